@@ -102,6 +102,11 @@ class ProjectIndex:
         at = bisect_left(rows, self.row[segment])
         return [self.segments[i] for i in rows[max(0, at - before) : at + 1 + after]]
 
+    def ordered(self, keys: Iterable[OutputKey]) -> list[OutputKey]:
+        """Return these outputs by segment and system, each once; those that the project does not have are left out."""
+        cells = {cell for key in keys if (cell := self.cell(key)) is not None}
+        return [self.key(cell) for cell in sorted(cells)]
+
     def cells(self, keys: Iterable[OutputKey]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """Return rows and columns of outputs of the project."""
         found = [(self.row[k.segment], self.column[k.system]) for k in keys]

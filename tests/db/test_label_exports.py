@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
 from core.data import Dataset, HumanScore, Output, Segment, SegmentKey
@@ -11,6 +14,7 @@ from core.ports.store import Store
 from core.services.export import export
 from core.services.export.files import LABELS
 from core.services.labels import all_labels
+from core.services.projects import texts as stored_texts
 
 N = 40
 LABELLED = (3, 17, 18, 31)
@@ -24,7 +28,7 @@ FORMATS = [name for name in LABELS if name != "csv"]
 
 @pytest.fixture
 def project(store: Store, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(export, "SEGMENTS", 3)
+    monkeypatch.setattr(stored_texts, "OUTPUTS_AT_ONCE", 6)
     made = store.projects.create("p").id
     store.projects.add(made, TEXTS)
     for rater in ("Ana", "Ben"):
@@ -63,13 +67,46 @@ def test_a_file_of_labels_has_the_bytes_of_the_whole_project(store: Store, proje
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "marot"])
-def test_only_the_texts_of_labelled_segments_are_read(
+def test_only_the_texts_of_rated_outputs_are_read(
     store: Store, project: int, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    opened = Action("opened", "verdict", "A", {"value": "no_error"})
+    store.labels.append(project, "Ana", SegmentKey("d0", "s0"), [opened])
+    texts, read = type(store.projects).texts, list[Dataset]()
+
+    def noted(self: object, *asked: Any, **systems: Any) -> Dataset:
+        read.append(texts(store.projects, *asked, **systems))
+        return read[-1]
+
+    monkeypatch.setattr(type(store.projects), "texts", noted)
     monkeypatch.setattr(type(store.projects), "dataset", lambda *_: pytest.fail("the whole project is read"))
     shares: list[float] = []
     assert export.labels_as(store, project, name, shares.append).data
     assert shares == [0.0, 0.0, 0.75, 1.0]
+    assert [[s.segment_id for s in part.segments] for part in read] == [["s3", "s17", "s18"], ["s31"]]
+    assert max(len(part.outputs) for part in read) == 6
+
+
+def test_outputs_of_systems_without_labels_are_not_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = Dataset(TEXTS.segments, tuple(Output(f"S{k}", *s.key, "text") for s in TEXTS.segments for k in (2, 0, 1)))
+    made = store.projects.create("many").id
+    store.projects.add(made, many)
+    for i, systems in ((1, ["S0", "S2"]), (2, ["S1"])):
+        actions = [Action(f"{i}{system}", "verdict", system, {"value": "no_error"}) for system in systems]
+        actions.append(Action(f"{i}", "submit", None, {"systems": systems}))
+        store.labels.append(made, "Ana", many.segments[i].key, actions)
+    monkeypatch.setattr(stored_texts, "OUTPUTS_AT_ONCE", 2)
+    texts, read = type(store.projects).texts, list[str]()
+
+    def noted(self: object, *asked: Any, **systems: Any) -> Dataset:
+        found = texts(store.projects, *asked, **systems)
+        read.extend(o.system for o in found.outputs)
+        return found
+
+    monkeypatch.setattr(type(store.projects), "texts", noted)
+    rows = export.labels_as(store, made, "mtme-jsonl").data.decode().splitlines()
+    assert read == ["S2", "S0", "S1"]
+    assert [json.loads(row)["system_id"] for row in rows] == ["S2", "S0", "S1"]
 
 
 def test_references_of_other_projects_are_not_counted(store: Store, project: int) -> None:

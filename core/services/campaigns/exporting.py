@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from core.campaigns.attention_checks import check_from_json
@@ -14,9 +13,10 @@ from core.formats.campaigns import appraise_write, pearmut_write, wmt25, wmt25_s
 from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating
 from core.formats.labels.label_file import Written
 from core.mqm.scores import errors_of
-from core.ports.campaigns import Campaign
+from core.ports.campaigns import Campaign, CampaignUnit
 from core.ports.store import Store
 from core.services.campaigns.answers import Answer, answers, key_of
+from core.services.projects.texts import joined, output_parts
 
 
 class CampaignFormat(NamedTuple):
@@ -47,30 +47,41 @@ def export(store: Store, campaign: Campaign, name: str) -> Written:
 
 
 def campaign_file(store: Store, campaign: Campaign) -> CampaignFile:
-    """Return the submitted ratings with the texts of the outputs that were rated. No other segments are read."""
+    """Return the submitted ratings with the texts of the outputs that were rated. No other texts are kept."""
     protocol = design_from_json(campaign.design).protocol
     given = [
         a
         for a in answers(store, campaign)
-        if a.labels.submitted and not a.participant.excluded and not a.labels.declined
+        if a.unit.kind in ("item", "check")
+        and a.labels.submitted
+        and not a.participant.excluded
+        and not a.labels.declined
     ]
-    changed = store.projects.texts(campaign.texts, [key_of(a.unit.name) for a in given])
-    texts = {(o.doc_id, o.system): o.text for o in changed.outputs}
-    ratings = [
-        r for a in given for r in _ratings(a, texts, spans="spans" in protocol.asks) if a.unit.kind in ("item", "check")
-    ]
+    of_units = dict.fromkeys(_in_unit(system, a.unit) for a in given for system in _rated_systems(a.unit))
+    texts = {o.key: o.text for part in output_parts(store.projects, campaign.texts, of_units) for o in part.outputs}
+    ratings = [r for a in given for r in _ratings(a, texts, spans="spans" in protocol.asks)]
     used = {r.key for r in ratings if r.kind == "item"}
-    shown = store.projects.texts(campaign.project_id, list({key.segment for key in used}))
-    dataset = replace(shown, outputs=tuple(o for o in shown.outputs if o.key in used))
+    keys = store.projects.index(campaign.project_id).ordered(used)
+    dataset = joined(output_parts(store.projects, campaign.project_id, keys))
     return CampaignFile(dataset, tuple(r for r in ratings if r.kind != "check" or r.of is None or r.of in used))
 
 
-def _ratings(answer: Answer, texts: Mapping[tuple[str, str], str], *, spans: bool) -> list[CampaignRating]:
+def _rated_systems(unit: CampaignUnit) -> Sequence[str]:
+    """Return the systems whose outputs of this unit were rated; of a check, that of the changed output."""
+    return [check_from_json(unit.details).broken] if unit.kind == "check" else unit.systems
+
+
+def _in_unit(system: str, unit: CampaignUnit) -> OutputKey:
+    """Return the output of a system in the texts project."""
+    return OutputKey(system, *key_of(unit.name))
+
+
+def _ratings(answer: Answer, texts: Mapping[OutputKey, str], *, spans: bool) -> list[CampaignRating]:
     """Return the ratings of the outputs of a unit; of a check, that of the changed output."""
     unit, found = answer.unit, []
-    broken = check_from_json(unit.details).broken if unit.kind == "check" else ""
-    for system in [broken] if broken else unit.systems:
-        of, text = answer.labels.of(system), texts[unit.name, system]
+    broken = unit.kind == "check"
+    for system in _rated_systems(unit):
+        of, text = answer.labels.of(system), texts[_in_unit(system, unit)]
         key = OutputKey(system, *unit.of)
         found.append(
             CampaignRating(

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import IO, NamedTuple, TypeVar
 
-from core.data import Dataset, HumanScore, Output, OutputKey, RatedOutput, Score, Segment, SegmentKey
+from core.data import Dataset, HumanScore, OutputKey, RatedOutput, Score, Segment, SegmentKey
 from core.errors import UserError
 from core.formats import mtme_score
 from core.formats.labels import esa
@@ -24,10 +24,9 @@ from core.ports.store import Store
 from core.progress import Progress, no_progress, part
 from core.services.labels import all_labels
 from core.services.labels.judgements import derived
+from core.services.projects.texts import joined, output_parts
 
 T = TypeVar("T")
-SEGMENTS = 1000
-"""Segments whose texts are read at once."""
 HELD = 1 << 20
 """Bytes of a file that are kept in memory."""
 
@@ -122,7 +121,7 @@ def labels_as(store: Store, project_id: int, name: str, progress: Progress = no_
     if label_format(name).has_unrated:
         dataset = _whole(store, project_id, project, progress)
     else:
-        dataset = _labelled(store, project_id, name, project, {segment for _, segment in labels}, progress)
+        dataset = _rated(store, project_id, name, project, (r.key for r in rated_outputs(labels)), progress)
     texts = {o.key: o.text for o in dataset.outputs}
     order = {key: i for i, key in enumerate(texts)}
     rated = [r for r in rated_outputs(labels, texts) if r.key in order]
@@ -141,37 +140,25 @@ def labels_as(store: Store, project_id: int, name: str, progress: Progress = no_
 def _whole(store: Store, project_id: int, project: ProjectTotals, progress: Progress) -> Dataset:
     """Return all texts of a project, without human scores."""
     parts = store.exports.texts(project_id)
-    return _joined(reported(parts, lambda part: len(part.outputs), project.outputs, progress))
+    return joined(reported(parts, lambda part: len(part.outputs), project.outputs, progress))
 
 
-def _joined(parts: Iterable[Dataset]) -> Dataset:
-    segments, outputs = list[Segment](), list[Output]()
-    for some in parts:
-        segments += some.segments
-        outputs += some.outputs
-    return Dataset(tuple(segments), tuple(outputs))
-
-
-def _labelled(
-    store: Store,
-    project_id: int,
-    name: str,
-    project: ProjectTotals,
-    labelled: Collection[SegmentKey],
-    progress: Progress,
+def _rated(
+    store: Store, project_id: int, name: str, project: ProjectTotals, rated: Iterable[OutputKey], progress: Progress
 ) -> Dataset:
-    """Return the texts of labelled segments among the names of all segments, with the human scores that the format `name` has."""
-    every = store.projects.index(project_id).segments
-    wanted = [key for key in every if key in labelled]
-    some = (wanted[at : at + SEGMENTS] for at in range(0, len(wanted), SEGMENTS))
-    read = _joined(store.projects.texts(project_id, keys) for keys in reported(some, len, len(wanted), progress))
+    """Return the rated outputs among the names of all segments, with the human scores that the format `name` has."""
+    index = store.projects.index(project_id)
+    keys = index.ordered(rated)
+    parts = output_parts(store.projects, project_id, keys)
+    read = joined(reported(parts, lambda part: len(part.outputs), len(keys), progress))
     scores: list[HumanScore] = []
     if name == "esa" and esa.SCORE in project.human_scores:  # no other label format has human scores
         column = store.projects.human_score(project_id, esa.SCORE)
         values = ((o.key, column[o.key].value) for o in read.outputs if o.key in column)
         scores = [HumanScore(*key, esa.SCORE, value) for key, value in values if value is not None]
     of = read.segment_of()
-    return Dataset(tuple(of.get(key) or Segment(*key, None) for key in every), read.outputs, tuple(scores))
+    every = tuple(of.get(key) or Segment(*key, None) for key in index.segments)
+    return Dataset(every, read.outputs, tuple(scores))
 
 
 def write_labels(

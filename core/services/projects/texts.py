@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import groupby, islice
 from threading import Lock
 from typing import Protocol
 
-from core.data import Dataset, Item, OutputKey, Segment, SegmentKey
+from core.data import Dataset, Item, Output, OutputKey, Segment, SegmentKey
 
 HELD, HELD_CHARACTERS = 64, 8_000_000
 """At most this many segments, and characters in them, are held."""
@@ -94,7 +94,7 @@ class StoredTexts:
         Outputs that do not exist are left out. One query reads a part, at most `OUTPUTS_AT_ONCE` outputs. Order the
         keys by segment: that needs the fewest queries.
         """
-        for part in _parts(keys):
+        for part in _parts([key] for key in keys):
             segments = list(dict.fromkeys(key.segment for key in part))
             data = self._reader.texts(self._project_id, segments, {key.system for key in part})
             of, texts = data.segment_of(), {o.key: o.text for o in data.outputs}
@@ -124,21 +124,42 @@ class StoredTexts:
         return found
 
 
-def _parts(keys: Iterable[OutputKey]) -> Iterator[list[OutputKey]]:
-    """Yield the keys in parts.
+def output_parts(reader: ProjectTextReader, project_id: int, keys: Iterable[OutputKey]) -> Iterator[Dataset]:
+    """Yield these outputs with their segments, in parts as small as those of `StoredTexts.item_parts`.
+
+    Outputs of a segment must follow each other in `keys`. Each part has whole segments in document order, with their outputs in the
+    order of the project. Outputs that do not exist are left out.
+    """
+    for part in _parts(list(of_segment) for _, of_segment in groupby(keys, lambda key: key.segment)):
+        wanted, segments = set(part), list(dict.fromkeys(key.segment for key in part))
+        found = reader.texts(project_id, segments, systems={key.system for key in part})
+        yield Dataset(found.segments, tuple(o for o in found.outputs if o.key in wanted))
+
+
+def joined(parts: Iterable[Dataset]) -> Dataset:
+    """Return the segments and outputs of all parts, without human scores."""
+    segments, outputs = list[Segment](), list[Output]()
+    for part in parts:
+        segments += part.segments
+        outputs += part.outputs
+    return Dataset(tuple(segments), tuple(outputs))
+
+
+def _parts(groups: Iterable[Sequence[OutputKey]]) -> Iterator[list[OutputKey]]:
+    """Yield the keys in parts, without splitting a group.
 
     One query per part reads all its systems in all its segments, so a part has few unwanted outputs.
     """
     part: list[OutputKey] = []
     segments, systems = set[SegmentKey](), set[str]()
-    for key in keys:
-        segments.add(key.segment)
-        systems.add(key.system)
+    for group in groups:
+        segments.update(key.segment for key in group)
+        systems.update(key.system for key in group)
         read = len(segments) * len(systems)
-        most = min(OUTPUTS_AT_ONCE, max(FEW_OUTPUTS, (len(part) + 1) / WANTED))
+        most = min(OUTPUTS_AT_ONCE, max(FEW_OUTPUTS, (len(part) + len(group)) / WANTED))
         if part and (len(segments) > AT_ONCE or read > most):
             yield part
-            part, segments, systems = [], {key.segment}, {key.system}
-        part.append(key)
+            part, segments, systems = [], {key.segment for key in group}, {key.system for key in group}
+        part += group
     if part:
         yield part

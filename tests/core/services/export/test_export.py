@@ -75,7 +75,7 @@ def projects() -> SimpleNamespace:
         dataset=lambda project: DATASET,
         get=lambda project: SimpleNamespace(n_outputs=3, human_scores=()),
         index=lambda project: index_of(DATASET),
-        texts=lambda project, segments: texts_of(DATASET, segments),
+        texts=lambda project, segments, systems=None: texts_of(DATASET, segments, systems),
     )
 
 
