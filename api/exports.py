@@ -1,14 +1,13 @@
 """`GET /api/projects/{project}/exports/{name}`: outputs, labels and scores as files, for scripts and other programs.
 
-A file is made completely before its first byte is sent: an error is known in time, and so is the length. `AT_ONCE` files are made at once,
-in threads of their own, so that requests that wait hold no thread that saves of labels need. A file is no longer made when its client
-has disconnected. The page *Projects* prepares the files of large projects itself and sends the browser here with `?prepared=TOKEN`.
+A file is complete before its first byte is sent, so that errors and its length are known. A server makes `prepared.AT_ONCE` files at a
+time, in its own threads. Waiting requests hold no thread, so saving labels is not delayed. If the client disconnects, its export is
+cancelled. The page *Projects* prepares the files of large projects itself and sends the browser here with `?prepared=TOKEN`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
 from starlette.concurrency import run_in_threadpool
@@ -24,15 +23,12 @@ from core.errors import unknown
 from core.progress import Cancelled, Progress, no_progress
 from core.services.export.export import Export
 from core.services.export.files import EXPORTS
-from core.services.export.prepared import PREPARED, PreparedFile
+from core.services.export.prepared import EXPORT_THREADS, PREPARED, PreparedFile
 from core.services.labels.exchange import LARGEST_NUMBER
 from core.services.people.identity import Identity
 
-AT_ONCE = 2
-"""Files that a server makes at once; other requests wait."""
-TURN_SECONDS = 0.25
-"""Seconds between two looks at whether the client is still connected."""
-_threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="errorscope-export")
+CHECK_SECONDS = 0.25
+"""Seconds between two checks whether the client is still connected."""
 
 
 @endpoint
@@ -61,10 +57,10 @@ async def _while_connected(request: Request, who: Identity, project_id: int, nam
         if gone.is_set():
             raise Cancelled
 
-    making = asyncio.get_running_loop().run_in_executor(_threads, make, who, project_id, name, progress)
+    making = asyncio.get_running_loop().run_in_executor(EXPORT_THREADS, make, who, project_id, name, progress)
     try:
         while not making.done():
-            await asyncio.wait([making], timeout=TURN_SECONDS)
+            await asyncio.wait([making], timeout=CHECK_SECONDS)
             if not making.done() and await request.is_disconnected():
                 raise ClientDisconnect
         return making.result()

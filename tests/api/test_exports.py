@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from api import exports
 from core.progress import Cancelled, Progress
+from core.services.export import prepared
 from core.services.export.export import Export, spooled
 from core.services.export.files import EXPORTS
 from core.services.export.prepared import KEPT, PREPARED, PreparedFiles
@@ -60,7 +61,7 @@ class Making:
 def making(monkeypatch: pytest.MonkeyPatch) -> Making:
     made = Making()
     monkeypatch.setattr(exports, "make", made)
-    monkeypatch.setattr(exports, "TURN_SECONDS", 0.01)
+    monkeypatch.setattr(exports, "CHECK_SECONDS", 0.01)
     return made
 
 
@@ -85,7 +86,7 @@ def test_other_exports_wait_while_two_are_made(making: Making) -> None:
         tasks = [wanted(Client(), str(i)) for i in range(5)]
         await until(making, began=2)
         await asyncio.sleep(0.1)
-        assert making.began == exports.AT_ONCE == 2
+        assert making.began == prepared.AT_ONCE == 2
         making.end.set()
         return [made.data for made in await asyncio.gather(*tasks)]
 
@@ -148,3 +149,19 @@ def test_the_oldest_prepared_files_are_removed() -> None:
         b"1", b"2", b"3", b"4",
     ]  # fmt: skip
     assert files.find(2, "csv", tokens[1]) is None
+
+
+def test_prepared_files_are_removed_after_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, files = [1000.0], PreparedFiles()
+    monkeypatch.setattr(prepared, "monotonic", lambda: now[0])
+    made = [Export(spooled(["x"]), "csv", "text/csv", ()) for _ in range(3)]
+    first = files.keep(1, "csv", made[0])
+    now[0] += prepared.SECONDS_KEPT
+    second = files.keep(1, "csv", made[1])
+    assert files.find(1, "csv", first) is not None
+    now[0] += 1
+    assert files.find(1, "csv", first) is None
+    now[0] += prepared.SECONDS_KEPT
+    files.keep(1, "csv", made[2])
+    assert files.find(1, "csv", second) is None
+    assert len(files._files) == 1

@@ -1,5 +1,6 @@
 """Exports of a project: what is offered, and what a format does not hold."""
 
+from concurrent.futures import wait
 from threading import Event
 from typing import Any, cast
 
@@ -10,7 +11,7 @@ from core.ports.store import Store
 from core.progress import Progress
 from core.services.export.export import Export
 from core.services.export.files import EXPORTS, LABELS
-from core.services.export.prepared import PREPARED
+from core.services.export.prepared import AT_ONCE, EXPORT_THREADS, PREPARED
 from pages._ui.projects import exports
 from pages._ui.shared import wiring
 from tests.pages.test_projects import MQM, press, texts, uploaded
@@ -42,7 +43,7 @@ def large(store: Store, monkeypatch: pytest.MonkeyPatch) -> AppTest:
 def prepared(at: AppTest, label: str = "Prepare the file") -> AppTest:
     """Click, and wait for the thread that makes the file."""
     at = press(at, label)
-    at.session_state["export-prepared-1"].thread.join(30)
+    at.session_state["export-prepared-1"].token.exception(30)
     return at.run()
 
 
@@ -85,10 +86,29 @@ def test_preparing_a_file_shows_progress_and_is_cancelled(
     assert at.get("progress")[0].proto.text == "Preparing the file … 25%"
     at = press(at, "Cancel")
     go.set()
-    at.session_state["export-prepared-1"].thread.join(30)
+    at.session_state["export-prepared-1"].token.exception(30)
     at = at.run()
     assert "Cancelled." in texts(at)
     assert labels_of(at) == ["Prepare the file"]
+
+
+def test_a_preparation_waits_for_other_exports_and_is_cancelled(
+    large: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = Event()
+    others = [EXPORT_THREADS.submit(go.wait, 30) for _ in range(AT_ONCE)]
+    try:
+        monkeypatch.setitem(LABELS, "csv", LABELS["csv"]._replace(make=cast(Any, lambda *_: pytest.fail("was made"))))
+        at = press(large.run(), "Prepare the file").run()
+        assert at.get("progress")[0].proto.text == "Waiting for other exports …"
+        job = at.session_state["export-prepared-1"]
+        at = press(at, "Cancel").run()
+        assert job.token.cancelled()
+        assert "Cancelled." in texts(at)
+        assert labels_of(at) == ["Prepare the file"]
+    finally:
+        go.set()
+        wait(others, 30)
 
 
 def test_another_format_is_prepared_by_another_click(large: AppTest, store: Store) -> None:
