@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
 
 Progress = Callable[[float], None]
 """Called with the share of the work that is done, in [0, 1]; may raise `Cancelled` to stop the work."""
@@ -19,3 +22,13 @@ def no_progress(share: float) -> None:
 def part(progress: Progress, k: int, n: int) -> Progress:
     """Return the callback for the k-th (from 0) of n equal parts of the work."""
     return lambda share: progress((k + share) / n)
+
+
+def report_parts(parts: Iterable[T], size: Callable[[T], int], total: int, progress: Progress) -> Iterator[T]:
+    """Yield the parts, and report before each the share of `total` in the parts before it. `progress` may raise `Cancelled`."""
+    done = 0
+    for some in parts:
+        progress(min(1.0, done / total) if total else 0.0)
+        yield some
+        done += size(some)
+    progress(1.0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import tempfile
 import zipfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import IO, NamedTuple, TypeVar
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import IO, NamedTuple
 
 from core.data import Dataset, HumanScore, OutputKey, RatedOutput, Score, Segment, SegmentKey
 from core.errors import UserError
@@ -21,24 +21,13 @@ from core.mqm.log import OutputLabels, SegmentLabels
 from core.mqm.schemes import GOOGLE
 from core.mqm.scores import rated_outputs, segment_scores
 from core.ports.store import Store
-from core.progress import Progress, no_progress, part
+from core.progress import Progress, no_progress, part, report_parts
 from core.services.labels import all_labels
 from core.services.labels.judgements import derived
 from core.services.projects.texts import joined, output_parts
 
-T = TypeVar("T")
 HELD = 1 << 20
 """Bytes of a file that are kept in memory."""
-
-
-def reported(parts: Iterable[T], size: Callable[[T], int], total: int, progress: Progress) -> Iterator[T]:
-    """Yield the parts, and report before each the share of `total` in the parts before it. `progress` may raise `Cancelled`."""
-    done = 0
-    for some in parts:
-        progress(min(1.0, done / total) if total else 0.0)
-        yield some
-        done += size(some)
-    progress(1.0)
 
 
 def score_rows(store: Store, project_id: int, progress: Progress = no_progress) -> Iterator[Score]:
@@ -49,7 +38,7 @@ def score_rows(store: Store, project_id: int, progress: Progress = no_progress) 
     signatures = store.scores.signatures(project_id)
     for k, by in enumerate(signatures):
         parts = store.exports.scores(project_id, by.signature)
-        for some in reported(parts, len, by.n, part(progress, k, len(signatures))):
+        for some in report_parts(parts, len, by.n, part(progress, k, len(signatures))):
             for key, v in some:
                 yield Score(*key, by.metric, by.signature, v.value, v.status, v.reason)
 
@@ -71,7 +60,7 @@ def label_rows(store: Store, project_id: int, progress: Progress = no_progress) 
     labels = all_labels.labels(store, project_id)
     names = sorted({rater for rater, _ in labels})
     parts, total = store.exports.keys(project_id) if labels else (), store.projects.get(project_id).n_outputs
-    for some in reported(parts, len, total, progress):
+    for some in report_parts(parts, len, total, progress):
         for key in some:
             for rater in names:
                 if of_segment := labels.get((rater, key.segment)):
@@ -140,7 +129,7 @@ def labels_as(store: Store, project_id: int, name: str, progress: Progress = no_
 def _whole(store: Store, project_id: int, project: ProjectTotals, progress: Progress) -> Dataset:
     """Return all texts of a project, without human scores."""
     parts = store.exports.texts(project_id)
-    return joined(reported(parts, lambda part: len(part.outputs), project.outputs, progress))
+    return joined(report_parts(parts, lambda part: len(part.outputs), project.outputs, progress))
 
 
 def _rated(
@@ -150,7 +139,7 @@ def _rated(
     index = store.projects.index(project_id)
     keys = index.ordered(rated)
     parts = output_parts(store.projects, project_id, keys)
-    read = joined(reported(parts, lambda part: len(part.outputs), len(keys), progress))
+    read = joined(report_parts(parts, lambda part: len(part.outputs), len(keys), progress))
     scores: list[HumanScore] = []
     if name == "esa" and esa.SCORE in project.human_scores:  # no other label format has human scores
         column = store.projects.human_score(project_id, esa.SCORE)
@@ -195,7 +184,7 @@ def scores_as_mtme(store: Store, project_id: int, progress: Progress = no_progre
         for k, by in enumerate(signatures):
             columns = mtme_score.ScoreColumns(places)
             parts = store.exports.scores(project_id, by.signature)
-            for some in reported(parts, len, by.n, part(progress, k, steps)):
+            for some in report_parts(parts, len, by.n, part(progress, k, steps)):
                 missing += sum(v.value is None for _, v in some)
                 columns.take((key, v.value) for key, v in some)
             if text := columns.text():
@@ -221,7 +210,7 @@ def _human_scores(
     names = dict.fromkeys((*project.human_scores, *(h.name for h in made)))
     columns = {name: mtme_score.ScoreColumns(places) for name in names}
     parts = store.exports.texts(project_id) if project.human_scores else ()
-    for some in reported(parts, lambda texts: len(texts.outputs), project.n_outputs, progress):
+    for some in report_parts(parts, lambda texts: len(texts.outputs), project.n_outputs, progress):
         for h in some.human_scores:
             if h.name in columns:
                 columns[h.name].take([(OutputKey(*h[:3]), h.value)])

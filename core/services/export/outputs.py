@@ -11,8 +11,8 @@ from core.data import OutputKey
 from core.formats.streams.columnar_write import Kind, write_columnar
 from core.formats.write import SCORE_COLUMNS, csv_lines, each_json_line
 from core.ports.store import Store
-from core.progress import Progress, no_progress
-from core.services.export.export import Export, partly_scored, reported, score_rows, spooled
+from core.progress import Progress, no_progress, report_parts
+from core.services.export.export import Export, partly_scored, score_rows, spooled
 
 KEYS = ("system", "doc_id", "segment_id")
 TEXT_COLUMNS = (*KEYS, "source", "references", "output")
@@ -27,7 +27,7 @@ def output_rows(
     `progress` is called once per part.
     """
     total = store.projects.get(project_id).n_outputs
-    for part in reported(store.exports.texts(project_id), lambda texts: len(texts.outputs), total, progress):
+    for part in report_parts(store.exports.texts(project_id), lambda texts: len(texts.outputs), total, progress):
         of_segment = part.segment_of()
         values: dict[OutputKey, dict[str, float]] = defaultdict(dict)
         for h in part.human_scores:
