@@ -10,13 +10,25 @@ from pathlib import Path
 
 import pytest
 
-from core.data import Dataset, ExternalScores, HumanScore, Output, OutputKey, Score, Segment, SourceFile, Value
+from core.data import (
+    Dataset,
+    ExternalScores,
+    HumanScore,
+    Judgement,
+    Output,
+    OutputKey,
+    Score,
+    Segment,
+    SourceFile,
+    Value,
+)
 from core.errors import ImportProblems, UserError
 from core.formats.files import Upload
 from core.formats.table import read_table
 from core.formats.write import scores_csv, scores_jsonl
 from core.ports.store import Store
 from core.progress import Cancelled
+from core.services.export import export as export_service
 from core.services.export.export import score_rows
 from core.services.export.files import EXPORTS, OUTPUTS, SCORES
 from core.services.projects.adding import ImportTarget, add_staged
@@ -138,6 +150,26 @@ def test_an_export_reports_each_part_and_can_be_cancelled(store: Store, project:
 
     def cancel(share: float) -> None:
         if share > 0.3:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        EXPORTS[name].make(store, project, cancel)
+
+
+@pytest.mark.parametrize(("name", "head"), [("judgements-csv", 1), ("judgements-jsonl", 0)])
+def test_judgements_are_reported_in_parts_of_rows(
+    store: Store, project: int, name: str, head: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export_service, "ROWS", 4)
+    given = [Judgement(o.key, "Ana", score, 1.0) for o in TEXTS.outputs[:12] for score in ("da", "fluency")]
+    store.projects.add(project, Dataset((), ()), judgements=given)
+    shares: list[float] = []
+    made = EXPORTS[name].make(store, project, shares.append)
+    assert made.data.count(b"\n") == 12 + head
+    assert shares == [0.0, 0.0, *(pytest.approx(n / 12) for n in (4, 8, 12)[: 2 + head]), 1.0]
+
+    def cancel(share: float) -> None:
+        if share > 0.5:
             raise Cancelled
 
     with pytest.raises(Cancelled):

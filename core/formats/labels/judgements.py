@@ -9,7 +9,7 @@ wrote: escaped names are restored.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from core.data import Dataset, Judgement, OutputKey
@@ -24,7 +24,7 @@ from core.formats.parsing.numbers import expected_number, is_absent, looks_like_
 from core.formats.problems import Collector, shown
 from core.formats.reader import CellReader
 from core.formats.table import is_json, read_table
-from core.formats.write import csv_text, json_lines
+from core.formats.write import csv_lines, each_json_line
 
 RATER = frozenset("rater raterid annotator annotatorid judge judgeid evaluator user userid worker workerid".split())
 RANK = frozenset("rank ranking position place".split())
@@ -146,16 +146,25 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None) -> Label
 
 def write_csv(judgements: Iterable[Judgement]) -> str:
     """Return a CSV with one row per output and rater and one column per name, without texts."""
-    given = tuple(judgements)
+    return "".join(each_csv_line(tuple(judgements)))
+
+
+def each_csv_line(given: Sequence[Judgement]) -> Iterator[str]:
+    """Return the lines of `write_csv`."""
     names = tuple(dict.fromkeys(j.name for j in given))
     rows = ((*key, rater, *map(numbers.get, names)) for (key, rater), numbers in _rows(given).items())
-    return csv_text((*KEYS, *names), rows)
+    return csv_lines((*KEYS, *names), rows)
 
 
 def write_jsonl(judgements: Iterable[Judgement]) -> str:
     """Return the rows of `write_csv` as JSON Lines."""
-    rows = _rows(judgements).items()
-    return json_lines(dict(zip(KEYS, (*key, rater), strict=True)) | numbers for (key, rater), numbers in rows)
+    return "".join(each_jsonl_line(tuple(judgements)))
+
+
+def each_jsonl_line(given: Sequence[Judgement]) -> Iterator[str]:
+    """Return the lines of `write_jsonl`."""
+    rows = _rows(given).items()
+    return each_json_line(dict(zip(KEYS, (*key, rater), strict=True)) | numbers for (key, rater), numbers in rows)
 
 
 def _rows(judgements: Iterable[Judgement]) -> dict[tuple[OutputKey, str], dict[str, float]]:

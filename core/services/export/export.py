@@ -6,16 +6,17 @@ import re
 import tempfile
 import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import IO, NamedTuple
 
 from core.data import Dataset, HumanScore, OutputKey, RatedOutput, Score, Segment, SegmentKey
 from core.errors import UserError
 from core.formats import mtme_score
-from core.formats.labels import esa
+from core.formats.labels import esa, judgements
 from core.formats.labels.label_file import ProjectTotals, Written, left_behind, totals_of
 from core.formats.labels.label_formats import FORMATS, label_format
 from core.formats.problems import counted
-from core.formats.write import LabelRow
+from core.formats.write import SCORE_COLUMNS, LabelRow, csv_lines, each_json_line, score_records
 from core.metrics.external import name_of
 from core.mqm.log import OutputLabels, SegmentLabels
 from core.mqm.schemes import GOOGLE
@@ -26,6 +27,9 @@ from core.services.labels import all_labels
 from core.services.labels.judgements import derived
 from core.services.projects.texts import joined, output_parts
 
+MIME = {"csv": "text/csv", "jsonl": "application/jsonl"}
+ROWS = 5000
+"""Rows between two reports of progress."""
 HELD = 1 << 20
 """Bytes of a file that are kept in memory."""
 
@@ -57,7 +61,12 @@ def label_rows(store: Store, project_id: int, progress: Progress = no_progress) 
 
     `progress` is called once per part of the project.
     """
-    labels = all_labels.labels(store, project_id)
+    return _label_rows(store, project_id, all_labels.labels(store, project_id), progress)
+
+
+def _label_rows(
+    store: Store, project_id: int, labels: Mapping[tuple[str, SegmentKey], SegmentLabels], progress: Progress
+) -> Iterator[LabelRow]:
     names = sorted({rater for rater, _ in labels})
     parts, total = store.exports.keys(project_id) if labels else (), store.projects.get(project_id).n_outputs
     for some in report_parts(parts, len, total, progress):
@@ -97,6 +106,33 @@ def spooled(pieces: Iterable[str | bytes] = ()) -> IO[bytes]:
     return file
 
 
+def labels_as_csv(store: Store, project_id: int, progress: Progress = no_progress) -> Export:
+    """Return the rows of `label_rows` as CSV."""
+    progress(0.0)
+    labels = all_labels.labels(store, project_id)
+    lines = csv_lines(LabelRow._fields, _label_rows(store, project_id, labels, progress))
+    return Export(spooled(lines), "labels.csv", "text/csv", tuple(_replaced(labels)))
+
+
+def judgements_as(store: Store, project_id: int, ending: str, progress: Progress = no_progress) -> Export:
+    """Return the numbers of all raters as csv or jsonl. `progress` is called once per `ROWS` rows."""
+    progress(0.0)
+    given = all_labels.judgements(store, project_id)
+    each_line = {"csv": judgements.each_csv_line, "jsonl": judgements.each_jsonl_line}[ending]
+    lines, rows = each_line(given), len({(j.key, j.rater) for j in given})
+    parts = iter(lambda: list(islice(lines, ROWS)), [])
+    pieces = ("".join(part) for part in report_parts(parts, len, rows, progress))
+    return Export(spooled(pieces), f"judgements.{ending}", MIME[ending], ())
+
+
+def score_table_as(store: Store, project_id: int, ending: str, progress: Progress = no_progress) -> Export:
+    """Return the rows of `score_rows` as csv or jsonl."""
+    progress(0.0)
+    rows = score_rows(store, project_id, progress)
+    lines = csv_lines(SCORE_COLUMNS, rows) if ending == "csv" else each_json_line(score_records(rows))
+    return Export(spooled(lines), f"scores.{ending}", MIME[ending], tuple(partly_scored(store, project_id)))
+
+
 def labels_as(store: Store, project_id: int, name: str, progress: Progress = no_progress) -> Export:
     """Return the submitted labels in a format (`core.formats.labels.label_formats`), as one file or a ZIP of several.
 
@@ -119,7 +155,7 @@ def labels_as(store: Store, project_id: int, name: str, progress: Progress = no_
     wanted = label_format(name)
     open_work = sum(o.complete for of in labels.values() if not of.submitted for o in of.outputs.values())
     lost = [f"Left out: {counted(open_work, 'label')} not submitted yet."] if open_work else []
-    lost += replaced(labels)
+    lost += _replaced(labels)
     if len(written.texts) == 1:
         return Export(spooled(written.texts), wanted.ending, wanted.mime, (*lost, *written.lost))
     rounds = {f"labels.round{n}.{wanted.ending}": text for n, text in enumerate(written.texts, start=1)}
@@ -238,18 +274,13 @@ def _add(archive: zipfile.ZipFile, name: str, text: str) -> None:
     archive.writestr(zipfile.ZipInfo(name), text.encode(), zipfile.ZIP_DEFLATED)
 
 
-def replaced(labels: Mapping[tuple[str, SegmentKey], SegmentLabels]) -> list[str]:
+def _replaced(labels: Mapping[tuple[str, SegmentKey], SegmentLabels]) -> list[str]:
     """Return a sentence on labels whose texts have U+FFFD, which replaces characters no file can hold; empty if none has."""
     spans = (m.span for of in labels.values() for o in of.outputs.values() for m in o.marks)
     n = sum("\ufffd" in span.note + span.category for span in spans)
     if not n:
         return []
     return [f"{counted(n, 'mark')} with � in its note or category: it may replace a character that no file can hold."]
-
-
-def notes_on_labels(store: Store, project_id: int) -> list[str]:
-    """Return notes on the labels of a project, for any file that contains all of them."""
-    return replaced(all_labels.labels(store, project_id))
 
 
 def _rows(key: OutputKey, rater: str, labels: OutputLabels, submitted: bool) -> list[LabelRow]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from core.formats.labels import judgements
 from core.formats.labels.label_formats import FORMATS
-from core.formats.write import SCORE_COLUMNS, LabelRow, csv_lines, each_json_line, score_records
 from core.ports.store import Store
 from core.progress import Progress, no_progress
 from core.services.export import export, outputs
 from core.services.export.export import Export
-from core.services.labels import all_labels
 
 
 class MakeFile(Protocol):
@@ -30,19 +27,12 @@ class ExportFile(NamedTuple):
     make: MakeFile
 
 
-def _text(
-    make: Callable[[Store, int, Progress], str | Iterable[str]],
-    ending: str,
-    mime: str,
-    notes: Callable[[Store, int], Iterable[str]] = lambda *_: (),
-) -> MakeFile:
-    def made(store: Store, project_id: int, progress: Progress = no_progress) -> Export:
-        progress(0.0)
-        text = make(store, project_id, progress)
-        pieces = [text] if isinstance(text, str) else text
-        return Export(export.spooled(pieces), ending, mime, tuple(notes(store, project_id)))
+def _score_table(store: Store, project_id: int, progress: Progress = no_progress, *, ending: str) -> Export:
+    return export.score_table_as(store, project_id, ending, progress)
 
-    return made
+
+def _judgements(store: Store, project_id: int, progress: Progress = no_progress, *, ending: str) -> Export:
+    return export.judgements_as(store, project_id, ending, progress)
 
 
 def _labels(store: Store, project_id: int, progress: Progress = no_progress, *, name: str) -> Export:
@@ -60,9 +50,7 @@ def _outputs(store: Store, project_id: int, progress: Progress = no_progress, *,
 LABELS = {
     "csv": ExportFile(
         "Labels: CSV", "One row per error span or verdict; unsubmitted ones are included and marked. Safe to open in a spreadsheet: texts cannot run as formulas.",
-        _text(
-            lambda *of: csv_lines(LabelRow._fields, export.label_rows(*of)), "labels.csv", "text/csv", export.notes_on_labels
-        ),
+        export.labels_as_csv,
     ),
     **{f.name: ExportFile(f"Labels: {f.label}", f.holds, partial(_labels, name=f.name)) for f in FORMATS.values() if f.write},
     "mtme-score": ExportFile(
@@ -73,28 +61,21 @@ LABELS = {
 JUDGEMENTS = {
     "judgements-csv": ExportFile(
         "Scores by annotator: CSV", "One row per output and annotator, every number as imported. Safe to open in a spreadsheet: texts cannot run as formulas.",
-        _text(lambda store, project, _: judgements.write_csv(all_labels.judgements(store, project)), "judgements.csv", "text/csv"),
+        partial(_judgements, ending="csv"),
     ),
     "judgements-jsonl": ExportFile(
         "Scores by annotator: JSONL", "The same rows, one JSON object per line; names unchanged.",
-        _text(
-            lambda store, project, _: judgements.write_jsonl(all_labels.judgements(store, project)), "judgements.jsonl", "application/jsonl"
-        ),
+        partial(_judgements, ending="jsonl"),
     ),
 }  # fmt: skip
 SCORES = {
     "scores-csv": ExportFile(
         "Scores: CSV", "One row per output and metric, with signature, status and reason. Safe to open in a spreadsheet: texts cannot run as formulas.",
-        _text(
-            lambda *of: csv_lines(SCORE_COLUMNS, export.score_rows(*of)), "scores.csv", "text/csv", export.partly_scored
-        ),
+        partial(_score_table, ending="csv"),
     ),
     "scores-jsonl": ExportFile(
         "Scores: JSONL", "The same rows, one JSON object per line; a missing score is null.",
-        _text(
-            lambda *of: each_json_line(score_records(export.score_rows(*of))), "scores.jsonl", "application/jsonl",
-            export.partly_scored,
-        ),
+        partial(_score_table, ending="jsonl"),
     ),
     "scores-mtme": ExportFile(
         "Scores: .seg.score (ZIP)", "For mt-metrics-eval (Google’s toolkit for WMT metrics): one file per metric and human score.",
