@@ -9,13 +9,14 @@ from streamlit.testing.v1 import AppTest
 
 from core.ports.store import Store
 from core.progress import Progress
-from core.services.export.export import Export
+from core.services.export.export import Export, spooled
 from core.services.export.files import EXPORTS, LABELS
 from core.services.export.prepared import AT_ONCE, EXPORT_THREADS, PREPARED
 from pages._ui.projects import exports
 from pages._ui.shared import wiring
 from tests.pages.test_projects import MQM, press, texts, uploaded
 from tests.pages.test_shell import run, store
+from tests.paths import APP
 
 __all__ = ["store"]
 
@@ -47,8 +48,8 @@ def prepared(at: AppTest, label: str = "Prepare the file") -> AppTest:
     return at.run()
 
 
-def labels_of(at: AppTest) -> list[str]:
-    return [b.label for b in at.button if b.label.startswith(("Prepare", "Run"))]
+def prepare_buttons(at: AppTest) -> list[str]:
+    return [b.label for b in at.button if b.label.startswith("Prepare")]
 
 
 def test_files_of_large_projects_are_prepared_then_sent(large: AppTest, store: Store) -> None:
@@ -62,8 +63,8 @@ def test_files_of_large_projects_are_prepared_then_sent(large: AppTest, store: S
     assert file is not None
     assert file.made.data == EXPORTS["csv"].make(store, 1).data
     assert link.proto.label == f"Download ({file.size:,} bytes)"
-    assert labels_of(at) == ["Prepare again"]
-    at = prepared(at, "Prepare again")
+    assert prepare_buttons(at) == ["Prepare the file again"]
+    at = prepared(at, "Prepare the file again")
     assert at.get("link_button")[0].proto.url != link.proto.url
 
 
@@ -88,8 +89,47 @@ def test_preparing_a_file_shows_progress_and_is_cancelled(
     go.set()
     at.session_state["export-prepared-1"].token.exception(30)
     at = at.run()
-    assert "Cancelled." in texts(at)
-    assert labels_of(at) == ["Prepare the file"]
+    assert "Preparation cancelled." in texts(at)
+    assert prepare_buttons(at) == ["Prepare the file"]
+
+
+def test_a_reload_finds_the_prepared_file(large: AppTest) -> None:
+    at = prepared(large)
+    again = AppTest.from_file(APP, default_timeout=60)
+    for name, values in at.query_params.items():
+        again.query_params[name] = values
+    again.switch_page("pages/projects.py").run()
+    assert again.get("link_button")[0].proto.url == at.get("link_button")[0].proto.url
+
+
+def test_a_file_that_is_finished_after_cancel_is_not_kept(large: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, go = Event(), Event()
+
+    def deaf(store: Store, project_id: int, progress: Progress) -> Export:
+        seen.set()
+        assert go.wait(30)
+        return Export(spooled(["late"]), "csv", "text/csv", ())
+
+    monkeypatch.setitem(LABELS, "csv", LABELS["csv"]._replace(make=cast(Any, deaf)))
+    at = press(large.run(), "Prepare the file")
+    assert seen.wait(30)
+    at = press(at, "Cancel").run()
+    assert at.get("progress")[0].proto.text == "Cancelling …"
+    go.set()
+    at.session_state["export-prepared-1"].token.exception(30)
+    at = at.run()
+    assert "Preparation cancelled." in texts(at)
+
+
+def test_a_fault_is_logged_once(large: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> Export:
+        raise ZeroDivisionError
+
+    monkeypatch.setitem(LABELS, "csv", LABELS["csv"]._replace(make=cast(Any, broken)))
+    at = prepared(large.run())
+    said = at.error[0].value
+    assert "Something went wrong" in said
+    assert at.run().error[0].value == said
 
 
 def test_a_preparation_waits_for_other_exports_and_is_cancelled(
@@ -104,8 +144,8 @@ def test_a_preparation_waits_for_other_exports_and_is_cancelled(
         job = at.session_state["export-prepared-1"]
         at = press(at, "Cancel").run()
         assert job.token.cancelled()
-        assert "Cancelled." in texts(at)
-        assert labels_of(at) == ["Prepare the file"]
+        assert "Preparation cancelled." in texts(at)
+        assert prepare_buttons(at) == ["Prepare the file"]
     finally:
         go.set()
         wait(others, 30)
@@ -114,7 +154,7 @@ def test_a_preparation_waits_for_other_exports_and_is_cancelled(
 def test_another_format_is_prepared_by_another_click(large: AppTest, store: Store) -> None:
     at = prepared(large)
     at = next(s for s in at.selectbox if s.label == "Format").set_value("esa").run()
-    assert labels_of(at) == ["Prepare the file"]
+    assert prepare_buttons(at) == ["Prepare the file"]
     at = prepared(at)
     assert "esa_score is null" in texts(at).replace("\\", "")
 
@@ -125,8 +165,8 @@ def test_the_page_says_when_a_prepared_file_is_gone(
     at = prepared(large)
     monkeypatch.setattr(PREPARED, "_files", {})
     at = at.run()
-    assert "The server no longer has the file." in texts(at)
-    assert labels_of(at) == ["Prepare again"]
+    assert "The server no longer keeps this file. Prepare it again." in texts(at)
+    assert prepare_buttons(at) == ["Prepare the file again"]
 
 
 def test_a_file_that_cannot_be_made_is_not_tried_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +176,7 @@ def test_a_file_that_cannot_be_made_is_not_tried_again(store: Store, monkeypatch
     at = next(s for s in at.selectbox if s.label == "Format").set_value("mtme-score").run()
     at = prepared(at)
     assert "t-metrics-eval files cannot store this name" in at.error[0].value.replace("\\", "")
-    assert labels_of(at.run()) == ["Prepare the file"]
+    assert prepare_buttons(at.run()) == ["Prepare the file"]
 
 
 @pytest.mark.parametrize(

@@ -262,7 +262,7 @@ def watch(job: ImportJob) -> Imported | None:
     if isinstance(job.error, UserError):
         errors.show(job.error)
     else:
-        errors.apologise(job.error)
+        errors.apologise(errors.logged(job.error))
     return None
 
 

@@ -1,13 +1,14 @@
 """Prepare the files of large projects in the background, with progress and Cancel, and download them from the route.
 
-Streamlit holds a download in memory, and a rerun of a fragment does not interrupt another one. So the file is made in the threads of
-`core.services.export.prepared`, and the route sends it.
+Streamlit would hold the file in memory, and Cancel could not interrupt a fragment that makes it. So a thread of
+`core.services.export.prepared` makes the file, and the route sends it. A reload of the page finds the file again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from datetime import UTC, datetime
 
 import streamlit as st
 
@@ -17,7 +18,7 @@ from core.ports.store import Store
 from core.progress import Cancelled
 from core.services.export.files import ExportFile
 from core.services.export.prepared import EXPORT_THREADS, PREPARED
-from pages._ui.shared import errors, wiring
+from pages._ui.shared import drafts, errors, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 PACE = 0.5
@@ -34,12 +35,16 @@ class Preparation:
         self.of = (project, name)
         self.share: float | None = None
         self.cancelled = False
+        self.error_number = ""
+        self.begun = datetime.now(UTC)
         self.token: Future[str] = EXPORT_THREADS.submit(self._make, kind, store)
 
     def _make(self, kind: ExportFile, store: Store) -> str:
         project, name = self.of
         self.progress(0.0)
-        return PREPARED.keep(project.id, name, kind.make(store, project.id, self.progress))
+        made = kind.make(store, project.id, self.progress)
+        self.progress(1.0)  # the last chance to cancel
+        return PREPARED.keep(project.id, name, made)
 
     def progress(self, share: float) -> None:
         if self.cancelled:
@@ -57,51 +62,52 @@ class Preparation:
 
 def draw(project: Project, name: str, kind: ExportFile, store: Store) -> None:
     """Draw a button that prepares the file, its progress, and then what the file leaves out and the download."""
-    place = f"export-prepared-{project.id}"
-    known = st.session_state.get(place)
+    key = drafts.kept(f"export-prepared-{project.id}")
+    known = st.session_state.get(key)
 
     def begin() -> None:
         if isinstance(known, Preparation):
             known.cancel()
-        st.session_state[place] = Preparation(project, name, kind, store)
+        st.session_state[key] = Preparation(project, name, kind, store)
 
     if not isinstance(known, Preparation) or known.of != (project, name):
-        _button("Prepare the file", begin, place)
+        _button("Prepare the file", begin, key)
     elif not known.token.done():
-        st.fragment(_watch, run_every=PACE)(known, place)
+        st.fragment(_watch, run_every=PACE)(known, key)
     elif error := known.error():
-        _failed(error)
-        _button("Prepare the file", begin, place)
+        _failed(known, error)
+        _button("Prepare the file", begin, key)
     else:
         _offer(known)
-        st.button("Prepare again", on_click=begin, key=f"{place}-again", icon=":material/replay:", width="stretch")
+        st.button(
+            "Prepare the file again", on_click=begin, key=f"{key}-again", icon=":material/replay:", width="stretch"
+        )
 
 
-def _button(label: str, begin: Callable[[], None], place: str) -> None:
+def _button(label: str, begin: Callable[[], None], key: str) -> None:
     st.button(
-        label, on_click=begin, key=f"{place}-begin", icon=":material/hourglass_top:", width="stretch", type="primary"
+        label, on_click=begin, key=f"{key}-begin", icon=":material/hourglass_top:", width="stretch", type="primary"
     )
 
 
-def _watch(job: Preparation, place: str) -> None:
+def _watch(job: Preparation, key: str) -> None:
     if job.token.done():
         st.rerun()
-    share = job.share
+    share = job.share or 0.0
+    words = "Waiting for other exports …" if job.share is None else f"Preparing the file … {share:.0%}"
     with st.container(horizontal=True, vertical_alignment="center"):
-        if share is None:
-            st.progress(0.0, "Waiting for other exports …")
-        else:
-            st.progress(min(1.0, share), f"Preparing the file … {share:.0%}")
-        st.button("Cancel", on_click=job.cancel, disabled=job.cancelled, key=f"{place}-cancel")
+        st.progress(share, "Cancelling …" if job.cancelled else words)
+        st.button("Cancel", on_click=job.cancel, disabled=job.cancelled, key=f"{key}-cancel")
 
 
-def _failed(error: BaseException) -> None:
+def _failed(job: Preparation, error: BaseException) -> None:
     if isinstance(error, Cancelled):
-        st.caption("Cancelled.")
+        st.caption("Preparation cancelled.")
     elif isinstance(error, UserError):
         errors.show(error)
     elif isinstance(error, Exception):
-        errors.apologise(error)
+        job.error_number = job.error_number or errors.logged(error)
+        errors.apologise(job.error_number)
     else:
         raise error
 
@@ -110,8 +116,9 @@ def _offer(job: Preparation) -> None:
     project, name = job.of
     file = PREPARED.find(project.id, name, job.token.result())
     if file is None:
-        st.caption("The server no longer has the file.")
+        st.caption("The server no longer keeps this file. Prepare it again.")
         return
+    st.caption(f"With the data of {job.begun:%d %b %Y %H:%M} UTC.")
     if file.made.lost:
         st.caption("  \n".join(map(escape_markdown, file.made.lost)))
     address = wiring.address(f"api/projects/{project.id}/exports/{name}?prepared={job.token.result()}")

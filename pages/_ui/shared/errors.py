@@ -37,10 +37,15 @@ def show(error: UserError) -> None:
         st.dataframe([p._asdict() for p in error.problems], hide_index=True, width="stretch")
 
 
-def apologise(error: Exception) -> None:
-    """Show an apology with a number, and log the traceback under that number."""
+def logged(error: Exception) -> str:
+    """Log the traceback of a fault; return the number under which it is logged."""
     number = secrets.token_hex(4)
     log.error("error %s", number, exc_info=error)
+    return number
+
+
+def apologise(number: str) -> None:
+    """Show an apology for the fault with this number."""
     st.error(
         f"**Something went wrong. This is a fault of the program, not yours.** Reload the page to continue. "
         f"If it happens again, report the number **{number}**: the log has the details.",
@@ -56,7 +61,7 @@ def boundary() -> Iterator[None]:
     except UserError as error:
         show(error)
     except Exception as error:
-        apologise(error)
+        apologise(logged(error))
 
 
 def guarded(function: Callable[P, R]) -> Callable[P, R | None]:
