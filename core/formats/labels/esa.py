@@ -33,7 +33,6 @@ from core.formats.labels.label_file import (
     category_or_none,
     checked,
     left_behind,
-    totals_of,
     utf16,
 )
 from core.formats.parsing.json_records import Record, records
@@ -141,7 +140,7 @@ def _span(found: Gatherer, record: Record, key: OutputKey, text: str, breaks: bo
     return found.span(line, key, side, start, end, severity, category, note)
 
 
-def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals | None = None) -> Written:
+def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals) -> Written:
     """Write one object per rating, in the order given; the score is the human score "ESA" of the output, if there is one.
 
     Raises `UserError` for labels that do not match their texts.
@@ -159,8 +158,7 @@ def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals
             "esa_score": scores.get(r.key), "system": r.key.system, "annotator": r.rater,
             "segment_id": r.key.segment_id,
         })  # fmt: skip
-    whole = project or totals_of(dataset)
-    rest = whole._replace(human_scores=tuple(name for name in whole.human_scores if name != SCORE))
+    rest = project._replace(human_scores=tuple(name for name in project.human_scores if name != SCORE))
     return Written((json_lines(records),), (*_lost(labels, scores), *left_behind(rest, labels)))
 
 

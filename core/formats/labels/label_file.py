@@ -181,9 +181,9 @@ def checked(dataset: Dataset, rated: Iterable[RatedOutput]) -> list[RatedOutput]
 def left_behind(
     project: ProjectTotals, rated: Sequence[RatedOutput], *, unrated: bool = True, references: bool = True
 ) -> list[str]:
-    """Return what is left out in a format without human scores, and without the kinds that are True.
+    """Return what a format without human scores leaves out. `unrated` and `references` say whether it leaves these out too.
 
-    All rated outputs are outputs of the project.
+    Every rated output must belong to the project.
     """
     without = project.outputs - len({r.key for r in rated})
     amounts = (

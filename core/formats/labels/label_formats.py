@@ -14,7 +14,7 @@ from core.formats.columns import is_google_mqm, plain
 from core.formats.external import file_of_a_metric
 from core.formats.files import Upload, beginning, extension
 from core.formats.labels import esa, google_mqm, judgements, label_studio, marot, mtme_rating, mtme_standalone
-from core.formats.labels.label_file import LabelFile, ProjectTotals, Severities, Written, left_behind, totals_of
+from core.formats.labels.label_file import LabelFile, ProjectTotals, Severities, Written, left_behind
 from core.formats.parsing.json_records import Record
 from core.formats.problems import Collector, counted
 
@@ -25,10 +25,8 @@ Reader = Callable[[Upload, Severities, Dataset | None], LabelFile]
 
 
 class Writer(Protocol):
-    def __call__(
-        self, dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals | None = None, /
-    ) -> Written:
-        """Write ratings. `project` is given if the dataset has only the texts of rated segments, and the names of all others."""
+    def __call__(self, dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals, /) -> Written:
+        """Return ratings as a file. `dataset` may have only the texts of rated segments, and the names of all others."""
         ...
 
 
@@ -36,8 +34,9 @@ class Writer(Protocol):
 class LabelFormat:
     """A label format. `holds` says in one line what is written, `reads` how it is read. `write` is None if labels cannot be written.
 
-    A format with `needs_texts` stores no texts, so that reading it needs the outputs. One that `has_unrated` outputs is written from
-    all texts of a project, others from those of rated segments and the names of all segments.
+    A format with `needs_texts` stores no texts, so that reading it needs the outputs. A format with `has_unrated` also writes unrated
+    outputs, so writing needs all texts. Other formats need the texts of rated segments and the names of all segments. `human_score` is
+    the name of the human score that a format writes, or empty.
     """
 
     name: str
@@ -50,6 +49,7 @@ class LabelFormat:
     write: Writer | None = None
     needs_texts: bool = False
     has_unrated: bool = False
+    human_score: str = ""
 
 
 def _read_google(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
@@ -72,9 +72,9 @@ def _read_google(upload: Upload, severities: Severities, texts: Dataset | None) 
     return LabelFile(found.dataset, rated, (*warnings, *found.warnings))
 
 
-def _write_google(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals | None = None) -> Written:
+def _write_google(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals) -> Written:
     labels = list(rated)
-    return Written((google_mqm.write(dataset, labels),), tuple(left_behind(project or totals_of(dataset), labels)))
+    return Written((google_mqm.write(dataset, labels),), tuple(left_behind(project, labels)))
 
 
 TSV, JSONL = "text/tab-separated-values", "application/jsonl"
@@ -109,7 +109,7 @@ FORMATS: dict[str, LabelFormat] = {
             "esa", "ESA JSONL (error span annotation; Appraise, WMT24)", "esa.jsonl", JSONL,
             "Error spans with severity and category, and the score from 0 to 100 if there is one.",
             "As written by WMT24, Appraise or Pearmut: offsets in UTF-16 units, end inclusive. Scores become the human score “ESA”.",
-            esa.read, esa.write,
+            esa.read, esa.write, human_score=esa.SCORE,
         ),
         LabelFormat(
             "label-studio", "Label Studio JSON", "label-studio.json", "application/json",

@@ -31,7 +31,6 @@ from core.formats.labels.label_file import (
     category_or_none,
     checked,
     left_behind,
-    totals_of,
     utf16,
 )
 from core.formats.parsing.json_records import Record, records
@@ -193,7 +192,7 @@ def _mark(found: Gatherer, region: _Region, wide: bool) -> Span | None:
     )
 
 
-def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals | None = None) -> Written:
+def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals) -> Written:
     """Write one task per rated output and one annotation per rater. Raises `UserError` for labels that do not match their texts."""
     labels = checked(dataset, rated)
     texts, segments = {o.key: o.text for o in dataset.outputs}, dataset.segment_of()
@@ -207,7 +206,7 @@ def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals
             "Raters: Label Studio assigns annotations to the user who imports them; the rater is in the field “rater”."
         )
     body = ",\n".join(json.dumps(task, ensure_ascii=False) for task in tasks)
-    return Written((f"[\n{body}\n]\n",), (*lost, *left_behind(project or totals_of(dataset), labels, references=False)))
+    return Written((f"[\n{body}\n]\n",), (*lost, *left_behind(project, labels, references=False)))
 
 
 def _task_json(key: OutputKey, text: str, segment: Segment, ratings: Iterable[RatedOutput]) -> dict[str, Any]:

@@ -31,7 +31,6 @@ from core.formats.labels.label_file import (
     Written,
     checked,
     left_behind,
-    totals_of,
 )
 from core.formats.problems import Collector, counted, shown
 
@@ -124,7 +123,7 @@ def _known(r: RatedOutput, severities: Severities, file: str, problems: Collecto
     return RatedOutput(r.key, r.rater, tuple(errors))
 
 
-def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals | None = None) -> Written:
+def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals) -> Written:
     """Write a header, one row per error, one per clean output and one per unrated output; references are written once.
 
     Raises `UserError` for labels that do not match their texts.
@@ -145,7 +144,7 @@ def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals
                 names = {f"ref{i}": [text] for i, text in enumerate(segment.references, start=1)}
                 metadata["segment"] = {"reference_tokens": names, "primary_reference": "ref1"}
             lines.append(_line(r, error, segment.source, texts[r.key], place[segment.key], metadata))
-    lost = left_behind(project or totals_of(dataset), labels, unrated=False, references=False)
+    lost = left_behind(project, labels, unrated=False, references=False)
     if empty := len({s.key for s in dataset.segments} - {o.key.segment for o in dataset.outputs}):
         lost.append(f"Left out: {counted(empty, 'segment')} without any output.")
     return Written(("\n".join(lines) + "\n",), tuple(lost))

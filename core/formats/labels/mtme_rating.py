@@ -28,7 +28,6 @@ from core.formats.labels.label_file import (
     category_or_none,
     checked,
     left_behind,
-    totals_of,
 )
 from core.formats.parsing.json_records import Record
 from core.formats.parsing.json_text import NotJson, parsed
@@ -132,7 +131,7 @@ def name_in(file: str) -> str:
     return name if dot and name and re.fullmatch(r"[A-Za-z_]+-[A-Za-z_]+", pair) else whole
 
 
-def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals | None = None) -> Written:
+def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals) -> Written:
     """Write as many files as the largest number of raters per output; systems sorted by name, as in mt-metrics-eval.
 
     Raises `UserError` for labels that do not match their texts, and for a system or rater name that cannot be written.
@@ -150,7 +149,7 @@ def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals
                 ratings = of.get(OutputKey(system, *segment.key), [])
                 lines.append(f"{system}\t{_line(ratings[n])}\n" if n < len(ratings) else f"{system}\tNone\n")
         files.append("".join(lines))
-    return Written(tuple(files), (*_lost(labels, len(files)), *left_behind(project or totals_of(dataset), labels)))
+    return Written(tuple(files), (*_lost(labels, len(files)), *left_behind(project, labels)))
 
 
 def refuse_name(name: str, pattern: re.Pattern[str], what: str) -> None:

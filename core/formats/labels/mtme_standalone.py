@@ -21,7 +21,6 @@ from core.formats.labels.label_file import (
     Written,
     checked,
     left_behind,
-    totals_of,
 )
 from core.formats.labels.mtme_rating import error_json, error_of, scores_unused
 from core.formats.parsing.json_records import records as read_records
@@ -48,7 +47,7 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -
     return found.done()
 
 
-def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals | None = None) -> Written:
+def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals) -> Written:
     """Write one object per rating, in the order given. Raises `UserError` for labels that do not match their texts."""
     labels = checked(dataset, rated)
     texts, segments = {o.key: o.text for o in dataset.outputs}, dataset.segment_of()
@@ -68,4 +67,4 @@ def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals
         lost.append(f"{counted(notes, 'note')}: kept under a key that mt-metrics-eval ignores.")
     if any("segment_name" in record for record in records):
         lost.append("Segment ids: mt-metrics-eval reads positions from 0; the original ids are kept as segment_name.")
-    return Written((json_lines(records),), (*lost, *left_behind(project or totals_of(dataset), labels)))
+    return Written((json_lines(records),), (*lost, *left_behind(project, labels)))

@@ -12,7 +12,7 @@ from typing import IO, NamedTuple
 from core.data import Dataset, HumanScore, OutputKey, RatedOutput, Score, Segment, SegmentKey
 from core.errors import UserError
 from core.formats import mtme_score
-from core.formats.labels import esa, judgements
+from core.formats.labels import judgements
 from core.formats.labels.label_file import ProjectTotals, Written, left_behind, totals_of
 from core.formats.labels.label_formats import FORMATS, label_format
 from core.formats.problems import counted
@@ -177,10 +177,11 @@ def _rated(
     parts = output_parts(store.projects, project_id, keys)
     read = joined(report_parts(parts, lambda part: len(part.outputs), len(keys), progress))
     scores: list[HumanScore] = []
-    if name == "esa" and esa.SCORE in project.human_scores:  # no other label format has human scores
-        column = store.projects.human_score(project_id, esa.SCORE)
+    score = label_format(name).human_score
+    if score and score in project.human_scores:
+        column = store.projects.human_score(project_id, score)
         values = ((o.key, column[o.key].value) for o in read.outputs if o.key in column)
-        scores = [HumanScore(*key, esa.SCORE, value) for key, value in values if value is not None]
+        scores = [HumanScore(*key, score, value) for key, value in values if value is not None]
     of = read.segment_of()
     every = tuple(of.get(key) or Segment(*key, None) for key in index.segments)
     return Dataset(every, read.outputs, tuple(scores))
@@ -193,17 +194,15 @@ def write_labels(
 
     `project` are the totals of the project if the dataset has only the texts of rated segments.
     """
-    wanted = label_format(name)
+    wanted, whole = label_format(name), project or totals_of(dataset)
     if wanted.write is not None:
-        return wanted.write(dataset, rated, project)
+        return wanted.write(dataset, rated, whole)
     if wanted.name != "mtme-score":
         can = ", ".join(f.name for f in FORMATS.values() if f.write or f.name == "mtme-score")
         raise UserError("labels are not written in this format", got=wanted.label, expected=can)
     scores = {s.key: s.score for s in segment_scores(rated, GOOGLE)}
     lost = "The error spans: only one MQM score per output is kept (Google’s weights, mean over raters, 0 is best)."
-    return Written(
-        (mtme_score.write(dataset, scores),), (lost, *left_behind(project or totals_of(dataset), rated, unrated=False))
-    )
+    return Written((mtme_score.write(dataset, scores),), (lost, *left_behind(whole, rated, unrated=False)))
 
 
 def scores_as_mtme(store: Store, project_id: int, progress: Progress = no_progress) -> Export:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from core.data import Dataset, HumanScore, Output, OutputKey, RatedOutput, Segment, Side, Span
 from core.formats.files import Upload
-from core.formats.labels.label_file import LabelFile, Severities, Written
+from core.formats.labels.label_file import LabelFile, Severities, Written, totals_of
 from core.formats.labels.label_formats import FORMATS
 from core.mqm.scores import NON_TRANSLATION_ROW
 
@@ -55,7 +55,7 @@ def marks(draw: st.DrawFn, output: str, source: str | None) -> Span:
 def written(name: str, dataset: Dataset, rated: tuple[RatedOutput, ...]) -> Written:
     write = FORMATS[name].write
     assert write is not None
-    return write(dataset, rated)
+    return write(dataset, rated, totals_of(dataset))
 
 
 def again(name: str, dataset: Dataset, rated: tuple[RatedOutput, ...]) -> tuple[Written, list[LabelFile]]:

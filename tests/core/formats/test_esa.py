@@ -8,7 +8,7 @@ from core.data import Dataset, HumanScore, OutputKey, Span
 from core.errors import ImportProblems, Problem
 from core.formats.files import Upload
 from core.formats.labels.esa import read, write
-from core.formats.labels.label_file import LabelFile
+from core.formats.labels.label_file import LabelFile, totals_of
 from tests.core.formats.label_cases import KEY, SEVERITIES, dataset, rating
 
 WMT = {
@@ -123,7 +123,7 @@ def test_esa_is_written_in_wmt24_form_with_additional_keys() -> None:
         Span("output", 6, 6, "", "Major", "Unspecified"),
         Span("source", 4, 9, "altes", "Major", "Accuracy/Omission"),
     )
-    (text,) = write(dataset(scores=40.0), [rating(*errors)]).texts
+    (text,) = write(dataset(scores=40.0), [rating(*errors)], totals_of(dataset(scores=40.0))).texts
     assert json.loads(text) == {
         "line_id": 0, "src": "ein altes Haus", "tgt": "an old house", "doc_id": "d", "domain": None, "esa_score": 40.0,
         "system": "S", "annotator": "r", "segment_id": "7",
@@ -138,8 +138,9 @@ def test_esa_is_written_in_wmt24_form_with_additional_keys() -> None:
 
 def test_scores_are_read_back_and_means_are_reported() -> None:
     data = dataset(scores=40.0)
-    files = write(data, [rating(), rating(rater="q")])
+    files = write(data, [rating(), rating(rater="q")], totals_of(data))
     back = read(Upload("x", files.texts[0].encode()), SEVERITIES)
     assert back.dataset.human_scores == (HumanScore(*KEY, "ESA", 40.0),)
     assert files.lost == ("Scores: the mean over raters is written for every rater of an output.",)
-    assert "1 rating without a score" in write(Dataset(data.segments, data.outputs), [rating()]).lost[0]
+    without = Dataset(data.segments, data.outputs)
+    assert "1 rating without a score" in write(without, [rating()], totals_of(without)).lost[0]

@@ -8,7 +8,7 @@ import pytest
 from core.data import Output, OutputKey, Segment, Span
 from core.errors import ImportProblems, Problem
 from core.formats.files import Upload
-from core.formats.labels.label_file import LabelFile
+from core.formats.labels.label_file import LabelFile, totals_of
 from core.formats.labels.label_studio import read, write
 from tests.core.formats.label_cases import SEVERITIES, dataset, rating
 
@@ -126,7 +126,7 @@ def test_written_tasks_fit_the_documented_interface() -> None:
         Span("output", 3, 6, "old", "Minor", "Style/Awkward", "hm"),
         Span("source", 4, 9, "altes", "Major", "Unspecified"),
     )
-    (got,) = json.loads(write(dataset(), [label, rating(rater="q")]).texts[0])
+    (got,) = json.loads(write(dataset(), [label, rating(rater="q")], totals_of(dataset())).texts[0])
     assert got["data"] == {
         "output": "an old house", "source": "ein altes Haus", "system": "S", "doc_id": "d", "segment_id": "7",
     }  # fmt: skip
@@ -148,6 +148,6 @@ def test_written_tasks_fit_the_documented_interface() -> None:
 
 def test_an_emoji_before_a_mark_does_not_move_it() -> None:
     label = rating(Span("output", 2, 5, "old", "Minor", "Style"))
-    (text,) = write(dataset(text="😀😀old"), [label]).texts
+    (text,) = write(dataset(text="😀😀old"), [label], totals_of(dataset())).texts
     assert read(Upload("x", text.encode()), SEVERITIES).rated == (label,)
     assert label.key == OutputKey("S", "d", "7")

@@ -7,7 +7,7 @@ import pytest
 from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span
 from core.errors import ImportProblems
 from core.formats.files import Upload
-from core.formats.labels.label_file import LabelFile, Severities
+from core.formats.labels.label_file import LabelFile, Severities, totals_of
 from core.formats.labels.marot import COLUMNS, read, write
 from tests.core.formats.label_cases import KEY, SEVERITIES, dataset, rating
 
@@ -94,7 +94,7 @@ def test_what_is_written_is_what_marot_reads() -> None:
         (Output(*KEY, "an old home"), Output("T", "d", "7", "home")),
     )
     labels = [rating(Span("output", 3, 6, "old", "Minor", "Style/Awkward", "hm")), rating(rater="q")]
-    assert write(data, labels).texts[0].split("\n") == [
+    assert write(data, labels, totals_of(data)).texts[0].split("\n") == [
         "system\tdoc\tdocSegId\tglobalSegId\trater\tsource\ttarget\tcategory\tseverity\tmetadata",
         "S\td\t7\t1\tr\tein altes Haus\tan <v>old</v> home\tStyle/Awkward\tMinor\t"
         '{"note": "hm", "marked_text": "old", '
@@ -107,7 +107,7 @@ def test_what_is_written_is_what_marot_reads() -> None:
 
 def test_texts_with_tabs_and_tags_are_exact_in_metadata() -> None:
     data = dataset(text="<v>\tx")
-    (text,) = write(data, [rating(Span("output", 3, 5, "\tx", "Minor", "Style"))]).texts
+    (text,) = write(data, [rating(Span("output", 3, 5, "\tx", "Minor", "Style"))], totals_of(data)).texts
     cells = text.splitlines()[1].split("\t")
     assert cells[6] == "<v><v> x</v>"
     back = read(Upload("m", text.encode()), Severities())

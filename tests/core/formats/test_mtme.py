@@ -9,7 +9,7 @@ from core.errors import ImportProblems, Problem, UserError
 from core.formats import mtme_score
 from core.formats.files import Upload
 from core.formats.labels import mtme_rating, mtme_standalone
-from core.formats.labels.label_file import Severities
+from core.formats.labels.label_file import Severities, totals_of
 from tests.core.formats.label_cases import SEVERITIES
 
 TEXTS = Dataset(
@@ -94,7 +94,7 @@ def test_without_the_outputs_nothing_can_be_read() -> None:
 
 def test_a_rating_file_is_written_as_mt_metrics_eval_writes_it() -> None:
     label = RatedOutput(FIRST, "ann", (Span("output", 2, 5, "red", "Minor", "Unspecified"),))
-    (text,) = mtme_rating.write(TEXTS, [label]).texts
+    (text,) = mtme_rating.write(TEXTS, [label], totals_of(TEXTS)).texts
     assert text.splitlines() == [
         'A\t{"errors": [{"start": 2, "end": 5, "category": null, "severity": "Minor", "score": null, '
         '"is_source_error": false}]}\tann',
@@ -106,12 +106,12 @@ def test_a_rating_file_is_written_as_mt_metrics_eval_writes_it() -> None:
 @pytest.mark.parametrize("name", ["a\tb", "a\nb", " a", ""])
 def test_a_name_that_no_line_can_hold_is_refused(name: str) -> None:
     with pytest.raises(UserError, match="cannot store this name"):
-        mtme_rating.write(TEXTS, [RatedOutput(FIRST, name, ())])
+        mtme_rating.write(TEXTS, [RatedOutput(FIRST, name, ())], totals_of(TEXTS))
 
 
 def test_standalone_ratings_have_texts_and_segments_from_0() -> None:
     label = RatedOutput(LAST, "ann", (Span("source", 0, 4, "drei", "Major", "Accuracy/Omission", "gone"),))
-    (text,) = mtme_standalone.write(TEXTS, [label]).texts
+    (text,) = mtme_standalone.write(TEXTS, [label], totals_of(TEXTS)).texts
     assert json.loads(text) == {
         "source": "drei", "hypothesis": "three", "document_id": "e", "segment_id": 2, "system_id": "A",
         "rater_id": "ann", "src_lang": None, "tgt_lang": None, "segment_name": "1",

@@ -11,6 +11,7 @@ from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span
 from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating
 from core.formats.campaigns.recognised import BATCHES, recognised
 from core.formats.files import Upload
+from core.formats.labels.label_file import totals_of
 from core.formats.labels.label_formats import FORMATS as LABEL_FORMATS
 from core.services.campaigns.exporting import FORMATS
 
@@ -37,7 +38,9 @@ def test_the_batches_of_appraise_are_recognised() -> None:
 def test_label_files_are_not_those_of_campaigns(name: str) -> None:
     write = LABEL_FORMATS[name].write
     assert write is not None
-    (written, *_) = write(FILE.dataset, [RatedOutput(KEY, "ann", FILE.ratings[0].errors or ())]).texts
+    (written, *_) = write(
+        FILE.dataset, [RatedOutput(KEY, "ann", FILE.ratings[0].errors or ())], totals_of(FILE.dataset)
+    ).texts
     assert recognised(Upload(f"labels.{LABEL_FORMATS[name].ending}", written.encode())) is None
 
 
