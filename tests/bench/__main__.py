@@ -1,6 +1,10 @@
 """Runs the benchmarks: the refinement engine, the search for λ, SMART's sentence matrices, NLI in batches, then the stress test."""
 
-from tests.bench import calibration, nli, refinement, smart, stress
+from core.settings import share_cores
+
+share_cores()  # as the server and workers do, before torch is loaded
+
+from tests.bench import calibration, nli, refinement, smart, stress  # noqa: E402
 
 if __name__ == "__main__":
     if refinement.main():
