@@ -12,8 +12,10 @@ from core.progress import Progress
 from core.services.export.export import Export, spooled
 from core.services.export.files import EXPORTS, LABELS
 from core.services.export.prepared import AT_ONCE, EXPORT_THREADS, PREPARED
+from pages._ui.labels_and_raters import known_labels
 from pages._ui.projects import exports
 from pages._ui.shared import wiring
+from tests.core.services.campaigns.filled import started, work
 from tests.pages.test_projects import MQM, press, texts, uploaded
 from tests.pages.test_shell import run, store
 from tests.paths import APP
@@ -205,3 +207,18 @@ def test_a_name_that_a_format_cannot_hold_is_said_in_place_of_the_button(store: 
     at = next(s for s in at.selectbox if s.label == "Format").set_value("mtme-score").run()
     assert "t-metrics-eval files cannot store this name" in at.error[0].value.replace("\\", "")
     assert not at.get("download_button")
+
+
+def test_labels_of_campaigns_are_offered_and_other_projects_are_not_read(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = started(store, "mqm")
+    work(store, campaign)
+    other = store.projects.create("other")
+    read: list[int] = []
+    raters = known_labels.raters
+    monkeypatch.setattr(known_labels, "raters", lambda project: read.append(project.id) or raters(project))
+    at = run("projects", project=str(campaign.project_id))
+    assert not at.exception
+    assert any(o.startswith("Labels: CSV") for o in next(s for s in at.selectbox if s.label == "Format").options)
+    assert other.id not in read

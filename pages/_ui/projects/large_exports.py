@@ -118,7 +118,7 @@ def _offer(job: Preparation) -> None:
     if file is None:
         st.caption("The server no longer keeps this file. Prepare it again.")
         return
-    st.caption(f"With the data of {job.begun:%d %b %Y %H:%M} UTC.")
+    st.caption(f"Data as of {job.begun:%d %b %Y %H:%M} UTC.")
     if file.made.lost:
         st.caption("  \n".join(map(escape_markdown, file.made.lost)))
     address = wiring.address(f"api/projects/{project.id}/exports/{name}?prepared={job.token.result()}")

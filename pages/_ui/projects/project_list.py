@@ -49,7 +49,7 @@ def facts(project: Project) -> list[str]:
     scored = list(dict.fromkeys(s.metric for s in wiring.store().scores.signatures(project.id)))
     scored.sort(key=lambda m: (list(METRICS).index(m) if m in METRICS else len(METRICS), m))
     labels = [spec.label if (spec := describe(m)) else m for m in scored]
-    raters = known_labels.raters(project)
+    raters = wiring.store().labels.raters(project.id)
     said = f"scored with {_some(labels)}" if labels else "not scored yet"
     return [texts, f"{said} · " + (f"labelled by {_some(raters)}" if raters else "no labels yet")]
 
@@ -65,7 +65,7 @@ def _actions(project: Project) -> None:
         with st.popover("Export", icon=":material/download:"):
             exports.panel(
                 project,
-                bool(known_labels.raters(project)),
+                bool(wiring.store().labels.raters(project.id) or known_labels.raters(project)),
                 bool(wiring.store().scores.signatures(project.id)),
             )
         with st.popover("Add references", icon=":material/menu_book:"):
