@@ -37,13 +37,14 @@ class SqlExports:
                 rows = connection.execute(select(segments).where(here).order_by(segments.c.position)).all()
                 written = select_outputs(project_id, outputs.c.text).where(here)
                 scored = select_outputs(project_id, human_scores.c.name, human_scores.c.value).join(human_scores)
-                yield Dataset(
+                part = Dataset(
                     tuple(Segment(r.doc_id, r.segment_id, r.source, tuple(by_segment[r.id])) for r in rows),
                     tuple(Output(*row) for row in connection.execute(_ordered(written))),
                     tuple(
                         HumanScore(*row) for row in connection.execute(scored.where(here).order_by(human_scores.c.id))
                     ),
                 )
+            yield part
 
     def keys(self, project_id: int) -> Iterator[Sequence[OutputKey]]:
         for ids in self._segments(project_id):

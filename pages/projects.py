@@ -7,7 +7,7 @@ import streamlit as st
 from core.ports.projects import Project
 from core.services.projects import sample
 from pages._ui.campaigns import my_campaigns
-from pages._ui.projects import importing, project_list, upload
+from pages._ui.projects import import_offer, importing, project_list, upload
 from pages._ui.projects.importing import DONE
 from pages._ui.shared import state, wiring
 from pages._ui.shared.markdown import escape_markdown
@@ -109,22 +109,24 @@ def upload_steps(projects: list[Project], current: Project | None) -> None:
     labels = st.session_state.get(UPLOADING) == "labels"
     ready, _ = upload.steps(projects, current, labels=labels)
     if ready is not None:
-        started = importing.button(ready, importing.offer(ready, projects, current))
+        started = importing.button(ready, import_offer.offer(ready, projects, current))
         if started is not None:
             finish(started)
 
 
 def finish(job: importing.ImportJob) -> None:
-    """Follow an import to its end; on success open its project."""
+    """Follow an import to its end; then open its project, unless references were added."""
     done = importing.watch(job)
-    if done is not None:
-        st.session_state[DONE] = done
-        if not done.references_of:
-            st.toast(f"Imported into “{escape_markdown(done.project.name)}”", icon=":material/check_circle:")
+    if done is None:
+        return
+    st.session_state[DONE] = done
+    what = "References added to" if done.references_of else "Imported into"
+    st.toast(f"{what} “{escape_markdown(done.project.name)}”", icon=":material/check_circle:")
+    if not done.references_of:  # they began on an open project, and something else may be open by now
         st.session_state.pop(UPLOADING, None)
         upload.forget()
         state.open_project(done.project.id)
-        st.rerun()
+    st.rerun()
 
 
 main()

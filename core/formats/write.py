@@ -107,10 +107,6 @@ def aligned(rows: Sequence[Sequence[str]], *, indent: int = 0, numbers: bool = F
     ]
 
 
-def labels_csv(labels: Iterable[LabelRow]) -> str:
-    return csv_text(LabelRow._fields, labels)
-
-
 def read_export(upload: Upload, limit: int | None = None) -> FileTable:
     """Read a file that this module wrote, without the apostrophes of `safe_cell` in a CSV. Raises `ImportProblems`."""
     table = stream_as_written(upload, limit)

@@ -80,7 +80,7 @@ def row_by_row(store: Store, project: Project, original: str) -> None:
     before = Counter(original.splitlines()[1:])
     width, written = (
         original.partition("\n")[0].count("\t") + 1,
-        labels_as(store, project.id, "google").data.decode().splitlines(),
+        labels_as(store, project.id, name="google").data.decode().splitlines(),
     )
     print("columns of ours that the file has not:", ", ".join(written[0].split("\t")[width:]) or "none")
     after = Counter("\t".join(row.split("\t")[:width]) for row in written[1:])

@@ -7,8 +7,10 @@ import io
 import os
 import zipfile
 from pathlib import Path
+from typing import cast
 
 import pytest
+from sqlalchemy.event import listen
 
 from core.data import (
     Dataset,
@@ -35,6 +37,7 @@ from core.services.projects.adding import ImportTarget, add_staged
 from core.services.projects.importing import plan, preview
 from core.signature import content_key
 from db import exports
+from db.exports import SqlExports
 from db.store import open_store
 from db.transfer import main
 from tests.fakes import small_dataset
@@ -81,6 +84,17 @@ def test_parts_are_the_whole_project(store: Store, project: int) -> None:
     assert store.exports.most_references(project) == 2
     with pytest.raises(UserError, match="no such project"):
         list(store.exports.texts(project + 1))
+
+
+def test_no_transaction_is_open_while_a_part_is_written(store: Store, project: int) -> None:
+    engine = cast(SqlExports, store.exports)._engine
+    open_now: list[int] = []
+    listen(engine, "checkout", lambda *_: open_now.append(1))
+    listen(engine, "checkin", lambda *_: open_now.pop())
+    signature = store.scores.signatures(project)[0].signature
+    for parts in (store.exports.texts(project), store.exports.keys(project), store.exports.scores(project, signature)):
+        for _ in parts:
+            assert not open_now
 
 
 def test_parts_with_long_texts_have_few_segments(store: Store, project: int, monkeypatch: pytest.MonkeyPatch) -> None:

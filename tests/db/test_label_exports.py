@@ -55,7 +55,7 @@ def test_a_file_of_labels_has_the_bytes_of_the_whole_project(store: Store, proje
     rated.sort(key=lambda r: (order[r.key], r.rater))
     assert len(rated) == 12
     whole = export.write_labels(dataset, rated, name)
-    made = export.labels_as(store, project, name)
+    made = export.labels_as(store, project, name=name)
     assert made.lost == whole.lost
     if len(whole.texts) == 1:
         assert made.data == whole.texts[0].encode()
@@ -81,7 +81,7 @@ def test_only_the_texts_of_rated_outputs_are_read(
     monkeypatch.setattr(type(store.projects), "texts", noted)
     monkeypatch.setattr(type(store.projects), "dataset", lambda *_: pytest.fail("the whole project is read"))
     shares: list[float] = []
-    assert export.labels_as(store, project, name, shares.append).data
+    assert export.labels_as(store, project, shares.append, name=name).data
     assert shares == [0.0, 0.0, 0.75, 1.0]
     assert [[s.segment_id for s in part.segments] for part in read] == [["s3", "s17", "s18"], ["s31"]]
     assert max(len(part.outputs) for part in read) == 6
@@ -104,7 +104,7 @@ def test_outputs_of_systems_without_labels_are_not_read(store: Store, monkeypatc
         return found
 
     monkeypatch.setattr(type(store.projects), "texts", noted)
-    rows = export.labels_as(store, made, "mtme-jsonl").data.decode().splitlines()
+    rows = export.labels_as(store, made, name="mtme-jsonl").data.decode().splitlines()
     assert read == ["S2", "S0", "S1"]
     assert [json.loads(row)["system_id"] for row in rows] == ["S2", "S0", "S1"]
 

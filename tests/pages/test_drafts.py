@@ -111,9 +111,9 @@ def test_files_are_kept_until_they_are_removed(project: int) -> None:
     assert at.button(key="suite-run").disabled
 
 
-def with_file(at: AppTest) -> AppTest:
+def with_file(at: AppTest, cases: bytes = CASES) -> AppTest:
     at.selectbox(key=f"suite-origin-{at.query_params['project'][0]}").set_value("A file in MENLI’s format").run()
-    at.file_uploader(key="suite-file-sent").set_value(("menli.csv", CASES, "text/csv")).run()
+    at.file_uploader(key="suite-file-sent").set_value(("menli.csv", cases, "text/csv")).run()
     return at
 
 
@@ -128,6 +128,17 @@ def test_the_oldest_drafts_lose_their_files_first(project: int, monkeypatch: pyt
     third = with_file(opened(project, "Adversarial suite"))
     assert not has_file(second)  # the copy of the first is newer
     assert has_file(third)
+
+
+def test_a_small_file_does_not_outlive_a_newer_large_one(project: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    more = CASES.splitlines()[1].replace(b"num,1", b"num,2") + b"\n"
+    monkeypatch.setattr(drafts, "UPLOADED", 2 * len(CASES))
+    small = with_file(opened(project, "Adversarial suite"))
+    large = with_file(opened(project, "Adversarial suite"), CASES + more)
+    newest = with_file(opened(project, "Adversarial suite"))
+    assert has_file(newest)
+    assert not has_file(large)
+    assert not has_file(small)
 
 
 def test_copies_of_a_draft_share_their_files(project: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,19 +1,21 @@
 """Exports of a project: what is offered, and what a format does not hold."""
 
+import gc
 from concurrent.futures import wait
 from threading import Event
-from typing import Any, cast
+from typing import IO, Any, cast
+from weakref import ref
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.ports.store import Store
-from core.progress import Progress
+from core.progress import Cancelled, Progress
 from core.services.export.export import Export, spooled
 from core.services.export.files import EXPORTS, LABELS
 from core.services.export.prepared import AT_ONCE, EXPORT_THREADS, PREPARED
 from pages._ui.labels_and_raters import known_labels
-from pages._ui.projects import exports
+from pages._ui.projects import exports, large_exports
 from pages._ui.shared import wiring
 from tests.core.services.campaigns.filled import started, work
 from tests.pages.test_projects import MQM, press, texts, uploaded
@@ -73,9 +75,11 @@ def test_files_of_large_projects_are_prepared_then_sent(large: AppTest, store: S
 def test_preparing_a_file_shows_progress_and_is_cancelled(
     large: AppTest, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen, go = Event(), Event()
+    seen, go, partial = Event(), Event(), list[ref[IO[bytes]]]()
 
     def slow(store: Store, project_id: int, progress: Progress) -> Export:
+        file = spooled()
+        partial.append(ref(file))
         progress(0.25)
         seen.set()
         assert go.wait(30)
@@ -93,10 +97,12 @@ def test_preparing_a_file_shows_progress_and_is_cancelled(
     at = at.run()
     assert "Preparation cancelled." in texts(at)
     assert prepare_buttons(at) == ["Prepare the file"]
+    gc.collect()
+    assert partial[0]() is None
 
 
-def test_a_reload_finds_the_prepared_file(large: AppTest) -> None:
-    at = prepared(large)
+def test_a_reload_finds_the_prepared_file_and_its_format(large: AppTest) -> None:
+    at = prepared(next(s for s in large.selectbox if s.label == "Format").set_value("esa").run())
     again = AppTest.from_file(APP, default_timeout=60)
     for name, values in at.query_params.items():
         again.query_params[name] = values
@@ -105,12 +111,14 @@ def test_a_reload_finds_the_prepared_file(large: AppTest) -> None:
 
 
 def test_a_file_that_is_finished_after_cancel_is_not_kept(large: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen, go = Event(), Event()
+    seen, go, late = Event(), Event(), list[ref[IO[bytes]]]()
 
     def deaf(store: Store, project_id: int, progress: Progress) -> Export:
         seen.set()
         assert go.wait(30)
-        return Export(spooled(["late"]), "csv", "text/csv", ())
+        file = spooled(["late"])
+        late.append(ref(file))
+        return Export(file, "csv", "text/csv", ())
 
     monkeypatch.setitem(LABELS, "csv", LABELS["csv"]._replace(make=cast(Any, deaf)))
     at = press(large.run(), "Prepare the file")
@@ -121,6 +129,25 @@ def test_a_file_that_is_finished_after_cancel_is_not_kept(large: AppTest, monkey
     at.session_state["export-prepared-1"].token.exception(30)
     at = at.run()
     assert "Preparation cancelled." in texts(at)
+    gc.collect()
+    assert late[0]() is None
+
+
+def test_a_server_that_stops_cancels_preparations(large: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, go = Event(), Event()
+
+    def slow(store: Store, project_id: int, progress: Progress) -> Export:
+        seen.set()
+        assert go.wait(30)
+        progress(0.5)
+        raise AssertionError("not cancelled")
+
+    monkeypatch.setitem(LABELS, "csv", LABELS["csv"]._replace(make=cast(Any, slow)))
+    at = press(large.run(), "Prepare the file")
+    assert seen.wait(30)
+    large_exports.cancel_all()
+    go.set()
+    assert isinstance(at.session_state["export-prepared-1"].token.exception(30), Cancelled)
 
 
 def test_a_fault_is_logged_once(large: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,14 +1,18 @@
 """Outputs of a system as references, on the Projects page."""
 
 from dataclasses import replace
+from functools import wraps
 from threading import current_thread
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.ports.scores import ScoredBy
+from core.columns import ProjectIndex
 from core.ports.store import Store
+from db.projects import SqlProjects
 from db.scores import SqlScores
+from db.staged_imports import SqlImports
 from pages._ui.projects import importing
 from tests.fakes import small_dataset
 from tests.pages.test_projects import MQM, press, uploaded
@@ -72,17 +76,42 @@ def test_what_became_of_add_as_references_is_said(store: Store) -> None:
 
 
 def test_scores_are_counted_before_the_page_shows_the_project(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    counting: list[str] = []
-    signatures = SqlScores.signatures
+    happened: list[tuple[str, str]] = []
 
-    def counted(self: SqlScores, project_id: int) -> list[ScoredBy]:
-        counting.append(current_thread().name)
-        return signatures(self, project_id)
+    def noted(of: type, name: str) -> None:
+        original = getattr(of, name)
 
-    monkeypatch.setattr(SqlScores, "signatures", counted)
+        @wraps(original)
+        def called(*given: Any, **named: Any) -> Any:
+            try:
+                return original(*given, **named)
+            finally:
+                happened.append((name, current_thread().name))
+
+        monkeypatch.setattr(of, name, called)
+
+    for of, name in ((SqlImports, "add"), (SqlProjects, "index"), (SqlScores, "signatures")):
+        noted(of, name)
     press(uploaded(("w.csv", "seg,system,output\n1,A,x\n1,B,y\n")), "Import 1 segment")
-    after = counting.index("errorscope-import")
-    assert counting[after + 1 :]
+    imported = happened.index(("add", "errorscope-import"))
+    of_thread = happened[imported + 1 : imported + 3]
+    assert of_thread == [("index", "errorscope-import"), ("signatures", "errorscope-import")]
+
+
+def test_a_fault_in_counting_does_not_hide_that_the_import_is_complete(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = SqlProjects.index
+
+    def broken(self: SqlProjects, project_id: int) -> ProjectIndex:
+        if current_thread().name == "errorscope-import":
+            raise ZeroDivisionError
+        return index(self, project_id)
+
+    monkeypatch.setattr(SqlProjects, "index", broken)
+    at = press(uploaded(("w.csv", "seg,system,output\n1,A,x\n1,B,y\n")), "Import 1 segment")
+    assert "Imported into" in at.success[0].value
+    assert not at.error
 
 
 def test_adding_references_can_be_cancelled(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from core.ports.store import Store
 from core.services.projects.adding import ImportTarget
 from core.services.projects.importing import TablePlan
 from core.signature import content_key
-from pages._ui.projects import importing, upload
+from pages._ui.projects import import_offer, importing, upload
 from pages._ui.projects.upload_columns import mapping_of, role_of
 from pages._ui.projects.upload_lines import first_line
 from tests.pages.test_shell import run, store
@@ -214,10 +214,10 @@ def test_an_import_that_fails_says_why_and_keeps_the_files(store: Store, monkeyp
     at = uploaded(("p.csv", CSV))
     store.projects.create("p")  # somebody else takes the name between the preview and the button
 
-    def known_before(ready: upload.ReadyUpload, projects: object, current: object) -> importing.ImportOffer:
-        return importing.ImportOffer(ImportTarget("p"), "Import now", True)
+    def known_before(ready: upload.ReadyUpload, projects: object, current: object) -> import_offer.ImportOffer:
+        return import_offer.ImportOffer(ImportTarget("p"), "Import now", True)
 
-    monkeypatch.setattr(importing, "offer", known_before)
+    monkeypatch.setattr(import_offer, "offer", known_before)
     at = press(at.run(), "Import now")
     assert "there is a project" in at.error[0].value.lower()
     assert "no problems" in texts(at)
@@ -235,7 +235,7 @@ def test_what_is_cached_of_a_project_is_read_again_after_an_import_that_failed(
         raise UserError("the disk is full")
 
     monkeypatch.setattr(
-        importing, "offer", lambda *args: importing.ImportOffer(ImportTarget("p", project), "Import now", True)
+        import_offer, "offer", lambda *args: import_offer.ImportOffer(ImportTarget("p", project), "Import now", True)
     )
     monkeypatch.setattr(importing.adding, "add_staged", fail)
     monkeypatch.setattr(importing.wiring, "changed", seen.append)

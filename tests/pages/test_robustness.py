@@ -41,13 +41,15 @@ def opened(project: int, section: str = "Break a metric", **state: object) -> Ap
     return at.switch_page("pages/robustness.py").run()
 
 
-def test_a_cancelled_scoring_leaves_only_an_offer_to_run_it_again(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reactions, "run_cached", lambda *_: None)  # what it returns once Cancel was pressed
+def test_after_cancel_nothing_else_is_scored(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+    # `append` returns None, as `run_cached` does once Cancel was pressed
+    monkeypatch.setattr(reactions, "run_cached", lambda key, words, *_: begun.append(words))
+    monkeypatch.setattr(MetricSpec, "needs_model", property(lambda spec: spec.name == "ter"))
     at = opened(filled(store))
     assert not at.exception
     assert not at.error
+    assert len(begun) == 1
     assert not any("None of these metrics" in info.value for info in at.info)
 
 

@@ -144,25 +144,15 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None) -> Label
     return found.done()
 
 
-def write_csv(judgements: Iterable[Judgement]) -> str:
-    """Return a CSV with one row per output and rater and one column per name, without texts."""
-    return "".join(each_csv_line(tuple(judgements)))
-
-
 def each_csv_line(given: Sequence[Judgement]) -> Iterator[str]:
-    """Return the lines of `write_csv`."""
+    """Return the lines of a CSV with one row per output and rater and one column per name, without texts."""
     names = tuple(dict.fromkeys(j.name for j in given))
     rows = ((*key, rater, *map(numbers.get, names)) for (key, rater), numbers in _rows(given).items())
     return csv_lines((*KEYS, *names), rows)
 
 
-def write_jsonl(judgements: Iterable[Judgement]) -> str:
-    """Return the rows of `write_csv` as JSON Lines."""
-    return "".join(each_jsonl_line(tuple(judgements)))
-
-
 def each_jsonl_line(given: Sequence[Judgement]) -> Iterator[str]:
-    """Return the lines of `write_jsonl`."""
+    """Return the rows of `each_csv_line` as JSON Lines."""
     rows = _rows(given).items()
     return each_json_line(dict(zip(KEYS, (*key, rater), strict=True)) | numbers for (key, rater), numbers in rows)
 

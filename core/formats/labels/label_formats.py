@@ -26,7 +26,7 @@ Reader = Callable[[Upload, Severities, Dataset | None], LabelFile]
 
 class Writer(Protocol):
     def __call__(self, dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals, /) -> Written:
-        """Return ratings as a file. `dataset` may have only the texts of rated segments, and the names of all others."""
+        """Return ratings as a file. `dataset` may have only the rated outputs with their sources and references, and the names of all segments."""
         ...
 
 
@@ -35,7 +35,7 @@ class LabelFormat:
     """A label format. `holds` says in one line what is written, `reads` how it is read. `write` is None if labels cannot be written.
 
     A format with `needs_texts` stores no texts, so that reading it needs the outputs. A format with `has_unrated` also writes unrated
-    outputs, so writing needs all texts. Other formats need the texts of rated segments and the names of all segments. `human_score` is
+    outputs, so writing needs all texts. Other formats need the rated outputs with their sources and references, and the names of all segments. `human_score` is
     the name of the human score that a format writes, or empty.
     """
 

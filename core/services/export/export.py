@@ -56,17 +56,10 @@ def partly_scored(store: Store, project_id: int) -> list[str]:
     return [f"Only partly scored: {', '.join(named)}."] if named else []
 
 
-def label_rows(store: Store, project_id: int, progress: Progress = no_progress) -> Iterator[LabelRow]:
-    """Yield the current labels, submitted or not: one row per error or verdict, in the order of the dataset.
-
-    `progress` is called once per part of the project.
-    """
-    return _label_rows(store, project_id, all_labels.labels(store, project_id), progress)
-
-
 def _label_rows(
     store: Store, project_id: int, labels: Mapping[tuple[str, SegmentKey], SegmentLabels], progress: Progress
 ) -> Iterator[LabelRow]:
+    """Yield one row per error or verdict, in the order of the dataset."""
     names = sorted({rater for rater, _ in labels})
     parts, total = store.exports.keys(project_id) if labels else (), store.projects.get(project_id).n_outputs
     for some in report_parts(parts, len, total, progress):
@@ -107,14 +100,17 @@ def spooled(pieces: Iterable[str | bytes] = ()) -> IO[bytes]:
 
 
 def labels_as_csv(store: Store, project_id: int, progress: Progress = no_progress) -> Export:
-    """Return the rows of `label_rows` as CSV."""
+    """Return the current labels, submitted or not, as CSV: one row per error or verdict, in the order of the dataset.
+
+    `progress` is called once per part of the project.
+    """
     progress(0.0)
     labels = all_labels.labels(store, project_id)
     lines = csv_lines(LabelRow._fields, _label_rows(store, project_id, labels, progress))
     return Export(spooled(lines), "labels.csv", "text/csv", tuple(_replaced(labels)))
 
 
-def judgements_as(store: Store, project_id: int, ending: str, progress: Progress = no_progress) -> Export:
+def judgements_as(store: Store, project_id: int, progress: Progress = no_progress, *, ending: str) -> Export:
     """Return the numbers of all raters as csv or jsonl. `progress` is called once per `ROWS` rows."""
     progress(0.0)
     given = all_labels.judgements(store, project_id)
@@ -125,7 +121,7 @@ def judgements_as(store: Store, project_id: int, ending: str, progress: Progress
     return Export(spooled(pieces), f"judgements.{ending}", MIME[ending], ())
 
 
-def score_table_as(store: Store, project_id: int, ending: str, progress: Progress = no_progress) -> Export:
+def score_table_as(store: Store, project_id: int, progress: Progress = no_progress, *, ending: str) -> Export:
     """Return the rows of `score_rows` as csv or jsonl."""
     progress(0.0)
     rows = score_rows(store, project_id, progress)
@@ -133,7 +129,7 @@ def score_table_as(store: Store, project_id: int, ending: str, progress: Progres
     return Export(spooled(lines), f"scores.{ending}", MIME[ending], tuple(partly_scored(store, project_id)))
 
 
-def labels_as(store: Store, project_id: int, name: str, progress: Progress = no_progress) -> Export:
+def labels_as(store: Store, project_id: int, progress: Progress = no_progress, *, name: str) -> Export:
     """Return the submitted labels in a format (`core.formats.labels.label_formats`), as one file or a ZIP of several.
 
     "mtme-score" has the MQM score of each output: Google's weights, mean over raters. `progress` is called once
@@ -192,7 +188,7 @@ def write_labels(
 ) -> Written:
     """Return ratings in the format `name`. Raises `UserError` for a format that is read only.
 
-    `project` are the totals of the project if the dataset has only the texts of rated segments.
+    `project` are the totals of the project if the dataset has only the rated outputs.
     """
     wanted, whole = label_format(name), project or totals_of(dataset)
     if wanted.write is not None:

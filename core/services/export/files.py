@@ -27,55 +27,35 @@ class ExportFile(NamedTuple):
     make: MakeFile
 
 
-def _score_table(store: Store, project_id: int, progress: Progress = no_progress, *, ending: str) -> Export:
-    return export.score_table_as(store, project_id, ending, progress)
-
-
-def _judgements(store: Store, project_id: int, progress: Progress = no_progress, *, ending: str) -> Export:
-    return export.judgements_as(store, project_id, ending, progress)
-
-
-def _labels(store: Store, project_id: int, progress: Progress = no_progress, *, name: str) -> Export:
-    return export.labels_as(store, project_id, name, progress)
-
-
-def _scores(store: Store, project_id: int, progress: Progress = no_progress, *, ending: str) -> Export:
-    return outputs.scores_as(store, project_id, ending, progress)
-
-
-def _outputs(store: Store, project_id: int, progress: Progress = no_progress, *, ending: str) -> Export:
-    return outputs.outputs_as(store, project_id, ending, progress)
-
-
 LABELS = {
     "csv": ExportFile(
         "Labels: CSV", "One row per error span or verdict; unsubmitted ones are included and marked. Safe to open in a spreadsheet: texts cannot run as formulas.",
         export.labels_as_csv,
     ),
-    **{f.name: ExportFile(f"Labels: {f.label}", f.holds, partial(_labels, name=f.name)) for f in FORMATS.values() if f.write},
+    **{f.name: ExportFile(f"Labels: {f.label}", f.holds, partial(export.labels_as, name=f.name)) for f in FORMATS.values() if f.write},
     "mtme-score": ExportFile(
         "Labels: MQM scores, .seg.score", "One number per output for mt-metrics-eval (Google’s toolkit for WMT metrics): Google MQM weights, mean over annotators.",
-        partial(_labels, name="mtme-score"),
+        partial(export.labels_as, name="mtme-score"),
     ),
 }  # fmt: skip
 JUDGEMENTS = {
     "judgements-csv": ExportFile(
         "Scores by annotator: CSV", "One row per output and annotator, every number as imported. Safe to open in a spreadsheet: texts cannot run as formulas.",
-        partial(_judgements, ending="csv"),
+        partial(export.judgements_as, ending="csv"),
     ),
     "judgements-jsonl": ExportFile(
         "Scores by annotator: JSONL", "The same rows, one JSON object per line; names unchanged.",
-        partial(_judgements, ending="jsonl"),
+        partial(export.judgements_as, ending="jsonl"),
     ),
 }  # fmt: skip
 SCORES = {
     "scores-csv": ExportFile(
         "Scores: CSV", "One row per output and metric, with signature, status and reason. Safe to open in a spreadsheet: texts cannot run as formulas.",
-        partial(_score_table, ending="csv"),
+        partial(export.score_table_as, ending="csv"),
     ),
     "scores-jsonl": ExportFile(
         "Scores: JSONL", "The same rows, one JSON object per line; a missing score is null.",
-        partial(_score_table, ending="jsonl"),
+        partial(export.score_table_as, ending="jsonl"),
     ),
     "scores-mtme": ExportFile(
         "Scores: .seg.score (ZIP)", "For mt-metrics-eval (Google’s toolkit for WMT metrics): one file per metric and human score.",
@@ -87,12 +67,12 @@ COLUMNAR = {"parquet": "Parquet", "arrow": "Arrow"}
 SCORES |= {
     f"scores-{ending}": ExportFile(
         f"Scores: {name}", "The same rows with types: a score is a number or missing. For large projects.",
-        partial(_scores, ending=ending),
+        partial(outputs.scores_as, ending=ending),
     )
     for ending, name in COLUMNAR.items()
 }  # fmt: skip
 OUTPUTS = {
-    f"outputs-{ending}": ExportFile(f"Outputs: {name}", holds, partial(_outputs, ending=ending))
+    f"outputs-{ending}": ExportFile(f"Outputs: {name}", holds, partial(outputs.outputs_as, ending=ending))
     for ending, name, holds in (
         ("csv", "CSV", "One row per output, with its source, references and human scores. Safe to open in a spreadsheet: texts cannot run as formulas."),
         ("jsonl", "JSONL", "The same rows, one JSON object per line; texts unchanged. Can be imported again."),

@@ -37,7 +37,7 @@ def output_rows(
             yield [*output.key, segment.source, list(segment.references), output.text, *map(found.get, scores)]
 
 
-def outputs_as(store: Store, project_id: int, ending: str, progress: Progress = no_progress) -> Export:
+def outputs_as(store: Store, project_id: int, progress: Progress = no_progress, *, ending: str) -> Export:
     """Return the outputs with their human scores as csv, jsonl, parquet or arrow. Segments without outputs have no row."""
     scores = store.projects.get(project_id).human_scores
     rows = output_rows(store, project_id, scores, progress)
@@ -75,7 +75,7 @@ def _score_columns(scores: Sequence[str], texts: set[str]) -> list[str]:
     return names
 
 
-def scores_as(store: Store, project_id: int, ending: str, progress: Progress = no_progress) -> Export:
+def scores_as(store: Store, project_id: int, progress: Progress = no_progress, *, ending: str) -> Export:
     """Return the scores with signature, status and reason as parquet or arrow."""
     kinds: list[tuple[str, Kind]] = [(name, "number" if name == "score" else "text") for name in SCORE_COLUMNS]
     rows = score_rows(store, project_id, progress)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
-from core.data import Dataset, Segment
+from core.data import Dataset, Segment, SegmentKey
 from core.errors import UserError
 from core.ports.imports import ImportPart, StagedMetric
 from core.ports.store import Store
 from core.progress import Progress, no_progress
 from core.services.projects.adding import Imported
 
-SEGMENTS, OUTPUTS = 2000, 20_000
-"""Segments of a part, and their outputs: an import compares each part with all stored outputs of its segments."""
+SEGMENTS, OUTPUTS, CHARACTERS = 2000, 20_000, 4_000_000
+"""Most segments of a part, and most outputs and characters that these have (unless one segment has more): an import compares each part
+with all stored outputs of its segments."""
 
 
 def of_system(dataset: Dataset, system: str) -> Dataset:
@@ -62,7 +63,8 @@ class _OutputsAsReferences:
         self._texts, self._project_id, self._system = store.projects.texts, project_id, system
         has_text = index.lengths[:, index.column[system]] > 0
         self._keys = [key for key, there in zip(index.segments, has_text, strict=True) if there]
-        self._size = min(SEGMENTS, max(1, OUTPUTS // len(index.systems)))
+        self._characters = index.lengths[has_text].clip(0).sum(axis=1).tolist()
+        self._most = min(SEGMENTS, max(1, OUTPUTS // len(index.systems)))
 
     @property
     def n_rows(self) -> int:
@@ -71,13 +73,23 @@ class _OutputsAsReferences:
     def parts(self, rows: Callable[[], int]) -> Iterator[ImportPart]:
         """Yield the segments with the outputs as references. Raises `UserError` at the end if no output has text."""
         found = False
-        for at in range(0, len(self._keys), self._size):
-            part = self._texts(self._project_id, self._keys[at : at + self._size], {self._system})
-            segments = _segments(part, self._system)
+        for keys in self._parts_of_keys():
+            segments = _segments(self._texts(self._project_id, keys, {self._system}), self._system)
             found = found or bool(segments)
             yield ImportPart(Dataset(segments, ()))
         if not found:
             raise _without_text(self._system)
+
+    def _parts_of_keys(self) -> Iterator[list[SegmentKey]]:
+        part, held = list[SegmentKey](), 0
+        for key, characters in zip(self._keys, self._characters, strict=True):
+            if part and (len(part) == self._most or held + characters > CHARACTERS):
+                yield part
+                part, held = [], 0
+            part.append(key)
+            held += characters
+        if part:
+            yield part
 
 
 def _segments(dataset: Dataset, system: str) -> tuple[Segment, ...]:

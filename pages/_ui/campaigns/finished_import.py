@@ -15,7 +15,7 @@ from core.formatting import format_count
 from core.services.campaigns import importing as service
 from core.services.campaigns.exporting import FORMATS
 from pages._ui.campaigns import address, imported_view
-from pages._ui.projects import importing, upload
+from pages._ui.projects import import_offer, importing, upload
 from pages._ui.projects.upload import ReadyUpload
 from pages._ui.shared import page, state
 
@@ -58,7 +58,7 @@ def draw() -> None:
     labels = service.labels_of(found)
     ready = ReadyUpload(labels.dataset, labels.summary(), labels, (chosen.ratings.name,))
     choice = state.projects()
-    if (job := importing.button(ready, importing.offer(ready, choice.all, choice.project))) is not None:
+    if (job := importing.button(ready, import_offer.offer(ready, choice.all, choice.project))) is not None:
         _finish(job)
 
 

@@ -17,7 +17,10 @@ HOURS = 3600
 
 def raters(project: Project) -> list[str]:
     """Return the raters who have labelled errors, here or in campaigns. Those of campaigns appear within a minute."""
-    return _raters(*wiring.version(project), wiring.store().labels.newest(project.id))
+    labels = wiring.store().labels
+    if not wiring.campaigns(project):
+        return labels.raters(project.id)
+    return _raters(*wiring.version(project), labels.newest(project.id))
 
 
 def submitted(project: Project) -> list[RatedOutput]:
@@ -31,7 +34,7 @@ def by_place(project: Project) -> LabelsByPlace:
     return _kept(database, project.id).read(wiring.store(), wiring.campaigns(project))
 
 
-@st.cache_resource(max_entries=32, ttl=HOURS, show_spinner=False)
+@st.cache_resource(max_entries=32, ttl=HOURS, show_spinner="Reading labels …")
 def _raters(database: str, project: Project, generation: Hashable, newest: int) -> list[str]:
     return _kept(database, project.id).raters(wiring.store(), wiring.campaigns(project))
 

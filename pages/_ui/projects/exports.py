@@ -9,7 +9,7 @@ from core.ports.store import Store
 from core.services.export.files import JUDGEMENTS, LABELS, OUTPUTS, SCORES, ExportFile
 from core.settings import load as settings
 from pages._ui.projects import large_exports
-from pages._ui.shared import errors, wiring
+from pages._ui.shared import drafts, errors, wiring
 from pages._ui.shared.files import file_name
 from pages._ui.shared.markdown import escape_markdown
 
@@ -30,9 +30,11 @@ def panel(project: Project, labelled: bool, scored: bool) -> None:
 @st.fragment
 @errors.guarded
 def _choice(project: Project, kinds: dict[str, ExportFile]) -> None:
+    first = next(iter(kinds))
     chosen = st.selectbox(
-        "Format", kinds, format_func=lambda name: kinds[name].label, key=f"export-format-{project.id}"
-    )
+        "Format", kinds, format_func=lambda name: kinds[name].label,
+        key=drafts.kept(f"export-format-{project.id}", first, kinds.__contains__),
+    )  # fmt: skip
     kind, store = kinds[chosen], wiring.store()
     if project.n_outputs > wiring.LARGE:
         st.caption(escape_markdown(kind.holds))

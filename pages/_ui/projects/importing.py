@@ -1,30 +1,26 @@
-"""The import of an upload: its target project, the button, and the import itself.
+"""The import of an upload: the button, the progress, and what was imported.
 
-Imports and *Add references* run in a thread, so that leaving the page does not stop them, and pressing twice does not start them twice."""
+Imports and *Add references* run in a thread, so that leaving the page does not stop them, and pressing twice does not start them twice.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Thread
-from typing import NamedTuple
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import add_script_run_ctx
 
-from core.data import Judgement
 from core.errors import UserError
-from core.formats.files import stem
 from core.formats.streams.staged import StagedImport
 from core.formatting import format_count
 from core.ports.projects import Project
+from core.ports.store import Store
 from core.progress import Cancelled
-from core.services.labels import judgements
-from core.services.projects import adding, external_scores, label_import, references
-from core.services.projects.adding import Imported, ImportTarget
-from pages._ui.projects import upload
+from core.services.projects import adding, label_import, references
+from core.services.projects.adding import Imported
+from pages._ui.projects.import_offer import ImportOffer
 from pages._ui.projects.upload import ReadyUpload
 from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.markdown import escape_markdown
@@ -32,7 +28,6 @@ from pages._ui.shared.markdown import escape_markdown
 _RUNNING = "errorscope_import"
 DONE = "projects-imported"
 """Where the page Projects finds what was imported last."""
-NEW = 0
 TURN_SECONDS = 0.2
 
 
@@ -57,110 +52,6 @@ class ImportJob:
         if self.cancelled:
             raise Cancelled
         self.share = share
-
-
-class ImportOffer(NamedTuple):
-    """The target of an import, the label of the button, whether the import is possible, and the names of the external
-    metrics and of the scores by rater that it replaces."""
-
-    target: ImportTarget
-    label: str
-    possible: bool
-    replace: tuple[str, ...] = ()
-    corrected: tuple[str, ...] = ()
-
-
-def offer(ready: ReadyUpload, projects: Sequence[Project], current: Project | None) -> ImportOffer:
-    """Draw the choice of the target project; say what is new there, or why the import is impossible."""
-    if ready.project is not None:
-        return _existing(ready, ready.project)
-    names = {NEW: "New project"} | {p.id: f"Add to “{p.name}”" for p in projects}
-    left, right = st.columns(2, vertical_alignment="bottom")
-    guess = 0
-    if current is not None and current.n_outputs:
-        with st.spinner("Comparing with the open project …"):
-            goes_on = adding.goes_on_with(wiring.store(), current.id, ready.dataset)
-        guess = list(names).index(current.id) if goes_on else 0
-    this = f"import-into-{guess}-" + "|".join(ready.files)
-    chosen = left.selectbox("Import into", names, guess, format_func=names.__getitem__, key=this)
-    if chosen == NEW:
-        return _new(ready, {p.name for p in projects}, right)
-    return _existing(ready, next(p for p in projects if p.id == chosen))
-
-
-def _new(ready: ReadyUpload, taken: set[str], place: DeltaGenerator) -> ImportOffer:
-    free = unused_name(stem(ready.files[0]), taken)
-    name = place.text_input("Name of the new project", free, max_chars=120, key=f"import-name-{free}").strip()
-    if not name:
-        st.warning("Enter a name for the new project.", icon=":material/info:")
-    if name in taken:
-        text = "A project with this name exists already. Choose it under “Import into”, or enter another name."
-        st.warning(text, icon=":material/info:")
-    what = ready.summary if ready.mqm else ready.summary.partition(", ")[0]
-    return ImportOffer(ImportTarget(name), f"Import {what} into “{name}”", bool(name) and name not in taken)
-
-
-def _existing(ready: ReadyUpload, project: Project) -> ImportOffer:
-    into, corrected = ImportTarget(project.name, project.id), tuple[str, ...]()
-    given = ready.mqm.judgements if ready.mqm else ()
-    with st.spinner(f"Comparing with “{escape_markdown(project.name)}” …"):
-        external = ready.dataset.external() if isinstance(ready.dataset, StagedImport) else ready.external
-        report, contradictions = adding.compare_with(wiring.store(), project.id, ready.dataset)
-        scores = external_scores.compare(wiring.store(), project.id, external)
-    if given:
-        there = wiring.judgements(project)
-        numbers = judgements.compare(there, given)
-        if corrected := _corrected(project, judgements.replaced(there, given, numbers.clashes), numbers.clashes):
-            numbers = judgements.compare(there, given, corrected)
-        report = report._replace(judgements=numbers.new, unchanged=report.unchanged + numbers.unchanged)
-        contradictions = (*contradictions, *numbers.problems)
-    replaced = _replaced(project, scores.clashes)
-    if replaced:
-        scores = external_scores.compare(wiring.store(), project.id, external, replaced)
-    report = report._replace(metric_scores=scores.new, unchanged=report.unchanged + scores.unchanged)
-    contradictions = (*contradictions, *scores.problems)
-    if contradictions:
-        text = "**Cannot add to this project:** it has different content under the same names."
-        st.error(text, icon=":material/info:")
-        upload.problems(contradictions)
-        return ImportOffer(into, f"Add to “{project.name}”", False)
-    st.text(adding.sentence(report))
-    new = [adding.news(report)] if adding.news(report) else []
-    if ready.mqm and ready.mqm.rated:
-        st.text("Existing labels are not added again.")
-        new.append(ready.mqm.labels())
-    return ImportOffer(
-        into, f"Add {' and '.join(new) or 'nothing'} to “{project.name}”", bool(new), replaced, corrected
-    )
-
-
-def _corrected(project: Project, old: Sequence[Judgement], clashes: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of scores by rater to replace, once the user has agreed."""
-    if not clashes:
-        return ()
-    text = f"Replace the existing scores of these annotators in “{project.name}”: {judgements.summary(old)}"
-    help_text = "Replaces all scores of these annotators under these names, including those that are not in the files."
-    return _if_agreed(clashes, text, f"import-correct-{project.id}", help_text)
-
-
-def _replaced(project: Project, clashes: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of external metrics to replace, once the user has agreed."""
-    if not clashes:
-        return ()
-    there = {m.name: m for m in wiring.store().scores.external(project.id)}
-    said = ", ".join(f"{format_count(there[n].n, 'score')} of {n}" for n in clashes if n in there)
-    return _if_agreed(clashes, f"Replace in “{project.name}”: {said}", f"import-replace-{project.id}")
-
-
-def _if_agreed(clashes: tuple[str, ...], text: str, key: str, help_text: str | None = None) -> tuple[str, ...]:
-    chosen = st.checkbox(escape_markdown(text), key=f"{key}-{'|'.join(clashes)}", help=help_text)
-    return clashes if chosen else ()
-
-
-def unused_name(wanted: str, taken: set[str]) -> str:
-    """Return the first free name of `wanted`, `wanted 2`, `wanted 3`, …"""
-    wanted = " ".join(wanted.split())[:100] or "Project"
-    return next(n for n in (wanted, *(f"{wanted} {i}" for i in range(2, len(taken) + 3))) if n not in taken)
 
 
 def button(ready: ReadyUpload, what: ImportOffer) -> ImportJob | None:
@@ -215,9 +106,7 @@ def _begin(words: str, project_id: int | None, work: Callable[[ImportJob], Impor
             job.imported = work(job)
             if job.imported is not None:
                 job.words, job.share, job.done = "Counting outputs and scores …", 0.0, None
-                with suppress(UserError):  # the page counts them again
-                    store.projects.index(job.imported.project.id)
-                    store.scores.signatures(job.imported.project.id)
+                _count(store, job.imported.project.id)
         except Exception as error:  # shown by `watch`
             job.error = error
         finally:
@@ -229,6 +118,15 @@ def _begin(words: str, project_id: int | None, work: Callable[[ImportJob], Impor
     add_script_run_ctx(job.thread)
     st.session_state[_RUNNING] = job
     job.thread.start()
+
+
+def _count(store: Store, project_id: int) -> None:
+    """Read what the page counts, while it shows progress."""
+    try:
+        store.projects.index(project_id)
+        store.scores.signatures(project_id)
+    except Exception as error:  # the import is complete, and the page counts again
+        errors.logged(error)
 
 
 def running() -> ImportJob | None:
@@ -244,9 +142,15 @@ def watch(job: ImportJob) -> Imported | None:
     bar = running_view.progress(0.0, escape_markdown(job.words))
     aside = running_view.container(horizontal=True, vertical_alignment="center")
     aside.caption("The work continues if you leave the page.")
-    aside.button("Cancel", icon=":material/close:", on_click=job.cancel, disabled=job.cancelled, key="import-cancel")
+    button = aside.empty()
+    if job.imported is None:
+        button.button(
+            "Cancel", icon=":material/close:", on_click=job.cancel, disabled=job.cancelled, key="import-cancel"
+        )
     while job.thread.is_alive():
         job.thread.join(TURN_SECONDS)
+        if job.imported is not None:  # counting cannot be cancelled
+            button.empty()
         share = f" {job.share:.0%}" if job.share else ""
         bar.progress(min(1.0, job.share), escape_markdown(job.words + share))
         if (done := job.done) is not None:

@@ -6,9 +6,11 @@ Streamlit would hold the file in memory, and Cancel could not interrupt a fragme
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import UTC, datetime
+from weakref import WeakSet
 
 import streamlit as st
 
@@ -36,11 +38,20 @@ class Preparation:
         self.share: float | None = None
         self.cancelled = False
         self.error_number = ""
-        self.begun = datetime.now(UTC)
+        self.begun: datetime | None = None
+        _PREPARATIONS.add(self)
         self.token: Future[str] = EXPORT_THREADS.submit(self._make, kind, store)
 
     def _make(self, kind: ExportFile, store: Store) -> str:
+        try:
+            return self._kept(kind, store)
+        except BaseException as error:
+            traceback.clear_frames(error.__traceback__)  # the token would keep the file and the transaction that reads
+            raise
+
+    def _kept(self, kind: ExportFile, store: Store) -> str:
         project, name = self.of
+        self.begun = datetime.now(UTC)
         self.progress(0.0)
         made = kind.make(store, project.id, self.progress)
         self.progress(1.0)  # the last chance to cancel
@@ -58,6 +69,15 @@ class Preparation:
     def error(self) -> BaseException | None:
         """Return why there is no file, or None if there is one. Waits until it is known."""
         return Cancelled() if self.token.cancelled() else self.token.exception()
+
+
+_PREPARATIONS: WeakSet[Preparation] = WeakSet()
+
+
+def cancel_all() -> None:
+    """Cancel all preparations of this server, which would otherwise wait for them when it stops."""
+    for preparation in list(_PREPARATIONS):
+        preparation.cancel()
 
 
 def draw(project: Project, name: str, kind: ExportFile, store: Store) -> None:
@@ -118,7 +138,7 @@ def _offer(job: Preparation) -> None:
     if file is None:
         st.caption("The server no longer keeps this file. Prepare it again.")
         return
-    st.caption(f"Data as of {job.begun:%d %b %Y %H:%M} UTC.")
+    st.caption(f"Reading began on {job.begun:%d %b %Y at %H:%M} UTC. Later changes may be missing.")
     if file.made.lost:
         st.caption("  \n".join(map(escape_markdown, file.made.lost)))
     address = wiring.address(f"api/projects/{project.id}/exports/{name}?prepared={job.token.result()}")

@@ -51,7 +51,11 @@ def facts(project: Project) -> list[str]:
     labels = [spec.label if (spec := describe(m)) else m for m in scored]
     raters = wiring.store().labels.raters(project.id)
     said = f"scored with {_some(labels)}" if labels else "not scored yet"
-    return [texts, f"{said} · " + (f"labelled by {_some(raters)}" if raters else "no labels yet")]
+    if raters:
+        labelled = f"labelled by {_some(raters)}"
+    else:
+        labelled = "no labels outside campaigns" if wiring.store().campaigns.has_any(project.id) else "no labels yet"
+    return [texts, f"{said} · {labelled}"]
 
 
 def _some(names: Sequence[str]) -> str:

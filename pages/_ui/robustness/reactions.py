@@ -54,7 +54,7 @@ def draw(texts: TextPair, metrics: Sequence[Metric]) -> list[Reaction]:
         by_name |= {r.spec.name: r for r in found or ()}
         in_order = [by_name[m.spec.name] for m in metrics if m.spec.name in by_name]
         if not in_order:  # cancelled before any score was there
-            continue
+            break
         if not at_once or len(in_order) == len(metrics):
             st.session_state[_CHARTED] = True
         with place.container():

@@ -21,7 +21,7 @@ DRAFT = "draft"
 """Query parameter with the name of the draft."""
 MOST = 500
 UPLOADED = 64 << 20
-"""Bytes of the uploaded files that all drafts hold together; the oldest drafts lose theirs first."""
+"""Most bytes of the uploaded files that all drafts hold together; the oldest drafts lose theirs first."""
 _NAME, _KEYS = "errorscope_draft", "errorscope_draft_keys"
 _NO_DEFAULT = object()
 
@@ -68,16 +68,15 @@ def _uploads(value: object) -> list[Upload]:
 
 
 def _forget_old_uploads() -> None:
-    """Remove the oldest files until all drafts hold `UPLOADED` bytes. Files that copies of a draft share count once."""
+    """Remove the oldest files until all drafts hold at most `UPLOADED` bytes. Files that copies of a draft share count once."""
     mine, held, seen = _draft(), 0, set[int]()
     for draft in reversed(list(_drafts().values())):
         for key, value in list(draft.items()):
             new = [file for file in _uploads(value) if id(file) not in seen]
-            size = sum(len(file.data) for file in new)
-            if held + size > UPLOADED and draft is not mine and size:
+            held += sum(len(file.data) for file in new)
+            if new and held > UPLOADED and draft is not mine:
                 draft.pop(key, None)
             else:
-                held += size
                 seen.update(map(id, new))
 
 

@@ -52,6 +52,13 @@ def _load_what_is_used_later() -> None:
     Image.preinit()
 
 
+def _cancel_exports() -> None:
+    """Cancel the preparation of files: Python waits for their threads."""
+    from pages._ui.projects import large_exports
+
+    large_exports.cancel_all()
+
+
 @asynccontextmanager
 async def prepared(app: Any) -> AsyncIterator[None]:
     """Load the modules in the background and open the browser, while the server runs. Models are run in a process of their own."""
@@ -63,6 +70,7 @@ async def prepared(app: Any) -> AsyncIterator[None]:
     async with opens_browser(app):
         yield
     warm_up.cancel()
+    _cancel_exports()
     process.use(None)
     if models is not None:
         models.stop()

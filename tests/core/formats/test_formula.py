@@ -22,7 +22,7 @@ from core.formats.labels import judgements
 from core.formats.pairs import read_pairs
 from core.formats.parsing.formula import EXPORTED, raw_cell, safe_cell
 from core.formats.table import read_table
-from core.formats.write import SCORE_COLUMNS, LabelRow, csv_text, labels_csv, read_export, scores_csv
+from core.formats.write import SCORE_COLUMNS, LabelRow, csv_text, read_export, scores_csv
 from core.mqm.scores import SegmentScore
 
 UNSEEN = [
@@ -74,15 +74,17 @@ def test_exported_scores_and_labels_keep_their_names(name: str, tmp_path: Path) 
     builder.add(table, guess(table).with_(output="status"))
     assert builder.dataset().outputs[0].system == name
     mark = LabelRow(name, name, name, name, "output", 0, 1, name, "Major", name, name, "", "yes")
-    assert read_table(Upload("labels.csv", labels_csv([mark]).encode())).rows[0].cells[:4] == (name,) * 4
+    assert (
+        read_table(Upload("labels.csv", csv_text(LabelRow._fields, [mark]).encode())).rows[0].cells[:4] == (name,) * 4
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_exported_judgements_keep_their_names(name: str) -> None:
     given = [Judgement(OutputKey(name, name, name), name, f"score {name}", 3.0)]
-    read = judgements.parse(Upload("judgements.csv", judgements.write_csv(given).encode()))
+    read = judgements.parse(Upload("judgements.csv", "".join(judgements.each_csv_line(given)).encode()))
     assert [g.judgement for g in read.given] == given
-    read = judgements.parse(Upload("judgements.jsonl", judgements.write_jsonl(given).encode()))
+    read = judgements.parse(Upload("judgements.jsonl", "".join(judgements.each_jsonl_line(given)).encode()))
     assert [g.judgement for g in read.given] == given
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from core.data import Dataset, Judgement, Output, OutputKey, Segment
 from core.errors import ImportProblems
 from core.formats.files import Upload
-from core.formats.labels.judgements import is_rank, parse, read, write_csv, write_jsonl
+from core.formats.labels.judgements import each_csv_line, each_jsonl_line, is_rank, parse, read
 from tests.core.formats.label_cases import SEVERITIES
 
 TEXTS = Dataset((Segment("", "1", "s"),), tuple(Output(system, "", "1", system) for system in "ABC"))
@@ -86,18 +86,18 @@ def judged(names: st.SearchStrategy[str]) -> st.SearchStrategy[list[Judgement]]:
 
 @given(judged(PLAIN))
 def test_the_csv_comes_back_row_by_row(numbers: list[Judgement]) -> None:
-    text = write_csv(numbers)
+    text = "".join(each_csv_line(numbers))
     assert len(text.splitlines()) == 1 + len(numbers) / 2
     assert [g.judgement for g in parse(table(text)).given] == numbers
 
 
 @given(judged(NAMES))
 def test_the_jsonl_comes_back_row_by_row_whatever_the_names(numbers: list[Judgement]) -> None:
-    back = parse(table(write_jsonl(numbers), "judgements.jsonl"))
+    back = parse(table("".join(each_jsonl_line(numbers)), "judgements.jsonl"))
     assert [g.judgement for g in back.given] == numbers
 
 
 def test_a_number_that_was_not_given_stays_away() -> None:
     numbers = [Judgement(A, "ann", "score", 70.0), Judgement(B, "ann", "rank", 1.0)]
-    for text, name in ((write_csv(numbers), "j.csv"), (write_jsonl(numbers), "j.jsonl")):
-        assert [g.judgement for g in parse(table(text, name)).given] == numbers
+    for lines, name in ((each_csv_line(numbers), "j.csv"), (each_jsonl_line(numbers), "j.jsonl")):
+        assert [g.judgement for g in parse(table("".join(lines), name)).given] == numbers

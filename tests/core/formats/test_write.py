@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from core.data import Score
 from core.formats.files import Upload
 from core.formats.parsing.formula import raw_cell, safe_cell
-from core.formats.write import LabelRow, csv_text, labels_csv, read_export, scores_csv, scores_jsonl
+from core.formats.write import LabelRow, csv_text, read_export, scores_csv, scores_jsonl
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
 RISKY = st.builds(lambda a, b: a + b, st.text("'=+-@\t\r\n＝ x", max_size=4), TEXT)
@@ -60,7 +60,7 @@ def test_scores_are_written_as_json_lines_with_null_for_none() -> None:
 
 def test_labels_are_written_with_their_offsets() -> None:
     row = LabelRow("A", "d", "1", "ann", "output", 0, 5, "=😀 x", "Major", "Accuracy", "-", "", "yes")
-    (got,) = csv.DictReader(io.StringIO(labels_csv([row])))
+    (got,) = csv.DictReader(io.StringIO(csv_text(LabelRow._fields, [row])))
     assert (got["start"], got["end"], got["quote"], got["note"], got["submitted"]) == ("0", "5", "'=😀 x", "'-", "yes")
 
 

@@ -16,13 +16,13 @@ from core.errors import UserError
 from core.formats.files import Upload
 from core.formats.labels import google_mqm
 from core.formats.labels.label_formats import FORMATS
-from core.formats.write import labels_csv, scores_csv, scores_jsonl
+from core.formats.write import scores_csv, scores_jsonl
 from core.ports.labels import Action, ActionKind, Event
 from core.ports.scores import ScoredBy
 from core.ports.store import Store
 from core.services.export.export import (
-    label_rows,
     labels_as,
+    labels_as_csv,
     score_rows,
     scores_as_mtme,
 )
@@ -114,7 +114,7 @@ def test_scores_are_exported_in_dataset_order() -> None:
 
 
 def test_labels_are_written_one_row_a_mark_or_verdict() -> None:
-    rows = list(csv.DictReader(io.StringIO(labels_csv(label_rows(store(), 1)))))
+    rows = list(csv.DictReader(io.StringIO(labels_as_csv(store(), 1).data.decode())))
     assert [(r["rater"], r["system"], r["quote"], r["verdict"], r["submitted"]) for r in rows] == [
         ("ann", "A", "bad", "", "yes"),
         ("ann", "B", "", "no_error", "yes"),
@@ -124,7 +124,7 @@ def test_labels_are_written_one_row_a_mark_or_verdict() -> None:
 
 
 def test_google_mqm_holds_the_submitted_labels_and_reads_back() -> None:
-    back = google_mqm.read(labels_as(store(), 1, "google").data)
+    back = google_mqm.read(labels_as(store(), 1, name="google").data)
     assert [(r.rater, r.key.system, [(e.start, e.end, e.quote) for e in r.errors]) for r in back.rated] == [
         ("ann", "A", [(3, 6, "bad")]),
         ("ann", "B", []),
@@ -133,7 +133,7 @@ def test_google_mqm_holds_the_submitted_labels_and_reads_back() -> None:
 
 @pytest.mark.parametrize("name", [f.name for f in FORMATS.values() if f.write])
 def test_every_label_format_reads_back_with_notes(name: str) -> None:
-    made = labels_as(store(), 1, name)
+    made = labels_as(store(), 1, name=name)
     assert made.ending == FORMATS[name].ending
     assert made.lost[0] == "Left out: 1 label not submitted yet."
     found = read([Upload(f"x.{made.ending}", made.data)], {f"x.{made.ending}": name}, DATASET)
@@ -143,14 +143,14 @@ def test_every_label_format_reads_back_with_notes(name: str) -> None:
 
 
 def test_mqm_scores_are_written_for_mt_metrics_eval() -> None:
-    made = labels_as(store(), 1, "mtme-score")
+    made = labels_as(store(), 1, name="mtme-score")
     assert made.data.decode() == "A\t-5.0\nA\tNone\nB\t0.0\nB\tNone\n"
     assert "one MQM score per output" in made.lost[1]
 
 
 def test_labels_are_not_written_as_judgements() -> None:
     with pytest.raises(UserError, match="not written in this format"):
-        labels_as(store(), 1, "judgements")
+        labels_as(store(), 1, name="judgements")
 
 
 def test_several_ratings_of_an_output_make_a_zip_of_rating_files() -> None:
@@ -161,7 +161,7 @@ def test_several_ratings_of_an_output_make_a_zip_of_rating_files() -> None:
     held = SimpleNamespace(
         projects=store().projects, exports=store().exports, labels=log(EVENTS + events), campaigns=NO_CAMPAIGNS
     )
-    made = labels_as(cast(Store, held), 1, "mtme")
+    made = labels_as(cast(Store, held), 1, name="mtme")
     assert (made.ending, made.mime) == ("seg.rating.zip", "application/zip")
     with zipfile.ZipFile(io.BytesIO(made.data)) as archive:
         names = archive.namelist()

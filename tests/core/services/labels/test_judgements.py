@@ -1,6 +1,6 @@
 """What follows from the numbers of single raters, and how they come into a project and leave it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -8,8 +8,8 @@ import pytest
 from core.data import Dataset, HumanScore, Judgement, Output, OutputKey, Segment
 from core.errors import ImportProblems, UserError
 from core.formats.files import Upload
+from core.formats.labels.judgements import each_csv_line, each_jsonl_line
 from core.formats.labels.judgements import read as read_table
-from core.formats.labels.judgements import write_csv, write_jsonl
 from core.formats.labels.label_file import Severities
 from core.ports.store import Store
 from core.services.calibrate.calibration import from_judgements
@@ -141,12 +141,12 @@ def test_two_files_that_contradict_each_other_are_refused() -> None:
     assert [p.found for p in read(files, texts=TEXTS).problems] == ["“71”"]
 
 
-@pytest.mark.parametrize(("write", "name"), [(write_csv, "j.csv"), (write_jsonl, "j.jsonl")])
+@pytest.mark.parametrize(("each_line", "name"), [(each_csv_line, "j.csv"), (each_jsonl_line, "j.jsonl")])
 def test_what_is_exported_adds_nothing_when_it_comes_back(
-    store: Store, project: int, write: Callable[[Sequence[Judgement]], str], name: str
+    store: Store, project: int, each_line: Callable[[Sequence[Judgement]], Iterator[str]], name: str
 ) -> None:
     import_labels(store, ImportTarget("p", project), read([Upload("r.tsv", RANKS.encode())], texts=TEXTS))
-    back = read([Upload(name, write(store.judgements.list(project)).encode())], texts=TEXTS)
+    back = read([Upload(name, "".join(each_line(store.judgements.list(project))).encode())], texts=TEXTS)
     assert list(back.judgements) == store.judgements.list(project)
     assert import_labels(store, ImportTarget("p", project), back).report.judgements == 0
 

@@ -171,11 +171,11 @@ def test_a_file_that_is_no_such_tsv_is_a_problem_and_no_exception() -> None:
 def test_exported_labels_come_back_the_same_in_a_fresh_project() -> None:
     store = memory_store()
     first = import_labels(store, ImportTarget("first"), read([tsv(*ROWS)]))
-    text = labels_as(store, first.project.id, "google").data
+    text = labels_as(store, first.project.id, name="google").data
     second = import_labels(store, ImportTarget("second"), read([Upload("back.tsv", text)]))
     assert labels(store, second.project.id) == labels(store, first.project.id)
     assert len(labels(store, second.project.id)) == 4
-    assert labels_as(store, second.project.id, "google").data == text
+    assert labels_as(store, second.project.id, name="google").data == text
 
 
 @pytest.mark.skipif(not TED.exists(), reason="the TED data is not beside the repository")
@@ -186,7 +186,7 @@ def test_thirty_segments_of_the_ted_release_come_back_the_same() -> None:
     store = memory_store()
     first = import_labels(store, ImportTarget("ted"), read([Upload("ted.tsv", part.encode())]))
     assert not first.notes
-    again = labels_as(store, first.project.id, "google").data
+    again = labels_as(store, first.project.id, name="google").data
     second = import_labels(store, ImportTarget("again"), read([Upload("again.tsv", again)]))
     assert labels(store, second.project.id) == labels(store, first.project.id)
     assert len(labels(store, first.project.id)) == sum(r.key.segment in wanted for r in full.rated)
@@ -197,7 +197,7 @@ def test_the_same_labels_in_another_format_add_nothing() -> None:
     project = import_labels(store, ImportTarget("p"), read([tsv(*ROWS)])).project.id
     before = store.labels.events(project)
     for name in ("marot", "mtme-jsonl", "esa", "label-studio"):
-        made = labels_as(store, project, name)
+        made = labels_as(store, project, name=name)
         done = import_labels(store, ImportTarget("p", project), read([Upload(f"x.{made.ending}", made.data)]))
         assert (done.labelled, done.notes, done.report.outputs) == (0, (), 0), name
         assert store.labels.events(project) == before

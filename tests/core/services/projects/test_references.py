@@ -34,8 +34,9 @@ def test_doing_it_twice_adds_nothing() -> None:
     assert use(store, project.id, "refB").report.references == 0
 
 
-def test_a_project_is_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(references, "OUTPUTS", 2)  # one segment of two systems
+@pytest.mark.parametrize(("limit", "most", "parts"), [("OUTPUTS", 2, [1, 1, 1]), ("CHARACTERS", 12, [2, 1])])
+def test_a_project_is_read_in_parts(limit: str, most: int, parts: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(references, limit, most)
     store = memory_store()
     project = store.projects.create("p")
     store.projects.add(project.id, DATA)
@@ -48,7 +49,7 @@ def test_a_project_is_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(store.projects, "texts", counting)
     assert use(store, project.id, "refB").report.references == 2
-    assert read == [1, 1, 1]
+    assert read == parts
     assert [s.references for s in store.projects.dataset(project.id).segments] == [("one",), ("two", "a pair"), ()]
 
 
