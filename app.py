@@ -21,7 +21,7 @@ from api.access import AccessControl, is_local_address
 from api.routes import routes as api_routes
 from api.storage import store
 from core.errors import UserError
-from core.memory import return_freed_memory
+from core.memory import collect_garbage_rarely, return_freed_memory
 from core.services.people.accounts import require_manager
 from core.settings import load_access, load_limits, offline, share_cores
 from pages._ui.shared import account, drafts, errors, jobs, person, state, theme, wiring
@@ -163,6 +163,7 @@ else:  # `streamlit run` imports it once to find the server application
     # Otherwise Streamlit takes the folder `pages` for the list of pages: it runs the first page without app.py and lists the files.
     PagesManager.uses_pages_directory = False
     return_freed_memory()
+    collect_garbage_rarely()
     limit_uploads()
     refuse_open_server()
     guards = [Middleware(SecurityHeaders), Middleware(AccessControl, base=base_path())]

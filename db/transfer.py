@@ -16,6 +16,7 @@ from core.formats.files import file_name, stem
 from core.formats.mapping import ColumnMapping, MetricColumn
 from core.formats.output import check, copy, named
 from core.formats.streams.opened import StoredFile
+from core.memory import collect_garbage_rarely
 from core.ports.store import Store
 from core.progress import part
 from core.services.export.files import EXPORTS
@@ -33,6 +34,7 @@ ROLES = (*SINGLE, "reference", "human", "metric", "unused")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return the exit status, 2 for invalid input."""
     given = _parser().parse_args(arguments)
+    collect_garbage_rarely()
     command: Callable[[Store, argparse.Namespace, Percent], str] = given.run
     return exit_status(
         lambda progress: command(open_store(given.database or settings().database), given, progress),

@@ -61,7 +61,8 @@ def stream_as_written(file: AnyFile, limit: int | None = None, progress: Progres
     could come from a writer that quotes. If the header is a single field, the other delimiters (also `;`) are tried. Lines end in `\\n`
     or `\\r\\n`; U+2028, U+0085, `\\v` and a lone `\\r` stay in their field. Blank lines are skipped. JSONL of documents with the outputs
     of many systems gives one row per output (`documents`). Parquet and Arrow: `streams.columnar`. `progress` is called with the share of the file, in every reading. Raises
-    `ImportProblems` with the reason why the file cannot be read, and, for a CSV or TSV at the end of each reading, with every row of the wrong length.
+    `ImportProblems` with the reason why the file cannot be read, and at the end of each reading with every row of the wrong length (CSV and TSV)
+    and every text that no database can store (Parquet and Arrow).
     """
     if is_columnar(file.name):
         table = stream_columnar(file, limit, progress)

@@ -38,12 +38,10 @@ def characters_in(cells: Sequence[Cell]) -> int:
     try:
         return len("".join(cells))  # type: ignore[arg-type]  # most rows have texts only
     except TypeError:
-        return sum(map(_characters, cells))
+        return sum([len(cell) if isinstance(cell, str) else _characters(cell) for cell in cells])
 
 
-def _characters(cell: Cell) -> int:
-    if isinstance(cell, str):
-        return len(cell)
+def _characters(cell: tuple[str, ...] | Nested | None) -> int:
     if isinstance(cell, tuple):
         return sum(map(len, cell))
     return len(cell.json) if cell else 0
@@ -72,7 +70,8 @@ class FileTable:
 class TableStream:
     """A table whose rows are read from the file again at each call of `each`.
 
-    `each` raises `ImportProblems` as soon as a limit is exceeded and, for CSV and TSV, after the last row if rows have the wrong length.
+    `each` raises `ImportProblems` as soon as a limit is exceeded, and after the last row for rows of the wrong length (CSV and TSV) and
+    texts that no database can store (Parquet and Arrow).
     """
 
     name: str

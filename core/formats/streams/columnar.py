@@ -39,8 +39,8 @@ def stream_columnar(file: AnyFile, limit: int | None, progress: Progress) -> Tab
 
     Numbers become their shortest texts, null and NaN missing cells, lists of texts several texts (references), and anything else nested a
     JSON value. A date, time or duration beyond the range of Python becomes its stored number. Rows are counted from 1. Raises
-    `ImportProblems` for a damaged file, repeated column names, names and texts that no database can store, and more rows, cells, columns, or text
-    than the limits.
+    `ImportProblems` for a damaged file, repeated column names, too many columns, and names that no database can store; each reading
+    raises it as soon as rows, cells or text exceed the limits, and at its end for texts that no database can store.
     """
     with opened(file) as raw, _ReadErrors(file):
         names = _batches_of(file, raw)[0]
@@ -66,14 +66,14 @@ def stream_columnar(file: AnyFile, limit: int | None, progress: Progress) -> Tab
                 progress(min(1.0, raw.tell() / size))
 
     def rows() -> Iterator[TableRow]:
-        return map(
-            TableRow, itertools.count(1), (cells for columns in batches() for cells in zip(*columns, strict=True))
-        )
+        lines, problems = itertools.count(1), Collector()
+        check = _Check(file.name, names, problems)
+        for columns in batches():
+            check.add(columns)
+            if not problems:  # after one, rows are only checked
+                yield from map(TableRow, lines, zip(*columns, strict=True))
+        problems.check()
 
-    check = _Check(file.name, names, problems)
-    for columns in batches():
-        check.add(columns)
-    problems.check()
     return TableStream(file.name, names, rows)
 
 

@@ -40,7 +40,7 @@ def cells_of(file: Upload, limit: int | None = None) -> list[tuple[Cell, ...]]:
 
 def refused(file: Upload) -> list[tuple[int, str]]:
     with pytest.raises(ImportProblems) as error:
-        stream_columnar(file, None, no_progress)
+        stream_columnar(file, None, no_progress).held()
     return [(problem.row, problem.column) for problem in error.value.problems]
 
 

@@ -133,5 +133,5 @@ def test_a_batch_that_is_too_large_is_not_decompressed(
         counted() as pool,
         pytest.raises(ImportProblems, match="dictionaries of 3 MB" if dictionaries else "a record batch of 3 MB"),
     ):
-        stream_columnar(file, 1, no_progress)
+        stream_columnar(file, 1, no_progress).held()
     assert (pool.max_memory() or 0) < MB
