@@ -249,3 +249,5 @@ def test_labels_of_campaigns_are_offered_and_other_projects_are_not_read(
     assert not at.exception
     assert any(o.startswith("Labels: CSV") for o in next(s for s in at.selectbox if s.label == "Format").options)
     assert other.id not in read
+    assert "no labels outside campaigns" in texts(at)
+    assert "no labels yet" in texts(at)  # of the other project

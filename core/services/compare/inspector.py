@@ -22,7 +22,6 @@ from core.refine.inspect import Round
 from core.refine.options import NonTranslation, Options
 from core.refine.overlap import Characters, Overlap, agreement, count_characters, edited, layers, marked
 from core.refine.result import EDITS, EditStep, Refinement, Token, Variant
-from core.services.labels import all_labels
 from core.services.labels.kept_labels import LabelsByPlace
 from core.services.labels.labels import Outline, finished
 from core.services.projects.texts import StoredTexts
@@ -192,33 +191,11 @@ class Marks:
         return [r for key, rated in self.by_output.items() if key.segment == segment for r in rated]
 
 
-def marks(
-    store: Store,
-    project_id: int,
-    rater: str | None,
-    *,
-    everyone: bool,
-    segment: SegmentKey | None = None,
-    labels: LabelsByPlace | None = None,
-) -> Marks:
+def visible_marks(labels: LabelsByPlace, outline: Outline, rater: str | None, *, everyone: bool) -> Marks:
     """Return the labels that `rater` may see: those of segments this rater has submitted, or of all with `everyone`.
 
-    Only labels of submitted segments count. `segment` limits the result to one segment. `labels` are those of the project if they
-    are known; otherwise they are read.
+    Only labels of submitted segments count. Labels that mean a whole text have no text yet: see `with_texts`.
     """
-    index = store.projects.index(project_id)
-    outline = index.outline
-    if labels is None:
-        labels = all_labels.labels(store, project_id, segment)
-    mine = {place: of for place, of in labels.items() if segment in (None, place[1])}
-    found = visible_marks(mine, outline, rater, everyone=everyone)
-    texts = StoredTexts(store.projects, project_id, len(index.systems)).outputs(found.by_output)
-    rated = {key: [with_text(r, texts[key]) for r in of] for key, of in found.by_output.items() if key in texts}
-    return Marks(rated, found.shown)
-
-
-def visible_marks(labels: LabelsByPlace, outline: Outline, rater: str | None, *, everyone: bool) -> Marks:
-    """Return what `marks` returns for these labels, without reading texts: see `core.mqm.scores.with_text`."""
     shown = {
         key
         for of, key in labels
@@ -227,6 +204,13 @@ def visible_marks(labels: LabelsByPlace, outline: Outline, rater: str | None, *,
     mine = {of: found for of, found in labels.items() if of[1] in shown}
     there = (r for r in rated_outputs(mine) if r.key.system in outline[r.key.segment])
     return Marks(grouped((r.key, r) for r in there), None if everyone else shown)
+
+
+def with_texts(seen: Marks, segment: SegmentKey, texts: Mapping[str, str]) -> Marks:
+    """Return the labels of one segment, completed with the texts of its outputs by system (`core.mqm.scores.with_text`)."""
+    keys = (OutputKey(system, *segment) for system in texts)
+    rated = {key: [with_text(r, texts[key.system]) for r in seen.by_output.get(key, ())] for key in keys}
+    return Marks({key: of for key, of in rated.items() if of}, seen.shown)
 
 
 def edits(

@@ -24,8 +24,7 @@ from pages._ui.annotate import identity
 from pages._ui.compare import labels, marks, model_rounds
 from pages._ui.components.inspector import inspector
 from pages._ui.components.shared import last
-from pages._ui.labels_and_raters import known_labels
-from pages._ui.shared import errors, wiring
+from pages._ui.shared import errors
 
 KEY = "inspector"
 OPENED = "inspector-opened"
@@ -189,16 +188,15 @@ def notes(
 def overlap(project: Project, view: View, main: Column, key: OutputKey, analysis: Refinement) -> dict[str, Any]:
     """Return the overlap of edits and error spans. Hidden spans never leave the server."""
     rater, everyone = identity.rater(), labels.everyone(project)
-    found = service.marks(
-        wiring.store(), project.id, rater, everyone=everyone, segment=key.segment, labels=known_labels.by_place(project)
-    )
+    by_system = view.texts.segment(key.segment)[1]
+    found = marks.of_segment(project, key.segment, by_system, rater, everyone)
     whole, n = marks.overlap(project, main.signature, rater, everyone)
     rows, lines, layers, raters = [], [], None, 0
     if found.hides(key.segment):
         lines.append("Error spans in this segment stay hidden until you have submitted it yourself, to avoid bias.")
     else:
         mine, model = found.by_output.get(key, []), marks.edits(project, main.signature, key.segment)
-        texts = {OutputKey(system, *key.segment): text for system, text in view.texts.segment(key.segment)[1].items()}
+        texts = {OutputKey(system, *key.segment): text for system, text in by_system.items()}
         raters = len(mine)
         layers = service.layers_json(texts[key], analysis.refined, mine)
         rows = [

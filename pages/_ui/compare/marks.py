@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
 import streamlit as st
 
@@ -41,6 +41,14 @@ def _marks(
     """Return the labels without texts, which only the open segment needs."""
     outline = wiring.index(project).outline
     return inspector.visible_marks(known_labels.by_place(project), outline, rater, everyone=everyone)
+
+
+def of_segment(
+    project: Project, segment: SegmentKey, texts: Mapping[str, str], rater: str | None, everyone: bool
+) -> inspector.Marks:
+    """Return the labels of a segment that this person may see. `texts` are its outputs by system."""
+    seen = _marks(*wiring.version(project), wiring.store().labels.newest(project.id), rater, everyone)
+    return inspector.with_texts(seen, segment, texts)
 
 
 def edits(project: Project, signature: str, segment: SegmentKey) -> dict[OutputKey, Characters]:

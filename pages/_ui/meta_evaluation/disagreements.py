@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
 
-from core.data import SegmentKey
+from core.data import RatedOutput
 from core.formatting import format_count, format_number, format_percent
 from core.ports.projects import Project
-from core.services.compare import inspector
 from core.services.evaluate.disagreements import MetricDisagreement, disagreements
 from core.services.evaluate.evaluate import Evaluation, StatisticName
 from pages._ui.annotate import identity
+from pages._ui.compare import marks
 from pages._ui.compare.inspector import marks_toggle
 from pages._ui.labels_and_raters import known_labels, labelled_output
 from pages._ui.meta_evaluation.scatter import choose_metric
@@ -45,15 +46,16 @@ def draw(project: Project, found: Evaluation, statistic: StatisticName) -> None:
     more = f"evaluate-disagreements-shown-{name}-{which}"
     shown = st.session_state.get(more, AT_ONCE)
     for place, one in enumerate(queue[:shown], 1):
-        _one(project, found, name, place, one, None if not labelled else _marks(project, one.key.segment, everyone))
+        _one(project, found, name, place, one, everyone if labelled else None)
     if (left := len(queue) - shown) > 0:
         show_more = partial(st.session_state.update, {more: shown + AT_ONCE})
         st.button(f"Show {min(AT_ONCE, left)} more of {len(queue):,}", key="evaluate-more", on_click=show_more)
 
 
 def _one(
-    project: Project, found: Evaluation, name: str, place: int, one: MetricDisagreement, seen: inspector.Marks | None
+    project: Project, found: Evaluation, name: str, place: int, one: MetricDisagreement, everyone: bool | None
 ) -> None:
+    """Draw one output, with the labels of all annotators or those that this person may see; `everyone` is None if there are none."""
     label = found.joined.scored_metric(name).label
     title = (
         f"**{place}.** {' · '.join(escape_markdown(part) for part in one.key if part)}  \n{escape_markdown(label)} "
@@ -62,15 +64,8 @@ def _one(
     )
     segment, texts = wiring.texts(project).segment(one.key.segment)
     text, source = texts[one.key.system], segment.source or ""
-    columns = [
-        labelled_output.column(r.rater, "" if r.errors else "no error", r.errors, text, source)
-        for r in (seen.by_output.get(one.key, ()) if seen else ())
-    ]
+    rated: Sequence[RatedOutput] = ()
+    if everyone is not None:
+        rated = marks.of_segment(project, one.key.segment, texts, identity.rater(), everyone).by_output.get(one.key, ())
+    columns = [labelled_output.column(r.rater, "" if r.errors else "no error", r.errors, text, source) for r in rated]
     labelled_output.draw(project, one.key, title, columns, f"disagreement-{project.id}-{one.key!r}")
-
-
-def _marks(project: Project, segment: SegmentKey, everyone: bool) -> inspector.Marks:
-    return inspector.marks(
-        wiring.store(), project.id, identity.rater(), everyone=everyone, segment=segment,
-        labels=known_labels.by_place(project),
-    )  # fmt: skip

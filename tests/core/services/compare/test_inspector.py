@@ -7,7 +7,6 @@ import pytest
 
 from core.data import OutputKey, RatedOutput, Segment, SegmentKey, Span, Value
 from core.mqm.actions import label_actions
-from core.mqm.scores import with_text
 from core.ports.labels import Action
 from core.ports.store import Store
 from core.refine.inspect import Round
@@ -15,6 +14,7 @@ from core.refine.options import Options
 from core.refine.result import EditStep, Token
 from core.services.compare import inspector
 from core.services.compare.inspector import Try
+from core.services.labels import all_labels
 from core.services.labels.kept_labels import KeptLabels
 from core.services.labels.labels import submitted
 from core.services.projects.texts import StoredTexts
@@ -146,8 +146,9 @@ def rate(store: Store, project: int, rater: str, segment: SegmentKey, spans: dic
         store.labels.append(project, who, key, actions)
 
 
-def marks(store: Store, project: int, rater: str | None, **given: object) -> inspector.Marks:
-    return inspector.marks(store, project, rater, **{"everyone": False, **given})
+def marks(store: Store, project: int, rater: str | None, *, everyone: bool = False) -> inspector.Marks:
+    outline = store.projects.index(project).outline
+    return inspector.visible_marks(all_labels.labels(store, project), outline, rater, everyone=everyone)
 
 
 def test_the_labels_of_these_tests_are_submitted(store: Store, project: int) -> None:
@@ -179,8 +180,9 @@ def test_marks_of_all_are_shown_when_asked_for(store: Store, project: int) -> No
     assert not found.hides(S1)
     assert len(found.of_segment(S0)) == 4
     assert len(found.of_segment(S1)) == 2
-    one = marks(store, project, None, everyone=True, segment=S1)
-    assert {key.segment for key in one.by_output} == {S1}
+    one = inspector.with_texts(found, S1, dict.fromkeys("ABC", "text"))
+    assert list(one.by_output) == [OutputKey("A", *S1), OutputKey("B", *S1)]
+    assert one.of_segment(S1) == found.of_segment(S1)
 
 
 def test_overlap_of_an_output_a_segment_and_the_project_by_hand(store: Store, project: int) -> None:
@@ -222,17 +224,13 @@ def test_the_drawing_is_plain_json() -> None:
 
 
 @pytest.mark.parametrize(("rater", "everyone"), [("ann", False), ("bob", False), (None, True)])
-def test_marks_without_texts_become_those_with_texts(
-    store: Store, project: int, rater: str | None, everyone: bool
-) -> None:
+def test_labels_of_a_whole_text_are_completed(store: Store, project: int, rater: str | None, everyone: bool) -> None:
     given = [Action(f"nt-{s}", "verdict", s, {"value": "non_translation"}) for s in "AB"]
     store.labels.append(project, "zoe", S0, [*given, Action("nt-end", "submit", None, {})])
-    wanted = marks(store, project, rater, everyone=everyone)
-    labels, texts = (
-        KeptLabels(project).read(store, []),
-        {o.key: o.text for o in store.projects.dataset(project).outputs},
-    )
-    found = inspector.visible_marks(labels, store.projects.index(project).outline, rater, everyone=everyone)
-    with_texts = {key: [with_text(r, texts[key]) for r in rated] for key, rated in found.by_output.items()}
-    assert (with_texts, found.shown) == (wanted.by_output, wanted.shown)
-    assert any(error.end == len(texts[r.key]) for r in wanted.of_segment(S0) for error in r.errors if r.rater == "zoe")
+    outline, labels = store.projects.index(project).outline, KeptLabels(project).read(store, [])
+    found = inspector.visible_marks(labels, outline, rater, everyone=everyone)
+    assert found == marks(store, project, rater, everyone=everyone)
+    texts = StoredTexts(store.projects, project, 2).segment(S0)[1]
+    zoe = [r for r in inspector.with_texts(found, S0, texts).of_segment(S0) if r.rater == "zoe"]
+    assert len(zoe) == 2
+    assert all(r.errors[0].quote == texts[r.key.system] for r in zoe)
