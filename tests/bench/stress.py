@@ -22,7 +22,7 @@ from core.robustness.stress.noised import noised
 from core.robustness.stress.pool import cores
 from core.robustness.stress.run import StressTestRequest, run
 from core.scoring.dataset import Memory
-from tests.bench.smart import DATA, outputs
+from tests.bench.smart import FILE, outputs
 
 METRICS = ("rouge2", "rougeL", "chrf", "bleu")
 TRIED = 200
@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=100)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--workers", type=int, default=cores())
-    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--data", type=Path, default=FILE)
     args, _ = parser.parse_known_args()
     gold = golds(args.data, args.documents)
     some = list(noised(noises(["token-drop"])[0], gold[:8], 0, 5, lambda done: None).items(gold))[:TRIED]
