@@ -162,3 +162,15 @@ def test_an_output_chosen_in_the_list_is_shown_in_its_segment(shared: Server, pa
     expect(spot.locator("mark.major")).to_contain_text("sank")
     expect(spot).to_be_in_viewport()
     expect(page.locator(".esc-place")).to_contain_text("segment 1")
+
+
+def test_a_table_of_names_alone_is_not_shown(shared: Server, page: Page) -> None:
+    store = shared.store()
+    made = store.projects.create("rivers without scores").id
+    outputs = tuple(Output(s, "d", "1", text) for s, text in TEXTS.items())
+    store.projects.add(made, Dataset((Segment("d", "1", None, ("The river rose.",)),), outputs))
+    opened(shared, page, made)
+    expect(page.locator(".esc-tablebox")).to_be_hidden()
+    page.get_by_role("button", name="table", exact=True).click()
+    expect(page.locator(".esc-tablebox")).to_be_visible()
+    expect(page.locator(".esc-tablebox tbody tr")).to_have_count(3)

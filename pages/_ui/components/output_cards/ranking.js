@@ -90,6 +90,7 @@ function rank(view, animate) {
   }
   if (view.orderBox) view.orderBox.value = orderOf(view)?.name ?? "name";
   view.tablebox.replaceChildren(table(view, rows));
+  view.tablebox.hidden = !view.data.metrics.length && view.memory.view !== "table"; // names alone
 }
 
 function weighing(cell, lam) {
