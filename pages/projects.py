@@ -120,8 +120,11 @@ def finish(job: importing.ImportJob) -> None:
     if done is None:
         return
     st.session_state[DONE] = done
-    what = "References added to" if done.references_of else "Imported into"
-    st.toast(f"{what} “{escape_markdown(done.project.name)}”", icon=":material/check_circle:")
+    name = escape_markdown(done.project.name)
+    if not done.references_of:
+        st.toast(f"Imported into “{name}”", icon=":material/check_circle:")
+    elif done.report.references:
+        st.toast(f"References added to “{name}”", icon=":material/check_circle:")
     if not done.references_of:  # they began on an open project, and something else may be open by now
         st.session_state.pop(UPLOADING, None)
         upload.forget()

@@ -59,7 +59,7 @@ class Builder:
         """Add a table; `digest` is the SHA-256 of its file. Problems are collected.
 
         `progress` is called with the share of the human scores that have been averaged. Raises `ImportProblems` for rows of the wrong
-        length and for exceeded limits; the stage is dropped then.
+        length, texts that no database can store, and exceeded limits; the stage is dropped then.
         """
         if not self._mapping_fits(table, mapping):
             return
@@ -70,6 +70,7 @@ class Builder:
         except BaseException:
             self._stopped = True
             self.stage.drop()
+            self.stage.end_table()
             raise
 
     def _add_rows(self, table: AnyTable, mapping: ColumnMapping, progress: Progress) -> None:
@@ -266,7 +267,7 @@ class Builder:
         if not self._stopped:
             self._counts.check(self.problems)
         found = StagedImport(self.stage, self._metrics.metrics(), self._known, self._notes, self.holds_means)
-        scored = self._check_scored(found)
+        scored = not self._stopped and self._check_scored(found)
         if not self.holds_outputs and not (self._known and scored) and not self.problems:
             self.problems.add(
                 "", 0, "", "no outputs", "the outputs of at least one system", "Say which columns hold outputs"

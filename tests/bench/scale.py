@@ -5,7 +5,7 @@ real server and a real browser open every page, and one segment after the other.
 its model process.
 
 *Content* is what a page is for: the cards of Compare, the table of Meta-evaluation, the first scores of Robustness. *At rest* is when
-nothing on the page changes any more. Pages are opened by their addresses in one tab, so that each visit loads Streamlit again; `new browser`
+the script of the page has ended and no other begins. Pages are opened by their addresses in one tab, so that each visit loads Streamlit again; `new browser`
 is the very first visit. *Next segment* counts in the browser, from the click to the next segment. Pages are looked at every 10 ms: Playwright's
 own waiting looks every 500 ms after a while, which is added to the times.
 """
@@ -34,7 +34,7 @@ SYSTEMS, RATED = 20, 4000
 WARM_UP = 10.0
 """Seconds after the start in which the server loads modules."""
 LOOK, STILL, LONGEST = 0.01, 0.7, 180.0
-"""Seconds between two looks at a page, without a change until it rests, and after which it is given up."""
+"""Seconds between two looks at a page, without a running script until it rests, and after which it is given up."""
 AT_REST = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 METRICS = {
     "chrf": "chrf|nrefs:1|v:1",

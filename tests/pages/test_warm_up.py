@@ -17,6 +17,7 @@ import streamlit as st
 
 from core.models import process
 from db.store import open_store
+from pages._ui.projects import large_exports
 from pages._ui.shared import warm_up
 from tests.fakes import small_dataset
 from tests.paths import ROOT
@@ -62,7 +63,7 @@ def test_the_first_page_of_a_server_waits_for_no_module_that_it_does_not_need(tm
 
 
 def test_the_server_starts_while_they_are_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    started, done = threading.Event(), threading.Event()
+    started, done, ended = threading.Event(), threading.Event(), list[str]()
 
     def load() -> None:
         started.set()
@@ -71,6 +72,7 @@ def test_the_server_starts_while_they_are_loaded(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(warm_up, "DELAY", 0.0)
     monkeypatch.setattr(warm_up, "load_modules", load)
     monkeypatch.setattr(st, "get_option", lambda _: True)
+    monkeypatch.setattr(large_exports, "cancel_all", lambda: ended.append("exports"))
 
     async def run() -> None:
         async with warm_up.prepared(None):
@@ -82,6 +84,7 @@ def test_the_server_starts_while_they_are_loaded(monkeypatch: pytest.MonkeyPatch
 
     with ThreadPoolExecutor(1) as pool:
         pool.submit(asyncio.run, run()).result()
+    assert ended == ["exports"]
 
 
 @pytest.mark.usefixtures("frozen")

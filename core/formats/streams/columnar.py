@@ -66,12 +66,16 @@ def stream_columnar(file: AnyFile, limit: int | None, progress: Progress) -> Tab
                 progress(min(1.0, raw.tell() / size))
 
     def rows() -> Iterator[TableRow]:
-        lines, problems = itertools.count(1), Collector()
+        problems = Collector()
         check = _Check(file.name, names, problems)
-        for columns in batches():
-            check.add(columns)
-            if not problems:  # after one, rows are only checked
-                yield from map(TableRow, lines, zip(*columns, strict=True))
+
+        def checked() -> Iterator[tuple[Cell, ...]]:
+            for columns in batches():
+                check.add(columns)
+                if not problems:  # after one, rows are only checked
+                    yield from zip(*columns, strict=True)
+
+        yield from map(TableRow, itertools.count(1), checked())
         problems.check()
 
     return TableStream(file.name, names, rows)

@@ -8,14 +8,9 @@ from core.ports.store import Store
 from core.services.campaigns import results
 
 
-def labels(
-    store: Store, project_id: int, segment: SegmentKey | None = None
-) -> dict[tuple[str, SegmentKey], SegmentLabels]:
-    """Return the labels by rater and segment, of one segment if given. Those of campaigns are submitted ones only."""
-    of_campaigns = results.labels(store, project_id)
-    if segment is not None:
-        of_campaigns = {place: of for place, of in of_campaigns.items() if place[1] == segment}
-    return fold(store.labels.events(project_id, segment=segment)) | of_campaigns
+def labels(store: Store, project_id: int) -> dict[tuple[str, SegmentKey], SegmentLabels]:
+    """Return the labels by rater and segment. Those of campaigns are submitted ones only."""
+    return fold(store.labels.events(project_id)) | results.labels(store, project_id)
 
 
 def judgements(store: Store, project_id: int) -> list[Judgement]:

@@ -125,7 +125,9 @@ def _count(store: Store, project_id: int) -> None:
     try:
         store.projects.index(project_id)
         store.scores.signatures(project_id)
-    except Exception as error:  # the import is complete, and the page counts again
+    except UserError:
+        pass  # the import is complete, and the page counts again
+    except Exception as error:
         errors.logged(error)
 
 

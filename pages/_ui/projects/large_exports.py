@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import UTC, datetime
+from threading import Lock
 from weakref import WeakSet
 
 import streamlit as st
@@ -39,8 +40,9 @@ class Preparation:
         self.cancelled = False
         self.error_number = ""
         self.begun: datetime | None = None
-        _PREPARATIONS.add(self)
         self.token: Future[str] = EXPORT_THREADS.submit(self._make, kind, store)
+        with _LOCK:
+            _PREPARATIONS.add(self)
 
     def _make(self, kind: ExportFile, store: Store) -> str:
         try:
@@ -72,11 +74,14 @@ class Preparation:
 
 
 _PREPARATIONS: WeakSet[Preparation] = WeakSet()
+_LOCK = Lock()
 
 
 def cancel_all() -> None:
     """Cancel all preparations of this server, which would otherwise wait for them when it stops."""
-    for preparation in list(_PREPARATIONS):
+    with _LOCK:
+        there = list(_PREPARATIONS)
+    for preparation in there:
         preparation.cancel()
 
 

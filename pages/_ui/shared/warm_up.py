@@ -70,7 +70,7 @@ async def prepared(app: Any) -> AsyncIterator[None]:
     async with opens_browser(app):
         yield
     warm_up.cancel()
-    _cancel_exports()
     process.use(None)
     if models is not None:
         models.stop()
+    _cancel_exports()

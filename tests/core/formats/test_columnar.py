@@ -67,6 +67,14 @@ def test_a_limit_stops_within_a_batch_and_after_it(make: Maker, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("make", MAKERS)
+def test_rows_are_counted_through_all_batches(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columnar, "ROWS", 4)
+    monkeypatch.setattr(parquet_batches, "MOST_ROWS", 4)
+    rows = stream_columnar(make({"text": [str(i) for i in range(1, 11)]}), None, no_progress).each()
+    assert [(row.line, row.cells[0]) for row in rows] == [(i, str(i)) for i in range(1, 11)]
+
+
+@pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("good", ["x", ["x", "y"]])
 def test_texts_that_cannot_be_stored_are_named_with_their_row(make: Maker, good: object) -> None:
     bad = [part + "\0" for part in good] if isinstance(good, list) else f"{good}\0"

@@ -46,6 +46,14 @@ def test_a_long_tsv_with_scores() -> None:
     assert got.dataset.outputs[1].text == '"y'
 
 
+def test_a_file_that_fails_late_does_not_make_the_next_one_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "ROWS", 10)
+    outputs = "system,segment_id,output\n" + "".join(f"A,{i},x\n" for i in range(50)) + "A,50,x,one field too many\n"
+    scores = "system,segment_id,DA\n" + "".join(f"A,{i},{i}\n" for i in range(50))
+    found = seen(up("a.csv", outputs), up("b.csv", scores))
+    assert [(p.file, p.row) for p in found.problems] == [("a.csv", 52)]
+
+
 def test_averaging_human_scores_reports_progress_and_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "ROWS", 10)
     file = up("a.csv", "system,segment_id,output,DA\n" + "".join(f"A,{i},x,{i}\n" for i in range(100)))
