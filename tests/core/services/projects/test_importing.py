@@ -47,6 +47,7 @@ def test_a_long_tsv_with_scores() -> None:
 
 
 def test_a_file_that_fails_late_does_not_make_the_next_one_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "LOOK", 20)  # rows that the plan reads
     monkeypatch.setattr(build, "ROWS", 10)
     outputs = "system,segment_id,output\n" + "".join(f"A,{i},x\n" for i in range(50)) + "A,50,x,one field too many\n"
     scores = "system,segment_id,DA\n" + "".join(f"A,{i},{i}\n" for i in range(50))
