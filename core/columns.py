@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
 from typing import Any, NamedTuple
@@ -157,6 +157,14 @@ class ScoreColumn(Mapping[OutputKey, Value]):
     def of(cls, index: ProjectIndex, values: Mapping[OutputKey, Value]) -> ScoreColumn:
         """Return a column with these values; outputs that the project does not have are left out."""
         return cls.empty(index).with_values(values)
+
+    @classmethod
+    def of_numbers(cls, index: ProjectIndex, numbers: Array) -> ScoreColumn:
+        """Return a column with these values, shape (n_segments, n_systems); NaN where there is none."""
+        empty = cls.empty(index)
+        return replace(
+            empty, numbers=numbers, states=np.where(np.isnan(numbers), empty.states, np.uint8(_STATES["ok"]))
+        )
 
     def with_values(self, values: Mapping[OutputKey, Value]) -> ScoreColumn:
         """Return a copy with these values; outputs that the project does not have are left out."""

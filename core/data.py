@@ -27,7 +27,7 @@ def is_storable(text: str) -> bool:
 
 def storable(text: str) -> str:
     """Return the text with U+FFFD in place of every NUL and unpaired surrogate; its length does not change."""
-    return _NOT_STORABLE.sub("\ufffd", text)
+    return text if is_storable(text) else _NOT_STORABLE.sub("\ufffd", text)
 
 
 def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:

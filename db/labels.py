@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Engine, exists, insert, select
+from sqlalchemy import ColumnElement, Connection, Engine, Select, exists, insert, select
 
 from core.data import Segment, SegmentKey, storable
 from core.errors import UserError
 from core.mqm.log import check, fold_segment
 from core.ports.labels import Action, Event, LabelBatch
-from core.progress import Progress
+from core.progress import Progress, no_progress, report_parts
 from db.columns import now
 from db.engine import reading, take_turns, writing
 from db.failures import Conflict
@@ -21,6 +22,8 @@ from db.lookup import parts, rater_id
 from db.slices import Hidden, OneTransaction
 from db.tables import events, outputs, raters, segments
 
+SEGMENTS_AT_ONCE = 100
+"""A query reads the events of at most this many segments."""
 SegmentTexts = tuple[Segment, Mapping[str, str]]
 """A segment, and the texts of its outputs by system."""
 
@@ -70,6 +73,18 @@ class SqlLabels:
     ) -> list[Event]:
         with reading(self._engine) as connection:
             return _events(connection, project_id, rater, segment, after)
+
+    def by_segment(self, project_id: int, progress: Progress = no_progress) -> Iterator[list[Event]]:
+        labelled = select(events.c.segment).where(events.c.project_id == project_id).distinct()
+        mine = select(segments.c.id).where(segments.c.id.in_(labelled)).order_by(segments.c.position)
+        with reading(self._engine) as connection:
+            ids = list(connection.execute(mine).scalars())
+        order = segments.c.position, events.c.segment, events.c.rater, events.c.number
+        for part in report_parts(parts(ids, SEGMENTS_AT_ONCE), len, len(ids), progress):
+            with reading(self._engine) as connection:
+                found = _read(connection, _selected().where(events.c.segment.in_(part)).order_by(*order))
+            for _, of in groupby(found, lambda event: (event.rater, event.segment)):
+                yield list(of)
 
     def newest(self, project_id: int) -> int:
         latest = (
@@ -207,18 +222,25 @@ def _known(connection: Connection, project_id: int, ids: Sequence[str]) -> set[s
 def _events(
     connection: Connection, project_id: int, rater: str | None, segment: SegmentKey | None, after: int = 0
 ) -> list[Event]:
-    found = (
-        select(events, raters.c.name, segments.c.doc_id, segments.c.segment_id)
-        .join_from(events, raters)
-        .join(segments, segments.c.id == events.c.segment)
-        .order_by(events.c.number)
-    )
+    found = _selected().order_by(events.c.number)
     if rater is not None:
         found = found.where(raters.c.name == rater)
     if after:
         found = found.where(events.c.number > after)
     # A segment is of one project. With a condition on the project of the events too, SQLite would read all of them.
     found = found.where(*([events.c.project_id == project_id] if segment is None else _named(project_id, segment)))
+    return _read(connection, found)
+
+
+def _selected() -> Select[Any]:
+    return (
+        select(events, raters.c.name, segments.c.doc_id, segments.c.segment_id)
+        .join_from(events, raters)
+        .join(segments, segments.c.id == events.c.segment)
+    )
+
+
+def _read(connection: Connection, wanted: Select[Any]) -> list[Event]:
     return [
         Event(
             row.number,
@@ -227,7 +249,7 @@ def _events(
             SegmentKey(row.doc_id, row.segment_id),
             Action(row.action_id, row.kind, row.system, _mended(row.payload), row.client_time),
         )
-        for row in connection.execute(found)
+        for row in connection.execute(wanted)
     ]
 
 

@@ -6,6 +6,7 @@ import streamlit as st
 
 from core.mqm.schemes import SCHEMES
 from core.ports.projects import Project
+from core.services.labels.agreement import Agreement
 from pages._ui.calibrate.weight_schemes import scheme_words
 from pages._ui.labels_and_raters import agreement as parts
 from pages._ui.labels_and_raters import batch_builder, known_labels, number_agreement, typology_form
@@ -20,47 +21,49 @@ def main() -> None:
     project = page.start("Labels and raters", "See how far annotators agree, and choose which outputs to label next.")
     if project is None:
         return
-    labels = known_labels.submitted(project)
-    batch_builder.missing(labels)
+    rated = known_labels.by_output(project)
+    batch_builder.missing(rated)
     first = TABS[0] if known_labels.raters(project) or wiring.judgements(project) else TABS[2]
     agreement, disagreements, building, typology = st.tabs(TABS, key="people-tabs", default=first)
+    found = None
     with agreement, errors.boundary():
         if known_labels.raters(project) or not wiring.judgements(project):
-            labelled(project)
+            found = labelled(project)
         number_agreement.section(project)
     with disagreements, errors.boundary():
-        if known_labels.raters(project):
-            parts.disputes(project, parts.found(project, _scheme()))
+        if found is not None:
+            parts.disputes(project, found)
+        elif known_labels.raters(project):
+            page.info("The labels were not compared: see the tab Agreement.")
         else:
             no_labels()
     with building, errors.boundary():
         batch_builder.builder(project)
-        batch_builder.batches(project, labels)
+        batch_builder.batches(project, rated)
     with typology, errors.boundary():
         typology_form.section(project)
 
 
-def _scheme() -> str:
-    return str(st.session_state.get("people-scheme", next(iter(SCHEMES))))
-
-
-def labelled(project: Project) -> None:
-    """Draw the raters and their agreement."""
+def labelled(project: Project) -> Agreement | None:
+    """Draw the raters and their agreement, and return it; None without labels, and if it was cancelled."""
     if not known_labels.raters(project):
         no_labels()
-        return
-    st.selectbox(
+        return None
+    scheme = st.selectbox(
         "Severity weights", SCHEMES, key="people-scheme", width=320, format_func=scheme_words,
         help=definition("Severity weights"),
     )  # fmt: skip
-    found = parts.found(project, _scheme())
+    found = parts.found(project, scheme)
+    if found is None:
+        return None
     if not found.raters:
         page.info("There are labels, but no segment has been submitted yet.")
-        return
+        return found
     st.subheader("Annotators", anchor=False)
     parts.raters(found)
     st.subheader("Agreement", anchor=False)
     parts.figures(found)
+    return found
 
 
 def no_labels() -> None:

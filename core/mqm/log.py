@@ -88,11 +88,16 @@ class SegmentLabels:
 
     def answered(self, system: str) -> bool:
         """Return whether the submission has what its protocol asks for this output."""
-        if self.declined:
+        if self.answered_without_outputs:
             return True
         if "score" in self.asks:
             return self.of(system).score is not None
-        return "spans" not in self.asks or self.of(system).complete
+        return self.of(system).complete
+
+    @property
+    def answered_without_outputs(self) -> bool:
+        """Return whether the protocol asks for nothing about single outputs, or the rater could not judge them."""
+        return bool(self.declined) or ("score" not in self.asks and "spans" not in self.asks)
 
 
 IDLE_SECONDS = 120.0

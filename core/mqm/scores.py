@@ -73,11 +73,12 @@ def system_scores(rated: Sequence[RatedOutput], scheme: Scheme) -> list[SystemSc
     raters: dict[str, set[str]] = {}
     for r in rated:
         raters.setdefault(r.key.system, set()).add(r.rater)
-    means = [
-        SystemScore(name, round(math.fsum(v) / len(v), DECIMALS), len(v), len(raters[name]))
-        for name, v in by_system.items()
-    ]
+    means = [mean_of_system(name, v, len(raters[name])) for name, v in by_system.items()]
     return sorted(means, key=lambda s: (-s.score, s.system))
+
+
+def mean_of_system(name: str, scores: Sequence[float], n_raters: int) -> SystemScore:
+    return SystemScore(name, round(math.fsum(scores) / len(scores), DECIMALS), len(scores), n_raters)
 
 
 def rated_outputs(
@@ -91,13 +92,18 @@ def rated_outputs(
     """
     found = []
     for (rater, segment), of_segment in labels.items():
-        if not of_segment.submitted or of_segment.declined or "spans" not in of_segment.asks:
-            continue
         for system, of_output in of_segment.outputs.items():
-            if of_output.complete or ("score" in of_segment.asks and of_output.score is not None):
+            if counts_as_rated(of_output, of_segment):
                 key = OutputKey(system, *segment)
                 found.append(RatedOutput(key, rater, errors_of(of_output, (texts or {}).get(key, ""))))
     return found
+
+
+def counts_as_rated(labels: OutputLabels, segment: SegmentLabels) -> bool:
+    """Return whether the labels of an output in these labels of its segment are those of a rated output (`rated_outputs`)."""
+    if not segment.submitted or segment.declined or "spans" not in segment.asks:
+        return False
+    return labels.complete or ("score" in segment.asks and labels.score is not None)
 
 
 def with_text(rated: RatedOutput, text: str) -> RatedOutput:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol
 
 from core.data import SegmentKey
+from core.progress import Progress, no_progress
 
 ActionKind = Literal[
     "open",
@@ -79,6 +80,14 @@ class LabelLog(Protocol):
         self, project_id: int, *, rater: str | None = None, segment: SegmentKey | None = None, after: int = 0
     ) -> list[Event]:
         """Return the events in the order of recording, of one rater or segment or of all, whose numbers are above `after`."""
+        ...
+
+    def by_segment(self, project_id: int, progress: Progress = no_progress) -> Iterator[list[Event]]:
+        """Yield the events of each rater on each segment, in the order of recording; segments in the order of the project.
+
+        Some segments are read at a time; `progress` is called before each part and at the end. Events recorded while this runs may or
+        may not be included. All events up to the number that `newest` returned before the call are included.
+        """
         ...
 
     def raters(self, project_id: int | None = None) -> list[str]: ...

@@ -1,7 +1,7 @@
-"""How pages, memory and reads grow with a project: `python -m tests.bench.scale [--outputs 10000 100000 1000000]`.
+"""How pages, memory and reads grow with a project: `python -m tests.bench.scale [--outputs 10000 100000 1000000] [--labels 1000000]`.
 
-A project of 20 systems is made in a database of its own, with three metrics (random numbers) and human scores of 4,000 outputs. Then a
-real server and a real browser open every page, and one segment after the other. Times are in seconds, memory is that of the server and of
+A project of 20 systems is made in a database of its own, with three metrics (random numbers) and human scores of 4,000 outputs; with
+`--labels` also so many error spans by ten annotators of the same outputs. Then a real server and a real browser open every page, and one segment after the other. Times are in seconds, memory is that of the server and of
 its model process.
 
 *Content* is what a page is for: the cards of Compare, the table of Meta-evaluation, the first scores of Robustness. *At rest* is when
@@ -13,24 +13,30 @@ own waiting looks every 500 ms after a while, which is added to the times.
 from __future__ import annotations
 
 import argparse
+import random
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 import psutil
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from sqlalchemy import insert, select
 
 from core.data import Dataset, HumanScore, Value
 from core.ports.store import Store
 from core.signature import content_key
+from db import tables
+from db.columns import now
+from db.engine import connect, writing
+from db.lookup import rater_id
 from db.store import open_store
 from tests.bench.imports import dataset
 from tests.browser.conftest import CHROMIUM, QUIET, Server, at_rest, serving
 
-SYSTEMS, RATED = 20, 4000
+SYSTEMS, RATED, ANNOTATORS = 20, 4000, 10
 WARM_UP = 10.0
 """Seconds after the start in which the server loads modules."""
 LOOK, STILL, LONGEST = 0.01, 0.7, 180.0
@@ -46,10 +52,12 @@ PAGES: dict[str, Content] = {
     "projects": lambda page: page.get_by_text("currently open"),
     "compare": lambda page: page.locator(".esc-card"),
     "annotate": lambda page: page.locator(".esa-output").or_(page.get_by_label("Name", exact=True)),
-    "labels_and_raters": lambda page: page.get_by_label("Annotators per output"),
+    "labels_and_raters": lambda page: page.get_by_role("heading", name="Agreement").or_(
+        page.get_by_label("Annotators per output")
+    ),
     "campaigns": lambda page: page.get_by_role("button", name="New campaign"),
     "meta_evaluation": lambda page: page.get_by_role("heading", level=4),
-    "calibrate": lambda page: page.get_by_role("heading", level=4),
+    "calibrate": lambda page: page.get_by_role("heading", level=4).or_(page.get_by_text("too many outputs")),
     "robustness": lambda page: page.get_by_test_id("stDataFrame").or_(page.get_by_test_id("stTable")),
 }
 NEXT = """number => new Promise(done => {
@@ -86,6 +94,39 @@ def fill(store: Store, outputs: int) -> float:
             }
             store.scores.put(metric, signature, values, 1.0)
     return seconds
+
+
+def label(url: str, labels: int) -> None:
+    """Submit error spans: ten annotators mark one in each output of the first segments."""
+    engine = connect(url)
+    with writing(engine) as connection:
+        project = connection.execute(select(tables.projects.c.id)).scalar_one()
+        raters = [rater_id(connection, f"annotator {i}") for i in range(ANNOTATORS)]
+        mine = select(tables.segments.c.id).where(tables.segments.c.project_id == project)
+        ids = list(connection.execute(mine.order_by(tables.segments.c.position)).scalars())
+        for segment in ids[: labels // (SYSTEMS * ANNOTATORS)]:
+            of = select(tables.outputs.c.system, tables.outputs.c.text).where(tables.outputs.c.segment == segment)
+            texts = [(row.system, row.text) for row in connection.execute(of.order_by(tables.outputs.c.position))]
+            rows = [row for rater in raters for row in _events(project, rater, segment, texts)]
+            connection.execute(insert(tables.events), rows)
+    engine.dispose()
+
+
+def _events(project: int, rater: int, segment: int, texts: Sequence[tuple[str, str]]) -> Iterator[dict[str, object]]:
+    def event(kind: str, system: str | None, payload: dict[str, object]) -> dict[str, object]:
+        name = f"{rater}-{segment}-{kind}-{system}"
+        return {
+            "project_id": project, "action_id": name, "time": now(), "rater": rater, "segment": segment, "kind": kind,
+            "system": system, "payload": payload, "client_time": "",
+        }  # fmt: skip
+
+    for place, (system, text) in enumerate(texts):
+        draw = random.Random(f"{rater} {segment} {place}")
+        start = draw.randrange(len(text) - 8)
+        severity, category = draw.choice((("Major", "Accuracy/Mistranslation"), ("Minor", "Fluency/Grammar")))
+        where = {"side": "output", "start": start, "end": start + 8, "quote": text[start : start + 8]}
+        yield event("add", system, {"mark": f"m{place}", **where, "severity": severity, "category": category})
+    yield event("submit", None, {})
 
 
 def first_reads(store: Store) -> dict[str, float]:
@@ -142,12 +183,15 @@ def next_segments(page: Page, server: Server, project: int) -> float:
     return median(seconds)
 
 
-def measure(browser: Browser, home: Path, outputs: int) -> None:
+def measure(browser: Browser, home: Path, outputs: int, labels: int) -> None:
     url = f"sqlite:///{home / 'errorscope.db'}"
     store = open_store(url)
-    seconds = fill(store, outputs) if not store.projects.list() else float("nan")
+    made = not store.projects.list()
+    seconds = fill(store, outputs) if made else float("nan")
+    if made and labels:
+        label(url, labels)
     project = store.projects.list()[0].id
-    print(f"\n{outputs:,} outputs: import {seconds:.1f} s", flush=True)
+    print(f"\n{outputs:,} outputs, {labels:,} error spans: import {seconds:.1f} s", flush=True)
     for name, took in first_reads(open_store(url)).items():
         print(f"  first read of {name:28} {took:7.2f}")
     print(f"  list of projects {timed(lambda: open_store(url).projects.list()):24.3f}", flush=True)
@@ -171,12 +215,16 @@ def measure(browser: Browser, home: Path, outputs: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--outputs", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--labels", type=int, default=0, help="error spans")
     parser.add_argument("--home", type=Path, help="folder in which databases are kept for the next run")
     given = parser.parse_args()
+    if given.labels and (given.labels % (SYSTEMS * ANNOTATORS) or given.labels > ANNOTATORS * min(given.outputs)):
+        parser.error(f"--labels takes a multiple of {SYSTEMS * ANNOTATORS}, at most {ANNOTATORS} times the outputs")
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
         for outputs in given.outputs:
-            measure(browser, (given.home or Path(folder)) / str(outputs), outputs)
+            name = f"{outputs}-{given.labels}" if given.labels else str(outputs)
+            measure(browser, (given.home or Path(folder)) / name, outputs, given.labels)
         browser.close()
 
 

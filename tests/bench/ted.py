@@ -31,6 +31,7 @@ from core.services.projects.label_import import import_labels, read
 from core.stats.correlation.correlation import Measure
 from db.store import open_store
 from tests.fakes.columns import view_of
+from tests.labels import submitted
 from tests.paths import DATA
 
 LABELS, PUBLISHED = "mqm_ted_zhen.tsv.gz", "mqm_ted_zhen.avg_seg_scores.tsv.gz"
@@ -161,7 +162,7 @@ def main() -> None:
     store = open_store(f"sqlite:///{asked.home / 'errorscope.db'}")
     packed = (DATA / LABELS).read_bytes()
     project = imported(store, Upload(LABELS, packed))
-    people = calibration.from_labels(store, project, store.labels.raters(project.id), "google")
+    people = calibration.from_rated(submitted(store, project.id), store.labels.raters(project.id), "google")
     against_published(people, gzip.decompress((DATA / PUBLISHED).read_bytes()).decode())
     row_by_row(store, project, gzip.decompress(packed).decode())
     if asked.only_import:

@@ -266,6 +266,27 @@ def test_texts_and_labels_come_in_together_or_not_at_all(store: Store) -> None:
     ]
 
 
+def test_events_come_by_segment_and_rater_in_the_order_of_the_project(
+    store: Store, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("db.labels.SEGMENTS_AT_ONCE", 1)
+    second = SegmentKey("doc", "1")
+    for n, (rater, key) in enumerate(
+        (("bob", second), ("ann", FIRST), ("bob", FIRST), ("ann", FIRST), ("bob", second))
+    ):
+        store.labels.append(project, rater, key, [no_error(str(n), "A")])
+    other = store.projects.create("other").id
+    shares = list[float]()
+    groups = list(store.labels.by_segment(project, shares.append))
+    assert sorted(e for of in groups for e in of) == store.labels.events(project)
+    found = [(of[0].segment, of[0].rater, [e.action.id for e in of]) for of in groups]
+    assert [key for key, _, _ in found] == [FIRST, FIRST, second]
+    assert sorted(found) == [(FIRST, "ann", ["1", "3"]), (FIRST, "bob", ["2"]), (second, "bob", ["0", "4"])]
+    assert shares[0] == 0
+    assert shares == sorted(shares)
+    assert list(store.labels.by_segment(other)) == []
+
+
 def test_an_id_that_was_deleted_is_never_given_again(store: Store, project: int) -> None:
     newest = store.projects.create("newest").id
     job = store.jobs.enqueue(newest, ["chrf"]).id

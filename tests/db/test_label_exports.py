@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from typing import Any
 
@@ -64,6 +66,34 @@ def test_a_file_of_labels_has_the_bytes_of_the_whole_project(store: Store, proje
         zipped = export._zipped(files)
         zipped.seek(0)
         assert made.data == zipped.read()
+
+
+def test_the_csv_has_all_labels_in_the_order_of_the_project(
+    store: Store, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Labels are read some segments at a time, and those of a campaign are put between them."""
+    monkeypatch.setattr("db.labels.SEGMENTS_AT_ONCE", 2)
+    unfinished = Action("open work", "verdict", "B", {"value": "no_error"})
+    store.labels.append(project, "Cem", SegmentKey("d3", "s39"), [unfinished])
+    store.labels.append(project, "Ana", SegmentKey("d2", "s20"), [Action("o", "open", None, {"order": [], "ids": []})])
+    own = all_labels.labels(store, project)
+    given = {
+        ("Dia (pilot)", SegmentKey("d0", "s0")): own["Ana", SegmentKey("d0", "s3")],
+        ("Dia (pilot)", SegmentKey("d1", "s17")): own["Ana", SegmentKey("d1", "s17")],
+        ("Ben", SegmentKey("d0", "s3")): own["Ana", SegmentKey("d1", "s17")],  # a campaign's labels come before
+    }
+    monkeypatch.setattr("core.services.campaigns.results.labels", lambda *_: given)
+    labels = own | given
+    expected = [
+        (*output.key, rater, labels[rater, output.key.segment].submitted)
+        for output in store.projects.dataset(project).outputs
+        for rater in sorted({rater for rater, _ in labels})
+        if (rater, output.key.segment) in labels and labels[rater, output.key.segment].of(output.system).complete
+    ]  # each has one error span or verdict
+    monkeypatch.setattr(type(store.labels), "events", None)
+    rows = list(csv.DictReader(io.StringIO(export.labels_as_csv(store, project).data.decode())))
+    assert len(rows) == len(expected) == 17
+    assert [(r["system"], r["doc_id"], r["segment_id"], r["rater"], r["submitted"] == "yes") for r in rows] == expected
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "marot"])

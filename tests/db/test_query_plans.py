@@ -54,6 +54,14 @@ def test_events_are_found_by_an_index(
 
 
 @on_sqlite
+def test_labels_of_all_segments_are_found_by_an_index(store: Store, engine: Engine, project: int) -> None:
+    with plans_of(engine) as steps:
+        assert list(store.labels.by_segment(project))
+    assert of_table(steps, "events") == [BY_NUMBER.format(""), BY_SEGMENT]
+    assert "SCAN segments" not in steps
+
+
+@on_sqlite
 def test_saving_a_label_reads_one_segment_of_one_rater(store: Store, engine: Engine, project: int) -> None:
     verdict = Action("e2", "verdict", "B", {"value": "no_error"})
     with plans_of(engine) as steps:

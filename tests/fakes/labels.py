@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from core.data import (
     Dataset,
     Judgement,
     SegmentKey,
+    grouped,
 )
 from core.errors import UserError
 from core.mqm.log import check, fold_segment
 from core.ports.batches import SavedBatch
 from core.ports.labels import Action, Event
+from core.progress import Progress, no_progress
 from tests.fakes.memory import Memory, now
 
 
@@ -43,6 +45,13 @@ class FakeLabels:
     ) -> list[Event]:
         mine = [event for project, event in self.m.events if project == project_id and event.number > after]
         return [e for e in mine if rater in (None, e.rater) and segment in (None, e.segment)]
+
+    def by_segment(self, project_id: int, progress: Progress = no_progress) -> Iterator[builtins.list[Event]]:
+        order = list(self.m.datasets.get(project_id, Dataset((), ())).segment_of())
+        groups = grouped(((order.index(e.segment), e.rater), e) for e in self.events(project_id))
+        for done, place in enumerate(sorted(groups)):
+            progress(done / len(groups))
+            yield groups[place]
 
     def newest(self, project_id: int) -> int:
         return max((event.number for event in self.events(project_id)), default=0)

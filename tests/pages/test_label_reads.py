@@ -1,5 +1,6 @@
 """How often pages read labels and campaigns, which may be a million events and hundreds of campaigns."""
 
+import gc
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from functools import wraps
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from core.data import Dataset, SegmentKey
+from core.mqm.rated_by_output import RatedByOutput
 from core.ports.labels import Action
 from core.ports.store import Store
 from db.campaigns.repository import SqlCampaigns
@@ -75,8 +77,10 @@ def test_a_click_on_labels_and_raters_reads_no_labels_again(
     at = opened("labels_and_raters", project)
     found = calls(SqlLabels, "events")
     calls(SqlLabels, "raters")
+    calls(SqlLabels, "by_segment")
     again(at)
     assert not found["events"]
+    assert not found["by_segment"]
     assert not found["raters"]
 
 
@@ -115,3 +119,18 @@ def test_compare_reads_the_texts_of_the_open_segment_only(
     assert SegmentKey("doc1", "2") not in read
     opened("compare", project, doc="doc1", segment="2")
     assert SegmentKey("doc1", "2") in read
+
+
+def test_labels_of_earlier_versions_are_not_kept(store: Store) -> None:
+    project = with_labels(store)
+    at = opened("compare", project)
+
+    def versions() -> int:
+        gc.collect()
+        return sum(type(found) is RatedByOutput for found in gc.get_objects())
+
+    before = versions()
+    for number in ("2", "3"):
+        save(store, project, "zoe", SegmentKey("doc0", number))
+        again(at)
+    assert versions() == before > 0

@@ -1,6 +1,10 @@
 """Labels and raters: what it says before there are labels, what it shows of them, whose marks it keeps hidden, and that a batch is built."""
 
+from collections.abc import Hashable
+from typing import Any
+
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, SegmentKey, Span, Value
@@ -8,11 +12,15 @@ from core.metrics import registry
 from core.mqm.actions import label_actions
 from core.ports.labels import Action
 from core.ports.store import Store
+from core.services.labels import agreement as service
 from core.services.labels import batches
 from core.services.labels.agreement import agreement
 from core.services.labels.typologies import of_project
 from core.services.projects.view import View
 from core.signature import content_key
+from pages._ui.labels_and_raters import agreement as agreement_part
+from pages._ui.shared import long_jobs
+from tests.labels import submitted
 from tests.pages.said import words
 from tests.paths import APP
 
@@ -80,7 +88,7 @@ def test_agreement_is_what_the_service_finds(store: Store) -> None:
     project = filled(store, "ann", "bob", "cid")
     at = opened(project)
     assert not at.exception
-    found = agreement(store, project)
+    found = agreement(store, project, submitted(store, project))
     assert f"{abs(found.alpha.value or 0):.3f}"[1:] in words(at)
     assert "agree no more than by chance" in words(at) or "average several" in words(at)
     place = at.table[0].value
@@ -120,7 +128,7 @@ def test_who_has_submitted_a_segment_sees_its_disagreements(store: Store) -> Non
     at.query_params["project"] = str(project)
     at.session_state["errorscope_annotator"] = "zoe"
     at.switch_page("pages/labels_and_raters.py").run()
-    found = agreement(store, project).disputes
+    found = agreement(store, project, submitted(store, project)).disputes
     mine = sum(d.key.segment == key for d in found)
     assert mine
     assert words(at).count("average difference between annotators") == mine
@@ -219,7 +227,7 @@ def test_without_scores_nothing_can_be_chosen(store: Store) -> None:
 def test_an_output_key_is_found_for_every_dispute(store: Store) -> None:
     project = filled(store, "ann", "bob")
     there = {o.key for o in store.projects.dataset(project).outputs}
-    assert {d.key for d in agreement(store, project).disputes} <= there
+    assert {d.key for d in agreement(store, project, submitted(store, project)).disputes} <= there
     assert OutputKey("A", "d", "0") in there
 
 
@@ -247,3 +255,36 @@ def test_languages_are_guessed_once_per_version_of_a_project(store: Store, monke
     at.run()
     assert not at.exception
     assert len(views) == 1
+
+
+def test_a_cancelled_comparison_can_be_run_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = filled(store, "ann", "bob")
+
+    def cancelled(key: tuple[Hashable, ...], *rest: Any) -> Any:
+        st.session_state.setdefault(long_jobs._STOPPED, set()).add(str(hash(key)))
+        return long_jobs.run_cached(key, *rest)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(agreement_part, "run_cached", cancelled)
+        at = opened(project)
+    assert not at.exception
+    assert "Cancelled: Comparing labels" in words(at)
+    assert "The labels were not compared: see the tab Agreement." in words(at)
+    next(b for b in at.button if b.label == "Run again").click().run()
+    assert not at.exception
+    assert "Agreement of the annotators: α" in words(at)
+
+
+def test_the_page_says_that_a_sample_was_compared(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = filled(store, "ann", "bob")
+    monkeypatch.setattr(service, "MOST_DISPUTES", 1)
+    at = opened(project)
+    found = service.agreement(store, project, submitted(store, project))
+    assert len(found.disputes) == 1
+    assert f"The 1 largest of {found.n_disputes} disagreements." in words(at)
+    monkeypatch.setattr(service, "MOST_COMPARISONS", 2)
+    st.cache_resource.clear()
+    at = opened(project)
+    assert not at.exception
+    assert "Error spans were compared on a random sample of 2 of these 12 outputs. α and τ-b cover all." in words(at)
+    assert "on a random sample of 2 of the 12 outputs labelled by two annotators or more." in words(at)

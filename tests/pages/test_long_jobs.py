@@ -136,3 +136,46 @@ def test_only_the_newest_results_are_kept() -> None:
     for k in range(KEPT + 1):
         kept.put(k, k)
     assert (kept.get(0), kept.get(1), kept.get(KEPT)) == ((), (1,), (KEPT,))
+
+
+def showing() -> None:
+    import time
+
+    import streamlit as st
+
+    from pages._ui.shared import long_jobs
+
+    try:
+        with long_jobs.showing_progress("Reading …") as progress:
+            progress(0.0)
+            time.sleep(st.session_state["pause"])
+            progress(0.5)
+            if st.session_state["keeps_bar"]:
+                st.stop()
+            if st.session_state["fails"]:
+                raise ValueError("broken")
+    except ValueError:
+        st.write("it failed")
+    st.write("the end")
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("pause", [0.0, 0.6])
+def test_a_bar_is_gone_after_the_work(pause: float, fails: bool) -> None:
+    at = AppTest.from_function(showing)
+    for name, value in {"pause": pause, "fails": fails, "keeps_bar": False}.items():
+        at.session_state[name] = value
+    at.run()
+    assert not at.get("progress")
+    assert [m.value for m in at.markdown] == ["it failed"] * fails + ["the end"]
+
+
+def test_a_bar_of_slow_work_has_no_cancel_button(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pages._ui.shared.long_jobs._Bar.clear", lambda self: None)
+    at = AppTest.from_function(showing)
+    for name, value in {"pause": 0.6, "fails": False, "keeps_bar": True}.items():
+        at.session_state[name] = value
+    at.run()
+    (bar,) = at.get("progress")
+    assert bar.proto.text.startswith("Reading … 50%")
+    assert not at.button

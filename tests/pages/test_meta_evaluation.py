@@ -9,7 +9,7 @@ from core.data import Dataset, HumanScore, Output, Segment, SegmentKey, Value
 from core.metrics import registry
 from core.ports.labels import Action
 from core.reports.evaluation import sentence
-from core.services.calibrate.calibration import from_labels, from_score
+from core.services.calibrate.calibration import from_rated, from_score
 from core.services.evaluate.evaluate import AgreementOptions, Evaluation, evaluate
 from core.services.evaluate.joining import from_view
 from core.services.labels import labels
@@ -17,6 +17,7 @@ from core.services.projects import sample
 from core.signature import content_key
 from pages._ui.meta_evaluation import evaluation_data
 from tests.fakes import columns
+from tests.labels import submitted
 from tests.pages.said import words
 from tests.paths import APP
 
@@ -231,7 +232,7 @@ def test_the_sample_is_evaluated_and_says_that_its_model_is_the_bundled_one(stor
     at = opened(sample.ensure(store).id)
     assert not at.exception
     project = store.projects.list()[0]
-    people = from_labels(store, project, store.labels.raters(project.id), "google")
+    people = from_rated(submitted(store, project.id), store.labels.raters(project.id), "google")
     found = evaluate(from_view(view_of(store, project.id), people), AgreementOptions())
     assert sentence(found, "kendall") in words(at)
     assert "bundled demonstration BART" in words(at)

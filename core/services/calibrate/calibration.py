@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 from core.calibration.calibrate import BestAgreement, Calibration, CalibrationPoint, calibrate, plain
 from core.calibration.presets import LambdaPreset
-from core.data import Judgement, OutputKey, RatedOutput, Value
+from core.data import Judgement, OutputKey, Value
 from core.errors import UserError
 from core.formats.problems import counted
 from core.mqm import own_schemes
+from core.mqm.label_columns import LabelColumns
+from core.mqm.rated_by_output import RatedByOutput
 from core.mqm.schemes import SCHEMES, Scheme
 from core.mqm.schemes import scheme as scheme_of
-from core.mqm.scores import segment_scores
 from core.ports.batches import SavedBatch
 from core.ports.calibrations import SavedLambda
 from core.ports.projects import Project
@@ -23,7 +24,6 @@ from core.ports.store import Store
 from core.progress import Progress, no_progress
 from core.services.labels import judgements as numbers
 from core.services.labels.judgements import Way
-from core.services.labels.labels import submitted
 from core.signature import fields_of, signature
 from core.stats.correlation.correlation import Group, Measure
 
@@ -58,18 +58,14 @@ class LambdaFitOptions(NamedTuple):
     draws: int = 300
 
 
-def from_labels(store: Store, project: Project, raters: Collection[str], scheme: str | Scheme) -> HumanScores:
-    """Return the MQM segment scores of the labels these raters submitted. Raises `UserError` for an unknown scheme."""
-    return from_rated(submitted(store, project.id), raters, scheme)
-
-
-def from_rated(rated: Sequence[RatedOutput], raters: Collection[str], scheme: str | Scheme) -> HumanScores:
+def from_rated(labels: LabelColumns, raters: Collection[str], scheme: str | Scheme) -> HumanScores:
     """Return the MQM segment scores of these raters' labels.
 
     Raises `UserError` for an unknown scheme, or a severity it does not have.
     """
     weights = scheme_of(scheme) if isinstance(scheme, str) else scheme
-    scores = {s.key: (s.score, s.n_raters) for s in segment_scores([r for r in rated if r.rater in raters], weights)}
+    of_raters = RatedByOutput(labels, labels.rows_by(raters))
+    scores = {s.key: (s.score, s.n_raters) for s in of_raters.segment_scores(weights)}
     names = tuple(sorted(raters))
     return HumanScores(f"{weights.signature()}|raters:{len(names)}", scores, names, weights)
 

@@ -7,11 +7,13 @@ from typing import NamedTuple
 
 from core.calibration.calibrate import Calibration, CalibrationPoint
 from core.calibration.lambda_search import search
-from core.data import OutputKey, RatedOutput, Value
+from core.data import OutputKey, Value
 from core.errors import UserError
 from core.formats.problems import counted
+from core.mqm.label_columns import LabelColumns
+from core.mqm.rated_by_output import RatedByOutput
 from core.mqm.schemes import Scheme
-from core.mqm.scores import SystemScore, system_scores
+from core.mqm.scores import SystemScore
 from core.progress import Progress, no_progress, part
 from core.services.calibrate.calibration import LambdaFitOptions, fit, from_rated, points
 from core.services.evaluate.evaluation_data import EvaluationData
@@ -64,7 +66,7 @@ class TopSystemsAgreement(NamedTuple):
 
 
 def by_rater(
-    rated: Sequence[RatedOutput],
+    labels: LabelColumns,
     raters: Sequence[str],
     scheme: Scheme,
     table: Mapping[OutputKey, Value],
@@ -75,7 +77,7 @@ def by_rater(
     groups = [tuple(raters), *((r,) for r in raters if len(raters) > 1)]
     found = []
     for k, group in enumerate(groups):
-        data = points(table, from_rated(rated, group, scheme))
+        data = points(table, from_rated(labels, group, scheme))
         fitted, reason = _fitted(data, FEWEST_OF_RATER, choice, part(progress, k, len(groups)))
         found.append(RaterLambda(group, len(data), fitted, reason))
     return found
@@ -93,7 +95,7 @@ def _fitted(
 
 
 def by_scheme(
-    rated: Sequence[RatedOutput],
+    labels: LabelColumns,
     raters: Sequence[str],
     schemes: Sequence[Scheme],
     table: Mapping[OutputKey, Value],
@@ -101,15 +103,15 @@ def by_scheme(
     progress: Progress = no_progress,
 ) -> list[SchemeLambda]:
     """Return λ, its agreement and the human ranking of systems under each scheme. The ranking uses all labelled outputs."""
-    mine = [r for r in rated if r.rater in raters]
+    mine = RatedByOutput(labels, labels.rows_by(raters))
     found: list[SchemeLambda] = []
     for k, scheme in enumerate(schemes):
         try:
-            people = from_rated(mine, raters, scheme)
+            people = from_rated(labels, raters, scheme)
         except UserError as error:
             found.append(SchemeLambda(scheme, 0, None, None, (), f"{error.what}: {error.got}"))
             continue
-        data, systems = points(table, people), tuple(system_scores(mine, scheme))
+        data, systems = points(table, people), tuple(mine.system_scores(scheme))
         fitted, reason = _fitted(data, 2, choice, part(progress, k, len(schemes)))
         if fitted is None:
             found.append(SchemeLambda(scheme, len(data), None, None, systems, reason))

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from core.columns import Mask
-from core.data import SEVERITIES, RatedOutput, Span
+from core.data import SEVERITIES
 from core.errors import UserError
+from core.mqm.label_columns import ErrorKind
 from core.services.projects.view import Column, View
 from core.text.fold import fold
 
@@ -148,20 +149,20 @@ def _place(view: View, term: FieldTerm) -> Mask:
 
 def _labelled(view: View, terms: Sequence[FieldTerm]) -> Mask:
     """Return the outputs with an error that fulfils all terms; an annotator alone asks for outputs the annotator rated."""
-    found = np.zeros(view.present.shape, dtype=bool)
+    if view.rated is None:
+        return np.zeros(view.present.shape, dtype=bool)
     of_rater = [t.value for t in terms if t.field == "annotator"]
     of_error = [t for t in terms if t.field != "annotator"]
 
-    def fits(rated: RatedOutput) -> bool:
-        if any(fold(rated.rater) != value for value in of_rater):
-            return False
-        return not of_error or any(all(_has(error, t) for t in of_error) for error in rated.errors)
+    def rater(name: str) -> bool:
+        return all(fold(name) == value for value in of_rater)
 
-    for key, rated in view.rated.items():
-        if any(map(fits, rated)) and (at := view.index.cell(key)):
-            found[at] = True
-    return found
+    def error(kind: ErrorKind) -> bool:
+        return all(_has(kind, term) for term in of_error)
+
+    return view.rated.having(view.index, rater, error if of_error else None)
 
 
-def _has(error: Span, term: FieldTerm) -> bool:
-    return term.value in fold(error.category) if term.field == "category" else fold(error.severity) == term.value
+def _has(kind: ErrorKind, term: FieldTerm) -> bool:
+    _, severity, category = kind
+    return term.value in fold(category) if term.field == "category" else fold(severity) == term.value

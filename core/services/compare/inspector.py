@@ -12,18 +12,31 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from core.data import OutputKey, RatedOutput, Segment, SegmentKey, grouped
+import numpy as np
+
+from core.columns import ProjectIndex
+from core.data import OutputKey, RatedOutput, Segment, SegmentKey
 from core.metrics.generation.bartscore import scorer
 from core.models import process
-from core.mqm.scores import rated_outputs, with_text
+from core.mqm.label_columns import LabelColumns
+from core.mqm.rated_by_output import RatedByOutput
+from core.mqm.scores import with_text
 from core.ports.store import Store
+from core.progress import Progress, no_progress, report_parts
 from core.refine import inspect
 from core.refine.inspect import Round
 from core.refine.options import NonTranslation, Options
-from core.refine.overlap import Characters, Overlap, agreement, count_characters, edited, layers, marked
+from core.refine.overlap import (
+    CharacterCounts,
+    Characters,
+    Overlap,
+    agreement,
+    count_characters,
+    edited,
+    layers,
+    marked,
+)
 from core.refine.result import EDITS, EditStep, Refinement, Token, Variant
-from core.services.labels.kept_labels import LabelsByPlace
-from core.services.labels.labels import Outline, finished
 from core.services.projects.texts import StoredTexts
 from core.signature import fields_of
 from core.text.diff import diff
@@ -178,50 +191,54 @@ def try_json(tried: Try) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Submitted labels of some segments by output. An annotator may see those of the segments in `shown`; None means all."""
+    """Submitted labels by output. An annotator may see those of the segments in `shown`; None means all."""
 
-    by_output: Mapping[OutputKey, Sequence[RatedOutput]]
+    by_output: RatedByOutput
     shown: Collection[SegmentKey] | None = None
 
     def hides(self, segment: SegmentKey) -> bool:
         """Return whether this annotator may not see the labels of a segment yet."""
         return self.shown is not None and segment not in self.shown
 
-    def of_segment(self, segment: SegmentKey) -> list[RatedOutput]:
-        return [r for key, rated in self.by_output.items() if key.segment == segment for r in rated]
 
-
-def visible_marks(labels: LabelsByPlace, outline: Outline, rater: str | None, *, everyone: bool) -> Marks:
+def visible_marks(labels: LabelColumns, index: ProjectIndex, rater: str | None, *, everyone: bool) -> Marks:
     """Return the labels that `rater` may see: those of segments this rater has submitted, or of all with `everyone`.
 
     Only labels of submitted segments count. Labels that mean a whole text have no text yet: see `with_texts`.
     """
-    shown = {
-        key
-        for of, key in labels
-        if key in outline and (everyone or (of == rater and finished(labels[of, key], outline[key])))
-    }
-    mine = {of: found for of, found in labels.items() if of[1] in shown}
-    there = (r for r in rated_outputs(mine) if r.key.system in outline[r.key.segment])
-    return Marks(grouped((r.key, r) for r in there), None if everyone else shown)
+    there, i, _ = labels.cells(index, labels.rated_rows)
+    rows = labels.rated_rows[there]
+    if everyone:
+        return Marks(RatedByOutput(labels, rows))
+    outline, mine = index.outline, labels.finished_by(rater) if rater else {}
+    shown = {key for key, done in mine.items() if key in outline and (done is None or done.issuperset(outline[key]))}
+    return Marks(RatedByOutput(labels, rows[np.isin(i, [index.row[key] for key in shown])]), shown)
 
 
-def with_texts(seen: Marks, segment: SegmentKey, texts: Mapping[str, str]) -> Marks:
+def with_texts(seen: Marks, segment: SegmentKey, texts: Mapping[str, str]) -> dict[OutputKey, list[RatedOutput]]:
     """Return the labels of one segment, completed with the texts of its outputs by system (`core.mqm.scores.with_text`)."""
     keys = (OutputKey(system, *segment) for system in texts)
     rated = {key: [with_text(r, texts[key.system]) for r in seen.by_output.get(key, ())] for key in keys}
-    return Marks({key: of for key, of in rated.items() if of}, seen.shown)
+    return {key: of for key, of in rated.items() if of}
 
 
 def edits(
     store: Store, project_id: int, signature: str, texts: StoredTexts, segments: Iterable[SegmentKey]
 ) -> dict[OutputKey, Characters]:
     """Return the characters that the stored refinement removed from each output of these segments."""
+    found: dict[OutputKey, Characters] = {}
+    for segment, of_system in texts.each(segments):
+        found |= _edits(store, project_id, signature, segment.key, of_system)
+    return found
+
+
+def _edits(
+    store: Store, project_id: int, signature: str, segment: SegmentKey, texts: Mapping[str, str]
+) -> dict[OutputKey, Characters]:
     return {
-        OutputKey(system, *segment.key): edited(of_system[system], value.detail["refined"])
-        for segment, of_system in texts.each(segments)
-        for system, value in store.scores.detail(project_id, signature, segment.key).items()
-        if value.detail is not None and system in of_system
+        OutputKey(system, *segment): edited(texts[system], value.detail["refined"])
+        for system, value in store.scores.detail(project_id, signature, segment).items()
+        if value.detail is not None and system in texts
     }
 
 
@@ -229,7 +246,27 @@ def overlap(
     rated: Iterable[RatedOutput], texts: Mapping[OutputKey, str], model: Mapping[OutputKey, Characters]
 ) -> Overlap:
     """Return the overlap over all rated outputs that have a refinement, one comparison per rater and output."""
-    return agreement([count_characters(model[r.key], marked(texts[r.key], r.errors)) for r in rated if r.key in model])
+    return agreement(_comparisons(rated, texts, model))
+
+
+def _comparisons(
+    rated: Iterable[RatedOutput], texts: Mapping[OutputKey, str], model: Mapping[OutputKey, Characters]
+) -> list[CharacterCounts]:
+    return [count_characters(model[r.key], marked(texts[r.key], r.errors)) for r in rated if r.key in model]
+
+
+def project_overlap(
+    store: Store, project_id: int, signature: str, of: StoredTexts, seen: Marks, progress: Progress = no_progress
+) -> tuple[Overlap, int]:
+    """Return the overlap over all labels that may be seen, and the number of segments with labels. `progress` is called for each segment."""
+    segments = list(dict.fromkeys(key.segment for key in seen.by_output))
+    counts = list[CharacterCounts]()
+    for segment, texts in report_parts(of.each(segments), lambda _: 1, len(segments), progress):
+        outputs = {OutputKey(system, *segment.key): text for system, text in texts.items()}
+        rated = (r for of_output in with_texts(seen, segment.key, texts).values() for r in of_output)
+        model = _edits(store, project_id, signature, segment.key, texts)
+        counts += _comparisons(rated, outputs, model)
+    return agreement(counts), len(segments)
 
 
 def overlap_json(found: Overlap) -> dict[str, Any]:

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from core.columns import ScoreColumn
-from core.data import RatedOutput, Span, Value
+from core.data import RatedOutput, Span
 from core.mqm.schemes import GOOGLE
-from core.mqm.scores import segment_scores
 from core.services.compare.inspector import Marks
 from core.services.labels.agreement import stretches
 from core.services.projects.view import LABELS, Column, View
@@ -25,13 +24,12 @@ def with_mqm(view: View, marks: Marks) -> View:
 
     Without labels it stays as it is.
     """
-    rated = [r for of_output in marks.by_output.values() for r in of_output if view.index.cell(r.key) is not None]
-    found = {s.key: s.score for s in segment_scores(rated, GOOGLE)}
-    if not found:
+    values = ScoreColumn.of_numbers(view.index, marks.by_output.scores_in(view.index, GOOGLE))
+    if not values.n:
         return view
-    values = ScoreColumn.of(view.index, {key: Value(score) for key, score in found.items()})
-    signature = f"{GOOGLE.signature()}|raters:{len({r.rater for r in rated})}"
-    digits = 1 if np.allclose(list(found.values()), np.round(list(found.values()), 1)) else 2
+    found = values.numbers[values.has_result]
+    signature = f"{GOOGLE.signature()}|raters:{len(marks.by_output.raters)}"
+    digits = 1 if np.allclose(found, found.round(1)) else 2
     note = (
         "MQM score: minus the penalty of the errors marked, mean over annotators; 0 is best. Severity weights: always Google MQM "
         "(major 5, minor 1, minor punctuation 0.1, non-translation 25). Weights chosen on other pages do not change it."

@@ -6,10 +6,10 @@ import re
 import tempfile
 import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import groupby, islice
 from typing import IO, NamedTuple
 
-from core.data import Dataset, HumanScore, OutputKey, RatedOutput, Score, Segment, SegmentKey
+from core.data import Dataset, HumanScore, OutputKey, RatedOutput, Score, Segment, SegmentKey, Span
 from core.errors import UserError
 from core.formats import mtme_score
 from core.formats.labels import judgements
@@ -18,11 +18,12 @@ from core.formats.labels.label_formats import FORMATS, label_format
 from core.formats.problems import counted
 from core.formats.write import SCORE_COLUMNS, LabelRow, csv_lines, each_json_line, score_records
 from core.metrics.external import name_of
-from core.mqm.log import OutputLabels, SegmentLabels
+from core.mqm.log import OutputLabels, SegmentLabels, fold_segment
 from core.mqm.schemes import GOOGLE
 from core.mqm.scores import rated_outputs, segment_scores
 from core.ports.store import Store
 from core.progress import Progress, no_progress, part, report_parts
+from core.services.campaigns import results
 from core.services.labels import all_labels
 from core.services.labels.judgements import derived
 from core.services.projects.texts import joined, output_parts
@@ -56,17 +57,28 @@ def partly_scored(store: Store, project_id: int) -> list[str]:
     return [f"Only partly scored: {', '.join(named)}."] if named else []
 
 
-def _label_rows(
-    store: Store, project_id: int, labels: Mapping[tuple[str, SegmentKey], SegmentLabels], progress: Progress
-) -> Iterator[LabelRow]:
-    """Yield one row per error or verdict, in the order of the dataset."""
-    names = sorted({rater for rater, _ in labels})
-    parts, total = store.exports.keys(project_id) if labels else (), store.projects.get(project_id).n_outputs
-    for some in report_parts(parts, len, total, progress):
-        for key in some:
-            for rater in names:
-                if of_segment := labels.get((rater, key.segment)):
-                    yield from _rows(key, rater, of_segment.of(key.system), of_segment.submitted)
+def _label_rows(store: Store, project_id: int, progress: Progress) -> Iterator[LabelRow]:
+    """Yield one row per error or verdict, in the order of the dataset. The labels of some segments are held at a time, and those of campaigns."""
+    campaigns: dict[SegmentKey, dict[str, SegmentLabels]] = {}
+    for (rater, segment), labels in results.labels(store, project_id).items():
+        campaigns.setdefault(segment, {})[rater] = labels
+    own = store.labels.by_segment(project_id)
+    read = next(own, None)
+    if read is None and not campaigns:
+        return
+    row = store.projects.index(project_id).row
+    parts, total = store.exports.keys(project_id), store.projects.get(project_id).n_outputs
+    each = (key for some in report_parts(parts, len, total, progress) for key in some)
+    for segment, keys in groupby(each, key=lambda key: key.segment):
+        of_segment: dict[str, SegmentLabels] = {}
+        while read is not None and row.get(read[0].segment, -1) <= row.get(segment, -1):
+            if read[0].segment == segment:
+                of_segment[read[0].rater] = fold_segment(read)
+            read = next(own, None)
+        of_segment |= campaigns.get(segment, {})
+        for key in keys:
+            for rater in sorted(of_segment):
+                yield from _rows(key, rater, of_segment[rater].of(key.system), of_segment[rater].submitted)
 
 
 class Export(NamedTuple):
@@ -105,9 +117,9 @@ def labels_as_csv(store: Store, project_id: int, progress: Progress = no_progres
     `progress` is called once per part of the project.
     """
     progress(0.0)
-    labels = all_labels.labels(store, project_id)
-    lines = csv_lines(LabelRow._fields, _label_rows(store, project_id, labels, progress))
-    return Export(spooled(lines), "labels.csv", "text/csv", tuple(_replaced(labels)))
+    replaced = _Replaced()
+    lines = csv_lines(LabelRow._fields, replaced.counted(_label_rows(store, project_id, progress)))
+    return Export(spooled(lines), "labels.csv", "text/csv", replaced.words())
 
 
 def judgements_as(store: Store, project_id: int, progress: Progress = no_progress, *, ending: str) -> Export:
@@ -137,7 +149,8 @@ def labels_as(store: Store, project_id: int, progress: Progress = no_progress, *
     """
     progress(0.0)
     labels = all_labels.labels(store, project_id)
-    found = store.projects.get(project_id)
+    found, replaced = store.projects.get(project_id), _Replaced()
+    replaced.n = sum(_is_replaced(m.span) for of in labels.values() for o in of.outputs.values() for m in o.marks)
     project = ProjectTotals(found.n_outputs, store.exports.n_references(project_id), found.human_scores)
     if label_format(name).has_unrated:
         dataset = _whole(store, project_id, project, progress)
@@ -151,7 +164,7 @@ def labels_as(store: Store, project_id: int, progress: Progress = no_progress, *
     wanted = label_format(name)
     open_work = sum(o.complete for of in labels.values() if not of.submitted for o in of.outputs.values())
     lost = [f"Left out: {counted(open_work, 'label')} not submitted yet."] if open_work else []
-    lost += _replaced(labels)
+    lost += replaced.words()
     if len(written.texts) == 1:
         return Export(spooled(written.texts), wanted.ending, wanted.mime, (*lost, *written.lost))
     rounds = {f"labels.round{n}.{wanted.ending}": text for n, text in enumerate(written.texts, start=1)}
@@ -269,13 +282,24 @@ def _add(archive: zipfile.ZipFile, name: str, text: str) -> None:
     archive.writestr(zipfile.ZipInfo(name), text.encode(), zipfile.ZIP_DEFLATED)
 
 
-def _replaced(labels: Mapping[tuple[str, SegmentKey], SegmentLabels]) -> list[str]:
-    """Return a sentence on labels whose texts have U+FFFD, which replaces characters no file can hold; empty if none has."""
-    spans = (m.span for of in labels.values() for o in of.outputs.values() for m in o.marks)
-    n = sum("\ufffd" in span.note + span.category for span in spans)
-    if not n:
-        return []
-    return [f"{counted(n, 'mark')} with � in its note or category: it may replace a character that no file can hold."]
+class _Replaced:
+    """Counts error spans with U+FFFD in a note or category, which replaces characters no file can hold."""
+
+    n = 0
+
+    def counted(self, rows: Iterable[LabelRow]) -> Iterator[LabelRow]:
+        for row in rows:
+            self.n += _is_replaced(row)
+            yield row
+
+    def words(self) -> tuple[str, ...]:
+        """Return a sentence on them; empty if there are none."""
+        said = "with � in its note or category: it may replace a character that no file can hold."
+        return (f"{counted(self.n, 'mark')} {said}",) if self.n else ()
+
+
+def _is_replaced(span: Span | LabelRow) -> bool:
+    return "\ufffd" in span.note + span.category
 
 
 def _rows(key: OutputKey, rater: str, labels: OutputLabels, submitted: bool) -> list[LabelRow]:

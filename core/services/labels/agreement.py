@@ -14,28 +14,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.data import SEVERITIES, OutputKey, RatedOutput, SegmentKey, Side, Span, grouped
-from core.mqm.log import SegmentLabels
+from core.data import SEVERITIES, OutputKey, RatedOutput, Side, Span
+from core.mqm.label_columns import LabelColumns
+from core.mqm.rated_by_output import RatedByOutput, RaterRow
+from core.mqm.schemes import Scheme
 from core.mqm.schemes import scheme as scheme_of
-from core.mqm.scores import rated_outputs, rater_penalty
-from core.mqm.typology import is_non_translation
-from core.ports.labels import Event
+from core.mqm.scores import rater_penalty, with_text
 from core.ports.store import Store
-from core.services.labels import all_labels
+from core.progress import Progress, no_progress, report_parts
 from core.services.projects.texts import StoredTexts
 from core.stats.bootstrap import Interval
 from core.stats.correlation.correlation import Statistic
 from core.stats.correlation.pairs import Ints
-from core.stats.raters.disagreement import Disagreement, disagreement, worst_first
-from core.stats.raters.rater_agreement import krippendorff_alpha, rater_pairs, ratings
+from core.stats.raters.disagreement import Disagreement, disagreement
+from core.stats.raters.rater_agreement import Ratings, krippendorff_alpha, rater_pairs
 from core.stats.raters.span_agreement import (
     By,
     SpanAgreement,
     SpanLabel,
-    SpanMatch,
+    SpanTotals,
     match_spans,
     severity_confusion,
-    span_agreement,
 )
 
 MATCHES: Mapping[str, tuple[By, ...]] = {
@@ -47,29 +46,14 @@ MATCHES: Mapping[str, tuple[By, ...]] = {
 """What else must be equal where two error spans overlap."""
 UNMARKED = "not marked"
 RELIABLE, TENTATIVE = 0.8, 0.667
-FROM_A_FILE = "import-"
-"""Prefix of the ids of imported actions (`core.mqm.actions`), for which no time was recorded."""
-
-
-class RaterRow(NamedTuple):
-    """One rater's work: outputs of submitted segments, errors by severity (non-translations apart), mean MQM score (≤ 0).
-
-    `seconds` is the time spent on the `timed` segments annotated here; None if all labels were imported.
-    """
-
-    rater: str
-    outputs: int
-    segments: int
-    clean: int
-    non_translations: int
-    errors: Mapping[str, int]
-    score: float
-    seconds: float | None
-    timed: int
+MOST_COMPARISONS = 50_000
+"""Above this number, the spans of a sample of outputs are compared."""
+MOST_DISPUTES = 300
+"""A server keeps the agreement of many projects, so each has few disputes."""
 
 
 class PairRow(NamedTuple):
-    """Agreement of two raters on the `outputs` both rated. `spans` has the keys of `MATCHES`.
+    """Agreement of two raters. `outputs` is the number of outputs whose spans were compared. `spans` has the keys of `MATCHES`.
 
     `confusion`, shape (4, 4), counts characters by the severity of the first (row) and second rater (column): `SEVERITIES`,
     then not marked. The last cell (marked by neither) is always 0.
@@ -95,7 +79,7 @@ class Dispute(NamedTuple):
 class Agreement:
     """The agreement of all raters. `spans` and `confusion` cover all pairs; `confusion` counts every pair in both directions.
 
-    `outputs` have at least one rater, `twice` at least two; `disputes` are ordered worst first. `signature` belongs to `alpha`.
+    `outputs` have at least one rater, `twice` at least two, and spans were compared on the `compared` ones; `disputes` are the worst of `n_disputes`, worst first. `signature` belongs to `alpha`.
     """
 
     raters: tuple[RaterRow, ...]
@@ -105,7 +89,9 @@ class Agreement:
     confusion: Ints
     outputs: int
     twice: int
+    compared: int
     disputes: tuple[Dispute, ...]
+    n_disputes: int
     signature: str
 
     def between(self, first: str, second: str) -> PairRow:
@@ -113,47 +99,110 @@ class Agreement:
         return next(p for p in self.pairs if {p.first, p.second} == {first, second})
 
 
-def agreement(store: Store, project_id: int, scheme: str = "google", *, seed: int = 0, draws: int = 1000) -> Agreement:
-    """Return the agreement over all submitted labels.
+def agreement(
+    store: Store, project_id: int, labels: LabelColumns, scheme: str = "google", *, seed: int = 0, draws: int = 1000,
+    progress: Progress = no_progress,
+) -> Agreement:  # fmt: skip
+    """Return the agreement over submitted labels of the project.
 
-    Raises `UserError` for an unknown scheme, or a severity it does not have.
+    With more than `MOST_COMPARISONS` pairs of labels to compare, spans are compared, and disputes found, in a random sample of segments;
+    α, τ-b and the rows of raters always cover all labels. `progress` is called for each segment that is compared. Raises `UserError` for an unknown scheme,
+    or a severity it does not have.
     """
-    weights = scheme_of(scheme)
-    events = store.labels.events(project_id)
-    labels = all_labels.labels(store, project_id)
-    stored = StoredTexts(store.projects, project_id, len(store.projects.get(project_id).systems))
-    read = list(stored.each(segment for _, segment in labels))
-    texts = {OutputKey(system, *s.key): text for s, of_system in read for system, text in of_system.items()}
-    sources = {s.key: s.source or "" for s, _ in read}
-    rated = [r for r in rated_outputs(labels, texts) if r.key in texts]
-    scores = {(r.rater, r.key): 0.0 - rater_penalty(r.errors, weights) for r in rated}
-    by_output = grouped((r.key, r) for r in rated)
-    table = ratings((rater, key, score) for (rater, key), score in scores.items())
-    segments = [key.segment for key in by_output]
-    alpha = krippendorff_alpha(table.scores, seed=seed, segments=segments, draws=draws)
-    compared = {key: _marks(of, len(texts[key])) for key, of in by_output.items() if len(of) > 1}
-    lengths = {key: len(texts[key]) + len(sources[key.segment]) for key in compared}
-    pairs, matches = _pairs(compared, lengths, {(p.first, p.second): p.tau for p in rater_pairs(table)})
-    confusion = sum((p.confusion + p.confusion.T for p in pairs), np.zeros((4, 4), dtype=np.int64))
-    found = {
-        key: disagreement([scores[r.rater, key] for r in by_output[key]], list(marks.values()), lengths[key])
-        for key, marks in compared.items()
-    }
-    disputes = [
-        Dispute(key, found[key], tuple((r.rater, r.errors, scores[r.rater, key]) for r in by_output[key]))
-        for key in worst_first(found)
-    ]
+    weights, index = scheme_of(scheme), store.projects.index(project_id)
+    progress(0.0)
+    there, _, _ = labels.cells(index, labels.rated_rows)
+    by_output = RatedByOutput(labels, labels.rated_rows[there])
+    raters, segments, scores = by_output.table(weights)
+    table = Ratings(raters, tuple(range(scores.shape[1])), scores)
+    alpha = krippendorff_alpha(scores, seed=seed, segments=segments, draws=draws)
+    taus = {(p.first, p.second): p.tau for p in rater_pairs(table)}
+    n_raters = (~np.isnan(scores)).sum(0)
+    rows = np.array([index.row[key] for key in segments], dtype=np.int64)
+    keys = [index.segments[row] for row in _sample(rows, n_raters * (n_raters - 1) // 2, seed)]
+    compared = _Compared(taus, weights)
+    stored = StoredTexts(store.projects, project_id, len(index.systems))
+    for segment, texts in report_parts(stored.each(keys), lambda _: 1, len(keys), progress):
+        for system, text in texts.items():
+            compared.add(by_output.get(OutputKey(system, *segment.key), []), text, segment.source or "")
+    pairs = compared.pairs()
     return Agreement(
-        _rater_rows(table.raters, rated, scores, labels, events),
+        by_output.rater_rows(weights),
         alpha,
         pairs,
-        {name: span_agreement(m) for name, m in matches.items()},
-        confusion,
+        compared.spans(),
+        sum((p.confusion + p.confusion.T for p in pairs), np.zeros((4, 4), dtype=np.int64)),
         len(by_output),
-        len(compared),
-        tuple(disputes),
+        int((n_raters > 1).sum()),
+        compared.n_outputs,
+        compared.disputes(),
+        compared.n_disputes,
         f"alpha|level:interval|draws:{draws}|seed:{seed}|{weights.signature()}",
     )
+
+
+def _sample(rows: Ints, comparisons: Ints, seed: int) -> list[int]:
+    """Return the rows of segments with comparisons, in their order: all, or as many drawn at random as have `MOST_COMPARISONS`.
+
+    `rows` and `comparisons` have an entry for each output.
+    """
+    found, of = np.unique(rows, return_inverse=True)
+    counts = np.bincount(of, comparisons, minlength=len(found))
+    found, counts = found[counts > 0], counts[counts > 0]
+    if counts.sum() <= MOST_COMPARISONS:
+        return [int(i) for i in found]
+    order = np.random.default_rng(seed).permutation(len(found))
+    enough = int(np.searchsorted(np.cumsum(counts[order]), MOST_COMPARISONS)) + 1
+    return [int(i) for i in np.sort(found[order[:enough]])]
+
+
+class _Compared:
+    """Comparisons of error spans, added output by output."""
+
+    def __init__(self, taus: Mapping[tuple[str, str], Statistic], weights: Scheme) -> None:
+        self._taus, self._weights = taus, weights
+        self._totals = {pair: {name: SpanTotals() for name in MATCHES} for pair in taus}
+        self._confusions = {pair: np.zeros((4, 4), dtype=np.int64) for pair in taus}
+        self._disputes: list[Dispute] = []
+        self.n_outputs = self.n_disputes = 0
+
+    def add(self, rated: Sequence[RatedOutput], text: str, source: str) -> None:
+        """Compare the labels of an output, if it has those of several raters."""
+        if len(rated) < 2:
+            return
+        rated, length = [with_text(r, text) for r in rated], len(text) + len(source)
+        marks = _marks(rated, len(text))
+        self.n_outputs += 1
+        for a, b in combinations(marks, 2):
+            first, second = (a, b) if (a, b) in self._taus else (b, a)
+            for name, by in MATCHES.items():
+                self._totals[first, second][name].add(match_spans(marks[first], marks[second], length, by))
+            self._confusions[first, second] += _confusion(marks[first], marks[second], length)
+        scores = [0.0 - rater_penalty(r.errors, self._weights) for r in rated]
+        found = disagreement(scores, list(marks.values()), length)
+        if found.value:
+            each = zip(rated, scores, strict=True)
+            self.n_disputes += 1
+            self._disputes.append(Dispute(rated[0].key, found, tuple((r.rater, r.errors, s) for r, s in each)))
+
+    def pairs(self) -> tuple[PairRow, ...]:
+        rows = []
+        for pair, of in self._totals.items():
+            spans = {name: totals.agreement() for name, totals in of.items()}
+            rows.append(PairRow(*pair, spans["place"].texts, self._taus[pair], spans, self._confusions[pair]))
+        return tuple(rows)
+
+    def spans(self) -> dict[str, SpanAgreement]:
+        """Return the agreement over all pairs."""
+        found = {name: SpanTotals() for name in MATCHES}
+        for of in self._totals.values():
+            for name, totals in of.items():
+                found[name].add_all(totals)
+        return {name: totals.agreement() for name, totals in found.items()}
+
+    def disputes(self) -> tuple[Dispute, ...]:
+        """Return the `MOST_DISPUTES` worst disputes, worst first; ties are in the order of the project."""
+        return tuple(sorted(self._disputes, key=lambda d: -(d.disagreement.value or 0.0))[:MOST_DISPUTES])
 
 
 def _marks(rated: Sequence[RatedOutput], length: int) -> dict[str, list[SpanLabel]]:
@@ -166,26 +215,6 @@ def _marks(rated: Sequence[RatedOutput], length: int) -> dict[str, list[SpanLabe
     return {r.rater: list(map(moved, r.errors)) for r in rated}
 
 
-def _pairs(
-    compared: Mapping[OutputKey, Mapping[str, Sequence[SpanLabel]]],
-    lengths: Mapping[OutputKey, int],
-    taus: Mapping[tuple[str, str], Statistic],
-) -> tuple[tuple[PairRow, ...], dict[str, list[SpanMatch]]]:
-    matches: dict[tuple[str, str], dict[str, list[SpanMatch]]] = {pair: {name: [] for name in MATCHES} for pair in taus}
-    confusions: dict[tuple[str, str], Ints] = {pair: np.zeros((4, 4), dtype=np.int64) for pair in taus}
-    for key, marks in compared.items():
-        for a, b in combinations(marks, 2):
-            first, second = (a, b) if (a, b) in taus else (b, a)
-            for name, by in MATCHES.items():
-                matches[first, second][name].append(match_spans(marks[first], marks[second], lengths[key], by))
-            confusions[first, second] += _confusion(marks[first], marks[second], lengths[key])
-    rows = tuple(
-        PairRow(*pair, len(m["place"]), taus[pair], {n: span_agreement(of) for n, of in m.items()}, confusions[pair])
-        for pair, m in matches.items()
-    )
-    return rows, {name: [one for m in matches.values() for one in m[name]] for name in MATCHES}
-
-
 def _confusion(first: Sequence[SpanLabel], second: Sequence[SpanLabel], length: int) -> Ints:
     """Return `severity_confusion`, extended by a row and column of characters that only one rater marked."""
     crossed = np.zeros((4, 4), dtype=np.int64)
@@ -195,38 +224,6 @@ def _confusion(first: Sequence[SpanLabel], second: Sequence[SpanLabel], length: 
         crossed[:3, 3] = np.diag(severity_confusion(first, first, length)) - both.sum(1)
         crossed[3, :3] = np.diag(severity_confusion(second, second, length)) - both.sum(0)
     return crossed
-
-
-def _rater_rows(
-    raters: Sequence[str],
-    rated: Sequence[RatedOutput],
-    scores: Mapping[tuple[str, OutputKey], float],
-    labels: Mapping[tuple[str, SegmentKey], SegmentLabels],
-    events: Sequence[Event],
-) -> tuple[RaterRow, ...]:
-    here = {(e.rater, e.segment) for e in events if e.action.kind != "open" and not e.action.id.startswith(FROM_A_FILE)}
-    here |= labels.keys() - {(e.rater, e.segment) for e in events}  # labels of campaigns are never from a file
-    rows = []
-    for rater in raters:
-        mine = [r for r in rated if r.rater == rater]
-        segments = dict.fromkeys(r.key.segment for r in mine)
-        timed = [labels[rater, s].seconds for s in segments if (rater, s) in here]
-        whole = [r for r in mine if any(is_non_translation(e.category) for e in r.errors)]
-        errors = [e for r in mine for e in r.errors if not is_non_translation(e.category)]
-        rows.append(
-            RaterRow(
-                rater,
-                len(mine),
-                len(segments),
-                sum(not r.errors for r in mine),
-                len(whole),
-                {severity: sum(e.severity == severity for e in errors) for severity in SEVERITIES},
-                float(np.mean([scores[rater, r.key] for r in mine])),
-                sum(timed) if timed else None,
-                len(timed),
-            )
-        )
-    return tuple(rows)
 
 
 class MarkedPiece(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,12 +13,12 @@ import numpy as np
 from core.calibration.recommended import ENOUGH_OUTPUTS, ENOUGH_RATERS
 from core.calibration.sampling import EVENLY, STRATA, LabelCandidate, Method, choose, design
 from core.calibration.sampling_variance import batch_mean
-from core.columns import ProjectIndex
-from core.data import OutputKey, RatedOutput, SegmentKey, grouped
+from core.columns import Mask, ProjectIndex
+from core.data import SegmentKey, grouped
 from core.formats.problems import counted
 from core.mqm.log import SegmentLabels
+from core.mqm.rated_by_output import RatedByOutput
 from core.mqm.schemes import scheme as scheme_of
-from core.mqm.scores import segment_scores
 from core.ports.batches import SavedBatch
 from core.ports.calibrations import SavedLambda
 from core.ports.store import Store
@@ -66,7 +66,7 @@ class Shortfall(NamedTuple):
 
     def words(self) -> str:
         """Return a sentence on what is missing."""
-        there = f"{counted(self.outputs, 'output')} labelled and submitted, {self.twice} of them by two or more of {counted(self.raters, 'annotator')}"
+        there = f"{counted(self.outputs, 'output')} labelled and submitted, {self.twice:,} of them by two or more of {counted(self.raters, 'annotator')}"
         if not self.missing_twice:
             return f"{there}: enough for all pages, Calibrate λ included ({ENOUGH_OUTPUTS} outputs, 2 or 3 annotators each)."
         return f"{there}. Still needed: {counted(self.missing_twice, 'output')} with labels by 2 annotators each."
@@ -96,18 +96,9 @@ class BatchProgress(NamedTuple):
     twice: int
 
 
-def raters_of(labels: Iterable[RatedOutput]) -> dict[OutputKey, set[str]]:
-    """Return the raters of each output."""
-    found: dict[OutputKey, set[str]] = {}
-    for rated in labels:
-        found.setdefault(rated.key, set()).add(rated.rater)
-    return found
-
-
-def shortfall(rated: Mapping[OutputKey, Collection[str]]) -> Shortfall:
+def shortfall(rated: RatedByOutput) -> Shortfall:
     """Count the labelled outputs of the project."""
-    twice = sum(len(of) >= ENOUGH_RATERS for of in rated.values())
-    return Shortfall(len(rated), twice, len({rater for of in rated.values() for rater in of}))
+    return Shortfall(len(rated), int((rated.n_raters >= ENOUGH_RATERS).sum()), len(rated.raters))
 
 
 def intervals(saved: Iterable[SavedLambda], refinement: str) -> dict[str, tuple[float, float]]:
@@ -120,25 +111,22 @@ def intervals(saved: Iterable[SavedLambda], refinement: str) -> dict[str, tuple[
     return dict(reversed(found.items()))
 
 
-def pool(view: View, column: Column, keys: Iterable[OutputKey]) -> list[LabelCandidate]:
-    """Return the outputs of `keys` that the metric has scored, in the order of the project."""
+def pool(view: View, column: Column, wanted: Mask) -> list[LabelCandidate]:
+    """Return the `wanted` outputs that the metric has scored, in the order of the project."""
     table, found = view.table(column.name), []
     zeros = np.zeros(view.index.shape)
     explicit, implicit = (np.nan_to_num(table.parts.get(name, zeros)) for name in ("dist_exp", "dist_imp"))
-    rows, columns = view.index.cells(keys)
-    there = np.lexsort((columns, rows))
-    for i, j in zip(rows[there].tolist(), columns[there].tolist(), strict=True):
-        if not np.isnan(value := table.numbers[i, j]):
-            distances = float(explicit[i, j]), float(implicit[i, j])
-            found.append(LabelCandidate(view.index.key((i, j)), float(value), *distances))
+    for i, j in np.argwhere(wanted & ~np.isnan(table.numbers)).tolist():
+        distances = float(explicit[i, j]), float(implicit[i, j])
+        found.append(LabelCandidate(view.index.key((i, j)), float(table.numbers[i, j]), *distances))
     return found
 
 
-def build(view: View, column: Column, rated: Mapping[OutputKey, Collection[str]], name: str, plan: Plan) -> SavedBatch:
+def build(view: View, column: Column, rated: RatedByOutput, name: str, plan: Plan) -> SavedBatch:
     """Draw a batch by `plan`. Raises `UserError` if no outputs are left."""
-    inside = [k for k in view.index.keys() if not plan.documents or k.doc_id in plan.documents]
-    left = pool(view, column, (k for k in inside if len(rated.get(k, ())) < plan.enough))
-    done = pool(view, column, (k for k in inside if k in rated))
+    documents = [not plan.documents or key.doc_id in plan.documents for key in view.index.segments]
+    inside, n_raters = view.present & np.array(documents, dtype=bool)[:, None], rated.n_raters_in(view.index)
+    left = pool(view, column, inside & (n_raters < plan.enough))
     chosen = choose(
         left,
         plan.n,
@@ -147,7 +135,7 @@ def build(view: View, column: Column, rated: Mapping[OutputKey, Collection[str]]
         whole=plan.whole,
         n_strata=plan.n_strata,
         interval=plan.interval,
-        labelled=[c for c in done if len(rated[c.key]) >= plan.enough],
+        labelled=pool(view, column, inside & (n_raters > 0) & (n_raters >= plan.enough)),
     )
     options: dict[str, object] = {"metric": column.label, "whole": plan.whole, "asked": plan.n}
     method_facts: dict[str, object]
@@ -202,7 +190,7 @@ def _beginnings(index: ProjectIndex) -> Iterator[SegmentKey]:
             before += int(lengths[i])
 
 
-def remove(store: Store, project_id: int, batch: SavedBatch, rated: Mapping[OutputKey, Collection[str]]) -> None:
+def remove(store: Store, project_id: int, batch: SavedBatch, rated: RatedByOutput) -> None:
     """Delete a batch. If some of its outputs are labelled, it is archived instead: their probabilities are still needed."""
     if any(c.key in rated for c in batch.outputs):
         store.batches.archive(project_id, batch.name)
@@ -225,18 +213,18 @@ def outputs_done(asked: Outline, labels: Mapping[SegmentKey, SegmentLabels]) -> 
     )
 
 
-def progress(batch: SavedBatch, rated: Mapping[OutputKey, Collection[str]]) -> BatchProgress:
+def progress(batch: SavedBatch, rated: RatedByOutput) -> BatchProgress:
     """Return the progress of all annotators together."""
-    each = [len(rated.get(c.key, ())) for c in batch.outputs]
+    each = [rated.n_raters_of(c.key) for c in batch.outputs]
     return BatchProgress(len(each), sum(n > 0 for n in each), sum(n >= ENOUGH_RATERS for n in each))
 
 
-def estimates(labels: Iterable[RatedOutput], batch: SavedBatch, scheme: str = "google") -> list[BatchEstimate]:
+def estimates(rated: RatedByOutput, batch: SavedBatch, scheme: str = "google") -> list[BatchEstimate]:
     """Estimate mean MQM scores from the labelled part of a batch, for all outputs and for each system.
 
     Segments come in random order, so a partly labelled batch counts as a smaller sample without strata.
     """
-    scores = {s.key: s.score for s in segment_scores(labels, scheme_of(scheme))}
+    scores = rated.scores_of([c.key for c in batch.outputs], scheme_of(scheme))
     at = [i for i, c in enumerate(batch.outputs) if c.key in scores]
     there = [batch.outputs[i] for i in at]
     values = np.array([scores[c.key] for c in there])

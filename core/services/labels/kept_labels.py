@@ -5,94 +5,115 @@ The labels of a campaign are read again as a whole when the campaign has changed
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from threading import Lock
 
-from core.data import SegmentKey
 from core.errors import UserError
-from core.mqm.log import SegmentLabels, fold, fold_segment
+from core.mqm.actions import IMPORTED
+from core.mqm.label_columns import LabelColumns, LabelledSegment, LabelNames
+from core.mqm.log import fold_segment
+from core.mqm.rated_by_output import RatedByOutput
 from core.ports.campaigns import CampaignVersion
+from core.ports.labels import Event
 from core.ports.store import Store
+from core.progress import Progress, no_progress
 from core.services.campaigns import results
 
-LabelsByPlace = Mapping[tuple[str, SegmentKey], SegmentLabels]
-"""Labels by rater and segment."""
+WAIT = 0.2
+"""Seconds between two reports of progress while another thread reads the labels."""
 MOST_PLACES = 500
-"""Above this number of changed segments, all events are read: one query instead of one per rater and segment."""
-UNSUBMITTED = SegmentLabels()
+"""Above this number of changed segments, and a tenth of those known, all events are read: fewer queries than one per rater and segment."""
+MOST_EVENTS = 50_000
+"""Above this difference of event numbers, which all projects share, all events are read: most segments may have changed."""
 
 
 class KeptLabels:
-    """The labels of a project as `all_labels.labels` returns them, in the same order, but those that are not submitted are empty.
-
-    Submitted ones lack `order`, `ids` and `versions`, which only the editor needs. Threads may share an object.
-    """
+    """The submitted labels of a project, those of its campaigns last. Threads may share an object."""
 
     def __init__(self, project_id: int) -> None:
         self._project_id = project_id
         self._lock = Lock()
-        self._newest = 0
-        self._own: dict[tuple[str, SegmentKey], SegmentLabels] = {}
-        self._campaigns: dict[int, tuple[CampaignVersion, LabelsByPlace]] = {}
-        self._all: LabelsByPlace = {}
-        self._outdated = False
+        self._newest, self._share = 0, 0.0
+        self._names = LabelNames()
+        self._own = LabelColumns.of([], self._names)
+        self._campaigns: dict[int, tuple[CampaignVersion, LabelColumns]] = {}
+        self._all, self._made_of = self._own, (self._own, self._campaigns)
+        self._by_output = RatedByOutput(self._all)
 
-    def read(self, store: Store, versions: Sequence[CampaignVersion]) -> LabelsByPlace:
-        """Return the labels, with those of the campaigns at these versions. It is the same object as before if nothing has changed."""
-        with self._lock:
-            self._read_own(store)
+    def read(
+        self, store: Store, versions: Sequence[CampaignVersion], progress: Progress = no_progress
+    ) -> tuple[LabelColumns, RatedByOutput]:
+        """Return the labels, with those of the campaigns at these versions. They are the same objects as before if nothing has changed.
+
+        `progress` is called while all labels of a project are read, also by another thread.
+        """
+        while not self._lock.acquire(timeout=WAIT):  # another thread reads them
+            progress(self._share)
+        try:
+            self._read_own(store, progress)
             self._read_campaigns(store, versions)
-            if self._outdated:
-                everything = dict(self._own)
-                for _, labels in self._campaigns.values():
-                    everything |= labels
-                self._all, self._outdated = everything, False
-            return self._all
+            own, campaigns = self._made_of
+            if self._own is not own or self._campaigns is not campaigns:
+                self._all = self._own.followed_by(*(labels for _, labels in self._campaigns.values()))
+                self._by_output = RatedByOutput(self._all)
+                self._made_of = self._own, self._campaigns
+            return self._all, self._by_output
+        finally:
+            self._lock.release()
 
     def raters(self, store: Store, versions: Sequence[CampaignVersion]) -> list[str]:
         """Return the raters who have labelled errors, submitted or not; then those whose labels count in these campaigns."""
         with self._lock:
             self._read_campaigns(store, versions)
-            of_campaigns = (rater for _, labels in self._campaigns.values() for rater, _ in labels)
+            of_campaigns = (rater for _, labels in self._campaigns.values() for rater in labels.raters)
             return [*store.labels.raters(self._project_id), *dict.fromkeys(of_campaigns)]
 
-    def _read_own(self, store: Store) -> None:
+    def _read_own(self, store: Store, progress: Progress) -> None:
         newest = store.labels.newest(self._project_id)
         if newest == self._newest:
             return
-        self._outdated = True
-        if newest < self._newest:  # a backup was restored
-            self._newest, self._own = 0, {}
+        if not 0 < self._newest < newest <= self._newest + MOST_EVENTS:  # an older one: a backup was restored
+            self._read_all(store, newest, progress)
+            return
         new = store.labels.events(self._project_id, after=self._newest)
         places = dict.fromkeys((event.rater, event.segment) for event in new)
-        if not self._newest or len(places) > MOST_PLACES:
-            new = new if not self._newest else store.labels.events(self._project_id)
-            self._own = {place: _slim(labels) for place, labels in fold(new).items()}
-        else:
-            for rater, segment in places:
-                events = store.labels.events(self._project_id, rater=rater, segment=segment)
-                self._own[rater, segment] = _slim(fold_segment(events))
+        if len(places) > max(MOST_PLACES, len(self._own.places.rows) // 10):
+            self._read_all(store, newest, progress)
+            return
+        of_places = (store.labels.events(self._project_id, rater=rater, segment=segment) for rater, segment in places)
+        self._own = self._own.with_changes([_labelled(events) for events in of_places if events])
         self._newest = max((event.number for event in new), default=self._newest)
+
+    def _read_all(self, store: Store, newest: int, progress: Progress) -> None:
+        names = LabelNames()
+
+        def report(share: float) -> None:
+            self._share = share
+            progress(share)
+
+        own = LabelColumns.of(map(_labelled, store.labels.by_segment(self._project_id, report)), names)
+        self._names, self._own, self._campaigns, self._newest = names, own, {}, newest
 
     def _read_campaigns(self, store: Store, versions: Sequence[CampaignVersion]) -> None:
         if [version for version, _ in self._campaigns.values()] == list(versions):
             return
-        found: dict[int, tuple[CampaignVersion, LabelsByPlace]] = {}
+        found: dict[int, tuple[CampaignVersion, LabelColumns]] = {}
         for version in versions:
             kept = self._campaigns.get(version.id)
             same = kept is not None and kept[0] == version
             found[version.id] = kept if kept and same else (version, self._of_campaign(store, version.id))
-        self._campaigns, self._outdated = found, True
+        self._campaigns = found
 
-    def _of_campaign(self, store: Store, campaign_id: int) -> LabelsByPlace:
+    def _of_campaign(self, store: Store, campaign_id: int) -> LabelColumns:
         try:
-            return results.labels_of(store, store.campaigns.get(campaign_id))
+            labels = results.labels_of(store, store.campaigns.get(campaign_id))
         except UserError:
             if any(version.id == campaign_id for version in store.campaigns.versions(self._project_id)):
                 raise
-            return {}  # it was deleted meanwhile
+            labels = {}  # it was deleted meanwhile
+        return LabelColumns.of((LabelledSegment(*place, of) for place, of in labels.items()), self._names)
 
 
-def _slim(labels: SegmentLabels) -> SegmentLabels:
-    return replace(labels, order=(), ids={}, versions={}) if labels.submitted else UNSUBMITTED
+def _labelled(events: Sequence[Event]) -> LabelledSegment:
+    here = any(e.action.kind != "open" and not e.action.id.startswith(IMPORTED) for e in events)
+    return LabelledSegment(events[0].rater, events[0].segment, fold_segment(events), first=events[0].number, here=here)

@@ -1,6 +1,6 @@
 """Annotation: open a segment, save actions, find the next segment.
 
-All functions except `submitted` read the labels of one rater only, to avoid bias.
+All functions read the labels of one rater only, to avoid bias.
 """
 
 from __future__ import annotations
@@ -10,12 +10,10 @@ import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from core.data import RatedOutput, SegmentKey
+from core.data import SegmentKey
 from core.mqm.log import SegmentLabels, fold, fold_segment
-from core.mqm.scores import rated_outputs
 from core.ports.labels import Action
 from core.ports.store import Store
-from core.services.labels import all_labels
 
 LabelsBySegment = Mapping[SegmentKey, SegmentLabels]
 Outline = Mapping[SegmentKey, tuple[str, ...]]
@@ -121,8 +119,3 @@ def next_unlabelled(asked: Outline, labels: LabelsBySegment, after: SegmentKey |
     start = order.index(after) + 1 if after is not None and after in asked else 0
     rest = (key for key in order[start:] + order[:start] if not finished(labels.get(key), asked[key]))
     return next(rest, None)
-
-
-def submitted(store: Store, project_id: int) -> list[RatedOutput]:
-    """Return the labels of all submitted segments, of all raters, with those of campaigns."""
-    return rated_outputs(all_labels.labels(store, project_id))

@@ -13,11 +13,12 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from core.columns import Array, Mask, ProjectIndex, Scale, ScoreColumn
-from core.data import OutputKey, RatedOutput, SegmentKey
+from core.data import OutputKey, SegmentKey
 from core.metrics import registry
 from core.metrics.base import MetricSpec
 from core.metrics.external import MARK, is_external
 from core.metrics.generation.bartscore_pp import refinement_of
+from core.mqm.rated_by_output import RatedByOutput
 from core.ports.scores import ScoredBy
 from core.refine.result import weighted
 from core.services.projects.texts import StoredTexts
@@ -84,7 +85,7 @@ class View:
     columns: tuple[Column, ...]
     texts: StoredTexts = field(repr=False)
     read: Callable[[str], ScoreColumn] = field(repr=False)
-    rated: Mapping[OutputKey, Sequence[RatedOutput]] = field(default_factory=dict, repr=False)  # labels, if given
+    rated: RatedByOutput | None = field(default=None, repr=False)  # labels, if given
     scored_by: tuple[ScoredBy, ...] = ()
 
     @property

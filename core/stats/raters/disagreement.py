@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from itertools import combinations
 from typing import NamedTuple, TypeVar
 
@@ -60,9 +60,3 @@ def disagreement(
     spans = float(np.mean(gaps)) if gaps else None
     by_points = points / (points + half)
     return Disagreement(by_points if spans is None else (by_points + spans) / 2, points, spans, n)
-
-
-def worst_first(found: Mapping[Key, Disagreement]) -> list[Key]:
-    """Return the outputs with any disagreement, worst first; ties keep their order."""
-    there = [(key, d.value) for key, d in found.items() if d.value]
-    return [key for key, _ in sorted(there, key=lambda item: -item[1])]

@@ -95,20 +95,50 @@ def match_spans(first: Sequence[SpanLike], second: Sequence[SpanLike], length: i
 
 def span_agreement(matches: Iterable[SpanMatch]) -> SpanAgreement:
     """Return micro and macro F1 of the matches, with the conventions of `SpanMatch.f1`; undefined if no text has one."""
-    all_of = list(matches)
-    characters = sum(m.first + m.second for m in all_of)
-    each = [m.f1 for m in all_of]
-    values = [f.value for f in each if f.value is not None]
-    reason = "there are no texts" if not each else NOTHING if all(f.reason == NOTHING for f in each) else NO_CHARACTERS
-    micro = Statistic(2 * sum(m.shared for m in all_of) / characters, "", characters) if characters else None
-    macro = Statistic(float(np.mean(values)), "", len(values), len(values), len(each) - len(values)) if values else None
-    return SpanAgreement(
-        micro or Statistic(None, reason),
-        macro or Statistic(None, reason, 0, 0, len(each)),
-        len(all_of),
-        sum(m.found == "both_empty" for m in all_of),
-        sum(m.found == "one_empty" for m in all_of),
-    )
+    totals = SpanTotals()
+    for match in matches:
+        totals.add(match)
+    return totals.agreement()
+
+
+class SpanTotals:
+    """The sums over matches from which `span_agreement` is computed, so that matches need not be kept in memory."""
+
+    def __init__(self) -> None:
+        self._n = self._characters = self._shared = self._defined = 0
+        self._f1 = 0.0
+        self._found: dict[Found, int] = {"both": 0, "one_empty": 0, "both_empty": 0}
+
+    def add(self, match: SpanMatch) -> None:
+        self._n += 1
+        self._characters += match.first + match.second
+        self._shared += match.shared
+        self._found[match.found] += 1
+        if (f1 := match.f1.value) is not None:
+            self._defined += 1
+            self._f1 += f1
+
+    def add_all(self, other: SpanTotals) -> None:
+        self._n += other._n
+        self._characters += other._characters
+        self._shared += other._shared
+        self._defined += other._defined
+        self._f1 += other._f1
+        for found, n in other._found.items():
+            self._found[found] += n
+
+    def agreement(self) -> SpanAgreement:
+        n, characters, defined = self._n, self._characters, self._defined
+        reason = "there are no texts" if not n else NOTHING if self._found["both_empty"] == n else NO_CHARACTERS
+        return SpanAgreement(
+            Statistic(2 * self._shared / characters, "", characters) if characters else Statistic(None, reason),
+            Statistic(
+                self._f1 / defined if defined else None, "" if defined else reason, defined, defined, n - defined
+            ),
+            n,
+            self._found["both_empty"],
+            self._found["one_empty"],
+        )
 
 
 def severity_confusion(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import streamlit as st
@@ -57,7 +56,7 @@ def choose_human_scores(project: Project) -> HumanScores | None:
     Draws the reason and returns None if there are none.
     """
     raters, given = known_labels.raters(project), wiring.judgements(project)
-    rated = known_labels.submitted(project) if raters else []
+    rated = known_labels.submitted(project) if raters else None
     made = [(name, way) for name, possible in numbers.ways(given).items() for way in possible]
     kinds: list[tuple[str, str, Way | None]] = [(NUMBERS, name, way) for name, way in made]
     names = {name + numbers.ENDINGS[way] for name, way in made if way != "strengths"}
@@ -66,13 +65,13 @@ def choose_human_scores(project: Project) -> HumanScores | None:
         _none_yet()
         return None
     if raters:
-        enough = len({r.key.segment for r in rated}) >= FEWEST_SEGMENTS
+        enough = rated is not None and rated.n_segments >= FEWEST_SEGMENTS
         kinds.insert(0 if enough else len(kinds), (LABELS, "", None))
     first, second, third = st.columns([2, 2, 1.6] if given else [1, 1.6, 1.3])
     key = drafts.kept(f"lambda-people-{project.id}", kinds[0], kinds.__contains__)
     kind, name, way = first.selectbox("Human scores", kinds, format_func=_kind, key=key)
-    if kind == LABELS:
-        counts = Counter(r.rater for r in rated)
+    if kind == LABELS and rated is not None:
+        counts = rated.n_rated()
         usual = list(counts) or raters
         key = drafts.kept(f"lambda-raters-{project.id}", usual)
         chosen = second.multiselect("Annotators", raters, usual, key=key)
@@ -83,7 +82,7 @@ def choose_human_scores(project: Project) -> HumanScores | None:
         if not chosen:
             page.info("Choose at least one annotator.")
             return None
-        each = ", ".join(f"{rater} {counts[rater]}" for rater in chosen)
+        each = ", ".join(f"{rater} {counts.get(rater, 0)}" for rater in chosen)
         page.caption(f"Labelled outputs per annotator: {each}. Only submitted segments count.")
         return service.from_rated(rated, chosen, known[scheme])
     if way in ("wins", "strengths"):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from core.calibration.calibrate import Calibration
-from core.data import OutputKey, RatedOutput, Value
+from core.data import OutputKey, Value
 from core.formatting import format_lambda, format_number
 from core.mqm.schemes import Scheme
 from core.plots import calibrate as plots
@@ -34,13 +34,13 @@ def annotators(project: Project, column: Column, people: HumanScores, choice: La
     if people.scheme is None:
         page.info(OF_LABELS)
         return
-    rated = known_labels.submitted(project)
-    table = wiring.view(project).table(column.name).picked(r.key for r in rated)
+    labels = known_labels.submitted(project)
+    table = wiring.view(project).table(column.name).picked(known_labels.by_output(project))
     raters, scheme = people.raters, people.scheme
     found = run_cached(
-        ("annotators", digest(column.signature, rated, raters, scheme, distances(table, rated)), choice),
+        ("annotators", digest(column.signature, labels.digest, raters, scheme, distances(table)), choice),
         "Fitting λ to each annotator …",
-        lambda progress: sensitivity.by_rater(rated, raters, scheme, table, choice, progress),
+        lambda progress: sensitivity.by_rater(labels, raters, scheme, table, choice, progress),
     )
     if found is None:
         return
@@ -58,10 +58,9 @@ def annotators(project: Project, column: Column, people: HumanScores, choice: La
     )
 
 
-def distances(table: Mapping[OutputKey, Value], rated: Sequence[RatedOutput]) -> list[tuple[object, ...]]:
-    """Return the parts of the scores that λ depends on, for the labelled outputs."""
-    keys = {r.key for r in rated}
-    return [(k, tuple(v.parts.items())) for k, v in table.items() if k in keys and v.status == "ok"]
+def distances(table: Mapping[OutputKey, Value]) -> list[tuple[object, ...]]:
+    """Return the parts of the scores that λ depends on."""
+    return [(k, tuple(v.parts.items())) for k, v in table.items() if v.status == "ok"]
 
 
 def without_reasons(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
@@ -93,14 +92,14 @@ def weights(project: Project, column: Column, people: HumanScores, choice: Lambd
     if people.scheme is None:
         page.info(OF_LABELS)
         return
-    rated = known_labels.submitted(project)
-    table = wiring.view(project).table(column.name).picked(r.key for r in rated)
+    labels = known_labels.submitted(project)
+    table = wiring.view(project).table(column.name).picked(known_labels.by_output(project))
     others = [s for s in schemes(project).values() if s != people.scheme]
     order = [people.scheme, *others]
     found = run_cached(
-        ("weights", digest(column.signature, rated, people.raters, order, distances(table, rated)), choice),
+        ("weights", digest(column.signature, labels.digest, people.raters, order, distances(table)), choice),
         "Fitting λ under each weight scheme …",
-        lambda progress: sensitivity.by_scheme(rated, people.raters, order, table, choice, progress),
+        lambda progress: sensitivity.by_scheme(labels, people.raters, order, table, choice, progress),
     )
     if found is None:
         return

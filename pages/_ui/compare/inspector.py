@@ -192,17 +192,17 @@ def overlap(project: Project, view: View, main: Column, key: OutputKey, analysis
     found = marks.of_segment(project, key.segment, by_system, rater, everyone)
     whole, n = marks.overlap(project, main.signature, rater, everyone)
     rows, lines, layers, raters = [], [], None, 0
-    if found.hides(key.segment):
+    if marks.seen(project, rater, everyone).hides(key.segment):
         lines.append("Error spans in this segment stay hidden until you have submitted it yourself, to avoid bias.")
     else:
-        mine, model = found.by_output.get(key, []), marks.edits(project, main.signature, key.segment)
+        mine, model = found.get(key, []), marks.edits(project, main.signature, key.segment)
         texts = {OutputKey(system, *key.segment): text for system, text in by_system.items()}
         raters = len(mine)
         layers = service.layers_json(texts[key], analysis.refined, mine)
         rows = [
             {"label": "this output"} | service.overlap_json(service.overlap(mine, texts, model)),
             {"label": "this segment, all outputs"}
-            | service.overlap_json(service.overlap(found.of_segment(key.segment), texts, model)),
+            | service.overlap_json(service.overlap((r for of in found.values() for r in of), texts, model)),
         ]
     if n:
         name = "this project" if everyone else f"the {format_count(n, 'segment')} you submitted"

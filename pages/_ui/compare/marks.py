@@ -2,53 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from functools import partial
+from typing import Any, TypeVar, cast
 
 import streamlit as st
 
-from core.data import OutputKey, SegmentKey
-from core.mqm.scores import with_text
+from core.data import OutputKey, RatedOutput, SegmentKey
 from core.ports.projects import Project
 from core.ports.scores import ScoredBy
 from core.refine.overlap import Characters, Overlap
 from core.services.compare import inspector, labels
 from core.services.projects.view import View
+from core.settings import load as settings
 from pages._ui.labels_and_raters import known_labels
 from pages._ui.shared import wiring
+
+T = TypeVar("T")
+
+
+class _Newest:
+    """A value, and the objects that it was made of. There is one for each person and project, so that older labels are not kept."""
+
+    made_of: tuple[object, ...] = ()
+    value: Any = None
+
+    def of(self, make: Callable[..., T], *made_of: Any) -> T:
+        """Return the value made of these objects, which is made anew if one of them is another object than before."""
+        if len(self.made_of) != len(made_of) or any(a is not b for a, b in zip(self.made_of, made_of, strict=True)):
+            value = make(*made_of)
+            self.value, self.made_of = value, made_of
+            return value
+        return cast(T, self.value)
+
+
+@st.cache_resource(max_entries=16, ttl=1800, show_spinner=False)
+def _newest(what: str, database: str, project_id: int, rater: str | None, everyone: bool) -> _Newest:
+    return _Newest()
 
 
 def labelled(project: Project, rater: str | None, everyone: bool) -> tuple[View, inspector.Marks | None]:
     """Return the view with the MQM scores of the labels that this person may see, and these labels; None if there are none."""
-    newest = wiring.store().labels.newest(project.id)
-    if not (newest or wiring.campaigns(project)):
-        return wiring.view(project), None
-    return _labelled(*wiring.version(project), wiring.scored(project), newest, rater, everyone)
+    view = wiring.view(project)
+    if not (wiring.store().labels.newest(project.id) or wiring.campaigns(project)):
+        return view, None
+    found, database = seen(project, rater, everyone), settings().database
+    return _newest("view", database, project.id, rater, everyone).of(labels.with_mqm, view, found), found
 
 
-@st.cache_resource(max_entries=6, ttl=1800, show_spinner=False)
-def _labelled(
-    database: str, project: Project, generation: Hashable, scored: tuple[ScoredBy, ...], newest: int, rater: str | None,
-    everyone: bool,
-) -> tuple[View, inspector.Marks]:  # fmt: skip
-    seen = _marks(database, project, generation, newest, rater, everyone)
-    return labels.with_mqm(wiring.view(project), seen), seen
-
-
-@st.cache_resource(max_entries=6, ttl=1800, show_spinner="Reading error spans …")
-def _marks(
-    database: str, project: Project, generation: Hashable, newest: int, rater: str | None, everyone: bool
-) -> inspector.Marks:
-    """Return the labels without texts, which only the open segment needs."""
-    outline = wiring.index(project).outline
-    return inspector.visible_marks(known_labels.by_place(project), outline, rater, everyone=everyone)
+def seen(project: Project, rater: str | None, everyone: bool) -> inspector.Marks:
+    """Return the labels that this person may see, without texts, which only the open segment needs."""
+    found, index, database = known_labels.submitted(project), wiring.index(project), settings().database
+    visible = partial(inspector.visible_marks, rater=rater, everyone=everyone)
+    return _newest("marks", database, project.id, rater, everyone).of(visible, found, index)
 
 
 def of_segment(
     project: Project, segment: SegmentKey, texts: Mapping[str, str], rater: str | None, everyone: bool
-) -> inspector.Marks:
-    """Return the labels of a segment that this person may see. `texts` are its outputs by system."""
-    seen = _marks(*wiring.version(project), wiring.store().labels.newest(project.id), rater, everyone)
-    return inspector.with_texts(seen, segment, texts)
+) -> dict[OutputKey, list[RatedOutput]]:
+    """Return the labels of a segment that this person may see, by output. `texts` are its outputs by system."""
+    return inspector.with_texts(seen(project, rater, everyone), segment, texts)
 
 
 def edits(project: Project, signature: str, segment: SegmentKey) -> dict[OutputKey, Characters]:
@@ -60,17 +73,12 @@ def overlap(project: Project, signature: str, rater: str | None, everyone: bool)
     """Return the overlap of the model's edits with the error spans this person may see (up to 30 s old), and the number
     of segments with such spans."""
     scored = next(s for s in wiring.scored(project) if s.signature == signature)
-    return _overlap(*wiring.version(project), scored, rater, everyone)
+    return _overlap(*wiring.version(project), scored, rater, everyone, _seen=seen(project, rater, everyone))
 
 
 @st.cache_resource(max_entries=32, ttl=30, show_spinner="Comparing error spans …")
 def _overlap(
-    database: str, project: Project, generation: Hashable, scored: ScoredBy, rater: str | None, everyone: bool
-) -> tuple[Overlap, int]:
-    newest, of = wiring.store().labels.newest(project.id), wiring.texts(project)
-    seen = _marks(database, project, generation, newest, rater, everyone)
-    segments = dict.fromkeys(key.segment for key in seen.by_output)
-    texts = of.outputs(seen.by_output)
-    rated = [with_text(r, texts[key]) for key, of_output in seen.by_output.items() if key in texts for r in of_output]
-    model = inspector.edits(wiring.store(), project.id, scored.signature, of, segments)
-    return inspector.overlap(rated, texts, model), len(segments)
+    database: str, project: Project, generation: Hashable, scored: ScoredBy, rater: str | None, everyone: bool, *,
+    _seen: inspector.Marks,
+) -> tuple[Overlap, int]:  # fmt: skip
+    return inspector.project_overlap(wiring.store(), project.id, scored.signature, wiring.texts(project), _seen)

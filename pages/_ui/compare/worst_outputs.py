@@ -67,7 +67,7 @@ def _texts(key: str, *, _view: View, _keys: Sequence[OutputKey]) -> dict[OutputK
 
 
 def _errors(view: View, key: OutputKey) -> str:
-    rated = view.rated.get(key)
+    rated = view.rated and view.rated.get(key)
     if not rated:
         return ""
     counts = Counter(error.severity for r in rated for error in r.errors)

@@ -11,6 +11,7 @@ import streamlit as st
 from core.calibration.recommended import ENOUGH_RATERS
 from core.data import SEVERITIES
 from core.formatting import format_count, format_figure, format_number, format_percent
+from core.mqm.label_columns import LabelColumns
 from core.plots.agreement import matrix_width, severity_confusion, tau_matrix
 from core.ports.projects import Project
 from core.services.labels import agreement as service
@@ -22,9 +23,10 @@ from core.stats.raters.rater_agreement import RaterPair
 from core.stats.raters.span_agreement import SpanAgreement
 from pages._ui.annotate import identity
 from pages._ui.compare.inspector import marks_toggle
-from pages._ui.labels_and_raters import labelled_output
+from pages._ui.labels_and_raters import known_labels, labelled_output
 from pages._ui.shared import errors, page, tables, theme, wiring
 from pages._ui.shared.glossary import definition
+from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
 
 ALL_PAIRS = "All pairs"
@@ -38,14 +40,21 @@ KINDS = {
 }
 
 
-def found(project: Project, scheme: str) -> Agreement:
-    """Return the agreement in the project, up to 30 s old."""
-    return _found(settings().database, project, scheme)
+def found(project: Project, scheme: str) -> Agreement | None:
+    """Return the agreement in the project, up to 30 s old; None if it was cancelled."""
+    database = settings().database
+    labels = _recent(database, project, _labels=known_labels.submitted(project))
+    return run_cached(
+        ("agreement", database, project, scheme, labels.digest),
+        "Comparing labels …",
+        lambda progress: service.agreement(wiring.store(), project.id, labels, scheme, progress=progress),
+    )
 
 
-@st.cache_resource(max_entries=8, ttl=30, show_spinner="Comparing labels …")
-def _found(database: str, project: Project, scheme: str) -> Agreement:
-    return service.agreement(wiring.store(), project.id, scheme)
+@st.cache_resource(max_entries=4, ttl=30, show_spinner=False)
+def _recent(database: str, project: Project, *, _labels: LabelColumns) -> LabelColumns:
+    """Return labels that are up to 30 s old: those of a busy project change every second."""
+    return _labels
 
 
 def raters(all_of: Agreement) -> None:
@@ -63,11 +72,12 @@ def raters(all_of: Agreement) -> None:
         }
         for r in all_of.raters
     ]
-    two = partial(format_number, digits=2, leading_zero=True)
+    two, count = partial(format_number, digits=2, leading_zero=True), "{:,}".format
     whole = partial(format_number, digits=0)
     tables.data_table(
         pd.DataFrame(rows).dropna(axis="columns", how="all"),
-        {f"{s} per output": two for s in SEVERITIES} | {"minutes": whole, "no error, %": whole, "mean score ↑": two},
+        {f"{s} per output": two for s in SEVERITIES}
+        | {"outputs": count, "segments": count, "minutes": whole, "no error, %": whole, "mean score ↑": two},
         {f"{s} per output": st.column_config.NumberColumn(help=f"{s} errors per output") for s in SEVERITIES}
         | {
             "minutes": st.column_config.NumberColumn(
@@ -101,6 +111,10 @@ def figures(all_of: Agreement) -> None:
     st.markdown(escape_markdown(service.reading(alpha)))
     if not all_of.twice:
         return
+    if all_of.compared < all_of.twice:
+        page.caption(
+            f"Error spans were compared on a random sample of {all_of.compared:,} of these {all_of.twice:,} outputs. α and τ-b cover all."
+        )
     if len(all_of.raters) > ENOUGH_RATERS:
         st.markdown(
             "**Same ranking of the outputs** by each pair of annotators: Kendall τ-b ↑ (1 = identical, 0 = chance)"
@@ -170,10 +184,18 @@ def _value(value: Statistic) -> str:
 @errors.guarded
 def disputes(project: Project, all_of: Agreement) -> None:
     """Draw the largest disagreements. Segments that this person has not submitted need a click."""
+    on_sample = ""
+    if all_of.compared < all_of.twice:
+        on_sample = f" on a random sample of {all_of.compared:,} of the {all_of.twice:,} outputs labelled by two annotators or more"
     if not all_of.disputes:
-        said = "No output has labels by two annotators yet." if not all_of.twice else "All annotators agree."
-        page.info(said)
+        page.info(
+            f"All annotators agree{on_sample}." if all_of.twice else "No output has labels by two annotators yet."
+        )
         return
+    capped = len(all_of.disputes) < all_of.n_disputes
+    if on_sample or capped:
+        largest = f"The {len(all_of.disputes):,} largest of " if capped else ""
+        page.caption(f"{largest}{format_count(all_of.n_disputes, 'disagreement')}{on_sample}.")
     everyone = marks_toggle(f"people-marks-{project.id}")
     queue = list(all_of.disputes) if everyone else visible(project, all_of.disputes)
     if hidden := len(all_of.disputes) - len(queue):

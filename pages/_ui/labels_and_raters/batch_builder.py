@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-
 import streamlit as st
 
 from core.calibration.recommended import ENOUGH_OUTPUTS, ENOUGH_RATERS
 from core.calibration.sampling import STRATA, Method
-from core.data import OutputKey, RatedOutput
 from core.formatting import format_count, format_number
+from core.mqm.rated_by_output import RatedByOutput
 from core.ports.batches import SavedBatch
 from core.ports.projects import Project
 from core.services.labels import batches as service
@@ -30,9 +28,9 @@ METHODS: dict[Method, str] = {
 WHOLE = {True: "Whole segments with all systems", False: "Single outputs"}
 
 
-def missing(labels: Sequence[RatedOutput]) -> None:
+def missing(rated: RatedByOutput) -> None:
     """Draw how many of the recommended outputs and annotators there are."""
-    found = service.shortfall(service.raters_of(labels))
+    found = service.shortfall(rated)
     icon = ":material/check_circle:" if not found.missing_twice else ":material/flag:"
     st.markdown(f"{icon} {escape_markdown(found.words())}", help="Recommended size: Lu et al. (2023), Appendix B")
 
@@ -132,7 +130,7 @@ def _make(project: Project, column: Column, plan: Plan) -> None:
         wanted = right.form_submit_button("Make the set", type="primary", width="stretch")
     if wanted:
         with errors.boundary():
-            rated = service.raters_of(known_labels.submitted(project))
+            rated = known_labels.by_output(project)
             made = wiring.store().batches.save(
                 project.id, service.build(wiring.view(project), column, rated, name, plan)
             )
@@ -155,7 +153,7 @@ def _explained(method: Method) -> str:
     )
 
 
-def batches(project: Project, labels: Sequence[RatedOutput]) -> None:
+def batches(project: Project, rated: RatedByOutput) -> None:
     """Draw the calibration sets: progress, link to Annotate, corrected means, delete."""
     every = wiring.store().batches.list(project.id)
     there = [batch for batch in every if not batch.archived]
@@ -163,7 +161,6 @@ def batches(project: Project, labels: Sequence[RatedOutput]) -> None:
     if not every:
         return
     st.subheader("Calibration sets", anchor=False)
-    rated = service.raters_of(labels)
     for batch in reversed(there):
         done = service.progress(batch, rated)
         with st.container(border=True):
@@ -182,16 +179,16 @@ def batches(project: Project, labels: Sequence[RatedOutput]) -> None:
                 copy_link("annotate", address(project, batch.name), f"batch-link-{batch.id}")
                 _delete(project, batch, rated, done.once)
             if done.once:
-                corrected(labels, batch)
+                corrected(rated, batch)
     if kept:
         st.markdown("**Deleted sets that were labelled in part.** Their labels and sampling probabilities are kept.")
     for batch in reversed(kept):
         with st.container(border=True):
             st.markdown(f"**{escape_markdown(batch.name)}** · {escape_markdown(facts(batch))}")
-            corrected(labels, batch)
+            corrected(rated, batch)
 
 
-def _delete(project: Project, batch: SavedBatch, rated: Mapping[OutputKey, Collection[str]], labelled: int) -> None:
+def _delete(project: Project, batch: SavedBatch, rated: RatedByOutput, labelled: int) -> None:
     """Draw the button that deletes a set, which asks first."""
     with st.popover("Delete", type="tertiary", key=f"batch-ask-{batch.id}"):
         if labelled:
@@ -219,7 +216,7 @@ def facts(batch: SavedBatch) -> str:
     )
 
 
-def corrected(labels: Sequence[RatedOutput], batch: SavedBatch) -> None:
+def corrected(rated: RatedByOutput, batch: SavedBatch) -> None:
     """Draw the means over all outputs that the set was drawn from."""
     with st.expander("Estimates for all outputs"):
         rows = [
@@ -230,7 +227,7 @@ def corrected(labels: Sequence[RatedOutput], batch: SavedBatch) -> None:
                 "corrected for the sampling ↑": format_number(e.corrected),
                 "95 % CI": e.reason if e.low is None else f"[{format_number(e.low)}, {format_number(e.high)}]",
             }
-            for e in service.estimates(labels, batch)
+            for e in service.estimates(rated, batch)
         ]
         st.dataframe(rows, hide_index=True, width="stretch")
         st.caption(

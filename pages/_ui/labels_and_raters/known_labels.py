@@ -6,11 +6,12 @@ from collections.abc import Hashable
 
 import streamlit as st
 
-from core.data import RatedOutput
-from core.mqm.scores import rated_outputs
+from core.mqm.label_columns import LabelColumns
+from core.mqm.rated_by_output import RatedByOutput
 from core.ports.projects import Project
-from core.services.labels.kept_labels import KeptLabels, LabelsByPlace
+from core.services.labels.kept_labels import KeptLabels
 from pages._ui.shared import wiring
+from pages._ui.shared.long_jobs import showing_progress
 
 HOURS = 3600
 
@@ -23,15 +24,20 @@ def raters(project: Project) -> list[str]:
     return _raters(*wiring.version(project), labels.newest(project.id))
 
 
-def submitted(project: Project) -> list[RatedOutput]:
+def submitted(project: Project) -> LabelColumns:
     """Return the submitted labels of all raters. Those of campaigns appear within a minute."""
-    return _submitted(*wiring.version(project), wiring.store().labels.newest(project.id))
+    return _read(project)[0]
 
 
-def by_place(project: Project) -> LabelsByPlace:
-    """Return the submitted labels by rater and segment (see `KeptLabels`). Those of campaigns appear within a minute."""
+def by_output(project: Project) -> RatedByOutput:
+    """Return the submitted labels of all raters by output. Those of campaigns appear within a minute."""
+    return _read(project)[1]
+
+
+def _read(project: Project) -> tuple[LabelColumns, RatedByOutput]:
     database, _, _ = wiring.version(project)  # refuses who may not see the project
-    return _kept(database, project.id).read(wiring.store(), wiring.campaigns(project))
+    with showing_progress("Reading labels …") as progress:
+        return _kept(database, project.id).read(wiring.store(), wiring.campaigns(project), progress)
 
 
 @st.cache_resource(max_entries=32, ttl=HOURS, show_spinner="Reading labels …")
@@ -39,11 +45,6 @@ def _raters(database: str, project: Project, generation: Hashable, newest: int) 
     return _kept(database, project.id).raters(wiring.store(), wiring.campaigns(project))
 
 
-@st.cache_resource(max_entries=3, ttl=HOURS, show_spinner="Reading labels …")
-def _submitted(database: str, project: Project, generation: Hashable, newest: int) -> list[RatedOutput]:
-    return rated_outputs(by_place(project))
-
-
-@st.cache_resource(max_entries=3, ttl=4 * HOURS, show_spinner=False)
+@st.cache_resource(max_entries=8, ttl=4 * HOURS, show_spinner=False)
 def _kept(database: str, project_id: int) -> KeptLabels:
     return KeptLabels(project_id)

@@ -66,6 +66,6 @@ def _one(
     text, source = texts[one.key.system], segment.source or ""
     rated: Sequence[RatedOutput] = ()
     if everyone is not None:
-        rated = marks.of_segment(project, one.key.segment, texts, identity.rater(), everyone).by_output.get(one.key, ())
+        rated = marks.of_segment(project, one.key.segment, texts, identity.rater(), everyone).get(one.key, ())
     columns = [labelled_output.column(r.rater, "" if r.errors else "no error", r.errors, text, source) for r in rated]
     labelled_output.draw(project, one.key, title, columns, f"disagreement-{project.id}-{one.key!r}")

@@ -8,12 +8,13 @@ import streamlit as st
 
 from core.formatting import format_count
 from core.metrics.registry import METRICS, describe
-from core.mqm.log import fold
+from core.mqm.log import fold_segment
 from core.ports.projects import Project
 from pages._ui.labels_and_raters import known_labels
 from pages._ui.projects import exports, importing
 from pages._ui.projects.what_next import what_next
 from pages._ui.shared import errors, state, wiring
+from pages._ui.shared.long_jobs import showing_progress
 from pages._ui.shared.markdown import escape_markdown
 
 NAMED = 6
@@ -132,8 +133,10 @@ def losses(project: Project) -> list[str]:
     if elsewhere := store.scores.external(project.id):
         lost.append(f"external scores: {_some([m.name for m in elsewhere])}")
     by_rater: dict[str, int] = {}
-    for (rater, _), labels in fold(store.labels.events(project.id)).items():
-        by_rater[rater] = by_rater.get(rater, 0) + sum(o.complete for o in labels.outputs.values())
+    with showing_progress("Counting labels …") as progress:
+        for events in store.labels.by_segment(project.id, progress):
+            rater, labels = events[0].rater, fold_segment(events)
+            by_rater[rater] = by_rater.get(rater, 0) + sum(o.complete for o in labels.outputs.values())
     lost += [f"labels of {format_count(n, 'output')} by {rater}" for rater, n in by_rater.items() if n]
     if saved := store.calibrations.list(project.id):
         lost.append(f"saved λ: {_some([s.name for s in saved])}")

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from threading import Lock
 from typing import Any, TypeVar, cast
@@ -89,8 +90,9 @@ def run_cached(
         return None
     refused: OrderedDict[Hashable, object] = st.session_state.setdefault(_REFUSED, OrderedDict())
     if key not in refused:
-        found = work(_Bar(place, name, words, stopped).show)
-        place.empty()
+        bar = _Bar(place, name, words, stopped)
+        found = work(bar.show)
+        bar.clear()
         if keep(found):
             _kept().put(key, found)
             return found
@@ -112,6 +114,16 @@ def _computed(key: tuple[Hashable, ...], *, _work: Callable[[], object]) -> obje
     return _work()
 
 
+@contextmanager
+def showing_progress(words: str) -> Iterator[Progress]:
+    """Give a callback that shows a progress bar while the work lasts. Leaving the page, or using another element, cancels the work."""
+    bar = _Bar(None, "", words, None)
+    try:
+        yield bar.show
+    finally:
+        bar.clear()
+
+
 def retry_failed() -> None:
     """Discard the incomplete results of this session, so that the next request computes them again."""
     st.session_state.pop(_REFUSED, None)
@@ -124,9 +136,9 @@ def _offer(place: DeltaGenerator, said: str, label: str, key: str, on_click: Cal
 
 
 class _Bar:
-    """A progress bar that appears after `PATIENCE` seconds."""
+    """A progress bar that appears after `PATIENCE` seconds, with a Cancel button if there are names of `stopped` work."""
 
-    def __init__(self, place: DeltaGenerator, name: str, words: str, stopped: set[str]) -> None:
+    def __init__(self, place: DeltaGenerator | None, name: str, words: str, stopped: set[str] | None) -> None:
         self._place, self._name, self._words, self._stopped = place, name, words, stopped
         self._began, self._shown = time.monotonic(), 0.0
         self._bar: DeltaGenerator | None = None
@@ -140,8 +152,14 @@ class _Bar:
         left = f" {jobs.in_words((now - self._began) / share * (1 - share))}" if share > 0.02 else ""
         text = f"{self._words} {share:.0%}{',' if left else ''}{left}"
         if self._bar is None:
+            self._place = self._place or st.empty()
             with self._place.container(horizontal=True, vertical_alignment="center"):
                 self._bar = st.progress(share, text)
-                st.button("Cancel", key=f"stop-{self._name}", on_click=self._stopped.add, args=(self._name,))
+                if self._stopped is not None:
+                    st.button("Cancel", key=f"stop-{self._name}", on_click=self._stopped.add, args=(self._name,))
         else:
             self._bar.progress(share, text)
+
+    def clear(self) -> None:
+        if self._place is not None:
+            self._place.empty()

@@ -1,6 +1,6 @@
 import pytest
 
-from core.stats.raters.disagreement import Disagreement, disagreement, worst_first
+from core.stats.raters.disagreement import Disagreement, disagreement
 from core.stats.raters.span_agreement import SpanLabel
 
 
@@ -41,17 +41,6 @@ def test_one_rater_cannot_disagree() -> None:
     assert disagreement([-5]).value is None
     assert disagreement([-5]).reason == "at least two raters are needed, there is 1"
     assert disagreement([]).reason == "it has not been rated"
-
-
-def test_the_queue_starts_with_the_worst_and_leaves_out_agreement() -> None:
-    found = {
-        "a": disagreement([0, -1]),
-        "b": disagreement([0, -9]),
-        "c": disagreement([-2, -2]),
-        "d": disagreement([0]),
-        "e": disagreement([-8, -9]),
-    }
-    assert worst_first(found) == ["b", "a", "e"]
 
 
 def test_what_does_not_fit_is_refused() -> None:

@@ -31,7 +31,9 @@ def draw(setup: Setup) -> None:
         "Annotators label some outputs first, and read after each what they missed. Label these outputs on Annotate, submit them, "
         "and choose them here: your labels are the right answers. Three to five are enough."
     )
-    there = tutorial_items.labelled_by(known_labels.submitted(setup.project))
+    rows = {tutorial_items.row_key(row): row for row in choices[ITEMS]}
+    labels = known_labels.submitted(setup.project)
+    there = tutorial_items.labelled_by(labels, known_labels.by_output(setup.project), rows)
     texts = setup.texts.outputs([key for of in there.values() for key in of])
     there = {rater: {k: e for k, e in of.items() if k in texts} for rater, of in there.items()}
     if not there:
@@ -40,12 +42,15 @@ def draw(setup: Setup) -> None:
     left, right = st.columns([1, 3])
     rater = left.selectbox("Right labels are those of", list(there), key=choices.widget(RATER, next(iter(there))))
     labelled = there[rater]
-    rows = {tutorial_items.row_key(row): row for row in choices[ITEMS]}
     key = f"tutorial_keys/{rater}"
     chosen = right.multiselect(
         "Outputs", list(labelled), format_func=lambda k: _title(k, labelled, texts), max_selections=tutorial_items.MOST_ITEMS,
         key=choices.widget(key, tuple(k for k in rows if k in labelled)), placeholder="No tutorial",
     )  # fmt: skip
+    if labels.n_rated()[rater] > len(labelled):
+        page.caption(
+            f"You can choose from {tutorial_items.CHOICES} outputs in the segments that {escape_markdown(rater)} opened last, and those chosen before."
+        )
     made = [_item(setup, k, labelled[k], texts[k], "score" in asks) for k in chosen]
     if made != list(choices[ITEMS]):
         choices.keep(ITEMS, tuple(made))

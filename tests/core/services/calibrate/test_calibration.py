@@ -7,13 +7,15 @@ import pytest
 from core.data import Dataset, HumanScore, Output, OutputKey, Segment, SegmentKey, Value
 from core.errors import UserError
 from core.mqm import own_schemes
+from core.mqm.schemes import FLAT
+from core.mqm.scores import segment_scores
 from core.ports.calibrations import SavedLambda
 from core.ports.labels import Action
 from core.refine.result import weighted
 from core.services.calibrate import calibration as service
 from core.services.calibrate.calibration import LambdaFitOptions
-from core.services.labels.labels import submitted
 from tests.fakes import memory_store
+from tests.labels import submitted
 
 # Outputs whose people punish explicit errors three times as much as implicit ones: λ near 3 orders them all.
 DISTANCES = [(0.1 * i, 0.05 * ((7 * i) % 11)) for i in range(12)]
@@ -71,9 +73,11 @@ def test_only_submitted_labels_of_the_chosen_raters_count() -> None:
         )
     store.labels.append(made.id, "Ann", SegmentKey("d", "1"), [mark(1, "Ann", "Major")])
     # Major 5 and Minor 1: the mean of both raters is 3, of Ann alone 5; segment 1 was not submitted
-    both = service.from_labels(store, made, ["Ann", "Bo"], "google")
+    both = service.from_rated(submitted(store, made.id), ["Ann", "Bo"], "google")
     assert both.scores == {OutputKey("A", "d", "0"): (-3.0, 2)}
-    assert service.from_labels(store, made, ["Ann"], "google").scores == {OutputKey("A", "d", "0"): (-5.0, 1)}
+    assert service.from_rated(submitted(store, made.id), ["Ann"], "google").scores == {
+        OutputKey("A", "d", "0"): (-5.0, 1)
+    }
     assert both.words == "2 annotators"
 
 
@@ -113,7 +117,7 @@ def test_origin_describes_a_fit_on_labels() -> None:
         [{"severity": s, "category": "any", "weight": w} for s, w in (("Major", 9), ("Minor", 1))],
         non_translation=None,
     )
-    people = service.from_labels(store, made, ["Ann", "Bo"], mine)
+    people = service.from_rated(submitted(store, made.id), ["Ann", "Bo"], mine)
     assert people.scores[OutputKey("A", "d", "1")] == (-5.0, 2)  # (9 + 1)/2
     found = service.fit(service.points(table(), people), LambdaFitOptions("acc_eq", "pooled", draws=20))
     refinement = "bartscore++|v:1|variant:f|model:bundled/bart-mini|rev:8f93"
@@ -139,7 +143,7 @@ def test_origin_describes_a_fit_on_an_imported_score() -> None:
     assert service.origin(SavedLambda("bare", 1.0, "lambda|v:1", "r")) == ("", "", "", "", "", "", None)
 
 
-def test_scores_of_some_raters_equal_a_separate_reading() -> None:
+def test_scores_of_some_raters_are_those_of_their_labels_alone() -> None:
     store, made = project()
     for rater in ("Ann", "Bo"):
         store.labels.append(
@@ -148,4 +152,6 @@ def test_scores_of_some_raters_equal_a_separate_reading() -> None:
     rated = submitted(store, made.id)
     assert len(rated) == 2
     for raters in (["Ann"], ["Ann", "Bo"]):
-        assert service.from_rated(rated, raters, "flat") == service.from_labels(store, made, raters, "flat")
+        of_raters = [r for r in rated if r.rater in raters]
+        scores = {s.key: (s.score, s.n_raters) for s in segment_scores(of_raters, FLAT)}
+        assert service.from_rated(rated, raters, "flat").scores == scores

@@ -13,6 +13,7 @@ from core.services.calibrate.calibration import LambdaFitOptions, from_rated, po
 from core.services.calibrate.lambda_sensitivity import by_rater, by_scheme, metrics_at_top, same_order
 from core.services.evaluate.evaluation_data import ScoredMetric
 from core.services.evaluate.joining import join
+from tests.labels import columns
 
 SYSTEMS = ("A", "B", "C")
 CHOICE = LambdaFitOptions(draws=20)
@@ -41,24 +42,26 @@ def rated(rater: str, lam: float, keys: list[OutputKey]) -> list[RatedOutput]:
 
 def test_each_rater_alone_gets_the_lambda_of_their_own_labels() -> None:
     labels = [*rated("Ann", 9.0, KEYS), *rated("Bo", 0.1, KEYS), *rated("Cy", 1.0, KEYS[:19])]
-    everyone, ann, bo, cy = by_rater(labels, ("Ann", "Bo", "Cy"), GOOGLE, TABLE, CHOICE)
+    everyone, ann, bo, cy = by_rater(columns(labels), ("Ann", "Bo", "Cy"), GOOGLE, TABLE, CHOICE)
     assert everyone.raters == ("Ann", "Bo", "Cy")
     assert (everyone.n, ann.n, bo.n, cy.n) == (24, 24, 24, 19)
     for alone, rater in ((ann, "Ann"), (bo, "Bo")):
         mine = [r for r in labels if r.rater == rater]
-        assert alone.found == calibrate(points(TABLE, from_rated(mine, [rater], GOOGLE)), draws=20)
+        assert alone.found == calibrate(points(TABLE, from_rated(columns(mine), [rater], GOOGLE)), draws=20)
     assert ann.found is not None
     assert bo.found is not None
     assert ann.found.lam > 2 > 0.5 > bo.found.lam
-    assert everyone.found == calibrate(points(TABLE, from_rated(labels, ["Ann", "Bo", "Cy"], GOOGLE)), draws=20)
+    assert everyone.found == calibrate(
+        points(TABLE, from_rated(columns(labels), ["Ann", "Bo", "Cy"], GOOGLE)), draws=20
+    )
     assert cy.found is None
     assert cy.reason == "19 scored outputs; at least 20 are needed"
 
 
 def test_raters_without_errors_have_a_reason() -> None:
-    (only,) = by_rater(rated("Ann", 1.0, KEYS), ("Ann",), GOOGLE, TABLE, CHOICE)
+    (only,) = by_rater(columns(rated("Ann", 1.0, KEYS)), ("Ann",), GOOGLE, TABLE, CHOICE)
     assert only.found is not None
-    (nothing,) = by_rater([RatedOutput(k, "Ann", ()) for k in KEYS], ("Ann",), GOOGLE, TABLE, CHOICE)
+    (nothing,) = by_rater(columns(RatedOutput(k, "Ann", ()) for k in KEYS), ("Ann",), GOOGLE, TABLE, CHOICE)
     assert nothing.found is None
     assert nothing.reason == "the same human score for every output"
 
@@ -70,7 +73,7 @@ def test_a_scheme_changes_scores_ranking_and_lambda() -> None:
                                "C": errors("Minor", "Other", 1)}[k.system])
         for k in KEYS
     ]  # fmt: skip
-    google, marot, flat = by_scheme(labels, ["Ann"], [GOOGLE, MAROT, FLAT], TABLE, CHOICE)
+    google, marot, flat = by_scheme(columns(labels), ["Ann"], [GOOGLE, MAROT, FLAT], TABLE, CHOICE)
     # google: A 5, B 3 × 0.1, C 1; marot forgives the source; flat: B 3 × 1
     assert [[s.system for s in u.systems] for u in (google, marot, flat)] == [
         ["B", "C", "A"],
@@ -86,7 +89,7 @@ def test_a_scheme_changes_scores_ranking_and_lambda() -> None:
     assert same_order(google, flat).value == pytest.approx(1 / 3)
     assert same_order(google, google).value == 1
     for under in (google, marot, flat):
-        assert under.found == calibrate(points(TABLE, from_rated(labels, ["Ann"], under.scheme)), draws=20)
+        assert under.found == calibrate(points(TABLE, from_rated(columns(labels), ["Ann"], under.scheme)), draws=20)
 
 
 def test_the_lambda_of_the_first_scheme_is_tried_under_the_others() -> None:
@@ -94,11 +97,11 @@ def test_the_lambda_of_the_first_scheme_is_tried_under_the_others() -> None:
     labels = [r._replace(errors=(*r.errors, *errors("Major", "Style", k % 3))) for k, r in enumerate(labels)]
     lenient = made("lenient", [{"severity": s, "category": "any", "weight": w} for s, w in (("Major", 0), ("Minor", 1))],
                    non_translation=None)  # fmt: skip
-    google, mine = by_scheme(labels, ["Ann"], [GOOGLE, lenient], TABLE, CHOICE)
+    google, mine = by_scheme(columns(labels), ["Ann"], [GOOGLE, lenient], TABLE, CHOICE)
     assert google.found is not None
     assert mine.found is not None
     assert google.at_first == pytest.approx(google.found.agreement)
-    data = points(TABLE, from_rated(labels, ["Ann"], lenient))
+    data = points(TABLE, from_rated(columns(labels), ["Ann"], lenient))
     scores = [weighted(p.dist_exp, p.dist_imp, google.found.lam) for p in data]
     assert mine.at_first == pytest.approx(scipy.stats.kendalltau(scores, [p.human for p in data])[0])
     assert mine.at_first <= mine.found.agreement
@@ -106,7 +109,7 @@ def test_the_lambda_of_the_first_scheme_is_tried_under_the_others() -> None:
 
 def test_a_scheme_without_a_severity_says_so_and_the_others_stay() -> None:
     broken = Scheme("major-only", 1, (WeightRule("Major", "", 5.0),))
-    first, second = by_scheme(rated("Ann", 1.0, KEYS), ["Ann"], [broken, GOOGLE], TABLE, CHOICE)
+    first, second = by_scheme(columns(rated("Ann", 1.0, KEYS)), ["Ann"], [broken, GOOGLE], TABLE, CHOICE)
     assert first.found is None
     assert first.reason == "there is no weight for this severity: 'Minor'"
     assert second.found is not None
@@ -119,11 +122,11 @@ def test_top_k_agreement_uses_only_their_outputs() -> None:
     keys = [OutputKey(s, "d", str(k)) for s in "ABCD" for k in range(6)]
     human = {k: (float(rng.integers(0, 9)), None) for k in keys}
     metric = {k: float(rng.random()) for k in keys}
-    people = from_rated([], [], GOOGLE)
+    people = from_rated(columns([]), [], GOOGLE)
     people = type(people)("human", human)
-    columns = [ScoredMetric("m", "Metric", "m|v:1"), ScoredMetric("none", "Nowhere", "n|v:1")]
+    metrics = [ScoredMetric("m", "Metric", "m|v:1"), ScoredMetric("none", "Nowhere", "n|v:1")]
     items = {k: Item(None, "word " * (1 + i), ("a reference",)) for i, k in enumerate(keys)}
-    joined = join(people, columns, {"m": metric, "none": {}}, items=items)
+    joined = join(people, metrics, {"m": metric, "none": {}}, items=items)
     rows = metrics_at_top(joined, ["D", "B", "A", "C"], "kendall", "pooled")
     mine = {r.k: r for r in rows if r.name == "m"}
     for k, systems in ((3, "DBA"), (4, "DBAC")):

@@ -14,7 +14,7 @@ from core.errors import UserError
 from core.formats.files import Upload
 from core.mqm.schemes import GOOGLE
 from core.mqm.scores import rater_penalty
-from core.services.campaigns import planning, setup_design, starting
+from core.services.campaigns import planning, setup_design, starting, tutorial_items
 from core.services.campaigns.completion import completion
 from core.services.campaigns.preview import preview_data, preview_units
 from core.services.campaigns.tutorial_items import item_row, labelled_by, suggested_range
@@ -25,6 +25,7 @@ from core.stats.campaign.variance_components import variances_of_pilot
 from tests.core.services.campaigns import filled
 from tests.core.services.campaigns.world import SYSTEMS, dataset
 from tests.fakes import memory_store
+from tests.labels import by_output, columns
 from tests.paths import DATA as BESIDE
 
 DATA = dataset(documents=4, segments=5)
@@ -155,11 +156,17 @@ def test_examples_of_checks_come_from_chosen_outputs() -> None:
     assert all(e.planted.text != e.before for e in found)
 
 
-def test_right_answers_come_from_submitted_labels() -> None:
+def test_right_answers_come_from_submitted_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     key = OutputKey("Ada", "doc 0", "0")
     error = Span("output", 0, 3, "Ada", "Major", "Unspecified")
-    labels = [RatedOutput(key, "me", (error,)), *(RatedOutput(OutputKey("Bob", "doc 0", s), "you", ()) for s in "01")]
-    assert list(labelled_by(labels)) == ["you", "me"]
+    given = [RatedOutput(key, "me", (error,)), *(RatedOutput(OutputKey("Bob", "doc 0", s), "you", ()) for s in "01")]
+    labels, rated = columns(given), by_output(given)
+    assert list(labelled_by(labels, rated)) == ["you", "me"]
+    # of each rater the last one, and what was chosen before
+    monkeypatch.setattr(tutorial_items, "CHOICES", 1)
+    first, second = (OutputKey("Bob", "doc 0", s) for s in "01")
+    assert labelled_by(labels, rated)["you"] == {second: ()}
+    assert labelled_by(labels, rated, [key, first]) == {"you": {first: (), second: ()}, "me": {key: (error,)}}
     assert suggested_range((error,)) == (65.0, 95.0)  # 100 − 4·5 ± 15
     row = item_row(key, (error,), (65.0, 95.0), " why ")
     (item,) = setup_design.tutorial_of({"tutorial": (row,)})

@@ -14,13 +14,11 @@ from core.refine.options import Options
 from core.refine.result import EditStep, Token
 from core.services.compare import inspector
 from core.services.compare.inspector import Try
-from core.services.labels import all_labels
-from core.services.labels.kept_labels import KeptLabels
-from core.services.labels.labels import submitted
 from core.services.projects.texts import StoredTexts
 from core.signature import content_key, signature
 from tests.core.services.compare.test_segment import refinement
 from tests.fakes import memory_store, small_dataset
+from tests.labels import columns, submitted
 
 S0, S1 = SegmentKey("doc", "0"), SegmentKey("doc", "1")
 SIGN = "bartscore++|lambda:1|v:1|variant:f|model:bundled/bart-mini|rev:abc|dtype:fp32"
@@ -147,8 +145,11 @@ def rate(store: Store, project: int, rater: str, segment: SegmentKey, spans: dic
 
 
 def marks(store: Store, project: int, rater: str | None, *, everyone: bool = False) -> inspector.Marks:
-    outline = store.projects.index(project).outline
-    return inspector.visible_marks(all_labels.labels(store, project), outline, rater, everyone=everyone)
+    return inspector.visible_marks(submitted(store, project), store.projects.index(project), rater, everyone=everyone)
+
+
+def of_segment(seen: inspector.Marks, segment: SegmentKey) -> list[RatedOutput]:
+    return [r for of in inspector.with_texts(seen, segment, dict.fromkeys("ABC", "text")).values() for r in of]
 
 
 def test_the_labels_of_these_tests_are_submitted(store: Store, project: int) -> None:
@@ -165,24 +166,31 @@ def test_labels_are_hidden_until_own_submission(store: Store, project: int) -> N
     assert found.hides(S1)
     assert not found.hides(S0)
     assert {key.segment for key in found.by_output} == {S0}
-    assert {r.rater for r in found.of_segment(S0)} == {"ann", "bob"}
+    assert {r.rater for r in of_segment(found, S0)} == {"ann", "bob"}
+
+
+def test_somebody_without_a_name_is_not_the_rater_without_a_name(store: Store, project: int) -> None:
+    labels = columns([RatedOutput(OutputKey(s, *S0), "", ()) for s in ("A", "B")])
+    for rater in (None, ""):
+        found = inspector.visible_marks(labels, store.projects.index(project), rater, everyone=False)
+        assert found.hides(S0)
+        assert not found.by_output
 
 
 def test_marks_are_hidden_again_while_the_segment_is_reopened(store: Store, project: int) -> None:
     store.labels.append(project, "ann", S0, [Action("again", "reopen", None, {})])
     assert marks(store, project, "ann").hides(S0)
-    assert {r.rater for r in marks(store, project, "bob").of_segment(S0)} == {"bob"}  # ann's are not submitted now
+    assert {r.rater for r in of_segment(marks(store, project, "bob"), S0)} == {"bob"}  # ann's are not submitted now
 
 
 def test_marks_of_all_are_shown_when_asked_for(store: Store, project: int) -> None:
     found = marks(store, project, None, everyone=True)
     assert not found.hides(S0)
     assert not found.hides(S1)
-    assert len(found.of_segment(S0)) == 4
-    assert len(found.of_segment(S1)) == 2
+    assert len(of_segment(found, S0)) == 4
+    assert len(of_segment(found, S1)) == 2
     one = inspector.with_texts(found, S1, dict.fromkeys("ABC", "text"))
-    assert list(one.by_output) == [OutputKey("A", *S1), OutputKey("B", *S1)]
-    assert one.of_segment(S1) == found.of_segment(S1)
+    assert list(one) == [OutputKey("A", *S1), OutputKey("B", *S1)]
 
 
 def test_overlap_of_an_output_a_segment_and_the_project_by_hand(store: Store, project: int) -> None:
@@ -201,11 +209,11 @@ def test_overlap_of_an_output_a_segment_and_the_project_by_hand(store: Store, pr
     found = inspector.overlap(seen.by_output[OutputKey("A", *S0)], texts, model)
     assert (found.precision, found.recall) == (pytest.approx(6 / 12), pytest.approx(6 / 8))
     # B was not edited; ann marked nothing there, bob "output": 6 more characters of people
-    found = inspector.overlap(seen.of_segment(S0), texts, model)
+    found = inspector.overlap(of_segment(seen, S0), texts, model)
     assert (found.precision, found.recall) == (pytest.approx(6 / 12), pytest.approx(6 / 14))
     # in the second segment bob marked one character of each, the model 6 of A
-    found = inspector.overlap([r for rated in seen.by_output.values() for r in rated], texts, model)
-    assert found.counts == (6, 18, 16)
+    found, n = inspector.project_overlap(store, project, SIGN, StoredTexts(store.projects, project, 2), seen)
+    assert (found.counts, n) == ((6, 18, 16), 2)
     assert inspector.overlap_json(found)["f"] == pytest.approx(2 * 6 / (18 + 16))
     none = inspector.overlap(seen.by_output[OutputKey("B", *S0)], texts, model)
     assert inspector.overlap_json(none)["p"] is None
@@ -214,7 +222,7 @@ def test_overlap_of_an_output_a_segment_and_the_project_by_hand(store: Store, pr
 
 def test_an_output_without_refinement_is_left_out(store: Store, project: int) -> None:
     seen = marks(store, project, None, everyone=True)
-    assert inspector.overlap(seen.of_segment(S0), {}, {}).reason == "it has not been rated yet"
+    assert inspector.overlap(of_segment(seen, S0), {}, {}).reason == "it has not been rated yet"
 
 
 def test_the_drawing_is_plain_json() -> None:
@@ -227,10 +235,8 @@ def test_the_drawing_is_plain_json() -> None:
 def test_labels_of_a_whole_text_are_completed(store: Store, project: int, rater: str | None, everyone: bool) -> None:
     given = [Action(f"nt-{s}", "verdict", s, {"value": "non_translation"}) for s in "AB"]
     store.labels.append(project, "zoe", S0, [*given, Action("nt-end", "submit", None, {})])
-    outline, labels = store.projects.index(project).outline, KeptLabels(project).read(store, [])
-    found = inspector.visible_marks(labels, outline, rater, everyone=everyone)
-    assert found == marks(store, project, rater, everyone=everyone)
+    found = marks(store, project, rater, everyone=everyone)
     texts = StoredTexts(store.projects, project, 2).segment(S0)[1]
-    zoe = [r for r in inspector.with_texts(found, S0, texts).of_segment(S0) if r.rater == "zoe"]
+    zoe = [r for of in inspector.with_texts(found, S0, texts).values() for r in of if r.rater == "zoe"]
     assert len(zoe) == 2
     assert all(r.errors[0].quote == texts[r.key.system] for r in zoe)

@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from core.data import OutputKey, RatedOutput, SegmentKey, Span, grouped
+from core.data import OutputKey, RatedOutput, SegmentKey, Span
 from core.services.compare.compare import Query, ordered, signature_at
 from core.services.compare.inspector import Marks
 from core.services.compare.labels import MQM, card_labels, with_mqm
 from core.services.compare.segment import SegmentQuery, payload
 from tests.core.services.compare.test_compare import make_view
+from tests.labels import by_output
 
 MAJOR = Span("output", 4, 9, "river", "Major", "Accuracy/Mistranslation")
 MINOR = Span("output", 0, 3, "The", "Minor", "Fluency/Grammar")
@@ -23,7 +24,7 @@ RATED = [
 
 
 def marks(*rated: RatedOutput) -> Marks:
-    return Marks(grouped((r.key, r) for r in rated), {SegmentKey("d1", "1"), SegmentKey("d1", "2")})
+    return Marks(by_output(rated), {SegmentKey("d1", "1"), SegmentKey("d1", "2")})
 
 
 def test_mqm_is_a_column_before_the_metrics() -> None:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from core.data import Dataset, Output, OutputKey, Segment, SegmentKey, Value
+from core.data import Dataset, Output, OutputKey, Segment, SegmentKey, Value, grouped
 from core.errors import UserError
 from core.formats.files import Upload
 from core.formats.labels import google_mqm
@@ -67,7 +67,10 @@ NO_CAMPAIGNS = SimpleNamespace(list=lambda project: [])
 
 
 def log(events: list[Event]) -> SimpleNamespace:
-    return SimpleNamespace(events=lambda project, segment=None: events)
+    groups = grouped(((e.rater, e.segment), e) for e in events)
+    return SimpleNamespace(
+        events=lambda project, segment=None: events, by_segment=lambda project: iter(groups.values())
+    )
 
 
 def projects() -> SimpleNamespace:

@@ -12,11 +12,13 @@ from core.errors import UserError
 from core.mqm.actions import label_actions
 from core.ports.labels import Action
 from core.ports.store import Store
-from core.services.labels.agreement import UNMARKED, MarkedPiece, agreement, reading, stretches
+from core.services.labels import agreement as service
+from core.services.labels.agreement import UNMARKED, Agreement, MarkedPiece, reading, stretches
 from core.stats.bootstrap import Interval
 from core.stats.raters.span_agreement import NOTHING
 from tests.fakes import labels as fake_labels
 from tests.fakes import memory_store
+from tests.labels import submitted
 
 TEXT, SOURCE = "a bad house", "ein Haus"
 SYSTEMS = ("A", "B")
@@ -72,6 +74,10 @@ def filled(rated: dict[str, list[list[Span]]] = RATED) -> tuple[Store, int]:
     for rater, segment, actions in batches:
         store.labels.append(project, rater, segment, actions)
     return store, project
+
+
+def agreement(store: Store, project: int, scheme: str = "google", *, draws: int = 1000) -> Agreement:
+    return service.agreement(store, project, submitted(store, project), scheme, draws=draws)
 
 
 def test_alpha_is_that_of_the_package_on_the_scores_written_out() -> None:
@@ -153,6 +159,25 @@ def test_time_is_that_of_segments_annotated_here(monkeypatch: pytest.MonkeyPatch
     store.labels.append(project, "ann", here, [Action("3", "submit", None, {})])
     (ann,) = agreement(store, project, draws=5).raters
     assert (ann.segments, ann.timed, ann.seconds) == (2, 1, 60)
+
+
+def test_many_comparisons_are_made_on_a_sample_of_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, project = filled()
+    whole, shares = agreement(store, project, draws=5), list[float]()
+    monkeypatch.setattr(service, "MOST_COMPARISONS", 4)
+    labels = submitted(store, project)
+    part = service.agreement(store, project, labels, draws=5, progress=shares.append)
+    # 3 + 3 comparisons in the first segment, 2 in each of the others; at least 4 are made, of whole segments
+    assert (whole.compared, whole.twice) == (6, 6)
+    assert (part.compared, part.twice) in ((2, 6), (4, 6))
+    assert (part.alpha, part.raters, part.outputs) == (whole.alpha, whole.raters, whole.outputs)
+    assert [p.tau for p in part.pairs] == [p.tau for p in whole.pairs]
+    assert part.spans["place"].texts == sum(p.outputs for p in part.pairs)
+    assert 4 <= part.spans["place"].texts < whole.spans["place"].texts == 10
+    assert {d.key for d in part.disputes} < {d.key for d in whole.disputes}
+    again = service.agreement(store, project, labels, draws=5)
+    assert (again.spans, again.disputes) == (part.spans, part.disputes)  # the same seed, the same segments
+    assert shares[-1] == 1.0
 
 
 def test_with_one_rater_or_none_it_says_why_there_is_no_agreement() -> None:

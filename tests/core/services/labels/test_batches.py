@@ -8,9 +8,10 @@ import pytest
 
 from core.calibration.sampling import strata
 from core.columns import ScoreColumn
-from core.data import Dataset, Output, OutputKey, Segment, SegmentKey, Value
+from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, SegmentKey, Value
 from core.errors import UserError
 from core.metrics.registry import specs
+from core.mqm.rated_by_output import RatedByOutput
 from core.ports.batches import Chosen, SavedBatch
 from core.ports.calibrations import SavedLambda
 from core.ports.labels import Action
@@ -18,10 +19,10 @@ from core.ports.scores import ScoredBy
 from core.ports.store import Store
 from core.services.labels import batches, labels
 from core.services.labels.batches import Plan, Shortfall
-from core.services.labels.labels import submitted
 from core.services.projects.view import Column, View
 from tests.fakes import memory_store, small_dataset
 from tests.fakes.columns import index_of, view_of
+from tests.labels import by_output, submitted
 
 N = 12
 TABLE = {
@@ -54,7 +55,7 @@ def label(store: Store, made: int, rater: str, segment: str, *systems: str, bad:
 
 
 def test_a_batch_says_how_it_was_drawn() -> None:
-    batch = batches.build(*laid_out(), {}, " pilot ", Plan(n=8, whole=False, n_strata=4, seed=3))
+    batch = batches.build(*laid_out(), by_output([]), " pilot ", Plan(n=8, whole=False, n_strata=4, seed=3))
     assert (batch.name, batch.method, batch.seed, batch.population, len(batch.outputs)) == (
         "pilot",
         "stratified",
@@ -63,13 +64,15 @@ def test_a_batch_says_how_it_was_drawn() -> None:
         8,
     )
     assert batch.signature == ("batch|method:stratified|strata:4|unit:output|n:8|below:2|seed:3|of:24|by:chrf;v:1|v:1")
-    informative = batches.build(*laid_out(), {}, "b", Plan(n=8, method="informative", interval=(0.5, math.inf)))
+    informative = batches.build(
+        *laid_out(), by_output([]), "b", Plan(n=8, method="informative", interval=(0.5, math.inf))
+    )
     assert informative.signature.startswith("batch|method:informative|interval:0.5-inf|evenly:0.2|unit:segment|n:8")
     assert len(informative.outputs) == 8
 
 
 def test_all_qualities_are_in_a_stratified_batch() -> None:
-    batch = batches.build(*laid_out(), {}, "b", Plan(n=8, whole=False, n_strata=4))
+    batch = batches.build(*laid_out(), by_output([]), "b", Plan(n=8, whole=False, n_strata=4))
     keys = list(TABLE)
     quality = dict(zip(keys, strata([TABLE[k].value or 0.0 for k in keys], 4).tolist(), strict=True))
     assert sorted(quality[c.key] for c in batch.outputs) == [0, 0, 1, 1, 2, 2, 3, 3]
@@ -77,14 +80,14 @@ def test_all_qualities_are_in_a_stratified_batch() -> None:
 
 
 def test_what_enough_people_have_rated_is_left_out() -> None:
-    rated = {key: {"ann", "bob"} for key in TABLE if key.system == "A"}
+    rated = by_output(RatedOutput(key, who, ()) for key in TABLE if key.system == "A" for who in ("ann", "bob"))
     batch = batches.build(*laid_out(), rated, "b", Plan(n=99))
     assert {c.key.system for c in batch.outputs} == {"B"}
     assert batch.population == N
     again = batches.build(*laid_out(), rated, "b", Plan(n=99, enough=3))
     assert len(again.outputs) == 24
     with pytest.raises(UserError, match="no outputs to choose from"):
-        batches.build(*laid_out(), {key: {"ann"} for key in TABLE}, "b", Plan(enough=1))
+        batches.build(*laid_out(), by_output(RatedOutput(key, "ann", ()) for key in TABLE), "b", Plan(enough=1))
 
 
 def test_outputs_without_a_value_are_no_candidates() -> None:
@@ -92,7 +95,7 @@ def test_outputs_without_a_value_are_no_candidates() -> None:
     table = {k: Value(None, "undefined", "empty") if k.segment_id == "0" else v for k, v in TABLE.items()}
     scored = ScoredBy("chrf", "chrf|v:1", len(TABLE), datetime(2026, 1, 1, tzinfo=UTC))
     view = view_of(small_dataset(N), [scored], {"chrf|v:1": table}, specs())
-    assert len(batches.pool(view, column, TABLE)) == 22
+    assert len(batches.pool(view, column, view.present)) == 22
 
 
 def test_only_the_outputs_of_a_batch_are_asked_for_in_its_order() -> None:
@@ -109,15 +112,15 @@ def test_only_the_outputs_of_a_batch_are_asked_for_in_its_order() -> None:
     assert batches.outputs_done(asked, mine) == 1
     assert labels.progress(index_of(small_dataset(N)).outline, mine) == (0, N)  # A of that segment is not labelled yet
     label(store, made, "bob", "7", "B")
-    assert batches.progress(batch, batches.raters_of(submitted(store, made))) == (3, 1, 1)
+    assert batches.progress(batch, RatedByOutput(submitted(store, made))) == (3, 1, 1)
 
 
 def test_what_is_missing_to_100_outputs_and_two_raters_is_said() -> None:
     store, made = project()
-    assert batches.shortfall(batches.raters_of(submitted(store, made))) == Shortfall(0, 0, 0)
+    assert batches.shortfall(RatedByOutput(submitted(store, made))) == Shortfall(0, 0, 0)
     label(store, made, "ann", "0", "A", "B")
     label(store, made, "bob", "0", "A")
-    found = batches.shortfall(batches.raters_of(submitted(store, made)))
+    found = batches.shortfall(RatedByOutput(submitted(store, made)))
     assert found == Shortfall(2, 1, 2)
     assert (found.missing, found.missing_twice) == (98, 99)
     assert found.words() == (
@@ -139,7 +142,7 @@ def test_means_are_corrected_for_the_probabilities() -> None:
         Chosen(OutputKey("B", "doc", "1"), 0.1),  # nobody has labelled it
     )
     batch = SavedBatch("b", "stratified", 0, "s", chosen, 24)
-    everything, a, b = batches.estimates(submitted(store, made), batch)
+    everything, a, b = batches.estimates(RatedByOutput(submitted(store, made)), batch)
     # a non-translation costs 25. All: (25·1 + 25·2 + 0·10)/13; A: (25·1 + 0·10)/11
     assert (everything.system, everything.n) == ("", 3)
     assert everything.plain == pytest.approx(-50 / 3)
@@ -154,24 +157,24 @@ def test_means_are_corrected_for_the_probabilities() -> None:
     middle = sum(x * y for x, y in zip(c, z, strict=True)) / sum(c)
     variance = sum(x * (y - middle) ** 2 for x, y in zip(c, z, strict=True))
     assert everything.high == pytest.approx(-75 / 13 + 4.302653 * variance**0.5, abs=1e-4)  # t of 2 degrees of freedom
-    assert batches.estimates(submitted(store, made), SavedBatch("c", "x", 0, "s", chosen[3:], 24)) == []
+    assert batches.estimates(RatedByOutput(submitted(store, made)), SavedBatch("c", "x", 0, "s", chosen[3:], 24)) == []
 
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_stratified_batch_keeps_what_its_interval_needs(whole: bool) -> None:
     store, made = project()
-    batch = batches.build(*laid_out(), {}, "b", Plan(n=10, whole=whole, n_strata=3))
+    batch = batches.build(*laid_out(), by_output([]), "b", Plan(n=10, whole=whole, n_strata=3))
     assert len(batch.options["stratum"]) == len(batch.outputs)
     units = len({c.key.segment if whole else c.key for c in batch.outputs})
     assert sum(batch.options["places"]) == pytest.approx(units)
     for segment in {c.key.segment_id for c in batch.outputs}:
         label(store, made, "ann", segment, "A", "B", bad=int(segment) % 2 == 0)
-    labels = submitted(store, made)
-    found = batches.estimates(labels, batch)[0]
+    rated = RatedByOutput(submitted(store, made))
+    found = batches.estimates(rated, batch)[0]
     assert found.low is not None
     assert found.low < found.corrected < (found.high or 0)
     # without what it keeps it is as a batch of one stratum
-    bare = batches.estimates(labels, replace(batch, options={"whole": whole}))[0]
+    bare = batches.estimates(rated, replace(batch, options={"whole": whole}))[0]
     assert bare.corrected == pytest.approx(found.corrected)
     assert bare.low != found.low
 
@@ -208,10 +211,11 @@ def test_a_batch_of_some_documents_holds_only_these_and_says_so() -> None:
     column = Column("chrf", "chrf", "chrF", "chrf|v:1", True)
     view = View(of.index, (column,), of.texts, lambda _: ScoreColumn.of(of.index, table))
     plan = Plan(n=4, whole=False, n_strata=2, documents=("b", "a"))
-    batch = batches.build(view, view.columns[0], {}, "b", plan)
+    batch = batches.build(view, view.columns[0], by_output([]), "b", plan)
     assert (batch.population, {c.key.doc_id for c in batch.outputs}) == (6, {"a", "b"})
     assert batch.options["documents"] == ["b", "a"]
     assert "|documents:2-" in batch.signature
     assert (
-        batch.signature == batches.build(view, view.columns[0], {}, "b", replace(plan, documents=("a", "b"))).signature
+        batch.signature
+        == batches.build(view, view.columns[0], by_output([]), "b", replace(plan, documents=("a", "b"))).signature
     )

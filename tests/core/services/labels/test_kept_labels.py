@@ -1,16 +1,19 @@
 """Kept labels are those of `all_labels`, and a saved label makes them read one segment of one rater."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Any
 
 import pytest
 
-from core.data import SegmentKey
+from core.data import SegmentKey, grouped
 from core.errors import Unavailable
 from core.mqm.scores import rated_outputs
 from core.ports.campaigns import Campaign
 from core.ports.labels import Action
 from core.ports.store import Store
+from core.progress import Cancelled
 from core.services.campaigns import adjudication, results
 from core.services.campaigns.answers import key_of
 from core.services.labels import all_labels, kept_labels
@@ -35,12 +38,15 @@ def labelled(store: Store, project: int, rater: str, key: SegmentKey, kind: Any 
 
 def check(store: Store, project: int, kept: KeptLabels) -> None:
     """Check that the kept labels count as all labels do, in the same order."""
-    found, wanted = kept.read(store, store.campaigns.versions(project)), all_labels.labels(store, project)
-    assert list(found) == list(wanted)
-    assert rated_outputs(found) == rated_outputs(wanted)
-    assert {p: of.seconds for p, of in found.items() if of.submitted} == {
-        p: of.seconds for p, of in wanted.items() if of.submitted
-    }
+    found, by_output = kept.read(store, store.campaigns.versions(project))
+    wanted = {place: of for place, of in all_labels.labels(store, project).items() if of.submitted}
+    assert list(found) == rated_outputs(wanted)
+    assert dict(by_output) == grouped((r.key, r) for r in rated_outputs(wanted))
+    raters, segments = found.names.raters.values, found.names.segments.values
+    places = zip(found.places.rater, found.places.segment, found.places.seconds, strict=True)
+    seconds = {(raters[r], segments[s]): float(of) for r, s, of in places}
+    assert list(seconds) == list(wanted)
+    assert seconds == {place: of.seconds for place, of in wanted.items()}
 
 
 def counting(store: Store, read: list[dict[str, Any]]) -> Store:
@@ -50,6 +56,10 @@ def counting(store: Store, read: list[dict[str, Any]]) -> Store:
     class Labels:
         def __getattr__(self, name: str) -> Any:
             return getattr(store.labels, name)
+
+        def by_segment(self, project_id: int, *given: Any) -> Any:
+            read.append({"project_id": project_id, "all": True})
+            return store.labels.by_segment(project_id, *given)
 
         def events(self, project_id: int, **given: Any) -> Any:
             read.append({"project_id": project_id} | given)
@@ -66,6 +76,7 @@ def test_kept_labels_are_all_labels_after_every_change(store: Store) -> None:
         lambda: labelled(store, project, "ann", KEYS[0], "reopen"),
         lambda: labelled(store, project, "bob", KEYS[0]),
         lambda: labelled(store, project, "ann", KEYS[1]),
+        lambda: labelled(store, project, "bob", KEYS[5], "reopen"),  # the first labels of this segment, not submitted
         lambda: labelled(store, project, "ann", KEYS[0]),
         lambda: filled.work(store, campaign, 0.5),
         lambda: store.labels.append(project, "bob", KEYS[0], [Action("again", "reopen", None, {})]),
@@ -74,6 +85,55 @@ def test_kept_labels_are_all_labels_after_every_change(store: Store) -> None:
     ):
         step()
         check(store, project, kept)
+
+
+def test_labels_of_a_campaign_replace_those_imported_under_the_same_name(store: Store) -> None:
+    campaign = filled.started(store)
+    filled.work(store, campaign)
+    project, kept = campaign.project_id, KeptLabels(campaign.project_id)
+    (rater, segment), of = next(iter(results.labels_of(store, campaign).items()))
+    labelled(store, project, rater, segment)
+    labels, by_output = kept.read(store, store.campaigns.versions(project))
+    found = [r for r in labels if (r.rater, r.key.segment) == (rater, segment)]
+    assert {r.key.system for r in found} == of.outputs.keys()
+    assert len(found) == len(of.outputs)
+    assert all(len({r.rater for r in rated}) == len(rated) for rated in by_output.values())
+    assert kept.raters(store, store.campaigns.versions(project))
+
+
+def test_a_second_reader_reports_progress_while_the_first_one_reads(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_labels, "WAIT", 0.01)
+    campaign = filled.started(store)
+    project, kept = campaign.project_id, KeptLabels(campaign.project_id)
+    labelled(store, project, "ann", KEYS[0])
+    began, go_on, waited = Event(), Event(), Event()
+
+    def first(_: float) -> None:
+        began.set()
+        assert go_on.wait(30)
+
+    with ThreadPoolExecutor(2) as pool:
+        one = pool.submit(kept.read, store, [], first)
+        assert began.wait(30)
+        two = pool.submit(kept.read, store, [], lambda _: waited.set())
+        assert waited.wait(30)
+        go_on.set()
+        assert one.result()[0] is two.result()[0]
+
+
+def test_a_cancelled_reading_is_begun_again(store: Store) -> None:
+    campaign = filled.started(store)
+    project, kept = campaign.project_id, KeptLabels(campaign.project_id)
+    labelled(store, project, "ann", KEYS[0])
+
+    def cancel(_: float) -> None:
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        kept.read(store, [], cancel)
+    check(store, project, kept)
 
 
 def test_many_changes_are_read_together(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,13 +155,13 @@ def test_only_the_changed_segment_is_read_again(store: Store) -> None:
         labelled(store, project, "ann", key)
     read: list[dict[str, Any]] = []
     counted = counting(store, read)
-    first = kept.read(counted, store.campaigns.versions(project))
+    first = kept.read(counted, store.campaigns.versions(project))[0]
     newest = store.labels.newest(project)
     read.clear()
-    assert kept.read(counted, store.campaigns.versions(project)) is first
+    assert kept.read(counted, store.campaigns.versions(project))[0] is first
     assert not read
     labelled(store, project, "bob", KEYS[3])
-    assert kept.read(counted, store.campaigns.versions(project)) != first
+    assert len(kept.read(counted, store.campaigns.versions(project))[0]) == len(first) + len(filled.QUALITY)
     changed = {"project_id": project, "rater": "bob", "segment": KEYS[3]}
     assert read == [{"project_id": project, "after": newest}, changed]
 
@@ -115,14 +175,17 @@ def test_a_restored_older_log_is_read_from_its_beginning(store: Store) -> None:
     older: list[Any] = [event for event in store.labels.events(project) if event.segment == KEYS[0]]
 
     class Restored:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(store.labels, name)
+
         def newest(self, project_id: int) -> int:
             return int(older[-1].number)
 
-        def events(self, project_id: int, **given: Any) -> Any:
-            return older
+        def by_segment(self, project_id: int, progress: Any) -> Any:
+            yield older
 
-    found = kept.read(store._replace(labels=Restored()), store.campaigns.versions(project))
-    assert list(found) == [("ann", KEYS[0])]
+    found, _ = kept.read(store._replace(labels=Restored()), store.campaigns.versions(project))
+    assert {(r.rater, r.key.segment) for r in found} == {("ann", KEYS[0])}
 
 
 @pytest.mark.parametrize("protocol", ["mqm", "esa", "da"])
@@ -169,7 +232,7 @@ def test_labels_of_a_campaign_that_cannot_be_read_are_read_again(store: Store, m
         patched.setattr(store.campaigns, "get", locked)
         with pytest.raises(Unavailable):
             kept.read(store, versions)
-    assert kept.read(store, versions) == results.labels_of(store, campaign)
+    assert list(kept.read(store, versions)[0]) == rated_outputs(results.labels_of(store, campaign))
 
 
 def test_a_campaign_that_is_deleted_meanwhile_has_no_labels(store: Store) -> None:
@@ -178,4 +241,4 @@ def test_a_campaign_that_is_deleted_meanwhile_has_no_labels(store: Store) -> Non
     versions = store.campaigns.versions(campaign.project_id)
     store.campaigns.set_state(campaign.id, "finished")
     store.campaigns.delete(campaign.id)
-    assert KeptLabels(campaign.project_id).read(store, versions) == {}
+    assert not KeptLabels(campaign.project_id).read(store, versions)[0]

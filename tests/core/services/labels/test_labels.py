@@ -6,6 +6,7 @@ from core.ports.labels import Action
 from core.ports.store import Store
 from core.services.labels import labels
 from tests.fakes import memory_store, small_dataset
+from tests.labels import submitted
 
 S0, S1, S2 = (SegmentKey("doc", str(i)) for i in range(3))
 SYSTEMS = ("A", "B", "C", "D")
@@ -127,7 +128,7 @@ def test_only_submitted_labels_are_returned(store: Store, project: int) -> None:
     submit(store, project, "ann", S0)
     submit(store, project, "bob", S0)
     labels.save(store, project, "ann", S2, [Action("x", "verdict", "A", {"value": "no_error"})])
-    rows = labels.submitted(store, project)
+    rows = submitted(store, project)
     assert len(rows) == 3 * 4
     assert {(r.rater, r.key.segment) for r in rows} == {("bob", S1), ("ann", S0), ("bob", S0)}
     assert rows[0].errors == ()

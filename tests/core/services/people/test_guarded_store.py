@@ -44,7 +44,7 @@ READS = {
     ("exports", "texts"), ("exports", "keys"), ("exports", "scores"), ("exports", "n_references"), ("exports", "most_references"),
     ("imports", "stored"), ("projects", "get"), ("projects", "dataset"), ("projects", "document"), ("projects", "index"), ("projects", "texts"),
     ("projects", "search"), ("projects", "human_score"), ("scores", "column"), ("scores", "signatures"), ("scores", "table"), ("scores", "detail"),
-    ("scores", "external"), ("jobs", "get"), ("jobs", "recent"), ("jobs", "unfinished"), ("jobs", "progress"), ("labels", "events"), ("labels", "raters"),
+    ("scores", "external"), ("jobs", "get"), ("jobs", "recent"), ("jobs", "unfinished"), ("jobs", "progress"), ("labels", "events"), ("labels", "by_segment"), ("labels", "raters"),
     ("labels", "newest"), ("calibrations", "list"), ("batches", "list"), ("judgements", "list"), ("cases", "list"),
     ("stress", "list"), ("stress", "report"), ("settings", "get"), ("campaigns", "list"), ("campaigns", "get"), ("campaigns", "units"),
     ("campaigns", "has_any"), ("campaigns", "versions"),
