@@ -3,6 +3,7 @@
 from collections.abc import Hashable
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -288,3 +289,10 @@ def test_the_page_says_that_a_sample_was_compared(store: Store, monkeypatch: pyt
     assert not at.exception
     assert "Error spans were compared on a random sample of 2 of these 12 outputs. α and τ-b cover all." in words(at)
     assert "on a random sample of 2 of the 12 outputs labelled by two annotators or more." in words(at)
+
+
+def test_numbers_of_outputs_and_segments_have_no_decimals(store: Store) -> None:
+    (table,) = (t for t in opened(filled(store, "ann", "bob")).dataframe if "segments" in t.value)
+    shown = pa.ipc.open_stream(table.proto.arrow_data.styler.display_values).read_pandas()
+    columns = [list(table.value).index(name) for name in ("outputs", "segments")]
+    assert shown.iloc[:, columns].to_numpy().tolist() == [["12", "6"]] * 2

@@ -72,7 +72,7 @@ def raters(all_of: Agreement) -> None:
         }
         for r in all_of.raters
     ]
-    two, count = partial(format_number, digits=2, leading_zero=True), "{:,}".format
+    two, count = partial(format_number, digits=2, leading_zero=True), "{:,.0f}".format
     whole = partial(format_number, digits=0)
     tables.data_table(
         pd.DataFrame(rows).dropna(axis="columns", how="all"),
