@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from threading import Event, Thread, Timer
 
+from core.memory import collect_garbage_rarely
 from core.scoring.lease import Pace
 from core.scoring.planner import Load
 from core.scoring.worker import ScoringWorker
@@ -31,6 +32,7 @@ class RayScorer:
         os.environ.update(environment)
         offline()
         share_cores()
+        collect_garbage_rarely()
         chosen = settings()
         log_to(chosen.home)
         pace = Pace(stall=60.0 * chosen.stall)

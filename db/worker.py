@@ -23,6 +23,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 from core.errors import UserError
+from core.memory import collect_garbage_rarely
 from core.metrics import registry
 from core.metrics.base import Metric
 from core.scoring.lease import Pace
@@ -67,6 +68,7 @@ def main(
     given = parser.parse_args(arguments)
     offline()
     share_cores()
+    collect_garbage_rarely()
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())

@@ -17,6 +17,7 @@ from threading import Event, Lock
 from typing import Any
 
 from core.errors import UserError
+from core.memory import collect_garbage_rarely
 from core.models.process import ERROR, PROGRESS, RESULT
 from core.progress import Cancelled
 from core.settings import offline, share_cores
@@ -36,6 +37,7 @@ def serve(connection: Connection) -> None:
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as setting:
             setting.write("500")
     share_cores()
+    collect_garbage_rarely()
     offline()
     running, pool = _Running(connection), ThreadPoolExecutor(CALLS)
     while True:

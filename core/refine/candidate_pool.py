@@ -51,6 +51,11 @@ class EditCandidate:
         return self.recall if variant == "recall" else (self.precision + self.recall) / 2
 
     @property
+    def new(self) -> int:
+        """Return the number of tokens that still have to be scored."""
+        return len(self.ids) - self.at - 1
+
+    @property
     def tail(self) -> Ids:
         """Return the target tokens that still have to be scored."""
         return self.ids[self.at + 1 :]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -70,7 +70,7 @@ class RoundRunner:
         for width in (max(FIRST, TOGETHER // len(turns)), ALL):
             asked = [(t, t.pool.most_promising(width, self._unknown)) for t in turns]
             self._advance([(t, c) for t, some in asked for c in sorted(some, key=lambda c: len(c.ids))])
-            several = 1
+            several = ALL if self.large else 1  # in large passes, known scores are exact
             while ready := [(t, c) for t in turns for c in t.pool.most_promising(several, self._known)]:
                 self._settle(ready)
                 several *= 2
@@ -93,10 +93,9 @@ class RoundRunner:
             full = len(s.now.ids) + skip >= self.scorer.limit
             edits = [e for e in self.options.edits if not (full and e == "insert")]
             made = edit_candidates(s.now.ids, s.now.logps, at, likely, float(after[i]), edits)
-            entered = [
-                c for c in made if tuple(c.ids) not in s.seen
-            ]  # others have lost to a text no better than this one
-            s.seen.update(tuple(c.ids) for c in entered)
+            texts = [tuple(c.ids) for c in made]  # those seen have lost to a text no better than this one
+            entered = [c for c, text in zip(made, texts, strict=True) if text not in s.seen]
+            s.seen.update(texts)
             out.append(
                 SentenceRound(s, at, likely, CandidatePool(entered, s.now.score + TIE, self.variant, self.scorer.slack))
             )
@@ -126,26 +125,24 @@ class RoundRunner:
         nothing = self.scorer.parts.weight.new_empty((0, self.scorer.parts.weight.shape[1]))
         for _, c in asked:
             c.hidden = nothing
-        some = [(t, c) for t, c in asked if c.fed]
+        some = [(t, c) for t, c in asked if c.new]
         kept = []
-        for t, c in some:
-            size = 0 if self.large else len(c.fed) * t.sentence.now.past[:, :, :1].nbytes
-            kept.append(not self.large and self.held + size <= self.memory)
+        for t, c in () if self.large else some:
+            size = c.new * t.sentence.now.past[:, :, :1].nbytes
+            kept.append(self.held + size <= self.memory)
             self.held += size * kept[-1]
 
         def work(piece: range) -> range:
             run = self.scorer.once([self._row(*some[i]) for i in piece], keep=not self.large)
-            sizes = [len(some[i][1].fed) for i in piece]
+            if self.large:
+                self._exact_precision([some[i][1] for i in piece], run.hidden)
+                return piece
+            sizes = [some[i][1].new for i in piece]
             ends = np.cumsum(sizes).tolist()
             for i, size, end in zip(piece, sizes, ends, strict=True):
                 c = some[i][1]
                 c.hidden = run.hidden[end - size : end]
                 c.past = run.past[:, :, end - size : end] if kept[i] else None
-            if self.large:
-                self._exact(some[i][1] for i in piece)
-                for i in piece:
-                    some[i][1].hidden = nothing
-                return piece
             for turn, group in groupby(zip(piece, sizes, ends, strict=True), key=lambda at: some[at[0]][0]):
                 mine = list(group)
                 first, last = mine[0][2] - mine[0][1], mine[-1][2]
@@ -156,7 +153,7 @@ class RoundRunner:
                     c.precision = min(c.precision, float(c.head.sum() + values.sum()) / len(c.ids))
             return piece
 
-        self._spend([len(c.fed) for _, c in some], work)
+        self._spend([c.new for _, c in some], work)
 
     def _turn_round(self, asked: Sequence[tuple[SentenceRound, EditCandidate]]) -> None:
         """Encode each candidate, run the decoder over the reference and tighten the bounds of recall."""
@@ -202,10 +199,10 @@ class RoundRunner:
 
     def _complete(self, won: Sequence[tuple[SentenceRound, EditCandidate]]) -> None:
         """Compute what the next round needs of the winners and is missing."""
-        bare = [(t, c) for t, c in won if c.fed and c.past is None]
+        bare = [(t, c) for t, c in won if c.new and c.past is None]
         if bare:
             run = self.scorer.run([self._row(t, c) for t, c in bare])
-            sizes = [len(c.fed) for _, c in bare]
+            sizes = [c.new for _, c in bare]
             for (_, c), hidden, past in zip(
                 bare, torch.split(run.hidden, sizes), torch.split(run.past, sizes, dim=2), strict=True
             ):
@@ -246,13 +243,18 @@ class RoundRunner:
     def _exact(self, ready: Iterable[EditCandidate]) -> None:
         mine = list(ready)
         hidden = [c.hidden for c in mine if c.hidden is not None]
-        parts: Iterator[Array] = iter(())
         if hidden:
-            flat = self.scorer.logps(torch.cat(hidden), [i for c in mine if c.hidden is not None for i in c.tail])
-            parts = iter(_cut(flat, [len(h) for h in hidden]))
+            self._exact_precision([c for c in mine if c.hidden is not None], torch.cat(hidden))
         for c in mine:
-            c.logps = np.concatenate([c.head, next(parts)]) if c.hidden is not None else c.head
-            c.precision = float(c.logps.mean())
+            if c.hidden is None:
+                c.logps, c.precision = c.head, float(c.head.mean())
+
+    def _exact_precision(self, some: Sequence[EditCandidate], hidden: Tensor) -> None:
+        """Replace the bounds of precision by exact scores, given the states of the new tokens of all candidates."""
+        flat = self.scorer.logps(hidden, [i for c in some for i in c.tail])
+        for c, values in zip(some, _cut(flat, [c.new for c in some]), strict=True):
+            c.logps = np.concatenate([c.head, values])
+            c.precision = float(c.logps.sum()) / len(c.logps)
 
     def _accept(self, turn: SentenceRound, winner: EditCandidate) -> None:
         """Make the winner the sentence's current text and record the edit."""

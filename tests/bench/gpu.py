@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from scipy.stats import kendalltau
 
+from core.memory import collect_garbage_rarely
 from core.models.architectures.seq2seq import Seq2SeqScorer
 from core.refine.engine import Task, refine_all
 from core.refine.options import Options
@@ -100,6 +101,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="large or bundled")
     args = parser.parse_args()
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
+    collect_garbage_rarely()  # as the model process
     print(f"{device}, torch {torch.__version__}", flush=True)
     if args.only != "bundled":
         for dtype in ("fp32", "bf16"):

@@ -154,10 +154,12 @@ class _Rows(NamedTuple):
             if s.known is not None and s.start and id(s.known) not in begins:
                 begins[id(s.known)] = end
                 end += s.known.shape[2]
-        counts = [s.rows for s in groups]
+        counts = np.array([s.rows for s in groups])
+        lengths = np.repeat([s.length for s in groups], counts)
+        earlier = np.arange(len(lengths)) - np.repeat(np.cumsum(counts) - counts, counts)  # rows of the same group
         return cls(
-            np.repeat([s.length for s in groups], counts),
-            np.concatenate([s.first + np.arange(s.rows) * s.length for s in groups]),
+            lengths,
+            np.repeat([s.first for s in groups], counts) + earlier * lengths,
             np.repeat([s.start for s in groups], counts),
             np.repeat([begins.get(id(s.known), 0) for s in groups], counts),
         )

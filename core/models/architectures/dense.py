@@ -18,6 +18,10 @@ Residual = Callable[[Tensor, Tensor], Tensor]
 PACKED = 1 << 28
 """Maximum bytes of weights that are copied into oneDNN's layout."""
 
+ALIGNED = 8
+"""Rows of the vocabulary's weights on a GPU in 16 bits are a multiple of this. With the 50,265 of BART, cuBLAS takes a slow kernel for
+older chips."""
+
 ROWS = 512  # typical number of rows, for the choice of the layout
 
 
@@ -48,6 +52,8 @@ class DenseLayers:
 
     def logits(self, weight: Tensor) -> Function:
         """Return x ↦ W x for the vocabulary."""
+        if weight.device.type == "cuda" and weight.itemsize < 4:
+            return aligned(weight)
         if not self.usable:
             return lambda x: nn.functional.linear(x, weight)
         blocked = self._weight(weight)
@@ -59,3 +65,11 @@ class DenseLayers:
     def _weight(self, weight: Tensor) -> Tensor:
         weight = weight.detach()
         return torch.ops.mkldnn._reorder_linear_weight(weight, ROWS) if self.packed else weight
+
+
+def aligned(weight: Tensor) -> Function:
+    """Return x ↦ W x, computed with rows of zeros below W, up to a multiple of `ALIGNED`."""
+    rows = len(weight)
+    if rows % ALIGNED:
+        weight = nn.functional.pad(weight.detach(), (0, 0, 0, -rows % ALIGNED))
+    return lambda x: nn.functional.linear(x, weight)[:, :rows]

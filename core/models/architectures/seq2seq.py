@@ -188,7 +188,7 @@ class Seq2SeqScorer(TextReader):
     @torch.inference_mode()
     def likely(self, hidden: Tensor, targets: Sequence[int], k: int) -> tuple[Array, Tensor, Tensor]:
         """Return `logps`, and ids and log probabilities (tokens, k) of the k most probable tokens, without special ones."""
-        wanted = torch.as_tensor(targets, device=self.device)
+        wanted = packed.integers(targets, self.device)
         k = min(k, self.parts.weight.shape[0] - len(self.special))
         out = torch.empty(len(hidden), device=self.device)
         near = torch.empty((len(hidden), k), dtype=torch.long, device=self.device)
@@ -212,7 +212,7 @@ class Seq2SeqScorer(TextReader):
         The sum over part of the vocabulary is smaller than the full sum, so the log probability is larger. In bfloat16,
         rounding may lower a bound by up to `slack`.
         """
-        wanted, weight, bias = torch.as_tensor(targets, device=self.device), self.parts.weight[some], self.parts.bias
+        wanted, weight, bias = packed.integers(targets, self.device), self.parts.weight[some], self.parts.bias
         out = torch.empty(len(hidden), device=self.device)
         for piece in self._pieces(len(hidden), len(some)):
             logits = torch.nn.functional.linear(hidden[piece], weight).float()

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from core.models.architectures import dense, packed
-from core.models.architectures.dense import DenseLayers
+from core.models.architectures.dense import DenseLayers, aligned
 from core.models.architectures.packed import DecoderRow
 from tests.core.refine.test_engine import sentence
 from tests.tiny import FAMILIES
@@ -39,6 +39,12 @@ def test_bfloat16_uses_the_layers_as_they_are() -> None:
     assert not made.usable
     assert torch.equal(made.linear(layer, "relu")(x), layer(x).relu())
     assert torch.equal(made.added(layer)(x, layer(x)), layer(x) + layer(x))
+
+
+@pytest.mark.parametrize("rows", [8, 9, 15])
+def test_rows_of_zeros_do_not_change_the_vocabulary(rows: int) -> None:
+    weight, x = torch.randn(rows, 48), torch.randn(5, 48)
+    torch.testing.assert_close(aligned(weight)(x), x @ weight.T, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
