@@ -25,7 +25,7 @@ from db.lookup import require_project
 from db.places import AT_ONCE, Numbers, Places, read_index
 from db.tables import project_arrays, projects
 
-MEMORY = 128 * 2**20
+MEMORY = 96 * 2**20
 """Bytes of arrays that a process holds of all projects of a database together."""
 FEW = 2000
 """Rows that are read faster than a kept array."""
@@ -140,7 +140,7 @@ class ProjectArrays:
         """Return what is held in memory or kept in the database of this import, or None."""
         with self._lock:
             if (held := self._held.get((project_id, name))) is not None and held.imports == imports:
-                self._held.move_to_end((project_id, name))
+                self._touch((project_id, name))
                 return held
         of = project_arrays.c
         mine = (of.project_id == project_id, of.digest == _digest(name), of.imports == imports)
@@ -153,18 +153,22 @@ class ProjectArrays:
         return kept
 
     def hold(self, project_id: int, name: str, value: Kept) -> None:
-        """Hold a value in memory, and forget those that were not used for longest if all need too much."""
+        """Hold a value in memory. If all need too much, forget places first, and then what was not used for longest."""
         with self._lock:
             self._held[project_id, name] = value
-            self._held.move_to_end((project_id, name))
+            self._touch((project_id, name))
             while len(self._held) > 1 and sum(kept.nbytes for kept in self._held.values()) > self._memory:
                 self._held.popitem(last=False)
+
+    def _touch(self, key: tuple[int, str]) -> None:
+        """Let a value be forgotten last; places first, because only new scores need them."""
+        self._held.move_to_end(key, last=not isinstance(self._held[key].value, Places))
 
     def keep(self, project_id: int, name: str, value: Kept) -> None:
         """Keep bytes in the database. Storage that fails now costs time later, and nothing else."""
         row = {"project_id": project_id, "digest": _digest(name)}
         mine = [project_arrays.c[column] == given for column, given in row.items()]
-        with suppress(UserError), writing(self._engine) as connection:
+        with suppress(UserError), writing(self._engine, pooled=False) as connection:
             connection.execute(delete(project_arrays).where(*mine))
             fields = {"imports": value.imports, "newest": value.newest, "data": value.value}
             connection.execute(insert(project_arrays).values(row | fields))

@@ -16,7 +16,7 @@ from core.columns import ProjectIndex
 from core.data import SegmentKey
 from db.tables import outputs, segments
 
-AT_ONCE = 10_000
+AT_ONCE = 2000
 _BYTES = 16
 """Of a content key. That any two of 10¹² texts share them has a chance of 10⁻¹⁵."""
 

@@ -1,16 +1,20 @@
-"""lemminflect's inflection dictionary, loaded without spaCy.
+"""lemminflect's dictionaries, loaded without spaCy and kept as text.
 
 lemminflect imports spaCy, if installed, and with it torch, only to register extensions that are unused here. That would cost
-seconds and 200 MB in processes that never parse a text.
+seconds and 200 MB in processes that never parse a text. Its own tables are dictionaries of dictionaries of tuples: 45 MB for 3 MB of text.
 """
 
 from __future__ import annotations
 
+import gzip
 import sys
-from collections.abc import Iterator
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
+from itertools import accumulate
 from threading import RLock
 from typing import Any
 
@@ -37,8 +41,59 @@ def _without_spacy() -> Iterator[None]:
         sys.meta_path.remove(finder)
 
 
+Forms = dict[str, tuple[str, ...]]
+
+
+class WordTable:
+    """Forms by word: the lines of a dictionary file, sorted by word, of which `parse` reads those of a word when asked.
+
+    `instead` holds the words whose lines are not used.
+    """
+
+    def __init__(self, path: str, parse: Callable[[str], Forms], instead: Mapping[str, Forms]) -> None:
+        with gzip.open(path, "rb") as file:
+            lines = sorted(file, key=lambda line: line.partition(b",")[0])
+        self._text, self._starts = b"".join(lines), array("I", accumulate(map(len, lines), initial=0))
+        self._parse, self._instead = parse, instead
+
+    def get(self, word: str, default: Forms) -> Forms:
+        """Return the forms of all parts of speech of a word, or `default` if it is unknown."""
+        if word in self._instead:
+            return self._instead[word]
+        found, wanted, count = Forms(), word.encode(errors="surrogatepass"), len(self._starts) - 1
+        at = bisect_left(range(count), wanted, key=self._word)
+        while at < count and self._word(at) == wanted:
+            found |= self._parse(self._line(at).decode())
+            at += 1
+        return found or default
+
+    def _line(self, at: int) -> bytes:
+        return self._text[self._starts[at] : self._starts[at + 1]]
+
+    def _word(self, at: int) -> bytes:
+        return self._line(at).partition(b",")[0]
+
+
 @cache
 def dictionary() -> Any:
     """Return the module lemminflect."""
     with IMPORTING, _without_spacy():
-        return import_module("lemminflect")
+        module = import_module("lemminflect")
+    from lemminflect import config
+    from lemminflect.codecs.InflectionLUCodec import InflectionLUCodec
+    from lemminflect.codecs.LemmaLUCodec import LemmaLUCodec
+    from lemminflect.core.LexicalUtils import categoryToUPos
+
+    def lemmas(line: str) -> Forms:
+        _, category, forms = LemmaLUCodec.fromString(line)
+        return {categoryToUPos(category): forms}
+
+    def inflections(line: str) -> Forms:
+        forms: Forms = InflectionLUCodec.fromString(line)[2]
+        return forms
+
+    module.Lemmatizer().lemma_dict = WordTable(config.lemma_lu_fn, lemmas, {})
+    module.Inflections().infl_dict = WordTable(
+        config.inflection_lu_fn, inflections, InflectionLUCodec.updateForAuxMod({})
+    )
+    return module

@@ -7,6 +7,7 @@ they were trained. Only TextBlob's data files are read, because importing the pa
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -34,7 +35,7 @@ class Brill:
         self.lexicon: dict[str, str] = {}
         for line in _lines(folder / "en-lexicon.txt"):
             word, _, tag = line.partition(" ")
-            self.lexicon[word] = tag.split(" ")[0].partition("|")[0]
+            self.lexicon[word] = sys.intern(tag.split(" ")[0].partition("|")[0])
         self._shape = [line.split() for line in _lines(folder / "en-morphology.txt")]
         self._context: dict[str, list[_Rule]] = {}
         for place, line in enumerate(_lines(folder / "en-context.txt")):

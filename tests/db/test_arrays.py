@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import psutil
 import pytest
 from sqlalchemy import Engine, event, text
 
@@ -13,6 +15,7 @@ from core.signature import content_key
 from db import arrays, new_scores
 from db.arrays import Kept, ProjectArrays
 from db.engine import reading
+from db.places import Places
 from db.store import store_over
 from tests.fakes import small_dataset
 from tests.fakes.columns import index_of
@@ -79,6 +82,26 @@ def test_memory_is_bounded_over_all_arrays(engine: Engine, project: int, store: 
     assert [value.value for value in held._held.values()] == [7, 8, 9]
 
 
+def test_places_are_forgotten_first(engine: Engine) -> None:
+    held, places = ProjectArrays(engine, memory=1000), Places(np.zeros((1, 1)), np.zeros(1, dtype=np.int64))
+    for name, value in (("a", 0), ("keys", places), ("b", 0), ("keys", places), ("c", 0)):
+        held.hold(1, name, Kept(0, 0, value, nbytes=300))
+    with reading(engine) as connection:
+        assert held.kept(connection, 1, "keys", 0, lambda _: None) is None
+    assert list(held._held) == [(1, "a"), (1, "b"), (1, "c")]
+    held.hold(1, "d", Kept(0, 0, 0, nbytes=300))
+    assert list(held._held) == [(1, "b"), (1, "c"), (1, "d")]
+
+
+def test_a_kept_array_is_not_held_by_the_connection_that_wrote_it(engine: Engine, project: int) -> None:
+    held, process = ProjectArrays(engine), psutil.Process()
+    before = process.memory_info().rss
+    held.keep(project, "x", Kept(0, 0, bytes(64 << 20)))
+    assert process.memory_info().rss - before < 32 << 20
+    with reading(engine) as connection:
+        assert held.kept(connection, project, "x", 0, len) == Kept(0, 0, 64 << 20)
+
+
 def test_an_index_counts_with_its_size_in_memory(project: int, engine: Engine) -> None:
     for _ in range(2):  # the second one is read from the database
         held = ProjectArrays(engine)
@@ -97,7 +120,7 @@ def test_kept_arrays_are_deleted_with_their_project(store: Store, project: int, 
 def test_storage_that_cannot_be_written_still_reads(
     store: Store, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise Unavailable("the disk is full")
 
     monkeypatch.setattr(arrays, "writing", refuse)
