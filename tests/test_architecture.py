@@ -33,7 +33,7 @@ ROOMS = [
     "training",
     "commands",
 ]
-BASE = {"columns", "data", "formatting", "errors", "signature", "settings", "progress", "ports"}
+BASE = {"columns", "data", "formatting", "errors", "memory", "signature", "settings", "progress", "ports"}
 PAGE_LINES = 160
 MODULE_LINES = 300
 MODULES_PER_FOLDER = 20
