@@ -27,7 +27,7 @@ def return_freed_memory() -> None:
 def collect_garbage_rarely() -> None:
     """Let Python search for reference cycles after 20,000 new objects instead of 700.
 
-    Rows of tables and candidate edits are many small objects without cycles. The search took a sixth of the processor time of an import, and a
-    tenth of a refinement on a GPU.
+    Rows of tables and candidate edits are many small objects without cycles. The search took a sixth of the processor time of an import,
+    and about a tenth of the time of a refinement on a GPU.
     """
     gc.set_threshold(20_000, 20, 20)

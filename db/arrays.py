@@ -114,8 +114,10 @@ class ProjectArrays:
 
     def by_id(self, connection: Connection, project_id: int, changes: Select[Any]) -> Iterator[Found]:
         """Yield selected values: the id of an output, then value, status, reason and parts."""
+        places = None
         for rows in connection.execution_options(yield_per=AT_ONCE).execute(changes).partitions():
-            places = self.places(connection, project_id, "ids")
+            if places is None:
+                places = self.places(connection, project_id, "ids")
             at, which = places.find(np.array([[row[0] for row in rows]], dtype=np.int64))
             yield at, [rows[i][1:] for i in which.tolist()]
 
@@ -161,7 +163,7 @@ class ProjectArrays:
                 self._held.popitem(last=False)
 
     def _touch(self, key: tuple[int, str]) -> None:
-        """Let a value be forgotten last; places first, because only new scores need them."""
+        """Let a value be forgotten last; places first, because they are needed only while a column is read from scores."""
         self._held.move_to_end(key, last=not isinstance(self._held[key].value, Places))
 
     def keep(self, project_id: int, name: str, value: Kept) -> None:

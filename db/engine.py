@@ -222,8 +222,8 @@ def reading(engine: Engine) -> Iterator[Connection]:
 def writing(engine: Engine, *, foreign_keys: bool = True, pooled: bool = True) -> Iterator[Connection]:
     """A writing transaction, committed at the end and rolled back on any error.
 
-    Without `pooled`, a connection to a SQLite file is closed afterwards: the statements it has prepared keep the last values they stored,
-    which are 40 MB for a column of scores with parts.
+    Without `pooled`, the connection is closed afterwards. For large values: a connection keeps the last ones that it stored, in SQLite's prepared
+    statements and in PostgreSQL's send buffer.
     Raises `Unavailable` if the database is locked, full, missing or read-only; also if the file is no longer at its path
     after the commit, because the commit would be lost. Raises `Conflict` if a constraint is violated.
     """
@@ -233,7 +233,9 @@ def writing(engine: Engine, *, foreign_keys: bool = True, pooled: bool = True) -
         if side.file is not None:
             side.file.check()
         with engine.connect() as connection:
-            if not pooled and side.file is not None:
+            if not pooled and (
+                side.file is not None or connection.dialect.name != "sqlite"
+            ):  # in memory, all would be lost
                 connection.detach()
             connection.execution_options(until=until, foreign_keys=foreign_keys)
             with connection.begin():

@@ -17,6 +17,7 @@ from core.data import SegmentKey
 from db.tables import outputs, segments
 
 AT_ONCE = 2000
+"""Rows that are fetched at once. With 10,000, a server that reads a project first takes 12 MB more, and no less time."""
 _BYTES = 16
 """Of a content key. That any two of 10¹² texts share them has a chance of 10⁻¹⁵."""
 

@@ -45,9 +45,9 @@ Forms = dict[str, tuple[str, ...]]
 
 
 class WordTable:
-    """Forms by word: the lines of a dictionary file, sorted by word, of which `parse` reads those of a word when asked.
+    """Maps words to their forms. Keeps the lines of a dictionary file as text, sorted by word, and parses those of a word at each lookup.
 
-    `instead` holds the words whose lines are not used.
+    `instead` holds words whose lines are not used, with their forms.
     """
 
     def __init__(self, path: str, parse: Callable[[str], Forms], instead: Mapping[str, Forms]) -> None:
@@ -77,7 +77,13 @@ class WordTable:
 @cache
 def dictionary() -> Any:
     """Return the module lemminflect."""
-    with IMPORTING, _without_spacy():
+    with IMPORTING:
+        return _kept()  # its own cache is asked under the lock: two threads may come here
+
+
+@cache
+def _kept() -> Any:
+    with _without_spacy():
         module = import_module("lemminflect")
     from lemminflect import config
     from lemminflect.codecs.InflectionLUCodec import InflectionLUCodec

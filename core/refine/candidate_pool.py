@@ -51,7 +51,7 @@ class EditCandidate:
         return self.recall if variant == "recall" else (self.precision + self.recall) / 2
 
     @property
-    def new(self) -> int:
+    def unscored(self) -> int:
         """Return the number of tokens that still have to be scored."""
         return len(self.ids) - self.at - 1
 

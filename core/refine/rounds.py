@@ -125,10 +125,10 @@ class RoundRunner:
         nothing = self.scorer.parts.weight.new_empty((0, self.scorer.parts.weight.shape[1]))
         for _, c in asked:
             c.hidden = nothing
-        some = [(t, c) for t, c in asked if c.new]
+        some = [(t, c) for t, c in asked if c.unscored]
         kept = []
         for t, c in () if self.large else some:
-            size = c.new * t.sentence.now.past[:, :, :1].nbytes
+            size = c.unscored * t.sentence.now.past[:, :, :1].nbytes
             kept.append(self.held + size <= self.memory)
             self.held += size * kept[-1]
 
@@ -137,7 +137,7 @@ class RoundRunner:
             if self.large:
                 self._exact_precision([some[i][1] for i in piece], run.hidden)
                 return piece
-            sizes = [some[i][1].new for i in piece]
+            sizes = [some[i][1].unscored for i in piece]
             ends = np.cumsum(sizes).tolist()
             for i, size, end in zip(piece, sizes, ends, strict=True):
                 c = some[i][1]
@@ -153,7 +153,7 @@ class RoundRunner:
                     c.precision = min(c.precision, float(c.head.sum() + values.sum()) / len(c.ids))
             return piece
 
-        self._spend([c.new for _, c in some], work)
+        self._spend([c.unscored for _, c in some], work)
 
     def _turn_round(self, asked: Sequence[tuple[SentenceRound, EditCandidate]]) -> None:
         """Encode each candidate, run the decoder over the reference and tighten the bounds of recall."""
@@ -199,10 +199,10 @@ class RoundRunner:
 
     def _complete(self, won: Sequence[tuple[SentenceRound, EditCandidate]]) -> None:
         """Compute what the next round needs of the winners and is missing."""
-        bare = [(t, c) for t, c in won if c.new and c.past is None]
+        bare = [(t, c) for t, c in won if c.unscored and c.past is None]
         if bare:
             run = self.scorer.run([self._row(t, c) for t, c in bare])
-            sizes = [c.new for _, c in bare]
+            sizes = [c.unscored for _, c in bare]
             for (_, c), hidden, past in zip(
                 bare, torch.split(run.hidden, sizes), torch.split(run.past, sizes, dim=2), strict=True
             ):
@@ -252,7 +252,7 @@ class RoundRunner:
     def _exact_precision(self, some: Sequence[EditCandidate], hidden: Tensor) -> None:
         """Replace the bounds of precision by exact scores, given the states of the new tokens of all candidates."""
         flat = self.scorer.logps(hidden, [i for c in some for i in c.tail])
-        for c, values in zip(some, _cut(flat, [c.new for c in some]), strict=True):
+        for c, values in zip(some, _cut(flat, [c.unscored for c in some]), strict=True):
             c.logps = np.concatenate([c.head, values])
             c.precision = float(c.logps.sum()) / len(c.logps)
 

@@ -101,7 +101,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="large or bundled")
     args = parser.parse_args()
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
-    collect_garbage_rarely()  # as the model process
+    collect_garbage_rarely()  # as in the model process
     print(f"{device}, torch {torch.__version__}", flush=True)
     if args.only != "bundled":
         for dtype in ("fp32", "bf16"):

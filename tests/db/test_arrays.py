@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import psutil
 import pytest
-from sqlalchemy import Engine, event, text
+from sqlalchemy import Connection, Engine, event, text
 
 from core.columns import Scale, ScoreColumn
-from core.data import Dataset, Output, OutputKey, Segment, Value
+from core.data import Dataset, HumanScore, Output, OutputKey, Segment, Value
 from core.errors import Unavailable
 from core.ports.store import Store
 from core.signature import content_key
@@ -91,6 +93,26 @@ def test_places_are_forgotten_first(engine: Engine) -> None:
     assert list(held._held) == [(1, "a"), (1, "b"), (1, "c")]
     held.hold(1, "d", Kept(0, 0, 0, nbytes=300))
     assert list(held._held) == [(1, "b"), (1, "c"), (1, "d")]
+
+
+def test_places_are_read_once_for_a_column_even_if_they_are_not_held(
+    store: Store, project: int, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    human = [HumanScore(*output.key, "adequacy", float(i)) for i, output in enumerate(DATA.outputs)]
+    store.projects.add(project, Dataset((), (), tuple(human)))
+    monkeypatch.setattr(arrays, "AT_ONCE", 10)
+    ProjectArrays._OF[engine] = held = ProjectArrays(engine, memory=1)
+    read: list[str] = []
+    places = ProjectArrays.places
+
+    def counted(self: ProjectArrays, connection: Connection, project_id: int, name: Literal["ids", "keys"]) -> Places:
+        read.append(name)
+        return places(self, connection, project_id, name)
+
+    monkeypatch.setattr(ProjectArrays, "places", counted)
+    assert store_over(engine).projects.human_score(project, "adequacy").n == len(human) > 30
+    assert read == ["ids"]
+    assert not any(isinstance(kept.value, Places) for kept in held._held.values())
 
 
 def test_a_kept_array_is_not_held_by_the_connection_that_wrote_it(engine: Engine, project: int) -> None:

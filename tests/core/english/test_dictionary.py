@@ -1,16 +1,21 @@
-"""lemminflect's dictionaries, kept as text, answer as its own do, for every word."""
+"""Lookups in the kept text return what lemminflect's own dictionaries return."""
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
-from lemminflect import config
-from lemminflect.codecs.InflectionLUCodec import InflectionLUCodec
-from lemminflect.codecs.LemmaLUCodec import LemmaLUCodec
+import pytest
 
-from core.english.dictionary import dictionary
+from core.english import dictionary as kept_as_text
+from core.english.dictionary import WordTable, dictionary
 
 
 def test_every_word_has_the_lemmas_and_inflections_of_the_package() -> None:
-    module = dictionary()
+    module = dictionary()  # before the package is imported, so that it does not load spaCy
+    from lemminflect import config
+    from lemminflect.codecs.InflectionLUCodec import InflectionLUCodec
+    from lemminflect.codecs.LemmaLUCodec import LemmaLUCodec
+
     pairs = (
         (module.Lemmatizer()._getLemmaDict(), LemmaLUCodec.load(config.lemma_lu_fn)),
         (module.Inflections()._getInflDict(), InflectionLUCodec.load(config.inflection_lu_fn)),
@@ -21,10 +26,23 @@ def test_every_word_has_the_lemmas_and_inflections_of_the_package() -> None:
         assert kept.get("zzzq", {}) == kept.get("", {}) == kept.get("über", {}) == kept.get("\ud800", {}) == {}
 
 
-def test_the_package_uses_the_kept_dictionaries() -> None:
+def test_the_package_uses_the_kept_text() -> None:
     module = dictionary()
     assert module.getAllLemmas("Leaves") == {"NOUN": ("Leave", "Leaf"), "VERB": ("Leave",)}
     assert module.getInflection("be", "VBP", inflect_oov=False) == ("am", "are")
-    assert (
-        sum(map(sys.getsizeof, (module.Lemmatizer().lemma_dict._text, module.Inflections().infl_dict._text))) < 3 << 20
+    texts = (module.Lemmatizer().lemma_dict._text, module.Inflections().infl_dict._text)
+    assert sum(map(sys.getsizeof, texts)) < 3 << 20
+
+
+def test_two_threads_read_the_files_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, both = list[str](), Barrier(2)
+    init = WordTable.__init__
+    monkeypatch.setattr(
+        WordTable, "__init__", lambda self, path, *rest: (read.append(path), init(self, path, *rest))[1]
     )
+    for function in (dictionary, kept_as_text._kept):
+        function.cache_clear()
+    with ThreadPoolExecutor(2) as pool:
+        modules = list(pool.map(lambda _: (both.wait(), dictionary())[1], range(2)))
+    assert modules[0] is modules[1]
+    assert len(read) == 2
