@@ -240,7 +240,8 @@ class ScoringWorker:
                 ready.pacing.abandoned = ""
             seconds = self._count(planned, ready, measured, sum(sizes.values()))
             result = ChunkResult(done.new, done.known, done.failed, done.reason, seconds)
-        is_read = chunk.short or self._read_column(chunk, planned)
+        # If all scores are known, a worker may have died while it read the column: then the chunk ends before another tries.
+        is_read = chunk.short or (result.new > 0 and self._read_column(chunk, planned))
         self.store.chunks.finish(chunk, self.name, result)
         if not is_read:  # two workers may have had the last chunks at the same time
             self._read_column(chunk, planned)

@@ -19,7 +19,7 @@ from core.ports.timings import Timing
 from db import arrays
 from db.tables import project_arrays
 from tests.db.raw import scalar
-from tests.db.workers.helpers import N, Start, until, work
+from tests.db.workers.helpers import N, Start, expire, until, work
 from tests.fakes import counting_metric, small_dataset
 from tests.paths import ROOT
 from tests.postgres import on_both
@@ -132,6 +132,28 @@ def test_scores_of_large_jobs_are_kept_as_arrays_before_the_job_ends(
     scored = store.scores.signatures(project)[0]
     assert hashlib.sha256(scored.signature.encode()).hexdigest() in kept
     assert (scored.n, store.scores.column(project, scored.signature).n) == (600, 600)
+
+
+def test_a_job_ends_although_a_worker_died_while_it_read_the_column(
+    store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = store.projects.create("p").id
+    store.projects.add(project, small_dataset(300))
+    store.timings.add("slow", "", Timing(100, 1200, 100.0, 12.0))
+    job = store.jobs.enqueue(project, ["slow"])
+    states: list[str] = []
+
+    def killed(*_: object) -> None:
+        states.append(store.jobs.get(job.id).state)
+        raise SystemExit
+
+    monkeypatch.setattr(store.scores, "column", killed)
+    for _ in range(2):
+        with pytest.raises(SystemExit):
+            work(store, counting_metric)
+        expire(engine)
+    assert states == ["running", "done"]
+    assert store.jobs.get(job.id).state == "done"
 
 
 def test_the_next_chunk_is_read_while_one_is_computed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
