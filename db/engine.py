@@ -233,9 +233,8 @@ def writing(engine: Engine, *, foreign_keys: bool = True, pooled: bool = True) -
         if side.file is not None:
             side.file.check()
         with engine.connect() as connection:
-            if not pooled and (
-                side.file is not None or connection.dialect.name != "sqlite"
-            ):  # in memory, all would be lost
+            in_memory = side.file is None and connection.dialect.name == "sqlite"  # lost when the connection is closed
+            if not pooled and not in_memory:
                 connection.detach()
             connection.execution_options(until=until, foreign_keys=foreign_keys)
             with connection.begin():
