@@ -114,7 +114,8 @@ def _named(segment: Segment) -> str:
 @errors.guarded
 def _fill(project: Project) -> None:
     segments, at = wiring.sampled_segments(project), st.session_state.get(keys.SEGMENT)
-    chosen = (at, st.session_state.get(keys.SYSTEM))
+    system = st.session_state.get(keys.SYSTEM) or next(iter(project.systems), "")  # the first before the box is drawn
+    chosen = (at, system)
     if chosen == st.session_state.get(keys.FILLED_FROM):
         return
     if at is None or not 0 <= at < len(segments):
@@ -122,7 +123,6 @@ def _fill(project: Project) -> None:
         return
     segment, outputs = wiring.texts(project).segment(segments[at].key)
     st.session_state[keys.FILLED_FROM] = chosen
-    system = chosen[1] or next(iter(project.systems), "")
     text = outputs.get(system, next(iter(outputs.values()), ""))
     st.session_state[keys.SOURCE], st.session_state[keys.REFERENCE] = (
         segment.source or "",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -15,17 +17,18 @@ from core.settings import load_access
 _WHO = "errorscope_who"
 
 
-def identity(people: People) -> Identity:
+def identity(people: Callable[[], People]) -> Identity:
     """Return who uses this session, read again in every run, so that a logout or a new role takes effect at once.
 
+    `people` opens the accounts. It is called once per run: every access to storage asks for the identity.
     Raises `UserError` if the person is no longer logged in, or has no role that opens pages.
     """
     run = get_script_run_ctx()
     if run is None:
-        return _identity(people)
+        return _identity(people())
     known = getattr(run, _WHO, None)
     if known is None or known[0] is not run.cursors:  # Streamlit makes new cursors for every run
-        known = run.cursors, _identity(people)
+        known = run.cursors, _identity(people())
         setattr(run, _WHO, known)
     found: Identity = known[1]
     return found

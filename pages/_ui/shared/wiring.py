@@ -60,7 +60,7 @@ def store() -> Store:
 
 def identity() -> Identity:
     """Return who uses this session, read again in every run. Raises `UserError` if the person may not see pages (any more)."""
-    return person.identity(_opened(settings().database).people)
+    return person.identity(lambda: _opened(settings().database).people)
 
 
 @st.cache_resource(show_spinner="Opening …")
