@@ -1,4 +1,4 @@
-# Two commands do everything: `make run` and `make test`.
+# `make run` starts the app, `make test` checks a change in five minutes, `make test-all` checks everything as CI does.
 PYTHON ?= python3
 VENV ?= .venv
 PY := $(VENV)/bin/python
@@ -7,7 +7,7 @@ LOCKED := -m pip install --quiet --no-deps --require-hashes --requirement
 # Processes that run tests side by side. A file of tests stays in one of them, with the server it may have started.
 WORKERS ?= 2
 
-.PHONY: run test check format bench lock
+.PHONY: run test test-all check format bench lock
 .DEFAULT_GOAL := run
 
 $(VENV)/ready: requirements.lock requirements-cpu.lock requirements-cuda.lock Makefile
@@ -31,9 +31,16 @@ check: $(VENV)/ready-to-test
 	$(PY) -m mypy
 
 # Many tests start the app or a command: each would compile every module anew where Python may not keep what it compiled.
-test: export PYTHONDONTWRITEBYTECODE =
+test test-all: export PYTHONDONTWRITEBYTECODE =
+PYTEST := $(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+
+# For example `make test ARGS="tests/core/stats -k tau"`.
 test: check
-	$(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(PYTEST) -m "not extended" $(ARGS)
+
+# PostgreSQL is tested too with `.ci/postgres make test-all`.
+test-all: check
+	$(PYTEST) --hypothesis-profile full --durations 25 $(ARGS)
 
 format: $(VENV)/ready-to-test
 	$(PY) -m ruff check --fix .

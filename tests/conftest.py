@@ -6,6 +6,8 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
 
 # Before anything loads torch: two workers with a pool of threads each are slower than two workers with one thread each.
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -22,9 +24,9 @@ from argon2 import PasswordHasher  # noqa: E402
 
 from core.services.people import passwords  # noqa: E402
 
-# A deadline per example measures the load of the machine, not the code. Each run draws other examples, so few do;
-# `--hypothesis-profile thorough` draws many.
-for _name, _examples in (("thorough", 1000), ("errorscope", 50)):
+# A deadline per example measures the load of the machine, not the code. Each run draws other examples, so few are enough
+# for `make test`; `make test-all` has the profile `full`, and `thorough` is for a search by hand.
+for _name, _examples in (("thorough", 1000), ("full", 100), ("quick", 20)):
     hypothesis.settings.register_profile(
         _name,
         deadline=None,
@@ -32,7 +34,7 @@ for _name, _examples in (("thorough", 1000), ("errorscope", 50)):
         suppress_health_check=[hypothesis.HealthCheck.too_slow],
         print_blob=True,
     )
-hypothesis.settings.load_profile("errorscope")
+hypothesis.settings.load_profile("quick")
 
 
 def _seed_torch(seed: int) -> None:
@@ -58,8 +60,15 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         hypothesis.core.global_force_seed = session.config.getoption("randomly_seed", None)
 
 
-LONGEST_FIRST = ("browser", "workers", "pages", "commands")
+LONGEST_FIRST = ("journeys", "browser", "workers", "pages", "commands")
 """Folders whose tests take long. A long file that begins last keeps one process busy while the others have nothing to do."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Run what needs the bundled weights or PostgreSQL in `make test-all` only."""
+    if item.get_closest_marker("models") or item.get_closest_marker("postgresql"):
+        item.add_marker(pytest.mark.extended)
 
 
 @pytest.hookimpl(trylast=True)
@@ -71,7 +80,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Name the seed also under -q, which hides the header."""
+    """Print the time of each folder, and the seed also under -q, which hides the header."""
+    seconds: Counter[str] = Counter()
+    tests: Counter[str] = Counter()
+    for report in chain.from_iterable(terminalreporter.stats.values()):
+        if isinstance(report, pytest.TestReport):
+            parts = Path(report.location[0]).parts[1:-1]
+            folder = "/".join(parts[:1]) or "."
+            seconds[folder] += report.duration
+            tests[folder] += report.when == "call" or report.outcome == "skipped"
+    for folder, total in seconds.most_common():
+        terminalreporter.write_line(f"tests/{folder}: {tests[folder]} tests, {total:.0f} s")
     terminalreporter.write_line(
         f"The order of the tests is random. Repeat it with: --randomly-seed={config.getoption('randomly_seed', None)}"
     )

@@ -30,7 +30,7 @@ needs_postgres = pytest.mark.skipif(
     reason="needs a PostgreSQL server: run `.ci/postgres make test`, or set ERRORSCOPE_TEST_POSTGRES to the URL of a "
     "database on one, such as postgresql+psycopg://ROLE@localhost/postgres; ROLE needs CREATEDB",
 )
-POSTGRES = pytest.param("postgresql", marks=[needs_postgres, pytest.mark.postgresql])
+POSTGRES = pytest.param("postgresql", marks=[needs_postgres, pytest.mark.postgresql, pytest.mark.extended])
 on_sqlite = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 on_postgres = pytest.mark.parametrize("database", [POSTGRES], indirect=True)
 on_both = pytest.mark.parametrize("database", ["sqlite", POSTGRES], indirect=True)

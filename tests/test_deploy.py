@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import os
 import re
+import shutil
+import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -70,6 +74,21 @@ def nightly() -> ModuleType:
     return module
 
 
+def test_compose_reads_the_file_as_these_tests_do() -> None:
+    docker = shutil.which("docker")
+    if not docker or subprocess.run([docker, "compose", "version"], capture_output=True, check=False).returncode:
+        pytest.skip("Docker Compose is not installed here")
+    command = [docker, "compose", "--env-file", "/dev/null", "--file", "compose.yaml", "config", "--format", "json"]
+    given = {
+        "PATH": os.environ["PATH"],
+        "ERRORSCOPE_HOSTS": "a.example.org, b.example.org",
+        "POSTGRES_PASSWORD": "chosen",
+    }
+    read = subprocess.run(command, cwd=FOLDER, env=given, capture_output=True, text=True, check=True).stdout
+    environments = {name: service.get("environment", {}) for name, service in json.loads(read)["services"].items()}
+    assert environments == {name: service.get("environment", {}) for name, service in SERVICES.items()}
+
+
 def test_every_variable_is_in_the_example_and_documented() -> None:
     used = {found[1] for found in VARIABLE.finditer(COMPOSE)}
     assert used == set(EXAMPLE)
@@ -118,7 +137,7 @@ def test_only_the_network_of_caddy_is_trusted() -> None:
     assert SERVICES["app"]["environment"]["FORWARDED_ALLOW_IPS"] == network["subnet"]
     assert {name for name, service in SERVICES.items() if "front" in service["networks"]} == {"caddy", "app"}
     assert {name for name, service in SERVICES.items() if "ports" in service} == {"caddy"}
-    assert FILLED["networks"]["back"] == {"internal": True}
+    assert FILLED["networks"]["back"]["internal"] is True
 
 
 def test_all_processes_use_one_database_and_the_same_models() -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
 import pytest
 
-from api import actions, refusals
+from api import actions, refusals, unit
 from api.refusals import RateLimit
 from api.task import page
 from core.services.people import links
@@ -26,15 +25,17 @@ SQL = "'; DROP TABLE events; --"
 HTML = "<script>alert(1)</script>"
 
 
-@pytest.fixture
-def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    url = empty_database(tmp_path / "home" / "errorscope.db")
-    monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
-    monkeypatch.setenv("ERRORSCOPE_DB", url)
-    monkeypatch.setattr(actions, "LIMIT", RateLimit(1e6, 10**6))
-    monkeypatch.setattr(page, "GUESSES", RateLimit(1e6, 10**6))
-    monkeypatch.setattr(refusals, "LIMIT", RateLimit(1e6, 10**6))
-    return world(shared_store(url))
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """Return one world for all attacks, because none of them may change it."""
+    folder = tmp_path_factory.mktemp("attacks")
+    url = empty_database(folder / "home" / "errorscope.db")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ERRORSCOPE_HOME", str(folder))
+        patch.setenv("ERRORSCOPE_DB", url)
+        for module, limit in ((actions, "LIMIT"), (unit, "LIMIT"), (page, "GUESSES"), (refusals, "LIMIT")):
+            patch.setattr(module, limit, RateLimit(1e6, 10**6))
+        yield world(shared_store(url))
 
 
 def get(path: str, role: str = "nobody", **headers: str) -> Attack:
@@ -48,10 +49,10 @@ def unit_of(w: World, role: str) -> dict[str, Any]:
 
 def verdict(w: World, of: str = "link of Ana", **change: Any) -> dict[str, Any]:
     """A batch with one good action of this person, with some fields of the batch or the action changed."""
-    unit = unit_of(w, of)
-    action = {"id": "attack", "kind": "verdict", "output": unit["outputs"][0]["id"], "payload": {"value": "no_error"}}
+    shown = unit_of(w, of)
+    action = {"id": "attack", "kind": "verdict", "output": shown["outputs"][0]["id"], "payload": {"value": "no_error"}}
     action |= {name: value for name, value in change.items() if name in ("id", "kind", "output", "payload")}
-    place = {"project": w.project, "doc": unit["doc"], "segment": unit["segment"]}
+    place = {"project": w.project, "doc": shown["doc"], "segment": shown["segment"]}
     return (
         place
         | {"actions": [action]}
@@ -88,9 +89,11 @@ def replayed_session(w: World) -> httpx.Response:
 
 
 def revoked_link(w: World) -> httpx.Response:
+    token = links.create(w.store, "boss", w.project, "Cid", "secret-set").token
     for link in w.store.people.links(w.project):
-        links.revoke(w.store, "boss", link)
-    return w.client.get("/api/unit", headers=w.people["link of Ana"])
+        if link.rater == "Cid":
+            links.revoke(w.store, "boss", link)
+    return w.client.get("/api/unit", headers={"Authorization": f"Bearer {token}"})
 
 
 def swapped_csrf(w: World) -> httpx.Response:
@@ -208,7 +211,7 @@ def test_ids_of_another_annotator_are_refused(found: World) -> None:
 
 def test_html_and_sql_in_every_field_are_data(found: World) -> None:
     """What an annotator may type comes back as it was typed, in the JSON of the page only."""
-    unit = unit_of(found, "link of Ana")
+    shown = unit_of(found, "link of Ana")
     span = {
         "mark": "m",
         "side": "output",
@@ -219,13 +222,13 @@ def test_html_and_sql_in_every_field_are_data(found: World) -> None:
         "category": "Other",
     }
     span["note"] = HTML + SQL
-    batch = verdict(found, kind="add", payload=span)
-    assert post("link of Ana", "Ana", lambda w: batch)(found).json()["acknowledged"] == ["attack"]
+    batch = verdict(found, id="typed", kind="add", payload=span)
+    assert post("link of Ana", "Ana", lambda w: batch)(found).json()["acknowledged"] == ["typed"]
     token = found.people["link of Ana"]["Authorization"].removeprefix("Bearer ")
-    page_again = found.client.get(f"/t/{token}?doc={unit['doc']}&segment={unit['segment']}").text
+    page_again = found.client.get(f"/t/{token}?doc={shown['doc']}&segment={shown['segment']}").text
     assert HTML not in page_again
     assert "\\u003cscript>" in page_again
-    assert unit["segment"] in {key.segment_id for key in SEGMENTS}
+    assert shown["segment"] in {key.segment_id for key in SEGMENTS}
 
 
 def test_there_are_forty_attacks() -> None:

@@ -20,6 +20,7 @@ from tests.postgres import OwnServer, own_server, programs
 ANNOTATORS, PATIENCE = 20, 120.0
 
 
+@pytest.mark.extended
 @pytest.mark.postgresql
 @pytest.mark.skipif(programs() is None, reason="PostgreSQL is not installed; on Debian: apt-get install postgresql")
 def test_labels_survive_restarts_of_the_database_server(tmp_path: Path) -> None:

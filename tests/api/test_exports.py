@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event, Lock
@@ -158,10 +159,12 @@ def test_prepared_files_are_removed_after_an_hour(monkeypatch: pytest.MonkeyPatc
     first = files.keep(1, "csv", made[0])
     now[0] += prepared.SECONDS_KEPT
     second = files.keep(1, "csv", made[1])
+    kept = weakref.ref(files.find(1, "csv", second))
     assert files.find(1, "csv", first) is not None
     now[0] += 1
     assert files.find(1, "csv", first) is None
     now[0] += prepared.SECONDS_KEPT
+    assert kept() is not None
     files.keep(1, "csv", made[2])
+    assert kept() is None
     assert files.find(1, "csv", second) is None
-    assert len(files._files) == 1

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import schemathesis
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
-from schemathesis import checks
 from starlette.applications import Starlette
 
 from api.routes import FOR_PROGRAMS, routes
@@ -23,7 +22,11 @@ def test_every_route_for_programs_is_described(site: Site) -> None:
     assert {"LabelBatches", "ActionsSaved", "ErrorAnswer"} <= document["components"]["schemas"].keys()
 
 
+@pytest.mark.extended
 def test_generated_requests_get_the_answers_that_are_described(site: Site) -> None:
+    import schemathesis
+    from schemathesis import checks
+
     app = Starlette(routes=routes())
     schema = schemathesis.openapi.from_dict(site.client.get("/api/openapi.json").json())
     schema.app = app

@@ -17,9 +17,9 @@ from tests.templates import empty_database
     ("arguments", "environ"),
     [
         (["--server.address", "0.0.0.0"], {}),
-        ([], {"ERRORSCOPE_TEAM": "1"}),
-        ([], {"ERRORSCOPE_HOSTS": "eval.example.org"}),
-        ([], {"ERRORSCOPE_TEAM": "yes"}),
+        pytest.param([], {"ERRORSCOPE_TEAM": "1"}, marks=pytest.mark.extended),
+        pytest.param([], {"ERRORSCOPE_HOSTS": "eval.example.org"}, marks=pytest.mark.extended),
+        pytest.param([], {"ERRORSCOPE_TEAM": "yes"}, marks=pytest.mark.extended),
     ],
 )
 def test_a_server_for_others_needs_a_manager(tmp_path: Path, arguments: list[str], environ: dict[str, str]) -> None:

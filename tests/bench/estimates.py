@@ -23,8 +23,8 @@ from core.scoring.dataset import Memory, for_dataset, score_dataset
 from core.services.projects import sample
 from core.services.projects.time_estimates import distinct_outputs, open_outputs, total_seconds
 from core.settings import share_cores
-from tests.fakes import memory_store
 from tests.paths import DATA
+from tests.stores import new_store
 
 CLOCK = [time.perf_counter]
 METRICS = ("chrf", "ter", "bertscore", "sms", "nli", "bartscore", "bartscore++")
@@ -55,7 +55,7 @@ def larger(data: Dataset, times: int) -> Dataset:
 
 def compare(name: str, what: str, data: Dataset) -> float:
     """Estimate, score, print both, and return estimate / actual."""
-    store, metric = memory_store(), registry.load(name)
+    store, metric = new_store(), registry.load(name)
     began = CLOCK[0]()
     score_dataset(data, [metric], Memory(), timings=store.timings, only_time=True)
     sampled = CLOCK[0]() - began
@@ -100,7 +100,7 @@ def main() -> None:
 
 def _limited(name: str, data: Dataset, seconds: float) -> Dataset:
     """Return a random part of the outputs that takes about `seconds`, at least 40 outputs."""
-    store, metric = memory_store(), registry.load(name)
+    store, metric = new_store(), registry.load(name)
     score_dataset(data, [metric], Memory(), timings=store.timings, only_time=True)
     whole = total_seconds(open_outputs(store, distinct_outputs(data), [for_dataset(metric, data)])) or 0.0
     n = max(40, int(len(data.outputs) * min(1.0, seconds / max(whole, 0.1))))

@@ -23,7 +23,7 @@ from core.ports.labels import Action
 from core.ports.store import Store
 from core.services.projects.adding import ImportTarget, add
 from db.store import open_store
-from tests.fakes import small_dataset
+from tests.builders import small_dataset
 from tests.paths import ROOT
 
 EVERY = 0.05  # seconds between two saves

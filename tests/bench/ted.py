@@ -30,9 +30,9 @@ from core.services.projects.adding import ImportTarget
 from core.services.projects.label_import import import_labels, read
 from core.stats.correlation.correlation import Measure
 from db.store import open_store
-from tests.fakes.columns import view_of
 from tests.labels import submitted
 from tests.paths import DATA
+from tests.views import view_of
 
 LABELS, PUBLISHED = "mqm_ted_zhen.tsv.gz", "mqm_ted_zhen.avg_seg_scores.tsv.gz"
 NAMES = {"ref": "ref-A", "refB": "ref-B"}  # of the label file → of the published scores

@@ -1,4 +1,4 @@
-"""Every chart that shows names, once for each list of names in the address (as JSON); run by Streamlit for test_charts.py."""
+"""Every chart that shows names, once for each list of names in the address (as JSON); run by Streamlit for test_scripts.py."""
 
 from __future__ import annotations
 
@@ -93,3 +93,4 @@ for number, NAMES in enumerate(json.loads(st.query_params["names"])):  # charts(
         with st.container(key=f"chart-{number}-{key}"):
             drawn: alt.TopLevelMixin = chart.properties(usermeta={"embedOptions": {"renderer": "svg"}})
             st.altair_chart(drawn, width="content")
+st.text("all drawn")

@@ -1,4 +1,7 @@
-"""A real server on a free port with a home of its own, and a real Chromium. Without a browser these tests are skipped; in CI they fail."""
+"""A real server on a free port with a home of its own, and a real Chromium. Without a browser these tests are skipped; in CI they fail.
+
+The tests in `journeys` run in `make test`. All others are marked `extended` and run in `make test-all` only.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -19,6 +22,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from core.ports.store import Store
+from core.services.people import accounts
 from db.store import open_store
 from tests import hostile
 from tests.paths import ROOT
@@ -34,25 +38,19 @@ QUIET = (
 ).split()
 PATIENCE = 120_000  # generous, as other tests may keep the machine busy; what passes does not wait for it
 START_SECONDS = 300
+PASSWORD = "correct horse battery"  # of all accounts
 expect.set_options(timeout=PATIENCE)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if "browser" in Path(item.path).parts:
-            item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.flaky(reruns=1))  # the summary names each test that needed it, and says why
-            if not CHROMIUM and not os.environ.get("CI"):
-                item.add_marker(pytest.mark.skip(reason="no Chromium on this machine"))
+JOURNEYS = Path(__file__).parent / "journeys"
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Give a test that is run again new servers, databases and a new browser: its first run may have changed them."""
-    if isinstance(item, pytest.Function) and getattr(item, "execution_count", 1) > 1:
-        for definitions in item._fixtureinfo.name2fixturedefs.values():
-            for fixture in definitions:
-                if fixture.scope != "function":
-                    fixture.finish(item._request)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    item.add_marker(pytest.mark.browser)
+    if JOURNEYS not in item.path.parents:
+        item.add_marker(pytest.mark.extended)
+    if not CHROMIUM and not os.environ.get("CI"):
+        item.add_marker(pytest.mark.skip(reason="no Chromium on this machine"))
 
 
 class Server:
@@ -86,12 +84,11 @@ class Server:
             )
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline and self.process.poll() is None:
-            try:
-                with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2) as answer:
-                    if answer.status == 200:
-                        return
-            except OSError:
-                time.sleep(0.2)
+            with suppress(OSError), urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2) as answer:
+                if answer.status == 200:
+                    return
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(0.1)  # a server that ends does not start
         raise RuntimeError(self.log())
 
     def kill(self) -> None:
@@ -127,13 +124,41 @@ def serving(home: Path, script: str = "app.py", **environ: str) -> Iterator[Serv
         server.kill()
 
 
+def cancel_jobs(store: Store) -> None:
+    """Cancel the jobs of the sample: each page refreshes the line of running jobs, and workers would compute them."""
+    for job in store.jobs.unfinished():
+        store.jobs.cancel(job.id)
+
+
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One server with the sample, for all tests that neither restart it nor look at an empty one. Each adds its own project."""
     home = tmp_path_factory.mktemp("home")
-    sample_database(home / "errorscope.db")
+    cancel_jobs(open_store(sample_database(home / "errorscope.db")))
     with serving(home, ERRORSCOPE_DB="", ERRORSCOPE_WORKER="off") as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with accounts: the manager ann, the viewer vera of the sample, and its annotator anton."""
+    home = tmp_path_factory.mktemp("team")
+    cancel_jobs(open_store(sample_database(home / "errorscope.db")))
+    with serving(home, ERRORSCOPE_DB="", ERRORSCOPE_WORKER="off") as running:
+        store = running.store()
+        accounts.add(store, "test", "ann", PASSWORD, manager=True)
+        for name, role in (("vera", "viewer"), ("anton", "annotator")):
+            account = accounts.add(store, "test", name, PASSWORD, manager=False)
+            accounts.set_role(store, "test", store.projects.list()[0].id, account, role)
+        store.projects.create("hidden from vera")
+        yield running
+
+
+def log_in(page: Page, name: str, password: str = PASSWORD) -> None:
+    """Send the form of the login page."""
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Log in").click()
 
 
 @pytest.fixture(scope="session")
@@ -145,6 +170,25 @@ def hostile_project(shared: Server) -> int:
 def at_rest(page: Page) -> None:
     """Wait until the page is drawn: what is chosen in Streamlit's own elements before may be drawn over."""
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+
+
+LOADED = """async () => {
+  const idle = () => new Promise((done) => requestIdleCallback(done, { timeout: 1000 }));
+  await document.fonts.ready;
+  await idle();
+  await fetch(`${location.origin}/_stcore/health`); // it is answered after everything that was requested before
+  await idle();
+  return true;
+}"""
+
+
+def settled(page: Page) -> None:
+    """Wait until the page is drawn, with what the browser loads after the script has ended."""
+    at_rest(page)
+    expect(page.locator('[data-testid^="stSkeleton"]')).to_have_count(0)
+    expect(page.get_by_text("Loading charts")).to_have_count(0)
+    page.wait_for_function(LOADED)
+    at_rest(page)
 
 
 @pytest.fixture(scope="session")
@@ -165,6 +209,42 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
     opened.set_default_timeout(PATIENCE)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def own(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser of its own, whose network can be cut and whose clock can be changed."""
+    opened = browser.new_context(viewport={"width": 1400, "height": 1000}, reduced_motion="reduce")
+    opened.set_default_timeout(PATIENCE)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def phone(browser: Browser) -> Iterator[Page]:
+    """A tab of a phone with a touch screen."""
+    opened = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    opened.set_default_timeout(PATIENCE)
+    yield opened.new_page()
+    opened.close()
+
+
+@pytest.fixture
+def seen(page: Page) -> list[str]:
+    """Requests to other hosts and violations of the content security policy, as they come."""
+    found: list[str] = []
+
+    def requested(url: str) -> None:
+        if urlsplit(url).scheme not in ("data", "blob") and urlsplit(url).hostname != "127.0.0.1":
+            found.append(f"request: {url}")
+
+    def said(text: str) -> None:
+        if "Content Security Policy" in text:
+            found.append(text)
+
+    page.on("request", lambda request: requested(request.url))
+    page.on("console", lambda message: said(message.text))
+    return found
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Every kind of widget that reads Markdown, with the texts given as JSON in the address; run by Streamlit for test_markdown.py."""
+"""Every kind of widget that reads Markdown, with the texts given as JSON in the address; run by Streamlit for test_scripts.py."""
 
 from __future__ import annotations
 

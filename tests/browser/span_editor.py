@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from core.data import Dataset, Output, Segment, SegmentKey
 from core.ports.labels import Action
 from core.ports.store import Store
 from core.services.people import links
-from tests.browser.conftest import PATIENCE, Server, serving
+from tests.browser.conftest import Server
 
 HERE = SegmentKey("news", "1")
 TEXTS = {
@@ -22,16 +20,9 @@ TEXTS = {
 
 
 @pytest.fixture(scope="module")
-def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that tests may kill."""
-    with serving(tmp_path_factory.mktemp("home"), ERRORSCOPE_WORKER="off", ERRORSCOPE_DB="") as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def project(server: Server, request: pytest.FixtureRequest) -> int:
+def project(shared: Server, request: pytest.FixtureRequest) -> int:
     """A project of two segments, for the tests of one module."""
-    return project_to_annotate(server.store(), request.module.__name__)
+    return project_to_annotate(shared.store(), request.module.__name__)
 
 
 def project_to_annotate(store: Store, name: str) -> int:
@@ -78,15 +69,21 @@ class Host:
             tab.wait_for_function(f"document.cookie.includes('errorscope_annotator={self.last}')")
 
 
-@pytest.fixture(params=["annotate", "link"])
-def host(request: pytest.FixtureRequest, server: Server, project: int) -> Host:
-    """Each of the two pages. What is about one of them asks for that page: `annotate`."""
-    return Host(server, project, by_link=request.param == "link")
+@pytest.fixture
+def link(shared: Server, project: int) -> Host:
+    """The page of a personal link. It costs the browser far less than Annotate, and has the same editor."""
+    return Host(shared, project, by_link=True)
 
 
 @pytest.fixture
-def annotate(server: Server, project: int) -> Host:
-    return Host(server, project, by_link=False)
+def annotate(shared: Server, project: int) -> Host:
+    return Host(shared, project, by_link=False)
+
+
+@pytest.fixture(params=["annotate", "link"])
+def host(request: pytest.FixtureRequest, shared: Server, project: int) -> Host:
+    """Each of the two pages, for what differs between them: identity, the place that is shown, and the focus."""
+    return Host(shared, project, by_link=request.param == "link")
 
 
 def edits(host: Host, name: str, *kinds: str) -> list[Action]:
@@ -145,13 +142,15 @@ def category(tab: Page, typed: str) -> None:
     tab.keyboard.press("Enter")
 
 
-def tab_of(context: BrowserContext) -> Page:
-    context.set_default_timeout(PATIENCE)
-    return context.new_page()
+def mark(tab: Page, word: str, severity: str = "1", typed: str = "spell") -> None:
+    """Mark a word with a severity, by its key, and a category, by its first letters."""
+    click(tab, word)
+    tab.keyboard.press(severity)
+    category(tab, typed)
 
 
 def saved(tab: Page) -> None:
-    expect(tab.get_by_test_id("saved-state")).to_contain_text("saved ✓", timeout=PATIENCE)
+    expect(tab.get_by_test_id("saved-state")).to_contain_text("saved ✓")
 
 
 def spans(actions: list[Action]) -> list[tuple[str, int, int, str, str, str]]:

@@ -44,7 +44,8 @@ def rows(view: Locator, side: int) -> Locator:
     return view.locator(".esa-text").nth(side).locator("li")
 
 
-def test_a_sentence_leads_to_its_best_match_by_pointer_and_by_keyboard(server: Server, page: Page) -> None:
+def test_a_sentence_leads_to_its_best_match(server: Server, page: Page) -> None:
+    """By pointer, by keyboard, and on the map."""
     view, found = opened(server, page, "storm"), align(OUTPUT, REFERENCE, "chrf", no_progress)
     assert found.of_output[:2] == (1, 0)
     rows(view, 0).nth(0).hover()
@@ -65,10 +66,6 @@ def test_a_sentence_leads_to_its_best_match_by_pointer_and_by_keyboard(server: S
     expect(view.locator(".esa-here")).to_have_count(0)
     assert page.url == place  # the arrows did not go on to another segment
     assert "<b>Ferries</b>" in rows(view, 1).nth(3).inner_text()
-
-
-def test_the_map_is_walked_with_the_arrows(server: Server, page: Page) -> None:
-    view, found = opened(server, page, "storm"), align(OUTPUT, REFERENCE, "chrf", no_progress)
     view.locator(".esa-map").focus()
     expect(view.locator(".esa-now")).to_contain_text(f"sentence {found.of_target[0] + 1} ↔ reference, sentence 1")
     for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight"):
@@ -79,7 +76,7 @@ def test_the_map_is_walked_with_the_arrows(server: Server, page: Page) -> None:
     )
 
 
-def test_what_has_no_good_match_is_flagged_and_the_threshold_moves_it(server: Server, page: Page) -> None:
+def test_the_threshold_and_the_path_of_smart_l_are_drawn(server: Server, page: Page) -> None:
     view, found = opened(server, page, "storm"), align(OUTPUT, REFERENCE, "chrf", no_progress)
 
     def alone(side: int, limit: float) -> int:
@@ -99,10 +96,6 @@ def test_what_has_no_good_match_is_flagged_and_the_threshold_moves_it(server: Se
     expect(view.locator(".esa-text").nth(1)).to_contain_text("possible omission")
     view.get_by_role("button", name="reset").click()
     expect(view.locator(".esa-alone")).to_have_count(alone(0, GOOD["chrf"]) + alone(1, GOOD["chrf"]))
-
-
-def test_the_path_of_smart_l_is_drawn_and_its_figures_stand_beside_it(server: Server, page: Page) -> None:
-    view, found = opened(server, page, "storm"), align(OUTPUT, REFERENCE, "chrf", no_progress)
     expect(view.locator(".esa-path circle")).to_have_count(len(found.recall_path))
     places = [float(x) for x in view.locator(".esa-path circle").evaluate_all("n => n.map(c => c.getAttribute('cx'))")]
     assert places == sorted(places)
@@ -114,38 +107,37 @@ def test_the_path_of_smart_l_is_drawn_and_its_figures_stand_beside_it(server: Se
         assert [float(x) for x in row.locator("td").all_inner_texts()] == pytest.approx(figures[1:], abs=6e-4)
 
 
-def test_a_hundred_sentences_are_matched_and_the_far_match_is_scrolled_to(server: Server, page: Page) -> None:
+def test_every_kind_of_text_is_matched_and_fits_its_window(server: Server, page: Page) -> None:
+    """Also texts from right to left, a hundred sentences, and an empty output, which have their own forms."""
     view = opened(server, page, "long")
     expect(rows(view, 0)).to_have_count(100)
     rows(view, 0).nth(1).click()
     expect(rows(view, 1).nth(98)).to_have_class("esa-here")
     expect(rows(view, 1).nth(98)).to_be_in_viewport()
-    assert page.evaluate("document.querySelectorAll('.esa-svg *').length") < 400  # not a node a cell
-
-
-def test_right_to_left_and_nothing_at_all_have_their_own_forms(server: Server, page: Page) -> None:
-    view = opened(server, page, "right")
-    first = rows(view, 0).first
-    number, link = first.locator(".esa-n").bounding_box(), first.locator(".esa-link").bounding_box()
-    assert number is not None
-    assert link is not None
-    assert number["x"] > link["x"]
-    view = opened(server, page, "empty")
-    expect(view).to_contain_text("Nothing to match: the output is empty.")
-    expect(rows(view, 0)).to_have_count(0)
-    expect(rows(view, 1)).to_have_count(4)
-    expect(view.locator("svg")).to_have_count(0)
-
-
-def test_it_fits_a_narrow_window(server: Server, page: Page) -> None:
+    assert page.evaluate("document.querySelectorAll('.esa-svg *').length") < 400  # not a node per cell
     page.set_viewport_size({"width": 420, "height": 900})
     first, *others = TEXTS
     view = opened(server, page, first)
-    for segment in (first, *others):
-        if segment != first:
-            page.get_by_role("button", name="next segment").click()
+
+    def fits(segment: str) -> None:
         expect(page.locator(".esc-place")).to_contain_text(segment)
         at_rest(page)  # the sentences are drawn after the cards
         expect(view).to_be_visible()
         assert view.evaluate("n => n.scrollWidth <= n.clientWidth"), segment
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), segment
+
+    fits(first)
+    for segment in others:
+        page.get_by_role("button", name="next segment").click()
+        fits(segment)
+        if segment == "right":
+            expect(rows(view, 0)).to_have_count(2)
+            number, link = (rows(view, 0).first.locator(part).bounding_box() for part in (".esa-n", ".esa-link"))
+            assert number is not None
+            assert link is not None
+            assert number["x"] > link["x"]
+        elif segment == "empty":
+            expect(view).to_contain_text("Nothing to match: the output is empty.")
+            expect(rows(view, 0)).to_have_count(0)
+            expect(rows(view, 1)).to_have_count(4)
+            expect(view.locator("svg")).to_have_count(0)

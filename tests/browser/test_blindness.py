@@ -1,21 +1,20 @@
-"""Every byte that reaches a real browser, websocket frames included: nobody receives what the role must not see."""
+"""Every byte that reaches a browser, websocket frames included: nobody receives what the role must not see.
+
+What annotators receive needs no browser: tests/api/test_blindness.py.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 
-import pytest
-from playwright.sync_api import Browser, Page, Response, WebSocket, expect
+from playwright.sync_api import BrowserContext, Page, Response, WebSocket
 
-from core.services.people import sessions
+from core.data import Dataset, Output, Segment
+from core.services.people import accounts, sessions
 from core.services.people.identity import SESSION_COOKIE
-from tests.api.blindness import SECRETS, SYSTEMS, World, world
-from tests.browser.conftest import PATIENCE, Server, at_rest, serving
-from tests.browser.span_editor import saved
+from tests.browser.conftest import Server, settled
 
-PAGES = ("", "compare", "annotate", "labels_and_raters", "meta_evaluation", "calibrate", "robustness", "models", "help")
-OTHER = ("other-project", "other-text")
+PAGES = ("", "compare", "campaigns", "models")  # all lists of projects
 
 
 class Received:
@@ -43,66 +42,30 @@ class Received:
         return [secret for secret in secrets if secret.encode() in everything]
 
 
-@pytest.fixture(scope="module")
-def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, World]]:
-    home = tmp_path_factory.mktemp("home")
-    with serving(home, ERRORSCOPE_DB="", ERRORSCOPE_WORKER="off") as server:
-        found = world(server.store())
-        viewer = found.store.people.add_account("vera", None, manager=False)
-        found.store.people.set_role(found.project, viewer.id, "viewer")
-        yield server, found
-
-
-def tab_of(browser: Browser, server: Server, found: World, name: str = "") -> Page:
-    """A tab of a browser in which this account is logged in."""
-    context = browser.new_context(viewport={"width": 1300, "height": 900})
-    context.set_default_timeout(PATIENCE)
-    if name:
-        account = next(a for a in found.store.people.accounts() if a.name == name)
-        token = sessions.start(found.store, account).token
-        context.add_cookies([{"name": SESSION_COOKIE, "value": token, "url": server.url}])
-    return context.new_page()
-
-
-def test_the_page_of_a_link_receives_nothing_hidden_and_opens_no_websocket(
-    team: tuple[Server, World], browser: Browser
-) -> None:
-    server, found = team
-    tab = tab_of(browser, server, found)
+def receive(context: BrowserContext, team: Server, name: str, addresses: list[str]) -> Received:
+    """Open addresses with the login of an account; return what the browser received."""
+    store = team.store()
+    token = sessions.start(store, accounts.find(store.people, name)).token
+    context.clear_cookies()
+    context.add_cookies([{"name": SESSION_COOKIE, "value": token, "url": team.url}])
+    tab = context.new_page()
     received = Received(tab)
-    token = found.people["link of Ana"]["Authorization"].removeprefix("Bearer ")
-    tab.goto(f"{server.url}/t/{token}")
-    for segment in range(1, 4):
-        expect(tab.locator("#place")).to_have_text(f"{segment} / 3")
-        for output in tab.locator(".esa-output").all():
-            output.get_by_role("button", name="No error").click()
-        tab.get_by_test_id("submit").click()
-        expect(tab.locator(".esa-said")).to_contain_text("Submitted")
-        saved(tab)
-        tab.reload()
-        if segment < 3:
-            tab.get_by_role("button", name="Next", exact=True).click()
-    expect(tab.locator("#progress")).to_have_text("3 of 3 segments submitted")
-    for page in PAGES:
-        tab.goto(f"{server.url}/{page}?project={found.project}")
-    assert received.sockets == []
-    assert received.found(SECRETS) == []
-    tab.context.close()
+    for address in addresses:
+        tab.goto(f"{team.url}/{address}")
+        settled(tab)
+    return received
 
 
-@pytest.mark.parametrize("name", ["vera", "boss"])
-def test_a_viewer_receives_nothing_of_other_projects(team: tuple[Server, World], browser: Browser, name: str) -> None:
-    """The manager shows that the bytes are read: for her the other project is in the list of projects."""
-    server, found = team
-    tab = tab_of(browser, server, found, name)
-    received = Received(tab)
-    for page in PAGES:
-        tab.goto(f"{server.url}/{page}?project={found.project}")
-        at_rest(tab)
-    tab.goto(f"{server.url}/compare?project={found.project + 1}")
-    at_rest(tab)
-    tab.wait_for_timeout(500)
+def test_a_viewer_receives_nothing_of_other_projects(team: Server, page: Page) -> None:
+    """What the manager receives shows that the bytes are read: the other project is in the list of projects."""
+    store, own_text, other_text = team.store(), "text-of-the-viewer", "text-of-others"
+    shown, hidden = (store.projects.create(name).id for name in ("project-of-the-viewer", "project-of-others"))
+    for project, text in ((shown, own_text), (hidden, other_text)):
+        store.projects.add(project, Dataset((Segment("d", "1", text),), (Output(f"system-{text}", "d", "1", text),)))
+    accounts.set_role(store, "test", shown, accounts.find(store.people, "vera"), "viewer")
+    pages = [f"{page}?project={shown}" for page in PAGES]
+    received = receive(page.context, team, "vera", [*pages, f"compare?project={hidden}"])
     assert received.sockets
-    assert received.found((SYSTEMS[0],)) == [SYSTEMS[0]]
-    assert bool(received.found(OTHER)) == (name == "boss")
-    tab.context.close()
+    assert received.found((f"system-{own_text}", other_text, "project-of-others")) == [f"system-{own_text}"]
+    received = receive(page.context, team, "ann", [f"compare?project={hidden}"])
+    assert set(received.found((other_text, "project-of-others"))) == {other_text, "project-of-others"}

@@ -1,30 +1,27 @@
-"""Compare on the sample, in a real browser: it is scored at once, and λ ranks the cards anew without rescoring."""
+"""Compare in a browser: λ ranks the cards without rescoring, and what is slow to draw comes after the cards."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from core.data import Dataset, Output, Segment, SegmentKey, Value
+from core.ports.projects import Project
+from core.ports.store import Store
 from core.refine.result import weighted
 from core.signature import content_key
-from db.store import open_store
 from pages._ui.compare.all_segments import PAGE
-from tests.browser.conftest import Server, at_rest, serving
+from tests.browser.conftest import Server, at_rest
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("home"), ERRORSCOPE_DB="", ERRORSCOPE_WORKER="off") as running:
-        yield running
+def sample(store: Store) -> Project:
+    return next(project for project in store.projects.list() if project.sample)
 
 
 def ranking(server: Server, key: SegmentKey, lam: float) -> list[str]:
-    store = open_store(f"sqlite:///{server.home / 'errorscope.db'}")
-    (project,) = store.projects.list()
+    store = server.store()
+    project = sample(store)
     signature = next(s.signature for s in store.scores.signatures(project.id) if s.metric == "bartscore++")
     table = store.scores.table(project.id, signature)
     parts = {k.system: v.parts for k, v in table.items() if k.segment == key}
@@ -40,33 +37,24 @@ def wait_for_order(page: Page, names: list[str]) -> None:
     )
 
 
-def test_the_lambda_slider_ranks_the_cards_anew_and_the_address_follows(server: Server, page: Page) -> None:
+def test_the_lambda_slider_ranks_the_cards(shared: Server, page: Page) -> None:
     page.emulate_media(reduced_motion="no-preference")  # the cards move to their places
-    page.goto(server.url)
-    page.get_by_role("button", name="Open the sample").click()
-    expect(page.locator(".esc-card")).to_have_count(4)
-    store = open_store(f"sqlite:///{server.home / 'errorscope.db'}")
-    (project,) = store.projects.list()
+    store = shared.store()
+    project = sample(store)
     keys = [s.key for s in store.projects.dataset(project.id).segments]
-    key = next(k for k in keys if ranking(server, k, 0) != ranking(server, k, float("inf")))
-    page.goto(f"{server.url}/compare?project={project.id}&doc={key.doc_id}&segment={key.segment_id}")
+    key = next(k for k in keys if ranking(shared, k, 0) != ranking(shared, k, float("inf")))
+    page.goto(f"{shared.url}/compare?project={project.id}&doc={key.doc_id}&segment={key.segment_id}")
     expect(page.locator(".esc-card")).to_have_count(4)
     for button, lam in (("Home", 0.0), ("End", float("inf"))):
         at_rest(page)  # cards that are drawn anew have another slider
         page.locator("#esc-lambda").focus()
         page.keyboard.press(button)
-        wait_for_order(page, ranking(server, key, lam))
-        page.wait_for_url(re.compile("lambda=" + ("inf" if lam else "0")))
-        wait_for_order(page, ranking(server, key, lam))  # the page has drawn them anew
+        wait_for_order(page, ranking(shared, key, lam))
+        expect(page).to_have_url(re.compile("lambda=" + ("inf" if lam else "0")))
+        wait_for_order(page, ranking(shared, key, lam))  # the page has drawn them anew
 
 
-def test_the_page_is_scored_without_a_worker_and_says_which_model_speaks(server: Server, page: Page) -> None:
-    page.goto(f"{server.url}/compare")
-    expect(page.locator(".esc-card .esc-score").first).to_be_visible()
-    expect(page.get_by_text(re.compile("bundled demonstration BART, small")).first).to_be_visible()
-
-
-def test_charts_and_lists_of_a_large_project_come_after_the_cards(shared: Server, page: Page) -> None:
+def test_charts_of_a_large_project_come_after_the_cards(shared: Server, page: Page) -> None:
     store, n = shared.store(), PAGE + 1
     project = store.projects.create("many segments").id
     segments = tuple(Segment("d", str(i), "source", ()) for i in range(n))

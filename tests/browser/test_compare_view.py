@@ -47,7 +47,7 @@ def names(page: Page) -> list[str]:
     return page.locator(".esc-tablebox tbody th bdi").all_inner_texts()
 
 
-def test_error_spans_are_marked_and_named_in_words(shared: Server, page: Page, project: int) -> None:
+def test_a_card_shows_error_spans_differences_or_texts_only(shared: Server, page: Page, project: int) -> None:
     opened(shared, page, project)
     card = page.locator(".esc-card", has=page.get_by_text("alpha", exact=True))
     expect(card.locator("mark.major")).to_contain_text("sank")
@@ -60,11 +60,6 @@ def test_error_spans_are_marked_and_named_in_words(shared: Server, page: Page, p
     page.get_by_role("button", name="differences", exact=True).click()
     expect(card.locator("mark.major")).to_be_hidden()
     expect(card.locator(".esc-output ins").first).to_be_visible()
-
-
-def test_texts_only_leaves_out_what_models_say(shared: Server, page: Page, project: int) -> None:
-    opened(shared, page, project)
-    card = page.locator(".esc-card").first
     expect(card.locator(".esc-values")).to_contain_text("chrF")
     page.get_by_role("button", name="texts only").click()
     expect(card.locator(".esc-values")).to_be_hidden()
@@ -105,31 +100,35 @@ def test_a_long_source_is_folded_and_stays_in_sight(shared: Server, page: Page, 
     assert source.evaluate("c => c.scrollHeight > 2 * c.clientHeight")  # it scrolls by itself
 
 
-@pytest.mark.parametrize("width", [1400, 1000, 420])
-def test_a_table_beside_a_long_source_has_the_whole_width(shared: Server, page: Page, project: int, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
-    opened(shared, page, project, "2")
-    page.get_by_role("button", name="table", exact=True).click()
-    source, box = page.locator(".esc-context"), page.locator(".esc-tablebox")
-    above, below = source.bounding_box(), box.bounding_box()
-    assert above["height"] < 300  # folded
-    assert above["y"] + above["height"] <= below["y"]
-    assert (above["x"], above["width"]) == (below["x"], below["width"])
-    box.evaluate("b => b.scrollTo(b.scrollWidth, 0)")
-    left, right = box.locator("tbody th").first.bounding_box(), box.locator("tbody td").last.bounding_box()
-    assert left["x"] == below["x"]  # the names stay
-    assert left["x"] + left["width"] <= right["x"]
-    assert right["x"] + right["width"] <= below["x"] + below["width"] + 1
-    source.get_by_role("button", name=re.compile("show all")).first.click()
-    assert source.bounding_box()["height"] > 1000
-    page.get_by_role("button", name="cards", exact=True).click()
-    assert (page.locator(".esc-outputs").bounding_box()["x"] > above["x"] + 250) == (width >= 1000)
+def test_a_table_beside_a_long_source_has_the_whole_width(shared: Server, page: Page, project: int) -> None:
+    for width in (1400, 1000, 420):
+        page.set_viewport_size({"width": width, "height": 900})
+        opened(shared, page, project, "2")
+        page.get_by_role("button", name="table", exact=True).click()
+        source, box = page.locator(".esc-context"), page.locator(".esc-tablebox")
+        above, below = source.bounding_box(), box.bounding_box()
+        assert above["height"] < 300  # folded
+        assert above["y"] + above["height"] <= below["y"]
+        assert (above["x"], above["width"]) == (below["x"], below["width"])
+        box.evaluate("b => b.scrollTo(b.scrollWidth, 0)")
+        left, right = box.locator("tbody th").first.bounding_box(), box.locator("tbody td").last.bounding_box()
+        assert left["x"] == below["x"]  # the names stay
+        assert left["x"] + left["width"] <= right["x"]
+        assert right["x"] + right["width"] <= below["x"] + below["width"] + 1
+        source.get_by_role("button", name=re.compile("show all")).first.click()
+        assert source.bounding_box()["height"] > 1000
+        page.get_by_role("button", name="cards", exact=True).click()
+        assert (page.locator(".esc-outputs").bounding_box()["x"] > above["x"] + 250) == (width >= 1000)
 
 
 def test_narrow_windows_have_one_column(shared: Server, page: Page, project: int) -> None:
     page.set_viewport_size({"width": 420, "height": 900})
-    for segment in ("1", "2"):
-        opened(shared, page, project, segment)
+    opened(shared, page, project)
+    for segment in ("segment 1", "segment 2"):
+        if segment == "segment 2":
+            page.get_by_role("button", name="next segment").click()
+        expect(page.locator(".esc-place")).to_contain_text(segment)
+        at_rest(page)
         for view in ("table", "cards"):
             page.get_by_role("button", name=view, exact=True).click()
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -15,11 +15,6 @@ from tests.browser.conftest import Server
 SECONDS = 2.0
 
 
-@pytest.fixture(scope="module")
-def server(shared: Server) -> Server:
-    return shared
-
-
 def stored(server: Server) -> tuple[Store, int, str]:
     store = server.store()
     project = next(p for p in store.projects.list() if p.sample)
@@ -54,8 +49,8 @@ def number(text: str) -> float:
     return float(text.replace("−", "-"))
 
 
-def test_the_rounds_are_stepped_through_to_the_refined_text(server: Server, page: Page) -> None:
-    desk, analysis, _ = inspected(server, page)
+def test_steps_and_tokens_are_reached_by_keyboard_alone(shared: Server, page: Page) -> None:
+    desk, analysis, _ = inspected(shared, page)
     dots = desk.locator(".esi-dot")
     expect(dots).to_have_count(len(analysis.steps) + 1)
     expect(desk.locator(".esi-what")).to_contain_text("next edit")
@@ -76,11 +71,8 @@ def test_the_rounds_are_stepped_through_to_the_refined_text(server: Server, page
     )
     page.keyboard.press("ArrowLeft")
     expect(desk.locator(".esi-title")).to_contain_text(f"Step {len(analysis.steps) - 1}")
-    assert page.url == place  # the arrows did not go on to another segment
-
-
-def test_a_token_shows_what_else_was_likely_by_keyboard_alone(server: Server, page: Page) -> None:
-    desk, analysis, _ = inspected(server, page)
+    page.keyboard.press("Home")
+    expect(desk.locator(".esi-what")).to_contain_text("next edit")
     worst = analysis.steps[0].position
     desk.locator(".esi-tok").nth(worst).focus()
     page.keyboard.press("Enter")
@@ -92,18 +84,24 @@ def test_a_token_shows_what_else_was_likely_by_keyboard_alone(server: Server, pa
     page.keyboard.press("Escape")
     expect(rows).to_have_count(0)
     expect(desk.locator(".esi-tok").nth(worst)).to_be_focused()
+    assert page.url == place  # the arrows did not go on to another segment
+    page.set_viewport_size({"width": 420, "height": 900})
+    desk.locator(".esi-tok").first.click()
+    expect(desk.locator(".esi-near")).to_be_visible()
+    page.wait_for_function("document.querySelector('.esi').scrollWidth <= document.querySelector('.esi').clientWidth")
+    page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_an_edit_of_ones_own_is_scored_by_the_model_within_two_seconds(server: Server, page: Page) -> None:
+def test_an_own_edit_is_scored_within_two_seconds(shared: Server, page: Page) -> None:
     seconds = []  # of the server's processor, as other tests may keep the machine busy
     for word in ("giraffes", "elephants"):  # the first may have to load the model
-        desk, analysis, _ = inspected(server, page)
+        desk, analysis, _ = inspected(shared, page)
         desk.locator(".esi-tok").nth(analysis.steps[0].position).click()
         desk.locator(".esi-own input").fill(word)
-        began = server.processor_seconds()
+        began = shared.processor_seconds()
         page.keyboard.press("Enter")
         expect(desk.locator(".esi-change")).to_have_count(1)
-        seconds.append(server.processor_seconds() - began)
+        seconds.append(shared.processor_seconds() - began)
     assert min(seconds) < SECONDS, seconds
     expect(desk.locator(".esi-trytext ins").first).to_contain_text("elephants")
     before, after = (
@@ -115,8 +113,8 @@ def test_an_edit_of_ones_own_is_scored_by_the_model_within_two_seconds(server: S
     assert change < 0  # the word does not belong there
 
 
-def test_tries_pile_up_and_may_be_gone_on_from(server: Server, page: Page) -> None:
-    desk, analysis, key = inspected(server, page)
+def test_tries_and_labels_of_all_annotators_are_shown_on_demand(shared: Server, page: Page) -> None:
+    desk, analysis, key = inspected(shared, page)
     token = desk.locator(".esi-tok").nth(analysis.steps[0].position)
     token.click()
     desk.locator(".esi-word:not(:disabled)").first.click()
@@ -133,13 +131,6 @@ def test_tries_pile_up_and_may_be_gone_on_from(server: Server, page: Page) -> No
     desk.get_by_role("button", name="clear my edits").click()
     expect(desk.locator(".esi-change")).to_have_count(0)
     expect(desk.locator(".esi-title")).to_contain_text("Step 0: the original output")
-    page.get_by_role("button", name="close", exact=True).click()
-    expect(desk).to_have_count(0)
-    assert key.segment_id in page.url
-
-
-def test_marks_of_others_are_not_drawn_until_they_are_asked_for(server: Server, page: Page) -> None:
-    desk, _, _ = inspected(server, page)
     page.get_by_text("Labels of all annotators", exact=True).click()
     expect(desk.locator(".esi-overlap")).to_contain_text("stay hidden")
     expect(desk.locator(".esi-layers, .esi-overlap table")).to_have_count(0)
@@ -147,12 +138,6 @@ def test_marks_of_others_are_not_drawn_until_they_are_asked_for(server: Server, 
     expect(desk.locator(".esi-overlap tbody tr")).to_have_count(3)
     expect(desk.locator(".esi-layers")).to_be_visible()
     expect(page.get_by_text("it would bias your labels")).to_be_visible()
-
-
-def test_it_fits_a_narrow_window(server: Server, page: Page) -> None:
-    desk, _, _ = inspected(server, page)
-    page.set_viewport_size({"width": 420, "height": 900})
-    desk.locator(".esi-tok").first.click()
-    expect(desk.locator(".esi-near")).to_be_visible()
-    assert page.evaluate("document.querySelector('.esi').scrollWidth <= document.querySelector('.esi').clientWidth")
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.get_by_role("button", name="close", exact=True).click()
+    expect(desk).to_have_count(0)
+    assert key.segment_id in page.url

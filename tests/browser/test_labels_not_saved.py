@@ -6,57 +6,32 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Error, Locator, Page, Route, expect
+from playwright.sync_api import BrowserContext, Error, Locator, Page, Route, expect
 
 from core.services.people import links
-from tests.browser.conftest import PATIENCE, Server, serving
+from tests.browser.conftest import Server, serving
 from tests.browser.span_editor import (
     HERE,
     Host,
-    category,
-    click,
     edits,
+    link,
+    mark,
     opened,
-    own_server,
     project,
     project_to_annotate,
     saved,
     spans,
-    tab_of,
     text,
 )
 
-__all__ = ["own_server", "project"]
+__all__ = ["link", "project"]
 
 UNSAVED = "not saved yet; please do not close this page"
 POSTS = "**/api/actions"
-
-
-@pytest.fixture(scope="module")
-def server(own_server: Server) -> Server:
-    return own_server
-
-
-@pytest.fixture
-def link(server: Server, project: int) -> Host:
-    return Host(server, project, by_link=True)
-
-
-@pytest.fixture
-def own(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser of its own, whose network can be cut."""
-    context = browser.new_context(viewport={"width": 1400, "height": 1000})
-    yield context
-    context.close()
-
-
-def mark(tab: Page, word: str) -> None:
-    click(tab, word)
-    tab.keyboard.press("1")
-    category(tab, "spell")
 
 
 def quotes(host: Host, name: str) -> list[str]:
@@ -65,15 +40,6 @@ def quotes(host: Host, name: str) -> list[str]:
 
 def foot(tab: Page) -> Locator:
     return tab.get_by_test_id("saved-state")
-
-
-def wait_for(tab: Page, what: Callable[[], bool]) -> None:
-    """Wait while the requests of a tab are handled."""
-    for _ in range(PATIENCE // 100):
-        if what():
-            return
-        tab.wait_for_timeout(100)
-    raise AssertionError("waited in vain")
 
 
 def lose_the_answer(route: Route) -> None:
@@ -97,20 +63,20 @@ CUTS: dict[str, Callable[[BrowserContext], None]] = {
 
 @pytest.mark.parametrize("cut", CUTS)
 def test_labels_made_while_the_network_is_cut_are_saved_once(link: Host, own: BrowserContext, cut: str) -> None:
-    address, tab = link.address(cut), tab_of(own)
+    address, tab = link.address(cut), own.new_page()
     tab.goto(address)
     mark(tab, "bad")
     saved(tab)
     CUTS[cut](own)
-    mark(tab, "weather")
-    mark(tab, "home")
+    with tab.expect_event("requestfailed", lambda request: "home" in (request.post_data or "")):
+        mark(tab, "weather")
+        mark(tab, "home")
     expect(foot(tab)).to_contain_text(f"2 changes {UNSAVED}")
-    there = ["bad", "weather", "home"] if cut == "no answer arrives" else ["bad"]
-    wait_for(tab, lambda: quotes(link, cut) == there)
+    assert quotes(link, cut) == (["bad", "weather", "home"] if cut == "no answer arrives" else ["bad"])
     tab.close()
     own.set_offline(False)
     own.unroute_all()
-    again = tab_of(own)
+    again = own.new_page()
     again.goto(address)
     expect(again.locator(".esa-p.marked")).to_have_text(["bad", "weather", "home"])
     saved(again)
@@ -118,7 +84,7 @@ def test_labels_made_while_the_network_is_cut_are_saved_once(link: Host, own: Br
 
 
 def test_an_open_page_saves_by_itself_when_the_network_is_back(link: Host, own: BrowserContext) -> None:
-    tab = opened(link, tab_of(own), "waits")
+    tab = opened(link, own.new_page(), "waits")
     own.set_offline(True)
     mark(tab, "weather")
     expect(foot(tab)).to_contain_text(f"1 change {UNSAVED}")
@@ -133,8 +99,8 @@ def test_an_open_page_saves_by_itself_when_the_network_is_back(link: Host, own: 
     assert quotes(link, "waits") == ["weather"]
 
 
-def test_labels_on_a_revoked_link_are_kept_and_a_new_link_saves_them(link: Host, own: BrowserContext) -> None:
-    tab = tab_of(own)
+def test_a_new_link_saves_labels_made_on_a_revoked_one(link: Host, own: BrowserContext) -> None:
+    tab = own.new_page()
     tab.clock.install()
     tab.add_init_script(
         "window.waits = []; const later = setTimeout;"
@@ -168,13 +134,36 @@ def test_labels_on_a_revoked_link_are_kept_and_a_new_link_saves_them(link: Host,
     assert quotes(link, "revoked") == ["weather", "home"]
 
 
-class Disk:
+class SmallDisk(NamedTuple):
+    """A server whose database is in a folder, and whether the folder is a small disk of its own."""
+
+    server: Server
+    folder: Path
+    mounted: bool
+
+
+@pytest.fixture(scope="module")
+def small_disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallDisk]:
+    folder = tmp_path_factory.mktemp("disk")
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(folder)]
+    mounted = not subprocess.run(mount, capture_output=True, check=False).returncode
+    try:
+        with serving(folder, ERRORSCOPE_WORKER="off", ERRORSCOPE_DB="") as running:
+            yield SmallDisk(running, folder, mounted)
+    finally:
+        if mounted:
+            subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+class Full:
     """The disk of a server's database, which can be filled up."""
 
     said = "The disk of the database is full"
 
-    def __init__(self, folder: Path, server: Server) -> None:
-        self.ballast, self.server = folder / "ballast", server
+    def __init__(self, disk: SmallDisk) -> None:
+        if not disk.mounted:
+            pytest.skip("only root may mount a small disk")
+        self.ballast = disk.folder / "ballast"
 
     def fill(self) -> None:
         with suppress(OSError), self.ballast.open("wb", buffering=0) as file:
@@ -185,60 +174,53 @@ class Disk:
         self.ballast.unlink()
 
 
-class Quota(Disk):
+class Quota:
     """Files of the server cannot grow, as with a quota of a file system. Needs no rights."""
 
     said = "The disk of the database cannot be read or written"
 
-    def _limit(self, size: int) -> None:
+    def __init__(self, disk: SmallDisk) -> None:
+        self.server = disk.server
+
+    def limit(self, size: int) -> None:
         assert self.server.process is not None
         process = psutil.Process(self.server.process.pid)
         process.rlimit(psutil.RLIMIT_FSIZE, (size, process.rlimit(psutil.RLIMIT_FSIZE)[1]))
 
     def fill(self) -> None:
-        self._limit((self.server.home / "errorscope.db-wal").stat().st_size)
+        self.limit((self.server.home / "errorscope.db-wal").stat().st_size)
 
     def empty(self) -> None:
-        self._limit(psutil.RLIM_INFINITY)
+        self.limit(psutil.RLIM_INFINITY)
 
 
-@pytest.fixture(params=[Disk, Quota])
-def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(folder)]
-    mounted = request.param is Disk
-    if mounted and subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("only root may mount a small disk")
-    try:
-        with serving(folder, ERRORSCOPE_WORKER="off", ERRORSCOPE_DB="") as running:
-            yield request.param(folder, running)
-    finally:
-        if mounted:
-            subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
-def test_labels_made_while_the_disk_is_full_are_saved_once(disk: Disk, own: BrowserContext) -> None:
-    host, tab = Host(disk.server, project_to_annotate(disk.server.store(), "full"), by_link=True), tab_of(own)
-    address = host.address("full")
+@pytest.mark.parametrize("shortage", [Full, Quota])
+def test_labels_made_while_the_disk_is_full_are_saved_once(
+    small_disk: SmallDisk, own: BrowserContext, shortage: type[Full] | type[Quota]
+) -> None:
+    server, disk, name = small_disk.server, shortage(small_disk), shortage.__name__
+    host, tab = Host(server, project_to_annotate(server.store(), name), by_link=True), own.new_page()
+    address = host.address(name)
     tab.goto(address)
     mark(tab, "bad")
     saved(tab)
     disk.fill()
-    mark(tab, "weather")
-    mark(tab, "home")
-    expect(foot(tab)).to_have_text(f"Saving … 2 changes {UNSAVED}. {disk.said}.")
-    assert quotes(host, "full") == ["bad"]
-    tab.keyboard.press("j")  # a segment that was never opened: opening it is saved too
-    expect(tab.get_by_role("alert")).to_contain_text(disk.said)
-    assert not [shown for shown in (str(disk.server.home), "errorscope.db") if shown in tab.content()]
-    tab.close()
-    again = tab_of(own)
-    again.goto(f"{address}?doc=news&segment={HERE.segment_id}")
-    expect(again.locator(".esa-p.marked")).to_have_text(["bad", "weather", "home"])
-    expect(foot(again)).to_contain_text(UNSAVED)
-    disk.empty()
+    try:
+        mark(tab, "weather")
+        mark(tab, "home")
+        expect(foot(tab)).to_have_text(f"Saving … 2 changes {UNSAVED}. {disk.said}.")
+        assert quotes(host, name) == ["bad"]
+        tab.keyboard.press("j")  # a segment that was never opened: opening it is saved too
+        expect(tab.get_by_role("alert")).to_contain_text(disk.said)
+        assert not [shown for shown in (str(server.home), "errorscope.db") if shown in tab.content()]
+        tab.close()
+        again = own.new_page()
+        again.goto(f"{address}?doc=news&segment={HERE.segment_id}")
+        expect(again.locator(".esa-p.marked")).to_have_text(["bad", "weather", "home"])
+        expect(foot(again)).to_contain_text(UNSAVED)
+    finally:
+        disk.empty()
     saved(again)
-    assert quotes(host, "full") == ["bad", "weather", "home"]
+    assert quotes(host, name) == ["bad", "weather", "home"]
     again.keyboard.press("j")
     expect(text(again, "Und dann?")).to_be_visible()

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from websockets.exceptions import InvalidStatus
@@ -12,32 +9,8 @@ from websockets.sync.client import connect
 
 from core.services.people import accounts, links, sessions
 from core.services.people.identity import SESSION_COOKIE
-from tests.browser.conftest import PATIENCE, Server, at_rest, serving
-from tests.fakes import small_dataset
-from tests.templates import sample_database
-
-PASSWORD = "correct horse battery"
-
-
-@pytest.fixture(scope="module")
-def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server with a manager, a viewer of the sample, and an annotator."""
-    home = tmp_path_factory.mktemp("team")
-    sample_database(home / "errorscope.db")
-    with serving(home, ERRORSCOPE_DB="", ERRORSCOPE_WORKER="off") as running:
-        store = running.store()
-        accounts.add(store, "test", "ann", PASSWORD, manager=True)
-        for name, role in (("vera", "viewer"), ("anton", "annotator")):
-            account = accounts.add(store, "test", name, PASSWORD, manager=False)
-            accounts.set_role(store, "test", store.projects.list()[0].id, account, role)
-        store.projects.create("hidden from vera")
-        yield running
-
-
-def log_in(page: Page, name: str, password: str = PASSWORD) -> None:
-    page.get_by_label("Name").fill(name)
-    page.get_by_label("Password").fill(password)
-    page.get_by_role("button", name="Log in").click()
+from tests.browser.conftest import PATIENCE, Server, at_rest, log_in
+from tests.builders import small_dataset
 
 
 def answer(team: Server, **headers: str) -> int:
@@ -48,23 +21,6 @@ def answer(team: Server, **headers: str) -> int:
             return 101
     except InvalidStatus as error:
         return error.response.status_code
-
-
-def test_login_opens_the_page_that_was_asked_for(team: Server, page: Page) -> None:
-    page.goto(f"{team.url}/compare")
-    expect(page).to_have_url(f"{team.url}/login?next=%2Fcompare")
-    log_in(page, "vera", "wrong password")
-    expect(page.get_by_role("alert")).to_have_text("Name or password is wrong.")
-    log_in(page, "vera")
-    expect(page.get_by_role("heading", name="Compare")).to_be_visible()
-    expect(page.get_by_text("Something went wrong")).to_have_count(0)
-    expect(page.get_by_test_id("stSidebarNav").get_by_text("Annotate")).to_have_count(0)
-    assert "hidden from vera" not in page.content()
-    page.get_by_role("link", name="Log out").click()
-    page.get_by_role("button", name="Log out").click()
-    expect(page).to_have_url(f"{team.url}/login")
-    page.goto(f"{team.url}/compare")
-    expect(page).to_have_url(f"{team.url}/login?next=%2Fcompare")
 
 
 def test_an_open_page_ends_when_the_account_is_disabled(team: Server, page: Page) -> None:
@@ -79,7 +35,7 @@ def test_an_open_page_ends_when_the_account_is_disabled(team: Server, page: Page
     accounts.set_active(store, "test", vera, True)
 
 
-def test_an_open_segment_is_the_last_one_when_the_role_is_withdrawn(team: Server, page: Page) -> None:
+def test_a_withdrawn_role_opens_no_further_segment(team: Server, page: Page) -> None:
     store = team.store()
     project = store.projects.create("for a while").id
     store.projects.add(project, small_dataset())
@@ -96,6 +52,8 @@ def test_an_open_segment_is_the_last_one_when_the_role_is_withdrawn(team: Server
 
 
 def test_an_annotator_gets_the_page_with_the_editor_and_no_other(team: Server, page: Page) -> None:
+    sockets: list[str] = []
+    page.on("websocket", lambda socket: sockets.append(socket.url))
     page.goto(f"{team.url}/")
     log_in(page, "anton")
     expect(page.get_by_role("heading", name="Mark the errors")).to_be_visible()
@@ -103,24 +61,25 @@ def test_an_annotator_gets_the_page_with_the_editor_and_no_other(team: Server, p
     assert page.locator("#root").count() == 0
     page.goto(f"{team.url}/compare")
     expect(page.get_by_role("heading", name="Mark the errors")).to_be_visible()
+    assert sockets == []
     page.goto(f"{team.url}/logout")
     page.get_by_role("button", name="Log out").click()
     expect(page).to_have_url(f"{team.url}/login")
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 420)])
-def test_the_login_page_has_no_barrier_and_needs_no_script(team: Server, page: Page, scheme: str, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 800})
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+def test_the_login_page_has_no_barrier_and_needs_no_script(team: Server, page: Page) -> None:
     page.goto(f"{team.url}/login")
     assert page.locator("script").count() == 0
     log_in(page, "nobody at all", "wrong password")
-    expect(page.get_by_role("alert")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert [v["id"] for v in Axe().run(page).response["violations"] if v["impact"] in ("serious", "critical")] == []
+    for scheme, width in (("light", 1280), ("dark", 420)):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        expect(page.get_by_role("alert")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert [v["id"] for v in Axe().run(page).response["violations"] if v["impact"] in ("serious", "critical")] == []
 
 
-def test_websockets_open_for_the_own_origin_and_people_with_pages_only(team: Server) -> None:
+def test_websockets_open_only_for_the_own_origin_and_page_roles(team: Server) -> None:
     store = team.store()
     cookies = {
         name: f"{SESSION_COOKIE}={sessions.start(store, accounts.find(store.people, name)).token}"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from core.campaigns.protocol import ProtocolName
 from core.data import SegmentKey
 from core.services.labels.protocols import SETTING
-from tests.browser.conftest import PATIENCE, Server
+from tests.browser.conftest import Server
 from tests.browser.protocols import (
     FIRST,
     LAST,
@@ -39,6 +37,9 @@ MOST: dict[tuple[str, ProtocolName], int] = {
 """Actions for a unit with two errors, from opening it to its submission. `python -m tests.bench.actions` lists them."""
 WAYS = {"keyboard": by_keyboard, "mouse": by_mouse}
 SCORED: tuple[ProtocolName, ...] = ("esa", "cesa", "da")
+SAVES = "**/api/actions"
+SETTLED_MS = 450
+"""After this time without a key, a score is saved."""
 
 
 @pytest.fixture(scope="module")
@@ -105,9 +106,11 @@ def test_no_answer_is_suggested_before_one_is_given(server: Server, page: Page) 
     expect(page.get_by_role("button", name="No error")).to_have_count(0)
 
 
-def test_keys_of_the_scale_and_one_action_per_settled_change(server: Server, page: Page) -> None:
-    host = host_of(server, "da")
+def test_keys_of_the_scale_make_one_action_per_settled_change(server: Server, own: BrowserContext) -> None:
+    host, page = host_of(server, "da"), own.new_page()
+    page.clock.install(time=3600)
     opened(host, page, "scale")
+    page.clock.pause_at(7200)
     page.keyboard.press("PageDown")  # scrolls, until the score has the focus
     expect(page.locator(".esa-value")).to_have_text("not set yet")
     value = page.locator(".esa-value")
@@ -119,8 +122,9 @@ def test_keys_of_the_scale_and_one_action_per_settled_change(server: Server, pag
         for key in keys:
             page.keyboard.press(key)
         expect(value).to_have_text(shown)
-        page.wait_for_timeout(450)
-    saved(page)
+        with page.expect_response(SAVES):
+            page.clock.run_for(SETTLED_MS)
+        saved(page)
     assert kinds(host, "scale") == ["score"] * 10
     page.evaluate("document.documentElement.dir = 'rtl'")
     page.keyboard.press("ArrowLeft")  # forward
@@ -159,8 +163,8 @@ def test_undo_and_redo_of_scores_and_preferences(server: Server, page: Page) -> 
     host = host_of(server, "esa")
     opened(host, page, "undo")
     page.keyboard.press("Tab")
-    page.keyboard.type("40")
-    page.wait_for_timeout(500)
+    with page.expect_response(SAVES):
+        page.keyboard.type("40")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("u")  # before the change has settled
     value = page.locator(".esa-value")
@@ -238,14 +242,6 @@ def test_two_versions_of_an_answer_are_compared(server: Server, page: Page, name
     assert labels.of("sys0").score == 2 if name == "da" else labels.preference == (labels.order[1],)
 
 
-@pytest.fixture
-def phone(browser: Browser) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 420, "height": 844}, has_touch=True, is_mobile=True)
-    context.set_default_timeout(PATIENCE)
-    yield context.new_page()
-    context.close()
-
-
 def test_a_finger_sets_the_score_and_scrolls_without_setting_it(server: Server, phone: Page) -> None:
     host = host_of(server, "esa")
     opened(host, phone, "finger")
@@ -281,7 +277,7 @@ def test_a_finger_sets_the_score_and_scrolls_without_setting_it(server: Server, 
     assert small == []
 
 
-@pytest.mark.parametrize("name", ["cesa", "da", "pairwise", "many"])
+@pytest.mark.parametrize("name", ["da", "pairwise", "many"])
 def test_everything_fits_a_narrow_window_and_has_no_barrier(server: Server, page: Page, name: str) -> None:
     opened(host_of(server, name), page, "narrow")
     page.add_style_tag(content=STILL)

@@ -23,11 +23,22 @@ def server(shared: Server) -> Server:
     return shared
 
 
-def test_a_typed_change_is_scored_and_kept(server: Server, page: Page) -> None:
+def assert_models_are_loaded_beside(server: Server) -> None:
+    assert server.process is not None
+    running = psutil.Process(server.process.pid)
+    models = [child for child in running.children() if "core.models.process_server" in child.cmdline()]
+    loading = [any("libtorch" in part.path for part in one.memory_maps()) for one in (running, *models)]
+    assert loading == [False, True]
+
+
+def test_a_typed_change_is_scored_beside_the_server_and_kept(server: Server, page: Page) -> None:
     store, project = server.store(), server.project("robust")
     page.goto(f"{server.url}/robustness?project={project}")
     expect(page.get_by_text(re.compile("metrics miss(es)? the error"))).to_be_visible()
     changed = page.get_by_role("textbox", name="Changed text")
+    changed.fill("שלום.")
+    styles = "area => [getComputedStyle(area).unicodeBidi, getComputedStyle(area).textAlign]"
+    assert changed.evaluate(styles) == ["plaintext", "start"]  # typed from right to left
     changed.fill("She has bought 90 cars in <b>Berlin</b>.")
     changed.press("Control+Enter")
     difference = page.locator(".rob-text")
@@ -36,6 +47,9 @@ def test_a_typed_change_is_scored_and_kept(server: Server, page: Page) -> None:
     told = "good text → changed text (struck through: removed; underlined: added)"
     assert difference.inner_text() == f"{told}\nShe has bought 2090 cars in <b>Berlin</b>."
     expect(page.get_by_text("Save case")).to_be_visible()
+    expect(page.get_by_test_id("stDataFrame")).to_be_visible()  # the table with the metrics that need a model
+    at_rest(page)
+    assert_models_are_loaded_beside(server)
     collection = page.get_by_role("combobox", name="Collection")
     collection.click()
     collection.fill("mine")
@@ -51,24 +65,3 @@ def test_a_typed_change_is_scored_and_kept(server: Server, page: Page) -> None:
     assert (case.collection, case.what) == ("mine", "20 → 90")
     assert {s.metric: s.reason for s in case.scores if s.fooled is None} == {}
     assert {"chrf", "bartscore", "bertscore"} <= {s.metric for s in case.scores}
-
-
-def test_hebrew_is_typed_from_right_to_left(server: Server, page: Page) -> None:
-    page.goto(f"{server.url}/robustness?project={server.project('robust')}")
-    changed = page.get_by_role("textbox", name="Changed text")
-    changed.fill("שלום.")
-    assert changed.evaluate("area => [getComputedStyle(area).unicodeBidi, getComputedStyle(area).textAlign]") == [
-        "plaintext",
-        "start",
-    ]
-
-
-def test_models_are_loaded_beside_the_server(server: Server, page: Page) -> None:
-    page.goto(f"{server.url}/robustness?project={server.project('robust')}")
-    expect(page.get_by_test_id("stDataFrame")).to_be_visible()  # the table with the metrics that need a model
-    at_rest(page)
-    assert server.process is not None
-    running = psutil.Process(server.process.pid)
-    models = [child for child in running.children() if "core.models.process_server" in child.cmdline()]
-    loading = [any("libtorch" in part.path for part in one.memory_maps()) for one in (running, *models)]
-    assert loading == [False, True]

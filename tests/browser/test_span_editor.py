@@ -1,13 +1,11 @@
-"""The span editor in a real browser: marking by mouse and by keys, verdicts, submission."""
+"""The span editor on the page of a personal link: marking by mouse and by keys, verdicts, submission."""
 
 from __future__ import annotations
 
 import re
 
-import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Server
 from tests.browser.span_editor import (
     TEXTS,
     Host,
@@ -15,37 +13,32 @@ from tests.browser.span_editor import (
     click,
     drag,
     edits,
-    host,
+    link,
+    mark,
     opened,
     project,
     saved,
     spans,
-    tab_of,
     text,
 )
 
-__all__ = ["host", "project"]
+__all__ = ["link", "project"]
 
 
-@pytest.fixture(scope="module")
-def server(shared: Server) -> Server:
-    return shared
-
-
-def test_a_dragged_span_counts_code_points_and_never_splits_an_emoji(host: Host, page: Page) -> None:
-    opened(host, page, "drag")
+def test_a_dragged_span_counts_code_points_and_splits_no_emoji(link: Host, page: Page) -> None:
+    opened(link, page, "drag")
     drag(page, "weather", "people")
     page.keyboard.press("1")
     category(page, "mistr")
     saved(page)
     # 😀😀 = 2, blank = 3, "bad" and a blank = 7; "weather ", a family of 5 code points, " kept people" end at 32
-    (span,) = spans(edits(host, "drag"))
+    (span,) = spans(edits(link, "drag"))
     assert span == ("output", 7, 32, "weather 👨‍👩‍👧 kept people", "Major", "Accuracy/Mistranslation")
-    assert edits(host, "drag")[0].system == "Aardvark"
+    assert edits(link, "drag")[0].system == "Aardvark"
 
 
-def test_two_clicks_make_a_span_that_may_overlap_and_a_duplicate_is_refused(host: Host, page: Page) -> None:
-    opened(host, page, "clicks")
+def test_two_clicks_make_a_span_and_a_duplicate_is_refused(link: Host, page: Page) -> None:
+    opened(link, page, "clicks")
     drag(page, "kept", "home")
     page.locator(".esa-tool").get_by_role("button", name="Minor").click()
     category(page, "gram")
@@ -54,7 +47,7 @@ def test_two_clicks_make_a_span_that_may_overlap_and_a_duplicate_is_refused(host
     page.keyboard.press("2")
     category(page, "gram")
     saved(page)
-    assert [s[3] for s in spans(edits(host, "clicks"))] == [
+    assert [s[3] for s in spans(edits(link, "clicks"))] == [
         "kept people at home",
         "weather 👨‍👩‍👧 kept people at home",
     ]
@@ -62,11 +55,11 @@ def test_two_clicks_make_a_span_that_may_overlap_and_a_duplicate_is_refused(host
     page.keyboard.press("2")
     category(page, "gram")
     expect(page.locator(".esa-said")).to_contain_text("marked already")
-    assert len(edits(host, "clicks")) == 2
+    assert len(edits(link, "clicks")) == 2
 
 
-def test_all_of_it_by_keyboard_in_a_right_to_left_text(host: Host, page: Page) -> None:
-    opened(host, page, "keys")
+def test_all_of_it_by_keyboard_in_a_right_to_left_text(link: Host, page: Page) -> None:
+    opened(link, page, "keys")
     text(page, "البيت").focus()
     for key in ("ArrowLeft", "ArrowLeft", "Shift+ArrowLeft"):  # forward is to the left: second word, then the third too
         page.keyboard.press(key)
@@ -77,7 +70,7 @@ def test_all_of_it_by_keyboard_in_a_right_to_left_text(host: Host, page: Page) -
     page.keyboard.press("Escape")
     page.keyboard.press("3")
     saved(page)
-    actions = edits(host, "keys")
+    actions = edits(link, "keys")
     assert spans(actions)[0] == ("output", 4, 13, "إلى البيت", "Minor", "Accuracy/Addition")
     assert [a.kind for a in actions] == ["add", *["change"] * (len(actions) - 1)]  # a note is saved at each pause too
     assert (actions[-2].payload["note"], actions[-1].payload["severity"]) == ("n1 cr", "Neutral")
@@ -86,30 +79,28 @@ def test_all_of_it_by_keyboard_in_a_right_to_left_text(host: Host, page: Page) -
     page.keyboard.press("Enter")
     page.keyboard.press("Delete")
     saved(page)
-    changed, deleted = edits(host, "keys")[len(actions) :]
+    changed, deleted = edits(link, "keys")[len(actions) :]
     assert (changed.kind, deleted.kind) == ("change", "delete")
     assert changed.payload["quote"] == "إلى البي"
 
 
-def test_an_omission_is_marked_in_the_source_for_one_output(host: Host, page: Page) -> None:
-    opened(host, page, "omission")
+def test_an_omission_is_marked_in_the_source_for_one_output(link: Host, page: Page) -> None:
+    opened(link, page, "omission")
     text(page, "البيت").focus()
     page.keyboard.press("Shift+Tab")
     label = page.locator(".esa-output.esa-target h4").inner_text()
     click(page, "Wetter")
     page.keyboard.press("1")
     saved(page)
-    (action,) = edits(host, "omission")
+    (action,) = edits(link, "omission")
     assert spans([action]) == [("source", 6, 12, "Wetter", "Major", "Accuracy/Omission")]
     output = page.locator(".esa-output", has=page.get_by_role("heading", name=label, exact=True))
     assert TEXTS[action.system or ""] in output.inner_text()
 
 
-def test_undo_redo_and_verdicts(host: Host, page: Page) -> None:
-    opened(host, page, "undo")
-    click(page, "weather")
-    page.keyboard.press("1")
-    category(page, "spell")
+def test_undo_redo_and_verdicts(link: Host, page: Page) -> None:
+    opened(link, page, "undo")
+    mark(page, "weather")
     page.keyboard.press("n")  # no error: the mark goes
     expect(page.locator(".esa-p.marked")).to_have_count(0)
     page.keyboard.press("u")
@@ -119,37 +110,24 @@ def test_undo_redo_and_verdicts(host: Host, page: Page) -> None:
     page.keyboard.press("r")
     expect(page.locator(".esa-p.marked")).to_have_count(1)
     saved(page)
-    assert [a.kind for a in edits(host, "undo")] == ["add", "verdict", "undo", "undo", "redo"]
+    assert [a.kind for a in edits(link, "undo")] == ["add", "verdict", "undo", "undo", "redo"]
 
 
-def test_submit_names_what_is_missing_and_goes_there_then_on_to_the_next(host: Host, page: Page) -> None:
-    opened(host, page, "submit")
+def test_submit_goes_to_what_is_missing_then_to_the_next_segment(link: Host, page: Page) -> None:
+    opened(link, page, "submit")
     cards = page.locator(".esa-output")
     page.get_by_role("button", name="No error in output 1", exact=True).click()
     page.get_by_test_id("submit").click()
     expect(page.locator(".esa-said")).to_contain_text("Output 2: mark an error")
     expect(page.locator(".esa-said")).to_contain_text("Output 3: mark an error")
     expect(cards.nth(1).locator(".esa-text")).to_be_focused()
-    assert edits(host, "submit", "submit") == []
+    assert edits(link, "submit", "submit") == []
     page.keyboard.press("x")
     page.get_by_role("button", name="Non-translation in output 3", exact=True).click()
-    expect(page.get_by_text("Reveal system names")).to_have_count(0)
     page.keyboard.press("Enter")
-    if host.by_link:
-        expect(page.locator("#progress")).to_have_text("1 of 2 segments submitted")
-    else:
-        expect(page.get_by_text("Reveal system names")).to_be_visible()
+    expect(page.locator("#progress")).to_have_text("1 of 2 segments submitted")
     saved(page)
-    assert len(edits(host, "submit", "submit")) == 1
+    assert len(edits(link, "submit", "submit")) == 1
     page.keyboard.press("Enter")
     expect(text(page, "Und dann?")).to_be_visible()
     expect(page).to_have_url(re.compile("segment=2"))
-
-
-def test_a_narrow_window_scrolls_down_only(host: Host, browser: Browser) -> None:
-    narrow = tab_of(browser.new_context(viewport={"width": 400, "height": 800}))
-    opened(host, narrow, "narrow")
-    wide = narrow.evaluate(
-        "[...document.querySelectorAll('.esa *')].filter(e => e.getBoundingClientRect().right > 401).length"
-    )
-    assert wide == 0

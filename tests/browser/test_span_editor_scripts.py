@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page
 
 from core.mqm.log import fold_segment
@@ -100,14 +99,14 @@ def test_the_browser_folds_the_log_as_the_server_does(page: Page) -> None:
         }, json.dumps(log)
 
 
-@pytest.mark.parametrize("raw", ["", "plain", "😀 bad", "a👨‍👩‍👧b", "e\u0301te\u0301", "שלום 🇩🇪!", "x\u2028y\r\n z"])
-def test_offsets_are_code_points_and_come_back(page: Page, raw: str) -> None:
-    # the browser counts UTF-16 units: one for each code point, two beyond U+FFFF
-    units = [sum(1 + (ord(c) > 0xFFFF) for c in raw[:i]) for i in range(len(raw) + 1)]
-    script = "(t => argument[1].map(u => [t.points(u), t.units(t.points(u))]))(readText(argument[0]))"
-    assert in_browser(page, "text.js", script, [raw, units]) == [[i, u] for i, u in enumerate(units)]
-    stops = in_browser(page, "text.js", "readText(argument).stops", raw)
-    assert set(stops) <= set(units)
+def test_offsets_are_code_points_and_come_back(page: Page) -> None:
+    for raw in ("", "plain", "😀 bad", "a👨‍👩‍👧b", "e\u0301te\u0301", "שלום 🇩🇪!", "x\u2028y\r\n z"):
+        # the browser counts UTF-16 units: one for each code point, two beyond U+FFFF
+        units = [sum(1 + (ord(c) > 0xFFFF) for c in raw[:i]) for i in range(len(raw) + 1)]
+        script = "(t => argument[1].map(u => [t.points(u), t.units(t.points(u))]))(readText(argument[0]))"
+        assert in_browser(page, "text.js", script, [raw, units]) == [[i, u] for i, u in enumerate(units)], raw
+        stops = in_browser(page, "text.js", "readText(argument).stops", raw)
+        assert set(stops) <= set(units), raw
 
 
 def test_styles_and_scripts_name_no_other_server() -> None:
@@ -115,20 +114,19 @@ def test_styles_and_scripts_name_no_other_server() -> None:
         assert "http" not in path.read_text(encoding="utf-8"), path.name
 
 
-@pytest.mark.parametrize(
-    ("source", "output", "at", "by"),
-    [
-        ("We saw Anna. It rained all day.", "Wir sahen Anna.", 3, None),  # the output may omit the second sentence
-        ("We saw Anna. It rained all day.", "Wir sahen Anna. Es regnete.", 20, "position"),
-        ("We saw Anna. It rained in Uppsala all day.", "Wir sahen. Es regnete in Uppsala.", 5, "position"),
-        ("We saw Anna. It rained in Uppsala all day.", "Wir sahen. In Uppsala fiel Regen.", 20, "words"),
-        ("They met. " * 9 + "It rained in Uppsala.", "Rain fell in Uppsala.", 3, "words"),  # a summary
-        ("We saw Anna.", "Wir sahen Anna. Es regnete.", 3, None),
-    ],
-)
-def test_the_sentence_of_the_source_that_is_marked(
-    page: Page, source: str, output: str, at: int, by: str | None
-) -> None:
+SENTENCES = [
+    ("We saw Anna. It rained all day.", "Wir sahen Anna.", 3, None),  # the output may omit the second sentence
+    ("We saw Anna. It rained all day.", "Wir sahen Anna. Es regnete.", 20, "position"),
+    ("We saw Anna. It rained in Uppsala all day.", "Wir sahen. Es regnete in Uppsala.", 5, "position"),
+    ("We saw Anna. It rained in Uppsala all day.", "Wir sahen. In Uppsala fiel Regen.", 20, "words"),
+    ("They met. " * 9 + "It rained in Uppsala.", "Rain fell in Uppsala.", 3, "words"),  # a summary
+    ("We saw Anna.", "Wir sahen Anna. Es regnete.", 3, None),
+]
+
+
+def test_the_sentence_of_the_source_that_is_marked(page: Page) -> None:
     scripts = "".join((SCRIPTS / name).read_text(encoding="utf-8") for name in ("text.js", "align.js"))
     call = "aligned(readSentences(source), readSentences(output), at)?.by ?? null"
-    assert page.evaluate(f"([source, output, at]) => {{ {scripts}\n return {call}; }}", [source, output, at]) == by
+    for source, output, at, by in SENTENCES:
+        found = page.evaluate(f"([source, output, at]) => {{ {scripts}\n return {call}; }}", [source, output, at])
+        assert found == by, (source, output)

@@ -80,7 +80,7 @@ def test_a_click_on_a_cell_opens_what_stands_behind_it(shared: Server, project: 
     expect(page.get_by_text("BLEU fails repetition")).to_be_visible()
 
 
-def test_a_text_from_right_to_left_is_laid_out_so_under_its_label(page: Page) -> None:
+def test_a_right_to_left_text_is_laid_out_so_under_its_label(page: Page) -> None:
     page.set_content(diff_html("تصل العيادة إلى القرية.", "تصل العيادة إلى القرية.", "source"))
     directions = "[...document.querySelectorAll('.rob-text, .rob-text small')].map(e => getComputedStyle(e).direction)"
     assert page.evaluate(directions) == ["rtl", "ltr"]

@@ -6,8 +6,7 @@ from sqlalchemy import Engine
 
 from core.ports.store import Store
 from db.engine import connect
-from db.store import open_store, store_over
-from tests.fakes import memory_store
+from db.store import store_over
 from tests.postgres import POSTGRES, postgres_database
 from tests.templates import empty_database
 
@@ -41,15 +40,3 @@ def engine(database: str, url: str, tmp_path: Path) -> Iterator[Engine]:
 @pytest.fixture
 def store(engine: Engine) -> Store:
     return store_over(engine)
-
-
-@pytest.fixture(params=["memory", "sqlite", POSTGRES])
-def each_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    """Every implementation of the ports: the fakes that other tests use, and both databases."""
-    if request.param == "memory":
-        yield memory_store()
-    elif request.param == "sqlite":
-        yield open_store(empty_database(tmp_path / "errorscope.db"))
-    else:
-        with postgres_database() as url:
-            yield open_store(url)

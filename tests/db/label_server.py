@@ -11,7 +11,7 @@ from core.data import SegmentKey
 from core.errors import Unavailable
 from core.ports.labels import Action
 from db.store import open_store
-from tests.fakes import small_dataset
+from tests.builders import small_dataset
 
 
 def main() -> None:

@@ -1,15 +1,20 @@
 """A server in a process of its own that records labels, and what its database file can be put through."""
 
+import os
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from db.store import open_store
+from core.ports.store import Store
+from db.engine import connect, migrate
+from db.store import store_over
+from tests.builders import small_dataset
 from tests.paths import ROOT
 
 PARTS = ("", "-wal", "-shm")
@@ -28,6 +33,7 @@ def moved(db: Path, *suffixes: str) -> None:
 def put_back(db: Path) -> None:
     for file in (db.parent / "aside").iterdir():
         file.rename(db.parent / file.name)
+    (db.parent / "aside").rmdir()
 
 
 class Server:
@@ -83,19 +89,31 @@ def stored(db: Path) -> set[str]:
     return found
 
 
-def made(db: Path) -> None:
-    open_store(f"sqlite:///{db}").projects.create("p")
-
-
-def start(db: Path) -> "subprocess.CompletedProcess[str]":
-    code = f"from db.store import open_store; print(len(open_store('sqlite:///{db}').projects.list()))"
-    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+@contextmanager
+def opened(db: Path) -> Iterator[Store]:
+    """Open a database as a start does, and close it at the end."""
+    engine = connect(f"sqlite:///{db}")
+    migrate(engine)
+    try:
+        yield store_over(engine)
+    finally:
+        engine.dispose()
 
 
 @pytest.fixture
 def closed(db: Path) -> Path:
     """A database that was used and closed."""
-    code = f"from tests.db.running import made; from pathlib import Path; made(Path({str(db)!r}))"
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+    with opened(db) as store:
+        store.projects.create("p")
     assert [part(db, s).exists() for s in PARTS] == [True, False, False]
     return db
+
+
+def damaged(db: Path, first: int = 1) -> None:
+    """Make a database with a project, and write noise over all its pages but the first ones."""
+    with opened(db) as store:
+        store.projects.add(store.projects.create("p").id, small_dataset(300))
+    with open(db, "r+b") as file:
+        for page in range(first, db.stat().st_size // 4096):
+            file.seek(page * 4096)
+            file.write(os.urandom(4096))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
@@ -16,11 +17,11 @@ from core.ports.store import Store
 from core.signature import content_key
 from db import arrays, new_scores
 from db.arrays import Kept, ProjectArrays
-from db.engine import reading
+from db.engine import connect, reading
 from db.places import Places
 from db.store import store_over
-from tests.fakes import small_dataset
-from tests.fakes.columns import index_of
+from tests.builders import small_dataset
+from tests.views import index_of
 
 DATA = small_dataset(40)
 SIGNATURE = "chrf|v:1"
@@ -39,6 +40,14 @@ def project(store: Store) -> int:
     return made
 
 
+@pytest.fixture
+def another(engine: Engine) -> Iterator[Engine]:
+    """The same database in an engine that has read nothing yet, as that of another process."""
+    made = connect(engine.url.render_as_string(hide_password=False))
+    yield made
+    made.dispose()
+
+
 def score(store: Store, first: int, last: int) -> None:
     items = [item for _, item in DATA.items()][first:last]
     store.scores.put(
@@ -52,13 +61,12 @@ def statements(engine: Engine) -> list[str]:
     return run
 
 
-def test_another_process_reads_the_kept_arrays_and_only_newer_runs(store: Store, project: int, engine: Engine) -> None:
+def test_another_process_reads_the_kept_arrays_and_only_newer_runs(store: Store, project: int, another: Engine) -> None:
     score(store, 0, 30)
     first = store.scores.column(project, SIGNATURE)
     counted = store.scores.signatures(project)
     score(store, 30, 50)
-    ProjectArrays._OF.pop(engine)
-    fresh, run = store_over(engine), statements(engine)
+    fresh, run = store_over(another), statements(another)
     assert fresh.projects.index(project) is not first.index
     assert not [sql for sql in run if "FROM outputs" in sql]
     both = fresh.scores.column(project, SIGNATURE)
@@ -66,53 +74,55 @@ def test_another_process_reads_the_kept_arrays_and_only_newer_runs(store: Store,
     assert [s.n for s in fresh.scores.signatures(project)] == [counted[0].n + 20]
 
 
-def test_a_kept_array_of_an_earlier_import_is_not_used(store: Store, project: int, engine: Engine) -> None:
+def test_a_kept_array_of_an_earlier_import_is_not_used(store: Store, project: int, another: Engine) -> None:
     score(store, 0, 80)
     assert store.scores.column(project, SIGNATURE).n == 80
     store.projects.add(project, small_dataset(45))
-    ProjectArrays._OF.pop(engine)
-    fresh = store_over(engine)
+    fresh = store_over(another)
     column = fresh.scores.column(project, SIGNATURE)
     assert (column.n, column.index.n_outputs) == (80, 90)
     assert dict(column) == fresh.scores.table(project, SIGNATURE)
 
 
-def test_memory_is_bounded_over_all_arrays(engine: Engine, project: int, store: Store) -> None:
+def held_of(engine: Engine, held: ProjectArrays, *names: tuple[int, str]) -> list[tuple[int, str]]:
+    """Those that are still in memory: none is in the database."""
+    with reading(engine) as connection:
+        return [name for name in names if held.kept(connection, *name, 0, lambda _: None) is not None]
+
+
+def test_memory_is_bounded_over_all_arrays(engine: Engine) -> None:
     held = ProjectArrays(engine, memory=1000)
     for number in range(10):
         held.hold(number, "x", Kept(0, 0, number, nbytes=300))
-    assert [value.value for value in held._held.values()] == [7, 8, 9]
+    assert held_of(engine, held, *((n, "x") for n in range(10))) == [(7, "x"), (8, "x"), (9, "x")]
 
 
 def test_places_are_forgotten_first(engine: Engine) -> None:
     held, places = ProjectArrays(engine, memory=1000), Places(np.zeros((1, 1)), np.zeros(1, dtype=np.int64))
     for name, value in (("a", 0), ("keys", places), ("b", 0), ("keys", places), ("c", 0)):
         held.hold(1, name, Kept(0, 0, value, nbytes=300))
-    with reading(engine) as connection:
-        assert held.kept(connection, 1, "keys", 0, lambda _: None) is None
-    assert list(held._held) == [(1, "a"), (1, "b"), (1, "c")]
+    assert held_of(engine, held, (1, "keys"), (1, "a"), (1, "b"), (1, "c")) == [(1, "a"), (1, "b"), (1, "c")]
     held.hold(1, "d", Kept(0, 0, 0, nbytes=300))
-    assert list(held._held) == [(1, "b"), (1, "c"), (1, "d")]
+    assert held_of(engine, held, (1, "a"), (1, "b"), (1, "c"), (1, "d")) == [(1, "b"), (1, "c"), (1, "d")]
 
 
 def test_places_are_read_once_for_a_column_even_if_they_are_not_held(
-    store: Store, project: int, engine: Engine, monkeypatch: pytest.MonkeyPatch
+    store: Store, project: int, another: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     human = [HumanScore(*output.key, "adequacy", float(i)) for i, output in enumerate(DATA.outputs)]
     store.projects.add(project, Dataset((), (), tuple(human)))
     monkeypatch.setattr(arrays, "AT_ONCE", 10)
-    ProjectArrays._OF[engine] = held = ProjectArrays(engine, memory=1)
     read: list[str] = []
-    places = ProjectArrays.places
+    places, made = ProjectArrays.places, ProjectArrays.__init__
+    monkeypatch.setattr(ProjectArrays, "__init__", lambda self, engine: made(self, engine, memory=1))
 
     def counted(self: ProjectArrays, connection: Connection, project_id: int, name: Literal["ids", "keys"]) -> Places:
         read.append(name)
         return places(self, connection, project_id, name)
 
     monkeypatch.setattr(ProjectArrays, "places", counted)
-    assert store_over(engine).projects.human_score(project, "adequacy").n == len(human) > 30
+    assert store_over(another).projects.human_score(project, "adequacy").n == len(human) > 30
     assert read == ["ids"]
-    assert not any(isinstance(kept.value, Places) for kept in held._held.values())
 
 
 def test_a_kept_array_is_not_held_by_the_connection_that_wrote_it(engine: Engine, project: int) -> None:
@@ -128,7 +138,10 @@ def test_an_index_counts_with_its_size_in_memory(project: int, engine: Engine) -
     for _ in range(2):  # the second one is read from the database
         held = ProjectArrays(engine)
         index = held.index(project)
-        assert held._held[project, "index"].nbytes > index.lengths.nbytes + 100 * len(index.segments)
+        with reading(engine) as connection:
+            kept = held.kept(connection, project, "index", 1, lambda _: None)
+        assert kept is not None
+        assert kept.nbytes > index.lengths.nbytes + 100 * len(index.segments)
 
 
 def test_kept_arrays_are_deleted_with_their_project(store: Store, project: int, engine: Engine) -> None:
@@ -160,7 +173,7 @@ def test_a_column_is_stored_as_it_is() -> None:
 
 @pytest.mark.parametrize("many", [0, 1000], ids=["joined in the database", "matched in memory"])
 def test_new_scores_of_equal_texts_and_of_other_projects(
-    store: Store, engine: Engine, many: int, monkeypatch: pytest.MonkeyPatch
+    store: Store, another: Engine, many: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(new_scores, "MANY", many)
     twice = Dataset(
@@ -176,8 +189,7 @@ def test_new_scores_of_equal_texts_and_of_other_projects(
     assert [(s.metric, s.n) for s in store.scores.signatures(project)] == [("chrf", 2)]
     assert dict(store.scores.column(project, SIGNATURE)) == store.scores.table(project, SIGNATURE)
     store.scores.put("chrf", SIGNATURE, {y: Value(3.0)}, 1.0)
-    ProjectArrays._OF.pop(engine)
-    fresh = store_over(engine)
+    fresh = store_over(another)
     assert [(s.metric, s.n) for s in fresh.scores.signatures(project)] == [("chrf", 3)]
     column = fresh.scores.column(project, SIGNATURE)
     assert dict(column) == fresh.scores.table(project, SIGNATURE)

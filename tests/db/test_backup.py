@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from core.errors import UserError
+from db.__main__ import main
 from db.backup import backup
 from db.store import open_store
-from tests.db.running import Server, part, stored
+from tests.db.running import Server, damaged, opened, part, stored
 from tests.db.running import db as db
 from tests.db.running import server as server
 from tests.paths import ROOT
@@ -46,21 +47,12 @@ def test_a_live_backup_has_all_labels_saved_before(db: Path, server: Server, tmp
     assert target.stat().st_mode & 0o777 == 0o600
     found = stored(target)
     assert before <= found <= stored(db)
-    copied = shutil.copy(db.with_name("errorscope.db"), tmp_path / "main only.db")
-    assert copied.exists()
-
-
-def test_a_backup_restores_by_replacing_the_file(db: Path, server: Server, tmp_path: Path) -> None:
-    server.until(lambda: len(server.saved) >= 30)
-    backup(f"sqlite:///{db}", tmp_path / "backup.db")
-    server.end()
-    held = stored(tmp_path / "backup.db")
     for suffix in ("", "-wal", "-shm"):
-        part(db, suffix).unlink()
-    shutil.copy(tmp_path / "backup.db", db)
-    again = open_store(f"sqlite:///{db}")
-    project = again.projects.list()[0].id
-    assert {event.action.id for event in again.labels.events(project)} == held
+        part(db, suffix).unlink(missing_ok=True)
+    shutil.copy(target, db)  # it restores by replacing the file
+    with opened(db) as again:
+        project = again.projects.list()[0].id
+        assert {event.action.id for event in again.labels.events(project)} == found
 
 
 @pytest.fixture
@@ -89,19 +81,17 @@ def test_the_database_itself_is_never_the_target(small: str, db: Path, tmp_path:
 
 
 def test_a_damaged_database_gives_no_backup(db: Path, tmp_path: Path) -> None:
-    code = f"from tests.db.test_failures import damaged; from pathlib import Path; damaged(Path({str(db)!r}))"
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
-    with open(db, "r+b") as file:
-        for page in range(20, db.stat().st_size // 4096):
-            file.seek(page * 4096)
-            file.write(os.urandom(4096))
+    damaged(db, first=20)
     before = sorted(p.name for p in tmp_path.iterdir())
     with pytest.raises(UserError, match="damaged"):
         backup(f"sqlite:///{db}", tmp_path / "backup.db")
     assert sorted(p.name for p in tmp_path.iterdir()) == before
 
 
-def test_what_is_wrong_is_one_line_and_leaves_no_file(tmp_path: Path) -> None:
+def test_what_is_wrong_is_one_line_and_leaves_no_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
     notes = sqlite3.connect(tmp_path / "notes.db")
     notes.execute("CREATE TABLE notes (x)")
     notes.commit()
@@ -116,12 +106,9 @@ def test_what_is_wrong_is_one_line_and_leaves_no_file(tmp_path: Path) -> None:
         (["x.db", "--database", str(tmp_path / "notes.db")], f"write sqlite:///{tmp_path / 'notes.db'}"),
         (["nowhere/x.db", "--database", f"sqlite:///{tmp_path / 'notes.db'}"], "no such folder"),
     ):
-        ended = command("backup", str(tmp_path / arguments[0]), *arguments[1:], home=tmp_path)
-        assert ended.returncode == 2
-        assert message in ended.stderr
-        assert "secret" not in ended.stderr
-        said = [
-            line for line in ended.stderr.splitlines() if not line.endswith(" so far")
-        ]  # progress, on a slow machine
-        assert len(said) == 1
+        assert main(["backup", str(tmp_path / arguments[0]), *arguments[1:]]) == 2
+        said = capsys.readouterr().err
+        assert message in said
+        assert "secret" not in said
+        assert len(said.splitlines()) == 1
     assert sorted(p.name for p in tmp_path.iterdir()) == ["notes.db"]

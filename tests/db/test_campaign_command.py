@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,13 +11,15 @@ import pytest
 from core.services.campaigns.exporting import FORMATS, campaign_file
 from core.services.labels import all_labels
 from db.campaigns.__main__ import main
-from db.store import open_store
+from db.engine import connect
+from db.store import open_store, store_over
 from tests.core.services.campaigns.world import CampaignWorld, campaign_world, dataset, scores
+from tests.templates import empty_database
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'errorscope.db'}"
+    return empty_database(tmp_path / "errorscope.db")
 
 
 def run(database: str, *arguments: str) -> int:
@@ -54,15 +58,27 @@ def test_create_prints_a_link_for_each_name(database: str, tmp_path: Path, capsy
     assert "there is a campaign of this name" in capsys.readouterr().err
 
 
-def finished(database: str) -> CampaignWorld:
-    world = campaign_world("esa", open_store(database), overlap=2, people=2, checks=0.2)
+@pytest.fixture(scope="module")
+def finished_file(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CampaignWorld]:
+    """A file with a campaign that two people have completed, which each test copies."""
+    path = tmp_path_factory.mktemp("campaign") / "errorscope.db"
+    engine = connect(empty_database(path))
+    world = campaign_world("esa", store_over(engine), overlap=2, people=2, checks=0.2)
     world.work("Ana", scores(80))
     world.work("Ben", scores(60))
-    return world
+    engine.dispose()
+    return path, world
 
 
+@pytest.fixture
+def finished(finished_file: tuple[Path, CampaignWorld], database: str) -> CampaignWorld:
+    path, world = finished_file
+    shutil.copy(path, database.removeprefix("sqlite:///"))
+    return replace(world, store=open_store(database))
+
+
+@pytest.mark.usefixtures("finished")
 def test_status_and_pay(database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    finished(database)
     assert run(database, "status", "cats", "pilot") == 0
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "pilot: running, 36 of 36 ratings, 18 of 18 units complete"
@@ -76,9 +92,9 @@ def test_status_and_pay(database: str, tmp_path: Path, capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "appraise"])
 def test_an_exported_campaign_is_analysed_and_imported(
-    name: str, database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, finished: CampaignWorld, database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world, out = finished(database), tmp_path / f"campaign.{FORMATS[name].ending}"
+    world, out = finished, tmp_path / f"campaign.{FORMATS[name].ending}"
     assert run(database, "export", "cats", "pilot", "--format", name, "--out", str(out)) == 0
     capsys.readouterr()
     assert run(database, "analyse", str(out), "--format", name) == 0
@@ -94,9 +110,10 @@ def test_an_exported_campaign_is_analysed_and_imported(
         }
 
 
-def test_appraise_needs_its_batches(database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    world = finished(database)
-    csv, batches = FORMATS["appraise"].write(campaign_file(world.store, world.campaign)).texts
+def test_appraise_needs_its_batches(
+    finished: CampaignWorld, database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    csv, batches = FORMATS["appraise"].write(campaign_file(finished.store, finished.campaign)).texts
     (tmp_path / "a.csv").write_text(csv, encoding="utf-8")
     (tmp_path / "b.json").write_text(batches, encoding="utf-8")
     given = ("analyse", str(tmp_path / "a.csv"), "--format", "appraise")

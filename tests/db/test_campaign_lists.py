@@ -1,4 +1,4 @@
-"""Fixed lists over every storage: somebody stops, and the campaign is extended."""
+"""Fixed lists of units: somebody stops, and the campaign is extended."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from tests.core.services.campaigns.test_handing_over import PEOPLE, complete, ha
 from tests.core.services.campaigns.world import scores
 
 
-def test_a_campaign_is_completed_after_somebody_stops(each_store: Store) -> None:
-    world = world_of(each_store, overlap=1)
+def test_a_campaign_is_completed_after_somebody_stops(store: Store) -> None:
+    world = world_of(store, overlap=1)
     assert world.work("Ana", scores(), units=2) == 2
     assert left(world) == {"Ana": 4, "Ben": 6, "Cem": 6}
     shown = handing_over.preview(world.store, world.campaign, who(world, "Ana").id)
@@ -21,8 +21,8 @@ def test_a_campaign_is_completed_after_somebody_stops(each_store: Store) -> None
     assert complete(world)
 
 
-def test_an_extension_comes_at_the_end_of_lists_that_people_have_begun(each_store: Store) -> None:
-    world = world_of(each_store, systems=("Ada", "Bob"))
+def test_an_extension_comes_at_the_end_of_lists_that_people_have_begun(store: Store) -> None:
+    world = world_of(store, systems=("Ada", "Bob"))
     world.work("Ana", scores(), units=2)
     world.work("Ben", scores())
     before = {a.id: a for a in world.store.campaigns.assignments(world.campaign.id)}

@@ -104,6 +104,7 @@ def test_threads_fill_every_slot_once(store: Store, url: str, campaign: Campaign
     check_slots(found)
 
 
+@pytest.mark.extended
 def test_processes_fill_every_slot_once(store: Store, url: str, campaign: Campaign) -> None:
     processes = [started(ASSIGN, url, *names) for names in (("a", "b"), ("c", "d"), ("a", "e"))]
     go(*processes)
@@ -379,6 +380,7 @@ def test_campaigns_are_copied_backed_up_and_restored(
         engine.dispose()
 
 
+@pytest.mark.extended
 def test_interrupted_processes_leave_whole_assignments(store: Store, url: str, campaign: Campaign) -> None:
     code = ASSIGN.replace(
         "next_free(who, 2)", "lambda state: [exit(7) for _ in range(next_free(who, 2)(state)[0].slot)]"

@@ -21,18 +21,15 @@ def test_what_a_command_says_goes_to_standard_output(capsys: pytest.CaptureFixtu
     assert capsys.readouterr() == ("3 projects\n", "")
 
 
-@pytest.mark.parametrize(
-    ("error", "line"),
-    [
+def test_errors_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    for error, line in [
         (UserError("no such project", hint="List them"), "error: no such project. List them"),
         (FileNotFoundError(2, "No such file", "a\nb"), "error: [Errno 2] No such file: 'a\\nb'"),
         (KeyboardInterrupt(), f"error: {UNCHANGED}"),
-    ],
-)
-def test_errors_are_one_line(error: BaseException, line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_status(raising(error), cancelled=UNCHANGED) == 2
-    out, err = capsys.readouterr()
-    assert (out, err.splitlines()) == ("", [line])
+    ]:
+        assert exit_status(raising(error), cancelled=UNCHANGED) == 2
+        out, err = capsys.readouterr()
+        assert (out, err.splitlines()) == ("", [line])
 
 
 def test_each_problem_of_an_import_has_its_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""What every implementation of the ports does: the database, and the fakes that other tests use in its place."""
+"""Projects, scores and labels, as the ports of storage promise them."""
 
 import math
 from dataclasses import replace
@@ -22,14 +22,9 @@ from core.ports.projects import ImportReport
 from core.ports.store import Store
 from core.ports.timings import Timing
 from core.signature import content_key
-from tests.fakes import small_dataset
+from tests.builders import small_dataset
 
 FIRST = SegmentKey("doc", "0")
-
-
-@pytest.fixture
-def store(each_store: Store) -> Store:
-    return each_store
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What pages read of a project, the same in memory and in every database: its index, some texts, a search, columns of scores."""
+"""What pages read of a project: its index, some texts, a search, columns of scores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.errors import UserError
 from core.ports.store import Store
 from core.signature import content_key
 from core.text.fold import fold
-from tests.fakes import small_dataset
+from tests.builders import small_dataset
 
 ONE, TWO = SegmentKey("d", "1"), SegmentKey("e", "2")
 DATA = Dataset(
@@ -18,11 +18,6 @@ DATA = Dataset(
     (Output("A", "d", "1", "a 😀 river"), Output("B", "d", "1", ""), Output("B", "e", "2", "Another B")),
     (HumanScore("B", "e", "2", "adequacy", 3.0), HumanScore("A", "d", "1", "fluency", 1.0)),
 )
-
-
-@pytest.fixture
-def store(each_store: Store) -> Store:
-    return each_store
 
 
 @pytest.fixture
@@ -63,9 +58,8 @@ def test_texts_are_those_of_the_segments_in_document_order(store: Store, project
     assert store.projects.texts(project, []) == Dataset((), ())
 
 
-@pytest.mark.parametrize(
-    ("phrase", "found"),
-    [
+def test_search_ignores_case_and_variants(store: Store, project: int) -> None:
+    for phrase, found in [
         ("FLUSS", [ONE]),  # ß folds to ss
         ("full", [TWO]),  # full-width letters are the same in NFKC
         ("another", [TWO]),
@@ -73,10 +67,8 @@ def test_texts_are_those_of_the_segments_in_document_order(store: Store, project
         ("d", [ONE, TWO]),  # the name of a document, and "width"
         ("100 %", []),
         ("_", []),
-    ],
-)
-def test_search_ignores_case_and_variants(store: Store, project: int, phrase: str, found: list[SegmentKey]) -> None:
-    assert store.projects.search(project, phrase) == found
+    ]:
+        assert store.projects.search(project, phrase) == found, phrase
 
 
 def test_search_finds_what_the_folded_texts_contain(store: Store) -> None:
@@ -186,9 +178,9 @@ def test_an_empty_project_has_an_empty_index(store: Store) -> None:
     assert np.isnan(store.projects.human_score(empty, "adequacy").numbers).all()
 
 
-@pytest.mark.parametrize("read", ["index", "texts", "search", "human_score", "column"])
-def test_an_unknown_project_is_an_error(store: Store, read: str) -> None:
-    port = store.scores if read == "column" else store.projects
-    arguments = {"index": (), "texts": ([ONE],)}.get(read, ("x",))
-    with pytest.raises(UserError, match="no such project"):
-        getattr(port, read)(99, *arguments)
+def test_an_unknown_project_is_an_error(store: Store) -> None:
+    for read in ["index", "texts", "search", "human_score", "column"]:
+        port = store.scores if read == "column" else store.projects
+        arguments = {"index": (), "texts": ([ONE],)}.get(read, ("x",))
+        with pytest.raises(UserError, match="no such project"):
+            getattr(port, read)(99, *arguments)

@@ -1,4 +1,4 @@
-"""What every implementation of `Campaigns` does when units are assigned, submitted, reclaimed and handed over."""
+"""Units that are assigned, submitted, reclaimed and handed over."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,6 +7,7 @@ import pytest
 from core.errors import UserError
 from core.ports.campaigns import Campaign, DrawState, HandOver, NewAssignment
 from core.ports.store import Store
+from tests.builders import small_dataset
 from tests.db.campaigns import (
     AFTER,
     LATER,
@@ -18,12 +19,6 @@ from tests.db.campaigns import (
     only,
     touch,
 )
-from tests.fakes import small_dataset
-
-
-@pytest.fixture
-def store(each_store: Store) -> Store:
-    return each_store
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What every implementation of `Campaigns` does, and what the rest of storage does with the texts of campaigns."""
+"""Campaigns, and what the rest of storage does with their texts."""
 
 import pytest
 
@@ -7,6 +7,7 @@ from core.errors import UserError
 from core.ports.campaigns import Campaign, CampaignVersion
 from core.ports.labels import Action
 from core.ports.store import Store
+from tests.builders import small_dataset
 from tests.db.campaigns import (
     DESIGN,
     LEASE,
@@ -21,12 +22,6 @@ from tests.db.campaigns import (
     touch,
     unit,
 )
-from tests.fakes import small_dataset
-
-
-@pytest.fixture
-def store(each_store: Store) -> Store:
-    return each_store
 
 
 @pytest.fixture

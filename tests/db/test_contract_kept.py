@@ -1,4 +1,4 @@
-"""What every store keeps for people comes back exactly: λs, batches, cases, stress runs. Run for memory and for SQLite."""
+"""What is kept for people comes back exactly: λs, batches, cases, stress test runs."""
 
 import math
 
@@ -10,26 +10,26 @@ from core.ports.batches import Chosen, SavedBatch
 from core.ports.calibrations import SavedLambda
 from core.ports.cases import KeptCase, KeptScore
 from core.ports.store import Store
-from tests.db.test_contract import FIRST, no_error, project, store
+from tests.db.test_contract import FIRST, no_error, project
 
-__all__ = ["project", "store"]
+__all__ = ["project"]
 
 
-@pytest.mark.parametrize("value", [0.0, 1.7, 0.1 + 0.2, math.inf])
-def test_a_saved_lambda_is_kept_exactly(store: Store, project: int, value: float) -> None:
-    fitted = SavedLambda(
-        "mine", value, "sig", "ref", {"plateau": [1.0, math.inf], "warnings": ["few raters"], "tau": None}
-    )
-    saved = store.calibrations.save(project, fitted)
-    assert saved.id is not None
-    assert store.calibrations.list(project) == [saved]
-    assert (saved.value, saved.result) == (value, fitted.result)
-    with pytest.raises(UserError):
-        store.calibrations.save(project, fitted)
-    store.calibrations.delete(project, "mine")
-    assert store.calibrations.list(project) == []
-    with pytest.raises(UserError):
+def test_a_saved_lambda_is_kept_exactly(store: Store, project: int) -> None:
+    for value in [0.0, 1.7, 0.1 + 0.2, math.inf]:
+        fitted = SavedLambda(
+            "mine", value, "sig", "ref", {"plateau": [1.0, math.inf], "warnings": ["few raters"], "tau": None}
+        )
+        saved = store.calibrations.save(project, fitted)
+        assert saved.id is not None
+        assert store.calibrations.list(project) == [saved]
+        assert (saved.value, saved.result) == (value, fitted.result)
+        with pytest.raises(UserError):
+            store.calibrations.save(project, fitted)
         store.calibrations.delete(project, "mine")
+        assert store.calibrations.list(project) == []
+        with pytest.raises(UserError):
+            store.calibrations.delete(project, "mine")
 
 
 def batch(name: str = "first", *chosen: tuple[OutputKey, float]) -> SavedBatch:

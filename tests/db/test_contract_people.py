@@ -1,35 +1,21 @@
-"""What every implementation of `People` and `Audit` does, and that the database refuses to change the audit record."""
+"""Accounts, sessions, links and the audit record."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, text
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DBAPIError
 
 from core.errors import UserError
 from core.ports.store import Store
-from db.engine import connect, writing
+from db.engine import writing
 from db.store import store_over
+from db.tables import accounts, links, login_sessions
 from tests.db.raw import rows
-from tests.templates import empty_database
 
 LATER = datetime.now(UTC) + timedelta(days=1)
 PAST = datetime.now(UTC) - timedelta(seconds=1)
 HASH, OTHER = "a" * 64, "b" * 64
-
-
-@pytest.fixture
-def store(each_store: Store) -> Store:
-    return each_store
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    engine = connect(empty_database(tmp_path / "errorscope.db"))
-    yield engine
-    engine.dispose()
 
 
 def test_accounts_are_listed_by_name(store: Store) -> None:
@@ -43,11 +29,12 @@ def test_accounts_are_listed_by_name(store: Store) -> None:
     assert store.people.password_hash("nobody") is None
 
 
-@pytest.mark.parametrize("name", ["ann", "ANN", " ", ""])
-def test_account_names_are_unique_whatever_their_case(store: Store, name: str) -> None:
-    store.people.add_account("Ann", None, manager=True)
-    with pytest.raises(UserError):
-        store.people.add_account(name, None, manager=False)
+def test_account_names_are_unique_whatever_their_case(store: Store) -> None:
+    ann = store.people.add_account("Ann", None, manager=True)
+    for name in ("Ann", "ann", "ANN", " ", ""):
+        with pytest.raises(UserError):
+            store.people.add_account(name, None, manager=False)
+    assert store.people.accounts() == [ann]
 
 
 def test_a_session_lasts_until_it_ends_or_expires(store: Store) -> None:
@@ -167,15 +154,11 @@ def test_a_deleted_project_keeps_its_audit_entries(engine: Engine) -> None:
 @pytest.mark.parametrize("change", ["UPDATE audit SET who = 'x'", "DELETE FROM audit"])
 def test_the_audit_record_is_append_only(engine: Engine, change: str) -> None:
     store_over(engine).audit.record("ann", "account added")
-    with pytest.raises(IntegrityError, match="append-only"), writing(engine) as connection:
+    with pytest.raises(DBAPIError, match="append-only"), writing(engine) as connection:
         connection.execute(text(change))
     assert rows(engine, "SELECT who FROM audit") == [("ann",)]
 
 
-def test_only_hashes_of_passwords_and_tokens_are_columns(engine: Engine) -> None:
-    names = {
-        row[1]
-        for table in ("accounts", "links", "login_sessions")
-        for row in rows(engine, f"PRAGMA table_info({table})")
-    }
+def test_only_hashes_of_passwords_and_tokens_are_columns() -> None:
+    names = {column.name for table in (accounts, links, login_sessions) for column in table.columns}
     assert {name for name in names if "token" in name or "password" in name} == {"token_hash", "password"}

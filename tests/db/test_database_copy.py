@@ -1,24 +1,27 @@
 """Whole databases are copied between SQLite and PostgreSQL, with every row checked."""
 
+import atexit
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import cache
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, text
+from sqlalchemy import Engine, text
 
 from core.data import SegmentKey
 from core.errors import UserError
 from core.ports.labels import Action
-from db import database_copy
 from db.database_copy import copy_database
-from db.engine import connect, writing
-from db.store import open_store
+from db.engine import connect, migrate, writing
+from db.store import open_store, store_over
+from tests.builders import small_dataset
 from tests.db.raw import counts, rows
 from tests.db.test_migrations import full_at_version, past_versions
-from tests.fakes import small_dataset
 from tests.postgres import POSTGRES, on_both, on_postgres, postgres_database
 
 FIRST = SegmentKey("doc", "0")
@@ -41,15 +44,37 @@ def databases(tmp_path: Path) -> Iterator[Any]:
 @pytest.fixture
 def full(url: str) -> Iterator[Engine]:
     """A database with a row in every table but timings, whose newest project was deleted."""
+    if url.startswith("sqlite"):
+        path = Path(url.removeprefix("sqlite:///"))
+        path.parent.mkdir(exist_ok=True)
+        shutil.copy(full_file(), path)
+        engine = connect(url)
+    else:
+        engine = filled(url)
+    yield engine
+    engine.dispose()
+
+
+def filled(url: str) -> Engine:
     engine = full_at_version(url, past_versions()[-1])
-    store = open_store(url)
+    store = store_over(engine)
     store.projects.delete(store.projects.create("deleted").id)
-    store.projects.add(store.projects.create("news").id, small_dataset(1200))
+    store.projects.add(store.projects.create("news").id, small_dataset(1200))  # more rows than are copied at once
     with writing(engine) as connection:
         connection.execute(text("UPDATE scores SET value = :v, detail = :d"), {"v": 0.1 + 0.2, "d": b"\0\xff"})
         connection.execute(text("UPDATE human_scores SET value = 1e300"))
-    yield engine
-    engine.dispose()
+    return engine
+
+
+_FOLDER = TemporaryDirectory(prefix="errorscope-full-")
+atexit.register(_FOLDER.cleanup)
+
+
+@cache
+def full_file() -> Path:
+    path = Path(_FOLDER.name) / "full.db"
+    filled(f"sqlite:///{path}").dispose()
+    return path
 
 
 def content(url: str) -> dict[str, list[tuple[object, ...]]]:
@@ -105,24 +130,33 @@ def test_only_an_empty_database_is_a_target(full: Engine, url: str, databases: A
     assert content(target) == before
 
 
+LOSSY = {
+    "sqlite": [
+        "CREATE TRIGGER lossy AFTER INSERT ON outputs WHEN NEW.text = 'output' "
+        "BEGIN UPDATE outputs SET text = 'x' WHERE id = NEW.id; END"
+    ],
+    "postgresql": [
+        "CREATE FUNCTION lossy() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN IF NEW.text = 'output' THEN NEW.text := 'x'; END IF; RETURN NEW; END $$",
+        "CREATE TRIGGER lossy BEFORE INSERT ON outputs FOR EACH ROW EXECUTE FUNCTION lossy()",
+    ],
+}
+"""Statements after which a database stores another text than it is given."""
+
+
 @on_both
-def test_a_copy_that_differs_is_not_kept(
-    full: Engine, url: str, databases: Any, database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copy_that_differs_is_not_kept(full: Engine, url: str, databases: Any, database: str) -> None:
     target = databases(database)
-    insert = database_copy._insert
-
-    def lossy(copy: Connection, rows: Any, some: Any) -> None:
-        insert(copy, rows, some)
-        if rows.name == "outputs":
-            copy.execute(text("UPDATE outputs SET text = 'x' WHERE text = 'output'"))
-
-    with monkeypatch.context() as patched:
-        patched.setattr(database_copy, "_insert", lossy)
-        with pytest.raises(UserError, match=r"table outputs: the copy differs.*other values"):
-            copy_database(url, target)
     engine = connect(target)
+    migrate(engine)
+    with writing(engine) as connection:
+        for statement in LOSSY[database]:
+            connection.exec_driver_sql(statement)
+    with pytest.raises(UserError, match=r"table outputs: the copy differs.*other values"):
+        copy_database(url, target)
     assert set(counts(engine).values()) == {0}
+    with writing(engine) as connection:
+        connection.exec_driver_sql("DROP TRIGGER lossy" + (" ON outputs" if database == "postgresql" else ""))
     engine.dispose()
     assert copy_database(url, target).projects == 2
 

@@ -1,4 +1,4 @@
-"""Scores that were computed elsewhere, over every storage: metrics like any other, which belong to outputs."""
+"""External scores: metrics like any other, which belong to outputs."""
 
 import hashlib
 import subprocess
@@ -15,9 +15,9 @@ from core.ports.store import Store
 from core.signature import content_key
 from db.engine import writing
 from db.store import open_store, store_over
+from tests.builders import small_dataset
 from tests.db.raw import counts, rows, scalar
 from tests.db.test_migrations import at_version
-from tests.fakes import small_dataset
 from tests.paths import ROOT
 
 FIRST = SegmentKey("doc", "0")
@@ -29,11 +29,6 @@ SIGNATURE = f"external|name:COMET|direction:higher|file:comet.seg.score|sha256:{
 
 def comet(values: dict[OutputKey, Value] | None = None, file: SourceFile = FILE, higher: bool = True) -> ExternalScores:
     return ExternalScores("COMET", higher, (file,), values or {A0: Value(0.75), A1: NONE, B0: Value(-0.25)})
-
-
-@pytest.fixture
-def store(each_store: Store) -> Store:
-    return each_store
 
 
 @pytest.fixture
@@ -171,6 +166,7 @@ def test_texts_and_scores_come_together_or_not_at_all(engine: Engine) -> None:
     assert counts(engine) == before
 
 
+@pytest.mark.extended
 def test_a_process_killed_in_the_middle_leaves_nothing_behind(url: str) -> None:
     made = open_store(url).projects.create("p")
     script = f"""
@@ -179,7 +175,7 @@ def test_a_process_killed_in_the_middle_leaves_nothing_behind(url: str) -> None:
         from core.data import ExternalScores, OutputKey, SourceFile, Value
         from db.engine import connect
         from db.store import store_over
-        from tests.fakes import small_dataset
+        from tests.builders import small_dataset
         engine = connect({url!r})
 
         def strike(connection, cursor, statement, *rest):

@@ -1,7 +1,6 @@
 """Whatever happens to storage is said in words of ours, and readers do not wait for writers."""
 
 import hashlib
-import os
 import sqlite3
 import threading
 import time
@@ -18,8 +17,8 @@ from core.ports.labels import Action
 from db.engine import connect, migrate, reading, writing
 from db.failures import explained
 from db.store import open_store, store_over
-from tests.fakes import small_dataset
-from tests.paths import ROOT
+from tests.builders import small_dataset
+from tests.db.running import damaged
 
 
 @pytest.fixture
@@ -29,7 +28,7 @@ def database() -> str:
 
 
 def test_writers_of_a_locked_database_get_an_error(url: str) -> None:
-    engine = connect(url, patience=2.0)
+    engine = connect(url, patience=1.0)
     migrate(engine)
     store = store_over(engine)
     project = store.projects.create("p").id
@@ -54,7 +53,6 @@ def test_writers_of_a_locked_database_get_an_error(url: str) -> None:
         asked = time.monotonic()
         assert len(store.projects.list()) == 1
         waits.append(time.monotonic() - asked)
-        time.sleep(0.02)
     for writer in writers:
         writer.join()
     assert max(waits) < 1.0
@@ -74,7 +72,7 @@ def test_every_writer_gets_through_once_the_lock_is_gone(url: str) -> None:
     store = store_over(engine)
     outside = sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None, check_same_thread=False)
     outside.execute("BEGIN IMMEDIATE")
-    threading.Timer(1.0, outside.execute, ["ROLLBACK"]).start()
+    threading.Timer(0.5, outside.execute, ["ROLLBACK"]).start()
     writers = [threading.Thread(target=store.projects.create, args=(f"p{number}",)) for number in range(60)]
     for writer in writers:
         writer.start()
@@ -108,38 +106,35 @@ def sqlite_error(name: str) -> sqlite3.OperationalError:
     return error
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("SQLITE_BUSY", "locked by another program"),
-        ("SQLITE_BUSY_SNAPSHOT", "locked by another program"),
-        ("SQLITE_LOCKED_SHAREDCACHE", "locked by another program"),
-        ("SQLITE_FULL", "disk of the database is full"),
-        ("SQLITE_READONLY", "read-only"),
-        ("SQLITE_READONLY_DBMOVED", "read-only"),
-        ("SQLITE_READONLY_CANTINIT", "read-only"),
-        ("SQLITE_IOERR_WRITE", "cannot be read or written"),
-        ("SQLITE_IOERR_SHORT_READ", "cannot be read or written"),
-        ("SQLITE_CORRUPT", "is damaged"),
-        ("SQLITE_CORRUPT_INDEX", "is damaged"),
-        ("SQLITE_NOTADB", "not an SQLite database"),
-        ("SQLITE_CANTOPEN", "cannot be opened"),
-        ("SQLITE_NOMEM", "not enough memory"),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("wrapped", [True, False])
-def test_sqlite_errors_are_explained(name: str, message: str, wrapped: bool) -> None:
-    raw = sqlite_error(name)
-    with pytest.raises(Unavailable, match=message) as told, explained("the database"):
-        raise OperationalError("SELECT 1", {}, raw) if wrapped else raw
-    assert told.value.hint
-    assert "safe." not in str(told.value)
+def test_sqlite_errors_are_explained() -> None:
+    for wrapped in [True, False]:
+        for name, message in [
+            ("SQLITE_BUSY", "locked by another program"),
+            ("SQLITE_BUSY_SNAPSHOT", "locked by another program"),
+            ("SQLITE_LOCKED_SHAREDCACHE", "locked by another program"),
+            ("SQLITE_FULL", "disk of the database is full"),
+            ("SQLITE_READONLY", "read-only"),
+            ("SQLITE_READONLY_DBMOVED", "read-only"),
+            ("SQLITE_READONLY_CANTINIT", "read-only"),
+            ("SQLITE_IOERR_WRITE", "cannot be read or written"),
+            ("SQLITE_IOERR_SHORT_READ", "cannot be read or written"),
+            ("SQLITE_CORRUPT", "is damaged"),
+            ("SQLITE_CORRUPT_INDEX", "is damaged"),
+            ("SQLITE_NOTADB", "not an SQLite database"),
+            ("SQLITE_CANTOPEN", "cannot be opened"),
+            ("SQLITE_NOMEM", "not enough memory"),
+        ]:
+            raw = sqlite_error(name)
+            with pytest.raises(Unavailable, match=message) as told, explained("the database"):
+                raise OperationalError("SELECT 1", {}, raw) if wrapped else raw
+            assert told.value.hint
+            assert "safe." not in str(told.value)
 
 
-@pytest.mark.parametrize("name", ["SQLITE_ERROR", "SQLITE_MISUSE", "SQLITE_CONSTRAINT_NOTNULL", "SQLITE_SCHEMA"])
-def test_a_fault_of_ours_stays_what_it_is(name: str) -> None:
-    with pytest.raises(DBAPIError), explained("the database"):
-        raise OperationalError("SELECT 1", {}, sqlite_error(name))
+def test_a_fault_of_ours_stays_what_it_is() -> None:
+    for name in ["SQLITE_ERROR", "SQLITE_MISUSE", "SQLITE_CONSTRAINT_NOTNULL", "SQLITE_SCHEMA"]:
+        with pytest.raises(DBAPIError), explained("the database"):
+            raise OperationalError("SELECT 1", {}, sqlite_error(name))
 
 
 def test_a_text_that_is_too_long_is_said_to_be() -> None:
@@ -157,26 +152,9 @@ def test_a_database_that_may_only_be_read_can_be_read(engine: Engine, url: str) 
         store_over(engine).projects.create("q")
 
 
-def damaged(path: Path) -> None:
-    store = open_store(f"sqlite:///{path}")
-    store.projects.add(store.projects.create("p").id, small_dataset(300))
-
-
-def in_another_process(function: str, path: Path) -> None:
-    import subprocess
-    import sys
-
-    code = f"from tests.db.test_failures import {function}; from pathlib import Path; {function}(Path({str(path)!r}))"
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
-
-
 def test_a_damaged_file_is_said_to_be_damaged_with_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "errorscope.db"
-    in_another_process("damaged", path)
-    with open(path, "r+b") as file:
-        for page in range(1, path.stat().st_size // 4096):
-            file.seek(page * 4096)
-            file.write(os.urandom(4096))
+    damaged(path)
 
     def use() -> None:
         store = open_store(f"sqlite:///{path}")

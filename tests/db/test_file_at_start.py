@@ -1,7 +1,11 @@
 """A start finds out whether the database file is the one that was there."""
 
+import os
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path, PureWindowsPath
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,10 +14,11 @@ from core.errors import UserError
 from db import sqlite_file
 from db.sqlite_file import SqliteFile
 from db.store import open_store
-from tests.db.running import Server, moved, part, put_back, start, stored
+from tests.db.running import Server, moved, opened, part, put_back, stored
 from tests.db.running import closed as closed
 from tests.db.running import db as db
 from tests.db.running import server as server
+from tests.paths import ROOT
 
 
 def test_processes_may_start_during_a_migration(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,7 +30,10 @@ def test_processes_may_start_during_a_migration(db: Path, monkeypatch: pytest.Mo
             if started or "sqlite_master WHERE type" not in statement:
                 return found
             rows = iter(found.fetchall())
-            started.append(start(db).stdout)
+            code = f"from tests.db.running import opened; opened({str(db)!r}).__enter__(); print('open')"
+            started.append(
+                subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True).stdout
+            )
             return rows
 
     connected = sqlite3.connect
@@ -36,22 +44,22 @@ def test_processes_may_start_during_a_migration(db: Path, monkeypatch: pytest.Mo
         file.open()
     file.check()
     file.close()
-    assert started == ["0\n"]
+    assert started == ["open\n"]
     assert part(db, ".made").exists()
 
 
 def test_a_file_created_concurrently_is_not_missing(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     servers: list[Server] = []
 
-    def before_it_was_made(path: Path) -> tuple[int, int] | None:
-        if not servers:
+    def before_it_was_made(path: Any, **options: Any) -> os.stat_result:
+        if path == db and not servers:
             servers.append(Server(db))
             servers[0].until(lambda: len(servers[0].saved) >= 1)
-            return None
-        return looked(path)
+            raise FileNotFoundError
+        return looked(path, **options)
 
-    looked = sqlite_file._identity
-    monkeypatch.setattr(sqlite_file, "_identity", before_it_was_made)
+    looked = os.stat
+    monkeypatch.setattr(os, "stat", before_it_was_made)
     file = SqliteFile(db, 30)
     try:
         file.open()
@@ -61,17 +69,13 @@ def test_a_file_created_concurrently_is_not_missing(db: Path, monkeypatch: pytes
         servers[0].end()
 
 
-@pytest.mark.parametrize(
-    ("path", "address"),
-    [
+def test_addresses_on_windows() -> None:
+    for path, address in [
         (r"\\server\share\a b\x.db", "file:////server/share/a%20b/x.db?mode=rw"),
         (r"C:\a#b\x.db", "file:///C:/a%23b/x.db?mode=rw"),
-    ],
-)
-def test_addresses_on_windows(db: Path, monkeypatch: pytest.MonkeyPatch, path: str, address: str) -> None:
-    file = SqliteFile(db, 30)
-    monkeypatch.setattr(file, "_beside", PureWindowsPath(path))
-    assert file.uri() == address
+    ]:
+        on_windows: Any = SimpleNamespace(resolve=lambda path=path: PureWindowsPath(path))
+        assert SqliteFile(on_windows, 30).uri() == address
 
 
 def test_a_path_may_hold_any_character(tmp_path: Path) -> None:
@@ -90,7 +94,8 @@ def test_a_start_without_the_file_that_was_there_makes_none(closed: Path) -> Non
     assert f"To start with an empty database, delete {closed.name}.made" in refused.value.hint
     assert not closed.exists()
     aside.rename(closed)
-    assert start(closed).stdout == "1\n"
+    with opened(closed) as store:
+        assert len(store.projects.list()) == 1
 
 
 @pytest.mark.parametrize("content", ["", "tables"])
@@ -123,5 +128,6 @@ def test_a_log_without_its_file_is_left_alone(db: Path, server: Server) -> None:
 def test_after_the_marker_is_deleted_an_empty_database_is_made(closed: Path) -> None:
     closed.unlink()
     part(closed, ".made").unlink()
-    assert start(closed).stdout == "0\n"
+    with opened(closed) as store:
+        assert store.projects.list() == []
     assert part(closed, ".made").exists()

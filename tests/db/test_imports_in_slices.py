@@ -21,12 +21,12 @@ from core.services.projects.adding import ImportTarget, add
 from db import imports, slices
 from db.columns import now
 from db.engine import writing
-from db.store import open_store
+from db.store import open_store, store_over
+from tests.builders import small_dataset
 from tests.db.raw import counts, rows, scalar
-from tests.fakes import small_dataset
 from tests.paths import ROOT
 
-LARGE = small_dataset(300)
+LARGE = small_dataset(150)
 SEGMENT = SegmentKey("doc", "0")
 
 
@@ -56,15 +56,16 @@ def many_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(imports, "SMALL", 300)
     monkeypatch.setattr(slices, "FIRST", 100)
     monkeypatch.setattr(slices, "MOST", 100)
+    monkeypatch.setattr(slices, "PAUSE_SECONDS", 0.0)
 
 
-def before_rows(monkeypatch: pytest.MonkeyPatch, table: str, do: Callable[[], object]) -> None:
-    """Call a function once during an import, before the first rows of a table are written."""
-    insert, done = slices.Hidden.insert, list[bool]()
+def before_rows(monkeypatch: pytest.MonkeyPatch, do: Callable[[], object], *tables: str) -> None:
+    """Call a function during an import, before the first rows of each of these tables are written."""
+    insert, left = slices.Hidden.insert, [*tables]
 
     def inserting(self: slices.Hidden, of_table: Table, given: Iterable[Mapping[str, Any]]) -> None:
-        if of_table.name == table and not done:
-            done.append(True)
+        if of_table.name in left:
+            left.remove(of_table.name)
             do()
         insert(self, of_table, given)
 
@@ -75,10 +76,10 @@ def test_a_large_import_with_labels_and_scores_is_complete(store: Store, engine:
     project = store.projects.create("p").id
     report = store.projects.add(project, scored(), labels(), judgements=judgements(), external=[external()])
     n = len(LARGE.outputs)
-    assert (report.segments, report.outputs, report.human_scores, report.metric_scores) == (300, n, n, n)
-    assert (report.labelled, report.judgements, report.unchanged) == (300, n, 0)
+    assert (report.segments, report.outputs, report.human_scores, report.metric_scores) == (n // 2, n, n, n)
+    assert (report.labelled, report.judgements, report.unchanged) == (n // 2, n, 0)
     assert store.projects.dataset(project) == scored()
-    assert len(store.labels.events(project)) == 300
+    assert len(store.labels.events(project)) == n // 2
     assert store.judgements.list(project) == judgements()
     again = store.projects.add(project, scored(), labels(), judgements=judgements(), external=[external()])
     assert (again.segments, again.outputs, again.labelled, again.judgements, again.metric_scores) == (0, 0, 0, 0, 0)
@@ -86,10 +87,7 @@ def test_a_large_import_with_labels_and_scores_is_complete(store: Store, engine:
     assert {table for table, found in counts(engine).items() if found} == {"raters"}
 
 
-@pytest.mark.parametrize("table", ["segments", "outputs", "human_scores", "events", "judgements", "external_scores"])
-def test_a_reader_in_the_middle_sees_nothing(
-    store: Store, url: str, table: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reader_in_the_middle_sees_nothing(store: Store, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     reader, seen = open_store(url), list[object]()
     project = store.projects.create("p").id
 
@@ -101,9 +99,10 @@ def test_a_reader_in_the_middle_sees_nothing(
         with pytest.raises(UserError, match="being imported"):
             reader.projects.create("p")
 
-    before_rows(monkeypatch, table, look)
+    tables = ("segments", "outputs", "human_scores", "events", "judgements", "external_scores")
+    before_rows(monkeypatch, look, *tables)
     store.projects.add(project, scored(), labels(), judgements=judgements(), external=[external()])
-    assert seen == [[]]
+    assert seen == [[]] * len(tables)
     assert reader.projects.get(project).n_outputs == len(LARGE.outputs)
 
 
@@ -111,31 +110,31 @@ def test_an_annotator_saves_between_the_slices(store: Store, monkeypatch: pytest
     other, project = store.projects.create("other").id, store.projects.create("p").id
     store.projects.add(other, small_dataset())
     action = Action("a", "verdict", "A", {"value": "no_error"})
-    before_rows(monkeypatch, "outputs", lambda: store.labels.append(other, "ann", SEGMENT, [action]))
+    before_rows(monkeypatch, lambda: store.labels.append(other, "ann", SEGMENT, [action]), "outputs")
     store.projects.add(project, LARGE)
     assert len(store.labels.events(other)) == 1
     assert store.projects.dataset(project) == LARGE
 
 
-@pytest.mark.parametrize("wrong", ["label", "external", "judgement", "text"])
-def test_an_invalid_end_of_an_import_removes_everything(store: Store, engine: Engine, wrong: str) -> None:
-    project = store.projects.create("p").id
-    before = counts(engine)
-    batches = labels()
-    given = external(OutputKey("Z", "doc", "0") if wrong == "external" else None)
-    numbers = judgements()
-    dataset = scored()
-    if wrong == "label":
-        batches[-1] = LabelBatch("zoe", LARGE.segments[-1].key, [Action("last", "submit", None, {})])
-    if wrong == "judgement":
-        numbers[-1] = numbers[-1]._replace(value=float("nan"))
-    if wrong == "text":  # is found only when it is written
-        batches[-1] = LabelBatch("half \ud83d", *batches[-1][1:])
-    with pytest.raises(UserError):
-        store.projects.add(project, dataset, batches, judgements=numbers, external=[given])
-    assert counts(engine) == before
-    assert store.projects.get(project).n_outputs == 0
-    assert store.labels.raters() == []
+def test_an_invalid_end_of_an_import_removes_everything(store: Store, engine: Engine) -> None:
+    for wrong in ["label", "external", "judgement", "text"]:
+        project = store.projects.create(wrong).id
+        before = counts(engine)
+        batches = labels()
+        given = external(OutputKey("Z", "doc", "0") if wrong == "external" else None)
+        numbers = judgements()
+        dataset = scored()
+        if wrong == "label":
+            batches[-1] = LabelBatch("zoe", LARGE.segments[-1].key, [Action("last", "submit", None, {})])
+        if wrong == "judgement":
+            numbers[-1] = numbers[-1]._replace(value=float("nan"))
+        if wrong == "text":  # is found only when it is written
+            batches[-1] = LabelBatch("half \ud83d", *batches[-1][1:])
+        with pytest.raises(UserError):
+            store.projects.add(project, dataset, batches, judgements=numbers, external=[given])
+        assert counts(engine) == before, wrong
+        assert store.projects.get(project).n_outputs == 0
+        assert store.labels.raters() == []
 
 
 def test_a_failed_import_leaves_no_new_project(store: Store, engine: Engine) -> None:
@@ -178,9 +177,24 @@ def age(engine: Engine, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("opened_again", [True, False])
-def test_an_import_that_was_killed_is_removed(url: str, engine: Engine, opened_again: bool) -> None:
-    killed(url, "add(store, ImportTarget('p'), LARGE)", "INSERT INTO outputs", 3)
-    assert scalar(engine, "SELECT count(*) FROM outputs") > 0
+def test_an_import_that_was_killed_is_removed(
+    url: str, engine: Engine, opened_again: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if opened_again:
+        killed(url, "add(store, ImportTarget('p'), LARGE)", "INSERT INTO outputs", 3)
+        assert scalar(engine, "SELECT count(*) FROM outputs") > 0
+    else:  # a kill that this process survives
+
+        def stop(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        others = store_over(engine).projects
+        with monkeypatch.context() as patched:
+            patched.setattr(slices.Hidden, "clear", stop)
+            patched.setattr(slices.Hidden, "show", stop)
+            with pytest.raises(KeyboardInterrupt):
+                others.add(others.create("p").id, LARGE)
+        assert scalar(engine, "SELECT count(*) FROM outputs") > 0
     store = open_store(url)
     assert store.projects.list() == []
     with pytest.raises(UserError, match="in a minute"):  # it may be alive
@@ -212,7 +226,7 @@ def test_an_import_that_slept_too_long_fails_and_leaves_nothing(
         age(engine, slices.INTERRUPTED_SECONDS + 1)
         slices.remove_interrupted(engine)
 
-    before_rows(monkeypatch, "outputs", sleep)
+    before_rows(monkeypatch, sleep, "outputs")
     with pytest.raises(UserError, match="stood still"):
         add(store, ImportTarget("p"), LARGE)
     assert set(counts(engine).values()) == {0}
@@ -249,19 +263,20 @@ def test_two_imports_at_once_into_one_project_add_it_once(url: str, engine: Engi
     assert all("being imported" in str(error) for error in errors)
 
 
-def test_an_outdated_plan_is_made_again(store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("systems", ["B", "BCD"], ids=["once", "as often as it is planned outside of transactions"])
+def test_an_outdated_plan_is_made_again(store: Store, engine: Engine, systems: str) -> None:
     project = store.projects.create("p").id
     store.projects.add(project, small_dataset(3, "A"))
-    planned, others = imports._planned, iter("BCDE")
+    others = iter(systems)
 
-    def and_meanwhile(*given: object) -> object:
-        plan = planned(*given)  # type: ignore[arg-type]
-        if (system := next(others, None)) and system < limit:
-            imports.add(engine, project, imports.Given(small_dataset(3, system)))
-        return plan
+    def and_meanwhile(share: float) -> None:
+        """Import another system while the labels of this import are planned."""
+        if system := next(others, None):
+            store.projects.add(project, small_dataset(3, system))
 
-    limit = "D"
-    monkeypatch.setattr(imports, "_planned", and_meanwhile)
-    assert store.projects.add(project, small_dataset(3, "Z")).outputs == 3
-    assert store.projects.get(project).systems == ("A", "C", "B", "Z")
-    assert rows(engine, "SELECT count(DISTINCT position), count(*) FROM outputs") == [(12, 12)]
+    label = LabelBatch("ann", SEGMENT, [Action("a", "verdict", "Z", {"value": "no_error"})])
+    assert store.projects.add(project, small_dataset(3, "Z"), [label], and_meanwhile).outputs == 3
+    assert store.projects.get(project).systems == ("A", *systems, "Z")
+    n = 3 * len(("A", *systems, "Z"))
+    assert rows(engine, "SELECT count(DISTINCT position), count(*) FROM outputs") == [(n, n)]
+    assert len(store.labels.events(project)) == 1

@@ -16,8 +16,8 @@ from core.scoring.turns import CHUNK
 from db import chunk_texts
 from db.chunks import packed, unpacked
 from db.store import open_store
+from tests.builders import small_dataset
 from tests.db.raw import scalar
-from tests.fakes import small_dataset
 from tests.paths import ROOT
 
 N = 30

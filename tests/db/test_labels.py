@@ -3,10 +3,9 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine, event, text
 from sqlalchemy.exc import IntegrityError
 
 from core.data import Dataset, Output, Segment, SegmentKey
@@ -15,15 +14,15 @@ from core.formats.files import Upload
 from core.formats.labels.label_file import Severities
 from core.formats.labels.label_formats import FORMATS
 from core.mqm.log import fold_segment
-from core.ports.labels import Action, ActionKind, LabelBatch
+from core.ports.labels import Action, ActionKind
 from core.ports.store import Store
 from core.services.export import export
-from db import labels as log
 from db.engine import writing
 from db.failures import Conflict
 from db.store import open_store
+from tests.builders import small_dataset
 from tests.db.raw import counts, rows, scalar
-from tests.fakes import small_dataset
+from tests.db.workers.helpers import until
 from tests.paths import ROOT
 from tests.postgres import on_postgres
 
@@ -104,22 +103,32 @@ def test_threads_that_send_the_same_action_record_it_once(url: str, engine: Engi
 
 
 @on_postgres
-def test_events_become_visible_in_the_order_of_their_numbers(store: Store, engine: Engine, project: int) -> None:
+def test_events_become_visible_in_the_order_of_their_numbers(
+    store: Store, engine: Engine, url: str, project: int
+) -> None:
     """A reader that has seen `newest` never misses an event with a smaller number that is committed later."""
-    seen: list[int] = []
+    seen, recorded, go_on = list[int](), threading.Event(), threading.Event()
+    another = open_store(url)
+
+    def wait(_: object) -> None:
+        recorded.set()
+        go_on.wait(60)
 
     def append() -> None:
-        store.labels.append(project, "bob", FIRST, [mark("e2")])
-        seen.append(store.labels.newest(project))
+        another.labels.append(project, "bob", FIRST, [mark("e2")])
+        seen.append(another.labels.newest(project))
 
-    with writing(engine) as connection:
-        log._take_turns(connection, project)
-        log._record_batch(connection, project, LabelBatch("ann", FIRST, [mark("e1")]))
-        other = threading.Thread(target=append)
-        other.start()
-        time.sleep(0.2)
-        assert seen == []
-    other.join()
+    event.listen(engine, "commit", wait)
+    first = threading.Thread(target=store.labels.append, args=(project, "ann", FIRST, [mark("e1")]))
+    first.start()
+    assert recorded.wait(60)
+    second = threading.Thread(target=append)
+    second.start()
+    until(lambda: scalar(engine, "SELECT count(*) FROM pg_locks WHERE NOT granted") == 1)
+    assert seen == []
+    go_on.set()
+    for thread in (first, second):
+        thread.join()
     assert seen == [2]
 
 
@@ -136,12 +145,12 @@ def test_an_action_comes_back_as_it_was_sent(store: Store, project: int) -> None
     assert [event.action for event in store.labels.events(project)] == [sent]
 
 
-@pytest.mark.parametrize("note", ["half \ud83d", "nul \0", "x" * 10_001])
-def test_a_note_that_no_file_can_hold_is_refused(note: str, store: Store, engine: Engine, project: int) -> None:
-    before = counts(engine)
-    with pytest.raises(UserError, match="note"):
-        store.labels.append(project, "ann", FIRST, [mark("e1"), mark("e2", note=note, severity="Minor")])
-    assert counts(engine) == before
+def test_a_note_that_no_file_can_hold_is_refused(store: Store, engine: Engine, project: int) -> None:
+    for note in ["half \ud83d", "nul \0", "x" * 10_001]:
+        before = counts(engine)
+        with pytest.raises(UserError, match="note"):
+            store.labels.append(project, "ann", FIRST, [mark("e1"), mark("e2", note=note, severity="Minor")])
+        assert counts(engine) == before
 
 
 def test_a_note_recorded_before_is_exported_with_a_replacement(

@@ -15,16 +15,16 @@ from core.metrics import registry
 from core.models.kinds import configured_model
 from core.ports.store import Store
 from core.robustness.stress.report import as_json, from_json
-from core.scoring.dataset import score_dataset
+from core.signature import content_key
 from db.engine import reading, writing
 from db.store import open_store
+from tests.builders import counting_metric, small_dataset
 from tests.core.metrics.expressions import baselines
 from tests.core.metrics.test_names import usable
 from tests.core.robustness.stress.fake_noise import CUT, PAD, of_words
 from tests.core.robustness.stress.test_run import made as report_of
 from tests.db.raw import rows
 from tests.db.test_migrations import at_version
-from tests.fakes import counting_metric, small_dataset
 from tests.postgres import on_both
 from tests.tiny_checkpoints import environment_of
 
@@ -194,16 +194,22 @@ def test_a_stress_report_names_its_metrics(url: str) -> None:
     engine.dispose()
 
 
-@pytest.mark.parametrize("name", sorted(registry.METRICS))
-def test_the_app_stores_the_names_it_was_asked_for(
-    name: str, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_scores_are_stored_under_every_name_as_it_was_asked_for(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for key, value in (environment_of(name) | {"ERRORSCOPE_HOME": str(tmp_path)}).items():
-        monkeypatch.setenv(key, value)
-    baselines(tmp_path, configured_model("encoder").name)
-    project = store.projects.create("p")
-    store.projects.add(project.id, small_dataset(1, ["A"]))
-    asked = [one for one in usable(name) if one.count("|") <= 1]
-    asked += ["bertscore|layer:5"] if name == "bertscore" else []
-    score_dataset(store.projects.dataset(project.id), [registry.load(one) for one in asked], store.scores)
-    assert sorted(by.metric for by in store.scores.signatures(project.id)) == sorted(asked)
+    data, asked = small_dataset(1, ["A"]), list[str]()
+    project = store.projects.create("p").id
+    store.projects.add(project, data)
+    digest_of_text = content_key(*data.items()[0][1])
+    for name in sorted(registry.METRICS):
+        with monkeypatch.context() as patched:
+            for variable, value in (environment_of(name) | {"ERRORSCOPE_HOME": str(tmp_path)}).items():
+                patched.setenv(variable, value)
+            baselines(tmp_path, configured_model("encoder").name)
+            here = [one for one in usable(name) if one.count("|") <= 1]
+            here += ["bertscore|layer:5"] if name == "bertscore" else []
+            for one in here:
+                metric = registry.load(one).for_outputs([(key.segment, item) for key, item in data.items()])
+                store.scores.put(metric.spec.name, metric.signature(), {digest_of_text: Value(1.0)}, 0.1)
+            asked += here
+    assert sorted(by.metric for by in store.scores.signatures(project)) == sorted(asked)

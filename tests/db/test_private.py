@@ -10,6 +10,7 @@ import pytest
 from db.backup import backup
 from db.private import private_file, private_folder
 from db.store import open_store
+from tests.db.running import opened
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
@@ -42,8 +43,8 @@ def test_a_new_home_and_all_in_it_are_the_owners_alone(tmp_path: Path) -> None:
 
 def test_readable_files_are_restricted_at_start(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    code = f"from db.store import open_store; open_store('sqlite:///{home}/errorscope.db').projects.create('p')"
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+    with opened(home / "errorscope.db") as store:
+        store.projects.create("p")
     home.chmod(0o755)
     for path in home.iterdir():
         path.chmod(0o644)
@@ -91,8 +92,8 @@ def test_a_folder_that_is_shared_on_purpose_is_left_as_it_is(tmp_path: Path, spe
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="gives a file to another group")
 def test_a_database_of_another_group_stays_readable_for_it(tmp_path: Path) -> None:
     path = tmp_path / "errorscope.db"
-    code = f"from db.store import open_store; open_store('sqlite:///{path}')"
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+    with opened(path):
+        pass
     os.chown(path, -1, 4242)
     path.chmod(0o660)
     open_store(f"sqlite:///{path}")

@@ -10,8 +10,8 @@ from core.errors import ImportProblems, UserError
 from core.ports.store import Store
 from core.signature import content_key
 from db.tables import projects
+from tests.builders import small_dataset
 from tests.db.raw import counts, rows
-from tests.fakes import small_dataset
 
 ODD = [
     "😀 bad",
@@ -28,17 +28,15 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("text", ODD)
-def test_text_is_stored_exactly(store: Store, text: str) -> None:
-    data = Dataset(
-        (Segment(text, text, text, (text, text)), Segment("d", "none", None)), (Output(text, text, text, text),)
-    )
+def test_texts_are_stored_exactly(store: Store) -> None:
+    segments = (*(Segment(text, text, text, (text, text)) for text in ODD), Segment("d", "none", None))
+    data = Dataset(segments, tuple(Output(text, text, text, text) for text in ODD))
     project = store.projects.create("p").id
     store.projects.add(project, data)
     assert store.projects.dataset(project) == data
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     texts=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), min_size=1, max_size=6)
 )

@@ -10,11 +10,13 @@ from sqlalchemy import Engine, delete
 from sqlalchemy.exc import DBAPIError
 
 from core.errors import UserError
+from db.__main__ import main
 from db.backup import backup, restore
 from db.engine import connect, migrate, writing
 from db.store import open_store
 from db.tables import audit
 from tests.db.raw import scalar
+from tests.db.running import opened
 from tests.db.test_database_copy import content
 from tests.db.test_database_copy import databases as databases
 from tests.db.test_database_copy import full as full
@@ -83,8 +85,8 @@ def test_a_backup_of_an_older_version_is_restored(url: str, databases: Any, data
 def test_a_missing_database_file_is_restored_in_its_place(tmp_path: Path) -> None:
     path = tmp_path / "home" / "errorscope.db"
     url = f"sqlite:///{path}"
-    code = f"from db.store import open_store; open_store({url!r}).projects.create('p')"
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+    with opened(path) as store:
+        store.projects.create("p")
     backup(url, tmp_path / "backup.db")
     path.unlink()
     restore(tmp_path / "backup.db", url)
@@ -104,24 +106,23 @@ def test_a_file_that_is_no_backup_changes_nothing(url: str, tmp_path: Path, data
     engine.dispose()
 
 
-@on_postgres
-def test_the_commands_copy_back_up_and_restore(full: Engine, url: str, databases: Any, tmp_path: Path) -> None:
+@on_both
+def test_the_commands_copy_back_up_and_restore(
+    full: Engine, url: str, databases: Any, database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     target = databases("sqlite")
 
-    def command(*arguments: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [sys.executable, "-m", "db", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-        )
+    def command(*arguments: str) -> tuple[int, str, str]:
+        return main(arguments), *capsys.readouterr()
 
-    copied = command("copy", url, target)
-    assert (copied.returncode, copied.stderr) == (0, "")
-    assert "2 projects, 1 recorded action" in copied.stdout
-    assert "verified" in copied.stdout
-    again = command("copy", url, target)
-    assert again.returncode == 2
-    assert len(again.stderr.splitlines()) == 1
-    assert command("backup", str(tmp_path / "b.db"), "--database", url).returncode == 0
-    assert command("restore", str(tmp_path / "b.db"), "--to", url).returncode == 2
-    restored = command("restore", str(tmp_path / "b.db"), "--to", url, "--overwrite")
-    assert restored.returncode == 0, restored.stderr
-    assert "2 projects" in restored.stdout
+    status, said, errors = command("copy", url, target)
+    assert (status, errors) == (0, "")
+    assert "2 projects, 1 recorded action" in said
+    assert "verified" in said
+    status, _, errors = command("copy", url, target)
+    assert (status, len(errors.splitlines())) == (2, 1)
+    assert command("backup", str(tmp_path / "b.db"), "--database", url)[0] == 0
+    assert command("restore", str(tmp_path / "b.db"), "--to", url)[0] == 2
+    status, said, errors = command("restore", str(tmp_path / "b.db"), "--to", url, "--overwrite")
+    assert (status, errors) == (0, "")
+    assert "2 projects" in said

@@ -12,27 +12,24 @@ from db.failures import Conflict
 from db.row_insert import copy_rows
 from db.scores import machine
 from db.tables import scores
+from tests.builders import small_dataset
 from tests.db.raw import rows, scalar
-from tests.fakes import small_dataset
 
 KEY = content_key("source 0", "A output 0", ("reference 0",))
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
+def test_a_value_that_is_no_number_is_refused_and_nothing_stored(store: Store, engine: Engine) -> None:
+    for value in [
         Value(float("nan")),
         Value(float("-inf")),
         Value(None),
         Value(1.0, "error", "why"),
         Value(1.0, parts={"dist_imp": float("nan")}),
         Value(1.0, detail={"steps": [float("nan")]}),
-    ],
-)
-def test_a_value_that_is_no_number_is_refused_and_nothing_stored(store: Store, engine: Engine, value: Value) -> None:
-    with pytest.raises(ValueError, match=r"finite|status|NaN"):
-        store.scores.put("m", "s", {"good": Value(1.0), "bad": value}, 0.1)
-    assert scalar(engine, "SELECT count(*) FROM scores") == 0
+    ]:
+        with pytest.raises(ValueError, match=r"finite|status|NaN"):
+            store.scores.put("m", "s", {"good": Value(1.0), "bad": value}, 0.1)
+        assert scalar(engine, "SELECT count(*) FROM scores") == 0
 
 
 def test_a_missing_value_is_null_with_a_status_and_a_reason(store: Store, engine: Engine) -> None:

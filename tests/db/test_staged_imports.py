@@ -28,9 +28,9 @@ from core.services.projects import references
 from core.services.projects.adding import ImportTarget, StoredOutputs, add_staged
 from db import slices, staged_imports
 from db.store import open_store
+from tests.builders import small_dataset, stop_when
 from tests.core.formats.test_staged import COLUMNS, LONG
 from tests.db.raw import counts
-from tests.fakes import memory_store, small_dataset, stop_when
 from tests.paths import ROOT
 
 N = 300
@@ -82,7 +82,7 @@ def outcome(work: Any) -> ImportReport | str:
         return str(error)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(
     files=st.lists(st.tuples(st.lists(ROW, min_size=1, max_size=8), st.booleans()), min_size=1, max_size=4),
     first=st.integers(1, 3),
@@ -129,16 +129,16 @@ def test_a_large_import_is_complete(store: Store, engine: Engine, known: bool) -
 
 
 @pytest.mark.parametrize("there", [False, True], ids=["empty", "with outputs"])
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
-def test_a_cancelled_import_leaves_nothing(store: Store, engine: Engine, there: bool, share: float) -> None:
+def test_a_cancelled_import_leaves_nothing(store: Store, engine: Engine, there: bool) -> None:
     if there:
         store.imports.add(store.projects.create("p").id, staged(many(10)))
     before = counts(engine)
     target = ImportTarget("p", store.projects.list()[0].id if there else None)
-    with pytest.raises(Cancelled):
-        add_staged(store, target, staged(many()), progress=stop_when(lambda at: at >= share))
-    assert counts(engine) == before
-    assert [p.n_outputs for p in store.projects.list()] == ([20] if there else [])
+    for share in (0.0, 0.3, 0.9):
+        with pytest.raises(Cancelled):
+            add_staged(store, target, staged(many()), progress=stop_when(lambda at, share=share: at >= share))
+        assert counts(engine) == before, share
+        assert [p.n_outputs for p in store.projects.list()] == ([20] if there else []), share
 
 
 def test_a_contradiction_in_the_last_part_changes_nothing(store: Store, engine: Engine) -> None:
@@ -171,6 +171,7 @@ def test_an_annotator_saves_while_parts_are_written(store: Store) -> None:
     assert len(store.labels.events(other)) == len(saved)
 
 
+@pytest.mark.extended
 def test_a_killed_import_shows_nothing(url: str) -> None:
     script = f"""
         import os, signal
@@ -191,6 +192,7 @@ def test_a_killed_import_shows_nothing(url: str) -> None:
     assert open_store(url).projects.list() == []
 
 
+@pytest.mark.extended
 def test_the_memory_of_an_import_does_not_grow_with_the_file(tmp_path: Path) -> None:
     def peak(n: int) -> int:
         path = tmp_path / f"{n}.csv"
@@ -210,15 +212,6 @@ def test_the_memory_of_an_import_does_not_grow_with_the_file(tmp_path: Path) -> 
 
     small, large = peak(400), peak(40_000)
     assert large - small < 80_000, "kB; the texts of the large file alone have 48 MB, and took 250 MB in memory"
-
-
-def test_fakes_and_databases_agree_on_imports_in_parts(store: Store) -> None:
-    fake = memory_store()
-    for each in (store, fake):
-        project = each.projects.create("p").id
-        each.imports.add(project, staged(many(30)))
-        each.imports.add(project, staged(many(30, "ABC")))
-    assert content(store, project)[:2] == content(fake, 1)[:2]
 
 
 def test_scores_of_unknown_outputs_are_refused(store: Store) -> None:

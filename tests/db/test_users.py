@@ -82,24 +82,21 @@ def test_accounts_are_disabled_and_enabled(url: str, store: Store, monkeypatch: 
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_what_is_wrong_is_one_line_and_status_2(
+    url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments, message in [
         (["add", "bob"], "the first account must be a manager"),
         (["disable", "nobody"], "there is no account"),
         (["role", "nobody", "news", "viewer"], "there is no account"),
         (["add", " ", "--manager"], "no name"),
-    ],
-)
-def test_what_is_wrong_is_one_line_and_status_2(
-    url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
-) -> None:
-    if arguments[0] == "add":
-        arguments.append("--password-stdin")
-    assert run(url, monkeypatch, *arguments) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert said.count("\n") == 1
+    ]:
+        if arguments[0] == "add":
+            arguments.append("--password-stdin")
+        assert run(url, monkeypatch, *arguments) == 2
+        said = capsys.readouterr().err
+        assert message in said
+        assert said.count("\n") == 1
 
 
 def test_passwords_that_differ_change_nothing(

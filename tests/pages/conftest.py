@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import streamlit as st
 from altair.utils import schemapi
+from streamlit import config
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
@@ -29,9 +30,10 @@ def _app_tests() -> Iterator[None]:
 
     AppTest asks a thousand times per second whether the page is done, which keeps the page from running; a thread is joined.
 
-    Of equal parts of charts, only the first is checked against the schema of Vega-Lite.
+    Of equal parts of charts, only the first is checked against the schema of Vega-Lite. Garbage is collected when there is much of it:
+    Streamlit does so after every run, and the modules of a test process are many more than those of a server that freezes them.
     """
-    compiled = ScriptCache()
+    compiled, collects = ScriptCache(), config.get_option("runner.postScriptGC")
     check, valid = schemapi.validate_jsonschema, {}
 
     def checked(spec: Any, schema: Any, *more: Any, **options: Any) -> Any:
@@ -65,7 +67,9 @@ def _app_tests() -> Iterator[None]:
         patch.setattr(local_script_runner, "ScriptCache", lambda: compiled)
         patch.setattr(local_script_runner, "require_widgets_deltas", wait)
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        config.set_option("runner.postScriptGC", False)
         yield
+        config.set_option("runner.postScriptGC", collects)
 
 
 @pytest.fixture

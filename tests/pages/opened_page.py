@@ -2,6 +2,7 @@
 
 from streamlit.testing.v1 import AppTest
 
+from core.ports.store import Store
 from tests.paths import APP
 
 
@@ -18,3 +19,10 @@ def again(at: AppTest) -> AppTest:
     assert not at.exception
     assert not at.error
     return at
+
+
+def new_project(store: Store, name: str = "p") -> int:
+    """Create a project of this name; a number is added if the name is taken."""
+    taken = {project.name for project in store.projects.list()}
+    free = next(n for n in (name, *(f"{name} {k}" for k in range(2, 99))) if n not in taken)
+    return store.projects.create(free).id

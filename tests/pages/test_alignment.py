@@ -47,17 +47,14 @@ def chosen(project: int, name: str, segment: str = "1", **more: str) -> AppTest:
     return at
 
 
-def test_nothing_is_matched_until_an_output_is_chosen(store: Store, project: int, drawn: list[Any]) -> None:
+def test_an_output_is_matched_with_what_is_chosen_or_a_reason(store: Store, project: int, drawn: list[Any]) -> None:
     at = run(project=str(project), doc="d", segment="1")
     assert not at.exception
-    assert not drawn
-    assert at.button_group(key=f"alignment-of-{project}").options == ["sys2", "sys10"]
-
-
-def test_an_output_is_matched_with_the_first_reference_by_chrf_and_with_what_is_chosen(
-    store: Store, project: int, drawn: list[Any]
-) -> None:
-    at = chosen(project, "sys10")
+    assert not drawn, "nothing is matched until an output is chosen"
+    outputs = at.button_group(key=f"alignment-of-{project}")
+    assert outputs.options == ["sys2", "sys10"]
+    outputs.set_value("sys10").run()
+    assert not at.error
     data = drawn[-1]
     assert (data["name"], data["the"], data["matched"], data["good"]) == ("sys10", "reference 1", "chrF", GOOD["chrf"])
     assert data["of_output"] == (1, 0)
@@ -66,21 +63,15 @@ def test_an_output_is_matched_with_the_first_reference_by_chrf_and_with_what_is_
     at.selectbox(key=f"alignment-by-{project}").set_value("rouge1").run()
     assert (drawn[-1]["matched"], drawn[-1]["good"]) == ("ROUGE-1", GOOD["rouge1"])
     assert not at.exception
+    at.toggle(key="compare-blind").set_value(True).run()
+    assert at.button_group(key=f"alignment-of-{project}").options == ["Output A", "Output B"]
+    at.button_group(key=f"alignment-of-{project}").set_value("Output A").run()
+    assert drawn[-1]["name"] == "Output A"
+    assert "sys" not in repr(drawn[-1])
 
-
-def test_an_empty_output_says_so_and_a_segment_without_texts_too(store: Store, project: int, drawn: list[Any]) -> None:
     chosen(project, "sys2")
     assert (drawn[-1]["reason"], drawn[-1]["matrix"]) == ("the output is empty", [])
     n = len(drawn)
     at = chosen(project, "sys2", "2")
     assert any("no reference and no source" in i.value for i in at.info)
     assert len(drawn) == n
-
-
-def test_blind_names_no_system(store: Store, project: int, drawn: list[Any]) -> None:
-    at = run(project=str(project), doc="d", segment="1")
-    at.toggle(key="compare-blind").set_value(True).run()
-    assert at.button_group(key=f"alignment-of-{project}").options == ["Output A", "Output B"]
-    at.button_group(key=f"alignment-of-{project}").set_value("Output A").run()
-    assert drawn[-1]["name"] == "Output A"
-    assert "sys" not in repr(drawn[-1])

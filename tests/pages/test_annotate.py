@@ -53,7 +53,8 @@ def said(blocks: Sequence[Any]) -> str:
     return " ".join(str(b.value) for b in blocks)
 
 
-def test_the_name_is_asked_before_anything_is_shown(app: AppTest) -> None:
+def test_a_name_is_asked_then_segments_are_opened(app: AppTest, tmp_path: Path) -> None:
+    app.query_params["segment"] = "99"
     app.run()
     assert not app.exception
     assert "Enter your name to annotate" in said(app.markdown)
@@ -62,6 +63,18 @@ def test_the_name_is_asked_before_anything_is_shown(app: AppTest) -> None:
     assert "Enter your name to annotate" not in said(app.markdown)
     assert app.session_state["errorscope_annotator"] == "Ana Ruiz"
     assert "name" not in app.query_params
+    assert address(app, "segment") == "1", "an unknown segment opens the next one without labels"
+    next(b for b in app.button if b.label == "Next").click()
+    app.run()
+    assert not app.exception
+    assert address(app, "segment") == "2"
+
+    store = open_store(f"sqlite:///{tmp_path / 'labels.db'}")
+    project = store.projects.create("no documents").id
+    store.projects.add(project, Dataset((Segment("", "7", "Quelle"),), (Output("A", "", "7", "text"),)))
+    app.query_params.update({"project": str(project), "doc": "", "segment": "7"})
+    app.run()
+    assert "**1** / 1 · 7" in [m.value for m in app.markdown]
 
 
 @given(st.text())
@@ -70,30 +83,6 @@ def test_a_name_is_short_printable_and_stays_what_it_is(raw: str) -> None:
     assert name.isprintable() or not name
     assert len(name) <= identity.LONGEST
     assert identity.cleaned(name) == name
-
-
-def test_next_goes_on_and_the_address_says_so(app: AppTest) -> None:
-    signed_in(app)
-    next(b for b in app.button if b.label == "Next").click()
-    app.run()
-    assert not app.exception
-    assert address(app, "segment") == "3"
-
-
-def test_a_segment_that_is_not_there_gives_the_next_unlabelled_one(app: AppTest) -> None:
-    app.query_params["segment"] = "99"
-    signed_in(app)
-    assert not app.exception
-    assert address(app, "segment") == "1"
-
-
-def test_an_empty_document_name_leaves_no_gap(app: AppTest, tmp_path: Path) -> None:
-    store = open_store(f"sqlite:///{tmp_path / 'labels.db'}")
-    project = store.projects.create("no documents").id
-    store.projects.add(project, Dataset((Segment("", "7", "Quelle"),), (Output("A", "", "7", "text"),)))
-    app.query_params.update({"project": str(project), "doc": "", "segment": "7"})
-    signed_in(app)
-    assert "**1** / 1 · 7" in [m.value for m in app.markdown]
 
 
 def test_names_shown_for_one_segment_are_shown_for_no_other(app: AppTest, tmp_path: Path) -> None:
@@ -129,7 +118,7 @@ def revealed(store: Store, project: int) -> list[tuple[str, SegmentKey]]:
     return [(e.rater, e.segment) for e in store.labels.events(project) if e.action.kind == "reveal"]
 
 
-def test_scores_and_names_come_after_the_submission_and_only_on_request(app: AppTest, tmp_path: Path) -> None:
+def test_scores_and_names_are_revealed_after_the_submission(app: AppTest, tmp_path: Path) -> None:
     store = open_store(f"sqlite:///{tmp_path / 'labels.db'}")
     key = content_key("Quelle 2", TEXTS["Aardvark"], ())
     store.scores.put("chrf", "chrF2|version:1", {key: Value(61.2)}, 0.1)

@@ -28,7 +28,7 @@ def shown(at: AppTest, tmp_path: Path) -> list[str]:
     return sorted(store.labels.events(int(address(at, "project")))[-1].action.payload["order"])
 
 
-def test_a_batch_is_worked_through_in_its_order_with_its_outputs_only(app: AppTest, tmp_path: Path) -> None:
+def test_a_set_is_annotated_in_its_order_with_its_outputs_only(app: AppTest, tmp_path: Path) -> None:
     with_batch(tmp_path, ("Buzzard", "3"), ("Aardvark", "1"), ("Buzzard", "1"))
     app.query_params["batch"] = "pilot 1"
     signed_in(app)
@@ -49,7 +49,7 @@ def progress_text(at: AppTest) -> str:
     return " ".join(str(e.proto.text) for e in at.get("progress"))
 
 
-def test_the_batch_is_chosen_on_the_page_and_stands_in_the_address(app: AppTest, tmp_path: Path) -> None:
+def test_a_set_is_chosen_left_and_archived(app: AppTest, tmp_path: Path) -> None:
     signed_in(app)
     assert not app.selectbox  # there is nothing to choose where there is no batch
     with_batch(tmp_path, ("Buzzard", "3"))
@@ -61,9 +61,18 @@ def test_the_batch_is_chosen_on_the_page_and_stands_in_the_address(app: AppTest,
     app.selectbox[0].set_value(None).run()
     assert "batch" not in app.query_params
     assert "of 3 segments" in progress_text(app)
+    store = open_store(f"sqlite:///{tmp_path / 'labels.db'}")
+    store.batches.archive(store.projects.list()[0].id, "pilot 1")
+    app.query_params["batch"] = "pilot 1"
+    app.run()
+    assert app.warning, "an archived set is gone"
+    next(b for b in app.button if b.label == "Annotate all segments").click().run()
+    assert not app.exception
+    assert "0 of 3 segments" in progress_text(app)
+    assert "batch" not in app.query_params
 
 
-def test_a_link_to_a_set_that_is_gone_says_so_and_shows_no_segment(app: AppTest, tmp_path: Path) -> None:
+def test_a_link_to_an_unknown_set_leads_to_the_end_of_another(app: AppTest, tmp_path: Path) -> None:
     with_batch(tmp_path, ("Buzzard", "3"))
     app.query_params["batch"] = "deleted *x*"
     signed_in(app)
@@ -74,25 +83,6 @@ def test_a_link_to_a_set_that_is_gone_says_so_and_shows_no_segment(app: AppTest,
     assert not app.exception
     assert not app.warning
     assert (address(app, "batch"), address(app, "segment")) == ("pilot 1", "3")
-
-
-def test_an_archived_set_is_gone_and_all_segments_are_one_click_away(app: AppTest, tmp_path: Path) -> None:
-    with_batch(tmp_path, ("Buzzard", "3"))
-    store = open_store(f"sqlite:///{tmp_path / 'labels.db'}")
-    store.batches.archive(store.projects.list()[0].id, "pilot 1")
-    app.query_params["batch"] = "pilot 1"
-    signed_in(app)
-    assert app.warning
-    next(b for b in app.button if b.label == "Annotate all segments").click().run()
-    assert not app.exception
-    assert "0 of 3 segments" in progress_text(app)
-    assert "batch" not in app.query_params
-
-
-def test_the_end_of_a_set_says_thanks_and_what_to_do_next(app: AppTest, tmp_path: Path) -> None:
-    with_batch(tmp_path, ("Buzzard", "3"))
-    app.query_params["batch"] = "pilot 1"
-    signed_in(app)
     assert not app.success
     store = open_store(f"sqlite:///{tmp_path / 'labels.db'}")
     done = [

@@ -4,12 +4,12 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.calibration.advice import advice
 from core.calibration.calibrate import calibrate
 from core.data import Dataset, HumanScore, Output, Segment, SegmentKey, Value
-from core.formatting import format_number
 from core.metrics import registry
 from core.ports.labels import Action
 from core.progress import no_progress
@@ -18,7 +18,7 @@ from core.services.calibrate import calibration as service
 from core.services.calibrate.calibration import LambdaFitOptions
 from core.signature import content_key
 from pages._ui.calibrate import best_systems, calibration_form, learning_curve
-from pages._ui.shared import long_jobs
+from tests.pages.opened_page import new_project
 from tests.pages.said import words
 from tests.paths import APP
 
@@ -28,11 +28,16 @@ DISTANCES = [(0.1 * (i % 7), 0.03 * ((11 * i) % 17)) for i in range(N)]
 
 
 def filled(store, *, human: bool = True, scored: bool = True) -> int:
-    project = store.projects.create("p")
+    project = new_project(store)
+    add(store, project, human=human, scored=scored)
+    return project
+
+
+def add(store, project: int, *, human: bool = True, scored: bool = True) -> None:
     segments = tuple(Segment("d", str(i), None, ("a reference",)) for i in range(N))
     outputs = tuple(Output("A", "d", str(i), f"words {i}") for i in range(N))
     rated = tuple(HumanScore("A", "d", str(i), "da", weighted(*DISTANCES[i], 2.0)) for i in range(N)) if human else ()
-    store.projects.add(project.id, Dataset(segments, outputs, rated))
+    store.projects.add(project, Dataset(segments, outputs, rated))
     if scored:
         values = {
             content_key(None, f"words {i}", ("a reference",)): Value(
@@ -41,7 +46,6 @@ def filled(store, *, human: bool = True, scored: bool = True) -> int:
             for i, d in enumerate(DISTANCES)
         }
         store.scores.put("bartscore++", registry.load("bartscore++").signature(), values, 1.0)
-    return int(project.id)
 
 
 @pytest.fixture(autouse=True)
@@ -58,32 +62,16 @@ def opened(project_id: int) -> AppTest:
     return at.switch_page("pages/calibrate.py").run()
 
 
-def test_without_distances_it_says_what_to_score(store) -> None:
+def test_a_project_says_what_is_missing_for_a_fit(store) -> None:
     at = opened(filled(store, scored=False))
     assert not at.exception
     assert "BARTScore++ has not been computed" in words(at)
-
-
-def test_without_people_it_says_where_to_label(store) -> None:
-    at = opened(filled(store, human=False))
+    other = store.projects.create("no human scores").id
+    add(store, other, human=False)
+    at = opened(other)
     assert not at.exception
     assert "This project has no human scores yet." in words(at)
 
-
-def test_the_fit_stands_in_one_sentence_with_what_is_missing(store) -> None:
-    at = opened(filled(store))
-    assert not at.exception
-    data = [
-        service.CalibrationPoint(o.key, *DISTANCES[i], weighted(*DISTANCES[i], 2.0))
-        for i, o in enumerate(store.projects.dataset(store.projects.list()[-1].id).outputs)
-    ]
-    expected = calibrate(data, draws=DRAWS)
-    assert f"λ = {expected.lam:.3g}" in words(at)
-    assert "on 30 outputs" in words(at)
-    assert "70 are missing" in words(at)
-
-
-def test_a_partly_scored_metric_is_named_and_can_be_finished(store) -> None:
     project_id = filled(store)
     more = tuple(Output("B", "d", str(i), f"more {i}") for i in range(N))
     rated = tuple(HumanScore("B", "d", str(i), "da", float(i)) for i in range(N))
@@ -94,41 +82,59 @@ def test_a_partly_scored_metric_is_named_and_can_be_finished(store) -> None:
     next(b for b in at.button if b.label == "Finish scoring").click().run()
     assert [j.metrics for j in store.jobs.recent(project_id)] == [("bartscore++",)]
 
+    at = opened(filled(store))
+    assert "The 95 % CI of λ is now" in words(section(at, "More labels"))
+    for name in ("Annotators", "Severity weights"):
+        assert "This needs MQM labels" in words(section(at, name)), name
+    assert "at least 3 systems with both scores; found 1" in words(section(at, "Best systems"))
 
-def test_a_saved_lambda_is_kept_and_a_taken_name_is_refused(store) -> None:
+
+def test_a_fit_is_one_sentence_and_lambda_is_saved_once(store) -> None:
     project_id = filled(store)
-    for _ in range(2):
-        at = opened(project_id)
-        next(t for t in at.text_input if t.label.startswith("Name")).set_value("pilot")
-        next(b for b in at.button if b.label == "Save λ").click()
-        at.run()
-        assert not at.exception
-    assert [s.name for s in store.calibrations.list(project_id)] == ["pilot"]
-    assert "pilot" in words(at)
-    assert at.error
-
-
-@pytest.mark.parametrize("flat", [True, False])
-def test_where_the_curve_is_flat_even_weights_are_offered_first(store, monkeypatch, flat: bool) -> None:
-    project_id = filled(store)
-    real = lambda_work_fit(monkeypatch, flat)
     at = opened(project_id)
     assert not at.exception
-    (found,) = real
-    if flat:
-        assert "Recommended: λ = 1" in words(at)
-        assert "not significantly better" in words(at)
-        assert at.radio(key="lambda-to-save").value == 1.0
-    else:
-        assert f"Recommended: λ = {found.lam:.3g}" in words(at)
-        assert not [r for r in at.radio if r.key == "lambda-to-save"]
-    next(t for t in at.text_input if t.label.startswith("Name")).set_value("pilot")
+    data = [
+        service.CalibrationPoint(o.key, *DISTANCES[i], weighted(*DISTANCES[i], 2.0))
+        for i, o in enumerate(store.projects.dataset(project_id).outputs)
+    ]
+    expected = calibrate(data, draws=DRAWS)
+    assert f"λ = {expected.lam:.3g}" in words(at)
+    assert "on 30 outputs" in words(at)
+    assert "70 are missing" in words(at)
+    for _ in range(2):
+        save_lambda(at, "pilot")
+    assert [s.name for s in store.calibrations.list(project_id)] == ["pilot"]
+    assert "pilot" in words(at)
+    assert at.error, "a taken name is refused"
+
+
+def save_lambda(at: AppTest, name: str) -> None:
+    next(t for t in at.text_input if t.label.startswith("Name for")).set_value(name)
     next(b for b in at.button if b.label == "Save λ").click()
     at.run()
-    (saved,) = store.calibrations.list(project_id)
-    assert saved.value == (1.0 if flat else found.lam)
-    assert service.saved_agreement(saved) == pytest.approx(found.at["1"] if flat else found.agreement)
-    assert (service.origin(saved).interval is None) is flat
+    assert not at.exception
+
+
+def test_where_the_curve_is_flat_even_weights_are_offered_first(store, monkeypatch) -> None:
+    for flat in (True, False):
+        st.cache_resource.clear()
+        project_id = filled(store)
+        real = lambda_work_fit(monkeypatch, flat)
+        at = opened(project_id)
+        assert not at.exception
+        (found,) = real
+        if flat:
+            assert "Recommended: λ = 1" in words(at)
+            assert "not significantly better" in words(at)
+            assert at.radio(key="lambda-to-save").value == 1.0
+        else:
+            assert f"Recommended: λ = {found.lam:.3g}" in words(at)
+            assert not [r for r in at.radio if r.key == "lambda-to-save"]
+        save_lambda(at, "pilot")
+        (saved,) = store.calibrations.list(project_id)
+        assert saved.value == (1.0 if flat else found.lam)
+        assert service.saved_agreement(saved) == pytest.approx(found.at["1"] if flat else found.agreement)
+        assert (service.origin(saved).interval is None) is flat
 
 
 def lambda_work_fit(monkeypatch, flat: bool):
@@ -152,7 +158,7 @@ SYSTEMS = ("A", "B", "C", "D")
 
 def labelled(store, *, scored: int = 40) -> int:
     """Four systems on ten segments; Ann labelled all of it, Bo two segments: eight outputs."""
-    project = store.projects.create("labelled")
+    project = store.projects.get(new_project(store, "labelled"))
     segments = tuple(Segment("d", str(i), None, ("a reference",)) for i in range(10))
     outputs = tuple(Output(s, "d", str(i), f"{s} bad words {i}") for i in range(10) for s in SYSTEMS)
     store.projects.add(project.id, Dataset(segments, outputs))
@@ -194,23 +200,7 @@ def table(at: AppTest, column: str):
     return next(d.value for d in at.dataframe if column in d.value.columns)
 
 
-def test_more_labels_shows_a_forecast_or_why_there_is_none(store) -> None:
-    text = words(section(opened(labelled(store)), "More labels"))
-    assert ("A forecast extrapolates the curve" in text) != ("No forecast" in text)
-    few = words(section(opened(filled(store)), "More labels"))
-    assert "The 95 % CI of λ is now" in few
-
-
-def test_annotators_shows_each_alone_and_why_one_has_no_lambda(store) -> None:
-    rows = table(section(opened(labelled(store)), "Annotators"), "annotator")
-    assert list(rows["annotator"]) == ["all together", "Ann", "Bo"]
-    assert list(rows["outputs"]) == [40, 40, 8]
-    assert rows["undefined because"][2] == "8 scored outputs; at least 20 are needed"
-    assert rows["λ"][1] != "–"
-    assert rows["λ"][2] == "–"
-
-
-def test_annotators_and_weights_follow_scores_that_come_later(store) -> None:
+def test_sections_follow_scores_that_come_later(store) -> None:
     project_id = labelled(store, scored=24)
     at = opened(project_id)
     assert list(table(section(at, "Annotators"), "annotator")["outputs"]) == [24, 24, 8]
@@ -220,35 +210,22 @@ def test_annotators_and_weights_follow_scores_that_come_later(store) -> None:
         parts = {"dist_exp": 0.5, "dist_imp": 0.25, "score_hyp": -0.75}
         values[content_key(None, o.text, ("a reference",))] = Value(weighted(0.5, 0.25, 1.0), parts=parts)
     store.scores.put("bartscore++", registry.load("bartscore++").signature(), values, 1.0)
-    at = opened(project_id)
-    assert list(table(section(at, "Annotators"), "annotator")["outputs"]) == [40, 40, 8]
-    assert set(table(section(at, "Severity weights"), "weights")["outputs"]) == {40}
+    rows = table(section(opened(project_id), "Annotators"), "annotator")
+    assert list(rows["annotator"]) == ["all together", "Ann", "Bo"]
+    assert list(rows["outputs"]) == [40, 40, 8]
+    assert rows["undefined because"][2] == "8 scored outputs; at least 20 are needed"
+    assert rows["λ"][1] != "–"
+    assert rows["λ"][2] == "–"
+    assert set(table(section(opened(project_id), "Severity weights"), "weights")["outputs"]) == {40}
 
 
-def test_metrics_on_the_best_systems_are_compared_anew_when_scores_come(store) -> None:
-    project_id = labelled(store)
-    outputs = store.projects.dataset(project_id).outputs
-    texts = [content_key(None, o.text, ("a reference",)) for o in outputs]
-
-    def compared(first: int, last: int) -> int:
-        values = {texts[i]: Value(float(i)) for i in range(first, last)}
-        store.scores.put("chrf", registry.load("chrf").signature(), values, 1.0)
-        section(opened(project_id), "Best systems")
-        return sum(key[0] == "metrics" for key in long_jobs._kept()._found)
-
-    assert [compared(0, 24), compared(24, 40)] == [1, 2]
-
-
-def test_a_score_of_the_upload_has_no_annotators_and_no_weights(store) -> None:
-    at = opened(filled(store))
-    for name in ("Annotators", "Severity weights"):
-        assert "This needs MQM labels" in words(section(at, name))
-
-
-def test_a_scheme_of_ones_own_is_compared_chosen_and_saved_with_its_lambda(store) -> None:
+def test_a_new_scheme_is_saved_with_its_lambda_which_is_used(store) -> None:
     project_id = labelled(store)
     at = section(opened(project_id), "Severity weights")
     assert list(table(at, "weights")["weights"]) == ["Google MQM weights", "Marot weights", "severity-only weights"]
+    next(b for b in at.button if b.label == "Add scheme").click()
+    at.run()
+    assert "needs a name of its own" in at.error[0].value
     next(t for t in at.text_input if t.label == "Name of the scheme").set_value("mine")
     next(b for b in at.button if b.label == "Add scheme").click()
     at.run()
@@ -261,9 +238,7 @@ def test_a_scheme_of_ones_own_is_compared_chosen_and_saved_with_its_lambda(store
     )
     at.selectbox(key="lambda-scheme").set_value("mine v1")
     at.run()
-    next(t for t in at.text_input if t.label.startswith("Name for")).set_value("with mine")
-    next(b for b in at.button if b.label == "Save λ").click()
-    at.run()
+    save_lambda(at, "with mine")
     assert not at.error
     (saved,) = store.calibrations.list(project_id)
     assert "scheme:mine;v:1;rules:" in saved.signature
@@ -271,42 +246,9 @@ def test_a_scheme_of_ones_own_is_compared_chosen_and_saved_with_its_lambda(store
     later = opened(project_id)
     assert "mine v1" in later.selectbox(key="lambda-scheme").options
 
-
-def test_a_scheme_without_a_name_is_refused_in_words(store) -> None:
-    at = section(opened(labelled(store)), "Severity weights")
-    next(b for b in at.button if b.label == "Add scheme").click()
-    at.run()
-    assert "needs a name of its own" in at.error[0].value
-
-
-def test_best_systems_shows_both_figures_and_fewer_than_three_systems_a_reason(store) -> None:
-    at = section(opened(labelled(store)), "Best systems")
-    text = words(at)
-    assert "Lu et al. 2023, Figure 2" in text
-    assert "Lu et al. 2023, Figure 3" in text
-    assert "for K = 3 to 4" in text.replace("\\", "")
-    at.segmented_control(key="lambda-top-grid").set_value("0.5 to 1.7, as in Lu et al. (2023)")
-    at.segmented_control(key="lambda-top-colour").set_value("loss against the best λ")
-    at.run()
-    assert not at.exception
-    assert "at least 3 systems with both scores; found 1" in words(section(opened(filled(store)), "Best systems"))
-
-
-def test_every_measure_and_grouping_has_all_sections(store) -> None:
-    at = opened(labelled(store))
-    for measure, group in (("spearman", "segment"), ("pearson", "system"), ("acc_eq", "pooled")):
-        at.selectbox(key="lambda-measure").set_value(measure)
-        at.selectbox(key="lambda-group").set_value(group)
-        for name in ("More labels", "Annotators", "Severity weights", "Best systems"):
-            section(at, name)
-
-
-def test_a_saved_lambda_is_used_with_the_distances_it_was_fitted_on_and_deleted(store) -> None:
     project_id = labelled(store)
     at = opened(project_id)
-    next(t for t in at.text_input if t.label.startswith("Name for")).set_value("pilot")
-    next(b for b in at.button if b.label == "Save λ").click()
-    at.run()
+    save_lambda(at, "pilot")
     (saved,) = store.calibrations.list(project_id)
     text = words(at).replace("\\", "")
     assert "40 outputs, 10 segments, 4 systems" in text
@@ -323,9 +265,35 @@ def test_a_saved_lambda_is_used_with_the_distances_it_was_fitted_on_and_deleted(
     assert store.calibrations.list(project_id) == []
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [(0.434, ".434"), (-0.0214, "−.021"), (-10.5, "−10.500"), (20.0, "20.000"), (1.0, "1.000"), (None, "undefined")],
-)
-def test_only_a_lone_nought_before_the_point_is_left_out(value: float | None, shown: str) -> None:
-    assert format_number(value, missing="undefined") == shown
+def test_best_systems_shows_both_figures_and_new_scores(store) -> None:
+    project_id = labelled(store)
+    at = section(opened(project_id), "Best systems")
+    text = words(at)
+    assert "Lu et al. 2023, Figure 2" in text
+    assert "Lu et al. 2023, Figure 3" in text
+    assert "for K = 3 to 4" in text.replace("\\", "")
+    at.segmented_control(key="lambda-top-grid").set_value("0.5 to 1.7, as in Lu et al. (2023)")
+    at.segmented_control(key="lambda-top-colour").set_value("loss against the best λ")
+    at.run()
+    assert not at.exception
+    texts = [content_key(None, o.text, ("a reference",)) for o in store.projects.dataset(project_id).outputs]
+
+    def compared(first: int, last: int) -> str:
+        values = {texts[i]: Value(float(i)) for i in range(first, last)}
+        store.scores.put("chrf", registry.load("chrf").signature(), values, 1.0)
+        at = section(opened(project_id), "Best systems")
+        return str(at.get("vega_lite_chart")[-1].proto)
+
+    assert compared(0, 24) != compared(24, 40), "the figure of metrics stays as it was when scores come"
+
+
+@pytest.mark.extended
+def test_every_measure_and_grouping_has_all_sections(store) -> None:
+    at = opened(labelled(store))
+    text = words(section(at, "More labels"))
+    assert ("A forecast extrapolates the curve" in text) != ("No forecast" in text)
+    for measure, group in (("spearman", "segment"), ("pearson", "system"), ("acc_eq", "pooled")):
+        at.selectbox(key="lambda-measure").set_value(measure)
+        at.selectbox(key="lambda-group").set_value(group)
+        for name in ("More labels", "Annotators", "Severity weights", "Best systems"):
+            section(at, name)

@@ -63,47 +63,41 @@ def tables(at: AppTest) -> list[list[dict[str, str]]]:
     return [[{plain(k): plain(v) for k, v in row.items()} for row in t.value.to_dict("records")] for t in at.table]
 
 
-@pytest.mark.parametrize("name", ["appraise", "pearmut"])
-def test_a_campaign_is_analysed_and_imported(store: Store, name: str) -> None:
-    at = opened(*files(name))
-    said = words(at)
-    assert "12 ratings by 2 annotators: 3 segments × 2 systems, 12 error spans, 2 attention checks" in said
-    assert "Median time: 40 s per output" in said
-    systems, raters = tables(at)[:2]
-    assert [(row["rank"], row["system"]) for row in systems] == [("1", "A"), ("2", "B")]
-    assert systems[0]["score ↑ [95 % CI]"].startswith("80.0")
-    assert [(row["annotator"], row["checks passed"]) for row in raters] == [("Ana", "1 of 1"), ("Ben", "0 of 1")]
-    assert raters[0]["share [95 % CI]"].startswith("1.00 [")
-    assert all(p.sample for p in store.projects.list())
-    press(at, "Import 3 segments × 2 systems, labels of 6 outputs by 2 raters")
-    (project,) = [p for p in store.projects.list() if not p.sample]
-    assert project.name == "scores"
-    assert {(j.rater, j.name) for j in store.judgements.list(project.id)} == {("Ana", "ESA"), ("Ben", "ESA")}
+def test_a_campaign_is_analysed_and_imported(store: Store) -> None:
+    for name in ("appraise", "pearmut"):
+        at = opened(*files(name))
+        said = words(at)
+        assert "12 ratings by 2 annotators: 3 segments × 2 systems, 12 error spans, 2 attention checks" in said
+        assert "Median time: 40 s per output" in said
+        systems, raters = tables(at)[:2]
+        assert [(row["rank"], row["system"]) for row in systems] == [("1", "A"), ("2", "B")]
+        assert systems[0]["score ↑ [95 % CI]"].startswith("80.0")
+        assert [(row["annotator"], row["checks passed"]) for row in raters] == [("Ana", "1 of 1"), ("Ben", "0 of 1")]
+        assert raters[0]["share [95 % CI]"].startswith("1.00 [")
+        assert all(p.sample for p in store.projects.list())
+        press(at, "Import 3 segments × 2 systems, labels of 6 outputs by 2 raters")
+        (project,) = [p for p in store.projects.list() if not p.sample]
+        assert project.name == "scores"
+        assert {(j.rater, j.name) for j in store.judgements.list(project.id)} == {("Ana", "ESA"), ("Ben", "ESA")}
+        store.projects.delete(project.id)
 
 
 @pytest.mark.usefixtures("store")
-def test_odd_error_spans_are_listed() -> None:
+def test_campaign_files_say_what_is_odd_missing_or_elsewhere() -> None:
     file = campaign()
     odd = replace(file.ratings[0], errors=(replace(ERROR, severity="undecided"),))
     at = opened(*files("appraise", replace(file, ratings=(odd, *file.ratings[1:]))))
     assert "(1 odd)" in words(at)
     (row,) = tables(at)[2]
     assert (row["annotator"], row["system"], row["in its rating"]) == ("Ana", "A", "yes")
-
-
-@pytest.mark.usefixtures("store")
-def test_appraise_needs_its_batches() -> None:
-    at = opened(files("appraise")[0])
-    assert "Add the JSON file of batches" in at.info[0].value
+    assert "Add the JSON file of batches" in opened(files("appraise")[0]).info[0].value
     assert "one file of ratings" in opened(*files("pearmut"), ("more.jsonl", files("wmt25")[0][1])).info[0].value
 
-
-@pytest.mark.usefixtures("store")
-@pytest.mark.parametrize("name", ["appraise", "wmt25", "wmt25-spans", "pearmut"])
-def test_import_labels_says_what_a_campaign_file_is(name: str) -> None:
-    at = uploaded(files(name)[0], what="labels")
-    assert f"({FORMATS[name].label}, `{name}`)" in at.info[0].value
-    assert "Import a finished campaign" in at.info[0].value
-    assert any(b.key == "upload-campaign" for b in at.button)
-    assert f"analyse scores --format {name}" in at.info[0].value or name == "pearmut"
-    assert [b.label for b in at.button if b.label.startswith("Import ")] == ["Import a finished campaign"]
+    for name in ("appraise", "wmt25", "wmt25-spans", "pearmut"):
+        at = uploaded(files(name)[0], what="labels")
+        said = at.info[0].value
+        assert f"({FORMATS[name].label}, `{name}`)" in said, name
+        assert "Import a finished campaign" in said, name
+        assert any(b.key == "upload-campaign" for b in at.button), name
+        assert f"analyse scores --format {name}" in said or name == "pearmut"
+        assert [b.label for b in at.button if b.label.startswith("Import ")] == ["Import a finished campaign"], name

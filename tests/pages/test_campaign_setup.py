@@ -12,6 +12,7 @@ from core.ports.store import Store
 from core.services.campaigns import creating, people
 from core.services.people.links import resolve
 from pages._ui.campaigns.setup.choices import edited
+from tests.pages.opened_page import new_project
 from tests.pages.said import words
 from tests.paths import APP
 
@@ -27,7 +28,7 @@ SENTENCES = (
 
 
 def filled(store: Store) -> int:
-    project = store.projects.create("p").id
+    project = new_project(store)
     places = [(f"d{d}", str(i)) for d in range(DOCUMENTS) for i in range(PER_DOCUMENT)]
     segments = tuple(Segment(doc, i, f"Quelle {doc} {i}") for doc, i in places)
     outputs = tuple(Output(s, doc, i, f"{SENTENCES[int(i)]} ({s} {doc})") for doc, i in places for s in SYSTEMS)
@@ -67,13 +68,34 @@ def only(store: Store, project: int) -> Campaign:
     return campaign
 
 
-def test_without_campaigns_it_says_what_one_is(store: Store) -> None:
-    at = opened(filled(store))
+def test_the_list_leads_to_a_set_up_that_survives_other_pages(store: Store) -> None:
+    project = filled(store)
+    at = opened(project)
     assert "A campaign is a human evaluation with several people" in words(at)
+    assert [b.label for b in at.button if b.label == "New campaign"]
+    assert "This campaign does not exist" in words(opened(project, campaign="99"))
+    creating.create(store, "me", project, "pilot", CampaignDesign(PROTOCOLS["esa"]))
+    at = opened(project)
+    assert not [b for b in at.button if b.label == "Continue setting up"], "a command has set this draft up"
+    at = opened(project, campaign=str(only(store, project).id), step="data")
+    assert [b.label for b in at.button if b.label == "Start"]
+
+    at = opened(filled(store), campaign="new", step="protocol")
+    press(at, "MQM by experts")
+    assert field(at, "Protocol").value == "mqm"  # type: ignore[attr-defined]
+    press(at, "Next")
+    assert field(at, "How units are given out").value == "fixed"  # type: ignore[attr-defined]
+    put(at, "Annotators", 9)
+    at.switch_page("pages/help.py").run()
+    del at.query_params["campaign"], at.query_params["step"]  # as Streamlit does in the browser
+    at.switch_page("pages/campaigns.py").run()
+    press(at, "Continue the new campaign")
+    assert field(at, "Annotators").value == 9  # type: ignore[attr-defined]
+    press(at, "Discard")
     assert [b.label for b in at.button if b.label == "New campaign"]
 
 
-def test_next_five_times_makes_a_running_campaign_and_links(store: Store) -> None:
+def test_choices_of_every_step_make_a_running_campaign(store: Store) -> None:
     project = filled(store)
     at = press(opened(project), "New campaign")
     assert "20 segments × 3 systems = 60 outputs" in words(at)
@@ -91,8 +113,6 @@ def test_next_five_times_makes_a_running_campaign_and_links(store: Store) -> Non
     press(at, "Hide links")
     assert "shown only once" not in words(at)
 
-
-def test_choices_of_every_step_reach_the_design(store: Store) -> None:
     project = filled(store)
     at = press(opened(project), "New campaign")
     put(at, "Segments", "sample")
@@ -104,12 +124,19 @@ def test_choices_of_every_step_reach_the_design(store: Store) -> None:
     press(at, "Next")
     put(at, "Annotators", 5)
     put(at, "Pay per hour", 18.0)
+    put(at, "Annotators per output", 6)
+    assert "6 distinct raters per unit need at least 6 people" in words(at)
+    put(at, "Annotators per output", 2)
     press(at, "Next")
     put(at, "Attention checks", 0.2)
     press(at, "Back")
     assert field(at, "Annotators").value == 5  # type: ignore[attr-defined]
     press(press(at, "Next"), "Next")
     put(at, "Name of the campaign", "my *first*")
+    put(at, "Annotators, one name per line", "Ana\nana")
+    press(at, "Create 2 links and start")
+    assert "This name is there twice" in words(at)
+    assert store.campaigns.list(project) == []
     put(at, "Annotators, one name per line", "Ana\nBoris\n\nChen")
     press(at, "Create 3 links and start")
     campaign = only(store, project)
@@ -120,27 +147,6 @@ def test_choices_of_every_step_reach_the_design(store: Store) -> None:
     assert (len(design.segments), design.people, design.pay_per_hour, design.checks) == (7, 5, 18.0, 0.2)
     assert design.seconds_per_unit == 25
     assert any(u.kind == "check" for u in store.campaigns.units(campaign.id))
-
-
-def test_a_starting_point_sets_choices_of_several_steps(store: Store) -> None:
-    project = filled(store)
-    at = opened(project, campaign="new", step="protocol")
-    press(at, "MQM by experts")
-    assert field(at, "Protocol").value == "mqm"  # type: ignore[attr-defined]
-    press(at, "Next")
-    assert field(at, "How units are given out").value == "fixed"  # type: ignore[attr-defined]
-
-
-def test_choices_survive_another_page_and_can_be_discarded(store: Store) -> None:
-    at = opened(filled(store), campaign="new", step="people")
-    put(at, "Annotators", 9)
-    at.switch_page("pages/help.py").run()
-    del at.query_params["campaign"], at.query_params["step"]  # as Streamlit does in the browser
-    at.switch_page("pages/campaigns.py").run()
-    press(at, "Continue the new campaign")
-    assert field(at, "Annotators").value == 9  # type: ignore[attr-defined]
-    press(at, "Discard")
-    assert [b.label for b in at.button if b.label == "New campaign"]
 
 
 def test_submitted_labels_become_the_tutorial(store: Store) -> None:
@@ -165,7 +171,7 @@ def test_submitted_labels_become_the_tutorial(store: Store) -> None:
     assert design_from_json(only(store, project).design).tutorial == (item._replace(score=(70.0, 90.0)),)
 
 
-def test_a_draft_invites_nobody(store: Store) -> None:
+def test_a_draft_invites_nobody_and_keeps_links_that_exist(store: Store) -> None:
     project = filled(store)
     at = opened(project, campaign="new", step="start")
     press(at, "Save as draft")
@@ -174,9 +180,18 @@ def test_a_draft_invites_nobody(store: Store) -> None:
     assert store.campaigns.participants(campaign.id) == []
     press(at, "All campaigns")
     assert "Draft" in words(at)
+    links = people.invite(store, "me", campaign, ["Ana", "Bo"])
+    at = opened(project, campaign=str(campaign.id), step="start")
+    assert "Invited already: Ana, Bo" in words(at)
+    assert field(at, "Annotators, one name per line").value == ""  # type: ignore[attr-defined]
+    put(at, "Annotators, one name per line", "Chen")
+    press(at, "Create 1 link and start")
+    assert [p.rater for p in store.campaigns.participants(campaign.id)] == ["Ana", "Bo", "Chen"]
+    texts = only(store, project).texts
+    assert resolve(store.people, links[0].token).link.project_id == texts  # type: ignore[union-attr]
 
 
-def test_a_draft_is_continued_with_everything_entered_and_started(store: Store) -> None:
+def test_a_draft_is_continued_in_another_session_and_started(store: Store) -> None:
     project = filled(store)
     at = press(opened(project), "New campaign")
     put(at, "Segments", "sample")
@@ -223,7 +238,8 @@ def test_a_draft_is_continued_with_everything_entered_and_started(store: Store) 
     assert [b.label for b in at.button if b.label == "Pause"]  # the campaign, not its set-up
 
 
-def test_unsaved_changes_of_a_draft_wait_until_it_is_saved_elsewhere(store: Store) -> None:
+@pytest.mark.extended
+def test_unsaved_changes_of_a_draft_yield_to_another_window(store: Store) -> None:
     project = filled(store)
     press(opened(project, campaign="new", step="start"), "Save as draft")
     at = press(opened(project), "Continue setting up")
@@ -241,45 +257,7 @@ def test_unsaved_changes_of_a_draft_wait_until_it_is_saved_elsewhere(store: Stor
     assert not [b for b in press(at, "All campaigns").button if b.label == "Continue the new campaign"]
 
 
-def test_people_invited_to_a_draft_keep_their_links(store: Store) -> None:
-    project = filled(store)
-    press(opened(project, campaign="new", step="start"), "Save as draft")
-    links = people.invite(store, "me", only(store, project), ["Ana", "Bo"])
-    at = opened(project, campaign=str(only(store, project).id), step="start")
-    assert "Invited already: Ana, Bo" in words(at)
-    assert field(at, "Annotators, one name per line").value == ""  # type: ignore[attr-defined]
-    put(at, "Annotators, one name per line", "Chen")
-    press(at, "Create 1 link and start")
-    campaign = only(store, project)
-    assert [p.rater for p in store.campaigns.participants(campaign.id)] == ["Ana", "Bo", "Chen"]
-    assert resolve(store.people, links[0].token).link.project_id == campaign.texts  # type: ignore[union-attr]
-
-
-def test_a_draft_made_by_a_command_has_no_set_up_to_continue(store: Store) -> None:
-    project = filled(store)
-    creating.create(store, "me", project, "pilot", CampaignDesign(PROTOCOLS["esa"]))
-    at = opened(project)
-    assert not [b for b in at.button if b.label == "Continue setting up"]
-    at = opened(project, campaign=str(only(store, project).id), step="data")
-    assert [b.label for b in at.button if b.label == "Start"]
-
-
-def test_two_people_of_one_name_are_refused_before_anything_is_made(store: Store) -> None:
-    project = filled(store)
-    at = opened(project, campaign="new", step="start")
-    put(at, "Annotators, one name per line", "Ana\nana")
-    press(at, "Create 2 links and start")
-    assert "This name is there twice" in words(at)
-    assert store.campaigns.list(project) == []
-
-
-def test_more_raters_per_output_than_people_are_refused(store: Store) -> None:
-    at = opened(filled(store), campaign="new", step="people")
-    put(at, "Annotators per output", 4)
-    assert "4 distinct raters per unit need at least 4 people" in words(at)
-
-
-def test_the_estimate_counts_ratings_and_cost(store: Store) -> None:
+def test_the_estimate_has_a_difference_for_every_protocol(store: Store) -> None:
     at = opened(filled(store), campaign="new", step="people")
     put(at, "Pay per hour", 20.0)
     # 60 units × 2 raters = 120, and 5 % checks + 5 % repeats: 132 ratings of 60 s = 2.2 h, 44 €
@@ -287,29 +265,17 @@ def test_the_estimate_counts_ratings_and_cost(store: Store) -> None:
     assert "Checks, repeats, tutorial: **12**" in words(at)
     assert "Cost: **44 EUR**" in words(at)
     assert "points** of the score from 0 to 100" in words(at)
-
-
-@pytest.mark.parametrize(
-    ("protocol", "said"),
-    [
-        ("mqm", ("points** of the MQM score per output", "2.9 points between outputs")),
-        (
-            "pairwise",
-            ("of the comparisons won by the better system", "in Bradley–Terry strength", "Found by simulation"),
+    expected = {
+        "mqm": ("points** of the MQM score per output", "2.9 points between outputs"),
+        "pairwise": (
+            "of the comparisons won by the better system", "in Bradley–Terry strength", "Found by simulation",
         ),
-    ],
-)
-def test_every_protocol_has_a_detectable_difference(store: Store, protocol: str, said: tuple[str, ...]) -> None:
-    at = opened(filled(store), campaign="new", step="protocol")
-    put(at, "Protocol", protocol)
-    press(at, "Next")
-    assert [text for text in said if text not in words(at)] == []
-    assert "Not computed" not in words(at)
-
-
-def test_an_unknown_campaign_in_the_address_gets_a_calm_answer(store: Store) -> None:
-    at = opened(filled(store), campaign="99")
-    assert "This campaign does not exist" in words(at)
+    }  # fmt: skip
+    for protocol, said in expected.items():
+        put(press(at, "Back"), "Protocol", protocol)
+        press(at, "Next")
+        assert [text for text in said if text not in words(at)] == [], protocol
+        assert "Not computed" not in words(at), protocol
 
 
 def test_edits_of_a_table_are_applied_to_its_rows() -> None:

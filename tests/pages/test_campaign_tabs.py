@@ -12,7 +12,6 @@ from core.ports.campaigns import Campaign
 from core.ports.store import Store
 from core.services.people import accounts, sessions
 from core.services.people.identity import SESSION_COOKIE
-from pages._ui.annotate.identity import _NAME
 from pages._ui.campaigns.campaign_tabs import screen_key
 from tests.core.services.campaigns import filled
 from tests.pages.said import words
@@ -34,7 +33,7 @@ def opened(campaign: Campaign, screen: str = "Progress", rater: str = "") -> App
     at.query_params["campaign"] = str(campaign.id)
     at.session_state[screen_key(campaign)] = screen
     if rater:
-        at.session_state[_NAME] = rater
+        at.session_state["errorscope_annotator"] = rater
     at = at.switch_page("pages/campaigns.py").run()
     assert not at.exception
     assert not at.error
@@ -51,60 +50,24 @@ def progress_line(at: AppTest) -> str:
     return str(at.get("progress")[0].proto.text)
 
 
-def test_the_head_says_how_far_the_campaign_is(campaign: Campaign) -> None:
-    line = progress_line(opened(campaign))
+def test_a_campaign_changes_its_state_and_lists_change_hands(store: Store, campaign: Campaign) -> None:
+    at = opened(campaign)
+    line = progress_line(at)
     assert line.startswith("27 of 36 ratings")
     assert "of work left" in line
     assert "done by" in line
-
-
-def test_a_campaign_is_paused_resumed_and_finished(store: Store, campaign: Campaign) -> None:
-    at = press(opened(campaign), "Pause")
+    at = press(at, "Pause")
     assert store.campaigns.get(campaign.id).state == "paused"
     at = press(at, "Resume")
     assert store.campaigns.get(campaign.id).state == "running"
+    next(b for b in at.button if str(b.key).endswith("-Cedar")).click().run()
+    assert {s for u in store.campaigns.units(campaign.id) if u.retired for s in u.systems} == {"Cedar"}
     press(at, "Finish campaign")
     assert store.campaigns.get(campaign.id).state == "finished"
-
-
-def test_a_deleted_campaign_leads_to_the_list(store: Store, campaign: Campaign) -> None:
     at = press(opened(campaign), "Delete campaign")
     assert store.campaigns.list(campaign.project_id) == []
     assert not at.error
 
-
-def test_a_system_is_retired(store: Store, campaign: Campaign) -> None:
-    at = opened(campaign)
-    next(b for b in at.button if str(b.key).endswith("-Cedar")).click().run()
-    assert {s for u in store.campaigns.units(campaign.id) if u.retired for s in u.systems} == {"Cedar"}
-
-
-def test_invited_people_get_links_that_are_shown_once(store: Store, campaign: Campaign) -> None:
-    at = opened(campaign, "People")
-    at.text_area[0].input("Eva\nFinn\n")
-    at = press(at, "Create links")
-    assert {p.rater for p in store.campaigns.participants(campaign.id)} == {*NAMES, "Eva", "Finn"}
-    assert at.code[0].value.startswith("Eva\t")
-    at = press(at, "Hide addresses")
-    assert not at.code
-
-
-def test_exclusion_needs_a_reason_and_can_be_taken_back(store: Store, campaign: Campaign) -> None:
-    at = press(opened(campaign, "People"), "Exclude")
-    assert "reason is missing" in words(at)
-    at.text_input[0].input("too fast")
-    at = press(at, "Exclude")
-    assert store.campaigns.participants(campaign.id)[0].excluded == "too fast"
-    press(at, "Include again")
-    assert store.campaigns.participants(campaign.id)[0].excluded == ""
-
-
-def test_somebody_gets_no_more_units(store: Store, campaign: Campaign) -> None:
-    press(opened(campaign, "People"), "Give no more units")
-    assert store.campaigns.participants(campaign.id)[0].left
-
-
-def test_the_rest_of_a_list_is_handed_over(store: Store) -> None:
     made = filled.started(
         store, people=NAMES, dataset=filled.texts(2, 3), block_size=3, overlap=1, assigning="fixed", name="lists"
     )
@@ -127,55 +90,77 @@ def test_the_rest_of_a_list_is_handed_over(store: Store) -> None:
     assert (entry.details["name"], entry.details["to"], entry.details["reason"]) == ("Ana", "Chi", "moved away")
 
 
-def test_quality_has_a_verdict_and_agreement_over_time(campaign: Campaign) -> None:
-    at = opened(campaign, "Quality")
-    said = words(at)
-    assert "3 annotators" in said
-    assert "Agreement over time" in said
+def test_people_are_invited_excluded_and_relieved(store: Store, campaign: Campaign) -> None:
+    at = opened(campaign, "People")
+    at.text_area[0].input("Eva\nFinn\n")
+    at = press(at, "Create links")
+    assert {p.rater for p in store.campaigns.participants(campaign.id)} == {*NAMES, "Eva", "Finn"}
+    assert at.code[0].value.startswith("Eva\t")
+    at = press(at, "Hide addresses")
+    assert not at.code
+    at = press(at, "Exclude")
+    assert "reason is missing" in words(at)
+    at.text_input[0].input("too fast")
+    at = press(at, "Exclude")
+    assert store.campaigns.participants(campaign.id)[0].excluded == "too fast"
+    press(at, "Include again")
+    assert store.campaigns.participants(campaign.id)[0].excluded == ""
+    press(at, "Give no more units")
+    assert store.campaigns.participants(campaign.id)[0].left
 
 
-def test_a_disagreement_is_shown_without_names(campaign: Campaign) -> None:
+def test_disagreements_are_decided_without_names_by_others(
+    store: Store, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = opened(campaign, "Disagreements", "Ana")
+    assert "somebody else decides" in words(at)
+    assert not any("Start from" in b.label for b in at.button)
     at = opened(campaign, "Disagreements", "Judy")
     said = words(at)
     assert "to decide" in said
     assert not any(name in said for name in (*NAMES, *filled.QUALITY))
-
-
-def test_a_version_is_taken_as_the_beginning_of_a_decision(store: Store, campaign: Campaign) -> None:
-    press(opened(campaign, "Disagreements", "Judy"), "Start from version 1")
+    press(at, "Start from version 1")
     kinds = {e.action.kind for e in store.labels.events(campaign.texts, rater="Judy")}
     assert "score" in kinds
     assert "Judy" not in {p.rater for p in store.campaigns.participants(campaign.id)}
 
+    accounts.add(store, "test", "ann", "correct horse battery", manager=True)
+    judge = accounts.add(store, "test", "judge", "correct horse battery", manager=False)
+    accounts.set_role(store, "test", campaign.project_id, judge, "adjudicator")
+    logged_in(store, monkeypatch, "judge")
+    at = opened(campaign)
+    assert not any(name in words(at) for name in NAMES)
+    assert not any(b.label in ("Pause", "Delete campaign") for b in at.button)
+    at = opened(campaign, "Disagreements")
+    assert any(b.label == "Start from version 1" for b in at.button)
 
-def test_an_annotator_of_the_campaign_cannot_decide(campaign: Campaign) -> None:
-    at = opened(campaign, "Disagreements", "Ana")
-    assert "somebody else decides" in words(at)
-    assert not any("Start from" in b.label for b in at.button)
 
-
-def test_results_state_what_they_rest_on(campaign: Campaign) -> None:
+def test_screens_state_what_they_rest_on_or_what_comes(campaign: Campaign, store: Store) -> None:
     said = words(opened(campaign, "Results"))
     assert "Alder has the highest mean" in said
     assert "27 ratings of 6 segments in 2 documents by 3 raters" in said
     assert "ESA (pilot)" in said
+    said = words(opened(campaign, "Quality"))
+    assert "3 annotators" in said
+    assert "Agreement over time" in said
+
+    made = filled.started(store, people=(), dataset=filled.texts(1, 2), name="empty")
+    for screen in ("Progress", "People", "Quality", "Disagreements", "Results"):
+        assert opened(made, screen).info, screen
 
 
-@pytest.mark.parametrize("screen", ["Progress", "People", "Quality", "Disagreements", "Results"])
-def test_screens_of_an_empty_campaign_say_what_comes(store: Store, screen: str) -> None:
-    made = filled.started(store, people=(), dataset=filled.texts(1, 2))
-    assert opened(made, screen).info
-
-
-@pytest.mark.parametrize("protocol", ["mqm", "cesa", "pairwise", "da"])
-def test_every_protocol_has_decisions_and_results(store: Store, protocol: str) -> None:
-    made = filled.started(store, protocol, people=("Ana", "Ben"), dataset=filled.texts(1, 3), block_size=3)  # type: ignore[arg-type]
-    rng, people = Random(3), store.campaigns.participants(made.id)
-    for who in people:
-        for given in filled.assigned(store, made, who, made.created):
-            filled.label(store, made, who, given, made.created, rng)
-    assert opened(made, "Results").subheader
-    assert not opened(made, "Disagreements", "Judy").exception
+@pytest.mark.extended
+def test_every_protocol_has_decisions_and_results(store: Store) -> None:
+    for protocol in ("mqm", "cesa", "pairwise", "da"):
+        made = filled.started(
+            store, protocol, people=("Ana", "Ben"), dataset=filled.texts(1, 3), block_size=3, name=protocol,
+        )  # fmt: skip
+        rng, people = Random(3), store.campaigns.participants(made.id)
+        for who in people:
+            for given in filled.assigned(store, made, who, made.created):
+                filled.label(store, made, who, given, made.created, rng)
+        assert opened(made, "Results").subheader, protocol
+        assert not opened(made, "Disagreements", "Judy").exception, protocol
 
 
 def logged_in(store: Store, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
@@ -216,16 +201,3 @@ def test_an_account_is_added_and_finds_the_campaign(
     at = press(at, "Remove this account")
     assert store.people.campaigns(vera.id) == []
     assert "Add account again" in [b.label for b in at.button]
-
-
-def test_an_adjudicator_sees_no_names(store: Store, campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
-    accounts.add(store, "test", "ann", "correct horse battery", manager=True)
-    judge = accounts.add(store, "test", "judge", "correct horse battery", manager=False)
-    accounts.set_role(store, "test", campaign.project_id, judge, "adjudicator")
-    token = sessions.start(store, judge).token
-    monkeypatch.setattr(ContextProxy, "cookies", property(lambda _: {SESSION_COOKIE: token}))
-    at = opened(campaign)
-    assert not any(name in words(at) for name in NAMES)
-    assert not any(b.label in ("Pause", "Delete campaign") for b in at.button)
-    at = opened(campaign, "Disagreements")
-    assert any(b.label == "Start from version 1" for b in at.button)

@@ -24,7 +24,6 @@ GRAPHICS = ("accent", "major", "minor", "neutral")
 TINT = 0.5
 EXEMPT = re.compile(r":disabled|\[aria-busy")
 """Inactive parts, which need no contrast."""
-both = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 
 
 def sheets() -> dict[str, str]:
@@ -67,71 +66,51 @@ def weak(sheet: str, dark: bool) -> list[str]:
     return found
 
 
-def test_contrast_is_that_of_the_definition() -> None:
+def test_contrast_is_measured_and_charts_have_one_blue() -> None:
     assert contrast(Rgba(255, 255, 255), Rgba(0, 0, 0)) == pytest.approx(21)
     assert contrast(Rgba(0x77, 0x77, 0x77), Rgba(255, 255, 255)) == pytest.approx(4.48, abs=0.005)  # a known near miss
     half = colour("color-mix(in srgb, var(--x) 50%, transparent)", {"--x": "light-dark(#000000, #ffffff)"}, False)
     assert half == Rgba(0, 0, 0, 0.5)
     assert half.over(Rgba(255, 255, 255)) == Rgba(127.5, 127.5, 127.5)
-
-
-def test_a_pale_rule_is_found() -> None:
     assert weak(".a { color: #999999 } .b { background: #2b7bb0; color: white }", dark=False) == [".a: 2.85"]
     assert weak("p { opacity: .4; }", dark=True) == ["p: 3.41"]
 
-
-@both
-@pytest.mark.parametrize("ground", ["paper", "soft"])
-def test_text_of_the_theme_is_readable_on_pages_and_in_the_sidebar(ground: str, dark: bool) -> None:
-    below = named(ground, dark)
-    texts = {role: named(role, dark) for role in ("ink", "quiet", "accent", "good")}
-    texts["caption"] = texts["ink"]._replace(a=FADED)
-    assert {name: round(c, 2) for name, text in texts.items() if (c := contrast(text.over(below), below)) < TEXT} == {}
-
-
-@both
-def test_text_of_errors_and_buttons_is_readable(dark: bool) -> None:
-    assert contrast(named("major", dark), named("paper", dark)) >= TEXT
-    assert contrast(Rgba(255, 255, 255), named("filled", dark)) >= TEXT
-
-
-@both
-@pytest.mark.parametrize("sheet", sheets().values(), ids=list(sheets()))
-def test_every_rule_of_the_style_sheets_is_readable(sheet: str, dark: bool) -> None:
-    assert weak(sheet, dark) == []
-
-
-@both
-def test_lines_marks_and_focus_stand_out(dark: bool) -> None:
-    grounds = [named("paper", dark), named("soft", dark)]
-    found = {(role, contrast(named(role, dark), ground)) for role in (*GRAPHICS, "filled") for ground in grounds}
-    assert {(role, round(ratio, 2)) for role, ratio in found if ratio < GRAPHIC} == set()
-
-
-@both
-def test_colours_of_charts_stand_out(dark: bool) -> None:
-    colours = [*CONFIG["chartCategoricalColors"], encodings.BLUE, encodings.ORANGE, encodings.GREY, encodings.GREEN]
-    ratios = {c: contrast(drawn, named("paper", dark)) for c in colours if (drawn := of(c, dark, {}))}
-    assert len(ratios) > 5
-    assert {c: round(ratio, 2) for c, ratio in ratios.items() if ratio < GRAPHIC} == {}
-
-
-@both
-@pytest.mark.parametrize("tone", [encodings.BLUE, encodings.ORANGE, encodings.GREY])
-def test_text_is_readable_in_the_filled_cells_of_charts(tone: str, dark: bool) -> None:
-    drawn = of(tone, dark, {})
-    assert drawn is not None
-    assert contrast(named("ink", dark), drawn._replace(a=encodings.TINT).over(named("paper", dark))) >= TEXT
-
-
-def test_chart_texts_are_not_in_a_mid_tone() -> None:
     tones, texts = re.compile(r"\b(BLUE|ORANGE|GREY|GREEN)\b"), re.compile(r"mark_text\([^\n]*")
     found = [line for path in (ROOT / "core" / "plots").glob("*.py") for line in texts.findall(path.read_text("utf-8"))]
     assert len(found) > 5
     assert [line for line in found if tones.search(line)] == []
-
-
-def test_there_is_one_blue() -> None:
     assert CONFIG["chartCategoricalColors"][0] == encodings.BLUE
     for kind in ("light", "dark"):
         assert CONFIG[kind]["blueColor"] == CONFIG[kind]["linkColor"]
+
+
+def test_text_lines_marks_and_charts_stand_out() -> None:
+    for dark in (False, True):
+        grounds = {role: named(role, dark) for role in ("paper", "soft")}
+        grounds |= {
+            tone: drawn._replace(a=encodings.TINT).over(grounds["paper"])
+            for tone in (encodings.BLUE, encodings.ORANGE, encodings.GREY)
+            if (drawn := of(tone, dark, {}))
+        }
+        texts = {role: named(role, dark) for role in ("ink", "quiet", "accent", "good")}
+        texts["caption"] = texts["ink"]._replace(a=FADED)
+        pairs = [(name, ground) for name in texts for ground in ("paper", "soft")]
+        pairs += [("ink", encodings.BLUE), ("ink", encodings.ORANGE), ("ink", encodings.GREY)]
+        ratios = {pair: contrast(texts[pair[0]].over(grounds[pair[1]]), grounds[pair[1]]) for pair in pairs}
+        assert {pair: round(c, 2) for pair, c in ratios.items() if c < TEXT} == {}
+        assert contrast(named("major", dark), named("paper", dark)) >= TEXT
+        assert contrast(Rgba(255, 255, 255), named("filled", dark)) >= TEXT
+
+    for dark in (False, True):
+        grounds = [named("paper", dark), named("soft", dark)]
+        found = {(role, contrast(named(role, dark), ground)) for role in (*GRAPHICS, "filled") for ground in grounds}
+        assert {(role, round(ratio, 2)) for role, ratio in found if ratio < GRAPHIC} == set()
+        colours = [*CONFIG["chartCategoricalColors"], encodings.BLUE, encodings.ORANGE, encodings.GREY, encodings.GREEN]
+        ratios = {c: contrast(drawn, named("paper", dark)) for c in colours if (drawn := of(c, dark, {}))}
+        assert len(ratios) > 5
+        assert {c: round(ratio, 2) for c, ratio in ratios.items() if ratio < GRAPHIC} == {}
+
+
+def test_every_rule_of_the_style_sheets_is_readable() -> None:
+    for dark in (False, True):
+        assert {name: pale for name, sheet in sheets().items() if (pale := weak(sheet, dark))} == {}

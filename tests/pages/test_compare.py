@@ -55,76 +55,84 @@ def open_page(project: int, **query: str) -> AppTest:
     return at
 
 
-def test_an_unscored_project_shows_its_texts_and_offers_to_score_them(
-    store: Store, project: int, seen: list[Any]
-) -> None:
-    at = open_page(project)
-    assert "Not scored yet" in at.info[0].value
-    assert {c["status"] for c in seen[-1]["cards"]} == {"missing"}
-    at.multiselect(key=next(m.key for m in at.multiselect if m.key.startswith("metrics-"))).set_value(["chrf"]).run()
-    at.button(key=f"score-{project}").click().run()
-    assert [j.metrics for j in store.jobs.recent(project)] == [("chrf",)]
-    assert "Scoring is running" in at.info[0].value
-
-
-def test_a_scored_segment_comes_with_its_refinement_metrics_and_presets(
-    store: Store, project: int, seen: list[Any]
-) -> None:
+def test_a_scored_project_is_read_searched_and_sorted(store: Store, project: int, seen: list[Any]) -> None:
     score(store, project)
-    open_page(project)
+    at = open_page(project)
     data = seen[-1]
     assert [c["name"] for c in data["cards"]] == ["alpha", "beta"]
     assert all(c["status"] == "no_edit" and c["exp"] >= 0 for c in data["cards"])
     assert (data["position"], data["total"], data["lam"]) == (1, 2, "1")
     assert any(p["label"].startswith("SFHOT, text") and p["value"] == "4.9" for p in data["presets"])
+    assert not [s for s in at.selectbox if s.label == "Refinement"], "one refinement leaves no choice"
+    assert "refinement" not in at.query_params
+    box = next(e for e in at.expander if e.label.startswith("Compute scores"))
+    assert not box.children, "the scoring panel is drawn when its box is opened"
+    at.session_state[f"compare-scoring-{project}"] = True
+    at.run()
+    assert any(m.key.startswith("metrics-") for m in at.multiselect)
 
-
-def test_the_address_opens_a_segment_at_a_lambda(store: Store, project: int, seen: list[Any]) -> None:
-    score(store, project)
-    at = open_page(project, doc="d", segment="2", **{"lambda": "inf"})
-    assert (seen[-1]["segment"], seen[-1]["lam"]) == ("2", "inf")
-    assert at.query_params["lambda"] == "inf"
-
-
-@pytest.mark.parametrize("query", [{"doc": "no", "segment": "such"}, {"lambda": "-3"}, {"lambda": "much"}])
-def test_an_address_that_names_nothing_opens_the_first_segment_at_lambda_one(
-    store: Store, project: int, seen: list[Any], query: dict[str, str]
-) -> None:
-    score(store, project)
-    open_page(project, **query)
-    assert (seen[-1]["position"], seen[-1]["lam"]) == (1, "1")
-
-
-def test_search_finds_an_output_and_says_when_there_is_none(store: Store, project: int, seen: list[Any]) -> None:
-    score(store, project)
-    at = open_page(project)
-    at.text_input(key=f"compare-search-{project}").set_value("BANANAS").run()
+    search = f"compare-search-{project}"
+    at.text_input(key=search).set_value("BANANAS").run()
     assert (seen[-1]["segment"], seen[-1]["total"]) == ("2", 1)
-    at.text_input(key=f"compare-search-{project}").set_value("nowhere").run()
+    at.text_input(key=search).set_value("nowhere").run()
     assert "No segment matches" in at.info[0].value
-
-
-def test_blind_hides_names_from_the_cards(store: Store, project: int, seen: list[Any]) -> None:
-    score(store, project)
-    at = open_page(project)
+    at.text_input(key=search).set_value("").run()
+    at.multiselect(key=f"compare-systems-{project}").set_value(["beta"]).run()
+    assert [c["name"] for c in seen[-1]["cards"]] == ["beta"]
+    at.multiselect(key=f"compare-systems-{project}").set_value([]).run()
     at.toggle(key="compare-blind").set_value(True).run()
     assert sorted(c["name"] for c in seen[-1]["cards"]) == ["Output A", "Output B"]
     assert "alpha" not in str(seen[-1])
 
-
-def test_filtering_by_system_keeps_its_card_only(store: Store, project: int, seen: list[Any]) -> None:
-    score(store, project)
-    at = open_page(project)
-    at.multiselect(key=f"compare-systems-{project}").set_value(["beta"]).run()
-    assert [c["name"] for c in seen[-1]["cards"]] == ["beta"]
-
-
-def test_sorting_by_a_metric_opens_the_first_segment_of_that_order(store: Store, project: int, seen: list[Any]) -> None:
-    score(store, project)
     at = open_page(project)
     at.radio(key="compare-sort").set_value("a metric").run()
     assert (seen[-1]["position"], seen[-1]["segment"]) == (1, "2")  # later outputs were given larger distances
     assert not at.error
+
+
+def test_addresses_systems_and_the_worst_outputs_are_shown(store: Store, project: int, seen: list[Any]) -> None:
+    score(store, project)
+    at = open_page(project, doc="d", segment="2", **{"lambda": "inf"})
+    assert (seen[-1]["segment"], seen[-1]["lam"]) == ("2", "inf")
+    assert at.query_params["lambda"] == "inf"
+    for query in ({"doc": "no", "segment": "such"}, {"lambda": "-3"}, {"lambda": "much"}):
+        open_page(project, **query)
+        assert (seen[-1]["position"], seen[-1]["lam"]) == (1, "1"), query
+    at = run(project=str(project), filter="fluency<3")
+    assert [e.value for e in at.error] == [
+        "**The filter names an unknown score**  \nfound “fluency”; expected BARTScore\\+\\+  \n"
+        "Put a text with such signs into quotes to search for it"
+    ]
+    assert seen[-1]["total"] == 2, "a wrong filter filters nothing"
+
+    label(store, project)
+    score(store, project)
+    at = open_page(project)
+    (table,) = (d for d in at.dataframe if list(d.value.columns)[:1] == ["system"])
+    assert list(table.value["system"]) == ["alpha", "beta"]
+    assert list(table.value["MQM (labels) ↑"]) == [-5.0, 0.0]  # numbers, so that they sort
+    assert "● 0.0".encode() in table.proto.arrow_data.styler.display_values
+    assert any("Outputs with a score: MQM (labels) 2 of 4" in c.value.replace("\\", "") for c in at.caption)
+    assert {"Systems as CSV", "LaTeX table"} <= {b.label for b in at.get("download_button")}
+    assert "[Systems ↓](#systems)" in [m.value for m in at.markdown]
+
+    at.segmented_control(key=f"compare-list-of-{project}").set_value("outputs").run()
+    assert {"alpha", "beta"} == set(worst(at)["system"])
+    at.selectbox(key=f"compare-worst-{project}").set_value("bartscore++").run()
+    assert len(at.dataframe[-1].value) == 4
+    at.session_state[worst_outputs.SPOT] = (project, OutputKey("beta", "d", "1"))
+    at.run()
+    assert seen[-1]["spot"] == "beta"
+
+    at = open_page(project)
+    at.toggle(key="compare-blind").set_value(True).run()
+    assert not [d for d in at.dataframe if list(d.value.columns)[:1] == ["system"]]
+    assert "[Systems ↓](#systems)" not in [m.value for m in at.markdown]
+    at.segmented_control(key=f"compare-list-of-{project}").set_value("outputs").run()
+    assert not {"alpha", "beta"} & set(worst(at)["system"])
+    at.session_state[worst_outputs.SPOT] = (project, OutputKey("beta", "d", "1"))
+    at.run()
+    assert seen[-1]["spot"] in {c["name"] for c in seen[-1]["cards"]} - {"beta"}
 
 
 def score_variant(store: Store, project: int) -> str:
@@ -139,70 +147,36 @@ def score_variant(store: Store, project: int) -> str:
     return name
 
 
-def test_with_one_refinement_there_is_nothing_to_choose(store: Store, project: int, seen: list[Any]) -> None:
-    score(store, project)
-    at = open_page(project)
-    assert not [s for s in at.selectbox if s.label == "Refinement"]
-    assert "refinement" not in at.query_params
-
-
-def test_of_several_refinements_one_is_chosen_and_the_address_remembers_it(
-    store: Store, project: int, seen: list[Any]
-) -> None:
+def test_a_refinement_is_chosen_and_kept_in_the_address(store: Store, project: int, seen: list[Any]) -> None:
     score(store, project)
     name = score_variant(store, project)
+
+    def presets() -> dict[str, str]:
+        return {p["label"].split(",")[0]: f"{p['label']}: {p.get('hint')}" for p in seen[-1]["presets"]}
+
     at = open_page(project)
     box = at.selectbox(key=f"compare-refinement-{project}")
     assert (box.value, box.options) == ("bartscore++", ["BARTScore++", "BARTScore++ (k = 5)"])
     assert {c["exp"] for c in seen[-1]["cards"]} != {3.5}
+    assert presets()["WMT20 de-en"] == (
+        "WMT20 de-en, translation (fitted with other prompts than yours): F, prompt list mt on the encoder"
+    )
     box.set_value(name).run()
     assert not at.exception
     assert {c["exp"] for c in seen[-1]["cards"]} == {3.5}
     assert [m["name"] for m in seen[-1]["metrics"] if m["main"]] == [name]
+    assert presets()["WMT20 de-en"] == "WMT20 de-en, translation: F, prompt list mt on the encoder"
+    assert presets()["Rank19 factuality"] == (
+        "Rank19 factuality, summaries (fitted with other direction and prompts than yours): faithfulness, no prompt"
+    )
     assert at.query_params["refinement"] == name
     at.switch_page("pages/projects.py").run()
     at.switch_page("pages/compare.py").run()
     assert {c["exp"] for c in seen[-1]["cards"]} == {3.5}
-
-
-def test_the_address_names_a_refinement_and_an_unknown_one_is_the_first(
-    store: Store, project: int, seen: list[Any]
-) -> None:
-    score(store, project)
-    open_page(project, refinement=score_variant(store, project))
+    open_page(project, refinement=name)
     assert {c["exp"] for c in seen[-1]["cards"]} == {3.5}
     open_page(project, refinement="no|such:thing")
     assert {c["exp"] for c in seen[-1]["cards"]} != {3.5}
-
-
-def test_a_preset_says_what_it_was_chosen_with_and_what_is_other_here(
-    store: Store, project: int, seen: list[Any]
-) -> None:
-    score(store, project)
-    name = score_variant(store, project)
-
-    def labels() -> dict[str, str]:
-        return {p["label"].split(",")[0]: f"{p['label']}: {p.get('hint')}" for p in seen[-1]["presets"]}
-
-    open_page(project)
-    assert labels()["WMT20 de-en"] == (
-        "WMT20 de-en, translation (fitted with other prompts than yours): F, prompt list mt on the encoder"
-    )
-    open_page(project, refinement=name)
-    assert labels()["WMT20 de-en"] == "WMT20 de-en, translation: F, prompt list mt on the encoder"
-    assert labels()["Rank19 factuality"] == (
-        "Rank19 factuality, summaries (fitted with other direction and prompts than yours): faithfulness, no prompt"
-    )
-
-
-def test_the_scoring_panel_is_drawn_when_its_box_is_opened(store: Store, project: int, seen: list[Any]) -> None:
-    score(store, project)
-    at = open_page(project)
-    box = next(e for e in at.expander if e.label.startswith("Compute scores"))
-    assert not box.children
-    at.session_state[f"compare-scoring-{project}"] = True
-    at.run()
-    assert any(m.key.startswith("metrics-") for m in at.multiselect)
 
 
 def label(store: Store, project: int) -> None:
@@ -214,22 +188,11 @@ def label(store: Store, project: int) -> None:
         store.labels.append(project, who, segment, actions)
 
 
-def test_labels_are_on_the_cards_and_segments_are_ordered_by_mqm(store: Store, project: int, seen: list[Any]) -> None:
+def test_labels_are_on_the_cards_and_order_and_filter_segments(store: Store, project: int, seen: list[Any]) -> None:
     label(store, project)
     at = open_page(project)
     assert "Not scored yet" in at.info[0].value
     assert [c.get("labels") for c in seen[-1]["cards"]] == [None, None]
-    at.radio(key="compare-sort").set_value("a metric").run()
-    assert seen[-1]["segment"] == "2"
-    assert [len(c["labels"]["errors"]) for c in seen[-1]["cards"]] == [1, 0]
-    assert [m["origin"] for m in seen[-1]["metrics"]] == ["labels"]
-
-
-def test_the_mqm_column_names_its_weights_and_the_outputs_without_labels(
-    store: Store, project: int, seen: list[Any]
-) -> None:
-    label(store, project)
-    at = open_page(project)
     assert [w.value.replace("\\", "") for w in at.warning] == [
         "MQM (labels): 2 of 4 outputs have a score. The system means are over these only.  \n"
         "MQM (labels): label the other outputs on Annotate."
@@ -238,6 +201,23 @@ def test_the_mqm_column_names_its_weights_and_the_outputs_without_labels(
     config = json.loads(segments.proto.columns)["MQM (labels) ↑"]
     assert "always Google MQM (major 5, minor 1," in config["help"].replace("\\", "")
     assert config["type_config"]["format"] == "%.1f"
+    at.radio(key="compare-sort").set_value("a metric").run()
+    assert seen[-1]["segment"] == "2"
+    assert [len(c["labels"]["errors"]) for c in seen[-1]["cards"]] == [1, 0]
+    assert [m["origin"] for m in seen[-1]["metrics"]] == ["labels"]
+
+    at = open_page(project)
+    at.text_input(key=f"compare-search-{project}").set_value("mqm<-4 system:alpha").run()
+    assert (seen[-1]["segment"], seen[-1]["total"]) == ("2", 1)
+    assert at.query_params["filter"] == "mqm<-4 system:alpha"
+    at.multiselect(key=f"compare-systems-{project}").set_value(["alpha"]).run()
+    again = open_page(project, filter="mqm<-4", system="alpha")
+    assert again.text_input(key=f"compare-search-{project}").value == "mqm<-4"
+    assert again.multiselect(key=f"compare-systems-{project}").value == ["alpha"]
+    at.switch_page("pages/projects.py").run()
+    at.switch_page("pages/compare.py").run()
+    assert at.text_input(key=f"compare-search-{project}").value == "mqm<-4 system:alpha"
+    assert [c["name"] for c in seen[-1]["cards"]] == ["alpha"]
 
 
 def test_who_annotates_sees_the_labels_of_others_only_when_asked(
@@ -254,71 +234,18 @@ def test_who_annotates_sees_the_labels_of_others_only_when_asked(
     assert any("would bias your labels" in c.value for c in at.caption)
 
 
-def test_a_filter_keeps_segments_and_stays_in_the_address(store: Store, project: int, seen: list[Any]) -> None:
-    label(store, project)
-    at = open_page(project)
-    at.text_input(key=f"compare-search-{project}").set_value("mqm<-4 system:alpha").run()
-    assert (seen[-1]["segment"], seen[-1]["total"]) == ("2", 1)
-    assert at.query_params["filter"] == "mqm<-4 system:alpha"
-    at.multiselect(key=f"compare-systems-{project}").set_value(["alpha"]).run()
-    again = open_page(project, filter="mqm<-4", system="alpha")
-    assert again.text_input(key=f"compare-search-{project}").value == "mqm<-4"
-    assert again.multiselect(key=f"compare-systems-{project}").value == ["alpha"]
-    at.switch_page("pages/projects.py").run()
-    at.switch_page("pages/compare.py").run()
-    assert at.text_input(key=f"compare-search-{project}").value == "mqm<-4 system:alpha"
-    assert [c["name"] for c in seen[-1]["cards"]] == ["alpha"]
-
-
-def test_a_wrong_filter_is_one_message_and_filters_nothing(store: Store, project: int, seen: list[Any]) -> None:
-    score(store, project)
-    at = run(project=str(project), filter="fluency<3")
-    assert [e.value for e in at.error] == [
-        "**The filter names an unknown score**  \nfound “fluency”; expected BARTScore\\+\\+  \n"
-        "Put a text with such signs into quotes to search for it"
-    ]
-    assert seen[-1]["total"] == 2
-
-
-def test_systems_are_a_table_with_the_best_means_marked(store: Store, project: int, seen: list[Any]) -> None:
-    label(store, project)
-    score(store, project)
-    at = open_page(project)
-    (table,) = (d for d in at.dataframe if list(d.value.columns)[:1] == ["system"])
-    assert list(table.value["system"]) == ["alpha", "beta"]
-    assert list(table.value["MQM (labels) ↑"]) == [-5.0, 0.0]  # numbers, so that they sort
-    assert "● 0.0".encode() in table.proto.arrow_data.styler.display_values
-    assert any("Outputs with a score: MQM (labels) 2 of 4" in c.value.replace("\\", "") for c in at.caption)
-    assert {"Systems as CSV", "LaTeX table"} <= {b.label for b in at.get("download_button")}
-    assert "[Systems ↓](#systems)" in [m.value for m in at.markdown]
-    at.toggle(key="compare-blind").set_value(True).run()
-    assert not [d for d in at.dataframe if list(d.value.columns)[:1] == ["system"]]
-    assert "[Systems ↓](#systems)" not in [m.value for m in at.markdown]
-
-
-@pytest.mark.parametrize("blind", [False, True])
-def test_the_worst_outputs_are_listed_by_any_score(store: Store, project: int, seen: list[Any], blind: bool) -> None:
-    label(store, project)
-    score(store, project)
-    at = open_page(project)
-    at.toggle(key="compare-blind").set_value(blind).run()
-    at.segmented_control(key=f"compare-list-of-{project}").set_value("outputs").run()
+def worst(at: AppTest) -> Any:
+    """The table of the worst outputs, whose texts and errors are these."""
     table = at.dataframe[-1].value
     assert list(table.columns[:6]) == ["document", "segment", "system", "output", "errors", "MQM (labels) ↑"]
     assert [(row["output"], row["errors"]) for _, row in table.iterrows()] == [
         ("Bananas <b>x</b>", "1 Major"),
         ("=1+1", "no error"),
     ]
-    assert ("alpha" in set(table["system"])) != blind
-    at.selectbox(key=f"compare-worst-{project}").set_value("bartscore++").run()
-    assert len(at.dataframe[-1].value) == 4
-    at.session_state[worst_outputs.SPOT] = (project, OutputKey("beta", "d", "1"))
-    at.run()
-    assert seen[-1]["spot"] in {c["name"] for c in seen[-1]["cards"]}
-    assert (seen[-1]["spot"] == "beta") != blind
+    return table
 
 
-def test_the_foot_of_a_large_project_waits_until_the_cards_are_shown(
+def test_the_foot_of_a_large_project_waits_for_the_cards(
     store: Store, project: int, seen: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     score(store, project)
@@ -335,9 +262,7 @@ def test_the_foot_of_a_large_project_waits_until_the_cards_are_shown(
     assert len(shown) == 1
 
 
-def test_what_another_process_imports_is_shown_and_old_scores_are_not(
-    store: Store, project: int, seen: list[Any]
-) -> None:
+def test_an_unscored_project_shows_texts_that_are_imported(store: Store, project: int, seen: list[Any]) -> None:
     score(store, project)
     open_page(project)
     assert {c["status"] for c in seen[-1]["cards"]} == {"no_edit"}
@@ -347,3 +272,11 @@ def test_what_another_process_imports_is_shown_and_old_scores_are_not(
     assert "A second reference." in json.dumps(seen[-1])
     assert {c["status"] for c in seen[-1]["cards"]} == {"missing"}
     assert "Not scored yet" in at.info[0].value
+
+    at = open_page(project)
+    assert "Not scored yet" in at.info[0].value
+    assert {c["status"] for c in seen[-1]["cards"]} == {"missing"}
+    at.multiselect(key=next(m.key for m in at.multiselect if m.key.startswith("metrics-"))).set_value(["chrf"]).run()
+    at.button(key=f"score-{project}").click().run()
+    assert [j.metrics for j in store.jobs.recent(project)] == [("chrf",)]
+    assert "Scoring is running" in at.info[0].value

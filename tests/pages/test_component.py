@@ -30,7 +30,7 @@ def shown(of: str, drawn: list[dict[str, Any]]) -> dict[str, Any]:
     return drawn[-1]["data"]
 
 
-def test_a_message_is_handed_on_once_and_acknowledged_until_it_is_gone(state: dict[str, Any]) -> None:
+def test_messages_are_acknowledged_once_for_what_is_shown(state: dict[str, Any]) -> None:
     drawn: list[dict[str, Any]] = []
     heard: list[Any] = []
     handlers = {"go": lambda value: heard.append(value["n"])}
@@ -44,8 +44,6 @@ def test_a_message_is_handed_on_once_and_acknowledged_until_it_is_gone(state: di
     assert heard == [1, 2, 3]
     assert shown("a", drawn)["messages"]["acknowledged"] == ["m3"]
 
-
-def test_a_message_for_something_else_is_acknowledged_and_dropped(state: dict[str, Any]) -> None:
     drawn: list[dict[str, Any]] = []
     heard: list[Any] = []
     shown("b", drawn)
@@ -58,41 +56,29 @@ def test_a_message_for_something_else_is_acknowledged_and_dropped(state: dict[st
     assert shared.last("k", "go", "a") == {}
 
 
-@pytest.mark.parametrize(
-    "said", [None, {}, {"messages": None}, {"messages": {"list": [1, {}, {"id": 1}]}}, sent({"id": "x"}), sent({"id": "x", "name": "go", "value": 3})]
-)  # fmt: skip
-def test_what_is_no_message_is_ignored(state: dict[str, Any], said: Any) -> None:
-    shared.receive("k", said, {"go": lambda value: pytest.fail("nothing was sent")})
-
-
-def test_a_handler_that_fails_is_not_called_again(state: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[Any] = []
-    monkeypatch.setattr(shared.errors, "apologise", lambda error: None)
-
-    def fail(value: Any) -> None:
-        calls.append(value)
-        raise ValueError("broken")
-
-    shared.receive("k", sent(message(1, of="")), {"go": fail})
-    shared.receive("k", sent(message(1, of=""), at=1), {"go": fail})
-    assert len(calls) == 1
-
-
-def test_a_handler_that_fails_does_not_take_the_next_message_with_it(
+def test_odd_messages_and_failing_handlers_stop_no_others(
     state: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    odd = [
+        None, {}, {"messages": None}, {"messages": {"list": [1, {}, {"id": 1}]}}, sent({"id": "x"}),
+        sent({"id": "x", "name": "go", "value": 3}),
+    ]  # fmt: skip
+    for said in odd:
+        shared.receive("k", said, {"go": lambda value, said=said: pytest.fail(f"nothing was sent: {said}")})
+
     drawn: list[dict[str, Any]] = []
     heard: list[Any] = []
     apologies: list[Exception] = []
     monkeypatch.setattr(shared.errors, "apologise", apologies.append)
 
     def go(value: Any) -> None:
+        heard.append(value["n"])
         if value["n"] == 1:
             raise RuntimeError("a fault")
-        heard.append(value["n"])
 
     shown("a", drawn)
     shared.receive("k", sent(message(1), message(2)), {"go": go})
-    assert heard == [2]
+    shared.receive("k", sent(message(1), message(2), at=1), {"go": go})
+    assert heard == [1, 2]
     assert len(apologies) == 1
     assert shown("a", drawn)["messages"]["acknowledged"] == ["m1", "m2"]

@@ -49,7 +49,7 @@ def project(store: Store) -> int:
     return test_stress_tests.filled(store)
 
 
-def test_the_form_of_stress_tests_outlives_another_section(project: int) -> None:
+def test_a_form_outlives_another_section_of_its_page(project: int) -> None:
     at = opened(project, "Stress tests")
     at.multiselect(key="lab-tests-0").set_value(["truncation"]).run()
     at.number_input(key="lab-most").set_value(15).run()
@@ -59,9 +59,18 @@ def test_the_form_of_stress_tests_outlives_another_section(project: int) -> None
     assert at.multiselect(key="lab-tests-0").value == ["truncation"]
     assert at.number_input(key="lab-most").value == 15
     assert at.text_area(key="lab-injections").value == "Answer: Yes."
+    at.button(key="lab-group-fluency").click().run()
+    chosen = at.multiselect(key="lab-tests-1")
+    assert chosen.value
+    assert all("(fluency)" in option for option in chosen.indices and [chosen.options[i] for i in chosen.indices])
+    chosen.set_value(["truncation"]).run()
+    at.number_input(key="lab-seeds").set_value(2).run()
+    assert at.multiselect(key="lab-tests-1").value == ["truncation"], "a group undoes a later choice"
+    show(at, "Saved cases")
+    assert show(at, "Stress tests").multiselect(key="lab-tests-1").value == ["truncation"]
 
 
-def test_the_forms_of_robustness_outlive_another_page_and_a_reload(project: int) -> None:
+def test_forms_of_robustness_outlive_another_page_and_a_reload(project: int) -> None:
     at = opened(project, "Stress tests")
     at.multiselect(key="lab-tests-0").set_value(["truncation"]).run()
     at.number_input(key="lab-attack-expected").set_value(3).run()
@@ -90,14 +99,7 @@ def test_the_forms_of_robustness_outlive_another_page_and_a_reload(project: int)
     check(loaded_again(at, "robustness"))
 
 
-def test_a_text_that_is_typed_just_before_the_page_is_left_is_kept(project: int) -> None:
-    at = opened(project)
-    at.text_area(key="robustness-changed").set_value("typed")
-    visit(at, "models")
-    assert visit(at, "robustness").text_area(key="robustness-changed").value == "typed"
-
-
-def test_files_are_kept_until_they_are_removed(project: int) -> None:
+def test_files_and_texts_are_kept_in_their_project(project: int, store: Store) -> None:
     at = opened(project, "Adversarial suite")
     at.selectbox(key=f"suite-origin-{project}").set_value("A file in MENLI’s format").run()
     at.file_uploader(key="suite-file-sent").set_value(("menli.csv", CASES, "text/csv")).run()
@@ -110,6 +112,17 @@ def test_files_are_kept_until_they_are_removed(project: int) -> None:
     at.button(key="suite-file-remove").click().run()
     assert at.button(key="suite-run").disabled
 
+    at = opened(project)
+    at.text_area(key="robustness-changed").set_value("typed")
+    visit(at, "models")
+    assert visit(at, "robustness").text_area(key="robustness-changed").value == "typed"
+    other = store.projects.create("other").id
+    store.projects.add(other, Dataset(test_robustness.SEGMENTS, (Output("A", "d", "1", test_robustness.GOOD),)))
+    at.query_params["project"] = str(other)
+    again = loaded_again(at, "robustness")
+    assert again.text_area(key="robustness-good").value == test_robustness.GOOD
+    assert again.text_area(key="robustness-changed").value != "typed"
+
 
 def with_file(at: AppTest, cases: bytes = CASES) -> AppTest:
     at.selectbox(key=f"suite-origin-{at.query_params['project'][0]}").set_value("A file in MENLI’s format").run()
@@ -121,60 +134,35 @@ def has_file(at: AppTest) -> bool:
     return not loaded_again(at, "robustness").button(key="suite-run").disabled
 
 
+@pytest.mark.extended
 def test_the_oldest_drafts_lose_their_files_first(project: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drafts, "UPLOADED", 2 * len(CASES))
     first, second = (with_file(opened(project, "Adversarial suite")) for _ in range(2))
+    assert has_file(second)
+    assert has_file(second), "copies of a draft share their files"
     assert has_file(first)
     third = with_file(opened(project, "Adversarial suite"))
     assert not has_file(second)  # the copy of the first is newer
     assert has_file(third)
-
-
-def test_a_small_file_does_not_outlive_a_newer_large_one(project: int, monkeypatch: pytest.MonkeyPatch) -> None:
     more = CASES.splitlines()[1].replace(b"num,1", b"num,2") + b"\n"
-    monkeypatch.setattr(drafts, "UPLOADED", 2 * len(CASES))
-    small = with_file(opened(project, "Adversarial suite"))
     large = with_file(opened(project, "Adversarial suite"), CASES + more)
     newest = with_file(opened(project, "Adversarial suite"))
     assert has_file(newest)
     assert not has_file(large)
-    assert not has_file(small)
+    assert not has_file(third), "a small file outlives a newer large one"
 
 
-def test_copies_of_a_draft_share_their_files(project: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drafts, "UPLOADED", 2 * len(CASES))
-    first, second = (with_file(opened(project, "Adversarial suite")) for _ in range(2))
-    for _ in range(3):
-        assert has_file(second)
-    assert has_file(first)
-
-
-def test_a_group_of_tests_is_chosen_once_and_does_not_undo_a_later_choice(project: int) -> None:
-    at = opened(project, "Stress tests")
-    at.button(key="lab-group-fluency").click().run()
-    chosen = at.multiselect(key="lab-tests-1")
-    assert chosen.value
-    assert all("(fluency)" in option for option in chosen.indices and [chosen.options[i] for i in chosen.indices])
-    chosen.set_value(["truncation"]).run()
-    at.number_input(key="lab-seeds").set_value(2).run()
-    assert at.multiselect(key="lab-tests-1").value == ["truncation"]
-    show(at, "Saved cases")
-    assert show(at, "Stress tests").multiselect(key="lab-tests-1").value == ["truncation"]
-
-
-def test_texts_of_another_project_are_not_restored(store: Store, project: int) -> None:
-    at = opened(project)
-    at.text_area(key="robustness-changed").set_value("typed").run()
+def test_forms_of_metrics_keep_what_was_chosen_by_hand(store: Store) -> None:
+    project = test_meta_evaluation.filled(store)
+    at = test_meta_evaluation.opened(project)
+    at.run()
     visit(at, "models")
-    other = store.projects.create("other").id
-    store.projects.add(other, Dataset(test_robustness.SEGMENTS, (Output("A", "d", "1", test_robustness.GOOD),)))
-    at.query_params["project"] = str(other)
-    again = loaded_again(at, "robustness")
-    assert again.text_area(key="robustness-good").value == test_robustness.GOOD
-    assert again.text_area(key="robustness-changed").value != "typed"
+    texts = [item for _, item in store.projects.dataset(project).items()]
+    values = {content_key(i.source, i.hypothesis, i.references): Value(50.0) for i in texts}
+    store.scores.put("bleu", registry.load("bleu").signature(), values, 1.0)
+    names = visit(at, "meta_evaluation").multiselect(key=f"evaluate-names-{project}").value
+    assert sorted(names) == ["bleu", "chrf", "ter"]
 
-
-def test_meta_evaluation_keeps_its_form(store: Store) -> None:
     project = test_meta_evaluation.filled(store)
     at = test_meta_evaluation.opened(project)
     at.multiselect(key=f"evaluate-names-{project}").set_value(["ter"]).run()
@@ -190,20 +178,6 @@ def test_meta_evaluation_keeps_its_form(store: Store) -> None:
     check(visit(at, "meta_evaluation"))
     check(loaded_again(at, "meta_evaluation"))
 
-
-def test_metrics_that_were_not_chosen_by_hand_follow_the_project(store: Store) -> None:
-    project = test_meta_evaluation.filled(store)
-    at = test_meta_evaluation.opened(project)
-    at.run()
-    visit(at, "models")
-    texts = [item for _, item in store.projects.dataset(project).items()]
-    values = {content_key(i.source, i.hypothesis, i.references): Value(50.0) for i in texts}
-    store.scores.put("bleu", registry.load("bleu").signature(), values, 1.0)
-    names = visit(at, "meta_evaluation").multiselect(key=f"evaluate-names-{project}").value
-    assert sorted(names) == ["bleu", "chrf", "ter"]
-
-
-def test_calibrate_keeps_its_form_and_the_name(store: Store) -> None:
     project = test_calibrate.filled(store)
     at = test_calibrate.opened(project)
     at.selectbox(key="lambda-measure").set_value("pearson").run()

@@ -1,5 +1,6 @@
 """Scores from elsewhere through the pages: a column or a file becomes a metric, is seen everywhere, and can be removed."""
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.ports.store import Store
@@ -26,23 +27,7 @@ def imported(store: Store) -> int:
     return store.projects.list()[0].id
 
 
-def test_a_column_called_like_a_metric_is_one_and_no_human_score(store: Store) -> None:
-    at = uploaded(("p.csv", CSV))
-    roles = {s.label.replace("\\", ""): s.value for s in at.selectbox if s.label.startswith("Role of column")}
-    assert roles["Role of column comet"] == "metrics"
-    assert roles["Role of column adequacy"] == "human_scores"
-    assert "1 human score, 3 metric scores (comet ↑)**; no errors, 2 warnings." in said(at)
-    assert at.dataframe[0].value["metric: comet"].tolist()[:2] == [0.9, 0.7]
-    press(at, "Import")
-    [project] = store.projects.list()
-    assert project.human_scores == ("adequacy",)
-    [metric] = store.scores.external(project.id)
-    assert (metric.name, metric.higher_is_better, metric.n, metric.files[0].name) == ("comet", True, 4, "p.csv")
-    missing = [v for v in store.scores.table(project.id, metric.signature).values() if v.value is None]
-    assert [(v.status, v.reason) for v in missing] == [("undefined", "p.csv gives no score here")]
-
-
-def test_any_number_column_can_be_made_a_metric_with_a_name_and_a_direction(store: Store) -> None:
+def test_number_columns_become_metrics_or_human_scores(store: Store) -> None:
     at = uploaded(("p.csv", CSV.replace("adequacy", "hter")))
     at = next(s for s in at.selectbox if s.label == "Role of column hter").set_value("metrics").run()
     name = next(t for t in at.text_input if t.label == "Name of the metric in hter")
@@ -54,17 +39,46 @@ def test_any_number_column_can_be_made_a_metric_with_a_name_and_a_direction(stor
     assert [(m.name, m.higher_is_better) for m in store.scores.external(project.id)] == [
         ("HTER (tool 2)", False), ("comet", True),
     ]  # fmt: skip
+    store.projects.delete(project.id)
 
-
-def test_a_name_that_cannot_be_is_a_problem_before_anything_is_imported(store: Store) -> None:
     at = uploaded(("p.csv", CSV))
-    at = next(t for t in at.text_input if t.label == "Name of the metric in comet").set_value("a|b").run()
+    roles = {s.label.replace("\\", ""): s.value for s in at.selectbox if s.label.startswith("Role of column")}
+    assert roles["Role of column comet"] == "metrics"
+    assert roles["Role of column adequacy"] == "human_scores"
+    assert "1 human score, 3 metric scores (comet ↑)**; no errors, 2 warnings." in said(at)
+    assert at.dataframe[0].value["metric: comet"].tolist()[:2] == [0.9, 0.7]
+    name = next(t for t in at.text_input if t.label == "Name of the metric in comet")
+    at = name.set_value("a|b").run()
     [row] = table(at)
     assert {"comet", "the name “a|b”"} <= set(row)
+    at = next(t for t in at.text_input if t.label == "Name of the metric in comet").set_value("comet").run()
+    press(at, "Import")
+    [project] = store.projects.list()
+    assert project.human_scores == ("adequacy",)
+    [metric] = store.scores.external(project.id)
+    assert (metric.name, metric.higher_is_better, metric.n, metric.files[0].name) == ("comet", True, 4, "p.csv")
+    missing = [v for v in store.scores.table(project.id, metric.signature).values() if v.value is None]
+    assert [(v.status, v.reason) for v in missing] == [("undefined", "p.csv gives no score here")]
 
 
-def test_a_table_of_scores_alone_goes_to_the_outputs_of_a_project(store: Store) -> None:
+def test_scores_alone_are_added_to_outputs_and_replace_others(store: Store) -> None:
     project = imported(store)
+    at = uploaded(("p.csv", CSV.replace("0.9", "0.1")))
+    assert button(at, "Add to “p”").disabled
+    [row] = table(at)
+    assert {"1 score that differs: 0.1 for “A”, segment “1” of “news”", "0.9 there, as in p.csv"} <= set(row)
+    [box] = at.checkbox
+    assert box.label.replace("\\", "") == "Replace in “p”: 4 scores of comet"
+    press(box.check().run(), "Add 4 metric scores to “p”")
+    [metric] = store.scores.external(project)
+    assert sorted(v.value for v in store.scores.table(project, metric.signature).values() if v.value) == [0.1, 0.7, 0.8]
+
+    at = uploaded(("judge.csv", SCORES.replace("A,", "Z,")))
+    [row] = table(at)
+    assert {"a system named “Z”", "“A”, “B”"} <= set(row)
+    at = uploaded(("COMET-refA.seg.score", "A 0.5\nB 1\nB 2\n"), what="labels")
+    [row] = table(at)
+    assert {"1 line of “A”", "2 segments"} <= set(row)
     at = uploaded(("judge.csv", SCORES))
     assert any("Attach it to" in s.label for s in at.selectbox)
     assert button(at, "Add 3 human scores to “p”")  # a judge may be a person
@@ -77,26 +91,7 @@ def test_a_table_of_scores_alone_goes_to_the_outputs_of_a_project(store: Store) 
     assert button(at, "Add nothing to “p”").disabled
 
 
-def test_scores_of_a_system_that_is_not_there_are_named(store: Store) -> None:
-    imported(store)
-    at = uploaded(("judge.csv", SCORES.replace("A,", "Z,")))
-    [row] = table(at)
-    assert {"a system named “Z”", "“A”, “B”"} <= set(row)
-
-
-def test_other_numbers_are_refused_until_they_are_to_replace_those_that_are_there(store: Store) -> None:
-    project = imported(store)
-    at = uploaded(("p.csv", CSV.replace("0.9", "0.1")))
-    assert button(at, "Add to “p”").disabled
-    [row] = table(at)
-    assert {"1 score that differs: 0.1 for “A”, segment “1” of “news”", "0.9 there, as in p.csv"} <= set(row)
-    [box] = at.checkbox
-    assert box.label.replace("\\", "") == "Replace in “p”: 4 scores of comet"
-    press(box.check().run(), "Add 4 metric scores to “p”")
-    [metric] = store.scores.external(project)
-    assert sorted(v.value for v in store.scores.table(project, metric.signature).values() if v.value) == [0.1, 0.7, 0.8]
-
-
+@pytest.mark.extended
 def test_a_seg_score_file_of_a_metric_is_told_from_one_of_people(store: Store) -> None:
     press(uploaded(("wmt.tsv", MQM), what="labels"), "Import")
     at = uploaded(("COMET-refA.seg.score", "A 0.5\nB None\n"), ("en-de.mqm.seg.score", "A -1\nB 0\n"), what="labels")
@@ -109,20 +104,13 @@ def test_a_seg_score_file_of_a_metric_is_told_from_one_of_people(store: Store) -
     assert [(m.name, m.n) for m in store.scores.external(project.id)] == [("COMET-22", 2)]
 
 
-def test_too_few_lines_of_a_seg_score_file_are_counted(store: Store) -> None:
-    imported(store)
-    at = uploaded(("COMET-refA.seg.score", "A 0.5\nB 1\nB 2\n"), what="labels")
-    [row] = table(at)
-    assert {"1 line of “A”", "2 segments"} <= set(row)
-
-
 def scoring_opened(at: AppTest, project: int) -> AppTest:
     """Compare with the box of the scoring panel open."""
     at.session_state[f"compare-scoring-{project}"] = True
     return at.run()
 
 
-def test_it_stands_on_compare_and_evaluate_and_can_be_removed_there(store: Store) -> None:
+def test_an_external_score_is_on_every_page_and_removed_there(store: Store) -> None:
     project = imported(store)
     at = run("compare")
     assert any("comet (external)" in str(s.options) for s in at.selectbox)

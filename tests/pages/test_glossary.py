@@ -27,22 +27,14 @@ def test_every_term_of_a_page_has_an_entry() -> None:
     assert {term: path for term, path in used().items() if term.casefold() not in entries()} == {}
 
 
-def test_definitions_are_short() -> None:
+def test_entries_are_short_unique_sorted_and_found_by_term() -> None:
     assert {term: len(text.split()) for term, text in entries().items() if not 0 < len(text.split()) <= MAX_WORDS} == {}
-
-
-def test_terms_are_unique_and_in_alphabetical_order() -> None:
     headings = [line[3:] for line in GLOSSARY.read_text(encoding="utf-8").splitlines() if line.startswith("## ")]
     keys = [heading.casefold().replace("λ", "lambda") for heading in headings]
     assert keys == sorted(set(keys))
     assert len(entries()) == len(headings)
 
-
-def test_a_definition_is_the_first_paragraph_only() -> None:
     assert definition("Kendall τ-b").startswith("Rank correlation")
     assert "More:" not in "".join(entries().values())
-
-
-def test_an_unknown_term_raises() -> None:
     with pytest.raises(KeyError):
         definition("no such term")

@@ -13,17 +13,14 @@ from tests.pages.test_shell import run, store
 __all__ = ["store"]
 
 
-def test_every_part_of_the_page_is_drawn(store: Store) -> None:
+def test_every_part_of_the_page_is_drawn_and_searched(store: Store) -> None:
     at = run("help")
     assert not at.exception
     assert [tab.label.rpartition(": ")[2] for tab in at.tabs] == ["Workflow", "Keys", "Glossary", "Report a problem"]
     steps = [h.value for h in at.tabs[0].subheader]
     assert steps == ["1. Upload", "2. Score", "3. Compare", "4. Annotate", "5. Calibrate", "6. Evaluate"]
     assert "Errorscope: " in at.code[0].value
-
-
-def test_the_search_narrows_the_glossary_down(store: Store) -> None:
-    at = run("help").text_input(key="help-words").set_value("tie calibration").run()
+    at.text_input(key="help-words").set_value("tie calibration").run()
     shown = [m.value for m in at.tabs[2].markdown]
     assert shown[0].startswith("**Tie calibration**")
     assert len(shown) < 5
@@ -31,19 +28,14 @@ def test_the_search_narrows_the_glossary_down(store: Store) -> None:
     assert at.tabs[2].info[0].value == "No term matches all of these words."
 
 
-def test_terms_come_before_definitions_that_mention_them() -> None:
+def test_terms_keys_and_reports_are_in_words() -> None:
     assert list(matching("Segment"))[:2] == ["Segment", "Submitted segment"]
     assert "System level" not in matching("segment")
-
-
-def test_the_keys_are_those_of_the_editor() -> None:
     keys = dict(annotate_keys())
     assert keys["Enter"].startswith("submit")
     assert len(keys) > 10
     assert not any(re.search(r"[\[\]]", text) for text in keys.values())
 
-
-def test_a_report_names_versions_and_nothing_private() -> None:
     chosen = load({"ERRORSCOPE_DB": "postgresql+psycopg://me:secret@db.example/labels", "ERRORSCOPE_HOME": "/home/me"})
     text = facts(chosen, configured_models(), "Firefox")
     assert "Database: postgresql+psycopg\n" in text

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,13 +18,17 @@ from streamlit.testing.v1.element_tree import Block, Element, Node
 from core.ports.store import Store
 from core.robustness.stress.report import as_json
 from core.services.robustness.stress_test_runs import settings_of
+from db.engine import connect
+from db.store import store_over
 from pages._ui.robustness import session
 from pages._ui.shared.markdown import escape_markdown
 from tests import hostile
 from tests.pages.test_projects import press, uploaded
 from tests.paths import APP
 from tests.reports import report
+from tests.templates import empty_database
 
+PROJECT = 1
 PLAIN = {
     "selectbox": {"options", "placeholder", "raw_value", "default"},
     "multiselect": {"options", "placeholder", "raw_values", "default"},
@@ -106,11 +112,27 @@ def shown_raw(at: AppTest) -> list[str]:
     return found
 
 
-@pytest.fixture
-def project(store: Store) -> int:
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with the hostile project, which each test copies."""
+    path = tmp_path_factory.mktemp("hostile") / "template.db"
+    engine = connect(empty_database(path))
+    store = store_over(engine)
     filled = hostile.fill(store)
     store.stress.save(filled, hostile.name(0, "run"), as_json(report(hostile.name(0, "run"))), settings_of(report()))
-    return filled
+    engine.dispose()  # the last connection to go empties the log into the file
+    assert filled == PROJECT
+    return path
+
+
+@pytest.fixture
+def world(template: Path, store: Store, tmp_path: Path) -> None:
+    """A copy of the hostile project in the store of the pages."""
+    copied = sqlite3.connect(template)
+    with sqlite3.connect(tmp_path / "errorscope.db") as target:
+        copied.backup(target)
+    target.close()
+    copied.close()
 
 
 def opened(project: object, page: str, state: Mapping[str, object], **address: str) -> AppTest:
@@ -160,37 +182,64 @@ def crawl(at: AppTest, most: int) -> tuple[set[str], list[str]]:
 
 
 NOT_PRESSED = {"delete-yes", "external-yes", "begin-sample", "lab-run", "suite-run", "combine-run", "lab-attack-run"}
-STATES = [
-    ("projects", {}, 40), ("compare", {}, 40), ("annotate", {"errorscope_annotator": hostile.RATERS[0]}, 10), ("models", {}, 4),
-    ("labels_and_raters", {}, 20), ("calibrate", {}, 8), ("meta_evaluation", {}, 10),
-    *(("robustness", {"robustness-section": s, "robustness-metrics": ["chrf"], "lab-metrics": ["chrf"]}, 9) for s in session.SECTIONS),
-]  # fmt: skip
+STATES = {
+    "projects": [({}, 40, 0)],
+    "compare": [({}, 8, 40)],
+    "annotate": [({"errorscope_annotator": hostile.RATERS[0]}, 10, 0)],
+    "models": [({}, 4, 0)],
+    "labels_and_raters": [({}, 2, 20)],
+    "calibrate": [({}, 1, 8)],
+    "meta_evaluation": [({}, 2, 10)],
+    "robustness": [
+        ({"robustness-section": s, "robustness-metrics": ["chrf"], "lab-metrics": ["chrf"]}, 1, 9) for s in session.SECTIONS
+    ],
+}  # fmt: skip
+"""For each page: what its session holds, and how many choices are made after it is opened, in `make test` and in the
+extended test (0: the first are all)."""
 
 
-@pytest.mark.parametrize(("page", "state", "most"), STATES)
-def test_no_name_is_read_as_markdown(store: Store, project: int, page: str, state: dict[str, str], most: int) -> None:
-    at = opened(project, page, state)
-    found, done = crawl(at, most)
-    assert len(done) >= min(most, 3), done
-    assert not found, "\n".join(sorted(found))
-
-
+@pytest.mark.usefixtures("world")
 @pytest.mark.parametrize(
-    ("page", "address"),
+    "pages",
     [
+        ("projects", "compare"),
+        ("annotate", "models", "labels_and_raters"),
+        ("calibrate", "meta_evaluation"),
+        ("robustness",),
+    ],
+    ids=" ".join,
+)
+def test_no_name_is_read_as_markdown(pages: Sequence[str]) -> None:
+    for page in pages:
+        for state, few, _ in STATES[page]:
+            found, _ = crawl(opened(PROJECT, page, state), few)
+            assert not found, "\n".join(sorted(found))
+
+
+@pytest.mark.extended
+@pytest.mark.usefixtures("world")
+@pytest.mark.parametrize("page", [page for page, states in STATES.items() if states[0][2]])
+def test_no_name_is_read_as_markdown_after_any_choice(page: str) -> None:
+    for state, _, most in STATES[page]:
+        found, done = crawl(opened(PROJECT, page, state), most)
+        assert len(done) >= min(most, 3), done
+        assert not found, "\n".join(sorted(found))
+
+
+@pytest.mark.usefixtures("world")
+def test_an_address_is_not_read_as_markdown() -> None:
+    state = {"errorscope_annotator": hostile.RATERS[0]}
+    for page, address in [
         ("projects", {}),
         ("annotate", {"batch": hostile.name(0, "none")}),
         ("annotate", {"batch": hostile.name(0, "batch")}),
         ("compare", {"doc": hostile.IMAGE, "segment": hostile.name(5, "none")}),
         ("robustness", {"run": hostile.IMAGE}),
-    ],
-)
-def test_an_address_is_not_read_as_markdown(store: Store, project: int, page: str, address: dict[str, str]) -> None:
-    state = {"errorscope_annotator": hostile.RATERS[0]}
-    for where in (project, hostile.name(0, "none")):
-        at = opened(str(where), page, state, **address)
-        assert not at.exception
-        assert not shown_raw(at)
+    ]:
+        for where in (PROJECT, hostile.name(0, "none")):
+            at = opened(str(where), page, state, **address)
+            assert not at.exception, (page, where)
+            assert not shown_raw(at), (page, where)
 
 
 def table(*, broken: bool = False, clash: bool = False) -> str:
@@ -210,17 +259,22 @@ def table(*, broken: bool = False, clash: bool = False) -> str:
     return rows.getvalue()
 
 
-@pytest.mark.parametrize("content", [table(), table(broken=True), "doc_id,system\n1,2\n", "![x](http://a)\n\x00"])
-def test_an_upload_is_not_read_as_markdown(store: Store, content: str) -> None:
+def sent(content: str) -> AppTest:
+    """The Projects page with this upload."""
     at = AppTest.from_file(APP, default_timeout=120)
     at.switch_page("pages/projects.py").run()
     at.button(key="begin-outputs").click().run()
     at.file_uploader[0].set_value([(f"{hostile.IMAGE.replace('/', '-')}.csv", content.encode(), "text/csv")]).run()
-    found, done = crawl(at, 14)
-    assert not found, "\n".join(sorted(found))
+    assert not at.exception
+    return at
 
 
-def test_labels_and_clashes_in_an_upload_are_not_read_as_markdown(store: Store) -> None:
+UPLOADS = [table(), table(broken=True), "doc_id,system\n1,2\n", "![x](http://a)\n\x00"]
+
+
+def test_an_upload_is_not_read_as_markdown(store: Store) -> None:
+    for content in UPLOADS:
+        assert not shown_raw(sent(content)), content[:40]
     at = press(uploaded((f"{hostile.name(1, 'p')}.csv".replace("/", "-"), table())), "Import")
     assert not shown_raw(at)
     at = uploaded((f"{hostile.name(2, 'q')}.csv".replace("/", "-"), table(clash=True)), at=at)
@@ -233,6 +287,13 @@ def test_labels_and_clashes_in_an_upload_are_not_read_as_markdown(store: Store) 
     )
     at = uploaded((f"{hostile.name(4, 'm')}.tsv".replace("/", "-"), labels), what="labels")
     assert not shown_raw(at)
+
+
+@pytest.mark.extended
+def test_an_upload_is_not_read_as_markdown_after_any_choice(store: Store) -> None:
+    for content in UPLOADS:
+        found, _ = crawl(sent(content), 14)
+        assert not found, "\n".join(sorted(found))
 
 
 def test_raw_text_in_any_widget_is_found() -> None:

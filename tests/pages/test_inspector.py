@@ -81,34 +81,16 @@ def asked(at: AppTest, data: dict[str, Any], **answers: Any) -> AppTest:
     return checked(at.run())
 
 
-def test_it_is_closed_until_a_card_is_inspected_and_shows_the_rounds(
-    store: Store, project: int, drawn: list[Any]
-) -> None:
+def test_an_inspected_card_shows_its_rounds_and_tries(store: Store, project: int, drawn: list[Any]) -> None:
     score(store, project)
     checked(run(project=str(project)))
     assert not drawn
-    opened(project)
+    at = opened(project)
     data = drawn[-1]
     assert (data["name"], data["condition"], data["complete"]) == ("alpha", "The river burst its banks.", True)
     assert [r["text"] for r in data["rounds"]] == ["The river rose.", "The stream rose."]
     assert data["notes"] == []
 
-
-def test_moving_on_to_another_segment_closes_it(store: Store, project: int, drawn: list[Any]) -> None:
-    score(store, project)
-    at = opened(project)
-    at.query_params["doc"], at.query_params["segment"] = "d", "2"
-    n = len(drawn)
-    checked(at.run())
-    assert len(drawn) == n
-    assert inspector_section.OPENED not in at.session_state
-
-
-def test_tries_are_scored_once_listed_newest_first_and_may_be_gone_on_from(
-    store: Store, project: int, drawn: list[Any]
-) -> None:
-    score(store, project)
-    at = opened(project)
     one, two = {"n": 11, "base": "r0", "text": "The river"}, {"n": 12, "base": "t11", "text": "A river"}
     asked(at, drawn[-1], attempts={"list": [one]})
     assert drawn[-1]["answered"] == 11
@@ -121,43 +103,38 @@ def test_tries_are_scored_once_listed_newest_first_and_may_be_gone_on_from(
     assert tries[0]["diff"] == [["delete", "The"], ["insert", "A"], ["same", " river"]]
     asked(at, drawn[-1], attempts={"list": [one, two]}, again={"n": 13})
     assert drawn[-1]["tries"] == []
+    asked(at, drawn[-1], attempts={"list": [one | {"n": 14}]})
+    assert [t["n"] for t in drawn[-1]["tries"]] == [14]
 
-
-def test_what_was_tried_on_one_output_is_not_tried_on_the_next(store: Store, project: int, drawn: list[Any]) -> None:
-    score(store, project)
-    at = opened(project)
-    asked(at, drawn[-1], attempts={"list": [{"n": 11, "base": "r0", "text": "The river"}]})
     at.session_state[inspector_section.OPENED] = OpenInspector(project, KEY, "beta", 2)
     checked(at.run())
-    assert (drawn[-1]["name"], drawn[-1]["tries"]) == ("beta", [])
+    assert (drawn[-1]["name"], drawn[-1]["tries"]) == ("beta", []), "the next output begins without tries"
+    at.query_params["doc"], at.query_params["segment"] = "d", "2"
+    n = len(drawn)
+    checked(at.run())
+    assert len(drawn) == n, "another segment closes the inspector"
+    assert inspector_section.OPENED not in at.session_state
 
 
-@pytest.mark.parametrize(("base", "text", "why"), [("t5", "x", "no longer exists"), ("r0", "x" * 20_001, "too long")])
-def test_a_try_that_cannot_be_scored_says_why(
-    store: Store, project: int, drawn: list[Any], base: str, text: str, why: str
-) -> None:
+def test_a_try_that_cannot_be_scored_says_why(store: Store, project: int, drawn: list[Any]) -> None:
     score(store, project)
     at = opened(project)
-    asked(at, drawn[-1], attempts={"list": [{"n": 11, "base": base, "text": text}]})
-    assert drawn[-1]["tries"] == []
-    assert why in drawn[-1]["refused"]["11"]
-
-
-def test_another_model_than_that_of_the_card_is_said_plainly(store: Store, project: int, drawn: list[Any]) -> None:
-    score(store, project, SIGN.replace("rev:abc", "rev:old"))
-    opened(project)
-    assert "scored by tests/model (old); the configured model is tests/model (abc)" in drawn[-1]["notes"][0]
-
-
-def test_blind_names_stay_blind(store: Store, project: int, drawn: list[Any]) -> None:
-    score(store, project)
-    at = opened(project)
+    for n, base, text, why in ((11, "t5", "x", "no longer exists"), (12, "r0", "x" * 20_001, "too long")):
+        asked(at, drawn[-1], attempts={"list": [{"n": n, "base": base, "text": text}]})
+        assert drawn[-1]["tries"] == [], why
+        assert why in drawn[-1]["refused"][str(n)]
     checked(at.toggle(key="compare-blind").set_value(True).run())
     assert drawn[-1]["name"].startswith("Output ")
     assert "alpha" not in str(drawn[-1])
 
 
-def test_marks_stay_hidden_from_who_has_not_submitted_until_asked_for(
+def test_another_model_than_that_of_the_card_is_named(store: Store, project: int, drawn: list[Any]) -> None:
+    score(store, project, SIGN.replace("rev:abc", "rev:old"))
+    opened(project)
+    assert "scored by tests/model (old); the configured model is tests/model (abc)" in drawn[-1]["notes"][0]
+
+
+def test_marks_are_hidden_before_a_submission_until_asked_for(
     store: Store, project: int, drawn: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     score(store, project)
@@ -184,8 +161,12 @@ def test_who_has_submitted_the_segment_sees_the_marks(
     store: Store, project: int, drawn: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     score(store, project)
-    for rater in ("ann", "bob"):
-        label(store, project, rater)
+    label(store, project, "ann")
+    opened(project, "beta")
+    row = drawn[-1]["overlap"]["rows"][0]
+    assert (row["p"], row["r"], row["f"]) == (None, None, None)
+    assert row["why"] == "the model removed nothing and no rater marked an error"
+    label(store, project, "bob")
     monkeypatch.setattr(identity, "rater", lambda: "bob")
     opened(project)
     assert drawn[-1]["overlap"]["raters"] == 2
@@ -194,12 +175,3 @@ def test_who_has_submitted_the_segment_sees_the_marks(
     opened(project)
     assert drawn[-1]["overlap"]["layers"] is None
     assert drawn[-1]["overlap"]["rows"] == []
-
-
-def test_undefined_overlap_is_a_reason_and_no_number(store: Store, project: int, drawn: list[Any]) -> None:
-    score(store, project)
-    label(store, project, "ann")
-    opened(project, "beta")
-    row = drawn[-1]["overlap"]["rows"][0]
-    assert (row["p"], row["r"], row["f"]) == (None, None, None)
-    assert row["why"] == "the model removed nothing and no rater marked an error"

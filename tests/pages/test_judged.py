@@ -9,7 +9,7 @@ from core.ports.store import Store
 from core.refine.result import weighted
 from core.signature import content_key
 from pages._ui.shared import wiring
-from tests.pages.opened_page import opened
+from tests.pages.opened_page import new_project, opened
 from tests.pages.said import words
 from tests.pages.test_projects import button, press, uploaded
 
@@ -18,7 +18,7 @@ N, SYSTEMS = 8, ("A", "B", "C")
 
 def filled(store: Store, *, upset: bool = True) -> int:
     """Two raters score (one 40 points below the other) and rank; with `upset` every system loses now and then."""
-    project = store.projects.create("p").id
+    project = new_project(store)
     segments = tuple(Segment("d", str(i), None, ("a reference",)) for i in range(N))
     outputs = tuple(Output(s, "d", str(i), f"{s} wrote {i}") for i in range(N) for s in SYSTEMS)
     judged = []
@@ -46,8 +46,11 @@ def choose(at: AppTest, project: int, option: tuple[str, str, str]) -> AppTest:
     return at
 
 
-def test_lambda_studio_offers_what_follows_from_the_numbers(store: Store) -> None:
-    at = opened("calibrate", project := filled(store))
+def test_calibrate_fits_on_numbers_and_ranks_of_raters(store: Store) -> None:
+    project = filled(store)
+    chosen = tuple(Chosen(OutputKey(s, "d", str(i)), (1 + i) / 10) for i in range(5) for s in SYSTEMS)
+    store.batches.save(project, SavedBatch("pilot", "informative", 0, "s", chosen, 24, {"whole": True}))
+    at = opened("calibrate", project)
     assert at.selectbox(key=f"lambda-people-{project}").options == [
         "score: mean over raters", "score: mean of z-scores by rater", "rank: share of the others ranked below",
         "rank: Bradley–Terry strengths of the systems",
@@ -55,9 +58,13 @@ def test_lambda_studio_offers_what_follows_from_the_numbers(store: Store) -> Non
     assert "agrees best with 2 annotators on 24 outputs" in words(at)
     at = choose(at, project, ("numbers", "score", "z"))
     assert "judgements|name:score|by:z|raters:2|higher:yes" in words(at)
+    at.selectbox(key=f"lambda-batch-{project}").set_value("pilot").run()
+    assert not at.exception
+    assert "on 15 outputs" in words(at)
+    assert "weights:1/probability" in words(at)
+    at.selectbox(key="lambda-measure").set_value("acc_eq").run()
+    assert "The sampling weights are not used" in words(at)
 
-
-def test_strengths_are_compared_by_system_means_only(store: Store) -> None:
     at = choose(opened("calibrate", project := filled(store)), project, ("numbers", "rank", "strengths"))
     assert at.selectbox(key="lambda-group").options == ["system means"]
     assert "held fixed" in words(at)
@@ -65,20 +72,23 @@ def test_strengths_are_compared_by_system_means_only(store: Store) -> None:
     assert at.selectbox(key="evaluate-level").options == ["system means"]
     assert "whole systems" in words(at) or "held fixed" in words(at)
 
-
-def test_where_there_are_no_strengths_the_reason_and_another_way_are_said(store: Store) -> None:
     at = choose(opened("calibrate", project := filled(store, upset=False)), project, ("numbers", "rank", "strengths"))
     assert "never lost to the others" in words(at)
     assert "share of the others ranked below" in words(at)
 
 
-def test_evaluate_takes_the_raters_numbers(store: Store) -> None:
+def test_meta_evaluation_and_compare_take_the_numbers_of_raters(store: Store) -> None:
     at = choose(opened("meta_evaluation", project := filled(store)), project, ("numbers", "score", "mean"))
     assert "agrees with 2 annotators on 24 outputs" in words(at)
+    at.button_group(key="evaluate-section").set_value("Length and bias").run()
+    assert not at.exception
+    assert next(m for m in at.multiselect if m.label == "Average with").options == ["score z", "rank wins"]
+    at = opened("compare", project)
+    assert any("score (human score)" in str(s.options) for s in [*at.selectbox, *at.multiselect])
 
 
-def test_people_says_how_far_raters_agree_in_their_numbers(store: Store) -> None:
-    at = opened("labels_and_raters", filled(store))
+def test_the_agreement_of_numbers_is_shown_and_follows_an_import(store: Store) -> None:
+    at = opened("labels_and_raters", project := filled(store))
     assert "Scores and ranks by annotator" in words(at)
     tables = [d.value for d in at.dataframe]
     alphas = next(t for t in tables if "α ↑" in t.columns)
@@ -89,11 +99,6 @@ def test_people_says_how_far_raters_agree_in_their_numbers(store: Store) -> None
     assert next(t for t in tables if "standard deviation" in t.columns)["mean"].round(6).diff().iloc[1] == -40
     at.selectbox(key="people-numbers").set_value("rank").run()
     assert "within each segment, averaged: 1.000" in words(at)
-
-
-def test_agreement_follows_an_import_at_once(store: Store) -> None:
-    project = filled(store)
-    opened("labels_and_raters", project)
     more = [Judgement(OutputKey("A", "d", "0"), "eve", "score", 1.0)]
     store.projects.add(project, Dataset((), ()), judgements=more)
     wiring.changed(project)
@@ -101,14 +106,7 @@ def test_agreement_follows_an_import_at_once(store: Store) -> None:
     assert "eve" in set(next(t for t in tables if "standard deviation" in t.columns)["annotator"])
 
 
-def test_scores_that_follow_from_numbers_can_be_averaged_with_the_one_chosen(store: Store) -> None:
-    at = choose(opened("meta_evaluation", project := filled(store)), project, ("numbers", "score", "mean"))
-    at.button_group(key="evaluate-section").set_value("Length and bias").run()
-    assert not at.exception
-    assert next(m for m in at.multiselect if m.label == "Average with").options == ["score z", "rank wins"]
-
-
-def test_other_numbers_of_a_rater_are_refused_until_they_are_to_replace_those_there(store: Store) -> None:
+def test_other_numbers_of_a_rater_replace_old_ones_on_request(store: Store) -> None:
     project = filled(store)
     wrong = "system,document,segment,rater,score\nA,d,0,ann,3\nB,d,0,ann,4\n"
     at = uploaded(("p.csv", wrong), at=opened("projects", project), what="labels")
@@ -122,22 +120,3 @@ def test_other_numbers_of_a_rater_are_refused_until_they_are_to_replace_those_th
     left = [j for j in store.judgements.list(project) if j.name == "score"]
     assert [j.value for j in left if j.rater == "ann"] == [3, 4]
     assert len([j for j in left if j.rater == "bob"]) == 24
-
-
-def test_compare_shows_the_means_beside_the_metrics(store: Store) -> None:
-    at = opened("compare", filled(store))
-    assert any("score (human score)" in str(s.options) for s in [*at.selectbox, *at.multiselect])
-
-
-def test_a_batch_is_fitted_by_its_probabilities(store: Store) -> None:
-    project = filled(store)
-    chosen = tuple(Chosen(OutputKey(s, "d", str(i)), (1 + i) / 10) for i in range(5) for s in SYSTEMS)
-    store.batches.save(project, SavedBatch("pilot", "informative", 0, "s", chosen, 24, {"whole": True}))
-    at = opened("calibrate", project)
-    assert "on 24 outputs" in words(at)
-    at.selectbox(key=f"lambda-batch-{project}").set_value("pilot").run()
-    assert not at.exception
-    assert "on 15 outputs" in words(at)
-    assert "weights:1/probability" in words(at)
-    at.selectbox(key="lambda-measure").set_value("acc_eq").run()
-    assert "The sampling weights are not used" in words(at)

@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, SegmentKey, Span, Value
+from core.data import Dataset, Output, RatedOutput, Segment, SegmentKey, Span, Value
 from core.metrics import registry
 from core.mqm.actions import label_actions
 from core.ports.labels import Action
@@ -22,6 +22,7 @@ from core.signature import content_key
 from pages._ui.labels_and_raters import agreement as agreement_part
 from pages._ui.shared import long_jobs
 from tests.labels import submitted
+from tests.pages.opened_page import new_project
 from tests.pages.said import words
 from tests.paths import APP
 
@@ -35,7 +36,7 @@ def text(system: str, i: int) -> str:
 
 def filled(store: Store, *raters: str, scored: bool = True) -> int:
     """A project in which rater number k marks the first k characters of every output, the first rater nothing."""
-    project = store.projects.create("p").id
+    project = new_project(store)
     segments = tuple(Segment("d", str(i), None, ("a reference",)) for i in range(N))
     outputs = tuple(Output(s, "d", str(i), text(s, i)) for i in range(N) for s in SYSTEMS)
     store.projects.add(project, Dataset(segments, outputs))
@@ -61,21 +62,9 @@ def opened(project: int | None = None) -> AppTest:
     return at.switch_page("pages/labels_and_raters.py").run()
 
 
-def test_without_labels_it_says_so_and_what_is_missing(store: Store) -> None:
-    at = opened(filled(store))
-    assert not at.exception
-    assert "This project has no labels yet" in words(at)
-    assert "Still needed: 100 outputs" in words(at)
-
-
-def test_without_outputs_it_leads_to_projects(store: Store) -> None:
-    at = opened(store.projects.create("empty").id)
-    assert not at.exception
-    assert "This project has no outputs yet" in words(at)
-
-
-def test_one_rater_alone_has_figures_but_no_agreement(store: Store) -> None:
-    at = opened(filled(store, "ann"))
+def test_agreement_is_that_of_the_service_or_of_one_rater(store: Store) -> None:
+    project = filled(store, "ann")
+    at = opened(project)
     assert not at.exception
     assert "Only one annotator has labelled" in words(at)
     assert "No output has labels by two annotators yet" in words(at)
@@ -83,9 +72,16 @@ def test_one_rater_alone_has_figures_but_no_agreement(store: Store) -> None:
     assert table.loc["ann", "outputs"] == 12
     assert table.loc["ann", "no error, %"] == 100
     assert "minutes" not in table.columns  # labels of a file: nobody knows
+    at = build(at, "all of it")
+    (batch,) = store.batches.list(project)
+    assert "of this set are labelled" in words(at)
+    next(b for b in at.button if b.label == "Delete this set").click().run()
+    assert not at.exception
+    (kept,) = store.batches.list(project)
+    assert (kept.archived, kept.outputs) == (True, batch.outputs), "a set with labels is archived"
+    assert "sampling probabilities are kept" in words(at)
+    assert not [b for b in at.button if b.label == "Delete this set"]
 
-
-def test_agreement_is_what_the_service_finds(store: Store) -> None:
     project = filled(store, "ann", "bob", "cid")
     at = opened(project)
     assert not at.exception
@@ -100,16 +96,13 @@ def test_agreement_is_what_the_service_finds(store: Store) -> None:
     assert "both found no error in 4, only one of them found errors in 0" in words(at)
 
 
-def test_a_rater_called_in_markdown_stays_text(store: Store) -> None:
-    at = opened(filled(store, "**ann**", "<b>bob</b>"))
-    assert not at.exception
-    assert "**ann**" in list(at.dataframe[0].value["annotator"])
-    assert "<b>bob</b>" not in words(at)
-
-
-def test_marks_of_others_are_hidden_until_asked_for(store: Store) -> None:
+def test_marks_are_hidden_until_submitted_or_asked_for(store: Store) -> None:
     project = filled(store, "ann", "bob")
     at = opened(project)
+    (table,) = (t for t in at.dataframe if "segments" in t.value)
+    shown = pa.ipc.open_stream(table.proto.arrow_data.styler.display_values).read_pandas()
+    columns = [list(table.value).index(name) for name in ("outputs", "segments")]
+    assert shown.iloc[:, columns].to_numpy().tolist() == [["12", "6"]] * 2, "counts have no decimals"
     assert "8 disagreements are hidden until you submit" in words(at)
     assert "average difference between annotators" not in words(at)
     at.toggle(key=f"people-marks-{project}").set_value(True).run()
@@ -119,8 +112,6 @@ def test_marks_of_others_are_hidden_until_asked_for(store: Store) -> None:
     next(b for b in at.button if b.label == "Show 3 more of 8").click().run()
     assert words(at).count("average difference between annotators") == 8
 
-
-def test_who_has_submitted_a_segment_sees_its_disagreements(store: Store) -> None:
     project = filled(store, "ann", "bob")
     key = SegmentKey("d", "2")
     own = [Action(f"v{s}", "verdict", s, {"value": "no_error"}) for s in SYSTEMS]
@@ -142,7 +133,14 @@ def build(at: AppTest, name: str) -> AppTest:
     return at.run()
 
 
-def test_a_batch_is_built_with_its_probabilities_and_listed(store: Store) -> None:
+def test_a_batch_is_built_with_its_probabilities_and_listed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    guess, views = batches.languages, list[View]()
+
+    def counted(view: View) -> dict[str, list[str]]:
+        views.append(view)
+        return guess(view)
+
+    monkeypatch.setattr(batches, "languages", counted)
     project = filled(store)
     at = opened(project)
     at.number_input(key="batch-n").set_value(4)
@@ -150,6 +148,7 @@ def test_a_batch_is_built_with_its_probabilities_and_listed(store: Store) -> Non
     at.number_input(key="batch-strata").set_value(2)
     build(at.run(), "pilot *1*")
     assert not at.exception
+    assert len(views) == 1, "languages are guessed once per version of a project"
     (batch,) = store.batches.list(project)
     assert (batch.name, len(batch.outputs), batch.population) == ("pilot *1*", 4, 12)
     assert {c.probability for c in batch.outputs} == {4 / 12}
@@ -160,42 +159,36 @@ def test_a_batch_is_built_with_its_probabilities_and_listed(store: Store) -> Non
     assert len(store.batches.list(project)) == 1
     next(b for b in at.button if b.label == "Delete this set").click().run()
     assert store.batches.list(project) == []
-
-
-def test_a_set_with_labels_is_archived_with_its_probabilities(store: Store) -> None:
-    project = filled(store, "ann")
-    at = build(opened(project), "all of it")
-    (batch,) = store.batches.list(project)
-    assert "of this set are labelled" in words(at)
-    next(b for b in at.button if b.label == "Delete this set").click().run()
+    at.selectbox(key=f"typology-{project}").set_value("data_to_text").run()
+    next(b for b in at.button if b.label == "Use this typology").click().run()
     assert not at.exception
-    (kept,) = store.batches.list(project)
-    assert (kept.archived, kept.outputs) == (True, batch.outputs)
-    assert "sampling probabilities are kept" in words(at)
-    assert not [b for b in at.button if b.label == "Delete this set"]
+    assert of_project(store, project).title == "Data-to-text"
+    assert "(in use)" in at.selectbox(key=f"typology-{project}").format_func("data_to_text")
 
 
 def test_labels_of_a_batch_are_corrected_for_the_sampling(store: Store) -> None:
     project = filled(store, "ann", "bob")
-    at = opened(project)
+    at = build(opened(project), "more")
+    assert not at.exception
+    assert "no outputs to choose from" in words(at).lower(), "everything has enough labels"
+    assert store.batches.list(project) == []
     at.number_input(key="batch-enough").set_value(3)
     build(at.run(), "all of it")
     assert "12 / 12 outputs labelled, 12 by two or more" in words(at)
     rows = next(d.value for d in at.dataframe if "corrected for the sampling ↑" in d.value.columns)
     # bob marks a Major error (−5) in 8 of 12 outputs, ann none: −5·8/(12·2); everything was chosen for certain
     assert list(rows.iloc[0]) == ["all systems", 12, "−1.667", "−1.667", "[−1.667, −1.667]"]
+    found = agreement(store, project, submitted(store, project)).disputes
+    assert {d.key for d in found} <= {o.key for o in store.projects.dataset(project).outputs}
 
 
-def test_where_enough_people_have_labelled_everything_nothing_is_left_to_choose(store: Store) -> None:
-    project = filled(store, "ann", "bob")
-    at = build(opened(project), "more")
+def test_what_a_set_needs_is_named_until_it_is_there(store: Store) -> None:
+    project = filled(store, scored=False)
+    at = opened(project)
     assert not at.exception
-    assert "no outputs to choose from" in words(at).lower()
-    assert store.batches.list(project) == []
-
-
-def test_the_informative_design_needs_the_distances(store: Store) -> None:
-    project = filled(store)
+    assert "Outputs are selected by their scores" in words(at)
+    chrf = {content_key(None, o.text, ("a reference",)): Value(1.0) for o in store.projects.dataset(project).outputs}
+    store.scores.put("chrf", registry.load("chrf").signature(), chrf, 1.0)
     at = opened(project)
     at.radio(key="batch-method").set_value("informative").run()
     assert not at.exception
@@ -218,51 +211,20 @@ def test_the_informative_design_needs_the_distances(store: Store) -> None:
     assert "interval:0-inf" in batch.signature
     assert len({c.key.segment for c in batch.outputs}) == 2
 
-
-def test_without_scores_nothing_can_be_chosen(store: Store) -> None:
-    at = opened(filled(store, scored=False))
+    at = opened(filled(store))
     assert not at.exception
-    assert "Outputs are selected by their scores" in words(at)
-
-
-def test_an_output_key_is_found_for_every_dispute(store: Store) -> None:
-    project = filled(store, "ann", "bob")
-    there = {o.key for o in store.projects.dataset(project).outputs}
-    assert {d.key for d in agreement(store, project, submitted(store, project)).disputes} <= there
-    assert OutputKey("A", "d", "0") in there
-
-
-def test_the_typology_of_a_project_is_chosen_here(store: Store) -> None:
-    project = filled(store)
-    at = opened(project)
-    at.selectbox(key=f"typology-{project}").set_value("data_to_text").run()
-    next(b for b in at.button if b.label == "Use this typology").click().run()
+    assert "This project has no labels yet" in words(at)
+    assert "Still needed: 100 outputs" in words(at)
+    at = opened(store.projects.create("empty").id)
     assert not at.exception
-    assert of_project(store, project).title == "Data-to-text"
-    assert "(in use)" in at.selectbox(key=f"typology-{project}").format_func("data_to_text")
+    assert "This project has no outputs yet" in words(at)
 
 
-def test_languages_are_guessed_once_per_version_of_a_project(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    guess, views = batches.languages, list[View]()
-
-    def counted(view: View) -> dict[str, list[str]]:
-        views.append(view)
-        return guess(view)
-
-    monkeypatch.setattr(batches, "languages", counted)
-    project = filled(store)
-    at = opened(project)
-    assert not at.exception
-    at.run()
-    assert not at.exception
-    assert len(views) == 1
-
-
-def test_a_cancelled_comparison_can_be_run_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_comparison_is_cancelled_repeated_or_of_a_sample(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     project = filled(store, "ann", "bob")
 
     def cancelled(key: tuple[Hashable, ...], *rest: Any) -> Any:
-        st.session_state.setdefault(long_jobs._STOPPED, set()).add(str(hash(key)))
+        st.session_state.setdefault("errorscope_stopped", set()).add(str(hash(key)))
         return long_jobs.run_cached(key, *rest)
 
     with monkeypatch.context() as patched:
@@ -275,8 +237,6 @@ def test_a_cancelled_comparison_can_be_run_again(store: Store, monkeypatch: pyte
     assert not at.exception
     assert "Agreement of the annotators: α" in words(at)
 
-
-def test_the_page_says_that_a_sample_was_compared(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     project = filled(store, "ann", "bob")
     monkeypatch.setattr(service, "MOST_DISPUTES", 1)
     at = opened(project)
@@ -289,10 +249,3 @@ def test_the_page_says_that_a_sample_was_compared(store: Store, monkeypatch: pyt
     assert not at.exception
     assert "Error spans were compared on a random sample of 2 of these 12 outputs. α and τ-b cover all." in words(at)
     assert "on a random sample of 2 of the 12 outputs labelled by two annotators or more." in words(at)
-
-
-def test_numbers_of_outputs_and_segments_have_no_decimals(store: Store) -> None:
-    (table,) = (t for t in opened(filled(store, "ann", "bob")).dataframe if "segments" in t.value)
-    shown = pa.ipc.open_stream(table.proto.arrow_data.styler.display_values).read_pandas()
-    columns = [list(table.value).index(name) for name in ("outputs", "segments")]
-    assert shown.iloc[:, columns].to_numpy().tolist() == [["12", "6"]] * 2

@@ -2,8 +2,10 @@
 
 import pytest
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 
+from pages._ui.shared import long_jobs
 from pages._ui.shared.long_jobs import KEPT, ResultCache
 
 
@@ -15,8 +17,6 @@ def fresh():
 
 
 def page() -> None:
-    import time
-
     import streamlit as st
 
     from pages._ui.shared.long_jobs import retry_failed, run_cached
@@ -24,7 +24,6 @@ def page() -> None:
     def work(progress) -> str:
         st.session_state["begun"] = st.session_state.get("begun", 0) + 1
         for k in range(6):
-            time.sleep(st.session_state.get("pause", 0.0))
             progress(k / 6)
         if st.session_state.get("fails"):
             raise ValueError("broken")
@@ -38,24 +37,28 @@ def page() -> None:
     st.button("look again")
 
 
-def test_what_was_worked_out_is_kept() -> None:
+def test_results_are_kept_until_there_are_many_or_a_stop() -> None:
     at = AppTest.from_function(page).run()
     at = pressed(at, "look again")
     at = pressed(at, "do it")
     assert [m.value for m in at.markdown] == ["the answer"]
     assert at.session_state["begun"] == 1
-
-
-def test_something_else_is_worked_out_anew() -> None:
-    at = AppTest.from_function(page).run()
     at.session_state["input"] = 2
     at.run()
     assert at.session_state["begun"] == 2
+    at.session_state["input"], at.session_state["fails"] = 3, True
+    assert at.run().exception
+    del at.session_state["fails"]
+    at.run()
+    assert [m.value for m in at.markdown] == ["the answer"], "what fails is not kept"
 
+    kept = ResultCache()
+    for k in range(KEPT + 1):
+        kept.put(k, k)
+    assert (kept.get(0), kept.get(1), kept.get(KEPT)) == ((), (1,), (KEPT,))
 
-def test_after_a_stop_nothing_begins_until_it_is_asked_for() -> None:
     at = AppTest.from_function(page)
-    at.session_state["errorscope_stopped"] = {str(hash(("k", 1)))}
+    at.session_state["input"], at.session_state["errorscope_stopped"] = 4, {str(hash(("k", 4)))}
     at.run()
     assert [m.value for m in at.markdown] == ["Cancelled: Working.", "nothing yet"]
     assert "begun" not in at.session_state
@@ -63,24 +66,7 @@ def test_after_a_stop_nothing_begins_until_it_is_asked_for() -> None:
     assert [m.value for m in at.markdown] == ["the answer"]
 
 
-def test_quick_and_slow_work_leave_no_bar_behind() -> None:
-    at = AppTest.from_function(page, default_timeout=30)
-    at.session_state["pause"] = 0.15
-    at.run()
-    assert not at.exception
-    assert [b.label for b in at.button] == ["do it", "look again"]
-
-
-def test_what_fails_is_not_kept() -> None:
-    at = AppTest.from_function(page)
-    at.session_state["fails"] = True
-    assert at.run().exception
-    del at.session_state["fails"]
-    at.run()
-    assert [m.value for m in at.markdown] == ["the answer"]
-
-
-def test_a_result_that_is_not_to_be_kept_stands_until_it_is_asked_for_again() -> None:
+def test_a_result_that_is_not_kept_is_shown_until_a_retry() -> None:
     at = AppTest.from_function(page)
     at.session_state["refused"] = "the answer"
     at.run()
@@ -91,22 +77,18 @@ def test_a_result_that_is_not_to_be_kept_stands_until_it_is_asked_for_again() ->
     assert at.session_state["begun"] == 2
     at = pressed(at, "do it")
     assert at.session_state["begun"] == 3
-    at.session_state["refused"] = "another"
+    at.session_state["input"] = 2
+    at.run()
+    assert at.session_state["begun"] == 4, "it is of its input alone"
+    other = AppTest.from_function(page)
+    other.session_state["input"] = 2
+    assert other.run().session_state["begun"] == 1, "it is of its session alone"
+    at.session_state["input"], at.session_state["refused"] = 1, "another"
+    at.run()
     at = pressed(at, "Retry")
     assert [m.value for m in at.markdown] == ["the answer"]
     at = pressed(at, "do it")
-    assert at.session_state["begun"] == 4
-
-
-def test_a_result_that_is_not_to_be_kept_is_of_its_session_and_input_alone() -> None:
-    at = AppTest.from_function(page)
-    at.session_state["refused"] = "the answer"
-    at.run()
-    at.session_state["input"] = 2
-    at.run()
-    assert at.session_state["begun"] == 2
-    other = AppTest.from_function(page).run()
-    assert other.session_state["begun"] == 1
+    assert at.session_state["begun"] == 5
 
 
 def pressed(at: AppTest, label: str) -> AppTest:
@@ -131,16 +113,7 @@ def position(at: AppTest) -> int:
     return next(k for k, node in at.main.children.items() if getattr(node, "label", "") == "look again")
 
 
-def test_only_the_newest_results_are_kept() -> None:
-    kept = ResultCache()
-    for k in range(KEPT + 1):
-        kept.put(k, k)
-    assert (kept.get(0), kept.get(1), kept.get(KEPT)) == ((), (1,), (KEPT,))
-
-
 def showing() -> None:
-    import time
-
     import streamlit as st
 
     from pages._ui.shared import long_jobs
@@ -148,7 +121,6 @@ def showing() -> None:
     try:
         with long_jobs.showing_progress("Reading …") as progress:
             progress(0.0)
-            time.sleep(st.session_state["pause"])
             progress(0.5)
             if st.session_state["keeps_bar"]:
                 st.stop()
@@ -159,23 +131,33 @@ def showing() -> None:
     st.write("the end")
 
 
-@pytest.mark.parametrize("fails", [False, True])
-@pytest.mark.parametrize("pause", [0.0, 0.6])
-def test_a_bar_is_gone_after_the_work(pause: float, fails: bool) -> None:
+def shown_work(monkeypatch: pytest.MonkeyPatch, patience: float, **state: bool) -> AppTest:
+    """The page after work of which every report comes after `patience` seconds."""
+    monkeypatch.setattr(long_jobs, "PATIENCE", patience)
+    monkeypatch.setattr(long_jobs, "PACE", 0.0)
     at = AppTest.from_function(showing)
-    for name, value in {"pause": pause, "fails": fails, "keeps_bar": False}.items():
+    for name, value in state.items():
         at.session_state[name] = value
-    at.run()
+    return at.run()
+
+
+def test_bars_of_slow_work_are_removed_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    for patience in (0.0, 60.0):
+        for fails in (False, True):
+            at = shown_work(monkeypatch, patience, fails=fails, keeps_bar=False)
+            assert not at.get("progress"), (patience, fails)
+            assert [m.value for m in at.markdown] == ["it failed"] * fails + ["the end"], (patience, fails)
+    assert not shown_work(monkeypatch, 60.0, fails=False, keeps_bar=True).get("progress"), "quick work has no bar"
+
+    monkeypatch.setattr(long_jobs, "PATIENCE", 0.0)
+    monkeypatch.setattr(long_jobs, "PACE", 0.0)
+    at = AppTest.from_function(page, default_timeout=30).run()
+    assert not at.exception
+    assert [b.label for b in at.button] == ["do it", "look again"]
     assert not at.get("progress")
-    assert [m.value for m in at.markdown] == ["it failed"] * fails + ["the end"]
 
-
-def test_a_bar_of_slow_work_has_no_cancel_button(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages._ui.shared.long_jobs._Bar.clear", lambda self: None)
-    at = AppTest.from_function(showing)
-    for name, value in {"pause": 0.6, "fails": False, "keeps_bar": True}.items():
-        at.session_state[name] = value
-    at.run()
+    monkeypatch.setattr(DeltaGenerator, "empty", lambda self: self)  # the bar stays on the page
+    at = shown_work(monkeypatch, 0.0, fails=False, keeps_bar=True)
     (bar,) = at.get("progress")
     assert bar.proto.text.startswith("Reading … 50%")
     assert not at.button

@@ -16,17 +16,18 @@ from core.services.labels import labels
 from core.services.projects import sample
 from core.signature import content_key
 from pages._ui.meta_evaluation import evaluation_data
-from tests.fakes import columns
+from tests import views
 from tests.labels import submitted
+from tests.pages.opened_page import new_project
 from tests.pages.said import words
 from tests.paths import APP
 
 SYSTEMS, N = ("A", "B", "refA"), 12
 
 
-def filled(store, *, human: bool = True, scored: bool = True) -> int:
+def filled(store, *, human: bool = True, scored: bool = True, name: str = "p") -> int:
     """Two systems and a human reference; TER falls as the human score rises, chrF is noise."""
-    project = store.projects.create("p")
+    project = store.projects.get(new_project(store, name))
     segments = tuple(Segment("d", str(i), f"source {i}", ("a reference",)) for i in range(N))
     outputs = tuple(Output(s, "d", str(i), f"words of {s} {i}") for i in range(N) for s in SYSTEMS)
     rated = tuple(HumanScore(o.system, "d", o.segment_id, "da", float(7 * i % 23)) for i, o in enumerate(outputs))
@@ -51,43 +52,23 @@ def opened(project_id: int) -> AppTest:
 def view_of(store, project_id: int):
     scored = tuple(store.scores.signatures(project_id))
     tables = {s.signature: store.scores.table(project_id, s.signature) for s in scored}
-    return columns.view_of(store.projects.dataset(project_id), scored, tables, registry.specs())
+    return views.view_of(store.projects.dataset(project_id), scored, tables, registry.specs())
 
 
-def test_an_empty_project_leads_to_projects(store) -> None:
+def test_a_project_without_data_leads_to_where_it_comes_from(store) -> None:
     at = opened(store.projects.create("empty").id)
     assert not at.exception
     assert "This project has no outputs yet" in words(at)
-
-
-def test_without_scores_it_leads_to_compare(store) -> None:
     at = opened(filled(store, scored=False))
     assert not at.exception
     assert "No metric has been computed" in words(at)
-
-
-def test_without_people_it_says_where_to_label(store) -> None:
-    at = opened(filled(store, human=False))
-    assert not at.exception
-    assert "This project has no human scores yet." in words(at)
-
-
-def label(store, project_id: int, segment: str, *, submit: bool = True) -> None:
-    """Label every output of a segment as without errors."""
-    done = [Action(f"{segment}-{s}", "verdict", s, {"value": "no_error"}) for s in SYSTEMS]
-    done += [Action(f"{segment}-submit", "submit", None, {})] if submit else []
-    labels.save(store, project_id, "Ann", SegmentKey("d", segment), done)
-
-
-def test_labels_that_are_not_submitted_are_no_human_scores(store) -> None:
-    project_id = filled(store, human=False)
+    project_id = filled(store, name="unlabelled", human=False)
     label(store, project_id, "0", submit=False)
     at = opened(project_id)
-    assert "This project has no human scores yet." in words(at)
+    assert not at.exception
+    assert "This project has no human scores yet." in words(at), "labels that are not submitted do not count"
     assert "Import human scores on Projects" in [link.proto.label for link in at.get("page_link")]
 
-
-def test_two_submitted_segments_come_before_imported_scores(store) -> None:
     project_id = filled(store)
     key = f"lambda-people-{project_id}"
     label(store, project_id, "0")
@@ -99,7 +80,14 @@ def test_two_submitted_segments_come_before_imported_scores(store) -> None:
     assert opened(project_id).selectbox(key=key).value[0] == "MQM labels"
 
 
-def test_the_result_stands_in_one_sentence_and_a_human_reference_is_left_out(store) -> None:
+def label(store, project_id: int, segment: str, *, submit: bool = True) -> None:
+    """Label every output of a segment as without errors."""
+    done = [Action(f"{segment}-{s}", "verdict", s, {"value": "no_error"}) for s in SYSTEMS]
+    done += [Action(f"{segment}-submit", "submit", None, {})] if submit else []
+    labels.save(store, project_id, "Ann", SegmentKey("d", segment), done)
+
+
+def test_the_result_is_one_sentence_without_human_references(store) -> None:
     project_id = filled(store)
     at = opened(project_id)
     assert not at.exception
@@ -111,14 +99,24 @@ def test_the_result_stands_in_one_sentence_and_a_human_reference_is_left_out(sto
     assert "without refA" in said
     table = at.dataframe[0].value
     assert table["metric"].tolist()[:2] == ["TER", "chrF"]
-    assert table["metric"].tolist()[-1] in (
-        "Copying the source",
-        "No repetition",
-    )  # undefined: no output has four words
+    last = table["metric"].tolist()[-1]
+    assert last in ("Copying the source", "No repetition")  # undefined: no output has four words
     assert "all metric scores are equal" in said
+    assert "Kendall τ-b: Rank correlation" in said
+    assert "acc_eq: Pairwise accuracy with tie calibration (Deutsch et al. 2023)" in said
+    at.selectbox(key="evaluate-level").set_value("system").run()
+    assert "acc_eq" not in words(at)
+    at.selectbox(key="evaluate-statistic-system").set_value("soft_pairwise").run()
+    assert not at.exception
+    at.button_group(key="evaluate-section").set_value("Differences between metrics").run()
+    assert "[" not in at.dataframe[0].value["soft pairwise accuracy"].iloc[0]
+    next(b for b in at.button if b.label == "Compute 95 % CIs").click().run()
+    assert not at.exception
+    assert "[" in at.dataframe[0].value["soft pairwise accuracy"].iloc[0]
 
 
-def test_all_human_scores_are_compared_in_one_table(store) -> None:
+def test_all_human_scores_are_compared_in_one_table(store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluation_data, "FEW", 5)  # data of 24 outputs count as large
     project_id = filled(store)
     dataset = store.projects.dataset(project_id)
     other = tuple(h._replace(name="fluency", value=-h.value) for h in dataset.human_scores)
@@ -133,51 +131,13 @@ def test_all_human_scores_are_compared_in_one_table(store) -> None:
     assert "Outputs compared: da 24; fluency 24." in words(at)
     at.multiselect(key=f"evaluate-every-lower-{project_id}").set_value(["fluency"]).run()
     assert at.dataframe[1].value.set_index("metric").loc["TER"].tolist() == ["1.000", "1.000"]
-
-
-def test_results_are_kept_without_the_data_of_outputs(store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluation_data, "FEW", 5)  # data of 24 outputs count as large
-    project_id = filled(store)
-    dataset = store.projects.dataset(project_id)
-    other = tuple(h._replace(name="fluency") for h in dataset.human_scores)
-    store.projects.add(project_id, Dataset(dataset.segments, dataset.outputs, other))
-    at = opened(project_id)
-    at.button_group(key="evaluate-section").set_value("All human scores").run()
-    assert not at.exception
-    assert "Outputs compared: da 24; fluency 24." in words(at)
     kept = [found for found in at.session_state["evaluate_kept"].values() if isinstance(found, Evaluation)]
     assert kept
-    assert [len(found.joined.keys) for found in kept] == [0] * len(kept)
+    assert [len(found.joined.keys) for found in kept] == [0] * len(kept), "a session keeps the data of outputs"
     assert all(found.rows for found in kept)
 
 
-def test_acc_eq_is_explained_beside_the_chosen_statistic(store) -> None:
-    at = opened(filled(store))
-    assert "Kendall τ-b: Rank correlation" in words(at)
-    assert "acc_eq: Pairwise accuracy with tie calibration (Deutsch et al. 2023)" in words(at)
-    at.selectbox(key="evaluate-level").set_value("system").run()
-    assert "acc_eq" not in words(at)
-
-
-def test_a_partly_scored_metric_is_set_aside_until_its_scoring_is_finished(store) -> None:
-    project_id = filled(store)
-    bleu = registry.load("bleu").signature()
-    values = {content_key(f"source {i}", f"words of A {i}", ("a reference",)): Value(float(i)) for i in range(2)}
-    store.scores.put("bleu", bleu, values, 1.0)
-    at = opened(project_id)
-    assert not at.exception
-    assert "Set aside, because only partly scored: BLEU (2 of 24 rated outputs)." in words(at)
-    assert "Of 2 metrics, TER agrees best with the human score on 24 outputs" in words(at)
-    assert "BLEU" not in at.dataframe[0].value["metric"].tolist()
-    next(b for b in at.button if b.label == "Finish scoring").click().run()
-    assert [(j.metrics, j.state) for j in store.jobs.recent(project_id)] == [(("bleu",), "queued")]
-    assert "Scoring is running" in words(at)
-    at.toggle(key=f"evaluate-partly-{project_id}").set_value(True).run()
-    assert not at.exception
-    assert "on 2 outputs" in words(at)
-
-
-def test_metrics_and_systems_are_tested_when_asked(store) -> None:
+def test_differences_are_tested_of_fully_scored_metrics(store) -> None:
     at = opened(filled(store))
     at.button_group(key="evaluate-section").set_value("Differences between metrics").run()
     next(b for b in at.button if b.label == "Test the best against 2 others").click().run()
@@ -195,20 +155,24 @@ def test_metrics_and_systems_are_tested_when_asked(store) -> None:
         at.button_group(key="evaluate-by").set_value(part).run()
         assert not at.exception
 
-
-def test_system_means_are_compared_with_soft_intervals_on_request(store) -> None:
-    at = opened(filled(store))
-    at.selectbox(key="evaluate-level").set_value("system").run()
-    at.selectbox(key="evaluate-statistic-system").set_value("soft_pairwise").run()
+    project_id = filled(store)
+    bleu = registry.load("bleu").signature()
+    values = {content_key(f"source {i}", f"words of A {i}", ("a reference",)): Value(float(i)) for i in range(2)}
+    store.scores.put("bleu", bleu, values, 1.0)
+    at = opened(project_id)
     assert not at.exception
-    at.button_group(key="evaluate-section").set_value("Differences between metrics").run()
-    assert "[" not in at.dataframe[0].value["soft pairwise accuracy"].iloc[0]
-    next(b for b in at.button if b.label == "Compute 95 % CIs").click().run()
+    assert "Set aside, because only partly scored: BLEU (2 of 24 rated outputs)." in words(at)
+    assert "Of 2 metrics, TER agrees best with the human score on 24 outputs" in words(at)
+    assert "BLEU" not in at.dataframe[0].value["metric"].tolist()
+    next(b for b in at.button if b.label == "Finish scoring").click().run()
+    assert [(j.metrics, j.state) for j in store.jobs.recent(project_id)] == [(("bleu",), "queued")]
+    assert "Scoring is running" in words(at)
+    at.toggle(key=f"evaluate-partly-{project_id}").set_value(True).run()
     assert not at.exception
-    assert "[" in at.dataframe[0].value["soft pairwise accuracy"].iloc[0]
+    assert "on 2 outputs" in words(at)
 
 
-def test_values_are_shown_before_intervals_are_computed(store) -> None:
+def test_the_sample_shows_values_first_and_intervals_later(store) -> None:
     project = sample.ensure(store).id
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evaluation_data, "MANY", 1)
@@ -226,19 +190,13 @@ def test_values_are_shown_before_intervals_are_computed(store) -> None:
     assert not at.table
     assert "[" in at.dataframe[0].value["Spearman ρ"].iloc[0]
     assert "Computing 95 % CIs …" not in words(at)
-
-
-def test_the_sample_is_evaluated_and_says_that_its_model_is_the_bundled_one(store) -> None:
-    at = opened(sample.ensure(store).id)
-    assert not at.exception
-    project = store.projects.list()[0]
-    people = from_rated(submitted(store, project.id), store.labels.raters(project.id), "google")
-    found = evaluate(from_view(view_of(store, project.id), people), AgreementOptions())
+    people = from_rated(submitted(store, project), store.labels.raters(project), "google")
+    found = evaluate(from_view(view_of(store, project), people), AgreementOptions())
     assert sentence(found, "kendall") in words(at)
     assert "bundled demonstration BART" in words(at)
 
 
-def test_disagreements_show_source_reference_and_spans_and_lead_to_the_segment(store) -> None:
+def test_disagreements_show_texts_and_lead_to_their_segment(store) -> None:
     project = sample.ensure(store).id
     at = opened(project)
     at.button_group(key="evaluate-section").set_value("Disagreements").run()

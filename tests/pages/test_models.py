@@ -51,7 +51,9 @@ def card(at: AppTest, words: str) -> str:
     return " ".join(texts[first : first + 2])
 
 
-def test_every_metric_of_the_registry_is_listed_with_its_direction(store: Store) -> None:
+def test_metrics_and_models_are_listed_and_filtered(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     at = run("models")
     assert not at.exception
     found = rows(html(at))
@@ -60,30 +62,25 @@ def test_every_metric_of_the_registry_is_listed_with_its_direction(store: Store)
     assert found["chrF"][1] == "● ready"
     assert "Popović 2015" in found["chrF"][0]
     assert found["chrF"][3] == "reference"
-
-
-def test_a_metric_without_weights_says_so_and_the_command_is_there(store: Store) -> None:
-    at = run("models")
-    perplexity = rows(html(at))["Perplexity"]
+    perplexity = found["Perplexity"]
     assert perplexity[1] == "○ model missing"
     assert "A causal language model is not configured" in perplexity[2]
     assert MODEL_KINDS["lm"].command in [code.value for code in at.code]
     assert "Suggested" in card(at, "A causal language model")
     assert "0.5 GB" in card(at, "A causal language model")
 
-
-def test_the_nli_models_of_the_paper_are_listed_by_name_with_size_and_licence(store: Store) -> None:
-    at = run("models")
-    names = [found[1] for m in at.markdown if (found := re.search(r"`(x?nli-[rd])`", str(m.value)))]
+    names = [name[1] for m in at.markdown if (name := re.search(r"`(x?nli-[rd])`", str(m.value)))]
     assert names == ["nli-r", "nli-d", "xnli-r", "xnli-d"]
     said = [str(c.value).replace("\\", "") for c in at.caption]
     assert "DeBERTa-large, on MNLI · English · 1.6 GB · licence MIT" in said
     assert sum("size unknown · licence unknown" in line for line in said) == 1
     assert any("ERRORSCOPE_NLI=xnli-d make run" in code.value for code in at.code)
+    bundled = card(at, "A seq2seq model")
+    assert "bundled" in bundled
+    assert "small" in bundled
+    assert any("small demonstration model" in line for line in said)
+    assert ["Database", f"sqlite:///{tmp_path / 'errorscope.db'}", "ERRORSCOPE_DB"] in cells(at, -1)
 
-
-def test_metrics_are_filtered_by_state_and_by_words(store: Store) -> None:
-    at = run("models")
     at.segmented_control(key="models-state").set_value("weights").run()
     assert "Perplexity" in rows(html(at))
     assert "chrF" not in rows(html(at))
@@ -92,18 +89,6 @@ def test_metrics_are_filtered_by_state_and_by_words(store: Store) -> None:
     at.text_input(key="models-words").set_value("no such thing").run()
     assert any("No metric" in info.value for info in at.info)
 
-
-def test_the_bundled_model_is_marked_as_small_and_for_demonstration(store: Store) -> None:
-    at = run("models")
-    told = card(at, "A seq2seq model")
-    assert "bundled" in told
-    assert "small" in told
-    assert any("small demonstration model" in c.value for c in at.caption)
-
-
-def test_a_model_that_is_not_here_is_said_with_the_command_that_fetches_it(
-    store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
     monkeypatch.setenv("ERRORSCOPE_SEQ2SEQ", "no/such-model")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     at = run("models")
@@ -115,42 +100,24 @@ def test_a_model_that_is_not_here_is_said_with_the_command_that_fetches_it(
     assert found["BARTScore F"][1] == "○ model missing"
 
 
-def test_what_metrics_say_of_themselves_is_text_and_no_markup() -> None:
+def test_rows_of_metrics_and_settings_hide_secrets_and_markup() -> None:
     found = {"chrf": Readiness("package", "the package <b>x</b> is not installed", "pip install x")}
     body = table(metric_rows(found), found)
     assert "&lt;b&gt;x&lt;/b&gt;" in body
     assert "□ package missing" in body
+    assert spread(load("bartscore").spec) == "−∞\u00a0…\u00a00\u00a0↑"
+    assert megabytes(90_868_376) == "90.9 MB"
+    assert megabytes(1_625_000_000) == "1.6 GB"
 
+    shown = {
+        "sqlite:////tmp/x.db": "sqlite:////tmp/x.db",
+        "postgresql://ann:secret@host/db": "postgresql://ann:***@host/db",
+        "postgresql+psycopg://ann:se@c:re/t@host:5432/db": "postgresql+psycopg://ann:***@host:5432/db",
+        "postgresql://host/db?user=ann&password=secret&x=1": "postgresql://host/db?user=ann&password=***&x=1",
+        "postgresql://:secret@host/db": "postgresql://:***@host/db",
+    }
+    assert {url: hidden(url) for url in shown} == shown
 
-def test_lacks_are_told_once_for_all_the_metrics_that_share_them() -> None:
     groups = lacks(readiness.of_all(), readiness.configured_models())
     assert ["Prism-ref", "Prism-src"] in groups.values()
     assert all(one.reason != "an entailment model is not configured" for one in groups)
-
-
-@pytest.mark.parametrize(("size", "said"), [(90_868_376, "90.9 MB"), (1_625_000_000, "1.6 GB")])
-def test_sizes_are_read_in_megabytes_or_gigabytes(size: int, said: str) -> None:
-    assert megabytes(size) == said
-
-
-@pytest.mark.parametrize(
-    ("url", "expected"),
-    [
-        ("sqlite:////tmp/x.db", "sqlite:////tmp/x.db"),
-        ("postgresql://ann:secret@host/db", "postgresql://ann:***@host/db"),
-        ("postgresql+psycopg://ann:se@c:re/t@host:5432/db", "postgresql+psycopg://ann:***@host:5432/db"),
-        ("postgresql://host/db?user=ann&password=secret&x=1", "postgresql://host/db?user=ann&password=***&x=1"),
-        ("postgresql://:secret@host/db", "postgresql://:***@host/db"),
-    ],
-)
-def test_a_database_address_never_shows_its_password(url: str, expected: str) -> None:
-    assert hidden(url) == expected
-
-
-def test_the_database_that_is_in_use_is_shown(store: Store, tmp_path: Path) -> None:
-    at = run("models")
-    assert ["Database", f"sqlite:///{tmp_path / 'errorscope.db'}", "ERRORSCOPE_DB"] in cells(at, -1)
-
-
-def test_a_range_without_end_is_written_with_infinity() -> None:
-    assert spread(load("bartscore").spec) == "−∞\u00a0…\u00a00\u00a0↑"

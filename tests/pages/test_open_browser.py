@@ -23,23 +23,25 @@ def finish(work: Coroutine[Any, Any, None]) -> None:
         pool.submit(asyncio.run, work).result()
 
 
-@pytest.mark.parametrize(("headless", "opened"), [(False, ["http://127.0.0.1:8599"]), (True, [])])
-def test_the_browser_opens_unless_headless(monkeypatch: pytest.MonkeyPatch, headless: bool, opened: list[str]) -> None:
-    options = {"server.headless": headless, "server.address": "127.0.0.1", "server.port": 8599}
+def test_the_browser_opens_unless_headless(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(open_browser.st, "get_option", options.get)
     monkeypatch.setattr(open_browser, "open_browser", asked.append)
     monkeypatch.setattr(open_browser, "SECONDS", 0.0)
 
     async def run() -> None:
         async with open_browser.opens_browser(None):
-            await asyncio.sleep(0.05)
+            later = asyncio.Event()
+            asyncio.get_running_loop().call_later(0.001, later.set)  # after what was scheduled at the start
+            await later.wait()
 
-    finish(run())
-    assert asked == opened
+    for headless in (True, False):
+        options = {"server.headless": headless, "server.address": "127.0.0.1", "server.port": 8599}
+        monkeypatch.setattr(open_browser.st, "get_option", options.get)
+        finish(run())
+        assert asked == [] if headless else asked == ["http://127.0.0.1:8599"]
 
 
-def test_the_headers_stand_on_http_and_leave_websockets_alone() -> None:
+def test_headers_are_strict_and_projects_is_the_default_page(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[dict[str, Any]] = []
 
     async def inner(scope: Any, receive: Any, send: Any) -> None:
@@ -54,27 +56,18 @@ def test_the_headers_stand_on_http_and_leave_websockets_alone() -> None:
     assert ours[b"content-security-policy"].decode() == content_security_policy()
     assert theirs[b"content-security-policy"] == b"none"
 
-
-@pytest.mark.parametrize(
-    ("base", "address", "target"),
-    [
-        ("", "/projects", "http://testserver/"),
-        ("", "/projects?project=2&lambda=inf", "http://testserver/?project=2&lambda=inf"),
-        ("/tools/", "/tools/projects?project=2", "http://testserver/tools/?project=2"),
-    ],
-)
-def test_the_address_projects_opens_the_default_page(
-    monkeypatch: pytest.MonkeyPatch, base: str, address: str, target: str
-) -> None:
-    monkeypatch.setattr(app.st, "get_option", {"server.baseUrlPath": base}.get)
-    answer = TestClient(Starlette(routes=app.routes())).get(address, follow_redirects=False)
-    assert answer.status_code == 307
-    assert urljoin(f"http://testserver{address}", answer.headers["location"]) == target
-
-
-def test_the_policy_names_no_host_and_no_inline_scripts() -> None:
     rules = dict(rule.split(" ", 1) for rule in content_security_policy().split("; "))
     assert not any("http" in allowed or "*" in allowed for allowed in rules.values())
     assert "'unsafe-inline'" not in rules["script-src"]
     assert rules["frame-ancestors"] == rules["object-src"] == "'none'"
     assert "'sha256-" in rules["script-src"]
+
+    for base, address, target in (
+        ("", "/projects", "http://testserver/"),
+        ("", "/projects?project=2&lambda=inf", "http://testserver/?project=2&lambda=inf"),
+        ("/tools/", "/tools/projects?project=2", "http://testserver/tools/?project=2"),
+    ):
+        monkeypatch.setattr(app.st, "get_option", {"server.baseUrlPath": base}.get)
+        answer = TestClient(Starlette(routes=app.routes())).get(address, follow_redirects=False)
+        assert answer.status_code == 307, address
+        assert urljoin(f"http://testserver{address}", answer.headers["location"]) == target

@@ -13,7 +13,7 @@ from core.ports.store import Store
 from core.progress import Cancelled, Progress
 from core.services.export.export import Export, spooled
 from core.services.export.files import EXPORTS, LABELS
-from core.services.export.prepared import AT_ONCE, EXPORT_THREADS, PREPARED
+from core.services.export.prepared import AT_ONCE, EXPORT_THREADS, KEPT, PREPARED
 from pages._ui.labels_and_raters import known_labels
 from pages._ui.projects import exports, large_exports
 from pages._ui.shared import wiring
@@ -23,19 +23,6 @@ from tests.pages.test_shell import run, store
 from tests.paths import APP
 
 __all__ = ["store"]
-
-
-def test_exports_are_offered_where_there_is_something(store: Store) -> None:
-    press(uploaded(("wmt.tsv", MQM), what="labels"), "Import")
-    at = run("projects")
-    choice = next(s for s in at.selectbox if s.label == "Format")
-    assert [o.split(" (")[0] for o in choice.options] == [
-        "Labels: CSV", "Labels: Google MQM TSV", "Labels: Marot TSV", "Labels: mt-metrics-eval .seg.rating",
-        "Labels: mt-metrics-eval standalone JSONL", "Labels: ESA JSONL", "Labels: Label Studio JSON",
-        "Labels: MQM scores, .seg.score", "Outputs: CSV", "Outputs: JSONL", "Outputs: Parquet", "Outputs: Arrow",
-    ]  # fmt: skip
-    assert len(at.get("download_button")) == 1
-    assert "No scores to export yet." in texts(at)
 
 
 @pytest.fixture
@@ -56,7 +43,9 @@ def prepare_buttons(at: AppTest) -> list[str]:
     return [b.label for b in at.button if b.label.startswith("Prepare")]
 
 
-def test_files_of_large_projects_are_prepared_then_sent(large: AppTest, store: Store) -> None:
+def test_files_of_large_projects_are_prepared_then_sent(
+    large: AppTest, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert not large.get("download_button")
     assert not large.get("link_button")
     at = prepared(large)
@@ -70,6 +59,22 @@ def test_files_of_large_projects_are_prepared_then_sent(large: AppTest, store: S
     assert prepare_buttons(at) == ["Prepare the file again"]
     at = prepared(at, "Prepare the file again")
     assert at.get("link_button")[0].proto.url != link.proto.url
+
+    at = next(s for s in at.selectbox if s.label == "Format").set_value("esa").run()
+    assert prepare_buttons(at) == ["Prepare the file"], "another format is prepared by another click"
+    at = prepared(at)
+    assert "esa_score is null" in texts(at).replace("\\", "")
+    again = AppTest.from_file(APP, default_timeout=60)
+    for name, values in at.query_params.items():
+        again.query_params[name] = values
+    again.switch_page("pages/projects.py").run()
+    reloaded = again.get("link_button")[0].proto.url
+    assert reloaded == at.get("link_button")[0].proto.url, "a reload loses the prepared file or its format"
+    for _ in range(KEPT):  # newer files, after which the first is discarded
+        PREPARED.keep(2, "csv", Export(spooled(["newer"]), "csv", "text/csv", ()))
+    at = at.run()
+    assert "The server no longer keeps this file. Prepare it again." in texts(at)
+    assert prepare_buttons(at) == ["Prepare the file again"]
 
 
 def test_preparing_a_file_shows_progress_and_is_cancelled(
@@ -86,6 +91,9 @@ def test_preparing_a_file_shows_progress_and_is_cancelled(
         progress(0.5)
         raise AssertionError("not cancelled")
 
+    def broken(*_: object) -> Export:
+        raise ZeroDivisionError
+
     monkeypatch.setitem(LABELS, "csv", LABELS["csv"]._replace(make=cast(Any, slow)))
     at = press(large.run(), "Prepare the file")
     assert seen.wait(30)
@@ -98,18 +106,16 @@ def test_preparing_a_file_shows_progress_and_is_cancelled(
     assert "Preparation cancelled." in texts(at)
     assert prepare_buttons(at) == ["Prepare the file"]
     gc.collect()
-    assert partial[0]() is None
+    assert partial[0]() is None, "the part that was written is kept"
+
+    monkeypatch.setitem(LABELS, "csv", LABELS["csv"]._replace(make=cast(Any, broken)))
+    at = prepared(at)
+    said = at.error[0].value
+    assert "Something went wrong" in said
+    assert at.run().error[0].value == said, "a fault is logged once"
 
 
-def test_a_reload_finds_the_prepared_file_and_its_format(large: AppTest) -> None:
-    at = prepared(next(s for s in large.selectbox if s.label == "Format").set_value("esa").run())
-    again = AppTest.from_file(APP, default_timeout=60)
-    for name, values in at.query_params.items():
-        again.query_params[name] = values
-    again.switch_page("pages/projects.py").run()
-    assert again.get("link_button")[0].proto.url == at.get("link_button")[0].proto.url
-
-
+@pytest.mark.extended
 def test_a_file_that_is_finished_after_cancel_is_not_kept(large: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     seen, go, late = Event(), Event(), list[ref[IO[bytes]]]()
 
@@ -133,6 +139,7 @@ def test_a_file_that_is_finished_after_cancel_is_not_kept(large: AppTest, monkey
     assert late[0]() is None
 
 
+@pytest.mark.extended
 def test_a_server_that_stops_cancels_preparations(large: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     seen, go = Event(), Event()
 
@@ -150,17 +157,7 @@ def test_a_server_that_stops_cancels_preparations(large: AppTest, monkeypatch: p
     assert isinstance(at.session_state["export-prepared-1"].token.exception(30), Cancelled)
 
 
-def test_a_fault_is_logged_once(large: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> Export:
-        raise ZeroDivisionError
-
-    monkeypatch.setitem(LABELS, "csv", LABELS["csv"]._replace(make=cast(Any, broken)))
-    at = prepared(large.run())
-    said = at.error[0].value
-    assert "Something went wrong" in said
-    assert at.run().error[0].value == said
-
-
+@pytest.mark.extended
 def test_a_preparation_waits_for_other_exports_and_is_cancelled(
     large: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,65 +177,42 @@ def test_a_preparation_waits_for_other_exports_and_is_cancelled(
         wait(others, 30)
 
 
-def test_another_format_is_prepared_by_another_click(large: AppTest, store: Store) -> None:
-    at = prepared(large)
-    at = next(s for s in at.selectbox if s.label == "Format").set_value("esa").run()
-    assert prepare_buttons(at) == ["Prepare the file"]
-    at = prepared(at)
-    assert "esa_score is null" in texts(at).replace("\\", "")
-
-
-def test_the_page_says_when_a_prepared_file_is_gone(
-    large: AppTest, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    at = prepared(large)
-    monkeypatch.setattr(PREPARED, "_files", {})
-    at = at.run()
-    assert "The server no longer keeps this file. Prepare it again." in texts(at)
-    assert prepare_buttons(at) == ["Prepare the file again"]
-
-
-def test_a_file_that_cannot_be_made_is_not_tried_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    press(uploaded(("wmt.tsv", MQM.replace("A\tnews", "my system\tnews")), what="labels"), "Import")
-    monkeypatch.setattr(wiring, "LARGE", 1)
-    at = run("projects")
-    at = next(s for s in at.selectbox if s.label == "Format").set_value("mtme-score").run()
-    at = prepared(at)
-    assert "t-metrics-eval files cannot store this name" in at.error[0].value.replace("\\", "")
-    assert prepare_buttons(at.run()) == ["Prepare the file"]
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [("../etc/passwd", "etc-passwd"), ("zh–en pilot", "zh-en-pilot"), ("مشروع", "مشروع"), ("///", "project")],
-)
-def test_the_name_of_an_export_is_no_path(name: str, expected: str) -> None:
-    assert exports.file_name(name) == expected
-
-
-def test_what_an_export_does_not_hold_is_said_beside_the_button(store: Store) -> None:
-    press(uploaded(("wmt.tsv", MQM), what="labels"), "Import")
-    at = run("projects")
-    choice = next(s for s in at.selectbox if s.label == "Format")
-    at = choice.set_value("esa").run()
-    said = texts(at).replace("\\", "")
-    assert "2 ratings without a score from 0 to 100: esa_score is null." in said
-    at = next(s for s in at.selectbox if s.label == "Format").set_value("mtme-score").run()
-    assert "one MQM score per output is kept" in texts(at).replace("\\", "")
-    assert not at.exception
-
-
-def test_a_name_that_a_format_cannot_hold_is_said_in_place_of_the_button(store: Store) -> None:
+def test_a_file_that_cannot_be_made_says_why(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     press(uploaded(("wmt.tsv", MQM.replace("A\tnews", "my system\tnews")), what="labels"), "Import")
     at = run("projects")
     at = next(s for s in at.selectbox if s.label == "Format").set_value("mtme-score").run()
     assert "t-metrics-eval files cannot store this name" in at.error[0].value.replace("\\", "")
     assert not at.get("download_button")
+    monkeypatch.setattr(wiring, "LARGE", 1)
+    at = run("projects")
+    at = next(s for s in at.selectbox if s.label == "Format").set_value("mtme-score").run()
+    at = prepared(at)
+    assert "t-metrics-eval files cannot store this name" in at.error[0].value.replace("\\", "")
+    assert prepare_buttons(at.run()) == ["Prepare the file"], "it is tried again without a click"
 
 
-def test_labels_of_campaigns_are_offered_and_other_projects_are_not_read(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_exports_are_offered_with_what_they_leave_out(store: Store) -> None:
+    names = {"../etc/passwd": "etc-passwd", "zh–en pilot": "zh-en-pilot", "مشروع": "مشروع", "///": "project"}
+    assert {name: exports.file_name(name) for name in names} == names
+
+    press(uploaded(("wmt.tsv", MQM), what="labels"), "Import")
+    at = run("projects")
+    choice = next(s for s in at.selectbox if s.label == "Format")
+    assert [o.split(" (")[0] for o in choice.options] == [
+        "Labels: CSV", "Labels: Google MQM TSV", "Labels: Marot TSV", "Labels: mt-metrics-eval .seg.rating",
+        "Labels: mt-metrics-eval standalone JSONL", "Labels: ESA JSONL", "Labels: Label Studio JSON",
+        "Labels: MQM scores, .seg.score", "Outputs: CSV", "Outputs: JSONL", "Outputs: Parquet", "Outputs: Arrow",
+    ]  # fmt: skip
+    assert len(at.get("download_button")) == 1
+    assert "No scores to export yet." in texts(at)
+    at = choice.set_value("esa").run()
+    assert "2 ratings without a score from 0 to 100: esa_score is null." in texts(at).replace("\\", "")
+    at = next(s for s in at.selectbox if s.label == "Format").set_value("mtme-score").run()
+    assert "one MQM score per output is kept" in texts(at).replace("\\", "")
+    assert not at.exception
+
+
+def test_labels_of_campaigns_are_offered_for_export(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     campaign = started(store, "mqm")
     work(store, campaign)
     other = store.projects.create("other")

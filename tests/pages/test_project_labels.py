@@ -11,7 +11,9 @@ ESA = (
 )
 
 
-def test_mqm_labels_come_with_their_outputs_and_twice_adds_nothing(store: Store) -> None:
+def test_labels_and_scores_are_added_to_their_outputs_once(store: Store) -> None:
+    at = uploaded(("en-de.DA.seg.score", "A 70\n"), what="labels")
+    assert "Import the outputs first, then this file" in at.warning[0].value
     at = uploaded(("wmt.tsv", MQM), what="labels")
     at = press(at, "Import 1 segment × 2 systems, labels of 2 outputs by 1 rater into “wmt”")
     (project,) = store.projects.list()
@@ -24,35 +26,8 @@ def test_mqm_labels_come_with_their_outputs_and_twice_adds_nothing(store: Store)
     assert store.labels.events(project.id) == before
     assert "Nothing is new" in at.success[0].value
 
-
-def test_labels_of_another_format_are_recognised_and_come_with_their_scores(store: Store) -> None:
-    for what in ("labels", "outputs"):
-        at = uploaded(("esa.jsonl", ESA), what=what)
-        format_of = next(s for s in at.selectbox if s.label.startswith("Format of"))
-        assert format_of.value == "esa"
-    press(at, "Import 1 segment × 1 system, labels of 1 output by 1 rater, 1 human score (ESA) into “esa”")
-    (project,) = store.projects.list()
-    assert project.human_scores == ("ESA",)
-    (mark,) = [e.action.payload for e in store.labels.events(project.id) if e.action.kind == "add"]
-    assert (mark["quote"], mark["severity"], mark["category"]) == ("bad", "Major", "Unspecified")
-
-
-def test_a_format_guessed_wrong_is_changed_by_hand(store: Store) -> None:
-    at = uploaded(("labels.txt", '{"nothing": "known"}\n' + ESA), what="labels")
-    format_of = next(s for s in at.selectbox if s.label.startswith("Format of"))
-    assert format_of.value == "google"
-    assert "Not recognized: labels.txt. Choose the format." in texts(at).replace("\\", "")
-    at = format_of.set_value("esa").run()
-    assert ["labels.txt", "1", "system", "nothing"] in [row[:4] for row in table(at)]
-
-
-def test_scores_without_texts_go_to_the_outputs_they_speak_of(store: Store) -> None:
-    at = uploaded(("en-de.DA.seg.score", "A 70\n"), what="labels")
-    assert "Import the outputs first, then this file" in at.warning[0].value
-    press(uploaded(("wmt.tsv", MQM), what="labels"), "Import")
     at = uploaded(("en-de.DA.seg.score", "A 70\nB None\n"), what="labels")
     press(at, "Add 1 human score to “wmt”")
-    (project,) = store.projects.list()
     assert [h[:5] for h in store.projects.dataset(project.id).human_scores] == [("A", "news", "7", "DA", 70.0)]
     at = uploaded(("ratings.csv", "system,doc,seg,rater,adequacy\nA,news,7,x,3\nA,news,7,y,4\n"), what="labels")
     assert next(s for s in at.selectbox if s.label.startswith("Format of")).value == "judgements"
@@ -64,3 +39,21 @@ def test_scores_without_texts_go_to_the_outputs_they_speak_of(store: Store) -> N
     again = uploaded(("ratings.csv", "system,doc,seg,rater,adequacy\nA,news,7,x,5\n"), what="labels")
     assert "Cannot add to this project" in again.error[0].value
     assert "“adequacy” by “x” for A / news / 7" in table(again)[0]
+
+
+def test_a_format_is_recognised_or_chosen(store: Store) -> None:
+    at = uploaded(("labels.txt", '{"nothing": "known"}\n' + ESA), what="labels")
+    format_of = next(s for s in at.selectbox if s.label.startswith("Format of"))
+    assert format_of.value == "google"
+    assert "Not recognized: labels.txt. Choose the format." in texts(at).replace("\\", "")
+    at = format_of.set_value("esa").run()
+    assert ["labels.txt", "1", "system", "nothing"] in [row[:4] for row in table(at)]
+    for what in ("labels", "outputs"):
+        at = uploaded(("esa.jsonl", ESA), what=what)
+        format_of = next(s for s in at.selectbox if s.label.startswith("Format of"))
+        assert format_of.value == "esa"
+    press(at, "Import 1 segment × 1 system, labels of 1 output by 1 rater, 1 human score (ESA) into “esa”")
+    (project,) = store.projects.list()
+    assert project.human_scores == ("ESA",)
+    (mark,) = [e.action.payload for e in store.labels.events(project.id) if e.action.kind == "add"]
+    assert (mark["quote"], mark["severity"], mark["category"]) == ("bad", "Major", "Unspecified")

@@ -10,7 +10,7 @@ from sqlalchemy import Engine, event
 from core.ports.store import Store
 from core.services.projects import sample
 from pages._ui.shared import wiring
-from tests.fakes import small_dataset
+from tests.builders import small_dataset
 from tests.pages.test_projects import MQM, press, texts, uploaded
 from tests.pages.test_shell import run, store
 
@@ -18,21 +18,24 @@ __all__ = ["store"]
 ENSURE = sample.ensure
 
 
-def test_a_project_is_renamed_and_a_taken_name_is_refused(store: Store) -> None:
-    for name in ("one", "two"):
+def test_a_project_is_opened_and_renamed(store: Store) -> None:
+    for name in ("one", "two *x*"):
         store.projects.add(store.projects.create(name).id, small_dataset())
-    one = next(p for p in store.projects.list() if p.name == "one")
+    one, two = store.projects.list()
     at = run("projects", project=str(one.id))
-    field = next(t for t in at.text_input if t.label == "New name")
-    field.set_value("two")
+    assert "3 segments × 2 systems (A, B)" in texts(at).replace("\\", "")
+    assert "two \\*x\\*" in texts(at)
+    next(t for t in at.text_input if t.label == "New name").set_value("two *x*")
     at = press(at, "Rename")
     assert "already" in at.error[0].value
     next(t for t in at.text_input if t.label == "New name").set_value("<i>three</i>")
-    press(at, "Rename")
-    assert {p.name for p in store.projects.list()} == {"<i>three</i>", "two"}
+    at = press(at, "Rename")
+    assert {p.name for p in store.projects.list()} == {"<i>three</i>", "two *x*"}
+    at = at.button(key=f"open-{two.id}").click().run()
+    assert at.query_params["project"] == str(two.id)
 
 
-def test_deleting_names_what_is_lost_and_asks_again(store: Store) -> None:
+def test_deleting_names_what_is_lost_and_asks_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     press(uploaded(("wmt.tsv", MQM), what="labels"), "Import")
     (project,) = store.projects.list()
     at = run("projects", project=str(project.id))
@@ -44,24 +47,7 @@ def test_deleting_names_what_is_lost_and_asks_again(store: Store) -> None:
     assert not at.exception
     assert store.projects.list() == []
     assert "project" not in at.query_params
-
-
-def test_the_list_says_what_each_project_holds_and_opens_another(store: Store) -> None:
-    for name in ("one", "two *x*"):
-        store.projects.add(store.projects.create(name).id, small_dataset())
-    one, two = store.projects.list()
-    at = run("projects", project=str(one.id))
-    assert "3 segments × 2 systems (A, B)" in texts(at).replace("\\", "")
-    assert "two \\*x\\*" in texts(at)
-    at = at.button(key=f"open-{two.id}").click().run()
-    assert at.query_params["project"] == str(two.id)
-
-
-def test_a_deleted_sample_is_made_again_on_request(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sample, "ensure", ENSURE)
-    at = run("projects")
-    for project in store.projects.list():
-        store.projects.delete(project.id)
     at = at.button(key="begin-sample").click().run()
     assert not at.exception
     (made,) = store.projects.list()
@@ -82,8 +68,9 @@ def statements() -> Iterator[list[str]]:
     event.remove(Engine, "before_cursor_execute", heard)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("large", [True, False])
-def test_scores_of_a_large_project_are_read_before_compare_is_opened(
+def test_scores_of_large_projects_are_read_before_compare_opens(
     store: Store, monkeypatch: pytest.MonkeyPatch, large: bool
 ) -> None:
     monkeypatch.setattr(sample, "ensure", ENSURE)

@@ -14,7 +14,7 @@ from db.projects import SqlProjects
 from db.scores import SqlScores
 from db.staged_imports import SqlImports
 from pages._ui.projects import importing
-from tests.fakes import small_dataset
+from tests.builders import small_dataset
 from tests.pages.test_projects import MQM, press, uploaded
 from tests.pages.test_shell import run, store
 
@@ -27,7 +27,7 @@ def panel(at: AppTest) -> dict[str, str]:
     return dict(zip(table["metric"], table["scored"].str.replace("\\", ""), strict=True))
 
 
-def test_the_outputs_of_a_system_become_references(store: Store) -> None:
+def test_outputs_of_a_system_become_references_unless_cancelled(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     project = store.projects.create("Talks")
     full = small_dataset()
     data = replace(full, segments=tuple(replace(s, references=()) for s in full.segments))
@@ -39,12 +39,37 @@ def test_the_outputs_of_a_system_become_references(store: Store) -> None:
     next(s for s in at.selectbox if s.label == "System").select(system)
     next(b for b in at.button if b.label == "Add as references").click().run()
     assert not at.exception
+    said = at.success[0].value.replace("\\", "")
+    assert f"The outputs of {system} are references now: {len(given)} new references for {len(given)} segments." in said
     for segment in store.projects.dataset(project.id).segments:
         assert given.get(segment.key, "") in (*segment.references, "")
     assert panel(run("compare", project=str(project.id)))["chrF"] == f"0 / {len(data.outputs)}"
 
+    store.projects.delete(project.id)
+    press(uploaded(("w.csv", "seg,system,output\n1,A,x\n1,B,y\n")), "Import 1 segment")
+    (project,) = store.projects.list()
 
-def test_an_import_without_references_offers_its_human_translation(store: Store) -> None:
+    class CancelledJob(importing.ImportJob):
+        def __init__(self, words: str) -> None:
+            super().__init__(words)
+            self.cancel()
+
+    monkeypatch.setattr(importing, "ImportJob", CancelledJob)
+    at = run("projects", project=str(project.id))
+    next(s for s in at.selectbox if s.label == "System").select("A")
+    next(b for b in at.button if b.label == "Add as references").click().run()
+    assert [info.value for info in at.info] == ["Cancelled. Nothing was changed."]
+    assert "Cancel" not in [b.label for b in at.button]
+    assert store.projects.list() == [project]
+
+
+def test_an_import_offers_a_human_translation_as_reference(store: Store) -> None:
+    at = uploaded(("wmt.csv", "seg,system,output\n1,human,x\n1,B,y\n"))
+    next(m for m in at.multiselect if m.label.startswith("Use the outputs")).set_value([]).run()
+    press(at, "Import 1 segment")
+    (without,) = store.projects.list()
+    assert [s.references for s in store.projects.dataset(without.id).segments] == [()]
+    store.projects.delete(without.id)
     mqm = MQM.replace("\nB\t", "\nrefA\t")
     at = uploaded(("wmt.tsv", mqm), what="labels")
     (chosen,) = [m for m in at.multiselect if m.label.startswith("Use the outputs")]
@@ -56,25 +81,7 @@ def test_an_import_without_references_offers_its_human_translation(store: Store)
     assert set(data.systems) == {"A", "refA"}
 
 
-def test_an_import_without_references_can_go_without(store: Store) -> None:
-    at = uploaded(("wmt.csv", "seg,system,output\n1,human,x\n1,B,y\n"))
-    next(m for m in at.multiselect if m.label.startswith("Use the outputs")).set_value([]).run()
-    press(at, "Import 1 segment")
-    (project,) = store.projects.list()
-    assert [s.references for s in store.projects.dataset(project.id).segments] == [()]
-
-
-def test_what_became_of_add_as_references_is_said(store: Store) -> None:
-    press(uploaded(("w.csv", "seg,system,output\n1,A,x\n1,B,y\n")), "Import 1 segment")
-    (project,) = store.projects.list()
-    at = run("projects", project=str(project.id))
-    next(s for s in at.selectbox if s.label == "System").select("A")
-    next(b for b in at.button if b.label == "Add as references").click().run()
-    assert "The outputs of A are references now: 1 new reference for 1 segment." in at.success[0].value.replace(
-        "\\", ""
-    )
-
-
+@pytest.mark.extended
 def test_scores_are_counted_before_the_page_shows_the_project(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     happened: list[tuple[str, str]] = []
 
@@ -98,9 +105,8 @@ def test_scores_are_counted_before_the_page_shows_the_project(store: Store, monk
     assert of_thread == [("index", "errorscope-import"), ("signatures", "errorscope-import")]
 
 
-def test_a_fault_in_counting_does_not_hide_that_the_import_is_complete(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.extended
+def test_a_fault_in_counting_does_not_hide_a_complete_import(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     index = SqlProjects.index
 
     def broken(self: SqlProjects, project_id: int) -> ProjectIndex:
@@ -112,21 +118,3 @@ def test_a_fault_in_counting_does_not_hide_that_the_import_is_complete(
     at = press(uploaded(("w.csv", "seg,system,output\n1,A,x\n1,B,y\n")), "Import 1 segment")
     assert "Imported into" in at.success[0].value
     assert not at.error
-
-
-def test_adding_references_can_be_cancelled(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    press(uploaded(("w.csv", "seg,system,output\n1,A,x\n1,B,y\n")), "Import 1 segment")
-    (project,) = store.projects.list()
-
-    class CancelledJob(importing.ImportJob):
-        def __init__(self, words: str) -> None:
-            super().__init__(words)
-            self.cancel()
-
-    monkeypatch.setattr(importing, "ImportJob", CancelledJob)
-    at = run("projects", project=str(project.id))
-    next(s for s in at.selectbox if s.label == "System").select("A")
-    next(b for b in at.button if b.label == "Add as references").click().run()
-    assert [info.value for info in at.info] == ["Cancelled. Nothing was changed."]
-    assert "Cancel" not in [b.label for b in at.button]
-    assert store.projects.list() == [project]

@@ -1,16 +1,21 @@
 """Robustness: a change is scored and kept, a suite is made, scored and opened, and empty projects are told what they lack."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
+from typing import Any
 
 import pytest
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Output, Segment
 from core.metrics.base import MetricSpec
 from core.ports.cases import KeptCase, KeptScore
 from core.ports.store import Store
-from pages._ui.robustness import break_metric, reactions
+from pages._ui.robustness import reactions
+from tests.pages.opened_page import new_project
 from tests.pages.said import words
 from tests.paths import APP
 
@@ -23,7 +28,7 @@ STRINGS = ["chrf", "ter"]
 
 
 def filled(store: Store, segments: tuple[Segment, ...] = SEGMENTS) -> int:
-    project = store.projects.create("p").id
+    project = new_project(store)
     texts = (GOOD, "The house is ancient.")
     outputs = tuple(Output("A", s.doc_id, s.segment_id, t) for s, t in zip(segments, texts, strict=False))
     store.projects.add(project, Dataset(segments, outputs))
@@ -41,6 +46,7 @@ def opened(project: int, section: str = "Break a metric", **state: object) -> Ap
     return at.switch_page("pages/robustness.py").run()
 
 
+@pytest.mark.extended
 def test_after_cancel_nothing_else_is_scored(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[str] = []
     # `append` returns None, as `run_cached` does once Cancel was pressed
@@ -53,22 +59,35 @@ def test_after_cancel_nothing_else_is_scored(store: Store, monkeypatch: pytest.M
     assert not any("None of these metrics" in info.value for info in at.info)
 
 
-def test_a_first_change_is_made_and_scored_without_being_asked(store: Store) -> None:
-    at = opened(filled(store))
+def test_a_first_change_is_scored_and_saved_once(store: Store) -> None:
+    project = filled(store)
+    at = opened(project)
     assert not at.exception
     assert at.text_area(key="robustness-good").value == GOOD
-    changed = at.text_area(key="robustness-changed").value
-    assert changed != GOOD
+    assert at.text_area(key="robustness-changed").value != GOOD
     assert "0 of 2 metrics miss the error" in words(at)
     shown = at.dataframe[0].value
     assert list(shown["metric"]) == ["chrF ↑", "TER ↓"]
     assert list(shown["verdict"]) == ["notices", "notices"]
     assert shown["change"][0] < 0 < shown["change"][1]  # TER is an error rate: it grows
+    drawn = "".join(str(e.proto.body) for e in at.get("html"))
+    assert "&lt;b&gt;" in drawn
+    assert "<b>" not in drawn
+    at.button(key="keep-desk").click().run()
+    assert [s.value.replace("\\", "") for s in at.success] == ["Saved in demo"]
+    at.button(key="keep-desk").click().run()
+    assert "This case is in “demo” already" in words(at)
+    assert len(store.cases.list(project)) == 1
+    at.text_area(key="robustness-changed").set_value(GOOD).run()
+    assert "Nothing is changed yet" in words(at)
+
+    at = opened(filled(store), robustness_every=True)
+    assert not at.exception
+    assert "✕: misses the error" in words(at)
 
 
-def test_scores_of_models_come_after_the_others_and_the_page_says_so(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.extended
+def test_scores_of_models_come_after_those_of_other_metrics(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     spinner = st.spinner
 
@@ -92,93 +111,82 @@ def test_scores_of_models_come_after_the_others_and_the_page_says_so(
     assert list(at.dataframe[0].value["metric"]) == ["chrF ↑", "TER ↓"]
 
 
-def test_a_typed_change_that_comes_nearer_to_the_reference_fools_and_is_kept(store: Store) -> None:
+def test_a_typed_change_is_kept_until_a_kind_of_error_is_chosen(store: Store) -> None:
     project = filled(store)
     at = opened(project)
+    old = at.pills[0]
+    assert old.value
     at.text_area(key="robustness-changed").set_value("She bought 20 cars in Berlin.").run()
     assert "2 of 2 metrics miss the error: chrF, TER" in words(at)
+    new = at.pills[0]
+    assert new.value is None
+    assert new.proto.id != old.proto.id  # so the old choice, which may come with the next click, is nobody's
     at.button(key="keep-desk").click().run()
     assert not at.exception
     (case,) = store.cases.list(project)
     assert (case.collection, case.phenomenon, case.good) == ("demo", "by hand", GOOD)
     assert [(s.metric, s.fooled) for s in case.scores] == [("chrf", True), ("ter", True)]
     assert all(s.signature.startswith(s.metric) for s in case.scores)
-
-
-def test_a_typed_change_outlives_a_browser_that_still_sends_the_old_kind_of_error(store: Store) -> None:
-    at = opened(filled(store))
-    old = at.pills[0]
-    assert old.value
-    at.text_area(key="robustness-changed").set_value("She bought 20 cars in Berlin.").run()
-    new = at.pills[0]
-    assert new.value is None
-    assert new.proto.id != old.proto.id  # so the old choice, which may come with the next click, is nobody's
     at.number_input(key="robustness-seed").set_value(3).run()
     assert at.text_area(key="robustness-changed").value == "She bought 20 cars in Berlin."
     at.pills[0].set_value("negation").run()
-    negated = at.text_area(key="robustness-changed").value
-    assert "not" in negated
+    assert "not" in at.text_area(key="robustness-changed").value
     at.pills[0].set_value(None).run()
     assert at.text_area(key="robustness-changed").value == GOOD
 
 
-def test_choices_that_a_browser_sends_again_do_not_replace_a_typed_text(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_choices_sent_again_do_not_replace_a_typed_text(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the server has forgotten a widget, Streamlit calls its on_change with the value that was there before."""
-    filled(store)
-    (project,) = store.projects.list()
-    typed = {"robustness-changed": "typed", "robustness-segment": 0, "robustness-system": "A", "robustness-seed": 1}
-    told = {"robustness-filled-from": (0, "A"), "robustness-applied-seed": 1, "robustness_kinds_drawn": 3}
-    state = {"robustness-good": GOOD, "robustness-kind": None, "robustness-kind-2": "negation", **typed, **told}
-    monkeypatch.setattr(break_metric.st, "session_state", state)
-    break_metric._choose("robustness-kind-2")
-    break_metric._change_again()
-    break_metric._fill(project)
-    assert state["robustness-changed"] == "typed"
-    state["robustness-kind-3"] = "negation"
-    break_metric._choose("robustness-kind-3")  # the choice that is on the screen
-    assert "not" in str(state["robustness-changed"])
+    on_change: dict[str, Callable[[], object]] = {}
+    for kind in ("pills", "number_input", "selectbox"):
+        method = getattr(DeltaGenerator, kind)
 
+        def drawn(self: DeltaGenerator, *given: Any, real: Any = method, **options: Any) -> Any:
+            if options.get("on_change"):
+                on_change[options["key"]] = partial(options["on_change"], *options.get("args", ()))
+            return real(self, *given, **options)
 
-def test_texts_of_a_page_are_shown_as_texts(store: Store) -> None:
+        monkeypatch.setattr(DeltaGenerator, kind, drawn)
     at = opened(filled(store))
-    drawn = "".join(str(e.proto.body) for e in at.get("html"))
-    assert "&lt;b&gt;" in drawn
-    assert "<b>" not in drawn
+    old = str(at.pills[0].key)
+    at.text_area(key="robustness-changed").set_value("typed").run()
+    new, state = str(at.pills[0].key), at.session_state.to_dict()
+    monkeypatch.setattr(st, "session_state", state)
+    state[old] = "negation"
+    for key in (old, "robustness-seed", "robustness-segment", "robustness-system"):
+        on_change[key]()
+        assert state["robustness-changed"] == "typed", key
+    state[new] = "negation"
+    on_change[new]()
+    assert "not" in str(state["robustness-changed"]), "the choice on the screen is ignored"
 
 
-def test_the_same_case_is_kept_once_and_the_second_time_says_so(store: Store) -> None:
-    project = filled(store)
-    at = opened(project)
-    at.button(key="keep-desk").click().run()
-    assert [s.value.replace("\\", "") for s in at.success] == ["Saved in demo"]
-    at.button(key="keep-desk").click().run()
-    assert "This case is in “demo” already" in words(at)
-    assert len(store.cases.list(project)) == 1
-
-
-def test_nothing_changed_says_what_to_do(store: Store) -> None:
-    at = opened(filled(store))
-    at.text_area(key="robustness-changed").set_value(GOOD).run()
-    assert "Nothing is changed yet" in words(at)
-
-
-def test_every_kind_of_error_is_tried_at_once(store: Store) -> None:
-    at = opened(filled(store), robustness_every=True)
-    assert not at.exception
-    assert "✕: misses the error" in words(at)
-
-
-def test_a_project_without_texts_can_be_typed_into(store: Store) -> None:
+def test_texts_are_typed_or_opened_from_saved_cases(store: Store) -> None:
     at = opened(store.projects.create("empty").id)
     assert not at.exception
-    assert "Type an output" in words(at)
+    assert "Choose a segment" not in words(at)
+    assert "This project has no segments. Type an output" in words(at)
     at.text_area(key="robustness-good").set_value("We will go.")
     at.text_area(key="robustness-changed").set_value("We will not go.").run()
     assert "Metrics need a reference or a source" in words(at)
     at.text_area(key="robustness-reference").set_value("We shall go.").run()
     assert "the error" in words(at)
+
+    project = filled(store)
+    at = opened(project, "Saved cases")
+    assert "This project has no saved cases yet" in words(at)
+    scores = (KeptScore("chrf", "chrf|v:1", True, 50.0, 60.0), KeptScore("nli", "nli", True, None, 0.5, "no words"))
+    case = store.cases.keep(
+        project, KeptCase("demo", "negation", None, "A *ref*.", "It is.", "It is not.", "+ not", scores)
+    )
+    at.run()
+    assert "negation** · + not" in words(at)
+    at.button(key=f"open-kept-{case.id}").click().run()
+    assert at.text_area(key="robustness-changed").value == "It is not."
+    at.segmented_control[0].set_value("Saved cases").run()
+    at.button(key=f"remove-kept-{case.id}").click().run()
+    assert not at.exception
+    assert store.cases.list(project) == []
 
 
 def test_a_suite_is_made_scored_and_a_failure_opened_and_kept(store: Store) -> None:
@@ -203,10 +211,11 @@ def test_a_suite_is_made_scored_and_a_failure_opened_and_kept(store: Store) -> N
     assert "2 of 2 metrics miss the error" in words(at)
 
 
-def test_a_file_in_menlis_form_is_scored(store: Store) -> None:
-    project = filled(store)
+def test_without_references_cases_come_from_a_file(store: Store) -> None:
+    project = filled(store, (Segment("d", "1", "Quelle"),))
     at = opened(project, "Adversarial suite")
-    at.selectbox(key=f"suite-origin-{project}").set_value("A file in MENLI’s format").run()
+    assert "No segment of this project has a reference" in words(at)
+    assert at.selectbox(key=f"suite-origin-{project}").options == ["A file in MENLI’s format"]
     content = b"error,id,source,ref,r,hyp_para,hyp_adv_based,hyp_adv_free\nnum,1,,It is 5.,,It is 5!,Was it 99 then,\n"
     at.get("file_uploader")[0].set_value(("menli.csv", content, "text/csv")).run()
     at.button(key="suite-run").click().run()
@@ -214,28 +223,3 @@ def test_a_file_in_menlis_form_is_scored(store: Store) -> None:
     assert "All metrics are equal: each prefers the good text in 100.0 % of the cases" in words(at)
     assert "1 case." in words(at)
     assert "No case matches" in words(at)
-
-
-def test_without_references_cases_come_from_a_file_only(store: Store) -> None:
-    project = filled(store, (Segment("d", "1", "Quelle"),))
-    at = opened(project, "Adversarial suite")
-    assert "No segment of this project has a reference" in words(at)
-    assert at.selectbox(key=f"suite-origin-{project}").options == ["A file in MENLI’s format"]
-
-
-def test_kept_cases_are_shown_opened_and_removed(store: Store) -> None:
-    project = filled(store)
-    at = opened(project, "Saved cases")
-    assert "This project has no saved cases yet" in words(at)
-    scores = (KeptScore("chrf", "chrf|v:1", True, 50.0, 60.0), KeptScore("nli", "nli", True, None, 0.5, "no words"))
-    case = store.cases.keep(
-        project, KeptCase("demo", "negation", None, "A *ref*.", "It is.", "It is not.", "+ not", scores)
-    )
-    at.run()
-    assert "negation** · + not" in words(at)
-    at.button(key=f"open-kept-{case.id}").click().run()
-    assert at.text_area(key="robustness-changed").value == "It is not."
-    at.segmented_control[0].set_value("Saved cases").run()
-    at.button(key=f"remove-kept-{case.id}").click().run()
-    assert not at.exception
-    assert store.cases.list(project) == []

@@ -12,6 +12,7 @@ from core.metrics.entailment.nli import STRATEGIES
 from core.ports.store import Store
 from core.services.robustness import nli_weights
 from tests import tiny_checkpoints as tiny
+from tests.pages.opened_page import new_project
 from tests.pages.said import words
 from tests.paths import APP
 
@@ -35,7 +36,7 @@ def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def filled(store: Store, *, people: bool = True, references: bool = True) -> int:
-    project = store.projects.create("p").id
+    project = new_project(store)
     segments = SEGMENTS if references else tuple(Segment(s.doc_id, s.segment_id, "x") for s in SEGMENTS)
     outputs, human = [], []
     for s in SEGMENTS:
@@ -66,35 +67,37 @@ def section(at: AppTest, name: str) -> AppTest:
     return at.segmented_control(key="combine-section").set_value(name).run()
 
 
-def test_the_best_weight_comes_first_in_one_sentence_and_a_slider_moves_it(store: Store) -> None:
+def test_the_best_weight_comes_first_and_a_slider_moves_it(store: Store) -> None:
     project = filled(store)
     at = pressed(project, ["chrf"])
     assert not at.exception
+    assert {s.metric: s.n for s in store.scores.signatures(project)} == {"chrf": 24, "nli": 24}
     said = words(at)
     assert re.search(r"w = [.\d]+ \[[.\d]+, [.\d]+\] agrees best with the human score on 24 outputs: τ = ", said)
     assert re.search(r"chrF alone [−.\d]+; NLI alone [−.\d]+; on segments left out [−.\d]+\.", said)
     assert re.search(r"With this w, accuracy on the 24 adversarial cases: \d+ %, against 0 % for chrF alone", said)
     assert "NLI 0 … 1 (declared by the metric) · chrF 0 … 100 (declared by the metric)" in said
-    slider = at.slider(key=f"combine-w-{project}-nli-chrf")
-    slider.set_value(0.0).run()
+
+    key, best = f"combine-w-{project}-nli-chrf", re.compile(r"w = ([.\d]+)")
+    first = at.slider(key=key).value
+    assert first == pytest.approx(float(best.findall(said)[0]))
+    at.toggle(key=f"lambda-higher-{project}").set_value(False).run()
+    second = float(best.findall(words(at))[0])
+    assert second != first
+    assert at.slider(key=key).value == pytest.approx(second), "a slider that nobody moved follows the best weight"
+    at.slider(key=key).set_value(0.43).run()
+    at.toggle(key=f"lambda-higher-{project}").set_value(True).run()
+    assert at.slider(key=key).value == 0.43
+    section(section(at, "Ranges"), "One metric")
+    assert at.slider(key=key).value == 0.43, "a slider that was moved stays"
+
+    at.slider(key=key).set_value(0.0).run()
     assert at.code[0].value == "menli|with:chrf|w:0"
     values = {m.label: (m.value, m.delta) for m in at.metric}
     assert values["Adversarial accuracy"] == ("0 %", "+0 points against chrF alone")
-    at.slider(key=f"combine-w-{project}-nli-chrf").set_value(0.3).run()
-    assert at.code[0].value == "menli|with:chrf|w:0.3"
-    assert '--metrics "menli|with:chrf|w:0.3"' in at.code[1].value
-
-
-def test_what_was_stored_is_used_and_what_was_missing_is_stored(store: Store) -> None:
-    project = filled(store)
-    pressed(project, ["chrf"])
-    assert {s.metric: s.n for s in store.scores.signatures(project)} == {"chrf": 24, "nli": 24}
-
-
-def test_the_combination_is_scored_on_the_project_by_one_button(store: Store) -> None:
-    project = filled(store)
-    at = pressed(project, ["chrf"])
-    at.slider(key=f"combine-w-{project}-nli-chrf").set_value(0.4).run()
+    at.slider(key=key).set_value(0.4).run()
+    assert at.code[0].value == "menli|with:chrf|w:0.4"
+    assert '--metrics "menli|with:chrf|w:0.4"' in at.code[1].value
     at.button(key="combine-use").click().run()
     assert not at.exception
     (job,) = store.jobs.recent(project)
@@ -102,7 +105,7 @@ def test_the_combination_is_scored_on_the_project_by_one_button(store: Store) ->
     assert "Scoring is running" in words(at)
 
 
-def test_all_metrics_together_are_the_figures_of_the_paper(store: Store) -> None:
+def test_all_metrics_are_figures_with_or_without_human_scores(store: Store) -> None:
     at = section(pressed(filled(store), ["chrf", "ter"]), "All metrics")
     assert not at.exception
     assert "Chen and Eger 2023, Figure 2" in words(at)
@@ -114,17 +117,34 @@ def test_all_metrics_together_are_the_figures_of_the_paper(store: Store) -> None
     assert (
         ends["Kendall τ-b"].nunique() == ends["adversarial accuracy"].nunique() == 1
     )  # all paths end at the NLI metric
+    at = section(at, "Ranges")
+    rows = [[str(c).replace("\\", "") for c in r] for r in at.table[0].value.to_numpy().tolist()]
+    assert rows[0][:4] == ["NLI", "0", "1", "declared by the metric"]
+    assert rows[2][0] == "TER"
+    assert float(rows[2][1]) > float(rows[2][2])  # an error rate: 0 stands for the most errors
+    assert "fitted on the sample project" in rows[2]
 
-
-def test_with_one_dataset_no_strategy_is_called_chosen(store: Store) -> None:
-    at = section(pressed(filled(store, people=False), ["chrf"]), "Pooling strategies")
+    at = pressed(filled(store, people=False), ["chrf"])
+    assert not at.exception
+    said = words(at)
+    assert "This project has no human scores yet." in said
+    assert re.search(r"Adversarial accuracy on 24 cases: NLI \d+ %, chrF 0 %", said)
+    assert "Mean over kinds of error, equally weighted." in said
+    assert "The best weight cannot be computed: there are no human scores." in said
+    at = section(at, "Pooling strategies")
     assert not at.exception
     assert "is best on cases of this project" in words(at)
     assert "With one dataset" in words(at)
 
 
-def test_with_a_file_beside_the_project_each_is_tried_under_the_choice_of_the_other(store: Store) -> None:
-    at = section(pressed(filled(store), ["chrf"], CASES), "Pooling strategies")
+@pytest.mark.extended
+def test_each_dataset_is_tried_under_the_choice_of_the_others(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    at, done = pressed(filled(store), ["chrf"], CASES), list[str]()
+    for name in ("path", "grid"):
+        real = getattr(nli_weights, name)
+        monkeypatch.setattr(nli_weights, name, lambda *a, real=real, name=name, **k: done.append(name) or real(*a, **k))
+    section(at, "All metrics")
+    section(at, "Pooling strategies")
     assert not at.exception
     assert "is best on nli_weights.csv" in words(at)
     (shown,) = at.table
@@ -133,18 +153,14 @@ def test_with_a_file_beside_the_project_each_is_tried_under_the_choice_of_the_ot
         "outputs of this project, the human score", "cases of this project", "nli_weights.csv"
     ]  # fmt: skip
     assert len(STRATEGIES) == 15
+    computed = sorted(done)
+    assert computed == ["grid", "grid", "grid", "path"]  # people, the cases of the project, those of the file
+    at.run()
+    section(at, "All metrics")
+    assert sorted(done) == computed, "figures and strategies are computed twice"
 
 
-def test_ranges_are_shown_with_where_they_come_from(store: Store) -> None:
-    at = section(pressed(filled(store), ["chrf", "ter"]), "Ranges")
-    rows = [[str(c).replace("\\", "") for c in r] for r in at.table[0].value.to_numpy().tolist()]
-    assert rows[0][:4] == ["NLI", "0", "1", "declared by the metric"]
-    assert rows[2][0] == "TER"
-    assert float(rows[2][1]) > float(rows[2][2])  # an error rate: 0 stands for the most errors
-    assert "fitted on the sample project" in rows[2]
-
-
-def test_a_metric_without_a_range_is_left_out_with_the_command_and_can_be_fitted_here(store: Store) -> None:
+def test_a_metric_without_a_range_is_left_out_until_it_is_fitted(store: Store) -> None:
     project = filled(store)
     at = pressed(project, ["bartscore", "chrf"])
     assert not at.exception
@@ -157,17 +173,7 @@ def test_a_metric_without_a_range_is_left_out_with_the_command_and_can_be_fitted
     assert registry.load("menli|with:bartscore").signature()
 
 
-def test_without_human_scores_only_robustness_is_spoken_of(store: Store) -> None:
-    at = pressed(filled(store, people=False), ["chrf"])
-    assert not at.exception
-    said = words(at)
-    assert "This project has no human scores yet." in said
-    assert re.search(r"Adversarial accuracy on 24 cases: NLI \d+ %, chrF 0 %", said)
-    assert "Mean over kinds of error, equally weighted." in said
-    assert "The best weight cannot be computed: there are no human scores." in said
-
-
-def test_without_references_cases_come_from_a_file(store: Store) -> None:
+def test_cases_come_from_a_file_unless_it_cannot_be_read(store: Store) -> None:
     project = filled(store, references=False)
     at = opened(project)
     assert "adversarial cases need a file" in words(at)
@@ -175,17 +181,19 @@ def test_without_references_cases_come_from_a_file(store: Store) -> None:
     assert not at.exception
     assert "Adversarial accuracy on 3 cases" in words(at)
 
+    at = pressed(filled(store), ["chrf"], b"a,b\n1,2\n")
+    assert not at.exception
+    assert at.error
+    assert "agrees best with the human score" in words(at)
 
-def test_with_neither_people_nor_cases_the_button_waits_and_says_why(store: Store) -> None:
+
+def test_what_is_missing_to_combine_metrics_is_named(
+    store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     at = opened(store.projects.create("empty").id)
     assert not at.exception
     assert at.button(key="combine-run").disabled
     assert "Nothing to compute yet" in words(at)
-
-
-def test_without_an_nli_model_the_command_that_fetches_one_is_there(
-    store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
     monkeypatch.setenv("ERRORSCOPE_NLI", "xnli-d")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     at = opened(filled(store))
@@ -194,44 +202,7 @@ def test_without_an_nli_model_the_command_that_fetches_one_is_there(
     assert any(c.value.startswith("hf download MoritzLaurer/") for c in at.code)
 
 
-def test_a_file_that_cannot_be_read_says_so_and_disturbs_nothing_else(store: Store) -> None:
-    at = pressed(filled(store), ["chrf"], b"a,b\n1,2\n")
-    assert not at.exception
-    assert at.error
-    assert "agrees best with the human score" in words(at)
-
-
-def test_a_slider_nobody_moved_follows_the_best_weight_and_one_that_was_moved_stays(store: Store) -> None:
-    project = filled(store)
-    at = pressed(project, ["chrf"])
-    key, best = f"combine-w-{project}-nli-chrf", re.compile(r"w = ([.\d]+)")
-    first = at.slider(key=key).value
-    assert first == pytest.approx(float(best.findall(words(at))[0]))
-    at.toggle(key=f"lambda-higher-{project}").set_value(False).run()
-    second = float(best.findall(words(at))[0])
-    assert second != first
-    assert at.slider(key=key).value == pytest.approx(second)
-    at.slider(key=key).set_value(0.43).run()
-    at.toggle(key=f"lambda-higher-{project}").set_value(True).run()
-    assert at.slider(key=key).value == 0.43
-    section(section(at, "Ranges"), "One metric")
-    assert at.slider(key=key).value == 0.43
-
-
-def test_figures_and_strategies_are_computed_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    at, done = pressed(filled(store), ["chrf"]), list[str]()
-    for name in ("path", "grid"):
-        real = getattr(nli_weights, name)
-        monkeypatch.setattr(nli_weights, name, lambda *a, real=real, name=name, **k: done.append(name) or real(*a, **k))
-    section(at, "All metrics")
-    section(at, "Pooling strategies")
-    assert not at.exception
-    assert sorted(done) == ["grid", "grid", "path"]  # people, and the cases of the project
-    at.run()
-    section(at, "All metrics")
-    assert sorted(done) == ["grid", "grid", "path"]
-
-
+@pytest.mark.extended
 def test_the_same_cases_twice_are_one_dataset_and_count_once(store: Store) -> None:
     at = opened(project := filled(store, people=False))
     at.multiselect(key=f"combine-others-{project}").set_value(["chrf"]).run()
@@ -244,7 +215,8 @@ def test_the_same_cases_twice_are_one_dataset_and_count_once(store: Store) -> No
     assert "With one dataset" in words(section(at, "Pooling strategies"))
 
 
-def test_a_file_of_the_projects_own_texts_does_not_choose_for_the_project(store: Store) -> None:
+@pytest.mark.extended
+def test_a_file_of_own_texts_does_not_choose_for_the_project(store: Store) -> None:
     ref = SEGMENTS[0].references[0]
     mine = CASES.replace(b"The dog ran.,,", f"{ref},,".encode())
     at = pressed(filled(store), ["chrf"], mine)
@@ -252,7 +224,8 @@ def test_a_file_of_the_projects_own_texts_does_not_choose_for_the_project(store:
     assert "With one dataset" in words(section(at, "Pooling strategies"))
 
 
-def test_cases_that_could_not_be_made_or_have_no_scores_are_not_called_unchosen(store: Store) -> None:
+@pytest.mark.extended
+def test_cases_without_scores_are_not_called_unchosen(store: Store) -> None:
     project = filled(store)
     at = opened(project)
     at.multiselect(key=f"combine-others-{project}").set_value(["chrf"]).run()
@@ -269,6 +242,7 @@ def test_cases_that_could_not_be_made_or_have_no_scores_are_not_called_unchosen(
     assert "0 cases" not in said
 
 
+@pytest.mark.extended
 def test_one_judged_output_is_not_called_none(store: Store) -> None:
     project = store.projects.create("p").id
     one = HumanScore("A", "d2", "2", "adequacy", 1.0)

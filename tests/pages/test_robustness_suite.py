@@ -29,7 +29,7 @@ class Watched:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.broken, self.asked = True, {"chrf": 0, "ter": 0}
-        monkeypatch.setattr(registry, "_plain", lambda name, plain=registry._plain: self.of(plain(name), name))
+        monkeypatch.setattr(registry, "load", lambda name, load=registry.load: self.of(load(name), name))
 
     def of(self, metric: Metric, name: str) -> Metric:
         def score(items: Sequence[Item], progress: Progress) -> list[Value]:
@@ -41,9 +41,7 @@ class Watched:
         return replace(metric, score=score) if name in self.asked else metric
 
 
-def test_a_metric_that_failed_is_tried_again_when_asked_and_the_others_are_not(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_a_metric_that_failed_is_tried_again_when_asked(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     watched = Watched(monkeypatch)
     at = suite(filled(store))
     at.button(key="suite-run").click().run()
@@ -64,9 +62,7 @@ def test_a_metric_that_failed_is_tried_again_when_asked_and_the_others_are_not(
     assert "Part of this failed" not in words(at)
 
 
-def test_on_the_desk_a_metric_that_failed_is_tried_again_when_asked_only(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_metric_of_a_typed_text_is_tried_when_asked(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     watched = Watched(monkeypatch)
     at = opened(filled(store))
     first = dict(watched.asked)
@@ -82,6 +78,7 @@ def test_on_the_desk_a_metric_that_failed_is_tried_again_when_asked_only(
     assert watched.asked == {"chrf": 7, "ter": 3}  # the good output is scored already
 
 
+@pytest.mark.extended
 def test_a_range_that_was_fitted_since_is_used_on_the_desk(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     shares: list[tuple[float, float]] = []
 
@@ -98,17 +95,3 @@ def test_a_range_that_was_fitted_since_is_used_on_the_desk(store: Store, monkeyp
     assert len(shares) == 2
     assert shares[-1][0] == pytest.approx(shares[-1][1] / 50)
     assert shares[0][0] != pytest.approx(shares[-1][0])
-
-
-def test_what_was_scored_is_there_after_a_stop(store: Store) -> None:
-    at = suite(filled(store))
-    at.button(key="suite-run").click().run()
-    digest, scores = at.session_state["robustness_memory-suite"]
-    assert digest
-    assert {signature.partition("|")[0] for signature, _ in scores.values} == {"chrf", "ter"}
-
-
-def test_an_empty_project_is_not_told_to_choose_a_segment(store: Store) -> None:
-    at = opened(store.projects.create("empty").id)
-    assert "Choose a segment" not in words(at)
-    assert "This project has no segments. Type an output" in words(at)

@@ -38,10 +38,6 @@ def start(at: AppTest, store: Store, project: int) -> tuple[str, ...]:
     return store.jobs.recent(project)[0].metrics
 
 
-def test_untouched_options_queue_the_plain_names(store: Store, project: int) -> None:
-    assert start(opened(project, "chrf", "ter", "bartscore++"), store, project) == ("chrf", "ter", "bartscore++")
-
-
 def test_changed_options_queue_an_expression_that_is_shown(store: Store, project: int) -> None:
     at = opened(project, "chrf", "bartscore++", "rouge1")
     key = f"option-{project}-"
@@ -52,9 +48,8 @@ def test_changed_options_queue_an_expression_that_is_shown(store: Store, project
     at.run()
     assert at.code[0].value == '--metrics "chrf,bartscore++|k:5|rounds:8|nt:probability,rouge1|stem:yes"'
     assert start(at, store, project) == ("chrf", "bartscore++|k:5|rounds:8|nt:probability", "rouge1|stem:yes")
+    assert start(opened(project, "chrf", "ter", "bartscore++"), store, project) == ("chrf", "ter", "bartscore++")
 
-
-def test_the_matcher_of_smart_is_chosen_among_likely_ones_or_written(store: Store, project: int) -> None:
     at = opened(project, "smartL")
     key = f"option-{project}-smartL-"
     matcher = at.selectbox(key=key + "matcher")
@@ -63,8 +58,6 @@ def test_the_matcher_of_smart_is_chosen_among_likely_ones_or_written(store: Stor
     at.selectbox(key=key + "against").set_value("reference").run()
     assert start(at, store, project) == ("smartL|matcher:rougeL|against:reference",)
 
-
-def test_what_has_no_effect_is_not_asked(store: Store, project: int) -> None:
     at = opened(project, "bartscore++")
     key = f"option-{project}-bartscore++-"
     shown = {w.key for kind in (at.number_input, at.selectbox) for w in kind}
@@ -72,19 +65,31 @@ def test_what_has_no_effect_is_not_asked(store: Store, project: int) -> None:
     assert key + "side" not in shown
     at.selectbox(key=key + "nt").set_value("off").run()
     assert not {key + "overlap", key + "share"} & {w.key for w in at.number_input}
+    edits = at.pills(key=key + "edits")
+    usual = edits.value
+    edits.set_value([]).run()
+    assert "some of insert, delete, substitute" in at.error[0].value
+    assert at.button(key=f"score-{project}").disabled
+    at.pills(key=key + "edits").set_value(usual)
     at.text_area(key=key + "prompt-text-0").set_value("Such as").run()
     at.selectbox(key=key + "side").set_value("decoder").run()
     assert start(at, store, project) == ("bartscore++|nt:off|prompt:Such as|side:decoder",)
 
 
-def test_a_list_fills_in_its_phrases(
+def test_phrases_are_written_or_filled_in_from_a_list(
     store: Store, project: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("ERRORSCOPE_PROMPTS", "/no/such/file.json")
+    at = opened(project, "bartscore")
+    key = f"option-{project}-bartscore-prompt-"
+    assert "cannot be read" in at.error[0].value
+    at.text_area(key=key + "text-0").set_value("a, b | c\n\n").run()
+    assert start(at, store, project) == ("bartscore|prompt:a%2C b %7C c",)
+
     path = tmp_path / "p.json"
     path.write_text(json.dumps({"short": ["In short", "In brief"]}), encoding="utf-8")
     monkeypatch.setenv("ERRORSCOPE_PROMPTS", str(path))
     at = opened(project, "bartscore")
-    key = f"option-{project}-bartscore-prompt-"
     assert at.selectbox(key=key + "list").options == ["mt (1)", "short (2)"]
     at.selectbox(key=key + "list").set_value("short").run()
     assert at.text_area(key=key + "text-0").value == ""
@@ -93,24 +98,7 @@ def test_a_list_fills_in_its_phrases(
     assert start(at, store, project) == ("bartscore|prompt:In short;In brief",)
 
 
-def test_a_file_of_lists_that_is_not_there_is_said_and_phrases_can_be_written(
-    store: Store, project: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ERRORSCOPE_PROMPTS", "/no/such/file.json")
-    at = opened(project, "bartscore")
-    assert "cannot be read" in at.error[0].value
-    at.text_area(key=f"option-{project}-bartscore-prompt-text-0").set_value("a, b | c\n\n").run()
-    assert start(at, store, project) == ("bartscore|prompt:a%2C b %7C c",)
-
-
-def test_a_choice_that_cannot_be_used_is_said_and_nothing_can_be_started(store: Store, project: int) -> None:
-    at = opened(project, "bartscore++")
-    at.pills(key=f"option-{project}-bartscore++-edits").set_value([]).run()
-    assert "some of insert, delete, substitute" in at.error[0].value
-    assert at.button(key=f"score-{project}").disabled
-
-
-def test_variants_that_have_scored_something_are_listed_after_their_plain_form(store: Store, project: int) -> None:
+def test_the_panel_lists_variants_and_fits_missing_sources(store: Store, project: int) -> None:
     [(_, item)] = store.projects.dataset(project).items()
     metric = load("chrf|beta:3")
     store.scores.put(metric.spec.name, metric.signature(), {content_key(*item): Value(1.0)}, 1.0)
@@ -124,8 +112,6 @@ def test_variants_that_have_scored_something_are_listed_after_their_plain_form(s
     assert (row["scored"], "ERRORSCOPE_PROMPTS" in row["description"]) == ("1 / 1", True)
     assert "gone" not in " ".join(frame["metric"])
 
-
-def test_without_sources_smart_is_held_against_the_references(store: Store) -> None:
     made = store.projects.create("no source").id
     store.projects.add(made, Dataset((Segment("d", "1", None, ("r",)),), (Output("A", "d", "1", "text"),)))
     assert start(opened(made, "smart1", "chrf"), store, made) == ("smart1|against:reference", "chrf")

@@ -46,7 +46,7 @@ def chosen(at: AppTest) -> Multiselect:
     return next(m for m in at.multiselect if m.key and m.key.startswith("metrics-"))
 
 
-def test_defaults_fit_the_task_and_leave_out_what_takes_hours(store: Store, project: int) -> None:
+def test_defaults_fit_the_task_and_leave_out_what_takes_long(store: Store, project: int) -> None:
     time_all(store, project, bartscorexx=7200.0)
     at = run(project=str(project))
     assert not at.exception
@@ -54,6 +54,20 @@ def test_defaults_fit_the_task_and_leave_out_what_takes_hours(store: Store, proj
     assert "Not chosen, because the outputs look like summaries: TER." in words(at)
     assert "Not chosen, because of the time for all outputs: BARTScore++ (2 h)." in words(at)
     assert "Time on this machine: about 1 min" in words(at)
+
+    made = store.projects.create("articles").id
+    segments = tuple(Segment("d", str(i), f"{i} {SOURCE}") for i in range(N))
+    store.projects.add(made, Dataset(segments, tuple(Output("A", "d", str(i), f"text {i}") for i in range(N))))
+    slow = registry.load("bartscore++-faithfulness")
+    sizes = [size_of(item, slow.spec) for _, item in store.projects.dataset(made).items()]
+    timing = Timing(N, sum(sizes), 1800.0, sum(sizes) / N)
+    store.timings.add(slow.spec.name, model_of(slow.signature()), timing)
+    at = run(project=str(made))
+    assert not at.exception
+    assert "bartscore-faithfulness" in chosen(at).value
+    assert slow.spec.name not in chosen(at).value
+    assert "Default metrics cannot run here. Metrics without references are proposed." in words(at)
+    assert "BARTScore++ faithfulness (30 min)" in words(at)
 
 
 def test_a_sample_and_the_open_segment_are_jobs_of_their_own(store: Store, project: int) -> None:
@@ -72,9 +86,11 @@ def test_a_sample_and_the_open_segment_are_jobs_of_their_own(store: Store, proje
 
 
 def test_a_long_job_scores_the_open_segment_first(store: Store, project: int) -> None:
-    time_all(store, project, bartscorexx=7200.0)
     at = run(project=str(project))
     chosen(at).set_value(["chrf", "bartscore++"]).run()
+    time_all(store, project, bartscorexx=7200.0)
+    at.run()
+    assert chosen(at).value == ["chrf", "bartscore++"], "an estimate replaces the metrics that were chosen"
     assert "Time on this machine: about 2 h (BARTScore++ 2 h, 1 other 8 s). This segment is scored first." in words(at)
     at.button(key=f"score-{project}").click().run()
     assert [j.segments for j in reversed(store.jobs.recent(project))] == [(SegmentKey("d", "0"),), ()]
@@ -82,38 +98,18 @@ def test_a_long_job_scores_the_open_segment_first(store: Store, project: int) ->
     assert at.dataframe[0].value["left"].tolist() == [2, 2, 80, 80]
 
 
-def test_an_unknown_time_is_measured_on_request(store: Store, project: int) -> None:
+def test_an_unknown_time_is_measured_and_awaited(store: Store, project: int) -> None:
     at = run(project=str(project))
     chosen(at).set_value(["chrf", "rouge1"]).run()
     at.button(key=f"estimate-{project}").click().run()
     assert [(j.metrics, j.timing) for j in store.jobs.recent(project)] == [(("chrf", "rouge1"), True)]
     assert "Measuring the speed of 2 metrics" in words(at)
     assert "Not scored yet" in words(at)
-
-
-def test_without_references_fast_metrics_that_need_none_are_chosen(store: Store) -> None:
-    made = store.projects.create("articles").id
-    segments = tuple(Segment("d", str(i), f"{i} {SOURCE}") for i in range(N))
-    store.projects.add(made, Dataset(segments, tuple(Output("A", "d", str(i), f"text {i}") for i in range(N))))
-    slow = registry.load("bartscore++-faithfulness")
-    sizes = [size_of(item, slow.spec) for _, item in store.projects.dataset(made).items()]
-    timing = Timing(N, sum(sizes), 1800.0, sum(sizes) / N)
-    store.timings.add(slow.spec.name, model_of(slow.signature()), timing)
-    at = run(project=str(made))
-    assert not at.exception
-    assert "bartscore-faithfulness" in chosen(at).value
-    assert slow.spec.name not in chosen(at).value
-    assert "Default metrics cannot run here. Metrics without references are proposed." in words(at)
-    assert "BARTScore++ faithfulness (30 min)" in words(at)
-
-
-def test_a_job_for_all_outputs_waits_for_its_time(store: Store, project: int) -> None:
-    store.jobs.enqueue(project, ["chrf"], timing=True)
     at = run(project=str(project))
     assert at.button(key=f"score-{project}").disabled
     assert "You can start when the time is known" in words(at)
     next(b for b in at.button_group if b.key and b.key.startswith("scope-")).set_value("sample").run()
-    assert not at.button(key=f"score-{project}").disabled
+    assert not at.button(key=f"score-{project}").disabled, "a sample waits for no time"
 
 
 def test_an_estimate_from_few_outputs_is_called_rough(store: Store, project: int) -> None:
@@ -123,14 +119,12 @@ def test_an_estimate_from_few_outputs_is_called_rough(store: Store, project: int
     for _ in range(8):  # the newest ones count
         store.timings.add("chrf", model_of(metric.signature()), Timing(0, round(size), 1.0, size))
     assert "A rough estimate, from fewer than 8 outputs: chrF." in words(run(project=str(project)))
-
-
-def test_an_estimate_does_not_replace_the_metrics_that_were_chosen(store: Store, project: int) -> None:
+    store.projects.add(project, Dataset((), (Output("C", "d", "0", "A 0"),)))  # as system A
+    store.jobs.enqueue(project, ["chrf"])
     at = run(project=str(project))
-    chosen(at).set_value(["bartscore++"]).run()
-    time_all(store, project, bartscorexx=7200.0)
-    at.run()
-    assert chosen(at).value == ["bartscore++"]
+    assert at.dataframe[0].value["left"].tolist() == [80]
+    [caption] = [c for c in at.caption if "distinct" in c.value]
+    assert (caption.value, "computed once" in caption.help) == ("80 distinct of 81 outputs", True)
 
 
 def scored(store: Store, project: int, name: str) -> None:
@@ -147,36 +141,23 @@ def opened(at: AppTest, project: int) -> AppTest:
 
 def test_the_choice_of_metrics_stays_until_it_is_changed(store: Store, project: int) -> None:
     at = run(project=str(project))
-    chosen(at).set_value(["bleu", "chrf"]).run()
+    before = chosen(at).value
     at.button(key=f"score-{project}").click().run()
     scored(store, project, "chrf")
+    assert chosen(opened(at.run(), project)).value == before, "the default choice stays while a job runs"
+    for job in store.jobs.recent(project):
+        store.jobs.cancel(job.id)
+    at.run()  # the page is drawn twice, because the job has ended
+    assert chosen(opened(at, project)).value == [name for name in before if name != "chrf"]
+
+    chosen(at).set_value(["bleu", "chrf"]).run()
+    at.button(key=f"score-{project}").click().run()
     at = at.switch_page("pages/projects.py").run().switch_page("pages/compare.py").run()
     assert chosen(opened(at, project)).value == ["bleu", "chrf"]
     assert not at.button(key=f"score-{project}").disabled
     scored(store, project, "bleu")
     assert opened(at, project).button(key=f"score-{project}").disabled
     assert "These metrics have scored all outputs." in words(at)
-
-
-def test_the_default_choice_stays_while_a_job_runs(store: Store, project: int) -> None:
-    at = run(project=str(project))
-    before = chosen(at).value
-    at.button(key=f"score-{project}").click().run()
-    scored(store, project, "chrf")
-    assert chosen(opened(at.run(), project)).value == before
-    for job in store.jobs.recent(project):
-        store.jobs.cancel(job.id)
-    at.run()  # the page is drawn twice, because the job has ended
-    assert chosen(opened(at, project)).value == [name for name in before if name != "chrf"]
-
-
-def test_the_progress_says_how_many_outputs_are_distinct(store: Store, project: int) -> None:
-    store.projects.add(project, Dataset((), (Output("C", "d", "0", "A 0"),)))  # as system A
-    store.jobs.enqueue(project, ["chrf"])
-    at = run(project=str(project))
-    assert at.dataframe[0].value["left"].tolist() == [80]
-    [caption] = [c for c in at.caption if "distinct" in c.value]
-    assert (caption.value, "computed once" in caption.help) == ("80 distinct of 81 outputs", True)
 
 
 def test_a_cancelled_job_says_what_is_kept_and_can_be_finished(store: Store, project: int) -> None:

@@ -15,7 +15,6 @@ from core.data import Dataset, Output, Segment
 from core.ports.jobs import Job
 from core.ports.store import Store
 from pages._ui.shared import jobs, state, theme, wiring
-from tests.fakes import small_dataset
 from tests.pages.said import unescaped
 from tests.paths import APP
 from tests.templates import empty_database
@@ -50,87 +49,78 @@ def job(**changes: object) -> Job:
     return Job(**(fields | changes))  # type: ignore[arg-type]
 
 
-def test_compare_opens_on_an_empty_database(store: Store) -> None:
+def test_old_addresses_and_the_switcher_open_a_project(store: Store) -> None:
     at = run()
     assert not at.exception
     assert "There is no project yet" in at.markdown[0].value
-
-
-def test_the_switcher_opens_the_project_the_address_names(store: Store) -> None:
-    for name in ("first", "second"):
-        store.projects.add(store.projects.create(name).id, DATA)
-    second = next(p for p in store.projects.list() if p.name == "second")
-    at = run(project=str(second.id))
-    assert at.sidebar.selectbox(key="switcher").value == second.id
-    assert at.caption[0].value.startswith("**second** · ")
-
-
-def test_switching_the_project_forgets_the_place_in_the_old_one(store: Store) -> None:
     ids = []
     for name in ("first", "second"):
         ids.append(store.projects.create(name).id)
         store.projects.add(ids[-1], DATA)
+    at = run(project=str(ids[1]))
+    assert at.sidebar.selectbox(key="switcher").value == ids[1]
+    assert at.caption[0].value.startswith("**second** · ")
     at = run(project=str(ids[0]))
     assert at.query_params["segment"] == "1"
     at.sidebar.selectbox(key="switcher").set_value(ids[1]).run()
     assert at.query_params["project"] == str(ids[1])
-    assert at.caption[0].value.startswith("**second** · ")
+    assert at.caption[0].value.startswith("**second** · "), "the place in the old project is kept"
+    for asked in ("99", "x'; --", "-1"):
+        at = run(project=asked)
+        assert not at.exception, asked
+        assert "This project does not exist" in at.error[0].value, asked
+
+    second = next(p for p in store.projects.list() if p.name == "second")
+    titles = {"people": "Labels and raters", "evaluate": "Meta-evaluation", "lambda_studio": "Calibrate λ"}
+    for old, title in titles.items():
+        at = AppTest.from_file(APP, default_timeout=30)
+        at.query_params["project"], at.query_params["lambda"] = str(second.id), "1.68"
+        at._page_hash = calc_hash(old)
+        at.run()
+        assert not at.exception, old
+        assert at.title[0].value == title
+        assert at.caption[0].value.startswith("**second** · "), old
+        assert at.query_params == {"project": str(second.id), "lambda": "1.68"}, old
 
 
-@pytest.mark.parametrize("asked", ["99", "x'; --", "-1"])
-def test_an_address_with_an_unknown_project_gets_a_calm_answer(store: Store, asked: str) -> None:
-    store.projects.add(store.projects.create("only").id, DATA)
-    at = run(project=asked)
-    assert not at.exception
-    assert "This project does not exist" in at.error[0].value
-
-
-def test_a_running_job_stands_at_the_foot_and_can_be_cancelled(store: Store) -> None:
+def test_a_running_job_is_at_the_foot_and_can_be_cancelled(store: Store) -> None:
     project = store.projects.create("only")
     store.projects.add(project.id, DATA)
-    queued = store.jobs.enqueue(project.id, ["chrf"])
-    at = run(project=str(project.id))
-    at.button(key=f"cancel-{queued.id}").click().run()
-    assert store.jobs.get(queued.id).state == "cancelled"
-    assert not at.exception
-
-
-def test_estimating_the_time_is_not_called_scoring(store: Store) -> None:
-    project = store.projects.create("only")
-    store.projects.add(project.id, DATA)
-    store.jobs.enqueue(project.id, ["chrf"], timing=True)
-    at = run(project=str(project.id))
+    timing = store.jobs.enqueue(project.id, ["chrf"], timing=True)
+    at = run("projects", project=str(project.id))
     assert not at.exception
     [shown] = [unescaped(e.proto.text) for e in at.get("progress")]
     assert shown.startswith("Estimating the time of scoring only: waiting for a worker.")
-
-
-def test_remaining_time_is_the_pace_so_far_times_what_is_left() -> None:
-    # 25 of 100 in 60 s: 2.4 s each, 75 left
-    assert jobs.remaining(job(done=25), NOW + timedelta(seconds=60)) == 180.0
-    assert jobs.remaining(job(), NOW) is None
-    assert jobs.in_words(180.0) == "about 3 min left"
-
-
-@pytest.mark.parametrize("page", ["projects", "annotate", "compare"])
-def test_a_database_that_is_gone_is_said_on_every_page_and_work_goes_on_when_it_is_back(
-    store: Store, tmp_path: Path, page: str
-) -> None:
-    store.projects.add(store.projects.create("first").id, DATA)
-    at = run(page)
-    assert not at.error
-    database, aside = tmp_path / "errorscope.db", tmp_path / "aside"
-    database.rename(aside)
-    at.run()
+    store.jobs.cancel(timing.id)
+    queued = store.jobs.enqueue(project.id, ["chrf"])
+    at = run("projects", project=str(project.id))
+    assert [b.label for b in at.button if b.key == f"cancel-{queued.id}"] == ["Cancel"]
+    for i in range(60):
+        store.jobs.cancel(store.jobs.enqueue(project.id, [f"metric {i}"]).id)
+    at.button(key=f"cancel-{queued.id}").click().run()
+    assert store.jobs.get(queued.id).state == "cancelled"
     assert not at.exception
-    said = at.error[0].value.replace("\\", "")
-    assert "The database file is gone" in said
-    assert "Move errorscope.db back here" in said
-    assert "docs/backup.md" in said
-    assert "Error spans that are not saved yet stay in the annotator's browser" in said
-    assert not database.exists()
-    aside.rename(database)
-    assert not at.run().error
+    toasts = [toast.value for toast in (at.toast or at.run().toast)]
+    assert toasts == ["Scoring was cancelled. Computed scores are kept."], "newer jobs hide the end of a job"
+
+
+def test_every_page_names_a_missing_database_until_it_is_back(store: Store, tmp_path: Path) -> None:
+    store.projects.add(store.projects.create("first").id, DATA)
+    database, aside = tmp_path / "errorscope.db", tmp_path / "aside"
+    for page in ("projects", "annotate", "compare"):
+        at = run(page)
+        assert not at.error, page
+        database.rename(aside)
+        at.run()
+        assert not at.exception, page
+        said = at.error[0].value.replace("\\", "")
+        assert "The database file is gone" in said, page
+        assert "Move errorscope.db back here" in said, page
+        assert "docs/backup.md" in said, page
+        assert "Error spans that are not saved yet stay in the annotator's browser" in said, page
+        assert not database.exists(), page
+        aside.rename(database)
+        assert not at.run().error, page
 
 
 def test_a_database_of_another_program_gets_no_promise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +138,7 @@ def test_a_database_of_another_program_gets_no_promise(tmp_path: Path, monkeypat
     assert "safe" not in at.error[0].value
 
 
-def test_a_job_says_what_it_waits_for() -> None:
+def test_texts_of_jobs_addresses_and_limits_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     later = NOW + timedelta(seconds=90)
     assert "python -m core workers" in jobs.progress_text(job(state="queued"), NOW, own_worker=False)
     assert jobs.progress_text(job(state="queued"), NOW, own_worker=True) == "waiting to start"
@@ -159,87 +149,48 @@ def test_a_job_says_what_it_waits_for() -> None:
         "5 of 100 scores · 2 workers"
     )
     assert jobs.progress_text(job(done=1, total=3, timing=True), later, own_worker=True).startswith("1 of 3 metrics")
+    # 25 of 100 in 60 s: 2.4 s each, 75 left
+    assert jobs.remaining(job(done=25), NOW + timedelta(seconds=60)) == 180.0
+    assert jobs.remaining(job(), NOW) is None
+    assert jobs.in_words(180.0) == "about 3 min left"
 
+    values = {"1.68": 1.68, "inf": float("inf"), "0": 0.0, "-1": None, "nan": None, "x": None, "": None}
+    assert {text: state.parse_lambda(text) for text in values} == values
 
-def test_a_fault_of_ours_is_an_apology_with_a_number_and_no_traceback() -> None:
-    def page() -> None:
-        from pages._ui.shared import errors
-
-        with errors.boundary():
-            raise RuntimeError("secret detail")
-
-    at = AppTest.from_function(page).run()
-    assert not at.exception
-    assert "a fault of the program" in at.error[0].value
-    assert "secret" not in at.error[0].value
-    assert "safe" not in at.error[0].value  # nobody knows that here
-
-
-def test_a_user_error_is_shown_with_its_next_step_and_its_text_unformatted() -> None:
-    def page() -> None:
-        from core.errors import UserError
-        from pages._ui.shared import errors
-
-        with errors.boundary():
-            raise UserError("the file is *odd*", where="a_b.csv", got="<b>", expected="text", hint="Look at it")
-
-    at = AppTest.from_function(page).run()
-    assert at.error[0].value == (
-        "**The file is \\*odd\\*** (a\\_b\\.csv)  \nfound \\<b\\>; expected text  \nLook at it"
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [("1.68", 1.68), ("inf", float("inf")), ("0", 0.0), ("-1", None), ("nan", None), ("x", None), ("", None)],
-)
-def test_lambda_in_the_address_is_a_number_from_zero_to_infinity_or_nothing(text: str, value: float | None) -> None:
-    assert state.parse_lambda(text) == value
-
-
-def test_the_bundled_model_is_always_said_to_be_small() -> None:
     assert "bundled demonstration BART, small" in theme.scored_by(
         "bartscore++|lambda:1|model:bundled/bart-mini|rev:abc"
     )
     assert theme.scored_by("chrf|v:1") == ""
     assert "facebook" in theme.scored_by("bartscore|model:facebook/bart-large-cnn|rev:abc")
 
+    for value, expected in (("7", 7), ("", 150), ("many", 200)):
+        monkeypatch.setenv("ERRORSCOPE_MAX_TEXT_MB", value)
+        config.set_option("server.maxUploadSize", 200)
+        app.limit_uploads()
+        assert config.get_option("server.maxUploadSize") == expected, value
 
-@pytest.mark.parametrize(
-    ("old", "title"),
-    [("people", "Labels and raters"), ("evaluate", "Meta-evaluation"), ("lambda_studio", "Calibrate λ")],
-)
-def test_an_old_address_opens_the_new_page(store: Store, old: str, title: str) -> None:
-    for name in ("first", "second"):
-        store.projects.add(store.projects.create(name).id, DATA)
-    second = next(p for p in store.projects.list() if p.name == "second")
-    at = AppTest.from_file(APP, default_timeout=30).run()
-    at.query_params["project"], at.query_params["lambda"] = str(second.id), "1.68"
-    at._page_hash = calc_hash(old)
-    at.run()
+
+def test_faults_and_errors_of_users_are_told_apart() -> None:
+    def faulty() -> None:
+        from pages._ui.shared import errors
+
+        with errors.boundary():
+            raise RuntimeError("secret detail")
+
+    at = AppTest.from_function(faulty).run()
     assert not at.exception
-    assert at.title[0].value == title
-    assert at.caption[0].value.startswith("**second** · ")
-    assert at.query_params == {"project": str(second.id), "lambda": "1.68"}
+    assert "a fault of the program" in at.error[0].value
+    assert "secret" not in at.error[0].value
+    assert "safe" not in at.error[0].value  # nobody knows that here
 
+    def refused() -> None:
+        from core.errors import UserError
+        from pages._ui.shared import errors
 
-@pytest.mark.parametrize(("value", "expected"), [("7", 7), ("", 150), ("many", 200)])
-def test_upload_boxes_take_what_importers_read(monkeypatch: pytest.MonkeyPatch, value: str, expected: int) -> None:
-    monkeypatch.setenv("ERRORSCOPE_MAX_TEXT_MB", value)
-    config.set_option("server.maxUploadSize", 200)
-    app.limit_uploads()
-    assert config.get_option("server.maxUploadSize") == expected
+        with errors.boundary():
+            raise UserError("the file is *odd*", where="a_b.csv", got="<b>", expected="text", hint="Look at it")
 
-
-def test_the_end_of_a_job_is_told_however_many_are_newer(store: Store) -> None:
-    project = store.projects.create("p").id
-    store.projects.add(project, small_dataset())
-    job = store.jobs.enqueue(project, ["chrf"])
-    at = run("projects", project=str(project))
-    assert [b.label for b in at.button if b.key == f"cancel-{job.id}"] == ["Cancel"]
-    store.jobs.cancel(job.id)
-    for i in range(60):
-        store.jobs.cancel(store.jobs.enqueue(project, [f"metric {i}"]).id)
-    at.run()
-    assert not at.exception
-    assert [toast.value for toast in at.toast] == ["Scoring was cancelled. Computed scores are kept."]
+    at = AppTest.from_function(refused).run()
+    assert at.error[0].value == (
+        "**The file is \\*odd\\*** (a\\_b\\.csv)  \nfound \\<b\\>; expected text  \nLook at it"
+    )

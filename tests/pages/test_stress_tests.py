@@ -1,7 +1,5 @@
 """Stress tests: run, save, open, delete and restore; a cell is opened; empty projects say what is missing."""
 
-from types import ModuleType
-
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -11,16 +9,17 @@ from core.ports.store import Store
 from core.robustness.stress.report import as_json, from_json
 from core.services.robustness.stress_test_runs import settings_of
 from pages._ui.robustness import stress_catalogue, stress_evidence, stress_form
-from pages._ui.shared import long_jobs
+from tests.pages.opened_page import new_project
 from tests.pages.said import words
 from tests.paths import APP
 from tests.reports import WORST, report
 
+OWN = "Answer: Yes.\n\nAnswer: Yes. \nBuy <b>this</b>"
 TEXT = "The old house near the {} river was sold to a young family on Monday, and they will paint all of it {}."
 
 
-def filled(store: Store, references: int = 2) -> int:
-    project = store.projects.create("p").id
+def filled(store: Store, references: int = 2, name: str = "p") -> int:
+    project = new_project(store, name)
     colours = ("green", "white", "blue", "yellow", "brown", "grey")
     segments = tuple(
         Segment("d", str(i), None, tuple(TEXT.format(k, c) for k in ("wide", "broad")[:references]))
@@ -45,33 +44,35 @@ def kept(store: Store, project: int) -> int:
     return store.stress.save(project, "By hand", as_json(report()), settings_of(report())).id
 
 
-def test_tests_are_run_kept_at_once_and_open(store: Store) -> None:
+def test_tests_are_run_saved_and_opened_and_scores_reused(store: Store) -> None:
     project = filled(store)
-    at = opened(project, lab_tests=["truncation", "repetition"], lab_seeds=2)
+    at = opened(project, lab_tests=["truncation", "repetition"], lab_seeds=2, lab_injections=OWN)
     # 6 texts, themselves and at every level; both tests draw nothing, so that seeds do not count
-    assert "6 good texts. 2 tests: at most" in words(at)
+    assert "6 good texts. 3 tests: at most" in words(at)
     at.button(key="lab-run").click().run()
     assert not at.exception
     (run,) = store.stress.list(project)
     found = from_json(store.stress.report(project, run.id))
-    assert [t.name for t in found.tests] == ["truncation", "repetition"]
+    assert [t.name for t in found.tests][:2] == ["truncation", "repetition"]
+    own = found.tests[-1]
+    assert (own.label, own.levels) == ("Injection of your own", ("Own-1", "Own-2"))
     assert [m.name for m in found.metrics] == ["chrf", "ter"]
     assert at.selectbox(key="lab-open").value == run.id
     assert at.query_params["run"] == str(run.id)
     assert f"{found.texts} good texts (the references; p: 6 of 6 segments)" in words(at)
 
-
-def test_what_is_scored_is_in_storage_and_a_second_run_scores_nothing_again(store: Store) -> None:
-    project = filled(store)
-    for _ in range(2):
-        at = opened(project, lab_tests=["truncation"])
-        at.button(key="lab-run").click().run()
-        assert not at.exception
-        st.cache_resource.clear()
-    first, second = (from_json(store.stress.report(project, run.id)) for run in store.stress.list(project))
-    assert first.cells == second.cells
-    assert not any("reused from an earlier run" in note for note in first.notes)
-    assert any("reused from an earlier run" in note for note in second.notes)
+    at.selectbox(key="lab-open").set_value(0).run()
+    at.button(key="lab-run").click().run()
+    assert not at.exception
+    st.cache_resource.clear()
+    at = opened(project, lab_tests=["truncation", "repetition"], lab_seeds=2, lab_injections=OWN)
+    at.button(key="lab-run").click().run()
+    assert not at.exception
+    first, second, third = sorted(store.stress.list(project), key=lambda run: run.id)
+    reports = [from_json(store.stress.report(project, run.id)) for run in (first, second, third)]
+    assert reports[0].cells == reports[1].cells == reports[2].cells
+    reused = [any("reused from an earlier run" in note for note in r.notes) for r in reports]
+    assert reused == [False, True, True], "a second press, or a later session, scores texts again"
 
 
 def test_the_address_opens_a_run_and_another_section_leaves_it(store: Store) -> None:
@@ -82,21 +83,9 @@ def test_the_address_opens_a_run_and_another_section_leaves_it(store: Store) -> 
     at.query_params["run"] = str(run)
     at.switch_page("pages/robustness.py").run()
     assert not at.exception
-    assert "BLEU fails 1 of 2 tests; every metric that could be judged fails repetition." in words(at)
-    at.session_state["robustness-section"] = "Saved cases"
-    at.run()
-    assert "run" not in at.query_params
-    at.session_state["robustness-section"] = "Stress tests"
-    at.run()
-    assert at.query_params["run"] == str(run)
-
-
-def test_the_first_failure_is_open_with_why_what_to_do_and_the_texts(store: Store) -> None:
-    project = filled(store)
-    at = opened(project, lab_open=kept(store, project))
-    assert not at.exception
     said = words(at)
-    assert "✕ BARTScore F (small) fails truncation" in said
+    assert "BLEU fails 1 of 2 tests; every metric that could be judged fails repetition." in said
+    assert "✕ BARTScore F (small) fails truncation" in said, "the first failure is open"
     assert "Why bartscore fail." in said
     assert "By the rule of He et al. (2023), which compares means only, it fails." in said
     assert "12 texts compared; 1 has no score somewhere; 2 could not be changed by this test (2 × too short)." in said
@@ -105,11 +94,6 @@ def test_the_first_failure_is_open_with_why_what_to_do_and_the_texts(store: Stor
     drawn = "".join(str(e.proto.body) for e in at.get("html"))
     assert "&lt;b&gt;text&lt;/b&gt;" in drawn
     assert "<b>text" not in drawn
-
-
-def test_another_cell_is_opened_by_the_keyboard(store: Store) -> None:
-    project = filled(store)
-    at = opened(project, lab_open=kept(store, project))
     at.selectbox(key="lab-test").set_value("repetition").run()
     at.selectbox(key="lab-metric").set_value("bleu").run()
     assert not at.exception
@@ -117,23 +101,15 @@ def test_another_cell_is_opened_by_the_keyboard(store: Store) -> None:
     at.selectbox(key="lab-metric").set_value("chrf").run()
     assert not at.exception
     assert "– chrF was not computed for repetition" in words(at)
+    at.session_state["robustness-section"] = "Saved cases"
+    at.run()
+    assert "run" not in at.query_params
+    at.session_state["robustness-section"] = "Stress tests"
+    at.run()
+    assert at.query_params["run"] == str(run)
 
 
-def test_an_offender_is_opened_in_break_a_metric_and_kept(store: Store) -> None:
-    project = filled(store)
-    at = opened(project, lab_open=kept(store, project), robustness_metrics=["chrf"])
-    at.button(key="keep-lab-truncation-bartscore-0").click().run()
-    assert not at.exception
-    (case,) = store.cases.list(project)
-    assert (case.phenomenon, case.good, case.changed) == ("Truncation", WORST.gold, WORST.noised)
-    assert [(s.metric, s.good, s.changed, s.fooled) for s in case.scores] == [("bartscore", -2.0, -1.5, True)]
-    at.button(key="lab-truncation-bartscore-0-open").click().run()
-    assert not at.exception
-    assert at.text_area(key="robustness-good").value == WORST.gold
-    assert at.text_area(key="robustness-changed").value == WORST.noised
-
-
-def test_a_run_is_renamed_deleted_and_put_back(store: Store) -> None:
+def test_a_run_is_renamed_restored_and_its_cases_opened(store: Store) -> None:
     project = filled(store)
     run = kept(store, project)
     at = opened(project, lab_open=run)
@@ -149,27 +125,20 @@ def test_a_run_is_renamed_deleted_and_put_back(store: Store) -> None:
     assert from_json(store.stress.report(project, back.id)) == report()
     assert at.selectbox(key="lab-open").value == back.id
 
-
-def test_a_report_file_of_the_command_line_is_opened_and_kept(store: Store) -> None:
     project = filled(store)
-    at = opened(project)
-    at.file_uploader(key="lab-upload-0").set_value(("r.json", as_json(report()).encode(), "application/json")).run()
+    at = opened(project, lab_open=kept(store, project), robustness_metrics=["chrf"])
+    at.button(key="keep-lab-truncation-bartscore-0").click().run()
     assert not at.exception
-    assert [r.name for r in store.stress.list(project)] == ["By hand"]
-    assert "BARTScore F fails 2 of 2 tests" in words(at)
-
-
-@pytest.mark.parametrize(("name", "kept_as"), [("  ", "Report"), ("n" * 500, "n" * 189 + "…")])
-def test_a_report_file_gets_a_name_that_storage_holds(store: Store, name: str, kept_as: str) -> None:
-    project = filled(store)
-    at = opened(project)
-    sent = as_json(report(name)).encode()
-    at.file_uploader(key="lab-upload-0").set_value(("r.json", sent, "application/json")).run()
+    (case,) = store.cases.list(project)
+    assert (case.phenomenon, case.good, case.changed) == ("Truncation", WORST.gold, WORST.noised)
+    assert [(s.metric, s.good, s.changed, s.fooled) for s in case.scores] == [("bartscore", -2.0, -1.5, True)]
+    at.button(key="lab-truncation-bartscore-0-open").click().run()
     assert not at.exception
-    assert [r.name for r in store.stress.list(project)] == [kept_as]
-    assert "BARTScore F fails 2 of 2 tests" in words(at)
+    assert at.text_area(key="robustness-good").value == WORST.gold
+    assert at.text_area(key="robustness-changed").value == WORST.noised
 
 
+@pytest.mark.extended
 def test_gold_of_about_0_is_told_in_the_unit_of_the_metric(store: Store) -> None:
     project = filled(store)
     whole = report()
@@ -178,33 +147,12 @@ def test_gold_of_about_0_is_told_in_the_unit_of_the_metric(store: Store) -> None
     run = store.stress.save(project, "Near 0", as_json(found), settings_of(found)).id
     at = opened(project, lab_open=run)
     assert not at.exception
-    drawn = " ".join(str(c.proto) for c in at.get("arrow_vega_lite_chart"))
+    drawn = " ".join(str(c.proto) for c in at.get("vega_lite_chart"))
     assert "Infinity" not in drawn
     assert "The score of the good texts is about 0, so the change in % is undefined for BLEU." in words(at)
 
 
-@pytest.mark.parametrize("broken", [stress_catalogue, stress_evidence])
-def test_what_cannot_be_drawn_leaves_attack_and_self_evaluation(
-    store: Store, broken: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project = filled(store)
-    monkeypatch.setattr(broken, "draw", lambda *a: 1 / 0)
-    at = opened(project, lab_open=kept(store, project))
-    assert ["a fault of the program" in e.value for e in at.error] == [True]
-    assert at.button(key="lab-attack-run")
-    assert "This needs 2 systems and 2 metrics" in words(at)
-
-
-def test_a_report_in_storage_that_cannot_be_read_leaves_the_rest_of_the_page(store: Store) -> None:
-    project = filled(store)
-    run = store.stress.save(project, "Broken", "{}", {}).id
-    at = opened(project, lab_open=run)
-    assert [e.value for e in at.error][0].startswith("**This stress report cannot be read**")
-    assert at.button(key="lab-delete")
-    assert at.button(key="lab-attack-run")
-
-
-def test_an_error_ends_the_run_and_the_button_begins_another(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_an_error_or_a_stop_the_button_begins_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     project = filled(store)
     at = opened(project, lab_tests=["truncation"])
     really = stress_form.run
@@ -213,31 +161,20 @@ def test_an_error_ends_the_run_and_the_button_begins_another(store: Store, monke
     assert ["a fault of the program" in e.value for e in at.error] == [True]
     at.run()
     assert not at.error
-    monkeypatch.setattr(stress_form, "run", really)
-    at.button(key="lab-run").click().run()
-    assert not at.exception
-    assert len(store.stress.list(project)) == 1
 
-
-def test_after_a_stop_the_button_begins_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    project = filled(store)
-    at = opened(project, lab_tests=["truncation"])
     begun: list[str] = []
-
     asked: list[tuple[object, ...]] = []
-
-    def stopped(*a: object, **k: object) -> None:
-        begun.append("run")
-        st.session_state[long_jobs._STOPPED].add(str(hash(asked[-1])))  # what the button Stop does
-        st.rerun()
-
     run_cached = stress_form.run_cached
 
     def watched(key: tuple[object, ...], *rest: object) -> object:
         asked.append(key)
         return run_cached(key, *rest)  # type: ignore[arg-type]
 
-    really = stress_form.run
+    def stopped(*a: object, **k: object) -> None:
+        begun.append("run")
+        st.session_state["errorscope_stopped"].add(str(hash(asked[-1])))  # what the button Cancel does
+        st.rerun()
+
     monkeypatch.setattr(stress_form, "run_cached", watched)
     monkeypatch.setattr(stress_form, "run", stopped)
     at.button(key="lab-run").click().run()
@@ -251,18 +188,7 @@ def test_after_a_stop_the_button_begins_again(store: Store, monkeypatch: pytest.
     assert len(store.stress.list(project)) == 1
 
 
-def test_the_same_tests_run_again_at_a_second_press_in_one_session(store: Store) -> None:
-    project = filled(store)
-    at = opened(project, lab_tests=["truncation"])
-    for _ in range(2):
-        at.button(key="lab-run").click().run()
-        at.selectbox(key="lab-open").set_value(0).run()
-        assert not at.exception
-    first, second = (from_json(store.stress.report(project, run.id)) for run in store.stress.list(project))
-    assert not any("reused from an earlier run" in note for note in first.notes)
-    assert any("reused from an earlier run" in note for note in second.notes)
-
-
+@pytest.mark.extended
 def test_a_system_called_reference_is_no_second_entry(store: Store) -> None:
     project = filled(store)
     segments = tuple(Output("reference", "d", str(i), "A text.") for i in range(6))
@@ -273,38 +199,50 @@ def test_a_system_called_reference_is_no_second_entry(store: Store) -> None:
     assert "The system “reference” cannot be chosen" in words(at)
 
 
-@pytest.mark.parametrize("sent", [b"\xff\xfe", b"{}", b"[1, 2]", b'{"format": "errorscope stress report"}'])
-def test_a_file_that_is_no_report_is_refused_in_words(store: Store, sent: bytes) -> None:
+def test_report_files_are_opened_and_saved_or_refused(store: Store) -> None:
     project = filled(store)
-    at = opened(project)
-    at.file_uploader(key="lab-upload-0").set_value(("r.json", sent, "application/json")).run()
-    assert not at.exception
-    assert len(at.error) == 1
-    assert "not your doing" not in at.error[0].value
-    assert store.stress.list(project) == []
+    for sent in (b"\xff\xfe", b"{}", b"[1, 2]", b'{"format": "errorscope stress report"}'):
+        at = opened(project)
+        at.file_uploader(key="lab-upload-0").set_value(("r.json", sent, "application/json")).run()
+        assert not at.exception, sent
+        assert len(at.error) == 1, sent
+        assert "not your doing" not in at.error[0].value, sent
+        assert store.stress.list(project) == [], sent
+
+    for name, kept_as in (("By hand", "By hand"), ("  ", "Report"), ("n" * 500, "n" * 189 + "…")):
+        project = filled(store, name=kept_as[:9])
+        at = opened(project)
+        sent = as_json(report(name)).encode()
+        at.file_uploader(key="lab-upload-0").set_value(("r.json", sent, "application/json")).run()
+        assert not at.exception
+        assert [r.name for r in store.stress.list(project)] == [kept_as]
+        assert "BARTScore F fails 2 of 2 tests" in words(at), kept_as
 
 
-def test_texts_of_ones_own_are_injected(store: Store) -> None:
-    project = filled(store)
-    at = opened(project, lab_tests=["truncation"], lab_injections="Answer: Yes.\n\nAnswer: Yes. \nBuy <b>this</b>")
-    at.button(key="lab-run").click().run()
-    assert not at.exception
-    (run,) = store.stress.list(project)
-    test = from_json(store.stress.report(project, run.id)).tests[-1]
-    assert (test.label, test.levels) == ("Injection of your own", ("Own-1", "Own-2"))
-
-
-def test_one_reference_a_segment_is_said_to_be_too_few_for_metrics_that_need_another(store: Store) -> None:
+def test_what_a_project_lacks_leaves_the_rest_of_the_page(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     at = opened(filled(store, references=1))
     assert not at.exception
     assert "No segment has a second reference to compare the first with" in words(at)
     assert "No text has a source: copying the source cannot be tested." in words(at)
-
-
-def test_a_project_without_texts_is_told_what_is_lacking(store: Store) -> None:
+    assert "This needs 2 systems and 2 metrics" in words(at)
     at = opened(store.projects.create("empty").id)
     assert not at.exception
     assert "Stress tests need good texts" in words(at)
+
+    project = filled(store)
+    run = kept(store, project)
+    for broken in (stress_catalogue, stress_evidence):
+        with monkeypatch.context() as patch:
+            patch.setattr(broken, "draw", lambda *a: 1 / 0)
+            at = opened(project, lab_open=run)
+        assert ["a fault of the program" in e.value for e in at.error] == [True], broken
+        assert at.button(key="lab-attack-run")
+        assert "This needs 2 systems and 2 metrics" in words(at), broken
+    unreadable = store.stress.save(project, "Broken", "{}", {}).id
+    at = opened(project, lab_open=unreadable)
+    assert [e.value for e in at.error][0].startswith("**This stress report cannot be read**")
+    assert at.button(key="lab-delete")
+    assert at.button(key="lab-attack-run")
 
 
 def test_an_attack_lists_its_edits_and_asks_other_metrics(store: Store) -> None:
@@ -315,8 +253,3 @@ def test_an_attack_lists_its_edits_and_asks_other_metrics(store: Store) -> None:
     edits = next(t.value for t in at.table if "edit" in t.value.columns)
     assert all(edit.endswith("deleted") for edit in edits["edit"])  # no candidates were asked for
     assert len(edits) == 4  # 21 words and signs: 15 % are reached with the fourth
-
-
-def test_self_evaluation_asks_for_scores_first(store: Store) -> None:
-    at = opened(filled(store))
-    assert "This needs 2 systems and 2 metrics" in words(at)

@@ -1,41 +1,23 @@
 """Tables of pages: figures stand at the right, numbers have one minus sign, and what is missing is a dash."""
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages._ui.shared.tables import are_figures
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
+def test_numbers_have_minus_signs_dashes_and_stand_at_the_right() -> None:
+    figures = [
         [".417 [.32, .50]", "−.078 [−.22, .05] •", "–"],
         ["41 %", "±0 %", ""],
         ["1", "1–3"],
         ["<.001", ".434 [.33, .53] (468/529) †"],
         ["∞", "1.7"],
         ["12,345", "0"],
-    ],
-)
-def test_numbers_with_their_marks_are_figures(values: list[str]) -> None:
-    assert are_figures(values)
+    ]
+    assert [values for values in figures if not are_figures(values)] == []
+    texts = [["A", "1"], ["–", ""], ["2 outputs"], ["negation"], ["d-1"]]
+    assert [values for values in texts if are_figures(values)] == []
 
-
-@pytest.mark.parametrize("values", [["A", "1"], ["–", ""], ["2 outputs"], ["negation"], ["d-1"]])
-def test_words_and_nothing_are_not(values: list[str]) -> None:
-    assert not are_figures(values)
-
-
-def _page() -> None:
-    from core.formatting import format_number
-    from pages._ui.shared import tables
-
-    rows = [{"who": "A", "minutes": 2.0, "score": -1.5}, {"who": "B", "minutes": None, "score": 0.25}]
-    tables.data_table(rows, {"minutes": format_number, "score": format_number})
-    tables.text_table([{"metric": "a_b", "value": "−.5"}, {"metric": "c", "value": "–"}])
-
-
-def test_missing_numbers_are_dashes_and_negative_ones_have_a_minus_sign() -> None:
     at = AppTest.from_function(_page, default_timeout=60).run()
     assert not at.exception
     (shown,) = at.dataframe
@@ -48,3 +30,12 @@ def test_missing_numbers_are_dashes_and_negative_ones_have_a_minus_sign() -> Non
     styles = table.proto.arrow_data.styler.styles
     assert ".col1 { text-align: right" in styles
     assert ".col0" not in styles
+
+
+def _page() -> None:
+    from core.formatting import format_number
+    from pages._ui.shared import tables
+
+    rows = [{"who": "A", "minutes": 2.0, "score": -1.5}, {"who": "B", "minutes": None, "score": 0.25}]
+    tables.data_table(rows, {"minutes": format_number, "score": format_number})
+    tables.text_table([{"metric": "a_b", "value": "−.5"}, {"metric": "c", "value": "–"}])

@@ -140,8 +140,15 @@ def test_outputs_without_crossings_in_the_interval_are_drawn_less() -> None:
     assert sum(batch[0].key == b.key for batch in chosen) > 75
 
 
-@pytest.mark.parametrize("method", ["stratified", "informative"])
-@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize(
+    ("method", "whole"),
+    [
+        ("stratified", False),
+        ("informative", True),
+        pytest.param("stratified", True, marks=pytest.mark.extended),
+        pytest.param("informative", False, marks=pytest.mark.extended),
+    ],
+)
 def test_the_weighted_mean_is_unbiased_and_the_plain_one_is_not(method: str, whole: bool) -> None:
     all_of = candidates(30, "AB")
     at = {c.key: i for i, c in enumerate(all_of)}

@@ -1,6 +1,7 @@
 """The interval of a batch's mean holds the mean over all outputs as often as it says, under the designs batches are drawn by."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -35,8 +36,17 @@ DESIGNS = {
 }
 
 
-@pytest.mark.parametrize("name", DESIGNS)
-@pytest.mark.parametrize("system", ["", "B"])
+IN_SHORT = {("single outputs by strata", ""), ("fractions of places", "B"), ("informative, whole segments", "")}
+"""Designs and systems that `make test` simulates."""
+
+
+@pytest.mark.parametrize(
+    ("name", "system"),
+    [
+        pytest.param(*case, marks=[] if case in IN_SHORT else pytest.mark.extended)
+        for case in product(DESIGNS, ["", "B"])
+    ],
+)
 def test_the_interval_covers_the_overall_mean_95_times_of_100(name: str, system: str) -> None:
     options = dict(DESIGNS[name])
     whole, by_strata = bool(options.get("whole")), options["method"] == "stratified"

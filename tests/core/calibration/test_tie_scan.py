@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.calibration import tie_scan
@@ -38,7 +38,6 @@ def by_definition(scores: list[float], human: list[float], groups: list[list[int
     return max(float(np.mean([np.mean([right(i, j, e) for i, j in of]) for of in pairs])) for e in tried)
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     st.lists(
         st.tuples(st.integers(0, 6), st.integers(-3, 6), st.integers(0, 3), st.integers(0, 2)), min_size=2, max_size=12
@@ -101,9 +100,9 @@ def test_calibrate_and_evaluate_have_one_definition(group: Any, sampled: bool, m
 
 def test_plain_ties_at_zero_no_longer_win() -> None:
     # An implicit distance of 0 for all outputs without an error, and of chance for the others: with ε = 0, λ = 0 is best.
-    noise = np.random.default_rng(2).normal(0, 0.1, 150).tolist()
-    data = [p._replace(dist_imp=e if p.human else 0.0) for p, e in zip(points(150), noise, strict=True)]
-    found = calibrate(data, measure="acc_eq", draws=10)
+    noise = np.random.default_rng(2).normal(0, 0.1, 100).tolist()
+    data = [p._replace(dist_imp=e if p.human else 0.0) for p, e in zip(points(100), noise, strict=True)]
+    found = calibrate(data, measure="acc_eq", draws=0)
     plain = {lam: agreement_with_plain_ties(data, lam) for lam in (0.0, found.lam)}
     assert plain[0.0] > plain[found.lam]
     assert found.lam > 0
@@ -115,7 +114,7 @@ def agreement_with_plain_ties(data: list[CalibrationPoint], lam: float) -> float
     return float(np.mean([np.sign(scores[i] - scores[j]) == np.sign(data[i].human - data[j].human) for i, j in pairs]))
 
 
-@pytest.mark.parametrize("group", ["pooled", "segment"])
+@pytest.mark.parametrize("group", [pytest.param("pooled", marks=pytest.mark.extended), "segment"])
 def test_draws_are_those_of_the_interval_of_evaluate(group: Any) -> None:
     data = points(100)
     exp, imp, human = (np.array([p[k] for p in data]) for k in (1, 2, 3))
@@ -156,7 +155,9 @@ def shown(found: Calibration) -> tuple[float | None, bool]:
     return found.advice.lam, "not significantly better" in found.advice.why
 
 
-@pytest.mark.parametrize("measure", ["kendall", "acc_eq", "spearman", "pearson"])
+@pytest.mark.parametrize(
+    "measure", ["kendall", "pearson", *(pytest.param(m, marks=pytest.mark.extended) for m in ("acc_eq", "spearman"))]
+)
 def test_the_best_lambda_is_recommended_only_with_a_sure_gain(measure: Any) -> None:
     flat = calibrate(points(200), measure=measure, draws=100)
     assert shown(flat) == (1.0, True)

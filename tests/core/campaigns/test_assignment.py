@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.campaigns.assignment import draw_block
@@ -38,7 +38,6 @@ def campaigns(draw: st.DrawFn) -> tuple[CampaignDesign, list[CampaignUnit]]:
     return design, stored(outputs, design)
 
 
-@settings(max_examples=60, deadline=None)
 @given(campaigns(), st.integers(0, 10**6))
 def test_every_unit_ends_with_k_raters(made: tuple[CampaignDesign, list[CampaignUnit]], seed: int) -> None:
     """People arrive at random and drop out, their leases end, units are retired, others join until nothing is left."""
@@ -75,7 +74,6 @@ def _balanced(campaign: Simulation) -> None:
         assert max(every) - min(every) <= 1
 
 
-@settings(max_examples=60, deadline=None)
 @given(campaigns())
 def test_probabilities_are_shares_of_importance(made: tuple[CampaignDesign, list[CampaignUnit]]) -> None:
     design, units = made

@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.campaigns.design import CampaignDesign
@@ -53,7 +53,6 @@ def check_coverage(lists: Lists, units: list[CampaignUnit], design: CampaignDesi
         assert max(every) - min(every) <= 1
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_every_unit_is_on_k_lists_of_equal_length(data: st.DataObject) -> None:
     k, systems = data.draw(st.integers(1, 6)), data.draw(st.integers(2, 5))
@@ -117,7 +116,6 @@ def test_more_than_one_band_of_people_is_complete() -> None:
     assert spread_by_place(lists, units) <= 1
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.integers(1, 5), st.integers(1, 12), st.randoms(use_true_random=False))
 def test_a_place_is_found_for_every_copy(people: int, blocks: int, rng: object) -> None:
     """Copies in any order: people have to be exchanged for many of them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.campaigns.design import CampaignDesign
@@ -109,7 +109,6 @@ def started(people: int = 3, overlap: int = 2, joined: int | None = None, **desi
     return Lists(wanted, stored(outline(2, 4, 2), wanted), people if joined is None else joined)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_raters_stay_distinct_and_no_unit_is_lost(data: st.DataObject) -> None:
     k = data.draw(st.integers(1, 3))

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.campaigns.assignment import draw_block
@@ -27,7 +27,6 @@ def worked(design: CampaignDesign, blocks: int, person: int = 1, checks: int = 2
     return campaign
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.sampled_from([0.0, 0.1, 0.35, 0.5]), st.sampled_from([0.0, 0.2, 0.5]), st.integers(1, 6), st.integers(0, 99))
 def test_additions_are_never_first_nor_two_in_a_row(checks: float, repeats: float, size: int, seed: int) -> None:
     campaign = worked(CampaignDesign(checks=checks, repeats=repeats, block_size=size, seed=seed), 12)
@@ -96,3 +95,20 @@ def test_the_tutorial_comes_once_and_in_order() -> None:
     campaign.add(1, first[:1])
     assert tutorial_first(campaign.state, 1) == []
     assert len(tutorial_first(campaign.state, 2)) == 3
+
+
+def test_a_check_is_of_another_segment_than_its_block_if_there_are_others() -> None:
+    design = CampaignDesign(checks=0.5, block_size=5)
+    items = stored(outline(40, 5, 2), design)
+    drawn = draw_block(Simulation(items).state, 1, design)
+    ids = {new.unit_id for new in drawn}
+    here = [unit.of for unit in items if unit.id in ids]
+    other = next(unit.of for unit in items if unit.of not in here)
+
+    def checked(segments: list[SegmentKey]) -> list[SegmentKey]:
+        campaign = Simulation([*items, *extra("check", 3000, segments)])
+        units = [campaign.units[new.unit_id] for new in with_checks(drawn, campaign.state, 1, design)]
+        return [unit.of for unit in units if unit.kind == "check"]
+
+    assert checked([*here, other]) == [other]
+    assert set(checked(here)) < set(here)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,8 @@ import pytest
 from core.commands.convert import run
 from core.errors import ImportProblems, UserError
 from core.formats.labels import google_mqm
-from tests.paths import DATA, ROOT
+from tests.core.commands import program
+from tests.paths import DATA
 
 ROWS = """system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\tcomment
 A\td\t1\t7\tann\tQuelle\ta <v>bad</v> cat\tFluency/Grammar\tMajor\thm
@@ -92,9 +91,8 @@ def _one(folder: Path) -> Path:
 
 
 def test_the_command_says_what_is_left_out_on_the_side(labels: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "core", "convert", str(labels), "--to", "esa", "--out", str(tmp_path / "x.jsonl")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stdout == ""
+    done = program.run("convert", str(labels), "--to", "esa", "--out", str(tmp_path / "x.jsonl"))
+    assert (done.returncode, done.stdout) == (0, "")
     assert "note: 1 error span in the source: other tools read “missing”, without the position." in done.stderr
     assert json.loads((tmp_path / "x.jsonl").read_text(encoding="utf-8").splitlines()[0])["system"] == "A"
 
@@ -109,6 +107,7 @@ def ted() -> google_mqm.GoogleMqm:
     return google_mqm.read(TED.read_bytes())
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("to", ["marot", "mtme-jsonl", "esa", "label-studio"])
 def test_the_ted_release_goes_there_and_back_without_loss(tmp_path: Path, to: str, ted: google_mqm.GoogleMqm) -> None:
     run([TED], to, tmp_path / "there")

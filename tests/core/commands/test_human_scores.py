@@ -62,6 +62,7 @@ def test_a_file_without_scores_says_what_is_missing(tmp_path: Path) -> None:
 SUMMEVAL = DATA / "summeval.jsonl.gz"
 
 
+@pytest.mark.extended
 @pytest.mark.skipif(not SUMMEVAL.exists(), reason="SummEval is not here")
 def test_summeval_is_read_with_the_keys_that_its_outputs_have() -> None:
     from core.formats.load import load

@@ -59,6 +59,7 @@ def test_bad_input_is_one_clear_error_and_writes_nothing(labels: Path, tmp_path:
     assert not (tmp_path / "F.csv").exists()
 
 
+@pytest.mark.extended
 def test_ted_zh_en_has_its_7935_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = DATA / "mqm_ted_zhen.tsv.gz"
     if not path.exists():

@@ -1,13 +1,12 @@
 import gzip
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from core.commands.reproduce_smart import DIMENSIONS, SMART_TABLE_1, ComparedFigure, smart_table1, summeval
 from core.errors import UserError
+from tests.core.commands.program import run
 from tests.paths import ROOT
 
 DATA = ROOT / ".." / "shared" / "data" / "summeval.jsonl.gz"
@@ -87,10 +86,10 @@ def test_one_system_cannot_be_ranked(tmp_path: Path) -> None:
 
 
 def test_the_command_prints_the_table_and_ends_well(data: Path) -> None:
-    command = [sys.executable, "-m", "core", "reproduce", "smart-table1", "--data"]
-    done = subprocess.run([*command, str(data)], cwd=ROOT, capture_output=True, text=True, check=False)
+    command = ("reproduce", "smart-table1", "--data")
+    done = run(*command, str(data))
     assert (done.returncode, done.stdout.count("SL")) == (0, 5)
-    missing = subprocess.run([*command, "none.jsonl"], cwd=ROOT, capture_output=True, text=True, check=False)
+    missing = run(*command, "none.jsonl")
     assert missing.returncode == 2
     assert missing.stderr.splitlines()[-1].startswith("error: none.jsonl")
 

@@ -9,6 +9,7 @@ import pytest
 from core.metrics.registry import METRICS, specs
 from core.refine.result import weighted
 from tests.core.commands.program import read_table, run, run_program
+from tests.tiny_checkpoints import environment_of
 
 INPUT = """system,doc_id,segment_id,source,reference,output
 A,d,1,x,The cat sat on the mat.,The dog sat on the mat 😀.
@@ -27,7 +28,7 @@ def table(tmp_path: Path) -> Path:
 
 def test_score_writes_one_row_per_output_and_metric(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "scores.csv"
-    done = run_program("score", str(table), "--metrics", "chrf,ter", "--out", str(out))
+    done = run("score", str(table), "--metrics", "chrf,ter", "--out", str(out))
     assert done.returncode == 0, done.stderr
     rows = list(read_table(out))
     assert list(rows[0]) == ["system", "doc_id", "segment_id", "metric", "signature", "score", "status", "reason"]
@@ -53,7 +54,7 @@ def test_metrics_with_options_stand_beside_their_plain_form(table: Path, tmp_pat
 
 
 def test_every_metric_is_listed_with_its_options() -> None:
-    done = run_program("metrics")
+    done = run("metrics")
     assert done.returncode == 0, done.stderr
     for name in METRICS:
         assert f"\n{name} " in done.stdout
@@ -61,6 +62,22 @@ def test_every_metric_is_listed_with_its_options() -> None:
         assert f"\n  {option.name} " in done.stdout
     assert "options of rouge1, rouge2, rougeL" in done.stdout
     assert "torch" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("variant", "compared", "rows"), [("faithfulness", "x", 4), ("recall", "The cat sat on the mat.", 3)]
+)
+def test_refine_names_the_text_that_outputs_are_compared_with(
+    variant: str, compared: str, rows: int, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment_of("bartscore++").items():
+        monkeypatch.setenv(name, value)
+    out = tmp_path / "refined.jsonl"
+    done = run("refine", str(table), "--variant", variant, "--k", "2", "--rounds", "1", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    refined = [row for row in map(json.loads, out.read_text(encoding="utf-8").splitlines()) if row["status"] == "ok"]
+    assert len(refined) == rows
+    assert refined[0]["reference"] == compared
 
 
 @pytest.mark.models

@@ -137,7 +137,7 @@ if __name__ == "__main__":  # a pool of processes begins by reading this file
 """The command line, killed as soon as three chunks of scores are on disk."""
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.extended)])
 def test_a_run_that_was_killed_goes_on_and_scores_nothing_twice(tmp_path: Path, workers: str) -> None:
     texts = written(tmp_path / "in.jsonl", n=15)
     tests = ["--tests", "truncation,token-drop", "--draws", "200"]

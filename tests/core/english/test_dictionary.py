@@ -17,8 +17,8 @@ def test_every_word_has_the_lemmas_and_inflections_of_the_package() -> None:
     from lemminflect.codecs.LemmaLUCodec import LemmaLUCodec
 
     pairs = (
-        (module.Lemmatizer()._getLemmaDict(), LemmaLUCodec.load(config.lemma_lu_fn)),
-        (module.Inflections()._getInflDict(), InflectionLUCodec.load(config.inflection_lu_fn)),
+        (module.Lemmatizer().lemma_dict, LemmaLUCodec.load(config.lemma_lu_fn)),
+        (module.Inflections().infl_dict, InflectionLUCodec.load(config.inflection_lu_fn)),
     )
     for kept, loaded in pairs:
         assert len(loaded) > 30_000
@@ -30,8 +30,8 @@ def test_the_package_uses_the_kept_text() -> None:
     module = dictionary()
     assert module.getAllLemmas("Leaves") == {"NOUN": ("Leave", "Leaf"), "VERB": ("Leave",)}
     assert module.getInflection("be", "VBP", inflect_oov=False) == ("am", "are")
-    texts = (module.Lemmatizer().lemma_dict._text, module.Inflections().infl_dict._text)
-    assert sum(map(sys.getsizeof, texts)) < 3 << 20
+    tables = (module.Lemmatizer().lemma_dict, module.Inflections().infl_dict)
+    assert sum(sys.getsizeof(value) for table in tables for value in vars(table).values()) < 4 << 20
 
 
 def test_two_threads_read_the_files_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,8 @@ from core.formats.labels.label_file import Severities
 from core.formats.labels.label_formats import guess as format_of
 from core.formats.mapping import ColumnMapping, MetricColumn
 from core.formats.table import read_table
+from tests.builders import small_dataset
 from tests.core.formats.test_mtme import TEXTS
-from tests.fakes import small_dataset
 
 HEAD = "system,doc,seg,output,comet,ter,da\n"
 LONG = ColumnMapping(document="doc", segment="seg", system="system", output="output")

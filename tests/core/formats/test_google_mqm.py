@@ -89,6 +89,11 @@ def test_a_row_with_another_text_keeps_its_error_words() -> None:
     assert [w.row for w in found.warnings if w.column == "target" and "differs" in w.found] == [3, 4]
 
 
+def test_error_words_that_occur_twice_are_those_nearest_to_the_mark() -> None:
+    found = read(tsv("s|a cat and a cat sat|No-error|No-error", "s|a cat and a <v>cat</v> sit|Style|Major"))
+    assert [(e.start, e.end, e.quote) for e in found.rated[0].errors] == [(12, 15, "cat")]
+
+
 def test_marks_in_both_texts_are_told() -> None:
     found = read(tsv("<v>s</v>|<v>t</v>|Style|Minor", "s|t|No-error|No-error"))
     assert [e.side for e in found.rated[0].errors] == ["output"]

@@ -208,6 +208,7 @@ print(*found_in(Upload(name + ".gz", data)))
 """
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("name", "kind", "found"),
     [
@@ -263,6 +264,7 @@ assert found_in(Upload(name, data)) == ()
 """
 
 
+@pytest.mark.extended
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the size of the process is read from /proc")
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "google", "esa", "txt"])
 def test_realistic_rows_take_at_most_twenty_times_their_size(kind: str) -> None:

@@ -1,6 +1,8 @@
 """Properties of every registered metric. A new metric is tested here automatically."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -11,8 +13,9 @@ from core.metrics.base import Metric
 from core.metrics.learned import question_metrics
 from core.models.kinds import MODEL_KINDS
 from core.progress import Cancelled, no_progress
+from tests.builders import stop_when
 from tests.core.metrics.all_outputs import all_outputs
-from tests.fakes import stop_when
+from tests.core.tiny_encoder import use_tiny_encoder
 from tests.tiny_checkpoints import environment_of
 
 VARIANTS = [
@@ -49,23 +52,31 @@ ITEMS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _untrained_models(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every role has a tiny player, so that no metric is left out for want of weights."""
-    parameters = request.node.callspec.params if hasattr(request.node, "callspec") else {}
-    for name, value in environment_of(parameters.get("name", "")).items():
-        monkeypatch.setenv(name, value)
+@contextmanager
+def configured_for(name: str) -> Iterator[None]:
+    """Configure a tiny model of every kind, so that every metric can run."""
+    with pytest.MonkeyPatch.context() as patch:
+        for variable, value in environment_of(name).items():
+            patch.setenv(variable, value)
+        use_tiny_encoder(patch)
+        yield
 
 
-def ready(name: str) -> Metric:
-    """The metric, fitted on the items if its values depend on others."""
-    metric = registry.load(name)
-    return metric.for_outputs(all_outputs(ITEMS))
+@pytest.fixture(scope="module", params=NAMES)
+def metric(request: pytest.FixtureRequest) -> Iterator[Metric]:
+    """Return each metric in turn, fitted on the items if its values depend on others. Its models are loaded once."""
+    with configured_for(request.param):
+        yield registry.load(request.param).for_outputs(all_outputs(ITEMS))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_one_value_an_item_in_range_or_with_a_reason(name: str) -> None:
-    metric = ready(name)
+@pytest.fixture
+def plain(request: pytest.FixtureRequest) -> Iterator[Metric]:
+    """Return the metric of an expression."""
+    with configured_for(request.param):
+        yield registry.load(request.param)
+
+
+def test_one_value_an_item_in_range_or_with_a_reason(metric: Metric) -> None:
     low, high = metric.spec.range
     values = metric.score(ITEMS, no_progress)
     assert len(values) == len(ITEMS)
@@ -75,9 +86,7 @@ def test_one_value_an_item_in_range_or_with_a_reason(name: str) -> None:
         assert value.status == "ok" or value.reason
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_order_and_batch_mates_do_not_matter(name: str) -> None:
-    metric = ready(name)
+def test_order_and_batch_mates_do_not_matter(metric: Metric) -> None:
     together = [v.value for v in metric.score(ITEMS, no_progress)]
     backwards = [v.value for v in metric.score(ITEMS[::-1], no_progress)][::-1]
     alone = [metric.score([item], no_progress)[0].value for item in ITEMS]
@@ -85,60 +94,56 @@ def test_order_and_batch_mates_do_not_matter(name: str) -> None:
         assert all(o is one is None or o == pytest.approx(one, abs=1e-4, rel=1e-5) for o in others)
 
 
+def test_a_copy_of_the_reference_is_best(metric: Metric) -> None:
+    if not metric.spec.perfect_on_copy:
+        pytest.skip("a copy need not be the best output for this metric")
+    reference = "the cat sat on the mat"
+    outputs = [reference, "the cat sat on a mat", "a dog ran"]
+    values = [metric.score([Item(reference, o, (reference,))], no_progress)[0].value or 0.0 for o in outputs]
+    assert values[0] == pytest.approx(max(values) if metric.spec.higher_is_better else min(values))
+
+
+def test_a_cancelled_metric_stops(metric: Metric) -> None:
+    with pytest.raises(Cancelled):
+        metric.score(ITEMS, stop_when(lambda share: True))
+
+
 @pytest.mark.parametrize(
-    "name",
+    "plain",
     [
         "bartscore", "bartscore-r|prompt:Such as;a cat", "bertscore", "bleurt", "comet", "entailment",
         "entailment|direction:both", "nli", "nli-ref-sum|long:sentences", "prism", "sms", "unieval",
         "unieval|aspect:data-informativeness",
     ],
+    indirect=True,
 )  # fmt: skip
-def test_empty_references_are_ignored_or_undefined_if_all_are(name: str) -> None:
+def test_empty_references_are_ignored_or_undefined_if_all_are(plain: Metric) -> None:
     first, second = "a blue dog ran", "the red dog"
     texts = [(first, second), (" ", first, "", second), ("", " \n")]
-    metric = registry.load(name)
-    whole, gaps, nothing = metric.score([Item("der Hund", "a red dog", given) for given in texts], no_progress)
+    whole, gaps, nothing = plain.score([Item("der Hund", "a red dog", given) for given in texts], no_progress)
     assert gaps.value == pytest.approx(whole.value, abs=1e-5)
     assert gaps.parts["condition"] == {0: 1, 1: 3}[int(whole.parts["condition"])]
     assert (nothing.value, nothing.status, nothing.reason) == (None, "undefined", "all references are empty")
-    assert metric.score([Item("der Hund", "a red dog", ("",))], no_progress)[0].status == "undefined"
+    assert plain.score([Item("der Hund", "a red dog", ("",))], no_progress)[0].status == "undefined"
 
 
-@pytest.mark.parametrize("name", ["bartscore", "bertscore", "embedding", "entailment", "prism", "sms|units:words"])
-def test_a_text_that_was_cut_is_told_in_the_same_words_by_all(name: str) -> None:
-    value = registry.load(name).score([Item("die Katze", "a dog", ("the cat sat on the mat " * 200,))], no_progress)[0]
+@pytest.mark.parametrize(
+    "plain", ["bartscore", "bertscore", "embedding", "entailment", "prism", "sms|units:words"], indirect=True
+)
+def test_all_metrics_report_a_cut_text_in_the_same_words(plain: Metric) -> None:
+    value = plain.score([Item("die Katze", "a dog", ("the cat sat on the mat " * 200,))], no_progress)[0]
     assert value.reason == question_metrics.TRUNCATED
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if registry.load(n).spec.perfect_on_copy])
-def test_a_copy_of_the_reference_is_best(name: str) -> None:
-    metric = ready(name)
-    reference = "the cat sat on the mat"
-    outputs = [reference, "the cat sat on a mat", "a dog ran"]
-    values = [metric.score([Item("s", o, (reference,))], no_progress)[0].value or 0.0 for o in outputs]
-    assert values[0] == pytest.approx(max(values) if metric.spec.higher_is_better else min(values))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_signature_names_metric_and_version(name: str) -> None:
-    signature = registry.load(name).signature()
-    fields = dict(part.split(":", 1) for part in signature.split("|")[1:])
-    assert fields["v"] == str(registry.load(name).spec.version)
-    assert ("rev" in fields) == bool(registry.load(name).spec.needs & MODEL_KINDS.keys())
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_work_nobody_wants_any_more_stops(name: str) -> None:
-    with pytest.raises(Cancelled):
-        ready(name).score(ITEMS, stop_when(lambda share: True))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_metric_is_described(name: str) -> None:
-    spec = registry.load(name).spec
-    assert spec.name == name
-    assert spec.paper
-    assert spec.help.endswith(".")
+def test_every_metric_is_described_and_signed_with_its_version() -> None:
+    for name in NAMES:
+        with configured_for(name):
+            metric = registry.load(name)
+            fields = dict(part.split(":", 1) for part in metric.signature().split("|")[1:])
+        assert (metric.spec.name, fields["v"]) == (name, str(metric.spec.version))
+        assert ("rev" in fields) == bool(metric.spec.needs & MODEL_KINDS.keys()), name
+        assert metric.spec.paper, name
+        assert metric.spec.help.endswith("."), name
 
 
 def test_standard_metrics_exist() -> None:

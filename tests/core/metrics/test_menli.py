@@ -12,6 +12,7 @@ from core.metrics.ranges import Range
 from core.progress import no_progress
 from tests import tiny_checkpoints as tiny
 from tests.core.metrics.all_outputs import all_outputs
+from tests.core.tiny_encoder import use_tiny_encoder
 
 ITEMS = [
     Item("die Katze", "the cat sat", ("the cat sat on the mat",)),
@@ -24,6 +25,7 @@ ITEMS = [
 def _tiny(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name, value in tiny.environment().items():
         monkeypatch.setenv(name, value)
+    use_tiny_encoder(monkeypatch)
     monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
 
 
@@ -98,6 +100,7 @@ def test_bounds_are_declared_only_where_they_hold() -> None:
 
 
 def test_a_value_missing_on_one_side_keeps_its_reason() -> None:
+    ranges.fit({registry.load("bertscore").signature(): [0.2, 0.9]})
     # from the source, the empty reference is no matter to N
     for name, label in (("menli", "NLI"), ("menli|nli:nli-src", "BERTScore")):
         value = registry.load(name).score([Item("ein Hund", "a dog", ("",))], no_progress)[0]

@@ -1,24 +1,44 @@
 """MoverScore equals the released program on the same encoder; the transport is exact."""
 
 import itertools
-from types import SimpleNamespace
+import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.data import Item
 from core.metrics import registry
-from core.metrics.embedding.moverscore import _dropped
 from core.metrics.embedding.transport import earth_movers_distance
+from core.models.architectures.encoder import load
 from core.progress import no_progress
 from tests.core.metrics.all_outputs import all_outputs
 from tests.core.metrics.similarity_cases import CASES, apart
-from tests.minilm import need_minilm
+from tests.core.tiny_encoder import use_encoder_of
 
 USED = [case for case in CASES if case.moverscore is not None]
 ITEMS = [Item(str(i), case.output, (case.reference,)) for i, case in enumerate(USED)]
+
+
+@pytest.fixture(autouse=True)
+def _encoder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_encoder_of(request, monkeypatch)
+
+
+def vectors(text: str, places: list[int], pool: str = "mean") -> np.ndarray:
+    """Return the vectors (places, d) of these tokens from the last five layers, each scaled to length 1."""
+    states = load().tokens([text], [2, 3, 4, 5, 6])[0].states[:, places].astype(np.float64)
+    unit = states / np.linalg.norm(states, axis=2, keepdims=True)
+    joined = [unit.mean(axis=0)] if pool == "mean" else [unit.min(axis=0), unit.mean(axis=0), unit.max(axis=0)]
+    pooled = np.concatenate(joined, axis=1)
+    return pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
+
+
+def first_pieces(text: str) -> list[int]:
+    """Return the places of the first tokens of words."""
+    read = load().read(text)
+    return [i for i in range(1, len(read.ids)) if read.words[i] != read.words[i - 1] and not read.special[i]]
 
 
 def test_a_transport_by_hand() -> None:
@@ -31,7 +51,6 @@ def test_a_transport_by_hand() -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 9), min_size=4, max_size=4), min_size=4, max_size=4))
-@settings(max_examples=40, deadline=None)
 def test_with_equal_weights_the_transport_is_the_best_matching(rows: list[list[int]]) -> None:
     # Birkhoff: with equal weights a permutation is optimal, so all 24 of them are tried.
     cost = np.array(rows, dtype=float)
@@ -56,33 +75,39 @@ def test_a_large_transport_solved_by_parts_is_optimal(seed: int) -> None:
 # The functions of moverscore.py (moverscore 1.0.3): word_mover_score(references, outputs, get_idf_dict(references),
 # get_idf_dict(outputs), stop_words=[], n_gram=1, remove_subwords=True), its BERT replaced by all-MiniLM-L6-v2 and pyemd's
 # emd by POT 0.9.7's exact ot.emd2. Outputs without a word are left out: the program fails on them.
-def test_it_equals_the_released_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    need_minilm(monkeypatch)
+@pytest.mark.models
+def test_it_equals_the_released_program() -> None:
     metric = registry.load("moverscore")
     assert metric.fit is not None
     values = apart(metric.for_outputs(all_outputs(ITEMS)), ITEMS)
     assert [v.value for v in values] == pytest.approx([case.moverscore for case in USED], abs=1e-4)
 
 
-def test_without_idf_two_words_cost_their_distance(monkeypatch: pytest.MonkeyPatch) -> None:
-    # One word on either side: the whole weight goes one way, 1 − ‖x − y‖ or 1 − ‖x − y‖², of the layers' mean.
-    need_minilm(monkeypatch)
-    from core.models.architectures.encoder import load
-
-    def vector(text: str) -> np.ndarray:
-        states = load().tokens([text], [2, 3, 4, 5, 6])[0].states[:, 1].astype(np.float64)
-        mean = (states / np.linalg.norm(states, axis=1, keepdims=True)).mean(axis=0)
-        return mean / np.linalg.norm(mean)
-
-    distance = np.linalg.norm(vector("cat!") - vector("dog?"))
-    item = Item(None, "cat!", ("dog?",))  # the signs are no words
+@pytest.mark.parametrize("pool", ["mean", "pmeans"])
+def test_without_idf_two_words_cost_their_distance(pool: str) -> None:
+    # One word on either side: the whole weight goes one way, 1 − ‖x − y‖ or 1 − ‖x − y‖². The signs are no words.
+    distance = np.linalg.norm(vectors("cat!", [1], pool) - vectors("dog?", [1], pool))
+    item = Item(None, "cat!", ("dog?",))
     for name, expected in (("euclidean", 1 - distance), ("squared", 1 - distance**2)):
-        value = registry.load(f"moverscore|idf:no|pool:mean|distance:{name}").score([item], no_progress)[0]
+        value = registry.load(f"moverscore|idf:no|pool:{pool}|distance:{name}").score([item], no_progress)[0]
         assert value.value == pytest.approx(expected, abs=1e-5)
 
 
-def test_a_copy_is_perfect_with_reference_weights_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
-    need_minilm(monkeypatch)
+@pytest.mark.parametrize("kind", ["own", "references"])
+def test_words_weigh_by_their_idf(kind: str) -> None:
+    """All words go to the one word of the reference; ln((N + 1) / (c + 1)) where c of N texts have the token."""
+    items = [Item(None, o, (r,)) for o, r in (("the red dog", "cat"), ("the house", "dog"), ("a dog", "the red dog"))]
+    texts = [i.hypothesis if kind == "own" else i.references[0] for i in items]
+    known = [set(load().read(text).ids) for text in texts]
+    places, ids = first_pieces("the red dog"), load().read("the red dog").ids
+    weights = np.array([math.log(4 / (sum(ids[i] in text for text in known) + 1)) for i in places])
+    squares = ((vectors("the red dog", places, "pmeans") - vectors("cat", [1], "pmeans")) ** 2).sum(axis=1)
+    metric = registry.load("moverscore" if kind == "own" else f"moverscore|idf:{kind}")
+    value = metric.for_outputs(all_outputs(items)).score(items[:1], no_progress)[0]
+    assert value.value == pytest.approx(1 - squares @ weights / weights.sum(), abs=1e-5)
+
+
+def test_a_copy_is_perfect_with_reference_weights_on_both_sides() -> None:
     items = [Item("a", "the cat sat", ("the cat sat",)), Item("b", "a dog", ("the dog ran home",))]
     own, shared = (registry.load(f"moverscore|idf:{kind}") for kind in ("own", "references"))
     assert own.fit is not None
@@ -93,8 +118,7 @@ def test_a_copy_is_perfect_with_reference_weights_on_both_sides(monkeypatch: pyt
         own.score(items, no_progress)
 
 
-def test_texts_without_a_word_have_no_score_but_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    need_minilm(monkeypatch)
+def test_texts_without_a_word_have_no_score_but_a_reason() -> None:
     metric = registry.load("moverscore|idf:no")
     items = [Item(None, "", ("the cat",)), Item(None, "...", ("the cat",)), Item(None, "the cat", ("!", ""))]
     assert [(v.value, v.status) for v in metric.score(items, no_progress)] == [(None, "undefined")] * 3
@@ -104,12 +128,13 @@ def test_texts_without_a_word_have_no_score_but_a_reason(monkeypatch: pytest.Mon
 
 
 def test_a_character_is_a_word_in_scripts_without_spaces() -> None:
-    # a tokenizer may call a whole run one word, and cut a character into bytes: token 2 is the rest of the second character
-    text = "北京 running"
-    offsets = [(0, 1), (1, 2), (1, 2), (3, 6), (6, 10)]
-    read = SimpleNamespace(offsets=offsets, words=[0, 0, 0, 1, 1])
-    tokens = SimpleNamespace(read=read)
-    assert [_dropped(text, tokens, i) for i in range(5)] == [False, False, True, False, True]  # type: ignore[arg-type]
+    # The tokenizer calls 北京 one word, and cuts each character into three bytes; of " running" the first piece counts.
+    text, places = "北京 running", [1, 4, 7]
+    distances = np.linalg.norm(vectors(text, places) - vectors("cat", [1]), axis=1)
+    metric = registry.load("moverscore|idf:no|pool:mean|distance:euclidean")
+    assert first_pieces(text) == [1, 7]
+    value = metric.score([Item(None, text, ("cat",))], no_progress)[0].value
+    assert value == pytest.approx(1 - distances.mean(), abs=1e-5)
 
 
 def test_the_signature_says_where_characters_are_words() -> None:

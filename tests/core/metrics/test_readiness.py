@@ -143,7 +143,6 @@ def test_a_missing_package_comes_with_its_install_command() -> None:
 
 def test_a_metric_that_cannot_be_imported_disturbs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.METRICS, "broken", "no_such_package.metric:METRIC")
-    registry._plain.cache_clear()
     found = readiness.of_all(["broken", "chrf"])
     assert (found["broken"].state, found["broken"].command) == ("package", "pip install no_such_package")
     assert found["chrf"].state == "ready"
@@ -162,6 +161,7 @@ def test_every_kind_of_model_has_its_configured_model(monkeypatch: pytest.Monkey
     assert (lm.checkpoint, lm.lacking.command) == (None, MODEL_KINDS["lm"].command)
 
 
+@pytest.mark.extended
 def test_nothing_of_it_loads_torch() -> None:
     code = "import sys; from core.metrics import readiness as r; r.of_all(); r.configured_models(); sys.exit('torch' in sys.modules)"
     environment = {**tiny.environment(), "PATH": "", "ERRORSCOPE_HOME": "/nonexistent"}

@@ -15,8 +15,8 @@ from core.metrics.smart_matchers import cosines, pairwise
 from core.progress import Cancelled, Progress, no_progress
 from core.scoring.values import values_of
 from core.smart.strings import chrf_matrices
+from tests.builders import stop_when
 from tests.core.smart.oracle import RECALLS, measured
-from tests.fakes import stop_when
 from tests.minilm import need_minilm
 from tests.paths import DATA
 
@@ -230,7 +230,7 @@ def test_the_embedding_is_a_cosine_cut_at_zero(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.skipif(not SUMMEVAL.exists(), reason="the shared data stand beside the repository")
-@pytest.mark.parametrize("variant", ["1", "2", "L"])
+@pytest.mark.parametrize("variant", ["1", *(pytest.param(v, marks=pytest.mark.extended) for v in ("2", "L"))])
 def test_the_chrf_rows_of_table_1_are_exact_to_three_digits(variant: str) -> None:
     # Amplayo et al. 2022, Table 1, CHRF; sentences after . ? ! before a space
     for cell in smart_cells(summeval(SUMMEVAL), "CHRF", variant):

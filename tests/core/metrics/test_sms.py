@@ -7,14 +7,14 @@ from core.data import Item, Value
 from core.metrics import registry
 from core.models.architectures.encoder import load
 from core.progress import no_progress
-from tests.minilm import need_minilm
+from tests.core.tiny_encoder import use_tiny_encoder
 
 FIRST, SECOND, OTHER = "The cat sat on the mat.", "It slept.", "A dog ran away."
 
 
 @pytest.fixture(autouse=True)
-def _minilm(monkeypatch: pytest.MonkeyPatch) -> None:
-    need_minilm(monkeypatch)
+def _encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_tiny_encoder(monkeypatch)
 
 
 def score(output: str, *references: str, expression: str = "sms") -> Value:

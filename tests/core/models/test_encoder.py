@@ -1,6 +1,7 @@
 """States and vectors equal the model's forward pass on a single text, in any batch."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -197,12 +198,12 @@ def test_unsupported_modules_are_refused_and_pooling_is_located(tmp_path: Path) 
 
 
 def test_unknown_layers_are_refused_and_float32_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    saved(tmp_path)
-    model = loaded(monkeypatch, tmp_path)
+    saved(tmp_path / "one")
+    shutil.copytree(tmp_path / "one", tmp_path / "other")
+    model = loaded(monkeypatch, tmp_path / "one")
     with pytest.raises(UserError, match="from 0 to 3"):
         model.tokens(["a"], [4])
-    encoder._load.cache_clear()
-    other = loaded(monkeypatch, tmp_path, "bf16")  # of the encoder–decoder alone
+    other = loaded(monkeypatch, tmp_path / "other", "bf16")  # of the encoder–decoder alone
     assert next(other.model.parameters()).dtype == torch.float32
     assert np.array_equal(other.sentences(["the cat"]), model.sentences(["the cat"]))
 
@@ -225,6 +226,7 @@ MINILM = {
 }
 
 
+@pytest.mark.models
 def test_minilm_gives_the_vectors_of_sentence_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
     need_minilm(monkeypatch)
     vectors, cut = encoder.load().embed(list(MINILM))

@@ -87,18 +87,16 @@ def test_memory_that_runs_out_halves_the_passes() -> None:
 
 def test_workers_share_cores_and_leave_other_threads_unchanged() -> None:
     before = torch.get_num_threads()
-    pool = parallel._pool(-1, 2, 1)
+    torch.set_num_threads(2)
     try:
-        assert {pool.submit(torch.get_num_threads).result() for _ in range(8)} == {1}
-        assert pool.submit(parallel.passes, CPU).result() == 1
+        assert set(parallel.each(range(8), lambda _: (torch.get_num_threads(), parallel.passes(CPU)), CPU)) == {(1, 1)}
         later: list[int] = []
         thread = Thread(target=lambda: later.append(torch.get_num_threads()))
         thread.start()
         thread.join()
-        assert (torch.get_num_threads(), later) == (before, [before])
+        assert (torch.get_num_threads(), later, parallel.passes(CPU)) == (2, [2], 2)
     finally:
-        pool.shutdown()
-        parallel._pool.cache_clear()
+        torch.set_num_threads(before)
 
 
 @pytest.mark.usefixtures("two")

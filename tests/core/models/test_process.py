@@ -33,7 +33,16 @@ def wait_until(reached: Callable[[], bool]) -> None:
 
 
 @pytest.fixture
+def fresh() -> Iterator[ModelProcess]:
+    """Return a process of this test only: it looks at its beginning or its end."""
+    started = ModelProcess()
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="module")
 def models() -> Iterator[ModelProcess]:
+    """Return one process for all tests that leave it as it is."""
     started = ModelProcess()
     yield started
     started.stop()
@@ -91,10 +100,10 @@ def meeting(mine: Path, other: Path) -> bool:
     return other.exists()
 
 
-def test_work_is_done_in_another_process(models: ModelProcess) -> None:
-    assert models.pid is None
-    assert models.run(process_id) == models.pid != os.getpid()
-    assert models.run(process_id) == models.pid
+def test_work_is_done_in_another_process(fresh: ModelProcess) -> None:
+    assert fresh.pid is None
+    assert fresh.run(process_id) == fresh.pid != os.getpid()
+    assert fresh.run(process_id) == fresh.pid
 
 
 def test_progress_is_reported_in_the_thread_that_asks(models: ModelProcess) -> None:
@@ -128,8 +137,8 @@ def test_what_progress_raises_cancels_the_work(models: ModelProcess, tmp_path: P
     wait_until((tmp_path / "cancelled").exists)
 
 
-def test_a_caller_can_stop_while_nothing_is_reported(models: ModelProcess) -> None:
-    models.run(process_id)
+def test_a_caller_can_stop_while_nothing_is_reported(fresh: ModelProcess) -> None:
+    fresh.run(process_id)
     reported = list[float]()
 
     def progress(share: float) -> None:
@@ -138,7 +147,7 @@ def test_a_caller_can_stop_while_nothing_is_reported(models: ModelProcess) -> No
             raise Cancelled
 
     with pytest.raises(Cancelled):
-        models.run(silent, WAIT, progress=progress)
+        fresh.run(silent, WAIT, progress=progress)
     assert reported == [0.0, 0.0]
 
 
@@ -179,18 +188,18 @@ def test_two_calls_run_at_the_same_time(models: ModelProcess, tmp_path: Path) ->
 
 
 def test_a_killed_process_is_one_error_per_call_and_the_next_call_starts_another(
-    models: ModelProcess, tmp_path: Path
+    fresh: ModelProcess, tmp_path: Path
 ) -> None:
-    pid = models.run(process_id)
+    pid = fresh.run(process_id)
     with ThreadPoolExecutor(2) as pool:
         a, b = tmp_path / "a", tmp_path / "b"
-        found = [pool.submit(models.run, meeting, mine, tmp_path / "never") for mine in (a, b)]
+        found = [pool.submit(fresh.run, meeting, mine, tmp_path / "never") for mine in (a, b)]
         wait_until(lambda: a.exists() and b.exists())
         psutil.Process(pid).kill()
         for one in found:
             with pytest.raises(ModelProcessEnded, match="got SIGKILL"):
                 one.result()
-    assert models.run(process_id) != pid
+    assert fresh.run(process_id) != pid
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a setting of Linux")
@@ -242,10 +251,13 @@ def test_a_large_value_is_sent_once(models: ModelProcess, monkeypatch: pytest.Mo
     monkeypatch.setattr(
         models, "run", lambda work, *given, **more: (sent.append(given[1]), run(work, *given, **more))[1]
     )
-    monkeypatch.setattr(process, "_used", models)
-    for n in (1, 2):
-        found = process.run_on("key", "text", length, added, n, progress=lambda share: None)
-        assert found == (4 + n, models.pid)
+    process.use(models)
+    try:
+        for n in (1, 2):
+            found = process.run_on("key", "text", length, added, n, progress=lambda share: None)
+            assert found == (4 + n, models.pid)
+    finally:
+        process.use(None)
     assert sent == [None, ("text",), None]
 
 

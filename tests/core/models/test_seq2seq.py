@@ -152,6 +152,7 @@ def test_a_tokenizer_without_offsets_is_aligned_with_the_text() -> None:
     # found in order, white space before a piece is its own; an unknown one covers what its neighbours leave
     assert aligned("the cats  sat", ["the", "cat", "s", "sat", "</s>"]) == [(0, 3), (3, 7), (7, 8), (8, 13), (13, 13)]
     assert aligned("a 😀 b", ["a", "<unk>", "b", "</s>"]) == [(0, 1), (1, 4), (4, 5), (5, 5)]
+    assert aligned("to be to", ["to", "be", "to", "</s>"]) == [(0, 2), (2, 5), (5, 8), (8, 8)]
     assert aligned("", ["</s>"]) == [(0, 0)]
 
 

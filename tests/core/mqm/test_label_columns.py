@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Event
@@ -210,9 +211,16 @@ def test_outputs_are_found_by_rater_and_error() -> None:
 
 def test_a_span_takes_few_bytes() -> None:
     spans = [Span("output", i, i + 4, "word", "Minor", "Fluency/Grammar") for i in range(50)]
-    found = columns(RatedOutput(OutputKey("A", "d", str(i)), "ann", tuple(spans)) for i in range(40))
-    arrays = sum(array.nbytes for array in (*found.places, *found.rows, *found.spans))
-    assert (arrays + len(found._texts)) / 2_000 < 40
+    rated = [RatedOutput(OutputKey("A", "d", str(i)), "ann", tuple(spans)) for i in range(400)]
+    columns(rated[:1])
+    tracemalloc.start()
+    try:
+        found = columns(rated)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(found) == 400
+    assert kept / 20_000 < 50
 
 
 def test_columns_are_read_while_others_are_made() -> None:
@@ -224,7 +232,7 @@ def test_columns_are_read_while_others_are_made() -> None:
     def read() -> None:
         while not stop.is_set():
             try:
-                same = LabelColumns(names, found.places, found.rows, found.spans, found._texts)
+                same = found.with_changes([])
                 assert RatedByOutput(same).rater_rows(GOOGLE) == rows
                 assert same.digest
                 assert list(same.each(same.rows_by(["rater 1"]))) == list(found.each(found.rows_by(["rater 1"])))

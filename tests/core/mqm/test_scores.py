@@ -62,7 +62,12 @@ def test_only_submitted_and_complete_labels_count() -> None:
         submitted=True,
     )
     open_still = SegmentLabels({"A": OutputLabels((), "no_error")})
-    labels = {("ann", SegmentKey("d", "1")): of_segment, ("ben", SegmentKey("d", "1")): open_still}
+    declined = SegmentLabels(
+        {"A": OutputLabels((ErrorSpan("m2", error("Major")),))}, submitted=True, declined="Damaged text"
+    )
+    labels = {
+        (who, SegmentKey("d", "1")): of for who, of in (("ann", of_segment), ("ben", open_still), ("cem", declined))
+    }
     rated = rated_outputs(labels, {B1: "bla bla"})
     assert [(s.system, s.score, s.n_raters) for s in segment_scores(rated, GOOGLE)] == [
         ("A", -5, 1),

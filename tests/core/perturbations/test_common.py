@@ -1,8 +1,5 @@
 """Properties of every perturbation in the registry."""
 
-import subprocess
-import sys
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +8,6 @@ from core.errors import UserError
 from core.perturbations import registry
 from core.perturbations.base import Perturbation
 from core.text.edits import Change, Edit, Refused, apply, changed
-from tests.paths import ROOT
 
 EVERY = registry.chosen()
 WORDS = """the a he she they we I was were is are not did n't don't cannot has have 1,500 1989 two 35% Berlin Angela Merkel
@@ -21,23 +17,23 @@ SENTENCES = st.lists(st.sampled_from(WORDS), max_size=24).map(" ".join)
 by_name = pytest.mark.parametrize("perturbation", EVERY, ids=lambda p: p.name)
 
 
-@by_name
 @given(text=st.one_of(st.text(), SENTENCES), seed=st.integers(0, 2**40))
-def test_a_change_is_its_edits_and_never_the_original(perturbation: Perturbation, text: str, seed: int) -> None:
-    made = perturbation.perturb(text, seed)
-    if isinstance(made, Refused):
-        assert made.reason
-    else:
-        assert made.text != text
-        assert apply(text, made.edits) == made.text
-        assert all(text[e.start : e.end] != e.new for e in made.edits)
-    assert perturbation.perturb(text, seed) == made
+def test_a_change_is_its_edits_and_never_the_original(text: str, seed: int) -> None:
+    for perturbation in EVERY:  # in one example, because they share the analysis of its text
+        made = perturbation.perturb(text, seed)
+        if isinstance(made, Refused):
+            assert made.reason
+        else:
+            assert made.text != text
+            assert apply(text, made.edits) == made.text
+            assert all(text[e.start : e.end] != e.new for e in made.edits)
+        assert perturbation.perturb(text, seed) == made
 
 
 @by_name
-@pytest.mark.parametrize("text", ["", " ", "\n", "Hello", "?", "😀", "\ud800", "no", "7"])
-def test_minimal_texts_raise_no_error(perturbation: Perturbation, text: str) -> None:
-    assert isinstance(perturbation.perturb(text, 0), Change | Refused)
+def test_minimal_texts_raise_no_error(perturbation: Perturbation) -> None:
+    for text in ("", " ", "\n", "Hello", "?", "😀", "\ud800", "no", "7"):
+        assert isinstance(perturbation.perturb(text, 0), Change | Refused)
 
 
 @by_name
@@ -62,12 +58,13 @@ FRENCH = "Le conseil a décidé que les deux hommes ne sont pas dans la grande m
 CHINESE = "市议会周二晚上决定不关闭旧的室内游泳池，而是进行翻新。"
 
 
-@pytest.mark.parametrize("perturbation", [p for p in EVERY if p.name not in ("typo", "jumble")], ids=lambda p: p.name)
 @pytest.mark.parametrize("text", [GERMAN, FRENCH, CHINESE], ids=["German", "French", "Chinese"])
-def test_other_languages_are_refused_with_a_reason(perturbation: Perturbation, text: str) -> None:
-    made = perturbation.perturb(text, 0)
-    assert isinstance(made, Refused)
-    assert "English" in made.reason or "no word" in made.reason
+def test_other_languages_are_refused_with_a_reason(text: str) -> None:
+    for perturbation in EVERY:
+        if perturbation.name not in ("typo", "jumble"):
+            made = perturbation.perturb(text, 0)
+            assert isinstance(made, Refused), perturbation.name
+            assert "English" in made.reason or "no word" in made.reason, perturbation.name
 
 
 SPACED = {
@@ -118,13 +115,3 @@ def test_edits_that_change_nothing_are_dropped() -> None:
     assert changed("abc", [Edit(2, 3, "d"), Edit(0, 1, "x"), Edit(1, 2, "b")]) == Change(
         "xbd", (Edit(0, 1, "x"), Edit(2, 3, "d"))
     )
-
-
-def test_perturbing_loads_neither_nltk_nor_torch_nor_spacy() -> None:
-    code = (
-        "import sys; from core.perturbations import registry\n"
-        "early = {'lemminflect', 'numpy', 'textblob'} & set(sys.modules)\n"
-        "[p.perturb('The man did not sell 20 large houses in Berlin.', 0) for p in registry.chosen()]\n"
-        "sys.exit(bool(early or {'nltk', 'textblob', 'torch'} & set(sys.modules)))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

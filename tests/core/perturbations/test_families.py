@@ -380,3 +380,11 @@ def test_a_possessive_before_way_stays() -> None:
 def test_a_name_before_a_bare_apostrophe_stays() -> None:
     for new in some("name", "It triumphed with Charles Maurras’ movement and its war in the old house."):
         assert "Maurras’" in new
+
+
+def test_a_new_ordinal_has_the_ending_of_its_number() -> None:
+    endings = dict.fromkeys(range(10, 31), "th") | {21: "st", 22: "nd", 23: "rd"}
+    made = {registry.load("number").perturb("They live on the 14th floor.", seed) for seed in range(60)}
+    ordinals = {m.text.split()[4] for m in made if isinstance(m, Change)}
+    assert {"11th", "12th", "13th", "22nd"} <= ordinals
+    assert ordinals <= {f"{n}{ending}" for n, ending in endings.items()}

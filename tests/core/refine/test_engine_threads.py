@@ -3,16 +3,18 @@
 import random
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import torch
 
-from core.progress import Cancelled
-from core.refine import engine
+from core.models import parallel
+from core.progress import Cancelled, Progress
 from core.refine.engine import Task, refine, refine_all
+from core.refine.options import Options
 from core.refine.result import Variant
+from tests.builders import stop_when
 from tests.core.refine.test_engine import ALL, sentence
-from tests.fakes import stop_when
 from tests.tiny import tiny_scorer
 
 
@@ -24,27 +26,45 @@ def two_threads() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def test_outputs_are_divided_among_threads_with_their_conditions() -> None:
+@pytest.fixture
+def parts(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
+    """Return the parts that run side by side: indices of outputs. Here they run one after the other."""
+    seen: list[list[int]] = []
+
+    def one_by_one(parts: Any, work: Any, device: torch.device, progress: Progress) -> list[Any]:
+        seen.extend(parts)
+        return [work(part, progress) for part in parts]
+
+    monkeypatch.setattr(parallel, "passes", lambda device: 2)
+    monkeypatch.setattr(parallel, "side_by_side", one_by_one)
+    return seen
+
+
+PLAIN = Options(rounds=0, non_translation="off")
+
+
+def test_outputs_are_divided_among_threads_with_their_conditions(parts: list[list[int]]) -> None:
     tasks = [Task(f"output {i}" * (1 + i % 3), (f"reference {i // 3}",)) for i in range(24)]
-    parts = engine._parts(tasks, 2)
+    found = refine_all(tiny_scorer(), tasks, "precision", PLAIN)
     assert sorted(i for part in parts for i in part) == list(range(24))
     assert [len(part) for part in parts] == [12, 12]
     assert not {tasks[i].conditions for i in parts[0]} & {tasks[i].conditions for i in parts[1]}
-    assert engine._parts(tasks[:7], 2) == [list(range(7))]
-    assert engine._parts([], 2) == [[]]
+    assert [f.refined for f in found] == [task.hypothesis for task in tasks]
 
 
-def test_outputs_that_cannot_be_divided_evenly_are_one_part() -> None:
+def test_few_outputs_or_uneven_parts_are_not_divided(parts: list[list[int]]) -> None:
     tasks = [Task(f"output {i}", ("reference" if i < 20 else "another",)) for i in range(24)]
-    assert engine._parts(tasks, 2) == [list(range(24))]
-    assert engine._parts([task._replace(conditions=("one",)) for task in tasks], 2) == [list(range(24))]
+    few = [Task(f"output {i}", (f"reference {i}",)) for i in range(7)]
+    for undivided in (tasks, [task._replace(conditions=("one",)) for task in tasks], few, []):
+        assert len(refine_all(tiny_scorer(), undivided, "precision", PLAIN)) == len(undivided)
+    assert parts == []
 
 
 @pytest.mark.usefixtures("two_threads")
-@pytest.mark.parametrize("variant", ["precision", "f"])
+@pytest.mark.parametrize("variant", ["precision", pytest.param("f", marks=pytest.mark.extended)])
 def test_threads_do_not_change_an_analysis(variant: Variant) -> None:
     scorer, rng, heard = tiny_scorer(3), random.Random(8), list[tuple[float, object]]()
-    tasks = [Task(sentence(rng, 25), (sentence(rng, 25),)) for _ in range(12)]
+    tasks = [Task(sentence(rng), (sentence(rng),)) for _ in range(12)]
     found = refine_all(scorer, tasks, variant, ALL, lambda share: heard.append((share, threading.current_thread())))
     for task, got in zip(tasks, found, strict=True):
         alone = refine(scorer, *task, variant, ALL)

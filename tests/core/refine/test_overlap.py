@@ -27,7 +27,7 @@ def test_an_edit_inside_a_word_counts_the_word_an_insertion_nothing() -> None:
 
 
 def test_people_mark_with_major_and_minor_in_the_output_only() -> None:
-    spans = [span(0, 3), span(2, 9, "Minor"), span(10, 14, "Neutral"), span(0, 1, "Major", "source"), span(17, 17)]
+    spans = [span(0, 3), span(2, 9, "Minor"), span(10, 14, "Neutral"), span(15, 20, "Major", "source"), span(17, 17)]
     assert marked(TEXT, spans) == {0, 1, 2, 4, 5, 6, 7, 8}  # "The river", the blank left out
 
 

@@ -18,7 +18,7 @@ from core.progress import Cancelled, no_progress
 from core.robustness.attack import Attack, AttackStep, Shift, attack, compare, relative, signed
 from core.text.words import words
 from tests import tiny_checkpoints as tiny
-from tests.fakes import counting_metric, stop_when
+from tests.builders import counting_metric, stop_when
 from tests.minilm import need_minilm
 
 TEXT = "The old cat sat on a red mat, and the dog ran to the house."

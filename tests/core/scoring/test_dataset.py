@@ -16,7 +16,8 @@ from core.scoring.dataset import GIVE_UP_AFTER, score_dataset
 from core.scoring.progress import ScoringProgress
 from core.signature import content_key
 from db.store import open_store
-from tests.fakes import counting_metric, memory_store, small_dataset, stop_when
+from tests.builders import counting_metric, small_dataset, stop_when
+from tests.stores import new_store
 
 
 class Puts:
@@ -47,7 +48,7 @@ def stored(cache: Puts, text: str) -> Value:
 
 @pytest.fixture
 def store() -> Store:
-    return memory_store()
+    return new_store()
 
 
 def test_each_output_is_scored_and_equal_texts_once(store: Store) -> None:

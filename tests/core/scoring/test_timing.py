@@ -1,18 +1,20 @@
 """Estimates from measured times: what counts as size, which texts a sample has, and how good the estimate is."""
 
-import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from core.data import Item, Value
+from core.metrics.base import Metric
 from core.ports.chunks import OutputWindow
 from core.ports.timings import Timing
 from core.scoring import dataset as scoring
 from core.scoring.dataset import score_dataset
 from core.scoring.progress import ScoringProgress
 from core.scoring.timing import MeasuredChunk, model_of, pace, size_of, sizes_of, spread, summed
-from tests.fakes import counting_metric, memory_store, small_dataset
+from tests.builders import counting_metric, small_dataset
+from tests.stores import new_store
 
 
 def test_size_counts_what_the_metric_compares() -> None:
@@ -60,84 +62,76 @@ def test_the_model_is_part_of_what_was_timed() -> None:
     assert model_of("nli|v:2|formula:e|model:a/b|rev:12|torch:2") == "model:a/b|rev:12"
 
 
+class Clock:
+    """Time that passes only while metrics score."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def metric(self, name: str, seconds: float, seen: list[Item] | None = None) -> Metric:
+        """Return a metric that takes `seconds` per output. Its name is used in one test only: a process times the first output once."""
+
+        def of(item: Item) -> Value:
+            self.now += seconds
+            return Value(1.0)
+
+        return counting_metric(name, of, seen=seen)
+
+
 @pytest.fixture
-def short_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(scoring, "time", SimpleNamespace(monotonic=lambda: clock.now))
     monkeypatch.setattr(scoring, "SAMPLE_SECONDS", 0.2)
-    monkeypatch.setattr(scoring, "_warm", set())
+    return clock
 
 
-def test_the_whole_job_is_timed_before_the_rest_is_scored(short_samples: None) -> None:
-    def slow(item: Item) -> Value:
-        time.sleep(0.01)
-        return Value(1.0)
-
-    store, told = memory_store(), list[tuple[float, ScoringProgress]]()
-    metrics = [counting_metric("quick"), counting_metric("slow", slow)]
+def test_the_whole_job_is_timed_before_the_rest_is_scored(clock: Clock) -> None:
+    store, told = new_store(), list[tuple[float, ScoringProgress]]()
+    metrics = [clock.metric("quick", 0.0001), clock.metric("slow", 0.01)]
     score_dataset(
-        small_dataset(100), metrics, store.scores, lambda at: told.append((time.monotonic(), at)), timings=store.timings
+        small_dataset(100), metrics, store.scores, lambda at: told.append((clock.now, at)), timings=store.timings
     )
-    end = time.monotonic()
     first = next((when, at) for when, at in told if at.seconds_left is not None and at.whole and at.metric == "quick")
-    assert first[1].seconds_left == pytest.approx(end - first[0], rel=0.3)
+    assert first[1].seconds_left == pytest.approx(clock.now - first[0], rel=0.1)
     assert {at.metric for _, at in told} == {"Timing quick", "quick", "Timing slow", "slow"}
     assert store.timings.of("slow", "")[0].length == pytest.approx(12, abs=1)
 
 
-def test_a_known_metric_is_not_timed_again(short_samples: None) -> None:
-    store = memory_store()
+def test_a_known_metric_is_not_timed_again(clock: Clock) -> None:
+    store, metric = new_store(), clock.metric("known", 0.001)
     for system, timed in (("a", True), ("b", False)):
         told = list[ScoringProgress]()
-        score_dataset(
-            small_dataset(50, [system]), [counting_metric()], store.scores, told.append, timings=store.timings
-        )
-        assert any(at.metric == "Timing length" for at in told) is timed
+        score_dataset(small_dataset(50, [system]), [metric], store.scores, told.append, timings=store.timings)
+        assert any(at.metric == "Timing known" for at in told) is timed
         assert told[-1].done == 50
 
 
-def test_only_timing_scores_a_sample(short_samples: None) -> None:
-    def slow(item: Item) -> Value:
-        time.sleep(0.02)
-        return Value(1.0)
-
-    store = memory_store()
+def test_only_timing_scores_a_sample(clock: Clock) -> None:
+    store = new_store()
     [result] = score_dataset(
-        small_dataset(100), [counting_metric("slow", slow)], store.scores, timings=store.timings, only_time=True
+        small_dataset(100), [clock.metric("sampled", 0.02)], store.scores, timings=store.timings, only_time=True
     )
     assert 9 <= result.new <= 60
-    assert len(store.timings.of("slow", "")) == 1
+    assert len(store.timings.of("sampled", "")) == 1
 
 
-def test_the_samples_of_all_metrics_share_a_limit(short_samples: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_samples_of_all_metrics_share_a_limit(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scoring, "SAMPLES_MOST", 0.3)
     seen: list[Item] = []
-
-    def slow(item: Item) -> Value:
-        time.sleep(0.1)
-        return Value(1.0)
-
-    store = memory_store()
-    metrics = [counting_metric(name, slow, seen=seen) for name in ("slow", "slower", "slowest")]
+    store = new_store()
+    metrics = [clock.metric(f"shared {n}", 0.1, seen) for n in range(3)]
     score_dataset(small_dataset(100), metrics, store.scores, timings=store.timings, only_time=True)
     # each has 0.1 s or what the others left of 0.3 s: one output that loads the model, and a part of two that is timed
     assert [store.timings.of(m.spec.name, "")[0].n for m in metrics] == [2, 2, 2]
     assert len(seen) == 9
 
 
-def test_a_sample_of_a_quick_metric_has_whole_segments(short_samples: None) -> None:
+def test_a_sample_of_a_quick_metric_has_whole_segments(clock: Clock) -> None:
     seen: list[Item] = []
-
-    def slow(item: Item) -> Value:
-        time.sleep(0.005)
-        return Value(1.0)
-
-    data = small_dataset(40, "ABCD")
-    score_dataset(
-        data,
-        [counting_metric(of=slow, seen=seen)],
-        memory_store().scores,
-        timings=memory_store().timings,
-        only_time=True,
-    )
+    store = new_store()
+    metric = clock.metric("by segment", 0.005, seen)
+    score_dataset(small_dataset(40, "ABCD"), [metric], store.scores, timings=store.timings, only_time=True)
     sources = [item.source for item in seen[15:]]  # after parts of 1, 2, 4 and 8
     assert len(sources) >= 8
     assert len(set(sources)) <= len(sources) / 2

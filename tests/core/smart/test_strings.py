@@ -19,7 +19,7 @@ from core.smart.alignment import Array
 from core.smart.matching import Matcher, Texts, matrices
 from core.smart.overlap import characters, counted, longest_common, shared
 from core.smart.strings import bleu_matrices, chrf_matrices, rouge_matrices
-from core.text.scripts import writing
+from core.text.scripts import Writing, writing
 
 WORDS = st.sampled_from(
     ["the", "The", "cat", "cat.", "sat", "  ", "Größe", "中文", "文。", "3.5", "it's", "don't-", "😀", "&amp;", "\u2028", "aaaa", "(a"]
@@ -150,3 +150,15 @@ def test_common_subsequences_of_all_pairs_are_those_of_the_table(rows: list[str]
 def test_a_carry_of_one_column_never_reaches_the_next() -> None:
     many = ["aaaa" * 40, "a", "", "ab" * 3000, "b"]
     assert longest_common(["a" * 300], many).tolist() == [[160, 1, 0, 300, 0]]
+
+
+def test_the_target_text_decides_the_tokenizer() -> None:
+    asked = []
+
+    def make(how: Writing) -> BLEU:
+        asked.append(how)
+        return bleu("script", how)
+
+    target, candidate = ("我爱你们",), ("I love you",)
+    bleu_matrices([(target, candidate)], make)
+    assert asked == [writing(target)] != [writing(candidate)]

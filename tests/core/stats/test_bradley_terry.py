@@ -2,7 +2,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -46,7 +46,6 @@ def test_two_have_the_odds_of_their_wins() -> None:
     assert bradley_terry([[0, 4], [4, 0]]).scores == pytest.approx((0, 0))
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.integers(2, 5), st.data())
 def test_it_is_the_maximum_of_the_likelihood(n: int, data: st.DataObject) -> None:
     cells = data.draw(st.lists(st.integers(0, 6), min_size=n * n, max_size=n * n))

@@ -5,7 +5,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.stats.correlation.agreement_interval import agreement_interval
@@ -136,7 +136,6 @@ def exact_soft_accuracy(metric: list[list[Fraction]], human: list[list[Fraction]
     return 1 - sum((abs(p(human, i, j) - p(metric, i, j)) for i, j in pairs), Fraction(0)) / len(pairs)
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     st.integers(2, 4).flatmap(
         lambda n: st.lists(st.lists(st.integers(-60, 0), min_size=2 * n, max_size=2 * n), min_size=2, max_size=9)

@@ -125,7 +125,11 @@ def test_too_many_pairs_are_refused_with_a_way_out(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize(
     ("measure", "group"),
-    [("pearson", "pooled"), ("kendall", "segment"), ("spearman", "system")],
+    [
+        ("pearson", "pooled"),
+        pytest.param("kendall", "segment", marks=pytest.mark.extended),
+        pytest.param("spearman", "system", marks=pytest.mark.extended),
+    ],
 )
 def test_five_of_a_hundred_equal_metrics_are_called_different(measure: Measure, group: Group) -> None:
     # all combinations, larger tables, and the nulls it does not hold for: python -m tests.core.stats.type_one_error

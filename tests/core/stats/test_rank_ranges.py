@@ -1,5 +1,5 @@
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.stats.significance.rank_ranges import Wins, rank_ranges, wins_of
@@ -21,7 +21,6 @@ def test_a_system_ranks_below_those_that_beat_it_and_above_those_it_beats() -> N
     assert rank_ranges(table(0)) == []
 
 
-@settings(deadline=None)
 @given(st.permutations(range(5)), st.data())
 def test_the_order_of_the_means_lies_in_every_range(order: list[int], data: st.DataObject) -> None:
     """If only better means win, as is the case, the rank by mean is always possible."""

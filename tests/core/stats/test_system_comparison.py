@@ -4,7 +4,7 @@ from itertools import product
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.stats.significance.holm import holm
@@ -18,7 +18,6 @@ from core.stats.significance.system_comparison import (
 from tests.core.stats.type_one_error import bootstrap, randomization, rate
 
 
-@settings(deadline=None, max_examples=25)
 @given(st.lists(st.tuples(st.integers(-5, 0), st.integers(-5, 0), st.integers(-5, 0)), min_size=2, max_size=7))
 def test_randomization_comes_to_what_all_exchanges_give(rows: list[tuple[int, int, int]]) -> None:
     scores = np.array(rows, dtype=float).T / 10  # many ties, and sums that are not exact
@@ -128,6 +127,7 @@ def test_five_of_a_hundred_equal_systems_are_called_different() -> None:
     assert 0.04 <= rate(partial(randomization, n=50)) <= 0.06
 
 
+@pytest.mark.extended
 def test_the_bootstrap_is_anticonservative_with_few_segments() -> None:
     # seen: 20, 50, 100, 200 segments: continuous 7.2, 6.3, 6.4, 5.3 %; MQM-like 6.9, 5.8, 5.7, 4.7 %
     assert rate(partial(bootstrap, n=20)) > 0.06

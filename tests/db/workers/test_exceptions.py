@@ -17,9 +17,9 @@ from core.ports.timings import Timing
 from core.progress import no_progress
 from core.scoring.lease import Pace
 from db.chunks import SqlChunks
+from tests.builders import counting_metric, small_dataset
 from tests.db.raw import rows, scalar
 from tests.db.workers.helpers import N, expire, until, work
-from tests.fakes import counting_metric, small_dataset
 from tests.postgres import on_both
 
 

@@ -19,15 +19,16 @@ from core.ports.store import Store
 from core.scoring.lease import Pace
 from core.scoring.worker import ScoringWorker
 from db.worker import HUNG
+from tests.builders import counting_metric
 from tests.db.raw import rows, scalar
 from tests.db.workers.helpers import N, Start, until, work
-from tests.fakes import counting_metric
 from tests.paths import ROOT
 from tests.postgres import on_both
 
 QUICK = Pace(beat=0.05, look=0.05, poll=0.05, stall=0.5)
 
 
+@pytest.mark.extended
 @on_both
 def test_a_worker_that_hangs_ends_and_another_takes_its_chunk(
     start: Start, store: Store, engine: Engine, job: Job, begun: Callable[[], list[str]]
@@ -109,15 +110,15 @@ def test_slow_progress_is_progress(store: Store, job: Job) -> None:
     hung = Event()
 
     def of(item: Item) -> Value:
-        time.sleep(0.1)
+        time.sleep(0.025)
         return Value(1.0)
 
-    pace = QUICK._replace(stall=2.0)
-    ScoringWorker(store, lambda name: counting_metric(name, of), Event(), pace, hung.set).work(once=True)  # 4 s
+    ScoringWorker(store, lambda name: counting_metric(name, of), Event(), QUICK, hung.set).work(once=True)  # 1 s
     assert store.jobs.get(job.id).state == "done"
     assert not hung.is_set()
 
 
+@pytest.mark.extended
 @on_both
 @pytest.mark.parametrize("by", ["signal", "parent"])
 def test_a_hung_worker_that_is_told_to_end_is_killed_in_time(
@@ -134,6 +135,7 @@ def test_a_hung_worker_that_is_told_to_end_is_killed_in_time(
     assert (waiting.state, waiting.workers) == ("queued", 0)
 
 
+@pytest.mark.extended
 def test_no_worker_outlives_the_command_that_started_it(url: str, store: Store, tmp_path: Path) -> None:
     environment = os.environ | {"ERRORSCOPE_HOME": str(tmp_path / "home"), "ERRORSCOPE_DB": url}
     command = [sys.executable, "-m", "core", "workers", "--workers", "2"]

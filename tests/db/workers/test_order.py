@@ -1,7 +1,5 @@
 """Which job a worker computes, and when it stops."""
 
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from threading import Event
@@ -15,52 +13,69 @@ from core.metrics.registry import load
 from core.ports.jobs import Job
 from core.ports.store import Store
 from core.ports.timings import Timing
+from core.scoring import worker
+from core.scoring.lease import Pace
+from db import job_queue
+from tests.builders import counting_metric, small_dataset
 from tests.db.workers.helpers import N, Start, until, work
-from tests.fakes import counting_metric, small_dataset
-from tests.paths import ROOT
 
 
-def test_a_short_job_interrupts_a_long_one_that_continues_afterwards(
-    start: Start, store: Store, job: Job, begun: Callable[[], list[str]]
-) -> None:
+@pytest.fixture
+def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a worker look after each output whether another job goes first."""
+    monkeypatch.setattr(worker, "LOOK_SECONDS", -1.0)
+
+
+@pytest.mark.usefixtures("looks_often")
+def test_a_short_job_interrupts_a_long_one_that_continues_afterwards(store: Store, job: Job) -> None:
     other = store.projects.create("other").id
     data = Dataset(
         (Segment("d", "1", "s"), Segment("d", "2", "s")), (Output("A", "d", "1", "x"), Output("A", "d", "2", "y"))
     )
     store.projects.add(other, data)
-    running = start("--once", seconds=0.15)
-    until(lambda: bool(begun()))
-    short = store.jobs.enqueue(other, ["slow"], [SegmentKey("d", "2")])
-    assert running.wait(timeout=120) == 0
-    assert [store.jobs.get(j.id).state for j in (short, job)] == ["done", "done"]
-    assert begun().index("y") < len(begun()) - 8
-    assert "x" not in begun()
+    order, short = list[str](), list[Job]()
+
+    def of(item: Item) -> Value:
+        order.append(item.hypothesis)
+        if not short:
+            short.append(store.jobs.enqueue(other, ["slow"], [SegmentKey("d", "2")]))
+        return Value(1.0)
+
+    work(store, lambda name: counting_metric(name, of))
+    assert [store.jobs.get(j.id).state for j in (*short, job)] == ["done", "done"]
+    assert order.index("y") < len(order) - 8
+    assert "x" not in order
     assert len(store.scores.table(job.project_id, "slow|v:1")) == N
 
 
-def test_a_cancelled_job_stops_between_two_items(
+def test_a_cancelled_job_stops_between_two_items(store: Store, job: Job) -> None:
+    begun, ended = list[str](), Event()
+
+    def of(item: Item) -> Value:
+        begun.append(item.hypothesis)
+        if len(begun) == 2:
+            store.jobs.cancel(job.id)
+        ended.wait(0.05 if len(begun) >= 2 else 0.0)  # for the next look at the lease
+        return Value(1.0)
+
+    work(store, lambda name: counting_metric(name, of), pace=Pace(beat=0.01, look=0.01))
+    assert store.jobs.get(job.id).state == "cancelled"
+    assert len(begun) < N // 2
+
+
+@pytest.mark.extended
+def test_a_cancelled_job_stops_within_a_second(
     start: Start, store: Store, job: Job, begun: Callable[[], list[str]]
 ) -> None:
-    worker = start("--once", seconds=0.2)
-    until(lambda: len(begun()) > 1)
+    worker = start("--once", seconds=0.05)
+    until(lambda: len(begun()) > 2)
     store.jobs.cancel(job.id)
     assert worker.wait(timeout=60) == 0
     assert store.jobs.get(job.id).state == "cancelled"
     assert len(begun()) < N
 
 
-def test_a_cancelled_job_stops_within_a_second(
-    start: Start, store: Store, job: Job, begun: Callable[[], list[str]]
-) -> None:
-    start(seconds=0.05)
-    until(lambda: len(begun()) > 2)
-    store.jobs.cancel(job.id)
-    time.sleep(1.0)
-    n = len(begun())
-    time.sleep(0.5)
-    assert len(begun()) == n < N
-
-
+@pytest.mark.usefixtures("looks_often")
 def test_an_urgent_job_goes_before_a_larger_one(store: Store, job: Job) -> None:
     order, other = list[str](), store.projects.create("other").id
     store.projects.add(other, Dataset((Segment("d", "1", "s"),), (Output("A", "d", "1", "urgent"),)))
@@ -71,7 +86,6 @@ def test_an_urgent_job_goes_before_a_larger_one(store: Store, job: Job) -> None:
         if not urgent:
             urgent.append(store.jobs.enqueue(other, ["slow"]))
             store.jobs.prioritize(urgent[0].id, 1)
-        time.sleep(0.1)
         return Value(1.0)
 
     work(store, lambda name: counting_metric(name, of))
@@ -80,10 +94,12 @@ def test_an_urgent_job_goes_before_a_larger_one(store: Store, job: Job) -> None:
     assert len(set(order)) == N + 1
 
 
-def test_the_queue_is_changed_on_the_command_line(store: Store, url: str, job: Job) -> None:
+def test_the_queue_is_changed_on_the_command_line(
+    store: Store, url: str, job: Job, capsys: pytest.CaptureFixture[str]
+) -> None:
     def run(*arguments: str) -> str:
-        command = [sys.executable, "-m", "db.job_queue", "--database", url, *arguments]
-        return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        assert job_queue.main(["--database", url, *arguments]) == 0
+        return capsys.readouterr().out
 
     assert run("priority", str(job.id), "7") == f"job {job.id}: priority 7\n"
     assert store.jobs.get(job.id).priority == 7

@@ -4,6 +4,7 @@ import hashlib
 import os
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -12,15 +13,18 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from core.data import Item
+from core.data import Item, Value
+from core.errors import UserError
+from core.metrics.base import Metric
 from core.ports.jobs import Job
 from core.ports.store import Store
 from core.ports.timings import Timing
+from core.scoring import dataset
 from db import arrays
 from db.tables import project_arrays
+from tests.builders import counting_metric, small_dataset
 from tests.db.raw import scalar
 from tests.db.workers.helpers import N, Start, expire, until, work
-from tests.fakes import counting_metric, small_dataset
 from tests.paths import ROOT
 from tests.postgres import on_both
 
@@ -34,44 +38,61 @@ def test_a_job_is_scored_and_reported(start: Start, store: Store, engine: Engine
     assert f"job {job.id}, chunk 2: project 1, slow" in (tmp_path / "home" / "worker.log").read_text(encoding="utf-8")
 
 
-def test_a_timing_job_keeps_the_time_of_a_sample_and_no_scores(
-    start: Start, store: Store, begun: Callable[[], list[str]]
-) -> None:
+def test_a_timing_job_keeps_the_time_of_a_sample_and_no_scores(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dataset, "SAMPLE_SECONDS", 0.05)
     project = store.projects.create("p").id
     store.projects.add(project, small_dataset(100))
-    timed = store.jobs.enqueue(project, ["slow"], timing=True)
-    assert start("--once", seconds=0.1).wait(timeout=120) == 0
+    timed, seen = store.jobs.enqueue(project, ["slow"], timing=True), list[Item]()
+
+    def of(item: Item) -> Value:
+        time.sleep(0.005)
+        return Value(1.0)
+
+    work(store, lambda name: counting_metric(name, of, seen=seen))
     assert store.jobs.get(timed.id).state == "done"
     [timing] = store.timings.of("slow", "")
-    assert 0.1 <= timing.seconds / timing.n < 0.5
-    assert 8 <= len(begun()) < 60
+    assert 0.005 <= timing.seconds / timing.n < 0.05
+    assert 8 <= len(seen) < 60
     assert store.scores.signatures(project) == []
 
 
-def test_an_unloadable_metric_does_not_stop_others(start: Start, store: Store, job: Job) -> None:
+def test_an_unloadable_metric_does_not_stop_others(store: Store, job: Job) -> None:
+    def load(name: str) -> Metric:
+        if name == "missing":
+            raise UserError("its model is not here", hint="Fetch it")
+        return counting_metric(name)
+
     store.jobs.cancel(job.id)
     second = store.jobs.enqueue(job.project_id, ["missing", "slow"])
-    assert start("--once").wait(timeout=60) == 0
+    work(store, load)
     failed = store.jobs.get(second.id)
     assert (failed.state, failed.message) == ("failed", "missing: its model is not here. Fetch it")
     assert len(store.scores.table(job.project_id, "slow|v:1")) == N
 
 
-def test_a_database_that_cannot_be_opened_is_one_clear_line(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "db.worker", "--once", "--database", "nosuch://x"]
+WRONG = """
+import os
+from db.worker import main
+print(main(["--once", "--database", "nosuch://x"]))
+for number in ("0", "1000", "two"):
+    os.environ["ERRORSCOPE_WORKERS"] = number
+    print(main(["--once"]))
+"""
+
+
+def test_wrong_settings_are_one_clear_line_each(tmp_path: Path) -> None:
+    environment = os.environ | {"ERRORSCOPE_HOME": str(tmp_path)}
     ended = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=os.environ | {"ERRORSCOPE_HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-c", WRONG], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     )
-    assert ended.returncode == 2
-    assert ended.stderr.startswith("this database address cannot be used")
-    assert len(ended.stderr.splitlines()) == 1
+    assert ended.stdout.split() == ["2"] * 4
+    database, *numbers = ended.stderr.splitlines()
+    assert database.startswith("this database address cannot be used")
+    for number, line in zip(("0", "1000", "two"), numbers, strict=True):
+        assert number in line
 
 
+@pytest.mark.extended
 @on_both
 def test_four_workers_compute_no_value_of_equal_texts_twice(
     start: Start, store: Store, engine: Engine, begun: Callable[[], list[str]]
@@ -90,6 +111,7 @@ def test_four_workers_compute_no_value_of_equal_texts_twice(
     assert [len(store.scores.table(job.project_id, "slow|v:1")) for job in queued] == [120] * 4
 
 
+@pytest.mark.extended
 def test_several_workers_are_started_with_one_command(store: Store, url: str, tmp_path: Path, job: Job) -> None:
     store.jobs.cancel(job.id)
     chrf = store.jobs.enqueue(job.project_id, ["chrf"])
@@ -100,21 +122,6 @@ def test_several_workers_are_started_with_one_command(store: Store, url: str, tm
     assert store.jobs.get(chrf.id).state == "done"
     log = (tmp_path / "home" / "worker.log").read_text(encoding="utf-8")
     assert log.count(" started") == log.count(" ended") == 2
-
-
-@pytest.mark.parametrize("number", ["0", "1000", "two"])
-def test_an_impossible_number_of_workers_is_one_clear_line(tmp_path: Path, number: str) -> None:
-    environment = os.environ | {"ERRORSCOPE_HOME": str(tmp_path), "ERRORSCOPE_WORKERS": number}
-    ended = subprocess.run(
-        [sys.executable, "-m", "db.worker", "--once"],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (ended.returncode, len(ended.stderr.splitlines())) == (2, 1)
-    assert number in ended.stderr
 
 
 def test_scores_of_large_jobs_are_kept_as_arrays_before_the_job_ends(

@@ -4,7 +4,7 @@ import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,9 +14,10 @@ from sqlalchemy import Engine, make_url
 
 from core.ports.store import Store
 from core.ports.timings import Timing
+from db import ray_workers
+from tests.builders import small_dataset
 from tests.db.raw import scalar
 from tests.db.workers.helpers import lines_of, until
-from tests.fakes import small_dataset
 from tests.paths import ROOT
 from tests.postgres import on_both
 
@@ -82,6 +83,7 @@ def nodes(environment: dict[str, str]) -> Iterator[TwoNodes]:
 
 
 @needs_ray
+@pytest.mark.extended
 @on_both
 def test_each_output_is_scored_once_when_a_node_is_killed(
     store: Store, engine: Engine, nodes: TwoNodes, environment: dict[str, str], tmp_path: Path
@@ -126,32 +128,35 @@ def test_each_output_is_scored_once_when_a_node_is_killed(
     assert not [path for path in logs if SECRET.encode() in path.read_bytes()]
 
 
-def ended(tmp_path: Path, code: str, *arguments: str, url: str = "") -> "subprocess.CompletedProcess[str]":
-    environment = os.environ | {"ERRORSCOPE_HOME": str(tmp_path), "ERRORSCOPE_DB": url}
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """Return the command, which writes no log here."""
+    monkeypatch.setattr(ray_workers, "log_to", lambda _: None)
+    monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
+
+    def run(*arguments: str, url: str = "") -> int:
+        monkeypatch.setenv("ERRORSCOPE_DB", url)
+        return ray_workers.main(arguments)
+
+    return run
 
 
-RUN = "import sys; from db.ray_workers import main; sys.exit(main())"
+def test_without_ray_the_command_names_what_to_install(
+    command: Callable[..., int], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert command() == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert "pip install -r requirements-ray.txt" in line
 
 
-def test_without_ray_the_command_names_what_to_install(tmp_path: Path) -> None:
-    done = ended(tmp_path, f"import sys; sys.modules['ray'] = None; {RUN}")
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert "pip install -r requirements-ray.txt" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "url", "said"),
-    [
+def test_what_ray_cannot_do_is_one_clear_line(command: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, url, said in [
         (["--min", "3", "--max", "2"], "", "--min 3 --max 2"),
         (["--gpus", "-1"], "", "must not be negative"),
         (["--address", "ray://head:10001"], "", "PostgreSQL"),
         ([], "sqlite://", "in memory"),
-    ],
-)
-def test_what_ray_cannot_do_is_one_clear_line(tmp_path: Path, arguments: list[str], url: str, said: str) -> None:
-    done = ended(tmp_path, RUN, *arguments, url=url)
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert said in done.stderr
+    ]:
+        assert command(*arguments, url=url) == 2
+        [line] = capsys.readouterr().err.splitlines()
+        assert said in line

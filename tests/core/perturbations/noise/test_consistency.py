@@ -25,7 +25,7 @@ LONG = (
     "The mayor sold the old house in Berlin. Angela Merkel visited the museum in Paris. The soldiers stole a painting of the "
     "king. They crossed the river near London. She wrote a letter to Barack Obama. The farmers bought six horses."
 )
-SEEDS = range(12)
+SEEDS = range(5)
 SWITCHES = ("sentence-switching", "entity-switching", "verb-switching", "noun-switching")
 EVERY = (*SWITCHES, "sentence-replacement", "negated-sentences", "generic-entity")
 OTHERS = ("It rained all day. The match was called off.", "Bread is cheap! Who buys it?", LONG, PAPER)
@@ -77,32 +77,32 @@ def test_a_weak_negation_of_the_example_negates_one_sentence() -> None:
 
 
 @pytest.mark.parametrize("name", EVERY)
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_a_stronger_level_holds_the_edits_of_the_weaker_one(name: str, seed: int) -> None:
+def test_a_stronger_level_holds_the_edits_of_the_weaker_one(name: str) -> None:
     kind = noise(name)
-    outcomes = [kind.noised(LONG, level.strength, seed, NoiseContext(texts=OTHERS)) for level in kind.levels]
-    edits = [set(outcome.edits) for outcome in outcomes if isinstance(outcome, Change)]
-    assert len(edits) == len(kind.levels)
-    assert all(weaker <= stronger for weaker, stronger in pairwise(edits))
-    assert len(edits[0]) < len(edits[-1])
+    for seed in (0, 1, 2):
+        outcomes = [kind.noised(LONG, level.strength, seed, NoiseContext(texts=OTHERS)) for level in kind.levels]
+        edits = [set(outcome.edits) for outcome in outcomes if isinstance(outcome, Change)]
+        assert len(edits) == len(kind.levels)
+        assert all(weaker <= stronger for weaker, stronger in pairwise(edits))
+        assert len(edits[0]) < len(edits[-1])
 
 
 @pytest.mark.parametrize("name", SWITCHES)
-@pytest.mark.parametrize("seed", SEEDS)
-def test_switching_moves_words_and_loses_none(name: str, seed: int) -> None:
-    for text in (PAPER, LONG):
-        new = made(name, text, seed=seed)
-        assert new != text
-        assert Counter(new.lower().replace(".", "").split()) == Counter(text.lower().replace(".", "").split())
+def test_switching_moves_words_and_loses_none(name: str) -> None:
+    for seed in SEEDS:
+        for text in (PAPER, LONG):
+            new = made(name, text, seed=seed)
+            assert new != text
+            assert Counter(new.lower().replace(".", "").split()) == Counter(text.lower().replace(".", "").split())
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_sentence_switching_keeps_sentences_and_white_space(seed: int) -> None:
+def test_sentence_switching_keeps_sentences_and_white_space() -> None:
     text = "One.  Two!\n\nThree? \tFour.\n"
-    new = made("sentence-switching", text, seed=seed)
-    assert sorted(cut(new)) == sorted(cut(text))
-    assert "".join(c for c in new if c.isspace()) == "  \n\n \t\n"
-    assert sum(a != b for a, b in zip(cut(text), cut(new), strict=True)) == 4
+    for seed in SEEDS:
+        new = made("sentence-switching", text, seed=seed)
+        assert sorted(cut(new)) == sorted(cut(text))
+        assert "".join(c for c in new if c.isspace()) == "  \n\n \t\n"
+        assert sum(a != b for a, b in zip(cut(text), cut(new), strict=True)) == 4
 
 
 def test_the_share_counts_pairs_of_sentences() -> None:
@@ -159,12 +159,12 @@ def test_quotations_and_abbreviations_do_not_split_sentences(text: str, expected
     assert cut(text) == expected
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_replacements_are_sentences_of_other_texts(seed: int) -> None:
+def test_replacements_are_sentences_of_other_texts() -> None:
     foreign = {sentence for text in OTHERS if text != LONG for sentence in cut(text)}
-    assert set(cut(made("sentence-replacement", LONG, seed=seed))) <= foreign
-    kept = Counter(sentence in foreign for sentence in cut(made("sentence-replacement", LONG, 0.5, seed)))
-    assert kept == {True: 3, False: 3}
+    for seed in SEEDS:
+        assert set(cut(made("sentence-replacement", LONG, seed=seed))) <= foreign
+        kept = Counter(sentence in foreign for sentence in cut(made("sentence-replacement", LONG, 0.5, seed)))
+        assert kept == {True: 3, False: 3}
 
 
 def test_a_replacement_is_never_a_sentence_of_the_text() -> None:
@@ -196,12 +196,12 @@ def test_a_negative_sentence_loses_its_negation() -> None:
     assert reason("negated-sentences", "The old house near the river.") == "no finite verb can be negated"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_no_sentence_is_negated_twice(seed: int) -> None:
-    new = reading(made("negated-sentences", LONG, seed=seed))
-    denials = [sum(new.low(i) in NEGATIVE for i in range(*span)) for span in new.sentences]
-    assert denials == [1] * 6
-    assert " not " not in made("negated-sentences", new.text, seed=seed)
+def test_no_sentence_is_negated_twice() -> None:
+    for seed in SEEDS:
+        new = reading(made("negated-sentences", LONG, seed=seed))
+        denials = [sum(new.low(i) in NEGATIVE for i in range(*span)) for span in new.sentences]
+        assert denials == [1] * 6
+        assert " not " not in made("negated-sentences", new.text, seed=seed)
 
 
 @pytest.mark.parametrize(
@@ -290,13 +290,13 @@ def test_only_verbs_of_a_form_are_exchanged() -> None:
     }
 
 
-@pytest.mark.parametrize("name", EVERY[1:4] + EVERY[5:])
 @pytest.mark.parametrize(
     "text",
     ["市议会周二晚上决定不关闭旧的室内游泳池。", "Der Stadtrat hat beschlossen, das Haus in Berlin nicht zu bauen."],
 )
-def test_english_noises_refuse_other_languages(name: str, text: str) -> None:
-    assert "English" in reason(name, text) or "no word" in reason(name, text)
+def test_english_noises_refuse_other_languages(text: str) -> None:
+    for name in EVERY[1:4] + EVERY[5:]:
+        assert "English" in reason(name, text) or "no word" in reason(name, text), name
 
 
 @given(keys=st.lists(st.integers(0, 4), max_size=12), seed=st.integers(0, 999))

@@ -1,7 +1,5 @@
 """Properties of every noise in the registry."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from random import Random
@@ -15,7 +13,6 @@ from core.errors import UserError
 from core.perturbations import registry
 from core.perturbations.noise.base import Noise, NoiseContext, TextPool, noise_ratio, sample_share
 from core.text.edits import Change, Refused, apply
-from tests.paths import ROOT
 
 HEAVY = ("diverge",)
 """Noises that run the bundled weights."""
@@ -88,10 +85,10 @@ def check(name: str, text: str, level: int, seed: int) -> None:
     assert all(0 <= e.start <= e.end <= len(text) for e in made.edits)
 
 
-@pytest.mark.parametrize("name", LIGHT)
 @given(text=TEXTS, level=AT, seed=SEEDS)
-def test_a_change_is_its_edits_and_never_the_original(name: str, text: str, level: int, seed: int) -> None:
-    check(name, text, level, seed)
+def test_a_change_is_its_edits_and_never_the_original(text: str, level: int, seed: int) -> None:
+    for name in LIGHT:  # in one example, because they share the analysis of its text
+        check(name, text, level, seed)
 
 
 @pytest.mark.models
@@ -211,14 +208,6 @@ def test_a_larger_share_contains_the_smaller_one(n: int, share: float, more: flo
 def test_an_unknown_name_suggests_a_similar_one() -> None:
     with pytest.raises(UserError, match="Did you mean truncation"):
         registry.noise("truncatoin")
-
-
-def test_reading_the_registry_of_noises_loads_nothing_heavy() -> None:
-    code = (
-        "import sys; from core.perturbations import registry; registry.noises()\n"
-        "sys.exit(bool({'torch', 'transformers', 'scipy', 'nltk', 'textblob', 'lemminflect', 'numpy'} & set(sys.modules)))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
 def _text(noise: Noise, text: str, strength: float, seed: int) -> str:

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from core.data import Item
+from core.models import loading
 from core.perturbations import registry
-from core.robustness.stress import noising
 from core.robustness.stress.gold import Gold
 from core.robustness.stress.noised import noised
 from core.robustness.stress.noising import FEW, Make, here, makers
@@ -51,13 +51,13 @@ def test_a_noise_that_is_not_the_registrys_is_made_here() -> None:
         assert list(make(CUT, [0])) == list(here(gold)(CUT, [0]))
 
 
-@pytest.mark.parametrize(("gpu", "processes"), [(False, 2), (True, 0)])
+@pytest.mark.parametrize(("gpu", "processes"), [pytest.param(False, 2, marks=pytest.mark.extended), (True, 0)])
 def test_a_noise_with_a_model_loads_it_in_few_processes_or_here(
     monkeypatch: pytest.MonkeyPatch, gpu: bool, processes: int
 ) -> None:
     drop = registry.noise("token-drop")
     loads = replace(drop, loads_model=True)
-    monkeypatch.setattr(noising, "_on_gpu", lambda: gpu)
+    monkeypatch.setattr(loading, "device", lambda: "cuda" if gpu else "cpu")
     monkeypatch.setattr(registry, "noise", lambda name: loads)
     before = len(multiprocessing.active_children())
     with makers(GOLDS, 3) as make:
@@ -66,6 +66,7 @@ def test_a_noise_with_a_model_loads_it_in_few_processes_or_here(
         assert (len(multiprocessing.active_children()) > before) == (not gpu)
 
 
+@pytest.mark.extended
 def test_what_a_process_that_died_did_not_make_is_made_here() -> None:
     drop = registry.noise("token-drop")
     with makers(GOLDS, 2) as make:

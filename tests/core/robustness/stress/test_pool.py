@@ -19,7 +19,7 @@ from core.data import Item
 from core.metrics import registry
 from core.progress import Cancelled, no_progress
 from core.robustness.stress.pool import cores, pooled
-from tests.fakes import counting_metric, stop_when
+from tests.builders import counting_metric, stop_when
 from tests.paths import ROOT
 
 ITEMS = [Item(None, f"the {i} cat sat on the mat", ("a cat sat on a mat", f"{i} mats")) for i in range(100)]
@@ -44,6 +44,7 @@ def test_metrics_with_models_or_from_elsewhere_stay_here() -> None:
         assert ready == mixed
 
 
+@pytest.mark.extended
 def test_after_a_process_died_the_rest_is_scored_here() -> None:
     plain = registry.load("chrf")
     with pooled([plain], 2) as (away,):
@@ -55,9 +56,14 @@ def test_after_a_process_died_the_rest_is_scored_here() -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [OSError("handle is closed"), ValueError("I/O on closed file"), BrokenProcessPool("x")]
+    ("error", "taken"),
+    [
+        (OSError("handle is closed"), 2),
+        pytest.param(ValueError("I/O on closed file"), 0, marks=pytest.mark.extended),
+        pytest.param(BrokenProcessPool("x"), 0, marks=pytest.mark.extended),
+        pytest.param(BrokenProcessPool("x"), 2, marks=pytest.mark.extended),
+    ],
 )
-@pytest.mark.parametrize("taken", [0, 2])
 def test_a_pool_that_takes_no_more_work_is_done_without(
     monkeypatch: pytest.MonkeyPatch, error: Exception, taken: int
 ) -> None:
@@ -74,16 +80,18 @@ def test_a_pool_that_takes_no_more_work_is_done_without(
         assert away.score(ITEMS, no_progress) == plain.score(ITEMS, no_progress)
 
 
-def test_no_process_is_started_after_the_pool_was_made(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.extended
+def test_no_process_is_started_after_the_pool_was_made() -> None:
     # one started while the pool ends for another's death is waited for without end
-    started, start = list[Any](), ProcessPoolExecutor._spawn_process
-    monkeypatch.setattr(ProcessPoolExecutor, "_spawn_process", lambda self: (started.append(self), start(self)))
+    before = set(multiprocessing.active_children())
     with pooled([registry.load("chrf")], 3) as (away,):
+        started = set(multiprocessing.active_children()) - before
         assert len(started) == 3
         away.score(ITEMS, no_progress)
-    assert len(started) == 3
+        assert set(multiprocessing.active_children()) - before == started
 
 
+@pytest.mark.extended
 def test_processes_do_not_run_the_main_module_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     script, main = tmp_path / "app.py", ModuleType("__main__")
     script.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
@@ -114,6 +122,7 @@ def gone(pid: int) -> bool:
         return True
 
 
+@pytest.mark.extended
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes through /proc")
 def test_no_process_outlives_a_parent_that_was_killed() -> None:
     code = (

@@ -17,8 +17,8 @@ from core.robustness.stress.report import Report
 from core.robustness.stress.run import StressTestRequest, run
 from core.scoring.dataset import Memory
 from core.scoring.progress import ScoringProgress
+from tests.builders import counting_metric, stop_when
 from tests.core.robustness.stress.fake_noise import CUT, DROP, PAD, golds, noise, of_words
-from tests.fakes import counting_metric, stop_when
 
 ASKED = StressTestRequest("n", "reference", "made here", (), (), seeds=3, draws=200)
 LENGTH = counting_metric("words", lambda item: Value(float(len(item.hypothesis.split()))))

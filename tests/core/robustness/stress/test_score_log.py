@@ -9,8 +9,8 @@ from core.data import Value
 from core.errors import UserError
 from core.robustness.stress.run import StressTestRequest, run
 from core.robustness.stress.score_log import opened
+from tests.builders import counting_metric
 from tests.core.robustness.stress.fake_noise import CUT, of_words
-from tests.fakes import counting_metric
 
 VALUES = {
     "a": Value(0.1 + 0.2, parts={"precision": 1 / 3}),

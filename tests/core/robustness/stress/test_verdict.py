@@ -1,6 +1,7 @@
 """The rule: when a metric passes, fails, or nothing can be told."""
 
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
@@ -127,9 +128,17 @@ def test_the_interval_is_that_of_the_percentile_bootstrap() -> None:
     assert (one.mean, one.low, one.high) == (0.5, 0.0, 1.0)
 
 
-@pytest.mark.parametrize("n", [5, 10, 40])
-@pytest.mark.parametrize("levels", [1, 3])
-@pytest.mark.parametrize("kind", ["normal", "sparse", "skewed"])
+IN_SHORT = {(5, 1, "skewed"), (10, 3, "normal"), (40, 3, "sparse"), (10, 1, "normal")}
+"""Numbers of texts and levels, and kinds of differences, that `make test` simulates."""
+
+
+@pytest.mark.parametrize(
+    ("n", "levels", "kind"),
+    [
+        pytest.param(*case, marks=[] if case in IN_SHORT else pytest.mark.extended)
+        for case in product([5, 10, 40], [1, 3], ["normal", "sparse", "skewed"])
+    ],
+)
 def test_under_no_effect_at_most_five_percent_pass(n: int, levels: int, kind: str) -> None:
     rng, passed, runs = np.random.default_rng([n, levels]), 0, 300
     for _ in range(runs):
@@ -167,8 +176,13 @@ def simulated(levels: int, n: int, drop: float, *, graded: bool = False, runs: i
     return told
 
 
-@pytest.mark.parametrize("n", [10, 20, 40, 100])
-@pytest.mark.parametrize("levels", [1, 5])
+@pytest.mark.parametrize(
+    ("n", "levels"),
+    [
+        pytest.param(*case, marks=[] if case in ((10, 5), (40, 1)) else pytest.mark.extended)
+        for case in product([10, 20, 40, 100], [1, 5])
+    ],
+)
 def test_a_metric_with_a_true_drop_seldom_fails_by_chance(n: int, levels: int) -> None:
     # two standard errors of a share of .05 over 400 runs, .0109 each, are allowed
     assert simulated(levels, n, 0.3)["fail"] / 400 <= 0.05 + 2 * 0.0109

@@ -14,8 +14,8 @@ from core.ports.labels import Action
 from core.refine.result import weighted
 from core.services.calibrate import calibration as service
 from core.services.calibrate.calibration import LambdaFitOptions
-from tests.fakes import memory_store
 from tests.labels import submitted
+from tests.stores import new_store
 
 # Outputs whose people punish explicit errors three times as much as implicit ones: λ near 3 orders them all.
 DISTANCES = [(0.1 * i, 0.05 * ((7 * i) % 11)) for i in range(12)]
@@ -23,7 +23,7 @@ TRUE_LAMBDA = 3.0
 
 
 def project():
-    store = memory_store()
+    store = new_store()
     made = store.projects.create("p")
     segments = tuple(Segment("d", str(i), "source", ("a reference",)) for i in range(12))
     outputs = tuple(Output("A", "d", str(i), f"bad words {i}") for i in range(12))

@@ -14,12 +14,12 @@ from core.services.campaigns.answers import answers, key_of
 from core.services.labels.labels import open_segment, save
 from core.services.people.identity import LOCAL, Identity
 from tests.core.services.campaigns import filled
-from tests.fakes import memory_store
+from tests.stores import new_store
 
 
 @pytest.fixture
 def store() -> Store:
-    return memory_store()
+    return new_store()
 
 
 def person(name: str, project: int, role: str) -> Identity:
@@ -42,7 +42,7 @@ def test_managers_and_adjudicators_who_do_not_label_decide(store: Store) -> None
 
 
 def test_a_decision_replaces_the_versions(store: Store) -> None:
-    campaign = filled.started(store)
+    campaign = filled.started(store, dataset=filled.texts(1, 4))
     filled.work(store, campaign)
     first = adjudication.queue(store, campaign)[0]
     data = deciding.decision_page(store, campaign, "Judy", first.unit, more=True)
@@ -58,7 +58,7 @@ def test_a_decision_replaces_the_versions(store: Store) -> None:
 
 
 def test_an_opened_unit_is_no_decision(store: Store) -> None:
-    campaign = filled.started(store)
+    campaign = filled.started(store, dataset=filled.texts(1, 4))
     filled.work(store, campaign)
     first = adjudication.queue(store, campaign)[0]
     open_segment(store, campaign.texts, "Judy", key_of(first.unit.name), first.unit.systems)
@@ -66,7 +66,7 @@ def test_an_opened_unit_is_no_decision(store: Store) -> None:
 
 
 def test_evidence_has_units_with_the_failed_checks_first(store: Store) -> None:
-    campaign = filled.started(store, checks=0.3, repeats=0.3, dataset=filled.texts(4, 4))
+    campaign = filled.started(store, checks=0.3, repeats=0.3, dataset=filled.texts(2, 4))
     filled.work(store, campaign)
     units = quality.submitted_units(store, campaign, answers(store, campaign))
     checks = evidence.evidence_units("Ana", "checks", units)
@@ -76,3 +76,15 @@ def test_evidence_has_units_with_the_failed_checks_first(store: Store) -> None:
     for kind in ("repeats", "agreement", "same answer"):
         assert all(found.unit.rater == "Ana" for found in evidence.evidence_units("Ana", kind, units))
     assert "others: score" in evidence.evidence_units("Ana", "agreement", units)[0].text
+
+
+def test_versions_are_in_random_order_not_in_that_of_joining(store: Store) -> None:
+    campaign = filled.started(store, dataset=filled.texts(4, 5))
+    filled.work(store, campaign)
+    first_joined = []
+    for disputed in adjudication.queue(store, campaign):
+        of = sorted((a.participant.id, a.labels) for a in answers(store, campaign) if a.unit == disputed.unit)
+        first_joined.append(disputed.versions[0] == of[0][1])
+    assert len(first_joined) > 10
+    assert True in first_joined
+    assert False in first_joined

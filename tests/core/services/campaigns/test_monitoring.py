@@ -12,12 +12,12 @@ from core.ports.store import Store
 from core.services.campaigns import comparison, extending, people
 from core.services.campaigns.monitoring import snapshot
 from tests.core.services.campaigns import filled
-from tests.fakes import memory_store
+from tests.stores import new_store
 
 
 @pytest.fixture
 def store() -> Store:
-    return memory_store()
+    return new_store()
 
 
 NOW = datetime.now(UTC)
@@ -86,7 +86,7 @@ def test_means_order_the_systems(store: Store, protocol: ProtocolName) -> None:
 
 
 def test_preferences_give_strengths(store: Store) -> None:
-    campaign = filled.started(store, "pairwise", dataset=filled.texts(6, 4))
+    campaign = filled.started(store, "pairwise", dataset=filled.texts(3, 3))
     filled.work(store, campaign)
     found = comparison.compare(store, campaign)
     assert found.votes is not None
@@ -97,7 +97,7 @@ def test_preferences_give_strengths(store: Store) -> None:
 
 
 def test_excluded_people_do_not_count(store: Store) -> None:
-    campaign = filled.started(store)
+    campaign = filled.started(store, dataset=filled.texts(1, 4))
     filled.work(store, campaign)
     before = comparison.compare(store, campaign).basis
     ana = store.campaigns.participants(campaign.id)[0]

@@ -24,9 +24,9 @@ from core.stats.campaign.planned_difference import ASSUMED, MQM_ASSUMED, planned
 from core.stats.campaign.variance_components import variances_of_pilot
 from tests.core.services.campaigns import filled
 from tests.core.services.campaigns.world import SYSTEMS, dataset
-from tests.fakes import memory_store
 from tests.labels import by_output, columns
 from tests.paths import DATA as BESIDE
+from tests.stores import new_store
 
 DATA = dataset(documents=4, segments=5)
 OUTLINE = {key: tuple(o.system for o in of) for key, of in DATA.outputs_of().items()}
@@ -131,7 +131,7 @@ def test_preferences_have_a_detectable_win_share() -> None:
 
 
 def test_a_finished_campaign_of_mqm_replaces_the_assumed_variances() -> None:
-    store = memory_store()
+    store = new_store()
     campaign = filled.started(store, "mqm")
     filled.work(store, campaign)
     design = design_from_json(campaign.design)
@@ -185,7 +185,7 @@ def test_every_protocol_has_a_preview(name: str) -> None:
 
 
 def test_a_start_invites_people_and_opens_the_campaign() -> None:
-    store = memory_store()
+    store = new_store()
     project = store.projects.create("p").id
     store.projects.add(project, DATA)
     design = setup_design.design_of({}, OUTLINE)
@@ -205,7 +205,7 @@ def test_a_start_invites_people_and_opens_the_campaign() -> None:
     [(["Ana"], "2 distinct raters"), (["Ana", "ana"], "twice"), (["Ana", " "], "a name is missing")],
 )
 def test_people_who_cannot_be_invited_stop_the_start(names: list[str], message: str) -> None:
-    store = memory_store()
+    store = new_store()
     project = store.projects.create("p").id
     store.projects.add(project, DATA)
     with pytest.raises(UserError, match=message):

@@ -17,7 +17,7 @@ from core.ports.campaigns import Campaign
 from core.ports.store import Store
 from core.services.campaigns import creating, working
 from core.services.labels.exchange import receive
-from tests.fakes import memory_store
+from tests.stores import new_store
 
 SYSTEMS = ("Ada", "Bob", "Cyd")
 BEGIN = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -82,11 +82,13 @@ class CampaignWorld:
 _ids = count()
 
 
-def campaign_world(protocol: ProtocolName = "esa", store: Store | None = None, **design: Any) -> CampaignWorld:
-    """A running campaign on a project of 2 documents × 3 segments × 3 systems."""
-    there = store or memory_store()
+def campaign_world(
+    protocol: ProtocolName = "esa", store: Store | None = None, documents: int = 2, **design: Any
+) -> CampaignWorld:
+    """A running campaign on a project of documents × 3 segments × 3 systems."""
+    there = store or new_store()
     project = there.projects.create("cats").id
-    there.projects.add(project, dataset())
+    there.projects.add(project, dataset(documents))
     wanted = replace(CampaignDesign(PROTOCOLS[protocol], block_size=2, lease_minutes=30), **design)
     made = creating.create(there, "ann", project, "pilot", wanted)
     there.campaigns.set_state(made.id, "running")

@@ -23,7 +23,7 @@ from core.services.compare.compare import (
 from core.services.projects import texts as stored_texts
 from core.services.projects.texts import StoredTexts
 from core.services.projects.view import View
-from tests.fakes.columns import view_of
+from tests.views import view_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SEGMENTS = (

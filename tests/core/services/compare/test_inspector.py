@@ -16,9 +16,10 @@ from core.services.compare import inspector
 from core.services.compare.inspector import Try
 from core.services.projects.texts import StoredTexts
 from core.signature import content_key, signature
+from tests.builders import small_dataset
 from tests.core.services.compare.test_segment import refinement
-from tests.fakes import memory_store, small_dataset
 from tests.labels import columns, submitted
+from tests.stores import new_store
 
 S0, S1 = SegmentKey("doc", "0"), SegmentKey("doc", "1")
 SIGN = "bartscore++|lambda:1|v:1|variant:f|model:bundled/bart-mini|rev:abc|dtype:fp32"
@@ -116,7 +117,7 @@ def test_a_try_is_told_by_its_difference_to_what_it_came_from() -> None:
 
 @pytest.fixture
 def store() -> Store:
-    return memory_store()
+    return new_store()
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from core.refine.result import EditStep, Refinement, Token
 from core.services.compare.segment import SegmentQuery, payload, status_of
 from core.services.projects.view import View
 from tests.core.services.compare.test_compare import NOW
-from tests.fakes.columns import view_of
+from tests.views import view_of
 
 SPEC = MetricSpec("bartscore++", "BARTScore++", "", "", (0, 0), frozenset())
 TEXT = "Taxes rise 😀"

@@ -50,3 +50,9 @@ def test_latex_has_directions_and_bold_best_means() -> None:
     assert any(r"TER $\downarrow$" in line for line in lines)
     (row,) = (line for line in lines if line.startswith("a & "))
     assert r"\textbf{15.0}" in row or r"\textbf{15.00}" in row
+
+
+def test_names_of_systems_are_text_in_latex() -> None:
+    page = as_latex(found()._replace(systems=("A_1 & 50%", "b")))
+    assert r"A\_1 \& 50\% & " in page
+    assert "A_1" not in page

@@ -24,8 +24,8 @@ from core.services.evaluate.lengths import (
     same_outputs,
     segment_lengths,
 )
-from tests.fakes.columns import view_of
 from tests.paths import DATA
+from tests.views import view_of
 
 SUMMEVAL = DATA / "summeval.jsonl.gz"
 SYSTEMS = "ABCD"

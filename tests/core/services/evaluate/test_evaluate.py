@@ -34,7 +34,7 @@ from core.stats.pairwise_accuracy import soft_pairwise_accuracy
 from core.stats.significance.holm import holm
 from core.stats.significance.perm_both import perm_both
 from core.stats.significance.williams import williams
-from tests.fakes.columns import view_of
+from tests.views import view_of
 
 HUMAN_SCORES = {"A": (0, -1, 0, -2), "B": (-1, -5, 0, -6), "C": (-10, -6, -25, -7)}  # means −.75, −3, −12
 GOOD = {"A": (9, 7, 8, 6), "B": (8, 3, 9, 4), "C": (1, 2, 0, 5)}

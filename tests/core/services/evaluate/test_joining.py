@@ -1,6 +1,7 @@
 """The evaluation data of a project, compared with those joined by dictionaries of all outputs and texts."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -16,8 +17,9 @@ from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate.evaluation_data import EvaluationData
 from core.services.evaluate.joining import TOLERATED, from_view
 from core.services.projects import texts as stored_texts
+from core.services.projects.texts import StoredTexts
 from core.services.projects.view import View
-from tests.fakes.columns import view_of
+from tests.views import DatasetTexts, view_of
 
 SIGNATURES = {"chrf|v:1": "chrf", "ter|v:1": "ter", "bleu|v:1": "bleu"}
 HIGHER = {"chrf": True, "ter": False, "bleu": True}
@@ -96,7 +98,7 @@ def test_outputs_that_are_deleted_meanwhile_are_left_out(
 ) -> None:
     view, data, people = project
     left = tuple(o for o in data.outputs if drawn.draw(st.booleans()))
-    view.texts._reader.data = Dataset(data.segments, left)  # type: ignore[attr-defined]
+    view = replace(view, texts=StoredTexts(DatasetTexts(Dataset(data.segments, left)), 0, len(view.systems)))
     check(
         from_view(view, people), by_dictionaries(view, people, dict(Dataset(data.segments, left).items()), (), 0, False)
     )

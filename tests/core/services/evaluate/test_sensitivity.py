@@ -14,7 +14,7 @@ from core.metrics import registry
 from core.progress import Cancelled
 from core.scoring.progress import ScoringProgress
 from core.services.evaluate.sensitivity import SensitivityRow, score_pairs, table
-from tests.fakes import counting_metric, stop_when
+from tests.builders import counting_metric, stop_when
 from tests.paths import DATA
 
 MENLI = DATA / "menli_wmt20_de_adversarial.csv.gz"

@@ -1,24 +1,21 @@
-"""What leaves a project: over a store held in memory."""
+"""What leaves a project."""
 
 from __future__ import annotations
 
 import csv
 import io
 import zipfile
-from datetime import UTC, datetime
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from core.data import Dataset, Output, OutputKey, Segment, SegmentKey, Value, grouped
+from core.data import Dataset, Output, OutputKey, Segment, SegmentKey, Value
 from core.errors import UserError
 from core.formats.files import Upload
 from core.formats.labels import google_mqm
 from core.formats.labels.label_formats import FORMATS
 from core.formats.write import scores_csv, scores_jsonl
-from core.ports.labels import Action, ActionKind, Event
-from core.ports.scores import ScoredBy
+from core.ports.labels import Action, ActionKind
 from core.ports.store import Store
 from core.services.export.export import (
     labels_as,
@@ -27,9 +24,9 @@ from core.services.export.export import (
     scores_as_mtme,
 )
 from core.services.projects.label_import import read
-from tests.fakes.columns import index_of, texts_of
+from core.signature import content_key
+from tests.stores import new_store
 
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ONE, TWO = SegmentKey("d", "1"), SegmentKey("d", "2")
 DATASET = Dataset(
     (Segment("d", "1", "Quelle", ("ref",)), Segment("d", "2", "zwei")),
@@ -37,8 +34,8 @@ DATASET = Dataset(
 )
 
 
-def event(number: int, rater: str, segment: SegmentKey, kind: ActionKind, system: str | None, **payload: Any) -> Event:
-    return Event(number, NOW, rater, segment, Action(str(number), kind, system, payload))
+def act(number: int, kind: ActionKind, system: str | None, **payload: Any) -> Action:
+    return Action(str(number), kind, system, payload)
 
 
 MARK = {
@@ -51,59 +48,25 @@ MARK = {
     "category": "Fluency/Grammar",
     "note": "-",
 }
-EVENTS = [
-    event(1, "ann", ONE, "add", "A", **MARK),
-    event(2, "ann", ONE, "verdict", "B", value="no_error"),
-    event(3, "ann", ONE, "submit", None),
-    event(4, "bob", TWO, "verdict", "A", value="non_translation"),
-]
 SCORED = {
     "chrf|v": {OutputKey("A", "d", "2"): Value(3.0), OutputKey("A", "d", "1"): Value(-1.5)},
     "bleu|v": {OutputKey("B", "d", "1"): Value(None, "needs", "no reference")},
 }
 
 
-NO_CAMPAIGNS = SimpleNamespace(list=lambda project: [])
-
-
-def log(events: list[Event]) -> SimpleNamespace:
-    groups = grouped(((e.rater, e.segment), e) for e in events)
-    return SimpleNamespace(
-        events=lambda project, segment=None: events, by_segment=lambda project: iter(groups.values())
-    )
-
-
-def projects() -> SimpleNamespace:
-    return SimpleNamespace(
-        dataset=lambda project: DATASET,
-        get=lambda project: SimpleNamespace(n_outputs=3, human_scores=()),
-        index=lambda project: index_of(DATASET),
-        texts=lambda project, segments, systems=None: texts_of(DATASET, segments, systems),
-    )
-
-
 def store() -> Store:
-    return cast(
-        Store,
-        SimpleNamespace(
-            projects=projects(),
-            exports=SimpleNamespace(
-                n_references=lambda project: 1,
-                texts=lambda project: iter([DATASET]),
-                keys=lambda project: iter([[o.key for o in DATASET.outputs]]),
-                scores=lambda project, signature: iter(
-                    [[(o.key, SCORED[signature][o.key]) for o in DATASET.outputs if o.key in SCORED[signature]]]
-                ),
-            ),
-            scores=SimpleNamespace(
-                signatures=lambda project: [ScoredBy(s.split("|")[0], s, len(v), NOW) for s, v in SCORED.items()],
-                table=lambda project, signature: SCORED[signature],
-            ),
-            labels=log(EVENTS),
-            judgements=SimpleNamespace(list=lambda project: []),
-            campaigns=NO_CAMPAIGNS,
-        ),
-    )
+    """A store whose project 1 has texts, labels and scores."""
+    made = new_store()
+    project = made.projects.create("p").id
+    made.projects.add(project, DATASET)
+    verdict = act(2, "verdict", "B", value="no_error")
+    made.labels.append(project, "ann", ONE, [act(1, "add", "A", **MARK), verdict, act(3, "submit", None)])
+    made.labels.append(project, "bob", TWO, [act(4, "verdict", "A", value="non_translation")])
+    items = dict(DATASET.items())
+    for signature, values in SCORED.items():
+        found = {content_key(*items[key]): value for key, value in values.items()}
+        made.scores.put(signature.split("|")[0], signature, found, 0.1)
+    return made
 
 
 def test_scores_are_exported_in_dataset_order() -> None:
@@ -116,7 +79,7 @@ def test_scores_are_exported_in_dataset_order() -> None:
     assert scores_jsonl(score_rows(store(), 1)).count("\n") == 3
 
 
-def test_labels_are_written_one_row_a_mark_or_verdict() -> None:
+def test_labels_are_written_one_row_per_mark_or_verdict() -> None:
     rows = list(csv.DictReader(io.StringIO(labels_as_csv(store(), 1).data.decode())))
     assert [(r["rater"], r["system"], r["quote"], r["verdict"], r["submitted"]) for r in rows] == [
         ("ann", "A", "bad", "", "yes"),
@@ -157,14 +120,10 @@ def test_labels_are_not_written_as_judgements() -> None:
 
 
 def test_several_ratings_of_an_output_make_a_zip_of_rating_files() -> None:
-    events = [
-        event(9, "bob", ONE, "verdict", "A", value="no_error"),
-        event(10, "bob", ONE, "submit", None, systems=["A"]),
-    ]
-    held = SimpleNamespace(
-        projects=store().projects, exports=store().exports, labels=log(EVENTS + events), campaigns=NO_CAMPAIGNS
-    )
-    made = labels_as(cast(Store, held), 1, name="mtme")
+    twice = store()
+    verdict = act(9, "verdict", "A", value="no_error")
+    twice.labels.append(1, "bob", ONE, [verdict, act(10, "submit", None, systems=["A"])])
+    made = labels_as(twice, 1, name="mtme")
     assert (made.ending, made.mime) == ("seg.rating.zip", "application/zip")
     with zipfile.ZipFile(io.BytesIO(made.data)) as archive:
         names = archive.namelist()

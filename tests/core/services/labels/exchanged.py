@@ -9,7 +9,7 @@ from core.ports.labels import Action
 from core.ports.store import Store
 from core.services.labels import labels as work
 from core.services.labels.exchange import editor_data
-from tests.fakes import memory_store
+from tests.stores import new_store
 
 HERE = SegmentKey("news", "2")
 TEXTS = {"Aardvark": "😀 bad <b>text</b>", "Buzzard": "A good text."}
@@ -27,9 +27,10 @@ def texts() -> Dataset:
     return Dataset(segments, outputs)
 
 
-def filled() -> tuple[Store, int]:
-    store = memory_store()
-    project = store.projects.create("pilot").id
+def filled(store: Store | None = None) -> tuple[Store, int]:
+    """Return a store, by default a new one, and its new project."""
+    store = store or new_store()
+    project = store.projects.create(f"pilot {len(store.projects.list())}").id
     store.projects.add(project, texts())
     for rater in ("Ana", "Ben"):
         store.labels.append(project, rater, HERE, [Action(f"open-{rater}", "open", None, OPENED)])

@@ -16,9 +16,8 @@ from core.services.labels import agreement as service
 from core.services.labels.agreement import UNMARKED, Agreement, MarkedPiece, reading, stretches
 from core.stats.bootstrap import Interval
 from core.stats.raters.span_agreement import NOTHING
-from tests.fakes import labels as fake_labels
-from tests.fakes import memory_store
 from tests.labels import submitted
+from tests.stores import new_store
 
 TEXT, SOURCE = "a bad house", "ein Haus"
 SYSTEMS = ("A", "B")
@@ -62,7 +61,7 @@ RATED: dict[str, list[list[Span]]] = {
 
 
 def filled(rated: dict[str, list[list[Span]]] = RATED) -> tuple[Store, int]:
-    store, data = memory_store(), dataset()
+    store, data = new_store(), dataset()
     project = store.projects.create("p").id
     rows = [
         RatedOutput(o.key, rater, tuple(errors))
@@ -151,7 +150,7 @@ def test_time_is_that_of_segments_annotated_here(monkeypatch: pytest.MonkeyPatch
     store, project = filled({"ann": [[], []]})
     start = datetime(2026, 1, 1, tzinfo=UTC)
     clock = (start + timedelta(seconds=s) for s in (0, 20, 50, 60))
-    monkeypatch.setattr(fake_labels, "now", lambda: next(clock))
+    monkeypatch.setattr("db.labels.now", lambda: next(clock))
     here = SegmentKey("d", "1")
     store.labels.append(project, "ann", here, [Action("o", "open", None, {"order": ["A", "B"], "seed": 1})])
     for name, system in (("1", "A"), ("2", "B")):

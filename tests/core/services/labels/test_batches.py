@@ -20,9 +20,10 @@ from core.ports.store import Store
 from core.services.labels import batches, labels
 from core.services.labels.batches import Plan, Shortfall
 from core.services.projects.view import Column, View
-from tests.fakes import memory_store, small_dataset
-from tests.fakes.columns import index_of, view_of
+from tests.builders import small_dataset
 from tests.labels import by_output, submitted
+from tests.stores import new_store
+from tests.views import index_of, view_of
 
 N = 12
 TABLE = {
@@ -35,7 +36,7 @@ TABLE = {
 
 
 def project() -> tuple[Store, int]:
-    store = memory_store()
+    store = new_store()
     made = store.projects.create("p").id
     store.projects.add(made, small_dataset(N))
     return store, made

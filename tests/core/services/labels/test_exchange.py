@@ -210,8 +210,8 @@ def test_a_batch_about_no_segment_is_refused_and_the_next_recorded(place: dict[s
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(
         ["id", "kind", "output", "payload", "mark", "note", "outputs", "time"]), inner, max_size=4), max_leaves=8,
 ))  # fmt: skip
-def test_whatever_a_browser_sends_the_action_after_it_is_recorded(value: object) -> None:
-    store, project = filled()
+def test_whatever_a_browser_sends_the_action_after_it_is_recorded(shared_store: Store, value: object) -> None:
+    store, project = filled(shared_store)
     sent = outbox(project, value, add(project))
     sent = [value, {"actions": value, "project": value, "doc": value}, *sent]
     assert receive(store, "Ana", sent).acknowledged == ["a1"]

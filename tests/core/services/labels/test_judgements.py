@@ -1,7 +1,6 @@
 """What follows from the numbers of single raters, and how they come into a project and leave it."""
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 import pytest
 
@@ -16,9 +15,7 @@ from core.services.calibrate.calibration import from_judgements
 from core.services.labels import judgements as service
 from core.services.projects.adding import ImportTarget
 from core.services.projects.label_import import import_labels, read
-from db.store import open_store
-from tests.fakes import memory_store
-from tests.templates import empty_database
+from tests.stores import new_store
 
 TEXTS = Dataset(
     (Segment("", "1", "s"), Segment("", "2", "t")),
@@ -36,9 +33,9 @@ def key(system: str, segment: str = "1") -> OutputKey:
     return OutputKey(system, "", segment)
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    return memory_store() if request.param == "memory" else open_store(empty_database(tmp_path / "errorscope.db"))
+@pytest.fixture
+def store() -> Store:
+    return new_store()
 
 
 @pytest.fixture

@@ -20,14 +20,14 @@ from core.services.labels import all_labels, kept_labels
 from core.services.labels.kept_labels import KeptLabels
 from core.services.labels.labels import save
 from tests.core.services.campaigns import filled
-from tests.fakes import memory_store
+from tests.stores import new_store
 
 KEYS = [SegmentKey(f"doc{d}", str(s)) for d in range(3) for s in range(4)]
 
 
 @pytest.fixture
 def store() -> Store:
-    return memory_store()
+    return new_store()
 
 
 def labelled(store: Store, project: int, rater: str, key: SegmentKey, kind: Any = "submit") -> None:

@@ -5,8 +5,9 @@ from core.errors import UserError
 from core.ports.labels import Action
 from core.ports.store import Store
 from core.services.labels import labels
-from tests.fakes import memory_store, small_dataset
+from tests.builders import small_dataset
 from tests.labels import submitted
+from tests.stores import new_store
 
 S0, S1, S2 = (SegmentKey("doc", str(i)) for i in range(3))
 SYSTEMS = ("A", "B", "C", "D")
@@ -14,7 +15,7 @@ SYSTEMS = ("A", "B", "C", "D")
 
 @pytest.fixture
 def store() -> Store:
-    return memory_store()
+    return new_store()
 
 
 @pytest.fixture

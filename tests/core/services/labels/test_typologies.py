@@ -1,10 +1,10 @@
 from core.mqm.typology import MQM, TYPOLOGIES, to_json
 from core.services.labels.typologies import choose, of_project
-from tests.fakes import memory_store
+from tests.stores import new_store
 
 
 def test_a_project_has_mqm_until_another_typology_is_chosen() -> None:
-    store = memory_store()
+    store = new_store()
     project, other = store.projects.create("a").id, store.projects.create("b").id
     assert of_project(store, project) == MQM
     summaries = TYPOLOGIES["summaries"]
@@ -15,7 +15,7 @@ def test_a_project_has_mqm_until_another_typology_is_chosen() -> None:
 
 
 def test_an_edited_typology_belongs_to_its_project() -> None:
-    store = memory_store()
+    store = new_store()
     project = store.projects.create("a").id
     rows = to_json(MQM)
     own = choose(store, project, MQM, rows["severities"], [*rows["categories"], {"path": "Facts/Dose"}])

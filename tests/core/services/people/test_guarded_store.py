@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import shutil
 import typing
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Engine
 
 from core.data import Dataset, Output, OutputKey, Segment, SegmentKey
 from core.errors import UserError
@@ -25,7 +29,10 @@ from core.ports.timings import Timing
 from core.services.people import accounts, links
 from core.services.people.guarded_store import RULES, guarded
 from core.services.people.identity import LOCAL, Identity
-from tests.fakes import memory_store, small_dataset
+from db.engine import connect
+from db.store import store_over
+from tests.builders import small_dataset
+from tests.templates import empty_database
 
 FIRST = SegmentKey("doc", "0")
 PORTS = typing.get_type_hints(Store)
@@ -97,9 +104,7 @@ def no_error(id: str) -> Action:
     return Action(id, "verdict", "A", {"value": "no_error"})
 
 
-@pytest.fixture
-def world() -> World:
-    store = memory_store()
+def filled(store: Store) -> World:
     project, other = (store.projects.create(name).id for name in ("news", "secret"))
     for at in (project, other):
         store.projects.add(at, small_dataset())
@@ -121,7 +126,6 @@ def world() -> World:
         "created_by": "x", "worker": "w", "done": 1, "total": 1, "state": "done", "actions": [no_error("1")],
         "job_id": store.jobs.enqueue(project, ["bleu"]).id, "case_id": store.cases.keep(project, case).id,
         "run_id": store.stress.save(project, "run", "{}", {}).id, "who": "x", "act": "tested",
-        "source": stage_lines(None, [], {"A": Upload("A", b"x\n")}),
         "link_id": links.create(store, "test", project, "Rosa").link.id,
     }  # fmt: skip
     campaign, _ = (campaign_in(store, at) for at in (project, other))
@@ -136,6 +140,40 @@ def world() -> World:
     people = {name: Identity(account, store.people.roles(account.id)) for name, account in made.items()}
     link = store.people.links(project)[0]
     return World(store, project, other, arguments, people | {"link": Identity(link=link), "local": LOCAL})
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, World]:
+    """The file of a world, which each test copies, and the world."""
+    path = tmp_path_factory.mktemp("world") / "errorscope.db"
+    engine = connect(empty_database(path))
+    made = filled(store_over(engine))
+    engine.dispose()
+    return path, made
+
+
+@pytest.fixture
+def worlds(template: tuple[Path, World], tmp_path: Path) -> Iterator[Callable[[], World]]:
+    """Return a new world, the same each time."""
+    path, world = template
+    engines: list[Engine] = []
+
+    def new() -> World:
+        copied = shutil.copy(path, tmp_path / f"{len(engines)}.db")
+        engines.append(connect(f"sqlite:///{copied}"))
+        source = stage_lines(None, [], {"A": Upload("A", b"x\n")})
+        return World(
+            store_over(engines[-1]), world.project, world.other, {**world.arguments, "source": source}, {**world.people}
+        )
+
+    yield new
+    for engine in engines:
+        engine.dispose()
+
+
+@pytest.fixture
+def world(worlds: Callable[[], World]) -> World:
+    return worlds()
 
 
 def call(world: World, person: str, port: str, name: str, /, **changes: Any) -> Any:
@@ -193,42 +231,52 @@ def other_campaign(world: World) -> Campaign:
     return world.store.campaigns.list(world.other)[0]
 
 
-@pytest.mark.parametrize(("port", "name"), sorted(READS))
-def test_readers_read_their_project_and_no_other(world: World, port: str, name: str) -> None:
-    job = world.store.jobs.enqueue(world.other, ["ter"]).id
-    run = world.store.stress.save(world.other, "run", "{}", {}).id
-    elsewhere = {"project_id": world.other, "job_id": job, "run_id": run, "campaign_id": other_campaign(world).id}
-    for who in ("ann", "local", "manager", "adjudicator", "viewer"):
-        assert allowed(world, who, port, name), who
-    for who in ("annotator", "link"):
-        assert not allowed(world, who, port, name), who
-    for who in ("manager", "adjudicator", "viewer", "annotator", "link"):
-        assert not allowed(world, who, port, name, **elsewhere), who
-    assert allowed(world, "ann", port, name, **elsewhere)
+ROLES = ("manager", "adjudicator", "viewer", "annotator", "link")
 
 
-@pytest.mark.parametrize(("port", "name"), sorted(WRITES))
-@pytest.mark.parametrize("who", ["ann", "local", "manager", "adjudicator", "viewer", "annotator", "link"])
-def test_only_managers_change_a_project(world: World, port: str, name: str, who: str) -> None:
-    assert allowed(world, who, port, name) == (who in ("ann", "local", "manager"))
-
-
-@pytest.mark.parametrize(("port", "name"), sorted(WRITES))
-def test_nobody_changes_a_project_without_a_role_there(world: World, port: str, name: str) -> None:
-    job = world.store.jobs.enqueue(world.other, ["ter"]).id
-    link = links.create(world.store, "test", world.other, "Otto").link.id
+def elsewhere(world: World) -> dict[str, Any]:
+    """Arguments that name the project in which nobody but managers of the server has a role."""
     campaign = other_campaign(world)
-    elsewhere = {
-        "project_id": world.other, "job_id": job, "link_id": link, "campaign_id": campaign.id,
+    return {
+        "project_id": world.other, "campaign_id": campaign.id, "job_id": world.store.jobs.enqueue(world.other, ["ter"]).id,
+        "run_id": world.store.stress.save(world.other, "run", "{}", {}).id,
+        "link_id": links.create(world.store, "test", world.other, "Otto").link.id,
         "participant": world.arguments["participant"]._replace(campaign_id=campaign.id),
     }  # fmt: skip
-    for who in ("manager", "adjudicator", "viewer", "annotator", "link"):
-        assert not allowed(world, who, port, name, **elsewhere), who
 
 
-@pytest.mark.parametrize(("port", "name"), sorted(NOBODY))
-def test_no_page_does_the_work_of_the_server(world: World, port: str, name: str) -> None:
-    assert not any(allowed(world, who, port, name) for who in world.people)
+def test_readers_read_their_project_and_no_other(world: World) -> None:
+    other = elsewhere(world)
+    for port, name in sorted(READS):
+        for who in ("ann", "local", "manager", "adjudicator", "viewer"):
+            assert allowed(world, who, port, name), (who, port, name)
+        for who in ("annotator", "link"):
+            assert not allowed(world, who, port, name), (who, port, name)
+        for who in ROLES:
+            assert not allowed(world, who, port, name, **other), (who, port, name)
+        assert allowed(world, "ann", port, name, **other), (port, name)
+
+
+@pytest.mark.parametrize(("port", "name"), sorted(WRITES))
+def test_only_managers_change_a_project(worlds: Callable[[], World], port: str, name: str) -> None:
+    world = worlds()
+    for who in ("adjudicator", "viewer", "annotator", "link"):
+        assert not allowed(world, who, port, name), who
+    for who in ("ann", "local", "manager"):
+        assert allowed(worlds(), who, port, name), who
+
+
+def test_nobody_changes_a_project_without_a_role_there(world: World) -> None:
+    other = elsewhere(world)
+    for port, name in sorted(WRITES):
+        for who in ROLES:
+            assert not allowed(world, who, port, name, **other), (who, port, name)
+
+
+def test_no_page_does_the_work_of_the_server(world: World) -> None:
+    for port, name in sorted(NOBODY):
+        for who in world.people:
+            assert not allowed(world, who, port, name), (who, port, name)
 
 
 @pytest.mark.parametrize(("port", "name"), sorted(SERVER | SOME_MANAGER))
@@ -388,6 +436,7 @@ def test_a_refused_change_is_not_recorded_and_changes_nothing(world: World) -> N
 
 def test_what_is_no_method_of_a_port_cannot_be_reached(world: World) -> None:
     store = guarded(world.store, lambda: world.people["ann"])
-    for name in ("m", "_engine", "__dict__x"):
+    assert hasattr(world.store.projects, "_engine")
+    for name in ("_engine", "__dict__x"):
         with pytest.raises(AttributeError):
             getattr(store.projects, name)

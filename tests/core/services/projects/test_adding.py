@@ -11,10 +11,12 @@ from core.errors import ImportProblems, UserError
 from core.formats.files import Upload
 from core.formats.lines import stage_lines
 from core.ports.projects import ImportReport
+from core.ports.store import Store
 from core.services.labels.typologies import of_project
 from core.services.projects.adding import ImportTarget, add, add_staged, compare, goes_on, news, sentence
 from core.services.projects.label_import import LabelFiles, import_labels
-from tests.fakes import memory_store, small_dataset
+from tests.builders import small_dataset
+from tests.stores import new_store
 
 TEXTS = st.sampled_from(["x", "y", ""])
 
@@ -31,9 +33,9 @@ def datasets(draw: st.DrawFn) -> Dataset:
 
 
 @given(datasets(), datasets())
-def test_what_is_foretold_is_what_storage_does(old: Dataset, new: Dataset) -> None:
-    store = memory_store()
-    project = store.projects.create("p").id
+def test_what_is_foretold_is_what_storage_does(shared_store: Store, old: Dataset, new: Dataset) -> None:
+    store = shared_store
+    project = store.projects.create(f"p {len(store.projects.list())}").id
     store.projects.add(project, old)
     report, problems = compare(old, new)
     try:
@@ -54,7 +56,7 @@ def test_a_contradiction_is_shown_from_where_the_texts_differ() -> None:
 
 
 def test_a_new_project_that_cannot_be_filled_is_not_left_behind() -> None:
-    store = memory_store()
+    store = new_store()
     homeless = Dataset((), (Output("A", "d", "1", "x"),))
     with pytest.raises(ImportProblems):
         add(store, ImportTarget("new"), homeless)
@@ -62,7 +64,7 @@ def test_a_new_project_that_cannot_be_filled_is_not_left_behind() -> None:
 
 
 def test_a_taken_project_name_is_refused() -> None:
-    store = memory_store()
+    store = new_store()
     add(store, ImportTarget("p"), small_dataset())
     with pytest.raises(UserError):
         add(store, ImportTarget("p"), small_dataset())
@@ -70,7 +72,7 @@ def test_a_taken_project_name_is_refused() -> None:
 
 
 def test_a_system_is_added_to_a_project_that_is_there() -> None:
-    store = memory_store()
+    store = new_store()
     made = add(store, ImportTarget("p"), small_dataset(3, "A"))
     done = add(store, ImportTarget("p", made.project.id), small_dataset(3, "AB"))
     assert done.project.systems == ("A", "B")
@@ -79,7 +81,7 @@ def test_a_system_is_added_to_a_project_that_is_there() -> None:
 
 def test_imports_together_have_no_more_systems_than_one_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_MAX_SYSTEMS", "3")
-    store = memory_store()
+    store = new_store()
     made = add(store, ImportTarget("p"), small_dataset(2, "AB"))
     into = ImportTarget("p", made.project.id)
     add(store, into, small_dataset(2, "BC"))
@@ -96,7 +98,7 @@ def own_segments(systems: str, n: int = 2) -> Dataset:
 
 def test_a_project_of_too_many_cells_is_not_created(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_MAX_PROJECT_CELLS", "17")
-    store = memory_store()
+    store = new_store()
     with pytest.raises(ImportProblems) as caught:
         add(store, ImportTarget("p"), own_segments("ABC"))
     (problem,) = caught.value.problems
@@ -108,7 +110,7 @@ def test_a_project_of_too_many_cells_is_not_created(monkeypatch: pytest.MonkeyPa
 
 def test_adding_to_a_project_counts_its_segments_and_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_MAX_PROJECT_CELLS", "17")
-    store = memory_store()
+    store = new_store()
     project = add(store, ImportTarget("p"), own_segments("AB")).project
     into = ImportTarget("p", project.id)
     for _ in range(2):  # segments that the project has are not counted twice
@@ -123,7 +125,7 @@ def test_adding_to_a_project_counts_its_segments_and_systems(monkeypatch: pytest
 
 
 def test_a_project_above_a_limit_still_takes_scores_and_labels(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = memory_store()
+    store = new_store()
     project = add(store, ImportTarget("p"), own_segments("ABC")).project
     monkeypatch.setenv("ERRORSCOPE_MAX_PROJECT_CELLS", "17")
     monkeypatch.setenv("ERRORSCOPE_MAX_SYSTEMS", "2")
@@ -136,7 +138,7 @@ def test_a_project_above_a_limit_still_takes_scores_and_labels(monkeypatch: pyte
 
 def test_label_files_of_too_many_systems_make_no_project(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_MAX_SYSTEMS", "2")
-    store = memory_store()
+    store = new_store()
     with pytest.raises(ImportProblems, match="more than 2 systems"):
         import_labels(store, ImportTarget("p"), LabelFiles(own_segments("ABC"), ()))
     assert store.projects.list() == []
@@ -144,7 +146,7 @@ def test_label_files_of_too_many_systems_make_no_project(monkeypatch: pytest.Mon
 
 def test_files_of_too_many_cells_store_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_MAX_PROJECT_CELLS", "17")
-    store = memory_store()
+    store = new_store()
     staged = stage_lines(None, [], {system: Upload(f"{system}.txt", b"x\n" * 6) for system in "ABC"})
     with pytest.raises(ImportProblems, match="18 cells"):
         add_staged(store, ImportTarget("p"), staged)
@@ -170,7 +172,7 @@ def test_equal_numbering_is_not_a_continuation() -> None:
 
 
 def test_a_new_project_gets_the_typology_of_its_task() -> None:
-    store, article = memory_store(), "The council met on Tuesday to discuss the flood defences. " * 10
+    store, article = new_store(), "The council met on Tuesday to discuss the flood defences. " * 10
 
     def imported(source: str, output: str, into: int | None = None) -> tuple[int, str]:
         segment = Segment("d", str(into), source)

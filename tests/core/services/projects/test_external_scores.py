@@ -17,8 +17,9 @@ from core.services.projects import adding, external_scores
 from core.services.projects.adding import ImportTarget
 from core.services.projects.view import View
 from core.signature import content_key
-from tests.fakes import memory_store, small_dataset
-from tests.fakes.columns import view_of
+from tests.builders import small_dataset
+from tests.stores import new_store
+from tests.views import view_of
 
 KEYS = [o.key for o in small_dataset().outputs]
 FILE = SourceFile("judge.csv", "ab" * 32)
@@ -31,7 +32,7 @@ def judge(higher: bool = False, name: str = "chrf") -> ExternalScores:
 
 
 def store() -> tuple[Store, int]:
-    made = memory_store()
+    made = new_store()
     done = adding.add(made, ImportTarget("p"), small_dataset(), [judge()])
     ours = {content_key(*item): Value(10.0 - i) for i, (_, item) in enumerate(small_dataset().items())}
     made.scores.put("chrf", "chrf|v:1", ours, 0.1)
@@ -85,7 +86,7 @@ def test_what_an_import_would_do_is_said_before_it_is_done() -> None:
 
 
 def test_an_invalid_metric_name_leaves_no_project() -> None:
-    made = memory_store()
+    made = new_store()
     with pytest.raises(ImportProblems, match="no |"):
         adding.add(made, ImportTarget("p"), small_dataset(), [judge(name="a|b")])
     stranger = ExternalScores("m", True, (FILE,), {OutputKey("Z", "doc", "0"): Value(1.0)})

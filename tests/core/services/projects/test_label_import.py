@@ -17,8 +17,8 @@ from core.services.labels.labels import open_segment
 from core.services.projects.adding import ImportTarget
 from core.services.projects.label_import import import_labels, read
 from db.store import open_store
-from tests.fakes import memory_store
 from tests.paths import DATA
+from tests.stores import new_store
 
 TED = DATA / "mqm_ted_zhen.tsv.gz"
 HEADER = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity"
@@ -33,7 +33,7 @@ ROWS = (
 
 @pytest.fixture(params=["memory", "sqlite"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    return memory_store() if request.param == "memory" else open_store(f"sqlite:///{tmp_path / 'errorscope.db'}")
+    return new_store() if request.param == "memory" else open_store(f"sqlite:///{tmp_path / 'errorscope.db'}")
 
 
 def tsv(*rows: str, name: str = "labels.tsv") -> Upload:
@@ -46,7 +46,7 @@ def labels(store: Store, project: int) -> set[object]:
 
 
 def test_outputs_and_labels_come_in_under_the_names_of_the_raters() -> None:
-    store = memory_store()
+    store = new_store()
     found = read([tsv(*ROWS)])
     assert found.summary() == "2 segments × 2 systems, labels of 3 outputs by 2 raters"
     done = import_labels(store, ImportTarget("p"), found)
@@ -57,7 +57,7 @@ def test_outputs_and_labels_come_in_under_the_names_of_the_raters() -> None:
 
 
 def test_the_same_file_twice_adds_nothing() -> None:
-    store = memory_store()
+    store = new_store()
     done = import_labels(store, ImportTarget("p"), read([tsv(*ROWS)]))
     before = store.labels.events(done.project.id)
     again = import_labels(store, ImportTarget("p", done.project.id), read([tsv(*ROWS)]))
@@ -67,7 +67,7 @@ def test_the_same_file_twice_adds_nothing() -> None:
 
 
 def test_an_import_that_was_cut_off_is_completed_by_the_next() -> None:
-    store = memory_store()
+    store = new_store()
     whole = import_labels(store, ImportTarget("whole"), read([tsv(*ROWS)]))
     part = import_labels(store, ImportTarget("part"), read([tsv(*ROWS[:3])]))
     import_labels(store, ImportTarget("part", part.project.id), read([tsv(*ROWS)]))
@@ -75,7 +75,7 @@ def test_an_import_that_was_cut_off_is_completed_by_the_next() -> None:
 
 
 def test_an_error_on_the_way_leaves_no_new_project_behind() -> None:
-    store = memory_store()
+    store = new_store()
 
     def stop(share: float) -> None:
         if share > 0:
@@ -139,13 +139,13 @@ def test_imported_raters_see_shuffled_systems(store: Store) -> None:
 
 def test_progress_is_told_for_each_rater_and_segment() -> None:
     told, totals = list[float](), list[int]()
-    import_labels(memory_store(), ImportTarget("p"), read([tsv(*ROWS)]), told.append, on_total=totals.append)
+    import_labels(new_store(), ImportTarget("p"), read([tsv(*ROWS)]), told.append, on_total=totals.append)
     assert totals == [3]
     assert told == [0, 1 / 3, 2 / 3]  # ann 7, bob 7, bob 8
 
 
 def test_labels_of_other_texts_change_nothing() -> None:
-    store = memory_store()
+    store = new_store()
     project = store.projects.create("p").id
     store.projects.add(project, Dataset((Segment("news", "7", "Quelle"),), (Output("A 🚀", "news", "7", "other"),)))
     with pytest.raises(ImportProblems):
@@ -160,7 +160,7 @@ def test_two_files_that_contradict_each_other_are_a_problem() -> None:
     assert problem.file == "more.tsv"
     assert "another text" in problem.found
     with pytest.raises(ImportProblems):
-        import_labels(memory_store(), ImportTarget("p"), found)
+        import_labels(new_store(), ImportTarget("p"), found)
 
 
 def test_a_file_that_is_no_such_tsv_is_a_problem_and_no_exception() -> None:
@@ -169,7 +169,7 @@ def test_a_file_that_is_no_such_tsv_is_a_problem_and_no_exception() -> None:
 
 
 def test_exported_labels_come_back_the_same_in_a_fresh_project() -> None:
-    store = memory_store()
+    store = new_store()
     first = import_labels(store, ImportTarget("first"), read([tsv(*ROWS)]))
     text = labels_as(store, first.project.id, name="google").data
     second = import_labels(store, ImportTarget("second"), read([Upload("back.tsv", text)]))
@@ -183,7 +183,7 @@ def test_thirty_segments_of_the_ted_release_come_back_the_same() -> None:
     full = google_mqm.read(TED.read_bytes(), TED.name)
     wanted = {s.key for s in full.dataset.segments[:30]}
     part = google_mqm.write(full.dataset, [r for r in full.rated if r.key.segment in wanted])
-    store = memory_store()
+    store = new_store()
     first = import_labels(store, ImportTarget("ted"), read([Upload("ted.tsv", part.encode())]))
     assert not first.notes
     again = labels_as(store, first.project.id, name="google").data
@@ -193,7 +193,7 @@ def test_thirty_segments_of_the_ted_release_come_back_the_same() -> None:
 
 
 def test_the_same_labels_in_another_format_add_nothing() -> None:
-    store = memory_store()
+    store = new_store()
     project = import_labels(store, ImportTarget("p"), read([tsv(*ROWS)])).project.id
     before = store.labels.events(project)
     for name in ("marot", "mtme-jsonl", "esa", "label-studio"):
@@ -206,7 +206,7 @@ def test_the_same_labels_in_another_format_add_nothing() -> None:
 def test_errors_without_a_category_can_be_imported_and_annotated() -> None:
     line = '{"src": "s", "tgt": "a bad cat", "line_id": 1, "system": "A", "annotator": "ann", "esa_spans": [{"start_i": 2, '
     line += '"end_i": 4, "severity": "minor"}], "esa_score": 55}'
-    store = memory_store()
+    store = new_store()
     done = import_labels(store, ImportTarget("p"), read([Upload("x.jsonl", line.encode())]))
     assert (done.labelled, done.notes, done.report.human_scores) == (1, (), 1)
     (r,) = rated_outputs(fold(store.labels.events(done.project.id)))

@@ -10,14 +10,15 @@ from core.ports.labels import Action
 from core.ports.store import Store
 from core.services.projects.next_step import NextStep, next_step
 from core.signature import content_key
-from tests.fakes import memory_store, small_dataset
+from tests.builders import small_dataset
+from tests.stores import new_store
 
 DATA = small_dataset(3)  # 3 segments × 2 systems
 
 
 @pytest.fixture
 def store() -> Store:
-    empty = memory_store()
+    empty = new_store()
     empty.projects.create("p")
     return empty
 

@@ -8,7 +8,7 @@ from core.data import Dataset, Output, Segment, SegmentKey
 from core.errors import UserError
 from core.services.projects import references
 from core.services.projects.references import of_system, use
-from tests.fakes import memory_store
+from tests.stores import new_store
 
 DATA = Dataset(
     (Segment("d", "1", "一"), Segment("d", "2", "二", ("two",)), Segment("d", "3", "三")),
@@ -17,7 +17,7 @@ DATA = Dataset(
 
 
 def test_outputs_are_added_to_existing_references() -> None:
-    store = memory_store()
+    store = new_store()
     project = store.projects.create("p")
     store.projects.add(project.id, DATA)
     done = use(store, project.id, "refB")
@@ -27,7 +27,7 @@ def test_outputs_are_added_to_existing_references() -> None:
 
 
 def test_doing_it_twice_adds_nothing() -> None:
-    store = memory_store()
+    store = new_store()
     project = store.projects.create("p")
     store.projects.add(project.id, DATA)
     use(store, project.id, "refB")
@@ -37,7 +37,7 @@ def test_doing_it_twice_adds_nothing() -> None:
 @pytest.mark.parametrize(("limit", "most", "parts"), [("OUTPUTS", 2, [1, 1, 1]), ("CHARACTERS", 12, [2, 1])])
 def test_a_project_is_read_in_parts(limit: str, most: int, parts: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(references, limit, most)
-    store = memory_store()
+    store = new_store()
     project = store.projects.create("p")
     store.projects.add(project.id, DATA)
     read: list[int] = []
@@ -54,7 +54,7 @@ def test_a_project_is_read_in_parts(limit: str, most: int, parts: list[int], mon
 
 
 def test_a_project_is_unchanged_if_the_system_cannot_be_used() -> None:
-    store = memory_store()
+    store = new_store()
     project = store.projects.create("p")
     data = Dataset(DATA.segments, (Output("A", "d", "1", "won"), Output("B", "d", "1", " "), Output("C", "d", "1", "")))
     store.projects.add(project.id, data)

@@ -21,8 +21,8 @@ from core.progress import no_progress
 from core.sample import record
 from core.services.projects import sample
 from core.signature import content_key
-from db.store import open_store
-from tests.fakes import counting_metric, memory_store
+from tests.builders import counting_metric
+from tests.stores import new_store
 
 SYSTEMS = ("Meridian", "Lark-7B", "PaperPlane", "Rule-2009")
 RATERS = ("Sample rater A", "Sample rater B")
@@ -158,17 +158,12 @@ def test_chrf_ranks_the_fluent_hallucinator_first() -> None:
     assert sorted(sums, key=lambda system: -sums[system]) == ["Lark-7B", "Meridian", "PaperPlane", "Rule-2009"]
 
 
-# Into a store. Both kinds of storage, because what outlives a deleted project is theirs to say.
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    return memory_store() if request.param == "memory" else open_store(f"sqlite:///{tmp_path / 'sample.db'}")
+# Into a store.
 
 
 @pytest.fixture
-def sql(tmp_path: Path) -> Store:
-    return open_store(f"sqlite:///{tmp_path / 'sample.db'}")
+def store() -> Store:
+    return new_store()
 
 
 NOWHERE = Path("there is no such file")
@@ -211,12 +206,12 @@ def test_a_renamed_sample_is_still_the_sample(store: Store) -> None:
     assert len(store.projects.list()) == 1
 
 
-def test_a_deleted_sample_does_not_come_back(sql: Store) -> None:
-    project = sample.ensure(sql, NOWHERE)
+def test_a_deleted_sample_does_not_come_back(store: Store) -> None:
+    project = sample.ensure(store, NOWHERE)
     assert project is not None
-    sql.projects.delete(project.id)
-    assert sample.ensure(sql, NOWHERE) is None
-    assert sql.projects.list() == []
+    store.projects.delete(project.id)
+    assert sample.ensure(store, NOWHERE) is None
+    assert store.projects.list() == []
 
 
 def test_it_is_not_pushed_into_a_store_with_projects_of_its_own(store: Store) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from core.data import Dataset, Output, OutputKey, Segment, SegmentKey
 from core.services.projects import texts as stored_texts
 from core.services.projects.texts import StoredTexts
-from tests.fakes.columns import DatasetTexts
+from tests.views import DatasetTexts
 
 SYSTEMS = [f"system {n}" for n in range(20)]
 DATA = Dataset(

@@ -24,7 +24,7 @@ from core.services.robustness.adversarial import (
     table,
 )
 from core.stats.proportion import wilson
-from tests.fakes import stop_when
+from tests.builders import stop_when
 from tests.paths import DATA
 
 SUITE = DATA / "menli_wmt20_de_adversarial.csv.gz"

@@ -10,7 +10,7 @@ from core.perturbations.registry import PERTURBATIONS
 from core.ports.cases import KeptScore
 from core.services.robustness.break_metric import TextPair, changes, perturbed, quick, reactions, sweep
 from core.text.edits import Change, Refused
-from tests.fakes import counting_metric
+from tests.builders import counting_metric
 
 GOOD = "She bought 20 cars in Berlin."
 TEXTS = TextPair(None, "She bought 20 cars in Berlin.", GOOD, "She bought 70 cars in Berlin.")

@@ -19,7 +19,7 @@ from core.services.robustness.adversarial import Answered, answer
 from core.services.robustness.combining import CaseSuite, Strategies
 from core.services.robustness.nli_weights import Pooled
 from tests import tiny_checkpoints as tiny
-from tests.fakes import memory_store
+from tests.stores import new_store
 
 SEGMENTS = tuple(
     Segment("d", str(i), None, (text, text.replace("the", "a")))
@@ -98,7 +98,7 @@ def test_a_range_is_fitted_on_the_values_there_are() -> None:
 
 
 def test_stored_scores_are_reused_and_missing_ones_stored() -> None:
-    store = memory_store()
+    store = new_store()
     project = store.projects.create("p")
     store.projects.add(project.id, DATA)
     keys, told = [o.key for o in DATA.outputs[:3]], list[int]()

@@ -74,12 +74,13 @@ def main() -> None:
     assert all(value.status == "ok" for _, values in here["scores"] for value in values[:2])
 
 
+@pytest.mark.extended
 def test_values_are_the_same_and_models_are_elsewhere(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-m", __name__], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.stdout.strip(), done.returncode) == ("[] []", 0), done.stderr
 
 
-def test_a_metric_whose_process_dies_is_not_tried_text_by_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_metric_whose_process_dies_is_not_tried_text_by_text() -> None:
     asked = list[int]()
 
     class Dying(ModelProcess):
@@ -87,9 +88,12 @@ def test_a_metric_whose_process_dies_is_not_tried_text_by_text(monkeypatch: pyte
             asked.append(len(given[2]))
             raise ModelProcessEnded("SIGKILL")
 
-    monkeypatch.setattr(process, "_used", Dying())
-    with pytest.raises(UserError, match="SIGKILL"):
-        score_items(ITEMS, [registry.load("bartscore")])
+    process.use(Dying())
+    try:
+        with pytest.raises(UserError, match="SIGKILL"):
+            score_items(ITEMS, [registry.load("bartscore")])
+    finally:
+        process.use(None)
     assert asked == [3]
 
 

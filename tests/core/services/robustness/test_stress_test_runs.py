@@ -6,8 +6,8 @@ from core.data import Value
 from core.ports.stress_test_runs import LONGEST_NAME, short_name
 from core.services.robustness.stress_cache import Stored
 from core.services.robustness.stress_test_runs import evidence, headline, settings_of, share_of
-from tests.fakes import memory_store
 from tests.reports import report
+from tests.stores import new_store
 
 
 def test_the_headline_names_the_worst_metrics_first() -> None:
@@ -63,7 +63,7 @@ def test_a_long_name_is_cut_to_what_storage_holds() -> None:
 
 
 def test_stored_scores_are_read_once_and_errors_retried() -> None:
-    scores = memory_store().scores
+    scores = new_store().scores
     scores.put("m", "m|v:1", {"a": Value(1.0), "b": Value(None, "error", "broke")}, 1.0)
     cache = Stored(scores)
     assert cache.known("m|v:1", ["a", "b", "c"]) == {"a"}
@@ -75,6 +75,6 @@ def test_stored_scores_are_read_once_and_errors_retried() -> None:
 
 
 def test_the_trace_of_a_value_is_stored_and_not_held_in_memory() -> None:
-    store = Stored(memory_store().scores)
+    store = Stored(new_store().scores)
     store.put("m", "m|v:1", {"k": Value(1.0, detail={"trace": 1})}, 0.1)
     assert store.values["m|v:1", "k"] == Value(1.0)

@@ -31,6 +31,7 @@ def drawn_votes(rng: np.random.Generator, share: float, items: int, raters: int)
     return np.asarray((values > cut).astype(float) - (values < -cut))
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(("items", "raters"), [(30, 1), (50, 2)])
 def test_the_planned_share_is_found_four_times_in_five(items: int, raters: int) -> None:
     share = planned_share(items, raters)

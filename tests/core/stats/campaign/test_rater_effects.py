@@ -2,7 +2,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.stats.campaign.campaign_scores import CampaignScore
@@ -72,7 +72,6 @@ def dense(point: tuple[float, float, float], scores: list[CampaignScore]) -> flo
     return float(logs + degrees * (1 + np.log(2 * np.pi * (rest @ inverse @ rest) / degrees)))
 
 
-@settings(deadline=None, max_examples=25)
 @given(st.integers(0, 1000), st.tuples(*[st.floats(0, 9)] * 3), st.integers(1, 3))
 def test_the_likelihood_is_that_of_the_full_matrix(seed: int, point: tuple[float, float, float], k: int) -> None:
     scores = simulated(np.random.default_rng(seed), Design(items=6, systems=3, coverage=0.7, per_output=k, raters=4))

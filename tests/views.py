@@ -1,4 +1,4 @@
-"""Indexes, columns and views of datasets in memory."""
+"""Indexes and views of data sets that are in no store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.text.fold import fold
 
 
 def index_of(data: Dataset) -> ProjectIndex:
-    """The index of a dataset; its version is that of the object."""
+    """Return the index of a data set; its version is that of the object."""
     segments, systems = tuple(s.key for s in data.segments), data.systems
     lengths = np.full((len(segments), len(systems)), -1, dtype=np.int32)
     row = {key: i for i, key in enumerate(segments)}
@@ -25,43 +25,26 @@ def index_of(data: Dataset) -> ProjectIndex:
     return ProjectIndex(segments, systems, lengths, f"memory:{id(data)}")
 
 
-def texts_of(data: Dataset, wanted: Sequence[SegmentKey], systems: Collection[str] | None = None) -> Dataset:
-    """The texts of some segments, with all outputs or those of some systems."""
-    keys, outputs = set(wanted), data.outputs_of()
-    segments = tuple(s for s in data.segments if s.key in keys)
-    some = (o for s in segments for o in outputs[s.key] if systems is None or o.system in systems)
-    return Dataset(segments, tuple(some))
-
-
-def found_in(data: Dataset, phrase: str) -> list[SegmentKey]:
-    """The segments with a phrase."""
-    outputs = data.outputs_of()
-    return [
-        s.key
-        for s in data.segments
-        if any(
-            fold(phrase) in fold(text)
-            for text in (s.source or "", *s.references, s.doc_id, s.segment_id, *(o.text for o in outputs[s.key]))
-        )
-    ]
-
-
-def human_column(data: Dataset, name: str) -> ScoreColumn:
-    values = {OutputKey(*h[:3]): Value(h.value) for h in data.human_scores if h.name == name}
-    return ScoreColumn.of(index_of(data), values)
-
-
 class DatasetTexts:
-    """The part of `core.ports.projects.Projects` that reads texts, over one dataset."""
+    """Reads and searches the texts of one data set, for `StoredTexts`."""
 
     def __init__(self, data: Dataset) -> None:
         self.data = data
 
     def texts(self, project_id: int, segments: Sequence[SegmentKey], systems: Collection[str] | None = None) -> Dataset:
-        return texts_of(self.data, segments, systems)
+        keys, outputs = set(segments), self.data.outputs_of()
+        wanted = tuple(s for s in self.data.segments if s.key in keys)
+        return Dataset(
+            wanted, tuple(o for s in wanted for o in outputs[s.key] if systems is None or o.system in systems)
+        )
 
     def search(self, project_id: int, phrase: str) -> list[SegmentKey]:
-        return found_in(self.data, phrase)
+        outputs = self.data.outputs_of()
+        return [
+            s.key
+            for s in self.data.segments
+            if any(fold(phrase) in fold(t) for t in (s.source or "", *s.references, *(o.text for o in outputs[s.key])))
+        ]
 
 
 def view_of(
@@ -70,13 +53,15 @@ def view_of(
     tables: Mapping[str, Mapping[OutputKey, Value]],
     specs: Mapping[str, MetricSpec],
 ) -> View:
-    """The view of a dataset with these values by signature."""
+    """Return the view of a data set with these values per signature."""
     index = index_of(data)
     columns = {signature: ScoreColumn.of(index, values) for signature, values in tables.items()}
-    columns |= {f"human|{h.name}": human_column(data, h.name) for h in data.human_scores}
+    human = tuple(dict.fromkeys(h.name for h in data.human_scores))
+    for name in human:
+        values = {OutputKey(*h[:3]): Value(h.value) for h in data.human_scores if h.name == name}
+        columns[f"human|{name}"] = ScoreColumn.of(index, values)
 
     def read(entry: ScoredBy | str) -> ScoreColumn:
         return columns[f"human|{entry}" if isinstance(entry, str) else entry.signature]
 
-    human = tuple(dict.fromkeys(h.name for h in data.human_scores))
     return build(index, StoredTexts(DatasetTexts(data), 0, len(index.systems)), scored, human, read, specs)

@@ -1,19 +1,18 @@
-"""The annotator's page in German: no English text of ours on the screen, in labels of buttons, or in answers of the server."""
+"""The annotator's page in German, and which English texts must not be on it."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
 
-import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page
 
 from api.task import catalogue
 from core.campaigns.design import CampaignDesign, TutorialItem
 from core.campaigns.protocol import PROTOCOLS
 from core.data import OutputKey, Span
 from core.services.campaigns import creating, people
-from tests.browser.conftest import PATIENCE, Server
+from tests.browser.conftest import Server
 from tests.core.services.campaigns.world import dataset
 
 SHOWN = """() => [...document.querySelectorAll("body, body *")].flatMap((e) => [
@@ -22,12 +21,7 @@ SHOWN = """() => [...document.querySelectorAll("body, body *")].flatMap((e) => [
   .map((text) => text?.trim()).filter(Boolean)"""
 
 
-@pytest.fixture(scope="module")
-def server(shared: Server) -> Server:
-    return shared
-
-
-def link(server: Server) -> str:
+def german_link(server: Server) -> str:
     """Return the address of a participant of an MQM campaign with a tutorial."""
     store = server.store()
     project = store.projects.create("cats on the German page").id
@@ -53,28 +47,9 @@ def english() -> list[re.Pattern[str]]:
 
 
 def assert_german(page: Page) -> None:
+    """No English text of ours is on the screen, in labels of buttons, or in answers of the server."""
+    forms = english()
+    assert len(forms) > 300
     shown = page.evaluate(SHOWN)
     assert "Fehler markieren" in shown or "Anleitung" in shown
-    assert [text for text in shown for form in english() if form.fullmatch(text)] == []
-
-
-def test_everything_on_the_page_is_german(server: Server, browser: Browser) -> None:
-    context = browser.new_context(viewport={"width": 1300, "height": 900}, locale="de-DE")
-    context.set_default_timeout(PATIENCE)
-    page = context.new_page()
-    page.goto(link(server))
-    assert len(english()) > 300
-    expect(page.get_by_role("button", name="Keine Übersetzung").first).to_be_visible()
-    assert_german(page)
-    page.keyboard.press("?")
-    expect(page.get_by_text("Kategorien: Übersetzung (MQM)")).to_be_visible()
-    expect(page.get_by_text("Genauigkeit › Hinzufügung")).to_be_visible()
-    expect(page.get_by_text("Umschalt + Pfeiltasten", exact=True)).to_be_visible()
-    assert_german(page)
-    page.keyboard.press("Escape")
-    page.get_by_role("button", name="Kein Fehler").first.click()
-    page.get_by_test_id("submit").click()
-    expect(page.locator("#feedback")).to_contain_text("Noch nicht ganz.")
-    expect(page.locator("#feedback")).to_contain_text("Sie haben „Ada“ übersehen.")
-    assert_german(page)
-    context.close()
+    assert [text for text in shown for form in forms if form.fullmatch(text)] == []

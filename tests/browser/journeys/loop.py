@@ -1,27 +1,24 @@
-"""The main job, end to end in a real browser: upload, score, compare, annotate, calibrate, export, import again."""
+"""The main job, step by step: upload, score, compare, annotate, calibrate, export, import again."""
 
 from __future__ import annotations
 
 import csv
 import io
+import os
 import re
-import time
-from collections.abc import Iterator
-from pathlib import Path
+import subprocess
+import sys
 
-import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Download, Page, expect
 
 from core.data import OutputKey, SegmentKey
 from core.formats.labels.google_mqm import read
-from core.mqm.log import fold
-from core.ports.projects import Project
-from core.ports.store import Store
-from db.store import open_store
-from tests.browser.conftest import PATIENCE, Server, serving
+from core.mqm.log import SegmentLabels, fold
+from tests.browser.conftest import Server, at_rest
 from tests.browser.span_editor import category, drag, saved
+from tests.paths import ROOT
 
-SLOW = 240_000
+NAME = "loop"
 HTML = "Prices <b>rose</b> sharply in May. 😀"
 FORMULA = "=SUM(A1) is what the house said."
 ROWS = [
@@ -40,98 +37,54 @@ MARKS = {
 }
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    home = tmp_path_factory.mktemp("home")
-    made = open_store(f"sqlite:///{home / 'errorscope.db'}").projects.create(
-        "before"
-    )  # keeps the sample from being made
-    assert made.id
-    with serving(home, ERRORSCOPE_DB="") as running:
-        yield running
-
-
-def store(server: Server) -> Store:
-    return open_store(f"sqlite:///{server.home / 'errorscope.db'}")
-
-
-def project(server: Server, name: str = "loop") -> Project:
-    return next(p for p in store(server).projects.list() if p.name == name)
-
-
-def uploaded() -> bytes:
+def upload_outputs(page: Page, server: Server) -> None:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(["system", "doc_id", "segment_id", "source", "reference", "output"])
     writer.writerows((system, "d", segment, source, ref, output) for system, segment, source, ref, output in ROWS)
-    return text.getvalue().encode()
-
-
-def upload(page: Page, server: Server, name: str, data: bytes, begin: str = "Upload outputs") -> None:
-    page.goto(server.url)
-    page.get_by_role("button", name=begin).first.click()
-    page.locator('input[type="file"]').set_input_files([{"name": name, "mimeType": "text/plain", "buffer": data}])
-    page.get_by_role("button", name=re.compile(r"^(download_done )?Import .* into")).click()
-    imported = page.get_by_test_id("stAlertContentSuccess").get_by_text(
-        "Imported into"
-    )  # a toast says it too, for a while
-    expect(imported).to_be_visible()
-
-
-def wait_until(what, seconds: float = SLOW / 1000):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if found := what():
-            return found
-        time.sleep(0.5)
-    raise AssertionError("waited in vain")
-
-
-def test_upload_score_compare_annotate_calibrate_export(server: Server, page: Page, tmp_path: Path) -> None:
-    page.set_default_timeout(PATIENCE)
-    upload(page, server, "loop.csv", uploaded())
-    data = store(server).projects.dataset(project(server).id)
+    _upload(page, server, f"{NAME}.csv", text.getvalue().encode(), "Upload outputs")
+    data = server.store().projects.dataset(server.project(NAME))
     assert [(o.system, o.segment_id, o.text) for o in data.outputs] == [(r[0], r[1], r[4]) for r in ROWS]
 
-    page.goto(f"{server.url}/compare?project={project(server).id}")
-    page.get_by_role("button", name=re.compile("Compute scores \\(")).click()
-    wait_until(lambda: [j for j in store(server).jobs.recent(project(server).id) if j.state == "done"])
-    scored = {s.metric: s for s in store(server).scores.signatures(project(server).id)}
-    assert {"chrf", "bleu", "ter", "rouge1", "rouge2", "rougeL", "bartscore", "bartscore++"} <= set(scored)
-    table = store(server).scores.table(project(server).id, scored["bartscore++"].signature)
-    assert len(table) == 6
-    assert all(v.status == "ok" for v in table.values())
 
-    compare(page, server)
-    annotate(page, server)
-    lam = calibrate(page, server)
-    expect(page.locator(".esc-lambda output")).to_contain_text(f"{lam:.2f}"[:3])
-    export(page, server, tmp_path)
+def score(page: Page, server: Server) -> None:
+    """Start a worker as the page asks for, and wait until the page shows the scores."""
+    store, project = server.store(), server.project(NAME)
+    page.goto(f"{server.url}/compare?project={project}")
+    page.get_by_role("button", name=re.compile("Compute scores \\(")).click()
+    expect(page.get_by_text("Start one with python -m core workers")).to_be_visible()
+    environ = {**os.environ, "ERRORSCOPE_HOME": str(server.home), **server.environ}
+    subprocess.run([sys.executable, "-m", "core", "workers", "--once"], cwd=ROOT, env=environ, check=True)
+    expect(page.locator(".esc-card .esc-score").first).to_have_text(re.compile("[0-9]"))
+    scored = {s.metric: s for s in store.scores.signatures(project)}
+    assert {"chrf", "bleu", "ter", "rouge1", "rouge2", "rougeL", "bartscore", "bartscore++"} <= set(scored)
+    table = store.scores.table(project, scored["bartscore++"].signature)
+    assert len(table) == len(ROWS)
+    assert all(value.status == "ok" for value in table.values())
 
 
 def compare(page: Page, server: Server) -> None:
     """The cards show text as text; keys move on; the address names the place; the file is complete."""
-    page.goto(f"{server.url}/compare?project={project(server).id}")
     expect(page.locator(".esc-card")).to_have_count(2)
     expect(page.locator(".esc-card", has_text="<b>rose</b> sharply")).to_be_visible()
     assert page.locator(".esc-card b", has_text="rose").count() == 0
+    at_rest(page)
     page.locator(".esc-nav").click()
     page.keyboard.press("ArrowRight")
-    page.wait_for_url(re.compile("segment=2"))
+    expect(page).to_have_url(re.compile("segment=2"))
     expect(page.locator(".esc-card", has_text="accepted")).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("button", name="Scores as CSV").click()
-    rows = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8"))))
-    assert {(r["system"], r["segment_id"]) for r in rows} == {(r[0], r[1]) for r in ROWS}
+    assert {(r["system"], r["segment_id"]) for r in _rows(download.value)} == {(r[0], r[1]) for r in ROWS}
 
 
 def annotate(page: Page, server: Server) -> None:
     """Three segments: marks, a no-error verdict for the rest, submitted; the log holds exactly that."""
-    page.goto(f"{server.url}/annotate?project={project(server).id}&doc=d&segment=1")
+    page.goto(f"{server.url}/annotate?project={server.project(NAME)}&doc=d&segment=1")
     page.get_by_label("Name", exact=True).fill("Ann")
     page.get_by_role("button", name="Start").click()
     for segment in ("1", "2", "3"):
-        page.wait_for_url(re.compile(f"segment={segment}"))
+        expect(page).to_have_url(re.compile(f"segment={segment}"))
         expect(page.locator(".esa-text")).to_have_count(3)
         for quote, (_, of, severity, typed, _, _) in MARKS.items():
             if of == segment:
@@ -145,53 +98,39 @@ def annotate(page: Page, server: Server) -> None:
             page.locator(".esa-output", has_text=text).get_by_role("button", name="No error").click()
         saved(page)
         page.get_by_role("button", name=re.compile("^Submit")).click()
-        at = SegmentKey("d", segment)
-        wait_until(lambda at=at: submitted(server, "Ann", at), 30)
+        expect(page.get_by_text(f"{segment} of 3 segments submitted")).to_be_visible()
         if segment != "3":
-            page.keyboard.press("Enter")  # on to the next unlabelled
+            page.keyboard.press("Enter")  # to the next one that is not submitted
     found = {
         (system, at.segment_id, m.span.quote): (m.span.severity, m.span.category)
-        for (_, at), of in labels(server, "Ann").items()
+        for (_, at), of in _labels(server, NAME).items()
         for system, o in of.outputs.items()
         for m in o.marks
     }
     assert found == {(s, seg, quote): (sev, cat) for quote, (s, seg, _, _, sev, cat) in MARKS.items()}
-    spans = [m.span for of in labels(server, "Ann").values() for o in of.outputs.values() for m in o.marks]
+    spans = [m.span for of in _labels(server, NAME).values() for o in of.outputs.values() for m in o.marks]
     texts = {r[4] for r in ROWS}
     assert all(any(t[s.start : s.end] == s.quote for t in texts) for s in spans)
 
 
-def submitted(server: Server, rater: str, at: SegmentKey) -> bool:
-    of = labels(server, rater).get((rater, at))
-    return of is not None and of.submitted
-
-
-def labels(server: Server, rater: str):
-    return fold(store(server).labels.events(project(server).id, rater=rater))
-
-
-def calibrate(page: Page, server: Server) -> float:
+def calibrate(page: Page, server: Server) -> None:
     """λ is fitted, warned about, saved under a name and used on Compare."""
-    page.goto(f"{server.url}/calibrate?project={project(server).id}")
+    page.goto(f"{server.url}/calibrate?project={server.project(NAME)}")
     expect(page.get_by_text("agrees best with 1 annotator on 6 outputs")).to_be_visible()
     expect(page.get_by_text("94 are missing")).to_be_visible()
     page.get_by_label("Name for this λ").fill("loop λ")
     page.get_by_role("button", name="Save and use on Compare").click()
-    page.wait_for_url(re.compile("/compare.*lambda="))
-    (kept,) = store(server).calibrations.list(project(server).id)
+    expect(page).to_have_url(re.compile("/compare.*lambda="))
+    (kept,) = server.store().calibrations.list(server.project(NAME))
     assert kept.name == "loop λ"
     assert kept.result["n"] == 6
     assert f"lambda={kept.value:.6g}" in page.url or "lambda=inf" in page.url
-    return kept.value
+    expect(page.locator(".esc-lambda output")).to_contain_text(f"{kept.value:.2f}"[:3])
 
 
-def export(page: Page, server: Server, tmp_path: Path) -> None:
+def export(page: Page, server: Server) -> None:
     """The labels leave as CSV and as Google's TSV; the TSV comes back as the same labels."""
-    page.goto(f"{server.url}/?project={project(server).id}")
-    page.get_by_role("button", name=re.compile("Export")).first.click()
-    with page.expect_download() as download:
-        page.get_by_role("button", name=re.compile("Download")).click()
-    rows = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8"))))
+    rows = exported(page, server, server.project(NAME))
     assert {(r["system"], r["segment_id"], r["quote"], r["severity"]) for r in rows if r["quote"]} == {
         (s, seg, quote, sev) for quote, (s, seg, _, _, sev, _) in MARKS.items()
     }
@@ -201,21 +140,46 @@ def export(page: Page, server: Server, tmp_path: Path) -> None:
     expect(page.get_by_text("Format of the WMT releases")).to_be_visible()
     with page.expect_download() as download:
         page.locator("[class*=st-key-export-google]").get_by_role("button", name=re.compile("Download")).click()
-    assert download.value.suggested_filename == "loop.mqm.tsv"
-    tsv = Path(download.value.path()).read_bytes()
+    assert download.value.suggested_filename == f"{NAME}.mqm.tsv"
+    tsv = download.value.path().read_bytes()
     back = {
         r.key: {(e.quote, e.severity) for e in r.errors if e.category.lower() != "no-error"}
         for r in read(tsv, "x.tsv").rated
     }
     assert back[OutputKey("A", "d", "1")] == {("sharply", "Minor")}
-    upload(page, server, "again.tsv", tsv, "Import labels")
-    again = project(server, "again")
+    _upload(page, server, "again.tsv", tsv, "Import labels")
     first, second = (
         {
             (k, s): (o.verdict, {m.span for m in o.marks})
-            for k, of in fold(store(server).labels.events(p)).items()
+            for k, of in _labels(server, name).items()
             for s, o in of.outputs.items()
         }
-        for p in (project(server).id, again.id)
+        for name in (NAME, "again")
     )
     assert first == second
+
+
+def exported(page: Page, server: Server, project: int) -> list[dict[str, str]]:
+    """Download the labels of a project as CSV on Projects, and return its rows."""
+    page.goto(f"{server.url}/?project={project}")
+    page.get_by_role("button", name=re.compile("Export")).first.click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name=re.compile("Download")).click()
+    return _rows(download.value)
+
+
+def _rows(download: Download) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(download.path().read_text(encoding="utf-8"))))
+
+
+def _labels(server: Server, project: str) -> dict[tuple[str, SegmentKey], SegmentLabels]:
+    return fold(server.store().labels.events(server.project(project)))
+
+
+def _upload(page: Page, server: Server, name: str, data: bytes, begin: str) -> None:
+    page.goto(server.url)
+    page.get_by_role("button", name=begin).first.click()
+    page.locator('input[type="file"]').set_input_files([{"name": name, "mimeType": "text/plain", "buffer": data}])
+    page.get_by_role("button", name=re.compile(r"^(download_done )?Import .* into")).click()
+    # a toast says it too, for a while
+    expect(page.get_by_test_id("stAlertContentSuccess").get_by_text("Imported into")).to_be_visible()

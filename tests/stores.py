@@ -1,0 +1,33 @@
+"""Stores over new SQLite databases, for tests that need storage and do not look into it."""
+
+from __future__ import annotations
+
+import atexit
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sqlalchemy import event
+
+from core.ports.store import Store
+from db.engine import connect
+from db.store import store_over
+from tests.templates import empty_database
+
+_open = ExitStack()
+
+
+def new_store() -> Store:
+    """Return a store over a new, empty database, which exists until `close_stores`."""
+    folder = _open.enter_context(TemporaryDirectory(prefix="errorscope-store-"))
+    engine = connect(empty_database(Path(folder) / "errorscope.db"))
+    # Nothing in it outlives the test, so no commit waits for the disk.
+    event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA synchronous=OFF"))
+    _open.callback(engine.dispose)
+    return store_over(engine)
+
+
+@atexit.register
+def close_stores() -> None:
+    """Close and delete the databases of `new_store`. The folders whose tests use it do so after each test."""
+    _open.close()
