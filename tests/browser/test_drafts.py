@@ -17,6 +17,7 @@ def test_the_form_of_stress_tests_is_there_again(shared: Server, page: Page) -> 
     chosen = page.get_by_role("button", name=re.compile(r"^Remove .*\(fluency\)$"))
     others = page.get_by_role("button", name=re.compile(r"^Remove .*\((consistency|special)\)$"))
     expect(others).not_to_have_count(0)  # the buttons above them are drawn first
+    at_rest(page)
     page.get_by_role("button", name="Fluency (").click()
     expect(others).to_have_count(0)
     at_rest(page)

@@ -44,7 +44,7 @@ PLAIN = {
     "download_button": {"url"},
     "navigation": set(),
 }
-"""What Streamlit shows as it is (seen in a browser: tests/browser/test_markdown.py). All else is read as Markdown."""
+"""What Streamlit shows as it is (seen in a browser: tests/browser/test_scripts.py). All else is read as Markdown."""
 EVERYWHERE = {"id", "key", "icon", "url", "element_id", "form_id", "user_key", "script_run_id", "page_script_hash"}
 
 

@@ -273,16 +273,21 @@ def test_everything_on_the_german_page_is_german(shared: Server, browser: Browse
     context.close()
 
 
-@pytest.mark.parametrize("name", VIEWS)
+MOST_USED = ("projects", "compare", "annotate")
+"""The pages that `make test` looks at; `make test-all` looks at all."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in MOST_USED else pytest.mark.extended) for name in VIEWS]
+)
 def test_a_page_has_no_barrier_and_requests_no_other_host(
     shared: Server, page: Page, hostile_project: int, seen: list[str], name: str
 ) -> None:
     """All names on the page are hostile."""
     page.goto(f"{shared.url}/{name}?project={hostile_project}")
     if name == "annotate":
-        page.set_viewport_size(
-            {"width": 1400, "height": 3000}
-        )  # no output lies behind the footer, close to its buttons
+        # No output lies behind the footer, close to its buttons.
+        page.set_viewport_size({"width": 1400, "height": 3000})
         page.get_by_label("Name", exact=True).fill(hostile.RATERS[0])
         page.get_by_role("button", name="Start").click()
     expect(page.locator(VIEWS[name][0]).first).to_be_visible()

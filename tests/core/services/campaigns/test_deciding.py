@@ -79,12 +79,12 @@ def test_evidence_has_units_with_the_failed_checks_first(store: Store) -> None:
 
 
 def test_versions_are_in_random_order_not_in_that_of_joining(store: Store) -> None:
-    campaign = filled.started(store, dataset=filled.texts(4, 5))
+    campaign = filled.started(store, dataset=filled.texts(2, 4))
     filled.work(store, campaign)
     first_joined = []
     for disputed in adjudication.queue(store, campaign):
         of = sorted((a.participant.id, a.labels) for a in answers(store, campaign) if a.unit == disputed.unit)
         first_joined.append(disputed.versions[0] == of[0][1])
-    assert len(first_joined) > 10
+    assert len(first_joined) > 5
     assert True in first_joined
     assert False in first_joined
