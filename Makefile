@@ -1,4 +1,4 @@
-# `make run` starts the app, `make test` checks a change in five minutes, `make test-all` checks everything as CI does.
+# `make run` starts the app, `make test` checks a change, `make test-all` checks everything as CI does.
 PYTHON ?= python3
 VENV ?= .venv
 PY := $(VENV)/bin/python
