@@ -6,7 +6,6 @@ any other in one transaction, if nothing was stored since the plan was made.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -22,6 +21,7 @@ from db import external as elsewhere
 from db import judgements as numbers
 from db import labels as log
 from db.engine import reading, writing
+from db.garbage import short_collections
 from db.import_plan import ProjectTexts, TextPlan, stored_texts
 from db.lookup import require_project, select_outputs
 from db.slices import Hidden, OneTransaction, hide
@@ -116,16 +116,8 @@ def _written_at_once(connection: Connection, project_id: int, plan: _Plan, given
 
 
 def _written_in_slices(hidden: Hidden, project_id: int, plan: _Plan) -> ImportReport:
-    kept = gc.get_freeze_count()  # a server keeps its modules out of collections
-    gc.freeze()  # a garbage collection that looks at all planned texts stops every thread for 0.3 s
-    try:
-        with hidden.shown_at_end():
-            return _written(hidden, project_id, plan)
-    finally:
-        gc.unfreeze()
-        if kept:
-            gc.collect()
-            gc.freeze()
+    with short_collections(), hidden.shown_at_end():
+        return _written(hidden, project_id, plan)
 
 
 def version_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import textwrap
@@ -21,12 +22,13 @@ from core.services.projects.adding import ImportTarget, add
 from db import imports, slices
 from db.columns import now
 from db.engine import writing
+from db.garbage import short_collections
 from db.store import open_store, store_over
 from tests.builders import small_dataset
 from tests.db.raw import counts, rows, scalar
 from tests.paths import ROOT
 
-LARGE = small_dataset(150)
+LARGE = small_dataset(30)
 SEGMENT = SegmentKey("doc", "0")
 
 
@@ -53,9 +55,9 @@ def judgements() -> list[Judgement]:
 
 @pytest.fixture(autouse=True)
 def many_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(imports, "SMALL", 300)
-    monkeypatch.setattr(slices, "FIRST", 100)
-    monkeypatch.setattr(slices, "MOST", 100)
+    monkeypatch.setattr(imports, "SMALL", 60)
+    monkeypatch.setattr(slices, "FIRST", 20)
+    monkeypatch.setattr(slices, "MOST", 20)
     monkeypatch.setattr(slices, "PAUSE_SECONDS", 0.0)
 
 
@@ -154,7 +156,7 @@ def killed(url: str, work: str, statement: str, number: int) -> None:
         from db.engine import connect
         from db.store import store_over
         from tests.db.test_imports_in_slices import LARGE
-        engine, n, imports.SMALL, slices.FIRST, slices.MOST = connect({url!r}), [0], 300, 100, 100
+        engine, n, imports.SMALL, slices.FIRST, slices.MOST = connect({url!r}), [0], 60, 20, 20
 
         def strike(connection, cursor, statement, *rest):
             n[0] += statement.startswith({statement!r})
@@ -241,6 +243,34 @@ def test_two_imports_at_once_into_two_projects(url: str, engine: Engine) -> None
     for thread in threads:
         thread.join()
     assert [store.projects.dataset(i) == LARGE for i in ids] == [True, True]
+
+
+@pytest.mark.parametrize("frozen_before", [False, True])
+@pytest.mark.parametrize("first_to_end", [0, 1])
+def test_of_two_imports_at_once_the_last_to_end_unfreezes(
+    frozen_before: bool, first_to_end: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gc, "collect", lambda: 0)
+    gc.unfreeze()
+    if frozen_before:
+        gc.freeze()
+    imports_at_once = [short_collections() for _ in range(2)]
+    for one in imports_at_once:
+        one.__enter__()
+    imports_at_once.pop(first_to_end).__exit__(None, None, None)
+    assert gc.get_freeze_count() > 0
+    imports_at_once.pop().__exit__(None, None, None)
+    assert (gc.get_freeze_count() > 0) is frozen_before
+    gc.unfreeze()
+
+
+def test_objects_are_frozen_only_while_a_large_import_is_written(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    gc.unfreeze()
+    frozen: list[bool] = []
+    before_rows(monkeypatch, lambda: frozen.append(gc.get_freeze_count() > 0), "segments", "outputs")
+    with pytest.raises(UserError):
+        store.projects.add(store.projects.create("p").id, LARGE, [LabelBatch("half \ud83d", *labels()[0][1:])])
+    assert (frozen, gc.get_freeze_count()) == ([True, True], 0)
 
 
 def test_two_imports_at_once_into_one_project_add_it_once(url: str, engine: Engine) -> None:
