@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,10 +18,10 @@ from tests.templates import empty_database
 _open = ExitStack()
 
 
-def new_store() -> Store:
-    """Return a store over a new, empty database, which exists until `close_stores`."""
+def new_store(put_database: Callable[[Path], str] = empty_database) -> Store:
+    """Return a store over a new database, empty or as `put_database` makes it, which exists until `close_stores`."""
     folder = _open.enter_context(TemporaryDirectory(prefix="errorscope-store-"))
-    engine = connect(empty_database(Path(folder) / "errorscope.db"))
+    engine = connect(put_database(Path(folder) / "errorscope.db"))
     # Nothing in it outlives the test, so no commit waits for the disk.
     event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA synchronous=OFF"))
     _open.callback(engine.dispose)

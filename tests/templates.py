@@ -1,10 +1,10 @@
-"""Databases made once per process and copied: an empty one with its tables, and one with the sample project."""
+"""Databases made once per process and copied: an empty one with its tables, one with the sample project, and those of tests."""
 
 from __future__ import annotations
 
 import atexit
 import shutil
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,32 +17,34 @@ _FOLDER = TemporaryDirectory(prefix="errorscope-templates-")
 atexit.register(_FOLDER.cleanup)
 
 
-@cache
-def _template(name: str) -> Path:
-    path = Path(_FOLDER.name) / f"{name}.db"
-    engine = connect(f"sqlite:///{path}")
-    migrate(engine)
-    if name == "sample":
-        sample.ensure(store_over(engine))
-    engine.dispose()  # the last connection to go empties the log into the file
-    assert not path.with_name(f"{path.name}-wal").exists()
-    return path
-
-
 def empty_database(path: Path) -> str:
     """Put a database with tables and no rows at `path`, as the first start makes it; return its URL."""
-    return _copied("empty", path)
+    return database_with("empty", lambda store: None, path)
 
 
 def sample_database(path: Path) -> str:
     """Put a database with the sample project at `path`, scored as far as the recorded scores go; return its URL."""
-    return _copied("sample", path)
+    return database_with("sample", sample.ensure, path)
 
 
-def _copied(name: str, path: Path) -> str:
+def database_with(name: str, write: Callable[[Store], object], path: Path) -> str:
+    """Put at `path` the database that `write` fills at the first call with this name; return its URL."""
+    template = Path(_FOLDER.name) / f"{name}.db"
+    if not template.exists():
+        _make(template, write)
     path.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(_template(name), path)
+    shutil.copy(template, path)
     return f"sqlite:///{path}"
+
+
+def _make(template: Path, write: Callable[[Store], object]) -> None:
+    making = template.with_suffix(".making")
+    engine = connect(f"sqlite:///{making}")
+    migrate(engine)
+    write(store_over(engine))
+    engine.dispose()  # the last connection to go empties the log into the file
+    assert not making.with_name(f"{making.name}-wal").exists()
+    making.rename(template)
 
 
 def sample_store(path: Path) -> Store:

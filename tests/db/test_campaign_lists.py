@@ -10,14 +10,14 @@ from tests.core.services.campaigns.world import scores
 
 
 def test_a_campaign_is_completed_after_somebody_stops(store: Store) -> None:
-    world = world_of(store, overlap=1)
-    assert world.work("Ana", scores(), units=2) == 2
-    assert left(world) == {"Ana": 4, "Ben": 6, "Cem": 6}
+    world = world_of(store, overlap=1, segments=4)
+    assert world.work("Ana", scores(), units=1) == 1
+    assert left(world) == {"Ana": 3, "Ben": 4, "Cem": 4}
     shown = handing_over.preview(world.store, world.campaign, who(world, "Ana").id)
-    assert shown == HandOverPreview("Ana", 4, 0, (Share("Ben", 3), Share("Cem", 1)), 0)
+    assert shown == HandOverPreview("Ana", 3, 0, (Share("Ben", 1), Share("Cem", 2)), 0)
     assert hand_over(world, "Ana") == list(shown.shares)
-    assert left(world) == {"Ana": 0, "Ben": 9, "Cem": 7}
-    assert [world.work(name, scores()) for name in PEOPLE] == [0, 9, 7]
+    assert left(world) == {"Ana": 0, "Ben": 5, "Cem": 6}
+    assert [world.work(name, scores()) for name in PEOPLE] == [0, 5, 6]
     assert complete(world)
 
 
@@ -26,7 +26,7 @@ def test_an_extension_comes_at_the_end_of_lists_that_people_have_begun(store: St
     world.work("Ana", scores(), units=2)
     world.work("Ben", scores())
     before = {a.id: a for a in world.store.campaigns.assignments(world.campaign.id)}
-    assert extending.add_system(world.store, "ann", world.campaign, "Cyd") == 6
+    assert extending.add_system(world.store, "ann", world.campaign, "Cyd") == 3
     after = {a.id: a for a in world.store.campaigns.assignments(world.campaign.id)}
     assert after == before
     first = [a.unit.id for a in world.store.campaigns.assignments(world.campaign.id, who(world, "Ana").id)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from random import Random
 
 from core.campaigns.design import CampaignDesign, design_from_json
@@ -17,6 +18,8 @@ from core.services.campaigns.answers import key_of
 from core.services.campaigns.drawing import draw
 from core.services.campaigns.working import participant
 from core.services.labels.labels import open_segment
+from tests.stores import new_store
+from tests.templates import database_with
 
 QUALITY = {"Alder": 88.0, "Birch": 76.0, "Cedar": 60.0}
 SEVERITY = {"Ana": 6.0, "Ben": 0.0, "Chi": -7.0}
@@ -125,3 +128,18 @@ def work(
                 done += given.unit.kind == "item"
         if done == before and not any(waiting.values()):
             return
+
+
+def completed(protocol: ProtocolName = "esa") -> tuple[Store, Campaign]:
+    """Return a campaign on 2 documents × 4 segments with all ratings, made once per process, and the store over a copy."""
+
+    def write(store: Store) -> None:
+        work(store, started(store, protocol, dataset=texts(2, 4)))
+
+    def put_database(path: Path) -> str:
+        return database_with(f"completed-{protocol}", write, path)
+
+    store = new_store(put_database)
+    (project,) = store.projects.list()
+    (campaign,) = store.campaigns.list(project.id)
+    return store, campaign

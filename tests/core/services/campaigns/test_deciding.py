@@ -27,7 +27,7 @@ def person(name: str, project: int, role: str) -> Identity:
 
 
 def test_managers_and_adjudicators_who_do_not_label_decide(store: Store) -> None:
-    campaign = filled.started(store)
+    campaign = filled.started(store, dataset=filled.texts(1, 1))
     item = next(u for u in store.campaigns.units(campaign.id) if u.kind == "item")
     key, project = key_of(item.name), campaign.project_id
     for who, may in (
@@ -41,9 +41,8 @@ def test_managers_and_adjudicators_who_do_not_label_decide(store: Store) -> None
     assert not deciding.may_decide(store, campaign, LOCAL, key_of("no unit"))
 
 
-def test_a_decision_replaces_the_versions(store: Store) -> None:
-    campaign = filled.started(store, dataset=filled.texts(1, 4))
-    filled.work(store, campaign)
+def test_a_decision_replaces_the_versions() -> None:
+    store, campaign = filled.completed()
     first = adjudication.queue(store, campaign)[0]
     data = deciding.decision_page(store, campaign, "Judy", first.unit, more=True)
     assert data["asks"] == ["spans", "score"]
@@ -57,16 +56,15 @@ def test_a_decision_replaces_the_versions(store: Store) -> None:
     assert raters == {"Judy, decision"}
 
 
-def test_an_opened_unit_is_no_decision(store: Store) -> None:
-    campaign = filled.started(store, dataset=filled.texts(1, 4))
-    filled.work(store, campaign)
+def test_an_opened_unit_is_no_decision() -> None:
+    store, campaign = filled.completed()
     first = adjudication.queue(store, campaign)[0]
     open_segment(store, campaign.texts, "Judy", key_of(first.unit.name), first.unit.systems)
     assert not adjudication.queue(store, campaign)[0].decided_by
 
 
 def test_evidence_has_units_with_the_failed_checks_first(store: Store) -> None:
-    campaign = filled.started(store, checks=0.3, repeats=0.3, dataset=filled.texts(2, 4))
+    campaign = filled.started(store, checks=0.3, repeats=0.3, dataset=filled.texts(2, 3))
     filled.work(store, campaign)
     units = quality.submitted_units(store, campaign, answers(store, campaign))
     checks = evidence.evidence_units("Ana", "checks", units)
@@ -78,9 +76,8 @@ def test_evidence_has_units_with_the_failed_checks_first(store: Store) -> None:
     assert "others: score" in evidence.evidence_units("Ana", "agreement", units)[0].text
 
 
-def test_versions_are_in_random_order_not_in_that_of_joining(store: Store) -> None:
-    campaign = filled.started(store, dataset=filled.texts(2, 4))
-    filled.work(store, campaign)
+def test_versions_are_in_random_order_not_in_that_of_joining() -> None:
+    store, campaign = filled.completed()
     first_joined = []
     for disputed in adjudication.queue(store, campaign):
         of = sorted((a.participant.id, a.labels) for a in answers(store, campaign) if a.unit == disputed.unit)

@@ -50,9 +50,9 @@ def test_the_list_of_somebody_who_never_comes_goes_to_a_new_person() -> None:
         world.page("Dora")
     for name in ("Ana", "Ben"):
         world.work(name, scores())
-    assert left(world) == {"Ana": 0, "Ben": 0, "Cem": 12, "Dora": 0}
-    assert hand_over(world, "Cem", "Dora") == [Share("Dora", 12)]
-    assert world.work("Dora", scores()) == 12
+    assert left(world) == {"Ana": 0, "Ben": 0, "Cem": 6, "Dora": 0}
+    assert hand_over(world, "Cem", "Dora") == [Share("Dora", 6)]
+    assert world.work("Dora", scores()) == 6
     assert complete(world)
     with pytest.raises(UserError, match="nothing to label"):
         world.page("Cem")
@@ -63,13 +63,13 @@ def test_units_of_an_excluded_person_are_rated_again() -> None:
     for name in PEOPLE:
         world.work(name, scores())
     people.exclude(world.store, "ann", world.campaign, who(world, "Ana").id, "too fast")
-    assert left(world)["Ana"] == 12
-    assert hand_over(world, "Ana", "Dora") == [Share("Dora", 12)]
+    assert left(world)["Ana"] == 6
+    assert hand_over(world, "Ana", "Dora") == [Share("Dora", 6)]
     assert not who(world, "Ana").left
-    assert world.work("Dora", scores()) == 12
-    assert progress(world.store, world.campaign, world.now).ratings == 36
+    assert world.work("Dora", scores()) == 6
+    assert progress(world.store, world.campaign, world.now).ratings == 18
     people.exclude(world.store, "ann", world.campaign, who(world, "Ana").id, "")
-    assert progress(world.store, world.campaign, world.now).extra == 12
+    assert progress(world.store, world.campaign, world.now).extra == 6
 
 
 def test_both_people_and_the_reason_are_recorded() -> None:
@@ -78,8 +78,8 @@ def test_both_people_and_the_reason_are_recorded() -> None:
     found = [e for e in world.store.audit.entries(world.project) if e.act == "list handed over"]
     shown = {"campaign": "pilot", "name": "Ana", "reason": "moved away"}
     assert [(e.who, dict(e.details)) for e in reversed(found)] == [
-        ("ann", shown | {"to": "Ben", "units": 4}),
-        ("ann", shown | {"to": "Cem", "units": 2}),
+        ("ann", shown | {"to": "Ben", "units": 2}),
+        ("ann", shown | {"to": "Cem", "units": 1}),
     ]
     assert who(world, "Ana").left
 
@@ -92,7 +92,7 @@ def test_begun_units_stay_on_the_page_and_late_labels_are_extra() -> None:
     hand_over(world, "Ana", "Ben")
     shown = world.page("Ana", "unlabelled")
     assert (shown["doc"], shown["total"], shown["done"]) == (begun["doc"], 2, 1)
-    assert world.work("Ben", scores()) == 11
+    assert world.work("Ben", scores()) == 5
     assert world.send("Ana", begun, [*scores()(begun), {"kind": "submit"}]) == []
     assert progress(world.store, world.campaign, world.now).extra == 1
     assert world.page("Ana")["campaign"]["code"] == who(world, "Ana").code
@@ -101,11 +101,11 @@ def test_begun_units_stay_on_the_page_and_late_labels_are_extra() -> None:
 def test_what_nobody_else_may_rate_stays_and_is_said() -> None:
     world = world_of(overlap=3)
     shown = handing_over.preview(world.store, world.campaign, who(world, "Ana").id)
-    assert (shown.units, shown.shares, shown.staying) == (18, (), 18)
+    assert (shown.units, shown.shares, shown.staying) == (9, (), 9)
     with pytest.raises(UserError, match="nobody else"):
         hand_over(world, "Ana")
     assert not who(world, "Ana").left
-    assert left(world)["Ana"] == 18
+    assert left(world)["Ana"] == 9
 
 
 def test_what_is_missing_or_not_possible_changes_nothing() -> None:
@@ -139,8 +139,8 @@ def test_handed_over_units_wait_for_the_tutorial(passes: bool) -> None:
     assert unit["total"] == 1
     assert world.send("Dora", unit, [*scores(20 if passes else 100)(unit), {"kind": "submit"}]) == []
     after = world.page("Dora", "unlabelled")
-    assert (after["campaign"]["passed"], after["total"]) == (passes, 7 if passes else 1)
-    assert left(world)["Dora"] == 6
+    assert (after["campaign"]["passed"], after["total"]) == (passes, 4 if passes else 1)
+    assert left(world)["Dora"] == 3
 
 
 def test_an_extension_of_a_planned_list_can_be_handed_over() -> None:
@@ -149,7 +149,7 @@ def test_an_extension_of_a_planned_list_can_be_handed_over() -> None:
     working.leave(world.store, world.campaign, "Ana")
     extending.add_system(world.store, "ann", world.campaign, "Cyd")
     added = left(world)["Ana"]
-    assert added in (3, 4, 5)
+    assert added in (1, 2, 3)
     assert hand_over(world, "Ana", "Dora") == [Share("Dora", added)]
     for name in (*PEOPLE, "Dora"):
         world.work(name, scores())

@@ -131,15 +131,13 @@ def test_preferences_have_a_detectable_win_share() -> None:
 
 
 def test_a_finished_campaign_of_mqm_replaces_the_assumed_variances() -> None:
-    store = new_store()
-    campaign = filled.started(store, "mqm")
-    filled.work(store, campaign)
+    store, campaign = filled.completed("mqm")
     design = design_from_json(campaign.design)
     assert planning.pilot(store, campaign.project_id, design) == (planning.assumed(design), "")
     store.campaigns.set_state(campaign.id, "finished")
     found = planning.pilot(store, campaign.project_id, design)
     assert found.campaign == "pilot"
-    assert found.variances.scores == 72
+    assert found.variances.scores == 48
     assert 0 < (found.variances.interaction or 0) + (found.variances.residual or 0) < 25
 
 

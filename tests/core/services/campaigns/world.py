@@ -83,12 +83,12 @@ _ids = count()
 
 
 def campaign_world(
-    protocol: ProtocolName = "esa", store: Store | None = None, documents: int = 2, **design: Any
+    protocol: ProtocolName = "esa", store: Store | None = None, segments: int = 3, **design: Any
 ) -> CampaignWorld:
-    """A running campaign on a project of documents × 3 segments × 3 systems."""
+    """A running campaign on a project of one document with 3 systems."""
     there = store or new_store()
     project = there.projects.create("cats").id
-    there.projects.add(project, dataset(documents))
+    there.projects.add(project, dataset(1, segments))
     wanted = replace(CampaignDesign(PROTOCOLS[protocol], block_size=2, lease_minutes=30), **design)
     made = creating.create(there, "ann", project, "pilot", wanted)
     there.campaigns.set_state(made.id, "running")

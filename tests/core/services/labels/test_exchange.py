@@ -136,8 +136,10 @@ def test_the_browser_too_drops_an_undo_that_followed_a_refused_action() -> None:
         {"id": "x", "kind": "delete", "output": IDS["Aardvark"], "payload": "m1"},
     ],
 )
-def test_an_action_that_cannot_be_read_is_refused_and_changes_nothing(broken: dict[str, Any]) -> None:
-    store, project = filled()
+def test_an_action_that_cannot_be_read_is_refused_and_changes_nothing(
+    shared_store: Store, broken: dict[str, Any]
+) -> None:
+    store, project = filled(shared_store)
     answer = receive(store, "Ana", outbox(project, broken))
     assert set(answer.refused) == {"x"}
     assert recorded(store, project) == []
@@ -162,8 +164,8 @@ BAD_FIELDS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("kind", BAD_FIELDS)
-def test_a_bad_field_is_answered_once_and_blocks_nothing(kind: str) -> None:
-    store, project = filled()
+def test_a_bad_field_is_answered_once_and_blocks_nothing(shared_store: Store, kind: str) -> None:
+    store, project = filled(shared_store)
     sent = outbox(project, add(project, 1, **BAD_FIELDS[kind]), add(project, 2))
     sent += outbox(project, add(project, 3, severity="Minor"))
     answer = receive(store, "Ana", sent)
@@ -176,8 +178,8 @@ def test_a_bad_field_is_answered_once_and_blocks_nothing(kind: str) -> None:
 
 @pytest.mark.parametrize("time", ["yesterday", "x" * 100, "2026-01-01T10:00:00\ud83d"])
 @pytest.mark.parametrize("name", ["a\nb", "é", "x" * 201])
-def test_ids_and_times_have_a_form(time: str, name: str) -> None:
-    store, project = filled()
+def test_ids_and_times_have_a_form(shared_store: Store, time: str, name: str) -> None:
+    store, project = filled(shared_store)
     late, named = add(project, 1) | {"time": time}, add(project, 2, severity="Minor") | {"id": name}
     answer = receive(store, "Ana", outbox(project, late, named, add(project, 3, severity="Neutral")))
     assert answer.acknowledged == ["a3"]
@@ -197,8 +199,8 @@ def test_a_mark_from_an_import_keeps_its_category_when_it_is_changed() -> None:
     {"project": 10**400}, {"project": "9" * 5000}, {"project": True}, {"project": None}, {"doc": "\ud83d"}, {"segment": "\0"},
     {"doc": None}, {"segment": ["2"]},
 ])  # fmt: skip
-def test_a_batch_about_no_segment_is_refused_and_the_next_recorded(place: dict[str, Any]) -> None:
-    store, project = filled()
+def test_a_batch_about_no_segment_is_refused_and_the_next_recorded(shared_store: Store, place: dict[str, Any]) -> None:
+    store, project = filled(shared_store)
     sent = outbox(project, add(project, 1))
     sent = [sent[0] | place, 7, None, {"actions": 3}, *outbox(project, add(project, 2))]
     answer = receive(store, "Ana", sent)

@@ -22,7 +22,8 @@ from core.services.labels.labels import save
 from tests.core.services.campaigns import filled
 from tests.stores import new_store
 
-KEYS = [SegmentKey(f"doc{d}", str(s)) for d in range(3) for s in range(4)]
+TEXTS = filled.texts(2, 3)
+KEYS = [segment.key for segment in TEXTS.segments]
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ def counting(store: Store, read: list[dict[str, Any]]) -> Store:
 
 
 def test_kept_labels_are_all_labels_after_every_change(store: Store) -> None:
-    campaign = filled.started(store)
+    campaign = filled.started(store, dataset=TEXTS)
     project, kept = campaign.project_id, KeptLabels(campaign.project_id)
     check(store, project, kept)
     for step in (
@@ -87,9 +88,8 @@ def test_kept_labels_are_all_labels_after_every_change(store: Store) -> None:
         check(store, project, kept)
 
 
-def test_labels_of_a_campaign_replace_those_imported_under_the_same_name(store: Store) -> None:
-    campaign = filled.started(store)
-    filled.work(store, campaign)
+def test_labels_of_a_campaign_replace_those_imported_under_the_same_name() -> None:
+    store, campaign = filled.completed()
     project, kept = campaign.project_id, KeptLabels(campaign.project_id)
     (rater, segment), of = next(iter(results.labels_of(store, campaign).items()))
     labelled(store, project, rater, segment)
@@ -105,7 +105,7 @@ def test_a_second_reader_reports_progress_while_the_first_one_reads(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept_labels, "WAIT", 0.01)
-    campaign = filled.started(store)
+    campaign = filled.started(store, dataset=TEXTS)
     project, kept = campaign.project_id, KeptLabels(campaign.project_id)
     labelled(store, project, "ann", KEYS[0])
     began, go_on, waited = Event(), Event(), Event()
@@ -124,7 +124,7 @@ def test_a_second_reader_reports_progress_while_the_first_one_reads(
 
 
 def test_a_cancelled_reading_is_begun_again(store: Store) -> None:
-    campaign = filled.started(store)
+    campaign = filled.started(store, dataset=TEXTS)
     project, kept = campaign.project_id, KeptLabels(campaign.project_id)
     labelled(store, project, "ann", KEYS[0])
 
@@ -138,7 +138,7 @@ def test_a_cancelled_reading_is_begun_again(store: Store) -> None:
 
 def test_many_changes_are_read_together(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_labels, "MOST_PLACES", 2)
-    campaign = filled.started(store)
+    campaign = filled.started(store, dataset=TEXTS)
     project, kept = campaign.project_id, KeptLabels(campaign.project_id)
     labelled(store, project, "ann", KEYS[0])
     check(store, project, kept)
@@ -148,7 +148,7 @@ def test_many_changes_are_read_together(store: Store, monkeypatch: pytest.Monkey
 
 
 def test_only_the_changed_segment_is_read_again(store: Store) -> None:
-    campaign = filled.started(store)
+    campaign = filled.started(store, dataset=TEXTS)
     project, kept = campaign.project_id, KeptLabels(campaign.project_id)
     filled.work(store, campaign, 0.5)
     for key in KEYS:
@@ -167,7 +167,7 @@ def test_only_the_changed_segment_is_read_again(store: Store) -> None:
 
 
 def test_a_restored_older_log_is_read_from_its_beginning(store: Store) -> None:
-    campaign = filled.started(store)
+    campaign = filled.started(store, dataset=TEXTS)
     project, kept = campaign.project_id, KeptLabels(campaign.project_id)
     for key in KEYS[:2]:
         labelled(store, project, "ann", key)
@@ -190,7 +190,7 @@ def test_a_restored_older_log_is_read_from_its_beginning(store: Store) -> None:
 
 @pytest.mark.parametrize("protocol", ["mqm", "esa", "da"])
 def test_raters_of_a_campaign_are_those_of_its_labels(store: Store, protocol: Any) -> None:
-    campaign = filled.started(store, protocol)
+    campaign = filled.started(store, protocol, dataset=TEXTS)
     kept = KeptLabels(campaign.project_id)
 
     def raters() -> list[str]:
@@ -209,9 +209,8 @@ def test_raters_of_a_campaign_are_those_of_its_labels(store: Store, protocol: An
     assert raters() == everyone[2:]
 
 
-def test_an_adjudicator_is_a_rater_of_the_campaign(store: Store) -> None:
-    campaign = filled.started(store)
-    filled.work(store, campaign)
+def test_an_adjudicator_is_a_rater_of_the_campaign() -> None:
+    store, campaign = filled.completed()
     first = adjudication.queue(store, campaign)[0]
     adjudication.take_version(store, campaign, "Judy", first.unit, first.versions[0])
     asks = {"asks": ["spans", "score"]}
@@ -220,9 +219,8 @@ def test_an_adjudicator_is_a_rater_of_the_campaign(store: Store) -> None:
     assert KeptLabels(campaign.project_id).raters(store, versions)[-1] == "Judy, decision (pilot)"
 
 
-def test_labels_of_a_campaign_that_cannot_be_read_are_read_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    campaign = filled.started(store)
-    filled.work(store, campaign)
+def test_labels_of_a_campaign_that_cannot_be_read_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, campaign = filled.completed()
     kept, versions = KeptLabels(campaign.project_id), store.campaigns.versions(campaign.project_id)
 
     def locked(_: object) -> Campaign:
@@ -235,9 +233,8 @@ def test_labels_of_a_campaign_that_cannot_be_read_are_read_again(store: Store, m
     assert list(kept.read(store, versions)[0]) == rated_outputs(results.labels_of(store, campaign))
 
 
-def test_a_campaign_that_is_deleted_meanwhile_has_no_labels(store: Store) -> None:
-    campaign = filled.started(store)
-    filled.work(store, campaign)
+def test_a_campaign_that_is_deleted_meanwhile_has_no_labels() -> None:
+    store, campaign = filled.completed()
     versions = store.campaigns.versions(campaign.project_id)
     store.campaigns.set_state(campaign.id, "finished")
     store.campaigns.delete(campaign.id)

@@ -1,7 +1,5 @@
 """Labels from Google's MQM TSV into a project, and out again."""
 
-from pathlib import Path
-
 import pytest
 
 from core.data import Dataset, Output, Segment, SegmentKey
@@ -16,7 +14,6 @@ from core.services.export.export import labels_as
 from core.services.labels.labels import open_segment
 from core.services.projects.adding import ImportTarget
 from core.services.projects.label_import import import_labels, read
-from db.store import open_store
 from tests.paths import DATA
 from tests.stores import new_store
 
@@ -31,9 +28,9 @@ ROWS = (
 )
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    return new_store() if request.param == "memory" else open_store(f"sqlite:///{tmp_path / 'errorscope.db'}")
+@pytest.fixture
+def store() -> Store:
+    return new_store()
 
 
 def tsv(*rows: str, name: str = "labels.tsv") -> Upload:
