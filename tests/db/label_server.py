@@ -5,7 +5,10 @@
 
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from itertools import count
+from multiprocessing.connection import Connection
 
 from core.data import SegmentKey
 from core.errors import Unavailable
@@ -14,8 +17,8 @@ from db.store import open_store
 from tests.builders import small_dataset
 
 
-def main() -> None:
-    store = open_store(sys.argv[1])
+def serve(say: Callable[[str], object], url: str) -> None:
+    store = open_store(url)
     found = store.projects.list()
     project = found[0].id if found else store.projects.create("p").id
     if not found:
@@ -26,12 +29,16 @@ def main() -> None:
         while True:
             try:
                 store.labels.append(project, "ann", SegmentKey("doc", "0"), [action])
-                print("saved", action.id, flush=True)
+                say(f"saved {action.id}")
                 break
             except Unavailable as error:
-                print("refused", error, flush=True)
+                say(f"refused {error}")
                 time.sleep(0.02)
 
 
+def serve_through(connection: Connection, url: str) -> None:
+    serve(connection.send, url)
+
+
 if __name__ == "__main__":
-    main()
+    serve(partial(print, flush=True), sys.argv[1])

@@ -2,11 +2,8 @@
 
 import os
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from itertools import islice
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -15,7 +12,8 @@ from core.ports.store import Store
 from db.engine import connect, migrate
 from db.store import store_over
 from tests.builders import small_dataset
-from tests.paths import ROOT
+from tests.db.label_server import serve_through
+from tests.processes import started_with_pipe
 
 PARTS = ("", "-wal", "-shm")
 
@@ -40,20 +38,15 @@ class Server:
     """A process that records labels, and what it said."""
 
     def __init__(self, db: Path) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.db.label_server", f"sqlite:///{db}"],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        self.process, self.lines = started_with_pipe(serve_through, f"sqlite:///{db}")
         self.saved: list[str] = []
         self.refused: list[str] = []
 
     def until(self, enough: Callable[[], bool]) -> None:
-        assert self.process.stdout is not None
         line = ""
-        for line in islice(self.process.stdout, 400):
-            word, _, rest = line.strip().partition(" ")
+        for _ in range(400):
+            line = self.lines.recv()
+            word, _, rest = line.partition(" ")
             (self.saved if word == "saved" else self.refused).append(rest)
             if enough():
                 return
@@ -62,11 +55,12 @@ class Server:
     def end(self) -> None:
         """Kill the server, and read what it said to the end; the second call does nothing."""
         self.process.kill()
-        with self.process:
-            assert self.process.stdout is not None
-            if not self.process.stdout.closed:
-                lines = self.process.stdout.read().splitlines()
-                self.saved += [line.removeprefix("saved ") for line in lines if line.startswith("saved a")]
+        self.process.join()
+        with suppress(EOFError):
+            while self.lines.poll():
+                word, _, rest = self.lines.recv().partition(" ")
+                if word == "saved":
+                    self.saved.append(rest)
 
 
 @pytest.fixture

@@ -1,5 +1,3 @@
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -17,9 +15,10 @@ from db.engine import connect, migrate, reading, sqlite_file, writing
 from db.failures import Conflict
 from db.store import open_store, store_over
 from db.tables import metadata, projects
+from tests.db.other_processes import list_projects
 from tests.db.raw import scalar
-from tests.paths import ROOT
 from tests.postgres import on_postgres, on_sqlite
+from tests.processes import ended, started_with_pipe
 
 
 @on_sqlite
@@ -55,13 +54,13 @@ def test_migrating_twice_changes_nothing(engine: Engine) -> None:
 
 
 def test_processes_that_start_together_all_find_the_tables(url: str) -> None:
-    code = f"from db.store import open_store; print(open_store({url!r}).projects.list())"
-    processes = [
-        subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for _ in range(2)
-    ]
-    answers = [process.communicate(timeout=60) for process in processes]
-    assert answers == [(b"[]\n", b"")] * 2
+    running = [started_with_pipe(list_projects, url) for _ in range(2)]
+    for _, connection in running:
+        assert connection.recv() == "ready"
+    for _, connection in running:
+        connection.send("go")
+    assert [connection.recv() for _, connection in running] == [[], []]
+    assert [ended(process) for process, _ in running] == [0, 0]
 
 
 def test_threads_that_start_together_all_find_the_tables(url: str) -> None:

@@ -2,8 +2,6 @@
 
 import os
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path, PureWindowsPath
 from types import SimpleNamespace
 from typing import Any
@@ -14,26 +12,24 @@ from core.errors import UserError
 from db import sqlite_file
 from db.sqlite_file import SqliteFile
 from db.store import open_store
+from tests.db.other_processes import open_database
 from tests.db.running import Server, moved, opened, part, put_back, stored
 from tests.db.running import closed as closed
 from tests.db.running import db as db
 from tests.db.running import server as server
-from tests.paths import ROOT
+from tests.processes import ended, started
 
 
 def test_processes_may_start_during_a_migration(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[str] = []
+    began: list[int] = []
 
     class Late(sqlite3.Connection):
         def execute(self, statement: str, *values: Any) -> Any:
             found = super().execute(statement, *values)
-            if started or "sqlite_master WHERE type" not in statement:
+            if began or "sqlite_master WHERE type" not in statement:
                 return found
             rows = iter(found.fetchall())
-            code = f"from tests.db.running import opened; opened({str(db)!r}).__enter__(); print('open')"
-            started.append(
-                subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True).stdout
-            )
+            began.append(ended(started(open_database, f"sqlite:///{db}")))
             return rows
 
     connected = sqlite3.connect
@@ -44,7 +40,7 @@ def test_processes_may_start_during_a_migration(db: Path, monkeypatch: pytest.Mo
         file.open()
     file.check()
     file.close()
-    assert started == ["open\n"]
+    assert began == [0]
     assert part(db, ".made").exists()
 
 

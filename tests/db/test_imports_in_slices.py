@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import gc
-import subprocess
-import sys
-import textwrap
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
@@ -25,10 +22,11 @@ from db.engine import writing
 from db.garbage import short_collections
 from db.store import open_store, store_over
 from tests.builders import small_dataset
+from tests.db.other_processes import IMPORTED, delete_project, import_project, kill_at_statement
 from tests.db.raw import counts, rows, scalar
-from tests.paths import ROOT
+from tests.processes import ended, started
 
-LARGE = small_dataset(30)
+LARGE = IMPORTED
 SEGMENT = SegmentKey("doc", "0")
 
 
@@ -146,30 +144,9 @@ def test_a_failed_import_leaves_no_new_project(store: Store, engine: Engine) -> 
     assert add(store, ImportTarget("p"), LARGE, [external()]).report.outputs == len(LARGE.outputs)
 
 
-def killed(url: str, work: str, statement: str, number: int) -> None:
+def killed(url: str, work: Callable[[Store], object], statement: str, number: int) -> None:
     """Run `work` with a store in another process, which is killed at a statement."""
-    script = f"""
-        import os, signal
-        from sqlalchemy import event
-        from core.services.projects.adding import ImportTarget, add
-        from db import imports, slices
-        from db.engine import connect
-        from db.store import store_over
-        from tests.db.test_imports_in_slices import LARGE
-        engine, n, imports.SMALL, slices.FIRST, slices.MOST = connect({url!r}), [0], 60, 20, 20
-
-        def strike(connection, cursor, statement, *rest):
-            n[0] += statement.startswith({statement!r})
-            if n[0] == {number}:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        event.listen(engine, "after_cursor_execute", strike)
-        store = store_over(engine)
-        {work}
-    """
-    code = textwrap.dedent(script)
-    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, capture_output=True)
-    assert ended.returncode == -9, ended.stderr.decode()
+    assert ended(started(kill_at_statement, url, work, statement, number)) == -9
 
 
 def age(engine: Engine, seconds: float) -> None:
@@ -183,7 +160,7 @@ def test_an_import_that_was_killed_is_removed(
     url: str, engine: Engine, opened_again: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if opened_again:
-        killed(url, "add(store, ImportTarget('p'), LARGE)", "INSERT INTO outputs", 3)
+        killed(url, import_project, "INSERT INTO outputs", 3)
         assert scalar(engine, "SELECT count(*) FROM outputs") > 0
     else:  # a kill that this process survives
 
@@ -213,7 +190,7 @@ def test_an_import_that_was_killed_is_removed(
 def test_a_deletion_that_was_killed_is_completed(url: str, engine: Engine) -> None:
     store = open_store(url)
     add(store, ImportTarget("p"), LARGE)
-    killed(url, "store.projects.delete(store.projects.list()[0].id)", "DELETE FROM outputs", 2)
+    killed(url, delete_project, "DELETE FROM outputs", 2)
     assert store.projects.list() == []
     assert scalar(engine, "SELECT count(*) FROM outputs") > 0
     age(engine, slices.INTERRUPTED_SECONDS + 1)

@@ -1,7 +1,5 @@
 """Processes and threads that lease chunks at the same time."""
 
-import subprocess
-import sys
 import threading
 import time
 
@@ -17,21 +15,11 @@ from db import chunk_texts
 from db.chunks import packed, unpacked
 from db.store import open_store
 from tests.builders import small_dataset
+from tests.db.other_processes import take_chunks
 from tests.db.raw import scalar
-from tests.paths import ROOT
+from tests.processes import ended, started_with_pipe
 
 N = 30
-TAKE_ALL = """
-import sys
-from core.ports.chunks import ChunkResult
-from db.store import open_store
-store = open_store(sys.argv[1])
-sys.stdin.readline()
-while not store.chunks.is_finished():
-    if chunk := store.chunks.lease(sys.argv[2]):
-        print(chunk.id, flush=True)
-        store.chunks.finish(chunk, sys.argv[2], ChunkResult(len(chunk.outputs), 0, 0, "", 0.1))
-"""
 
 
 @pytest.fixture
@@ -49,21 +37,13 @@ def job(store: Store) -> int:
 
 
 def test_two_processes_never_lease_the_same_chunk(store: Store, job: int, url: str) -> None:
-    workers = [
-        subprocess.Popen(
-            [sys.executable, "-c", TAKE_ALL, url, name],
-            cwd=ROOT,
-            text=True,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
-        for name in ("w1", "w2")
-    ]
-    for worker in workers:
-        assert worker.stdin is not None
-        worker.stdin.write("\n")
-        worker.stdin.flush()
-    taken = [[int(line) for line in worker.communicate(timeout=60)[0].split()] for worker in workers]
+    workers = [started_with_pipe(take_chunks, url, name) for name in ("w1", "w2")]
+    for _, connection in workers:
+        assert connection.recv() == "ready"
+    for _, connection in workers:
+        connection.send("go")
+    taken = [connection.recv() for _, connection in workers]
+    assert [ended(worker) for worker, _ in workers] == [0, 0]
     assert len(set(taken[0]) | set(taken[1])) == len(taken[0]) + len(taken[1]) == N
     done = store.jobs.get(job)
     assert (done.state, done.done, done.total) == ("done", 2 * N, 2 * N)

@@ -1,7 +1,3 @@
-import os
-import signal
-import subprocess
-import sys
 import threading
 
 import pytest
@@ -21,25 +17,13 @@ from db.engine import writing
 from db.failures import Conflict
 from db.store import open_store
 from tests.builders import small_dataset
+from tests.db.other_processes import save_and_wait
 from tests.db.raw import counts, rows, scalar
 from tests.db.workers.helpers import until
-from tests.paths import ROOT
 from tests.postgres import on_postgres
+from tests.processes import ended, started_with_pipe
 
 FIRST = SegmentKey("doc", "0")
-
-SAVE_AND_WAIT = """
-import sys, time
-from core.data import SegmentKey
-from core.ports.labels import Action
-from db.store import open_store
-store = open_store(sys.argv[1])
-segment = SegmentKey("doc", "0")
-mark = {"mark": "m1", "side": "output", "start": 0, "end": 1, "quote": "A", "severity": "Major", "category": "Other", "note": "😀"}
-print(*store.labels.append(1, "ann", segment, [Action("e1", "add", "A", mark), Action("e2", "verdict", "B", {"value": "no_error"})]))
-print(*store.labels.append(1, "ann", segment, [Action("e3", "submit", None, {})]), flush=True)
-time.sleep(60)
-"""
 
 
 @pytest.fixture
@@ -68,11 +52,10 @@ def mark(id: str, quote: str = "A", **more: object) -> Action:
 
 
 def test_what_was_acknowledged_survives_a_kill(url: str, engine: Engine, project: int) -> None:
-    process = subprocess.Popen([sys.executable, "-c", SAVE_AND_WAIT, url], cwd=ROOT, text=True, stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    assert [process.stdout.readline().split() for _ in range(2)] == [["e1", "e2"], ["e3"]]
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
+    process, connection = started_with_pipe(save_and_wait, url)
+    assert [connection.recv() for _ in range(2)] == [["e1", "e2"], ["e3"]]
+    process.kill()
+    assert ended(process) == -9
     labels = fold_segment(open_store(url).labels.events(project, rater="ann", segment=FIRST))
     assert labels.submitted
     assert labels.of("A").marks[0].span.note == "😀"

@@ -1,9 +1,7 @@
 """Databases with a job, and processes that compute it."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -12,8 +10,9 @@ from core.ports.jobs import Job
 from core.ports.store import Store
 from core.ports.timings import Timing
 from tests.builders import small_dataset
+from tests.db.workers import slow_worker
 from tests.db.workers.helpers import N, Start, lines_of
-from tests.paths import ROOT
+from tests.processes import started
 
 
 @pytest.fixture
@@ -37,11 +36,11 @@ def go(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start(tmp_path: Path, url: str) -> Iterator[Start]:
-    started: list[subprocess.Popen[bytes]] = []
+    running: list[BaseProcess] = []
 
     def run(
         *arguments: str, seconds: float = 0.0, holds_at: int = 0, stall: float = 600.0, end: float = 60.0
-    ) -> "subprocess.Popen[bytes]":
+    ) -> BaseProcess:
         extra = {
             "ERRORSCOPE_HOME": str(tmp_path / "home"),
             "SLOW_LOG": str(tmp_path / "begun.txt"),
@@ -51,15 +50,13 @@ def start(tmp_path: Path, url: str) -> Iterator[Start]:
             "SLOW_STALL": str(stall),
             "SLOW_END": str(end),
         }
-        command = [sys.executable, "-m", "tests.db.workers.slow_worker", "--database", url, *arguments]
-        started.append(subprocess.Popen(command, cwd=ROOT, env=os.environ | extra, stderr=subprocess.DEVNULL))
-        return started[-1]
+        running.append(started(slow_worker.run, extra, ["--database", url, *arguments]))
+        return running[-1]
 
     yield run
-    for process in started:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
+    for process in running:
+        process.kill()
+        process.join()
 
 
 @pytest.fixture

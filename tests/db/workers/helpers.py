@@ -1,8 +1,8 @@
 """What the tests of workers share."""
 
-import subprocess
 import time
 from collections.abc import Callable
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from threading import Event
 
@@ -14,7 +14,7 @@ from core.scoring.worker import ScoringWorker
 
 N = 40
 """Outputs of the project."""
-Start = Callable[..., "subprocess.Popen[bytes]"]
+Start = Callable[..., BaseProcess]
 
 
 def until(true: Callable[[], bool], seconds: float = 120.0) -> None:

@@ -1,4 +1,4 @@
-"""The worker with a metric that takes its time: `python -m tests.db.workers.slow_worker`, arguments as for `db.worker`.
+"""The worker with a metric that takes its time, for a process of its own. Arguments as for `db.worker`.
 
 SLOW_SECONDS is the time an item takes; SLOW_LOG a file that gets one line, process and hypothesis, for every item begun. At item number SLOW_HOLDS_AT (0: at none) the
 worker waits until there is a file SLOW_GO. SLOW_STALL and SLOW_END are the seconds after which a worker hangs, and after which one that was told to end is killed.
@@ -7,6 +7,7 @@ worker waits until there is a file SLOW_GO. SLOW_STALL and SLOW_END are the seco
 import os
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from core.data import Item, Value
@@ -36,6 +37,8 @@ def load(name: str) -> Metric:
     return counting_metric(name, of)
 
 
-if __name__ == "__main__":
+def run(environment: Mapping[str, str], arguments: Sequence[str]) -> None:
+    """Be a worker with these variables of the environment, and exit with its status."""
+    os.environ.update(environment)
     pace = Pace(stall=float(os.environ["SLOW_STALL"]))
-    sys.exit(main(load=load, pace=pace, end_seconds=float(os.environ["SLOW_END"])))
+    sys.exit(main(arguments, load=load, pace=pace, end_seconds=float(os.environ["SLOW_END"])))

@@ -1,7 +1,6 @@
 """Workers that are killed or told to end, and those that continue."""
 
 import random
-import signal
 import subprocess
 import sys
 from collections import Counter
@@ -18,6 +17,7 @@ from tests.builders import small_dataset
 from tests.db.raw import scalar
 from tests.db.workers.helpers import N, Start, expire, lines_of, until
 from tests.postgres import on_both
+from tests.processes import ended
 
 
 @on_both
@@ -26,14 +26,14 @@ def test_after_a_kill_another_worker_continues(
 ) -> None:
     first = start(holds_at=13)
     until(lambda: scalar(engine, "SELECT count(*) FROM scores") >= 8 and len(begun()) > 12)
-    first.send_signal(signal.SIGKILL)
-    first.wait()
+    first.kill()
+    assert ended(first) == -9
     stored = scalar(engine, "SELECT count(*) FROM scores")
     before = begun()
     assert 8 <= stored < len(before) < N
     assert store.jobs.get(job.id).state == "running"  # nobody said otherwise; its lease runs out
     expire(engine)
-    assert start("--once").wait(timeout=60) == 0
+    assert ended(start("--once")) == 0
     assert store.jobs.get(job.id).state == "done"
     assert scalar(engine, "SELECT count(*) FROM scores") == N
     times = Counter(begun())
@@ -50,12 +50,12 @@ def test_a_worker_told_to_end_gives_its_job_back(
     until(lambda: len(begun()) > 10)
     first.terminate()
     go.touch()
-    assert first.wait(timeout=60) == 0
+    assert ended(first) == 0
     waiting = store.jobs.get(job.id)
     assert (waiting.state, waiting.workers) == ("queued", 0)
     stored = scalar(engine, "SELECT count(*) FROM scores")
     assert 0 < stored < N
-    assert start("--once").wait(timeout=60) == 0
+    assert ended(start("--once")) == 0
     assert store.jobs.get(job.id).state == "done"
     assert scalar(engine, "SELECT count(*) FROM scores") == N
 
@@ -64,9 +64,9 @@ def test_the_worker_ends_with_the_process_it_belongs_to(start: Start, store: Sto
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as parent:
         worker = start("--parent", str(parent.pid))
         until(lambda: store.jobs.get(job.id).state == "done")
-        assert worker.poll() is None  # idle, and waiting
+        assert worker.is_alive()  # idle, and waiting
         parent.kill()
-    assert worker.wait(timeout=60) == 0
+    assert ended(worker) == 0
 
 
 @pytest.mark.extended
@@ -76,7 +76,7 @@ def test_a_job_that_kills_workers_fails(
     store.jobs.cancel(job.id)
     deadly = store.jobs.enqueue(job.project_id, ["deadly"])
     for _ in range(6):
-        if start("--once").wait(timeout=60) == 0:
+        if ended(start("--once")) == 0:
             break
         expire(engine)
     assert store.jobs.get(deadly.id).state == "failed"
@@ -92,11 +92,11 @@ def test_what_a_killed_worker_had_in_hand_is_computed_by_another(
     store.projects.add(other, small_dataset(N // 2))
     second = store.jobs.enqueue(other, ["slow"])
     until(lambda: scalar(engine, "SELECT count(*) FROM claims") == 8)
-    first.send_signal(signal.SIGKILL)
-    first.wait()
+    first.kill()
+    assert ended(first) == -9
     expire(engine)
     store.jobs.cancel(job.id)
-    assert start("--once").wait(timeout=60) == 0
+    assert ended(start("--once")) == 0
     assert store.jobs.get(second.id).state == "done"
     assert len(store.scores.table(other, "slow|v:1")) == N
 
@@ -117,8 +117,8 @@ def test_workers_killed_at_random_score_each_output_once(
         until(lambda done=done: store.jobs.get(job.id).done > done or store.jobs.get(job.id).state == "done")
         assert store.jobs.get(job.id).state == "running", "it ended before all workers were killed"
         victim = running.pop(draw.randrange(len(running)))
-        victim.send_signal(signal.SIGKILL)
-        victim.wait()
+        victim.kill()
+        assert ended(victim) == -9
         killed.add(victim.pid)
         with engine.begin() as connection:  # its lease runs out
             silent = f"WHERE state = 'running' AND worker LIKE '%%:{victim.pid}:%%'"

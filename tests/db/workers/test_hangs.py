@@ -24,6 +24,7 @@ from tests.db.raw import rows, scalar
 from tests.db.workers.helpers import N, Start, until, work
 from tests.paths import ROOT
 from tests.postgres import on_both
+from tests.processes import ended
 
 QUICK = Pace(beat=0.05, look=0.05, poll=0.05, stall=0.5)
 
@@ -36,10 +37,10 @@ def test_a_worker_that_hangs_ends_and_another_takes_its_chunk(
     hangs = start(holds_at=13, stall=2.0)
     until(lambda: len(begun()) > 12)
     assert store.chunks.lease("other") is None  # its heartbeats go on
-    assert hangs.wait(timeout=60) == HUNG
+    assert ended(hangs) == HUNG
     waiting = store.jobs.get(job.id)
     assert (waiting.state, waiting.workers) == ("queued", 0)
-    assert start("--once").wait(timeout=60) == 0  # at once, not after the lease
+    assert ended(start("--once")) == 0  # at once, not after the lease
     assert store.jobs.get(job.id).state == "done"
     assert scalar(engine, "SELECT count(*) FROM scores") == N
 
@@ -130,7 +131,7 @@ def test_a_hung_worker_that_is_told_to_end_is_killed_in_time(
         if by == "signal":
             worker.terminate()
         parent.kill()
-    assert worker.wait(timeout=60) == HUNG
+    assert ended(worker) == HUNG
     waiting = store.jobs.get(job.id)
     assert (waiting.state, waiting.workers) == ("queued", 0)
 

@@ -18,6 +18,7 @@ from core.scoring.lease import Pace
 from db import job_queue
 from tests.builders import counting_metric, small_dataset
 from tests.db.workers.helpers import N, Start, until, work
+from tests.processes import ended
 
 
 @pytest.fixture
@@ -49,13 +50,13 @@ def test_a_short_job_interrupts_a_long_one_that_continues_afterwards(store: Stor
 
 
 def test_a_cancelled_job_stops_between_two_items(store: Store, job: Job) -> None:
-    begun, ended = list[str](), Event()
+    begun, pause = list[str](), Event()
 
     def of(item: Item) -> Value:
         begun.append(item.hypothesis)
         if len(begun) == 2:
             store.jobs.cancel(job.id)
-        ended.wait(0.05 if len(begun) >= 2 else 0.0)  # for the next look at the lease
+        pause.wait(0.05 if len(begun) >= 2 else 0.0)  # for the next look at the lease
         return Value(1.0)
 
     work(store, lambda name: counting_metric(name, of), pace=Pace(beat=0.01, look=0.01))
@@ -70,7 +71,7 @@ def test_a_cancelled_job_stops_within_a_second(
     worker = start("--once", seconds=0.05)
     until(lambda: len(begun()) > 2)
     store.jobs.cancel(job.id)
-    assert worker.wait(timeout=60) == 0
+    assert ended(worker) == 0
     assert store.jobs.get(job.id).state == "cancelled"
     assert len(begun()) < N
 

@@ -27,10 +27,11 @@ from tests.db.raw import scalar
 from tests.db.workers.helpers import N, Start, expire, until, work
 from tests.paths import ROOT
 from tests.postgres import on_both
+from tests.processes import ended
 
 
 def test_a_job_is_scored_and_reported(start: Start, store: Store, engine: Engine, job: Job, tmp_path: Path) -> None:
-    assert start("--once").wait(timeout=60) == 0
+    assert ended(start("--once")) == 0
     done = store.jobs.get(job.id)
     assert (done.state, done.done, done.total, done.message) == ("done", N, N, "")
     assert done.started is not None
@@ -104,7 +105,7 @@ def test_four_workers_compute_no_value_of_equal_texts_twice(
         queued.append(store.jobs.enqueue(project, ["slow"]))
     workers = [start("--once", seconds=0.03) for _ in queued]
     until(lambda: max(store.jobs.get(job.id).workers for job in queued) > 0)
-    assert [worker.wait(timeout=120) for worker in workers] == [0] * 4
+    assert [ended(worker) for worker in workers] == [0] * 4
     assert [store.jobs.get(job.id).state for job in queued] == ["done"] * 4
     assert Counter(begun()) == Counter(item.hypothesis for _, item in small_dataset(60).items())
     assert scalar(engine, "SELECT count(*) FROM claims") == 0

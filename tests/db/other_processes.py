@@ -1,0 +1,103 @@
+"""What tests run in other processes. Nothing here imports pytest, which takes long."""
+
+import os
+import signal
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+
+from sqlalchemy import event
+
+from core.data import SegmentKey, Value
+from core.ports.chunks import ChunkResult
+from core.ports.labels import Action
+from core.ports.store import Store
+from core.services.projects.adding import ImportTarget, add
+from db import imports, slices
+from db.engine import connect, migrate
+from db.store import open_store, store_over
+from tests.builders import small_dataset
+
+IMPORTED = small_dataset(30)
+
+
+def append_labels(connection: Connection, url: str, rater: str, prefix: str, n: int) -> None:
+    """Record labels of the first segment: some of this process only, and some that others record too."""
+    store, segment = open_store(url), SegmentKey("doc", "0")
+    connection.send("ready")
+    connection.recv()
+    for i in range(n):
+        actions = [Action(f"{prefix}{i}", "verdict", "A", {"value": "no_error" if i % 2 else None})]
+        actions += [Action(f"both{i}", "verdict", "B", {"value": "no_error"})]
+        assert store.labels.append(1, rater, segment, actions) == [action.id for action in actions]
+    connection.send("done")
+
+
+def save_and_wait(connection: Connection, url: str) -> None:
+    """Record labels, send the ids of what was acknowledged, and wait to be killed."""
+    store, segment = open_store(url), SegmentKey("doc", "0")
+    span = {"mark": "m1", "side": "output", "start": 0, "end": 1, "quote": "A", "severity": "Major"}
+    mark = Action("e1", "add", "A", span | {"category": "Other", "note": "😀"})
+    verdict = Action("e2", "verdict", "B", {"value": "no_error"})
+    for actions in ([mark, verdict], [Action("e3", "submit", None, {})]):
+        connection.send(store.labels.append(1, "ann", segment, actions))
+    connection.recv()
+
+
+def claim_values(connection: Connection, url: str, worker: str) -> None:
+    """Claim and store values, and send the keys that were granted."""
+    store, keys = open_store(url), list[str]()
+    connection.send("ready")
+    connection.recv()
+    chunk = store.chunks.lease(worker)
+    assert chunk is not None
+    for start in range(0, 160, 8):
+        granted = store.chunks.claim(chunk, worker, "s", [f"{i:064}" for i in range(start, start + 8)])
+        granted -= store.scores.known("s", granted)
+        keys += sorted(granted)
+        store.scores.put("m", "s", {key: Value(1.0) for key in granted}, 0.1)
+    connection.send(keys)
+
+
+def take_chunks(connection: Connection, url: str, worker: str) -> None:
+    """Lease and finish chunks until none is left, and send their ids."""
+    store, taken = open_store(url), list[int]()
+    connection.send("ready")
+    connection.recv()
+    while not store.chunks.is_finished():
+        if chunk := store.chunks.lease(worker):
+            taken.append(chunk.id)
+            store.chunks.finish(chunk, worker, ChunkResult(len(chunk.outputs), 0, 0, "", 0.1))
+    connection.send(taken)
+
+
+def list_projects(connection: Connection, url: str) -> None:
+    connection.send("ready")
+    connection.recv()
+    connection.send(open_store(url).projects.list())
+
+
+def import_project(store: Store) -> None:
+    add(store, ImportTarget("p"), IMPORTED)
+
+
+def delete_project(store: Store) -> None:
+    store.projects.delete(store.projects.list()[0].id)
+
+
+def kill_at_statement(url: str, work: Callable[[Store], object], statement: str, number: int) -> None:
+    """Work in slices of 20 rows, and kill this process at the n-th statement that begins so."""
+    imports.SMALL, slices.FIRST, slices.MOST = 60, 20, 20
+    engine, seen = connect(url), list[str]()
+
+    def strike(connection: object, cursor: object, executed: str, *rest: object) -> None:
+        if executed.startswith(statement):
+            seen.append(executed)
+        if len(seen) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    event.listen(engine, "after_cursor_execute", strike)
+    work(store_over(engine))
+
+
+def open_database(url: str) -> None:
+    migrate(connect(url))
