@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import FIRST_COMPLETED, FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from functools import lru_cache
-from threading import Event, Lock, local
+from threading import Barrier, Event, Lock, local
 from typing import TypeVar
 
 import torch
@@ -99,11 +99,14 @@ def _inferred(work: Callable[[P], T], item: P) -> T:
 
 @lru_cache(maxsize=4)
 def _pool(process: int, count: int, threads: int, name: str = "passes") -> ThreadPoolExecutor:
-    """Return a pool of `count` workers with `threads` threads each.
+    """Return a pool of `count` workers with `threads` threads each. All workers have started.
 
     A forked process needs its own pool, and so do whole parts: other calls do not wait until they end.
     """
-    return ThreadPoolExecutor(count, name, _begin, (threads,))
+    pool, started = ThreadPoolExecutor(count, name, _begin, (threads,)), Barrier(count, timeout=60)
+    # A worker that started later would change the number for the threads that start at the same time.
+    wait([pool.submit(started.wait) for _ in range(count)])
+    return pool
 
 
 def _begin(threads: int) -> None:

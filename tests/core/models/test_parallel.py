@@ -99,6 +99,14 @@ def test_workers_share_cores_and_leave_other_threads_unchanged() -> None:
         torch.set_num_threads(before)
 
 
+def test_no_worker_sets_the_number_of_threads_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_to: list[int] = []
+    monkeypatch.setattr(parallel, "passes", lambda device: 3)
+    monkeypatch.setattr(torch, "set_num_threads", set_to.append)
+    assert list(parallel.each(range(1), lambda item: item, CPU)) == [0]
+    assert len(set_to) == 6  # each worker sets its own, and restores that of threads started later
+
+
 @pytest.mark.usefixtures("two")
 def test_parts_run_side_by_side_until_one_fails_or_nobody_wants_them() -> None:
     both, stopped = threading.Barrier(2, timeout=60), list[int]()
