@@ -32,8 +32,12 @@ def sentence(rng: random.Random, longest: int = 12) -> str:
 def equal_the_plain_one(
     scorer: Seq2SeqScorer, pairs: list[tuple[str, str]], variant: Variant, options: Options = ALL
 ) -> list[bool]:
-    """Whether every step of (output, condition) pairs is that of the plain implementation; scores must agree where they are."""
+    """Whether every step of (output, condition) pairs is that of the plain implementation; scores must agree where they are.
+
+    Several pairs must contain edits: a model that never edits would equal it without testing anything.
+    """
     found = refine_all(scorer, [Task(y, (r,)) for y, r in pairs], variant, options)
+    assert len(pairs) == 1 or sum(len(f.steps) for f in found) >= 2
     plain, same = Plain(scorer, batch=32), []
     for (y, r), got in zip(pairs, found, strict=True):
         read = scorer.encode(r, "source" if variant == "faithfulness" else "target")
@@ -56,15 +60,14 @@ def equal_the_plain_one(
 def test_edits_and_scores_equal_the_plain_implementation(variant: Variant, family: str) -> None:
     rng = random.Random(f"{variant}{family}")
     scorer = FAMILIES[family](1)
-    pairs = 2 if "t5" in family else 4  # their plain implementation takes three times as long
-    assert all(equal_the_plain_one(scorer, [(sentence(rng), sentence(rng)) for _ in range(pairs)], variant))
+    assert all(equal_the_plain_one(scorer, [(sentence(rng, 9), sentence(rng, 9)) for _ in range(2)], variant))
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_one_sentence_alone_may_lose_its_last_token(seed: int) -> None:
     rng = random.Random(seed)
     options = Options(edits=("delete",), non_translation="off")
-    for _ in range(6):
+    for _ in range(4):
         pair = (sentence(rng), sentence(rng))
         assert equal_the_plain_one(tiny_scorer(seed), [pair], "recall", options) == [True]
 
@@ -72,8 +75,8 @@ def test_one_sentence_alone_may_lose_its_last_token(seed: int) -> None:
 @pytest.mark.parametrize("k", [1, 3, 25])
 def test_any_k_equals_the_plain_implementation(k: int) -> None:
     rng = random.Random(k)
-    pairs = [(sentence(rng), sentence(rng)) for _ in range(3)]
-    assert all(equal_the_plain_one(tiny_scorer(2), pairs, "f", Options(k=k, non_translation="off")))
+    pairs = [(sentence(rng), sentence(rng)) for _ in range(2)]
+    assert all(equal_the_plain_one(tiny_scorer(2), pairs, "f", Options(k=k, rounds=3, non_translation="off")))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +85,7 @@ def test_any_k_equals_the_plain_implementation(k: int) -> None:
         Options(edits=("insert",), rounds=4, non_translation="off"),
         Options(edits=("delete", "substitute"), non_translation="off"),
         Options(rounds=9, k=2, non_translation="off"),
-        Options(k=1000, rounds=2, non_translation="off"),
+        Options(k=1000, rounds=1, non_translation="off"),
     ],
     ids=["insert only", "no insertion", "nine rounds", "the whole vocabulary"],
 )
@@ -95,12 +98,13 @@ def test_options_equal_the_plain_implementation(options: Options, family: str) -
 
 def test_a_full_text_takes_no_insertion() -> None:
     rng, scorer = random.Random(11), tiny_scorer(1, positions=12)
-    pairs = [("".join(rng.choices("abcdefgh", k=10)), "the cat ran") for _ in range(12)]
+    pairs = [("".join(rng.choices("abcdefgh", k=10)), "the cat ran") for _ in range(6)]
+    options = Options(rounds=2, non_translation="off")
     assert {len(scorer.encode(y).ids) for y, _ in pairs} == {12}
-    assert all(equal_the_plain_one(scorer, pairs, "precision"))
-    found = refine_all(scorer, [Task(y, (r,)) for y, r in pairs], "precision", ALL)
+    assert all(equal_the_plain_one(scorer, pairs, "precision", options))
+    found = refine_all(scorer, [Task(y, (r,)) for y, r in pairs], "precision", options)
     first = [f.steps[0].edit for f in found if f.steps]
-    assert len(first) >= 6
+    assert len(first) >= 3
     assert "insert" not in first
 
 
@@ -112,20 +116,22 @@ def test_work_is_done_in_pieces_that_fit_the_budget(monkeypatch: pytest.MonkeyPa
     )
     monkeypatch.setattr(scorer.budget, "tokens", 90)
     rng = random.Random(3)
-    tasks = [Task(sentence(rng, 20), (sentence(rng, 20),)) for _ in range(4)]
-    small = refine_all(scorer, tasks, "f", ALL)
+    tasks = [Task(sentence(rng, 20), (sentence(rng, 20),)) for _ in range(3)]
+    options = Options(rounds=2, non_translation="off")
+    small = refine_all(scorer, tasks, "f", options)
     assert max(sizes) <= 90
     monkeypatch.setattr("core.refine.rounds.bytes_for", lambda device: 0)  # no keys and values are kept
-    bare = refine_all(scorer, tasks, "f", ALL)
+    bare = refine_all(scorer, tasks, "f", options)
     monkeypatch.undo()
-    for a, b, c in zip(small, bare, refine_all(scorer, tasks, "f", ALL), strict=True):
+    for a, b, c in zip(small, bare, refine_all(scorer, tasks, "f", options), strict=True):
         assert [s.text for s in a.steps] == [s.text for s in b.steps] == [s.text for s in c.steps]
 
 
 def test_running_out_of_memory_does_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     scorer, rng = tiny_scorer(4), random.Random(5)
-    tasks = [Task(sentence(rng), (sentence(rng),)) for _ in range(5)]
-    usual, bounds = refine_all(scorer, tasks, "f", ALL), scorer.bounds
+    tasks = [Task(sentence(rng), (sentence(rng),)) for _ in range(3)]
+    options = Options(rounds=2, non_translation="off")
+    usual, bounds = refine_all(scorer, tasks, "f", options), scorer.bounds
 
     def tight(hidden, targets, some):  # type: ignore[no-untyped-def]
         if len(targets) > 60:
@@ -134,7 +140,7 @@ def test_running_out_of_memory_does_not_change_the_result(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(scorer.budget, "tokens", 400)
     monkeypatch.setattr(scorer, "bounds", tight)
-    assert [f.refined for f in refine_all(scorer, tasks, "f", ALL)] == [f.refined for f in usual]
+    assert [f.refined for f in refine_all(scorer, tasks, "f", options)] == [f.refined for f in usual]
     assert scorer.budget.tokens < 400
 
 
@@ -154,8 +160,8 @@ def test_no_text_is_compared_in_two_rounds(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(rounds, "edit_candidates", edits)
     monkeypatch.setattr(rounds, "CandidatePool", pool)
-    rng = random.Random(4)
-    for seed in range(10):
+    rng = random.Random(6)
+    for seed in range(4):
         pools.clear()
         refine_all(tiny_scorer(seed), [Task(sentence(rng), (sentence(rng),))], "precision", ALL)
         texts = [ids for one in pools for ids in one]
@@ -175,19 +181,9 @@ def test_real_outputs_equal_the_plain_implementation(variant: Variant, count: in
     assert all(equal_the_plain_one(load("bundled"), pairs, variant))
 
 
-def test_the_oracle_problems_do_contain_edits() -> None:
-    """Guards the tests above: a model that never edits would make them pass without testing anything."""
-    rng = random.Random(1)
-    for family, make in FAMILIES.items():
-        tasks = [Task(sentence(rng), (sentence(rng),)) for _ in range(12)]
-        found = refine_all(make(1), tasks, "precision", ALL)
-        assert sum(len(f.steps) for f in found) >= 6, family
-        assert {s.edit for f in found for s in f.steps} <= set(EDITS)
-
-
 def test_mates_and_order_do_not_change_an_analysis() -> None:
     scorer, rng = tiny_scorer(3), random.Random(8)
-    tasks = [Task(sentence(rng, 25), tuple(sentence(rng, 25) for _ in range(rng.randint(1, 3)))) for _ in range(5)]
+    tasks = [Task(sentence(rng, 15), tuple(sentence(rng, 15) for _ in range(n))) for n in (1, 3, 2, 1)]
     together = refine_all(scorer, tasks, "f")
     alone = [refine(scorer, t.hypothesis, t.conditions, "f") for t in tasks]
     backwards = refine_all(scorer, tasks[::-1], "f")[::-1]
@@ -203,7 +199,7 @@ def test_mates_and_order_do_not_change_an_analysis() -> None:
 
 def test_rounds_are_half_the_tokens_or_what_is_asked_for() -> None:
     scorer, rng = tiny_scorer(0), random.Random(2)
-    tasks = [Task(sentence(rng, 20), (sentence(rng, 20),)) for _ in range(10)]
+    tasks = [Task(sentence(rng), (sentence(rng),)) for _ in range(6)]
     free = refine_all(scorer, tasks, "precision", ALL)
     for task, found in zip(tasks, free, strict=True):
         assert len(found.steps) <= (len(scorer.encode(task.hypothesis).ids) - 2 + 1) // 2
@@ -218,8 +214,8 @@ def test_rounds_are_half_the_tokens_or_what_is_asked_for() -> None:
 @pytest.mark.parametrize("edit", EDITS)
 def test_only_the_kinds_of_edit_that_are_asked_for(edit) -> None:
     scorer, rng = tiny_scorer(1), random.Random(5)
-    tasks = [Task(sentence(rng), (sentence(rng),)) for _ in range(30)]
-    found = refine_all(scorer, tasks, "precision", Options(edits=(edit,), non_translation="off"))
+    tasks = [Task(sentence(rng), (sentence(rng),)) for _ in range(10)]
+    found = refine_all(scorer, tasks, "precision", Options(edits=(edit,), rounds=3, non_translation="off"))
     kinds = {s.edit for f in found for s in f.steps}
     assert kinds == {edit}
 
@@ -285,11 +281,11 @@ def test_the_work_stops_when_nobody_wants_it_any_more() -> None:
 
     def until_two(share: float) -> None:
         heard.append(share)
-        if share >= 2 / 30:
+        if share >= 2 / 12:
             raise Cancelled
 
     rng = random.Random(0)
-    tasks = [Task(sentence(rng), (sentence(rng),)) for _ in range(30)]
+    tasks = [Task(sentence(rng), (sentence(rng),)) for _ in range(12)]
     with pytest.raises(Cancelled):
         refine_all(tiny_scorer(), tasks, "precision", ALL, until_two)
     asked = iter([True] * 12)  # prompted scores are heard of too
@@ -300,7 +296,7 @@ def test_the_work_stops_when_nobody_wants_it_any_more() -> None:
         )  # fmt: skip
     assert heard == sorted(heard)
     heard.clear()
-    refine_all(tiny_scorer(), tasks, "precision", ALL, heard.append)
+    refine_all(tiny_scorer(), tasks, "precision", Options(rounds=1), heard.append)
     assert heard[-1] == 1.0
 
 

@@ -64,10 +64,11 @@ def test_few_outputs_or_uneven_parts_are_not_divided(parts: list[list[int]]) -> 
 @pytest.mark.parametrize("variant", ["precision", pytest.param("f", marks=pytest.mark.extended)])
 def test_threads_do_not_change_an_analysis(variant: Variant) -> None:
     scorer, rng, heard = tiny_scorer(3), random.Random(8), list[tuple[float, object]]()
-    tasks = [Task(sentence(rng), (sentence(rng),)) for _ in range(12)]
-    found = refine_all(scorer, tasks, variant, ALL, lambda share: heard.append((share, threading.current_thread())))
+    tasks = [Task(sentence(rng), (sentence(rng),)) for _ in range(10)]
+    options = Options(rounds=2, non_translation="off")
+    found = refine_all(scorer, tasks, variant, options, lambda share: heard.append((share, threading.current_thread())))
     for task, got in zip(tasks, found, strict=True):
-        alone = refine(scorer, *task, variant, ALL)
+        alone = refine(scorer, *task, variant, options)
         assert [s.text for s in got.steps] == [s.text for s in alone.steps]
         assert got.parts() == pytest.approx(alone.parts(), abs=1e-4)
     shares = [share for share, _ in heard]

@@ -18,7 +18,7 @@ OPEN = Options(non_translation="off")
 
 
 def sentence(rng: random.Random) -> str:
-    return "".join(rng.choices(WORDS, k=rng.randint(2, 12))).replace("Ġ", " ").strip()
+    return "".join(rng.choices(WORDS, k=rng.randint(2, 9))).replace("Ġ", " ").strip()
 
 
 def table(scorer: Any, condition: str, target: list[int]) -> torch.Tensor:
@@ -82,7 +82,7 @@ def test_the_tokens_of_any_text_cover_it(text: str) -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_rounds_have_the_texts_and_scores_of_the_refinement(variant: Any) -> None:
     scorer, edits = tiny_scorer(), 0
-    for seed in range(3):
+    for seed in range(2):
         rng = random.Random(f"{variant}{seed}")
         y, r = sentence(rng), sentence(rng)
         done, found = refine(scorer, y, [r], variant, OPEN), rounds(scorer, y, r, variant, OPEN)
@@ -95,7 +95,7 @@ def test_rounds_have_the_texts_and_scores_of_the_refinement(variant: Any) -> Non
             worst = min(range(len(seen.tokens)), key=lambda i: seen.tokens[i].logp)
             assert seen.tokens[seen.step.position].logp == pytest.approx(seen.tokens[worst].logp, abs=1e-4)
         edits += len(done.steps)
-    assert edits > 3  # without edits there would be nothing to replay
+    assert edits > 2  # without edits there would be nothing to replay
 
 
 def test_scores_distinguish_tokens_with_the_same_text() -> None:
