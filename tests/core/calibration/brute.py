@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
@@ -11,14 +12,14 @@ import numpy as np
 import scipy.stats
 
 
-def lambdas(exp: Sequence[Fraction], imp: Sequence[Fraction], groups: Sequence[Sequence[int]]) -> list[Fraction | None]:
+def lambdas(exp: Sequence[int], imp: Sequence[int], groups: Sequence[Sequence[int]]) -> list[Fraction | None]:
     """0, a λ inside each interval, each breakpoint, and ∞ (None), ascending."""
     breaks = sorted(
         {
             b
             for g in groups
             for i, j in combinations(g, 2)
-            if exp[i] != exp[j] and (b := -(imp[i] - imp[j]) / (exp[i] - exp[j])) > 0
+            if exp[i] != exp[j] and (b := Fraction(imp[j] - imp[i], exp[i] - exp[j])) > 0
         }
     )
     found: list[Fraction | None] = [Fraction(0)]
@@ -29,9 +30,13 @@ def lambdas(exp: Sequence[Fraction], imp: Sequence[Fraction], groups: Sequence[S
     return [*found, before + 1, None]
 
 
+def ranks(values: list[Any]) -> list[int]:
+    rank = {v: k for k, v in enumerate(sorted(set(values)))}
+    return [rank[v] for v in values]
+
+
 def statistic(measure: str, metric: list[Any], human: list[Any]) -> float | None:
-    a = [sorted(set(metric)).index(v) for v in metric]
-    b = [sorted(set(human)).index(v) for v in human]
+    a, b = ranks(metric), ranks(human)
     if measure == "acc_eq":
         pairs = list(combinations(range(len(a)), 2))
         return float(np.mean([np.sign(a[i] - a[j]) == np.sign(b[i] - b[j]) for i, j in pairs])) if pairs else None
@@ -49,12 +54,15 @@ def curve(
         names = list(dict.fromkeys(systems))
         rows = [[k for k, s in enumerate(systems) if s == name] for name in names]
         e, i, h = ([sum((x[k] for k in r), Fraction(0)) / len(r) for r in rows] for x in (e, i, h))
+    unit = math.lcm(*(v.denominator for v in (*e, *i)))
+    exact_exp, exact_imp = ([int(v * unit) for v in x] for x in (e, i))
     ids = segments if group == "segment" else [0] * len(e)
     groups = [[k for k in range(len(e)) if ids[k] == g] for g in dict.fromkeys(ids)]
-    places = lambdas(e, i, groups)
+    places = lambdas(exact_exp, exact_imp, groups)
     cells = []
     for lam in places:
-        score = [-(x if lam is None else lam * x + y) for x, y in zip(e, i, strict=True)]
+        a, b = (1, 0) if lam is None else (lam.numerator, lam.denominator)
+        score = [-(a * x + b * y) for x, y in zip(exact_exp, exact_imp, strict=True)]
         values = [statistic(measure, [score[k] for k in g], [h[k] for k in g]) for g in groups]
         there = [v for v in values if v is not None]
         cells.append(float(np.mean(there)) if there else np.nan)

@@ -46,17 +46,17 @@ def test_parts_depend_on_the_seed_only() -> None:
 
 def test_a_step_is_the_mean_of_the_fits_on_its_parts() -> None:
     data = points(25)
-    learned = learn(data, repeats=3, draws=20, seed=5)
+    learned = learn(data, repeats=2, draws=10, seed=5)
     of_segment = group_ids([p.key.segment for p in data])
-    for step, (_, taken) in zip(learned.steps, parts(of_segment, (0.2, 0.4, 0.6, 0.8, 1.0), 3, 5), strict=True):
-        fits = [calibrate([data[i] for i in rows], draws=20, seed=5) for rows in taken]
+    for step, (_, taken) in zip(learned.steps, parts(of_segment, (0.2, 0.4, 0.6, 0.8, 1.0), 2, 5), strict=True):
+        fits = [calibrate([data[i] for i in rows], draws=10, seed=5) for rows in taken]
         widths = [omega(f.ci[1]) - omega(f.ci[0]) for f in fits if f.ci]
         held = [f.cross_validated.value for f in fits if f.cross_validated.value is not None]
         assert step.width == pytest.approx((np.mean(widths), min(widths), max(widths)))
         assert step.agreement == pytest.approx((np.mean(held), min(held), max(held)))
     assert [s.n for s in learned.steps] == [15, 30, 45, 60, 75]
     assert [s.n_segments for s in learned.steps] == [5, 10, 15, 20, 25]
-    assert learn(data, repeats=3, draws=20, seed=5) == learned
+    assert learn(data, repeats=2, draws=10, seed=5) == learned
 
 
 def test_widths_that_follow_the_law_are_carried_on_exactly() -> None:
@@ -108,13 +108,13 @@ def test_equal_human_scores_are_told_and_do_not_raise() -> None:
 
 
 def test_the_forecast_is_for_half_as_many_more_and_twice_as_many() -> None:
-    learned = learn(points(30), repeats=3, draws=40)
+    learned = learn(points(30), repeats=2, draws=20)
     assert learned.law is not None
     assert [(f.times, f.n) for f in learned.forecasts] == [(1.5, 135), (2.0, 180)]
     for f in learned.forecasts:
         assert f.width == pytest.approx(learned.law.a + learned.law.b / math.sqrt(f.n))
         assert omega(f.around[1]) - omega(f.around[0]) == pytest.approx(f.width)
-    assert learned.signature == "learning|measure:kendall|group:pooled|seed:0|repeats:3|draws:40|v:1"
+    assert learned.signature == "learning|measure:kendall|group:pooled|seed:0|repeats:2|draws:20|v:1"
 
 
 def test_an_interval_around_a_lambda_stays_on_the_scale() -> None:

@@ -87,12 +87,12 @@ def test_as_many_are_drawn_as_the_probabilities_add_up_to(p: list[float], seed: 
 
 def test_each_is_drawn_as_often_as_its_probability_says() -> None:
     p = np.array([1.0, 0.9, 0.5, 0.5, 0.3, 0.3, 0.3, 0.1, 0.06, 0.04])
-    draws = 4000
+    draws = 2000
     for order in (None, [0, 0, 1, 1, 1, 2, 2, 2, 2, 2]):
         often = np.zeros(len(p))
         for seed in range(draws):
             often[draw_units(p, seed, order)] += 1
-        # four standard errors of a share over 4,000 draws
+        # four standard errors of a share over the draws
         assert (np.abs(often / draws - p) <= 4 * np.sqrt(p * (1 - p) / draws)).all()
 
 
@@ -162,7 +162,7 @@ def test_the_weighted_mean_is_unbiased_and_the_plain_one_is_not(method: str, who
         people = -crossings(exp, imp, 0.5, 2, np.ones(len(all_of)))
         options = {"interval": (0.5, 2.0)}
     truth, plain, total, ratio = float(people.mean()), [], [], []
-    for seed in range(1500):
+    for seed in range(700):
         batch = choose(all_of, 14, method=method, seed=seed, whole=whole, **options)  # type: ignore[arg-type]
         y, p = people[[at[c.key] for c in batch]], [c.probability for c in batch]
         plain.append(y.mean())

@@ -94,7 +94,7 @@ def test_calibrate_and_evaluate_have_one_definition(group: Any, sampled: bool, m
         assert any("random sample" in note for note in found.notes) is sampled
         assert "acc_eq(eps=best at each lambda)" in found.signature
     if not sampled and group != "system":
-        grid = [evaluated(data, from_omega(w), group) for w in np.linspace(0, 1, 401)]
+        grid = [evaluated(data, from_omega(w), group) for w in np.linspace(0, 1, 101)]
         assert found.agreement >= max(grid) - 0.004
 
 
@@ -122,25 +122,25 @@ def test_draws_are_those_of_the_interval_of_evaluate(group: Any) -> None:
     sweep = curve_of(exp, imp, human, measure="acc_eq", group=group, segments=segments)
     assert isinstance(sweep, TieScan)
     rng = np.random.default_rng(1)
-    weights = rng.multinomial(20, [1 / 20] * 20, 30).T.astype(float)
+    weights = rng.multinomial(20, [1 / 20] * 20, 15).T.astype(float)
     drawn = sweep.bootstrap(np.array(segments), weights, 2.3, lambda share: None)
-    for k in range(30):
+    for k in range(15):
         curve = sweep(weights[segments, k])
         assert drawn.here[k] == pytest.approx(curve.value(2.3), abs=0.003)  # 1,024 values of ε
         assert drawn.zero[k] == pytest.approx(curve.value(0.0), abs=0.003)
         best = curve.best()
         assert best is not None
         assert np.nanmax(drawn.steps[k]) == pytest.approx(best.agreement, abs=0.01)
-    found = calibrate(data, measure="acc_eq", group=group, draws=200)
+    found = calibrate(data, measure="acc_eq", group=group, draws=80)
     interval = agreement_interval(
         "acc_eq", [weighted(e, i, found.lam) for e, i in zip(exp, imp, strict=True)], human, group=group,
-        segments=segments, units=segments, seed=0, draws=200,
+        segments=segments, units=segments, seed=0, draws=80,
     )  # fmt: skip
     assert found.agreement_ci == pytest.approx((interval.low, interval.high), abs=0.005)
 
 
 def test_the_same_data_and_seed_give_the_same_fit() -> None:
-    one, other = (calibrate(points(80), measure="acc_eq", draws=20).to_json() for _ in range(2))
+    one, other = (calibrate(points(40), measure="acc_eq", draws=20).to_json() for _ in range(2))
     assert one == other
 
 
@@ -159,7 +159,7 @@ def shown(found: Calibration) -> tuple[float | None, bool]:
     "measure", ["kendall", "pearson", *(pytest.param(m, marks=pytest.mark.extended) for m in ("acc_eq", "spearman"))]
 )
 def test_the_best_lambda_is_recommended_only_with_a_sure_gain(measure: Any) -> None:
-    flat = calibrate(points(200), measure=measure, draws=100)
+    flat = calibrate(points(150), measure=measure, draws=60)
     assert shown(flat) == (1.0, True)
     assert flat.advice.gain_ci is not None
     assert flat.advice.gain_ci[0] <= 0
@@ -167,7 +167,7 @@ def test_the_best_lambda_is_recommended_only_with_a_sure_gain(measure: Any) -> N
     assert (report["recommended_lambda"], report["gain_over_1_ci"]) == (1.0, list(flat.advice.gain_ci))
     assert "Use λ = 1." in report["recommendation"]
     assert report["gain_over_1"] == pytest.approx(flat.agreement - (flat.at["1"] or 0.0))
-    steep = calibrate(points(300, effect=1.0), measure=measure, draws=100)
+    steep = calibrate(points(200, effect=1.0), measure=measure, draws=60)
     assert shown(steep) == (steep.lam, False)
     assert steep.advice.gain_ci is not None
     assert steep.advice.gain_ci[0] > 0

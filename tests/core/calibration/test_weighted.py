@@ -128,7 +128,7 @@ def test_weighted_agreement_estimates_that_of_all_outputs() -> None:
     candidates = [LabelCandidate(p.key, float(p.human > -5)) for p in everything]
     truth = calibrate(everything, draws=0).at["1"]
     plain, corrected = [], []
-    for seed in range(60):
+    for seed in range(25):
         batch = choose(candidates, 60, seed=seed, n_strata=10)
         assert {round(c.probability, 6) for c in batch} == {1.0, round(30 / 270, 6)}
         chosen = [at[c.key]._replace(weight=1 / c.probability) for c in batch]
