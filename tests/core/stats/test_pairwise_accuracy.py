@@ -124,12 +124,12 @@ def test_equal_systems_are_undefined_with_a_reason(name: str) -> None:
         assert f"{name} scores" in found.reason
 
 
-def exact_soft_accuracy(metric: list[list[Fraction]], human: list[list[Fraction]], signs: list[list[int]]) -> Fraction:
+def exact_soft_accuracy(metric: list[list[int]], human: list[list[int]], signs: list[list[int]]) -> Fraction:
     """Thompson et al. 2024, section 3, from the definition and in whole numbers only: p counts draws of at least what is seen."""
 
-    def p(table: list[list[Fraction]], i: int, j: int) -> Fraction:
+    def p(table: list[list[int]], i: int, j: int) -> Fraction:
         apart = [a - b for a, b in zip(table[i], table[j], strict=True)]
-        drawn = [sum((s * d for s, d in zip(row, apart, strict=True)), Fraction(0)) for row in signs]
+        drawn = [sum(s * d for s, d in zip(row, apart, strict=True)) for row in signs]
         return Fraction(sum(d >= sum(apart) for d in drawn), len(signs))
 
     pairs = list(combinations(range(len(metric)), 2))
@@ -145,9 +145,8 @@ def exact_soft_accuracy(metric: list[list[Fraction]], human: list[list[Fraction]
 def test_it_equals_the_definition_in_exact_numbers(columns: list[list[int]], seed: int) -> None:
     # tenths, as MQM scores are: their sums tie often, and floating point breaks such ties at random
     half = len(columns[0]) // 2
-    tables = [[[c[k] for c in columns] for k in of] for of in (range(half), range(half, 2 * half))]
-    metric, human = ([[Fraction(v, 10) for v in row] for row in table] for table in tables)
-    found = soft_pairwise_accuracy(*(np.array(t) / 10 for t in tables), seed=seed, draws=200)
+    metric, human = ([[c[k] for c in columns] for k in of] for of in (range(half), range(half, 2 * half)))
+    found = soft_pairwise_accuracy(np.array(metric) / 10, np.array(human) / 10, seed=seed, draws=200)
     if found.value is None:
         assert any(all(len(set(column)) == 1 for column in zip(*t, strict=True)) for t in (metric, human))
         return

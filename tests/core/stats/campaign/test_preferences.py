@@ -41,9 +41,9 @@ def test_the_undefined_share_is_that_of_one_sided_resamples() -> None:
 
 
 def test_intervals_cover_the_true_strengths() -> None:
-    rng, covered, runs = np.random.default_rng(0), 0, 12
+    rng, covered, runs = np.random.default_rng(0), 0, 8
     for run in range(runs):
-        found = preference_strengths(votes(rng, 60), seed=run, draws=60)
+        found = preference_strengths(votes(rng, 60), seed=run, draws=40)
         for strength, true in zip(found.strengths, TRUE, strict=True):
             assert strength.strength.low is not None
             assert strength.strength.high is not None

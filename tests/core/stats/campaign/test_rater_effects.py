@@ -113,7 +113,7 @@ def test_a_severe_rater_of_one_system_is_corrected() -> None:
 
 def test_shares_are_those_of_the_simulation() -> None:
     rng = np.random.default_rng(0)
-    design = Design(items=80, systems=4, per_output=2, coverage=0.6, document_sd=0, raters=25)
+    design = Design(items=50, systems=4, per_output=2, coverage=0.6, document_sd=0, raters=15)
     found = [rater_effects(simulated(rng, design)).shares for _ in range(8)]
     for name, variance in (("item", 100), ("output", 49), ("rater", 36), ("residual", 64)):
         values = [f[name] for f in found]
@@ -121,11 +121,11 @@ def test_shares_are_those_of_the_simulation() -> None:
 
 
 def test_intervals_of_differences_cover() -> None:
-    rng, covered, runs = np.random.default_rng(0), 0, 40
+    rng, covered, runs = np.random.default_rng(0), 0, 24
     for _ in range(runs):
-        found = rater_effects(simulated(rng, Design(items=80, coverage=0.6, raters=12), gain=4))
+        found = rater_effects(simulated(rng, Design(items=40, coverage=0.6, raters=8), gain=4))
         covered += found.differences[0].low <= 4 <= found.differences[0].high
-    assert covered >= 33  # binomial(40, .95): below 33 in less than one of 1,000
+    assert covered >= 19  # binomial(24, .95): below 19 in about one of 1,000
 
 
 def test_names_and_order_do_not_count() -> None:
