@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from core.data import Item
+from core.data import Item, Value
 from core.errors import UserError
 from core.metrics import registry
 from core.metrics.base import Metric
@@ -43,6 +43,7 @@ VARIANTS = [
     "embedding|against:both",
 ]
 NAMES = sorted(registry.METRICS) + VARIANTS
+BEST_ON_COPIES = [name for name in NAMES if (spec := registry.describe(name)) and spec.perfect_on_copy]
 ITEMS = [
     Item("die Katze", "the cat sat", ("the cat sat on the mat",)),
     Item("der Hund", "a red dog 😀", ("a blue dog ran", "the red dog")),
@@ -69,6 +70,12 @@ def metric(request: pytest.FixtureRequest) -> Iterator[Metric]:
         yield registry.load(request.param).for_outputs(all_outputs(ITEMS))
 
 
+@pytest.fixture(scope="module")
+def together(metric: Metric) -> list[Value]:
+    """Return the values of all items, scored at once."""
+    return metric.score(ITEMS, no_progress)
+
+
 @pytest.fixture
 def plain(request: pytest.FixtureRequest) -> Iterator[Metric]:
     """Return the metric of an expression."""
@@ -76,27 +83,24 @@ def plain(request: pytest.FixtureRequest) -> Iterator[Metric]:
         yield registry.load(request.param)
 
 
-def test_one_value_an_item_in_range_or_with_a_reason(metric: Metric) -> None:
+def test_one_value_an_item_in_range_or_with_a_reason(metric: Metric, together: list[Value]) -> None:
     low, high = metric.spec.range
-    values = metric.score(ITEMS, no_progress)
-    assert len(values) == len(ITEMS)
-    for value in values:
+    assert len(together) == len(ITEMS)
+    for value in together:
         assert (value.value is None) == (value.status != "ok")
         assert value.value is None or (math.isfinite(value.value) and low <= value.value <= high + 1e-9)
         assert value.status == "ok" or value.reason
 
 
-def test_order_and_batch_mates_do_not_matter(metric: Metric) -> None:
-    together = [v.value for v in metric.score(ITEMS, no_progress)]
+def test_order_and_batch_mates_do_not_matter(metric: Metric, together: list[Value]) -> None:
     backwards = [v.value for v in metric.score(ITEMS[::-1], no_progress)][::-1]
     alone = [metric.score([item], no_progress)[0].value for item in ITEMS]
-    for one, *others in zip(together, backwards, alone, strict=True):
+    for one, *others in zip([v.value for v in together], backwards, alone, strict=True):
         assert all(o is one is None or o == pytest.approx(one, abs=1e-4, rel=1e-5) for o in others)
 
 
+@pytest.mark.parametrize("metric", BEST_ON_COPIES, indirect=True, scope="module")
 def test_a_copy_of_the_reference_is_best(metric: Metric) -> None:
-    if not metric.spec.perfect_on_copy:
-        pytest.skip("a copy need not be the best output for this metric")
     reference = "the cat sat on the mat"
     outputs = [reference, "the cat sat on a mat", "a dog ran"]
     values = [metric.score([Item(reference, o, (reference,))], no_progress)[0].value or 0.0 for o in outputs]
