@@ -35,12 +35,10 @@ TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])
 HOSTILE = st.builds("".join, st.lists(st.sampled_from([*UNSEEN, *SIGNS, "'", "x", '"', ","]), min_size=1, max_size=6))
 
 
-@pytest.mark.parametrize("unseen", UNSEEN, ids=lambda c: f"U+{ord(c):04X}")
-@pytest.mark.parametrize("sign", SIGNS, ids=lambda c: f"U+{ord(c):04X}")
-def test_a_formula_is_escaped_behind_what_cannot_be_seen(unseen: str, sign: str) -> None:
-    for text in (unseen + sign + "1", "'" + unseen * 3 + sign + "1"):
-        assert safe_cell(text) == "'" + text
-        assert raw_cell(safe_cell(text)) == text
+def test_a_formula_is_escaped_behind_what_cannot_be_seen() -> None:
+    texts = [begin + unseen + sign + "1" for unseen in UNSEEN for sign in SIGNS for begin in ("", "'" + unseen * 2)]
+    assert [ascii(text) for text in texts if safe_cell(text) != "'" + text] == []
+    assert [ascii(text) for text in texts if raw_cell(safe_cell(text)) != text] == []
 
 
 @given(TEXT | HOSTILE)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -52,9 +54,8 @@ def test_numbers_as_people_write_them(text: str, value: float) -> None:
     assert number(text) == value
 
 
-@pytest.mark.parametrize("text", [*EXTREME, *NOT_NUMBERS, "nan", ""])
-def test_other_texts_are_no_numbers(text: str) -> None:
-    assert number(text) is None
+def test_other_texts_are_no_numbers() -> None:
+    assert [text[:20] for text in (*EXTREME, *NOT_NUMBERS, "nan", "") if number(text) is not None] == []
 
 
 @given(st.floats(-1e15, 1e15) | st.integers(-(10**15), 10**15))
@@ -167,20 +168,26 @@ READERS: list[Callable[[str, Path], None]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", EXTREME + NOT_NUMBERS)
+def error_of(call: Callable[[], object]) -> str:
+    """The message of the `UserError` that a call raises; "" if it raises none."""
+    try:
+        call()
+    except UserError as error:
+        return str(error)
+    return ""
+
+
 @pytest.mark.parametrize("read", READERS, ids=lambda f: f.__name__)
-def test_every_reader_refuses_what_is_no_number(read: Callable[[str, Path], None], value: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError) as caught:
-        read(value, tmp_path)
-    assert len(str(caught.value)) < 1000
+def test_every_reader_refuses_what_is_no_number(read: Callable[[str, Path], None], tmp_path: Path) -> None:
+    found = {value[:20]: error_of(partial(read, value, tmp_path)) for value in EXTREME + NOT_NUMBERS}
+    assert [value for value, error in found.items() if not 0 < len(error) < 1000] == []
 
 
-@pytest.mark.parametrize("value", EXTREME + NOT_NUMBERS)
-def test_options_of_metrics_refuse_what_is_no_number(value: str) -> None:
-    for kind in ("whole", "decimal"):
-        option = options.Option("x", kind, 1, "", high=1e9)  # type: ignore[arg-type]
-        with pytest.raises(UserError):
-            option.parse(value)
+@pytest.mark.parametrize("kind", ["whole", "decimal"])
+def test_options_of_metrics_refuse_what_is_no_number(kind: Any) -> None:
+    option = options.Option("x", kind, 1, "", high=1e9)
+    found = {value[:20]: error_of(partial(option.parse, value)) for value in EXTREME + NOT_NUMBERS}
+    assert [value for value, error in found.items() if not error] == []
 
 
 @pytest.mark.parametrize(
