@@ -1,8 +1,10 @@
 """What tests run in other processes. Nothing here imports pytest, which takes long."""
 
+import io
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr
 from multiprocessing.connection import Connection
 
 from sqlalchemy import event
@@ -15,6 +17,7 @@ from core.services.projects.adding import ImportTarget, add
 from db import imports, slices
 from db.engine import connect, migrate
 from db.store import open_store, store_over
+from db.worker import main
 from tests.builders import small_dataset
 
 IMPORTED = small_dataset(30)
@@ -101,3 +104,15 @@ def kill_at_statement(url: str, work: Callable[[Store], object], statement: str,
 
 def open_database(url: str) -> None:
     migrate(connect(url))
+
+
+def run_workers(connection: Connection, home: str, settings: Sequence[tuple[Sequence[str], str]]) -> None:
+    """Start a worker with each of these arguments and numbers of workers; send the status and the errors of each."""
+    os.environ["ERRORSCOPE_HOME"] = home
+    found: list[tuple[int, str]] = []
+    for arguments, number in settings:
+        os.environ["ERRORSCOPE_WORKERS"] = number
+        errors = io.StringIO()
+        with redirect_stderr(errors):
+            found.append((main(["--once", *arguments]), errors.getvalue()))
+    connection.send(found)

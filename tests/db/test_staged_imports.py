@@ -33,7 +33,7 @@ from tests.core.formats.test_staged import COLUMNS, LONG
 from tests.db.raw import counts
 from tests.paths import ROOT
 
-N = 300
+N = 60
 
 
 def staged(rows: list[tuple[Any, ...]], mapping: Any = LONG, known: Any = None) -> StagedImport:
@@ -57,8 +57,8 @@ def content(store: Store, project: int) -> tuple[Any, ...]:
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slices, "FIRST", 100)
-    monkeypatch.setattr(slices, "MOST", 100)
+    monkeypatch.setattr(slices, "FIRST", 20)
+    monkeypatch.setattr(slices, "MOST", 20)
     monkeypatch.setattr(staged_imports, "SMALL", 50)
 
 
@@ -117,7 +117,7 @@ def test_a_large_import_is_complete(store: Store, engine: Engine, known: bool) -
     if known:
         mapping = LONG.with_(output=None, source=None, references=(), human_scores=())
         scores = staged(many(score="1"), mapping, StoredOutputs(store, store.projects.get(project)))
-        with pytest.raises(ImportProblems, match="600 scores that differ"):
+        with pytest.raises(ImportProblems, match=f"{2 * N} scores that differ"):
             store.imports.add(project, scores)
         assert store.imports.add(project, scores, replace=["COMET"]).metric_scores == 2 * N
     more = store.imports.add(project, staged(many(systems="ABC", score="1" if known else "0.5")))
@@ -150,7 +150,7 @@ def test_a_contradiction_in_the_last_part_changes_nothing(store: Store, engine: 
     rows[-3] = (*rows[-3][:6], "another text", *rows[-3][7:])
     with pytest.raises(ImportProblems) as caught:
         store.imports.add(project, staged(rows))
-    assert [p.column for p in caught.value.problems] == ["output of system “A”, document “doc”, segment “299”"]
+    assert [p.column for p in caught.value.problems] == ["output of system “A”, document “doc”, segment “59”"]
     assert counts(engine) == before
 
 
@@ -179,7 +179,7 @@ def test_a_killed_import_shows_nothing(url: str) -> None:
         from db import slices
         from db.store import open_store
         from tests.db.test_staged_imports import many, staged
-        slices.FIRST = slices.MOST = 100
+        slices.FIRST = slices.MOST = 20
 
         def strike(share):
             if share > 0.5:
@@ -226,7 +226,7 @@ def test_scores_of_unknown_outputs_are_refused(store: Store) -> None:
 
 
 def test_outputs_become_references_in_parts_all_or_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(references, "OUTPUTS", 20)  # 30 parts of 10 segments
+    monkeypatch.setattr(references, "OUTPUTS", 4)  # 30 parts of 10 segments
     project = add_staged(store, ImportTarget("p"), staged(many())).project
     before = content(store, project.id)
     for share in (0.3, 0.8):  # while it is planned, and while it is written

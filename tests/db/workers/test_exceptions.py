@@ -100,18 +100,18 @@ def test_a_project_deleted_while_its_job_runs_is_no_fault(store: Store, job: Job
 
 
 def test_a_metric_that_fails_everywhere_is_abandoned_for_all_chunks(store: Store, job: Job) -> None:
-    store.projects.add(job.project_id, small_dataset(300))
+    store.projects.add(job.project_id, small_dataset(100))
     calls = [0]
 
     def fail(item: Item) -> Value:
         calls[0] += 1
         raise RuntimeError("no such kernel")
 
-    store.timings.add("slow", "", Timing(100, 1200, 100.0, 12.0))  # 1 s per output, so that there are 20 chunks
+    store.timings.add("slow", "", Timing(100, 1200, 300.0, 12.0))  # 3 s per output, so that there are 20 chunks
     work(store, lambda name: counting_metric(name, fail))
     ended = store.jobs.get(job.id)
-    assert (ended.state, ended.message[:28]) == ("failed", "slow: 600 of 600 not scored:")
-    assert calls[0] < 200  # single texts fail 40 times in a row, after their parts
+    assert (ended.state, ended.message[:28]) == ("failed", "slow: 200 of 200 not scored:")
+    assert calls[0] < 100  # single texts fail 40 times in a row, after their parts
     assert {value.status for value in store.scores.table(job.project_id, "slow|v:1").values()} == {"error"}
 
 
@@ -157,8 +157,8 @@ def test_a_chunk_returns_to_the_queue_if_storage_fails_before_it_is_begun(
     store: Store, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
     project = store.projects.create("many chunks").id
-    store.projects.add(project, small_dataset(200))
-    store.timings.add("slow", "", Timing(100, 1200, 100.0, 12.0))  # so slow that the job has more chunks than `AHEAD`
+    store.projects.add(project, small_dataset(100))
+    store.timings.add("slow", "", Timing(100, 1200, 300.0, 12.0))  # so slow that the job has more chunks than `AHEAD`
     job = store.jobs.enqueue(project, ["slow"])
     failed, usual = list[str](), getattr(SqlChunks, fault)
 

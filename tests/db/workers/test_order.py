@@ -111,9 +111,9 @@ def test_the_queue_is_changed_on_the_command_line(
 
 def test_another_project_has_its_turn_before_a_large_job_is_almost_done(store: Store) -> None:
     large, small = store.projects.create("large").id, store.projects.create("small").id
-    store.projects.add(large, small_dataset(300))
+    store.projects.add(large, small_dataset(100))
     store.projects.add(small, Dataset((Segment("d", "1", "s"),), (Output("A", "d", "1", "small"),)))
-    store.timings.add("slow", "", Timing(100, 1200, 100.0, 12.0))  # 30 s per chunk: the large job has many
+    store.timings.add("slow", "", Timing(100, 1200, 300.0, 12.0))  # 30 s per chunk: the large job has many
     store.jobs.enqueue(large, ["slow"])
     order = list[str]()
 
@@ -125,14 +125,14 @@ def test_another_project_has_its_turn_before_a_large_job_is_almost_done(store: S
         return Value(1.0)
 
     work(store, lambda name: counting_metric(name, of))
-    assert len(order) == 601
-    assert order.index("small") < 150
+    assert len(order) == 201
+    assert order.index("small") < 50
 
 
 def test_a_small_job_goes_before_a_large_one_of_its_project(store: Store) -> None:
     project = store.projects.create("p").id
-    store.projects.add(project, small_dataset(300))
-    store.timings.add("slow", "", Timing(100, 1200, 100.0, 12.0))  # 30 s per chunk: this job has many
+    store.projects.add(project, small_dataset(100))
+    store.timings.add("slow", "", Timing(100, 1200, 300.0, 12.0))  # 30 s per chunk: this job has many
     store.timings.add("quick", "", Timing(100, 1200, 0.01, 0.001))  # this one has one chunk
     jobs, order = [store.jobs.enqueue(project, ["slow"])], list[str]()
 
@@ -147,8 +147,8 @@ def test_a_small_job_goes_before_a_large_one_of_its_project(store: Store) -> Non
 
     work(store, named)
     assert [store.jobs.get(job.id).state for job in jobs] == ["done", "done"]
-    assert order.count("slow") == order.count("quick") == 600
-    assert order.index("quick") < 150
+    assert order.count("slow") == order.count("quick") == 200
+    assert order.index("quick") < 50
 
 
 def test_a_worker_looks_for_the_scripts_of_a_project_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,11 +23,12 @@ from core.scoring import dataset
 from db import arrays
 from db.tables import project_arrays
 from tests.builders import counting_metric, small_dataset
+from tests.db.other_processes import run_workers
 from tests.db.raw import scalar
 from tests.db.workers.helpers import N, Start, expire, until, work
 from tests.paths import ROOT
 from tests.postgres import on_both
-from tests.processes import ended
+from tests.processes import ended, started_with_pipe
 
 
 def test_a_job_is_scored_and_reported(start: Start, store: Store, engine: Engine, job: Job, tmp_path: Path) -> None:
@@ -71,25 +72,15 @@ def test_an_unloadable_metric_does_not_stop_others(store: Store, job: Job) -> No
     assert len(store.scores.table(job.project_id, "slow|v:1")) == N
 
 
-WRONG = """
-import os
-from db.worker import main
-print(main(["--once", "--database", "nosuch://x"]))
-for number in ("0", "1000", "two"):
-    os.environ["ERRORSCOPE_WORKERS"] = number
-    print(main(["--once"]))
-"""
-
-
 def test_wrong_settings_are_one_clear_line_each(tmp_path: Path) -> None:
-    environment = os.environ | {"ERRORSCOPE_HOME": str(tmp_path)}
-    ended = subprocess.run(
-        [sys.executable, "-c", WRONG], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
-    )
-    assert ended.stdout.split() == ["2"] * 4
-    database, *numbers = ended.stderr.splitlines()
-    assert database.startswith("this database address cannot be used")
-    for number, line in zip(("0", "1000", "two"), numbers, strict=True):
+    wrong = [(["--database", "nosuch://x"], "1"), *(([], number) for number in ("0", "1000", "two"))]
+    process, connection = started_with_pipe(run_workers, str(tmp_path), wrong)
+    found = connection.recv()
+    assert ended(process) == 0
+    assert [status for status, _ in found] == [2] * 4
+    assert [line.count("\n") for _, line in found] == [1] * 4
+    assert found[0][1].startswith("this database address cannot be used")
+    for number, (_, line) in zip(("0", "1000", "two"), found[1:], strict=True):
         assert number in line
 
 
@@ -130,8 +121,8 @@ def test_scores_of_large_jobs_are_kept_as_arrays_before_the_job_ends(
 ) -> None:
     monkeypatch.setattr(arrays, "FEW", 100)
     project = store.projects.create("p").id
-    store.projects.add(project, small_dataset(300))
-    store.timings.add("slow", "", Timing(100, 1200, 100.0, 12.0))
+    store.projects.add(project, small_dataset(100))
+    store.timings.add("slow", "", Timing(100, 1200, 300.0, 12.0))
     job = store.jobs.enqueue(project, ["slow"])
     work(store, lambda name: counting_metric(name))
     assert store.jobs.get(job.id).state == "done"
@@ -139,15 +130,15 @@ def test_scores_of_large_jobs_are_kept_as_arrays_before_the_job_ends(
         kept = connection.execute(select(project_arrays.c.digest)).scalars().all()
     scored = store.scores.signatures(project)[0]
     assert hashlib.sha256(scored.signature.encode()).hexdigest() in kept
-    assert (scored.n, store.scores.column(project, scored.signature).n) == (600, 600)
+    assert (scored.n, store.scores.column(project, scored.signature).n) == (200, 200)
 
 
 def test_a_job_ends_although_a_worker_died_while_it_read_the_column(
     store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = store.projects.create("p").id
-    store.projects.add(project, small_dataset(300))
-    store.timings.add("slow", "", Timing(100, 1200, 100.0, 12.0))
+    store.projects.add(project, small_dataset(100))
+    store.timings.add("slow", "", Timing(100, 1200, 300.0, 12.0))
     job = store.jobs.enqueue(project, ["slow"])
     states: list[str] = []
 
@@ -166,8 +157,8 @@ def test_a_job_ends_although_a_worker_died_while_it_read_the_column(
 
 def test_the_next_chunk_is_read_while_one_is_computed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     project = store.projects.create("p").id
-    store.projects.add(project, small_dataset(300))
-    store.timings.add("slow", "", Timing(100, 1200, 100.0, 12.0))
+    store.projects.add(project, small_dataset(100))
+    store.timings.add("slow", "", Timing(100, 1200, 300.0, 12.0))
     job = store.jobs.enqueue(project, ["slow"])
     ahead = list[int]()
     read = store.chunks.lease
@@ -181,5 +172,5 @@ def test_the_next_chunk_is_read_while_one_is_computed(store: Store, monkeypatch:
     monkeypatch.setattr(store.chunks, "lease", lease)
     seen: list[Item] = []
     work(store, lambda name: counting_metric(name, seen=seen))
-    assert (store.jobs.get(job.id).state, len(seen)) == ("done", 600)
+    assert (store.jobs.get(job.id).state, len(seen)) == ("done", 200)
     assert len(ahead) == len(set(ahead)) > 5
