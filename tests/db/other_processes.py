@@ -3,13 +3,16 @@
 import io
 import os
 import signal
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
+from datetime import UTC, datetime
 from multiprocessing.connection import Connection
 
 from sqlalchemy import event
 
 from core.data import SegmentKey, Value
+from core.ports.campaigns import Draw, DrawState, NewAssignment
 from core.ports.chunks import ChunkResult
 from core.ports.labels import Action
 from core.ports.store import Store
@@ -21,6 +24,8 @@ from db.worker import main
 from tests.builders import small_dataset
 
 IMPORTED = small_dataset(30)
+K = 3
+"""Raters per unit of a campaign."""
 
 
 def append_labels(connection: Connection, url: str, rater: str, prefix: str, n: int) -> None:
@@ -71,6 +76,41 @@ def take_chunks(connection: Connection, url: str, worker: str) -> None:
             taken.append(chunk.id)
             store.chunks.finish(chunk, worker, ChunkResult(len(chunk.outputs), 0, 0, "", 0.1))
     connection.send(taken)
+
+
+def next_free(who: int, n: int) -> Draw:
+    """Return a draw of the first `n` units that a participant has not had and that have fewer than K raters."""
+
+    def draw(state: DrawState) -> list[NewAssignment]:
+        mine = {a.unit.id for a in state.assignments if a.participant_id == who}
+        taken = {(a.unit.id, a.slot) for a in state.assignments}
+        free = {u.id: [slot for slot in range(1, K + 1) if (u.id, slot) not in taken] for u in state.units}
+        return [NewAssignment(u, slots[0], ("A", "B"), 1.0) for u, slots in free.items() if slots and u not in mine][:n]
+
+    return draw
+
+
+def assign_units(connection: Connection, url: str, n: int, *names: str) -> None:
+    """Give the participants two units each, `n` times."""
+    store = open_store(url)
+    connection.send("ready")
+    connection.recv()
+    for _ in range(n):
+        for name in names:
+            who = store.campaigns.join(1, name, "C").id
+            store.campaigns.assign(1, who, datetime.now(UTC), None, next_free(who, 2))
+
+
+def exit_while_assigning(url: str, name: str) -> None:
+    """Exit with status 7 after units are drawn and before they are stored."""
+    store = open_store(url)
+
+    def draw(state: DrawState) -> list[NewAssignment]:
+        assert next_free(who, 2)(state)
+        sys.exit(7)
+
+    who = store.campaigns.join(1, name, "C").id
+    store.campaigns.assign(1, who, datetime.now(UTC), None, draw)
 
 
 def list_projects(connection: Connection, url: str) -> None:

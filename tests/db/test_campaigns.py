@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from core.errors import UserError
-from core.ports.campaigns import Assignment, Campaign, Draw, DrawState, HandOver, NewAssignment
+from core.ports.campaigns import Assignment, Campaign, DrawState, HandOver, NewAssignment
 from core.ports.labels import Action
 from core.ports.store import Store
 from db import imports, slices
@@ -22,27 +22,13 @@ from db.database_copy import copy_database
 from db.engine import connect, writing
 from db.store import open_store, store_over
 from tests.db.campaigns import DESIGN, NOW, SETTINGS, SegmentKey, created, replaced, texts, unit
+from tests.db.other_processes import K, assign_units, exit_while_assigning, next_free
 from tests.db.raw import counts, scalar
-from tests.db.test_races import go, started
+from tests.db.test_races import go
+from tests.processes import ended, started, started_with_pipe
 
-K = 3
 UNITS = [f"u{i}" for i in range(12)]
 SOON = timedelta(milliseconds=30)
-ASSIGN = f"""
-import sys
-from datetime import UTC, datetime, timedelta
-from core.ports.campaigns import NewAssignment
-from db.store import open_store
-from tests.db.test_campaigns import next_free
-store = open_store(sys.argv[1])
-print("ready", flush=True)
-sys.stdin.readline()
-for i in range({len(UNITS)} // 2):
-    for name in sys.argv[2:]:
-        who = store.campaigns.join(1, name, "C").id
-        store.campaigns.assign(1, who, datetime.now(UTC), None, next_free(who, 2))
-print("done", flush=True)
-"""
 
 
 @pytest.fixture
@@ -51,18 +37,6 @@ def campaign(store: Store) -> Campaign:
     return store.campaigns.create(
         project, "pilot", DESIGN | {"overlap": K}, SETTINGS, texts(*UNITS), [unit(u) for u in UNITS], "ann"
     )
-
-
-def next_free(who: int, n: int) -> Draw:
-    """Return a draw of the first `n` units that a participant has not had and that have fewer than K raters."""
-
-    def draw(state: DrawState) -> list[NewAssignment]:
-        mine = {a.unit.id for a in state.assignments if a.participant_id == who}
-        taken = {(a.unit.id, a.slot) for a in state.assignments}
-        free = {u.id: [slot for slot in range(1, K + 1) if (u.id, slot) not in taken] for u in state.units}
-        return [NewAssignment(u, slots[0], ("A", "B"), 1.0) for u, slots in free.items() if slots and u not in mine][:n]
-
-    return draw
 
 
 def check_slots(found: list[Assignment]) -> None:
@@ -106,9 +80,10 @@ def test_threads_fill_every_slot_once(store: Store, url: str, campaign: Campaign
 
 @pytest.mark.extended
 def test_processes_fill_every_slot_once(store: Store, url: str, campaign: Campaign) -> None:
-    processes = [started(ASSIGN, url, *names) for names in (("a", "b"), ("c", "d"), ("a", "e"))]
-    go(*processes)
-    assert [process.communicate(timeout=120)[0] for process in processes] == ["done\n"] * 3
+    n = len(UNITS) // 2
+    running = [started_with_pipe(assign_units, url, n, *names) for names in (("a", "b"), ("c", "d"), ("a", "e"))]
+    go(*(connection for _, connection in running))
+    assert [ended(process, 120) for process, _ in running] == [0] * 3
     assert len(store.campaigns.participants(campaign.id)) == 5
     found = store.campaigns.assignments(campaign.id)
     assert len(found) == len(UNITS) * K
@@ -382,13 +357,7 @@ def test_campaigns_are_copied_backed_up_and_restored(
 
 @pytest.mark.extended
 def test_interrupted_processes_leave_whole_assignments(store: Store, url: str, campaign: Campaign) -> None:
-    code = ASSIGN.replace(
-        "next_free(who, 2)", "lambda state: [exit(7) for _ in range(next_free(who, 2)(state)[0].slot)]"
-    )
-    process = started(code, url, "a")
-    go(process)
-    process.communicate(timeout=60)
-    assert process.returncode == 7
+    assert ended(started(exit_while_assigning, url, "a")) == 7
     assert store.campaigns.assignments(campaign.id) == []
     who = store.campaigns.join(campaign.id, "b", "C").id
     assert len(store.campaigns.assign(campaign.id, who, NOW, None, next_free(who, 2))) == 2
