@@ -59,7 +59,7 @@ def test_retired_blocks_count_only_if_rated() -> None:
 
 
 def test_weighted_means_of_dynamic_campaigns_are_unbiased() -> None:
-    found = simulated(Setting(documents=24), campaigns=300)
+    found = simulated(Setting(documents=24), campaigns=150)
     unweighted, error = bias(found.plain)
     assert unweighted > 5 * error
     weighted, error = bias(found.weighted)

@@ -19,7 +19,7 @@ from core.formats.streams.arrow_messages import largest_sizes
 from core.formats.streams.columnar import stream_columnar
 from core.progress import no_progress
 
-N, LENGTH = 600, 300_000
+N, LENGTH = 300, 300_000
 MB = 1 << 20
 
 

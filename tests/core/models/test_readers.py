@@ -1,6 +1,8 @@
 """Surprisals of causal and masked language models, compared with their logits."""
 
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -28,19 +30,24 @@ def ids_of(text: str) -> list[int]:
     return list(tokenizer()(text, add_special_tokens=False)["input_ids"])
 
 
+@cache
+def network(kind: Any, folder: Path) -> Any:
+    return kind.from_pretrained(folder).eval()
+
+
 @torch.inference_mode()
 def given_before(folder: Path, ids: list[int], first: int) -> float:
     """−Σ log p of the tokens from `first` on, from the logits at the places before them."""
-    logits = GPT2LMHeadModel.from_pretrained(folder).eval()(torch.tensor([ids])).logits[0].double()
+    logits = network(GPT2LMHeadModel, folder)(torch.tensor([ids])).logits[0].double()
     return -sum(float(logits[i - 1].log_softmax(dim=0)[ids[i]]) for i in range(first, len(ids)))
 
 
 @torch.inference_mode()
 def given_others(folder: Path, ids: list[int], place: int) -> float:
     """−log p of one token behind the mask (id 4), among <s> and </s>."""
-    network = RobertaForMaskedLM.from_pretrained(folder).eval()
     row = [0, *ids[:place], 4, *ids[place + 1 :], 2]
-    return -float(network(torch.tensor([row])).logits[0, place + 1].double().log_softmax(dim=0)[ids[place]])
+    logits = network(RobertaForMaskedLM, folder)(torch.tensor([row])).logits[0, place + 1].double()
+    return -float(logits.log_softmax(dim=0)[ids[place]])
 
 
 def test_every_token_is_scored_given_those_before_it(readers: Path) -> None:

@@ -19,7 +19,7 @@ from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating
 from core.formats.files import Upload
 from tests.core.formats.test_mutations import mutated
 
-SECONDS = 0.5
+SECONDS = 0.2
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = OutputKey("A", "d", "1")
 SPANS = (Span("output", 2, 3, "b", "Minor", "Style/Odd", "n"), Span("source", 0, 1, "s", "Major", "Accuracy/Omission"))

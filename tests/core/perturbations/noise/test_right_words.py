@@ -61,8 +61,8 @@ def test_only_nouns_are_switched_as_nouns(text: str, word: str) -> None:
 
 @real
 def test_switched_nouns_are_nouns_by_the_dictionary() -> None:
-    words = {word for text in references() for word in touched("noun-switching", text)}
-    assert len(words) > 300
+    words = {word for text in references()[::2] for word in touched("noun-switching", text)}
+    assert len(words) > 150
     assert [word for word in words if "NOUN" not in pos_tags(word)] == []
 
 
