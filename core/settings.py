@@ -93,12 +93,26 @@ class Settings:
     limits: Limits = Limits()
 
 
+_TEXTS = {
+    f"ERRORSCOPE_{field.name.upper()}": field.name for field in fields(Settings) if isinstance(field.default, str)
+}
+
+
 def load_limits(environ: Mapping[str, str] = os.environ) -> Limits:
     """Return the limits set in the environment. Raises `UserError` if one is not an integer from 1 to 10¹²."""
+    return _limits(_own(environ))
+
+
+def _own(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of this program. Pages ask often, and looking up a missing one in `os.environ` is slow."""
+    return {name: environ[name] for name in environ if name.startswith("ERRORSCOPE_")}
+
+
+def _limits(own: Mapping[str, str]) -> Limits:
     found = {}
     for field in Limits._fields:
         name = Limits.variable(field)
-        if text := environ.get(name, "").strip():
+        if text := own.get(name, "").strip():
             if not (text.isascii() and text.isdigit() and len(text) <= 12 and int(text) > 0):
                 raise UserError(
                     "this limit is not valid", where=name, got=repr(text[:40]), expected="a whole number above 0",
@@ -108,8 +122,8 @@ def load_limits(environ: Mapping[str, str] = os.environ) -> Limits:
     return Limits(**found)
 
 
-def _whole(environ: Mapping[str, str], name: str, default: int) -> int:
-    text = environ.get(name, "").strip()
+def _whole(own: Mapping[str, str], name: str, default: int) -> int:
+    text = own.get(name, "").strip()
     if not text:
         return default
     if not (text.isascii() and text.isdigit() and len(text) <= 3 and int(text) > 0):
@@ -126,17 +140,17 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
     ERRORSCOPE_UNIEVAL, ERRORSCOPE_BLEURT, ERRORSCOPE_COMET. ERRORSCOPE_MAX_TEXT_MB, _ROWS, _CELLS, _COLUMNS,
     _CELL_CHARS, _SYSTEMS and _PROJECT_CELLS are for uploaded files (`Limits`).
     """
-    prompts = environ.get("ERRORSCOPE_PROMPTS")
-    names = [field.name for field in fields(Settings) if isinstance(field.default, str)]
-    texts = {name: text for name in names if (text := environ.get(f"ERRORSCOPE_{name.upper()}"))}
-    home = Path(environ.get("ERRORSCOPE_HOME") or Path.home() / ".errorscope").expanduser()
+    own = _own(environ)
+    prompts = own.get("ERRORSCOPE_PROMPTS")
+    texts = {name: text for variable, name in _TEXTS.items() if (text := own.get(variable))}
+    home = Path(own.get("ERRORSCOPE_HOME") or Path.home() / ".errorscope").expanduser()
     return Settings(
         home=home,
-        database=environ.get("ERRORSCOPE_DB") or f"sqlite:///{home / 'errorscope.db'}",
+        database=own.get("ERRORSCOPE_DB") or f"sqlite:///{home / 'errorscope.db'}",
         prompts=Path(prompts).expanduser() if prompts else None,
-        limits=load_limits(environ),
-        workers=_whole(environ, "ERRORSCOPE_WORKERS", 1),
-        stall=_whole(environ, "ERRORSCOPE_STALL", 30),
+        limits=_limits(own),
+        workers=_whole(own, "ERRORSCOPE_WORKERS", 1),
+        stall=_whole(own, "ERRORSCOPE_STALL", 30),
         **texts,
     )
 
