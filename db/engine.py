@@ -184,9 +184,9 @@ def _begin_sqlite(connection: Connection) -> None:
     if writes:
         _lock(cursor, options["until"])
     cursor.execute(f"PRAGMA busy_timeout={int(wait * 1000)}")
-    cursor.close()
     if not writes:
-        connection.exec_driver_sql("BEGIN")
+        cursor.execute("BEGIN")
+    cursor.close()
 
 
 def _lock(cursor: DBAPICursor, until: float) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine, Row, Select, and_, case, delete, func, insert, select, update
+from sqlalchemy import Connection, Engine, Row, Select, and_, bindparam, case, delete, func, insert, select, update
 
 from core.data import SegmentKey
 from core.errors import UserError
@@ -20,6 +20,36 @@ from db.tables import chunks, job_metrics, jobs
 
 UNFINISHED = ("queued", "running")
 _COLUMNS = ("id", "project_id", "state", "done", "total", "message", "created", "started", "finished")
+
+
+def _of_metrics(*sums: Any) -> Select[Any]:
+    """Select the metrics of a job in order, with sums over their chunks."""
+    joined = job_metrics.outerjoin(chunks, chunks.c.metric == job_metrics.c.id)
+    found = select(*job_metrics.c, *sums).select_from(joined).where(job_metrics.c.job == bindparam("job_id"))
+    return found.group_by(job_metrics.c.id).order_by(job_metrics.c.id)
+
+
+# Every page asks for the running jobs, and building a query takes longer than running it, so each is built once.
+_DONE, _COMPUTING = chunks.c.state == "done", chunks.c.state == "running"
+_RUNNING = (
+    select(*(chunks.c[name] for name in ("worker", "heartbeat", "metric", "done", "n", "message")))
+    .where(chunks.c.job == bindparam("job_id"), _COMPUTING)
+    .order_by(chunks.c.position)
+)
+_PROGRESS = _of_metrics(
+    func.coalesce(func.sum(chunks.c.done), 0).label("computed"),
+    func.coalesce(func.sum(chunks.c.n), 0).label("planned"),
+    func.coalesce(func.sum(case((_DONE, chunks.c.size), else_=0.0)), 0.0).label("size"),
+    func.coalesce(func.sum(case((_DONE, chunks.c.seconds), else_=0.0)), 0.0).label("seconds"),
+    func.coalesce(func.sum(case((_DONE, 0.0), else_=chunks.c.size * (chunks.c.n - chunks.c.done) / chunks.c.n)), 0.0).label("left"),
+    func.coalesce(func.sum(case((_COMPUTING, 1), else_=0)), 0).label("workers"),
+)  # fmt: skip
+_OUTCOMES = _of_metrics(
+    func.coalesce(func.sum(chunks.c.n), 0).label("n"),
+    func.coalesce(func.sum(chunks.c.failed), 0).label("failed"),
+    func.coalesce(func.sum(chunks.c.known), 0).label("already"),
+    func.coalesce(func.max(chunks.c.reason), "").label("reason"),
+)
 
 
 class SqlJobs:
@@ -158,33 +188,15 @@ class _Now(NamedTuple):
 
 def _now(connection: Connection, job_id: int) -> _Now:
     """Return who computes a job now, and the progress of a chunk that plans."""
-    names = ("worker", "heartbeat", "metric", "done", "n", "message")
-    running = select(*(chunks.c[name] for name in names)).where(chunks.c.job == job_id, chunks.c.state == "running")
-    rows = connection.execute(running.order_by(chunks.c.position)).all()
+    rows = connection.execute(_RUNNING, {"job_id": job_id}).all()
     planner = next((row for row in rows if row.metric is None), None)
     at = (planner.done, planner.n, planner.message) if planner else (0, 0, "")
     return _Now(len({row.worker for row in rows}), max((row.heartbeat for row in rows), default=None), *at)
 
 
-def _of_metric(job_id: int, *sums: Any) -> Select[Any]:
-    """Select the metrics of a job in order, with sums over their chunks."""
-    joined = job_metrics.outerjoin(chunks, chunks.c.metric == job_metrics.c.id)
-    found = select(*job_metrics.c, *sums).select_from(joined).where(job_metrics.c.job == job_id)
-    return found.group_by(job_metrics.c.id).order_by(job_metrics.c.id)
-
-
 def _open(connection: Connection, job_id: int) -> list[OpenMetric]:
-    done, running = chunks.c.state == "done", chunks.c.state == "running"
-    sums = (
-        func.coalesce(func.sum(chunks.c.done), 0).label("computed"),
-        func.coalesce(func.sum(chunks.c.n), 0).label("planned"),
-        func.coalesce(func.sum(case((done, chunks.c.size), else_=0.0)), 0.0).label("size"),
-        func.coalesce(func.sum(case((done, chunks.c.seconds), else_=0.0)), 0.0).label("seconds"),
-        func.coalesce(func.sum(case((done, 0.0), else_=chunks.c.size * (chunks.c.n - chunks.c.done) / chunks.c.n)), 0.0).label("left"),
-        func.coalesce(func.sum(case((running, 1), else_=0)), 0).label("workers"),
-    )  # fmt: skip
     found = []
-    for row in connection.execute(_of_metric(job_id, *sums)):
+    for row in connection.execute(_PROGRESS, {"job_id": job_id}):
         if row.unusable:
             continue
         unplanned = max(0, row.total - row.known - row.planned)
@@ -205,15 +217,9 @@ def _open(connection: Connection, job_id: int) -> list[OpenMetric]:
 
 
 def _outcomes(connection: Connection, job_id: int) -> list[MetricOutcome]:
-    sums = (
-        func.coalesce(func.sum(chunks.c.n), 0).label("n"),
-        func.coalesce(func.sum(chunks.c.failed), 0).label("failed"),
-        func.coalesce(func.sum(chunks.c.known), 0).label("already"),
-        func.coalesce(func.max(chunks.c.reason), "").label("reason"),
-    )
     return [
         MetricOutcome(
             row.metric, row.n - row.failed - row.already, row.known + row.already, row.failed, row.reason, row.unusable
         )
-        for row in connection.execute(_of_metric(job_id, *sums))
+        for row in connection.execute(_OUTCOMES, {"job_id": job_id})
     ]
