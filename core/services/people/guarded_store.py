@@ -8,7 +8,7 @@ method without a rule.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import cache
 from typing import Any, cast
 
@@ -183,16 +183,39 @@ RULES: Mapping[str, Mapping[str, CallRule]] = {
 }
 
 
-def guarded(store: Store, who: Callable[[], Identity]) -> Store:
-    """Return the store with a guard before every method. `who` is called each time: roles change while a page is open."""
-    return Store(*(cast(Any, _GuardedPort(name, who, store)) for name in Store._fields))
+READING = {
+    campaign_of_texts, everyone, nobody, read, read_campaign, read_entries, read_job, read_job_progress,
+    visible_jobs, visible_projects, visible_raters,
+}  # fmt: skip
+"""Rules of methods that change nothing."""
+
+KEPT: Mapping[str, frozenset[str]] = {
+    "projects": frozenset({"list", "get"}),
+    "scores": frozenset({"newest", "signatures", "external"}),
+    "labels": frozenset({"raters", "newest"}),
+    "calibrations": frozenset({"list"}),
+    "campaigns": frozenset({"list", "has_any", "get", "units", "participants", "assignments"}),
+}
+"""Methods that several parts of a page call with the same arguments. Those of jobs are missing: workers change them all the time."""
+
+_UNASKED = object()
+
+
+def guarded(store: Store, who: Callable[[], Identity], answers: Callable[[], dict[Hashable, Any]] = dict) -> Store:
+    """Return the store with a guard before every method. `who` is called each time: roles change while a page is open.
+
+    `answers` returns the answers of the methods in `KEPT` that may be given again to the same person. A change empties them.
+    """
+    return Store(*(cast(Any, _GuardedPort(name, who, store, answers)) for name in Store._fields))
 
 
 class _GuardedPort:
     """One port. Methods are found by name, because each has the same guard."""
 
-    def __init__(self, port: str, who: Callable[[], Identity], store: Store) -> None:
-        self._port, self._who, self._store = port, who, store
+    def __init__(
+        self, port: str, who: Callable[[], Identity], store: Store, answers: Callable[[], dict[Hashable, Any]]
+    ) -> None:
+        self._port, self._who, self._store, self._answers = port, who, store, answers
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         rule = RULES[self._port].get(name)
@@ -206,7 +229,21 @@ class _GuardedPort:
             arguments = {k: v for k, v in given.arguments.items() if k != "self"}
             return rule(GuardedCall(self._who(), self._store, method, arguments))
 
-        return call
+        def ask_once(*args: Any, **kwargs: Any) -> Any:
+            answers, key = self._answers(), (self._port, name, args, *kwargs.items())
+            if (answer := answers.get(key, _UNASKED)) is _UNASKED:
+                answer = answers[key] = call(*args, **kwargs)
+            return answer.copy() if isinstance(answer, list) else answer
+
+        def call_and_empty(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return call(*args, **kwargs)
+            finally:
+                self._answers().clear()
+
+        if rule not in READING:
+            return call_and_empty
+        return ask_once if name in KEPT.get(self._port, ()) else call
 
 
 @cache

@@ -1,8 +1,9 @@
-"""The person of this session, found by the login cookie of its websocket."""
+"""The person of this session, found by the login cookie of its websocket, and what else is looked up once per run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -15,6 +16,20 @@ from core.services.people.identity import LOCAL, SESSION_COOKIE, Identity
 from core.settings import load_access
 
 _WHO = "errorscope_who"
+_KEPT = "errorscope_kept"
+
+
+def kept_for_run() -> dict[Hashable, Any]:
+    """Return what is kept for this run, at first nothing. Callbacks belong to the next run. Outside a run, nothing is kept."""
+    run = get_script_run_ctx(suppress_warning=True)
+    if run is None:
+        return {}
+    kept = getattr(run, _KEPT, None)
+    if kept is None or kept[0] is not run.cursors:  # Streamlit makes new cursors for every run
+        kept = run.cursors, {}
+        setattr(run, _KEPT, kept)
+    found: dict[Hashable, Any] = kept[1]
+    return found
 
 
 def identity(people: Callable[[], People]) -> Identity:
@@ -23,14 +38,10 @@ def identity(people: Callable[[], People]) -> Identity:
     `people` opens the accounts. It is called once per run: every access to storage asks for the identity.
     Raises `UserError` if the person is no longer logged in, or has no role that opens pages.
     """
-    run = get_script_run_ctx()
-    if run is None:
-        return _identity(people())
-    known = getattr(run, _WHO, None)
-    if known is None or known[0] is not run.cursors:  # Streamlit makes new cursors for every run
-        known = run.cursors, _identity(people())
-        setattr(run, _WHO, known)
-    found: Identity = known[1]
+    kept = kept_for_run()
+    if _WHO not in kept:
+        kept[_WHO] = _identity(people())
+    found: Identity = kept[_WHO]
     return found
 
 

@@ -54,13 +54,22 @@ def store() -> Store:
     drawn_for = identity()
     # Callbacks belong to the next run, so they ask again; files that are made at a click have no run to ask.
     return guarded(
-        _opened(settings().database), lambda: identity() if get_script_run_ctx(suppress_warning=True) else drawn_for
+        _opened(_database()),
+        lambda: identity() if get_script_run_ctx(suppress_warning=True) else drawn_for,
+        lambda: person.kept_for_run().setdefault("answers", {}),
     )
+
+
+def _database() -> str:
+    kept = person.kept_for_run()
+    if "database" not in kept:
+        kept["database"] = settings().database
+    return str(kept["database"])
 
 
 def identity() -> Identity:
     """Return who uses this session, read again in every run. Raises `UserError` if the person may not see pages (any more)."""
-    return person.identity(lambda: _opened(settings().database).people)
+    return person.identity(lambda: _opened(_database()).people)
 
 
 @st.cache_resource(show_spinner="Opening …")
@@ -143,7 +152,7 @@ def version(project: Project) -> tuple[str, Project, Hashable]:
         raise UserError(
             "there is no such project", got=str(project.id), hint="It may have been deleted; choose another"
         )
-    return settings().database, project, (generation(project), campaigns(project))
+    return _database(), project, (generation(project), campaigns(project))
 
 
 def index(project: Project) -> ProjectIndex:
@@ -188,7 +197,7 @@ def judgements(project: Project) -> list[Judgement]:
 
 def campaigns(project: Project) -> tuple[CampaignVersion, ...]:
     """Return what the results of campaigns depend on. While a campaign runs, new results appear within a minute."""
-    return _campaign_versions(settings().database, project.id) if store().campaigns.has_any(project.id) else ()
+    return _campaign_versions(_database(), project.id) if store().campaigns.has_any(project.id) else ()
 
 
 @st.cache_resource(ttl=60, show_spinner=False)

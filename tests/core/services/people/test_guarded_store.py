@@ -6,7 +6,7 @@ import inspect
 import itertools
 import shutil
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from core.ports.people import Role
 from core.ports.store import Store
 from core.ports.timings import Timing
 from core.services.people import accounts, links
-from core.services.people.guarded_store import RULES, guarded
+from core.services.people.guarded_store import KEPT, READING, RULES, guarded
 from core.services.people.identity import LOCAL, Identity
 from db.engine import connect
 from db.store import store_over
@@ -440,3 +440,24 @@ def test_what_is_no_method_of_a_port_cannot_be_reached(world: World) -> None:
     for name in ("_engine", "__dict__x"):
         with pytest.raises(AttributeError):
             getattr(store.projects, name)
+
+
+def test_kept_answers_are_given_again_until_something_changes(world: World) -> None:
+    answers: dict[Hashable, Any] = {}
+    store = guarded(world.store, lambda: world.people["ann"], lambda: answers)
+    project = store.projects.list()[0]
+    store.projects.list().clear()
+    world.store.projects.rename(project.id, "renamed by another process")
+    assert store.projects.list()[0] == store.projects.get(project.id)._replace(name=project.name) == project
+    store.settings.put(project.id, "color", "blue")
+    assert store.projects.list()[0].name == "renamed by another process"
+    world.store.projects.rename(project.id, "renamed again")
+    with pytest.raises(UserError):
+        store.projects.rename(project.id, "")
+    assert store.projects.list()[0].name == "renamed again"
+
+
+def test_no_change_keeps_answers() -> None:
+    changes = WRITES | SERVER | SOME_MANAGER | OWN_NAME
+    assert {(port, name) for port, name in changes if RULES[port][name] in READING} == {("audit", "entries")}
+    assert {(port, name) for port, names in KEPT.items() for name in names} <= READS | EVERYONE
