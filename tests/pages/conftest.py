@@ -14,7 +14,7 @@ from streamlit import config
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
-from streamlit.testing.v1 import AppTest, local_script_runner
+from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from core.ports.store import Store
 from db.store import open_store
@@ -29,6 +29,8 @@ def _app_tests() -> Iterator[None]:
     """Let every AppTest be patient. Look through the installed packages and compile each page once, as a server does.
 
     AppTest asks a thousand times per second whether the page is done, which keeps the page from running; a thread is joined.
+
+    The stand-in for the runtime, which AppTest fills before every run, is made once.
 
     Of equal parts of charts, only the first is checked against the schema of Vega-Lite. Garbage is collected when there is much of it:
     Streamlit does so after every run, and the modules of a test process are many more than those of a server that freezes them.
@@ -64,7 +66,9 @@ def _app_tests() -> Iterator[None]:
         patch.setattr(AppTest, "__init__", patient)
         patch.setattr(PagesManager, "__init__", listed_by_app)
         patch.setattr(schemapi, "validate_jsonschema", checked)
+        patch.setattr(app_test, "ScriptCache", lambda: compiled)
         patch.setattr(local_script_runner, "ScriptCache", lambda: compiled)
+        patch.setattr(app_test, "MagicMock", cache(app_test.MagicMock))
         patch.setattr(local_script_runner, "require_widgets_deltas", wait)
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         config.set_option("runner.postScriptGC", False)

@@ -192,6 +192,7 @@ READING = {
 KEPT: Mapping[str, frozenset[str]] = {
     "projects": frozenset({"list", "get"}),
     "scores": frozenset({"newest", "signatures", "external"}),
+    "timings": frozenset({"of"}),
     "labels": frozenset({"raters", "newest"}),
     "calibrations": frozenset({"list"}),
     "campaigns": frozenset({"list", "has_any", "get", "units", "participants", "assignments"}),

@@ -11,6 +11,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
+from typing import cast
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -51,13 +52,16 @@ def store() -> Store:
     The first call migrates the tables and creates the sample project. Raises `UserError` if the person is no longer logged
     in. Call it while the page is drawn, and not in callbacks: they run before the page is known.
     """
-    drawn_for = identity()
-    # Callbacks belong to the next run, so they ask again; files that are made at a click have no run to ask.
-    return guarded(
-        _opened(_database()),
-        lambda: identity() if get_script_run_ctx(suppress_warning=True) else drawn_for,
-        lambda: person.kept_for_run().setdefault("answers", {}),
-    )
+    kept = person.kept_for_run()
+    if "store" not in kept:
+        drawn_for = identity()
+        # Callbacks belong to the next run, so they ask again; files that are made at a click have no run to ask.
+        kept["store"] = guarded(
+            _opened(_database()),
+            lambda: identity() if get_script_run_ctx(suppress_warning=True) else drawn_for,
+            lambda: person.kept_for_run().setdefault("answers", {}),
+        )
+    return cast(Store, kept["store"])
 
 
 def _database() -> str:
