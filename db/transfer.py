@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from core.errors import ImportProblems, UserError, unknown
+from core.errors import ImportProblems, UserError
 from core.formats.files import file_name, stem
-from core.formats.mapping import ColumnMapping, MetricColumn
+from core.formats.given_roles import ROLES, GivenRoles
 from core.formats.output import check, copy, named
 from core.formats.streams.opened import StoredFile
 from core.memory import collect_garbage_rarely
@@ -26,9 +26,6 @@ from core.settings import load as settings
 from db.command import UNCHANGED, Percent, exit_status
 from db.store import open_store
 from db.users import WHO, project_of
-
-SINGLE = ("document", "segment", "source", "system", "output")
-ROLES = (*SINGLE, "reference", "human", "metric", "unused")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,8 +51,8 @@ def _parser() -> argparse.ArgumentParser:
     target.add_argument("--name", help="name of a new project; default: that of the first file")
     target.add_argument("--into", metavar="PROJECT", help="name or number of a project to which the files are added")
     bring.add_argument(
-        "--column", metavar="ROLE=COLUMN", action="append", default=[],
-        help=f"the role of a column, where the guess is wrong; {', '.join(ROLES)}. May be repeated",
+        "--column", metavar="ROLE=NAME", action="append", default=[],
+        help=f"role of a column or a text file, where the guess is wrong; {', '.join(ROLES)}. May be repeated",
     )  # fmt: skip
     bring.add_argument(
         "--replace", metavar="METRIC", action="append", default=[], help="external metric whose scores are replaced"
@@ -90,7 +87,7 @@ def _import(store: Store, given: argparse.Namespace, share: Percent) -> str:
     files = [StoredFile(file_name(path), path) for path in given.files]
     for path in given.files:
         path.stat()
-    planned = _mapped(plan(files), given.column)
+    planned = _mapped(plan(files), GivenRoles(given.column))
     if planned.kind == "labels":
         raise UserError("these files hold labels", hint="Import labels on the page Projects")
     project = project_of(store, given.into) if given.into else None
@@ -100,7 +97,9 @@ def _import(store: Store, given: argparse.Namespace, share: Percent) -> str:
     seen = preview(files, planned, known, part(share, 0, 2))
     if seen.staged is None:
         raise ImportProblems(seen.problems)
-    for note in (*_columns(planned), *seen.notes, *(warning.sentence() for warning in seen.warnings)):
+    for line in planned.as_read():
+        share.say(line)
+    for note in (*seen.notes, *(warning.sentence() for warning in seen.warnings)):
         share.say(f"note: {note}")
     target = ImportTarget(project.name, project.id) if project else ImportTarget(given.name or stem(files[0].name))
     done = add_staged(store, target, seen.staged, given.replace, part(share, 1, 2))
@@ -109,58 +108,12 @@ def _import(store: Store, given: argparse.Namespace, share: Percent) -> str:
     return f"{done.project.name}: {seen.summary}. {sentence(done.report)}"
 
 
-def _mapped(planned: ImportPlan, columns: Sequence[str]) -> ImportPlan:
-    """Return the plan with the roles that the user has given to columns."""
-    for given in columns:
-        role, equals, column = given.partition("=")
-        if not equals or role not in ROLES:
-            raise unknown("role of a column", role, ROLES, hint="Write --column ROLE=COLUMN")
-        if not any(column in table.columns for table in planned.tables):
-            raise UserError("no file has this column", got=column)
-        tables = (
-            replace(table, mapping=_with_role(table.mapping, role, column)) if column in table.columns else table
-            for table in planned.tables
-        )
-        planned = replace(planned, tables=tuple(tables))
+def _mapped(planned: ImportPlan, given: GivenRoles) -> ImportPlan:
+    """Return the plan with the roles that the user has given to columns or text files. Raises `UserError` for an unknown name."""
+    tables = tuple(replace(t, mapping=given.of_table(t.columns, t.mapping)) for t in planned.tables)
+    planned = replace(planned, tables=tables, roles=given.of_files(planned.roles))
+    given.check()
     return planned
-
-
-def _with_role(mapping: ColumnMapping, role: str, column: str) -> ColumnMapping:
-    def others(columns: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(c for c in columns if c != column)
-
-    mapping = mapping.with_(
-        **{name: None for name in SINGLE if getattr(mapping, name) == column},
-        references=others(mapping.references), systems=others(mapping.systems), human_scores=others(mapping.human_scores),
-        metrics=tuple(m for m in mapping.metrics if m.column != column),
-    )  # fmt: skip
-    match role:
-        case "reference":
-            return mapping.with_(references=(*mapping.references, column))
-        case "human":
-            return mapping.with_(human_scores=(*mapping.human_scores, column))
-        case "metric":
-            return mapping.with_(metrics=(*mapping.metrics, MetricColumn(column, column)))
-        case "unused":
-            return mapping
-        case "output":
-            return mapping.with_(output=column, layout="long", systems=())
-        case "system" if mapping.layout == "wide":
-            return mapping.with_(systems=(*mapping.systems, column))
-    return mapping.with_(**{role: column})
-
-
-def _columns(planned: ImportPlan) -> list[str]:
-    """Return a sentence per table that says how its columns are read."""
-    said = []
-    for table in planned.tables:
-        m = table.mapping
-        roles: list[tuple[str, tuple[str, ...]]] = [(role, (getattr(m, role),)) for role in SINGLE if getattr(m, role)]
-        roles += [("reference", m.references), ("system", m.systems), ("human score", m.human_scores)]
-        roles += [("metric", tuple(metric.column for metric in m.metrics))]
-        named = (f"{role}: {', '.join(columns)}" for role, columns in roles if columns)
-        said.append(f"{table.file}: columns read as {'; '.join(named)}.")
-    return said
 
 
 if __name__ == "__main__":

@@ -4,4 +4,5 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
+CASES = ROOT.parent / "shared" / "cases"
 APP = str(ROOT / "app.py")

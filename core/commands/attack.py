@@ -9,12 +9,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import typer
 
-from core.commands.options import Files, check_ending, decimal, split
+from core.commands.options import Columns, Files, check_ending, decimal, read_texts, split
 from core.commands.progress import print_note, status
 from core.data import Dataset, Item, Output, Segment
 from core.errors import UserError
 from core.formats import output
-from core.formats.load import load
 from core.formats.write import csv_text
 from core.metrics import registry
 from core.metrics.base import Metric
@@ -67,6 +66,7 @@ def run(
     near: Annotated[
         int, typer.Option(min=0, max=1000, help="candidates per word from its nearest input embeddings")
     ] = NEAR,
+    column: Columns = None,
 ) -> list[AttackRow]:
     """Attack the first `limit` gold texts of the files, write CSV, and print the relative change of every metric.
 
@@ -76,7 +76,7 @@ def run(
     check_ending(out, ".csv")
     output.check(output.named("an input", *files), [("--out", out)])
     target, *rest = registry.chosen([metric, *split(others)])
-    dataset = load(files)
+    dataset = read_texts(files, column)
     golds = gold_of(dataset, gold)[:limit]
     needs_reference = "reference" in target.spec.needs
     attacked = for_dataset(

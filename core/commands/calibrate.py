@@ -12,12 +12,13 @@ from core.calibration.calibrate import Calibration, CalibrationPoint, calibrate
 from core.calibration.presets import PRESETS
 from core.commands import human_scores
 from core.commands.human_scores import KEY, wrong_line
-from core.commands.options import LARGEST_SEED, Human, HumanScore, Out
+from core.commands.options import LARGEST_SEED, Columns, Human, HumanScore, Out
 from core.commands.progress import counted, print_note
 from core.data import OutputKey
 from core.errors import UserError
 from core.formats import output
 from core.formats.files import Upload, numbered_lines
+from core.formats.given_roles import GivenRoles
 from core.formats.load import read_upload
 from core.formats.parsing.json_text import NotJson, parsed
 from core.formats.parsing.numbers import BOUNDS, json_number
@@ -49,6 +50,7 @@ def run(
     seed: Annotated[
         int, typer.Option(min=0, max=LARGEST_SEED, help="random seed of the bootstrap and the cross-validation folds")
     ] = 0,
+    column: Columns = None,
 ) -> Calibration:
     """Join both files on (system, doc_id, segment_id), calibrate, and write the report as JSON (∞ is the string "inf").
 
@@ -57,7 +59,9 @@ def run(
     """
     output.check([("the refined outputs", refined), ("--human", human)], [("--out", out)])
     distances, unusable = read_refined(read_upload(refined))
-    rated, unscored = human_scores.read(human, human_score)
+    roles = GivenRoles(column or ())
+    rated, unscored = human_scores.read(human, human_score, roles)
+    roles.check()
     points = [
         CalibrationPoint(key, r.dist_exp, r.dist_imp, rated[key][0], r.score_hyp, rated[key][1])
         for key, r in distances.items()

@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from core.commands.options import Out
+from core.commands.options import Columns, Out, read_texts
 from core.commands.progress import print_notes
 from core.data import OutputKey
 from core.errors import ImportProblems, UserError
 from core.formats import mtme_score, output
 from core.formats.labels.label_file import Severities, Written
 from core.formats.labels.label_formats import guess, label_format
-from core.formats.load import load, read_upload
+from core.formats.load import read_upload
 from core.services.export.export import write_labels
 from core.services.projects.label_import import LabelFiles, read
 
@@ -35,6 +35,7 @@ def run(
         list[str] | None, typer.Option(help="rename a severity, such as critical=Major; repeatable")
     ] = None,
     score: Annotated[str | None, typer.Option(help="human score to write as .seg.score instead of the labels")] = None,
+    column: Columns = None,
 ) -> None:
     """Write the labels and print warnings about the files and what the format cannot hold.
 
@@ -48,7 +49,9 @@ def run(
     formats = {u.name: label_format(source).name if source else guess(u) or "" for u in uploads}
     if unknown := [name for name, found in formats.items() if not found]:
         raise UserError("the format cannot be detected", where=unknown[0], hint="Give it with --from")
-    found = read(uploads, formats, load(texts) if texts else None, Severities(dict(map(_renamed, severity or ()))))
+    found = read(
+        uploads, formats, read_texts(texts, column) if texts else None, Severities(dict(map(_renamed, severity or ())))
+    )
     if found.problems:
         raise ImportProblems(found.problems)
     written = _of_score(found, to, score) if score else _of_labels(found, to)

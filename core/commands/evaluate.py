@@ -11,12 +11,13 @@ from typing import Annotated, Literal
 import typer
 
 from core.commands import external_scores, human_scores
-from core.commands.options import LARGEST_SEED, Human, HumanScore, check_ending
+from core.commands.options import LARGEST_SEED, Columns, Human, HumanScore, check_ending, read_texts
 from core.commands.progress import counted, print_note
 from core.data import OutputKey
 from core.errors import UserError
 from core.formats import output
-from core.formats.load import load, read_upload
+from core.formats.given_roles import GivenRoles
+from core.formats.load import read_upload
 from core.formats.parsing.numbers import is_absent
 from core.formats.write import SCORE_COLUMNS
 from core.metrics import registry
@@ -74,6 +75,7 @@ def run(
     tests: Annotated[
         bool, typer.Option("--tests", help="test the difference of every pair of metrics, with Holm's correction")
     ] = False,
+    column: Columns = None,
 ) -> Evaluation:
     """Join all files on (system, doc_id, segment_id), compare, and write the type of file that the suffix of `out` names.
 
@@ -88,7 +90,8 @@ def run(
         raise UserError(
             "there are no scores to evaluate", hint="Give the CSV that `score` wrote, or --external NAME=FILE"
         )
-    texts = load(outputs) if outputs else None
+    roles = GivenRoles(column or ())
+    texts = read_texts(outputs, roles) if outputs else None
     elsewhere = external_scores.read(external, texts, lower)
     theirs = {name_of(e.metric.name) for e in elsewhere}
     ours = [name for name in lower if name not in theirs]
@@ -104,7 +107,8 @@ def run(
             )
         metrics.append(metric)
         values[metric.name] = of_metric
-    rated, unscored = human_scores.read(human, human_score)
+    rated, unscored = human_scores.read(human, human_score, roles)
+    roles.check()
     people = HumanScores(
         signature("human", {"file": human.name} | ({"score": human_score} if human_score else {})), rated
     )

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from core.commands.progress import print_note
 from core.data import HumanScore, OutputKey
 from core.errors import ImportProblems, Problem, UserError, unknown
-from core.formats.columns import guess
+from core.formats.columns import guessed
 from core.formats.files import Upload, extension
+from core.formats.given_roles import GivenRoles, table_as_read
 from core.formats.labels.label_formats import FORMATS
 from core.formats.labels.label_formats import guess as label_format
-from core.formats.load import load, read_upload
+from core.formats.load import load_as, read_upload
+from core.formats.mapping import ColumnMapping
 from core.formats.parsing.numbers import expected_number, is_absent, number
 from core.formats.table import TABLE_EXTENSIONS, read_table
 from core.formats.write import read_export
@@ -21,6 +24,7 @@ from core.services.projects.label_import import read as read_labels
 
 KEY = ("system", "doc_id", "segment_id")
 SCORE, MQM = "score", "mqm"
+Keys = tuple[str, str | None, str]
 Human = tuple[float, int | None]
 """A score and its number of raters."""
 LOOK = 1000
@@ -28,39 +32,64 @@ LOOK = 1000
 SHOWN = 80
 
 
-def read(path: Path, name: str | None = None) -> tuple[dict[OutputKey, Human], int]:
-    """Return the score and number of raters per output, and the number of rows without a score.
+def read(
+    path: Path, name: str | None = None, given: GivenRoles | None = None
+) -> tuple[dict[OutputKey, Human], int]:  # fmt: skip
+    """Return the score and number of raters per output, and the number of rows without a score. Prints how a table was read.
 
-    `name` selects a score if the file has several. Labels become the score “mqm”, with Google's weights. Raises `UserError`
-    with the scores of the file, and `ImportProblems`.
+    `name` selects a score if the file has several. Labels become the score “mqm”, with Google's weights. `given` are roles of columns.
+    Raises `UserError` with the scores of the file, and `ImportProblems`.
     """
     upload = read_upload(path)
     kind = label_format(upload)
     if kind is not None and not FORMATS[kind].needs_texts:
         return _of_labels(upload, name)
-    if extension(upload.name) not in TABLE_EXTENSIONS or _is_table_of(upload, name or SCORE):
+    given = given or GivenRoles()
+    if extension(upload.name) not in TABLE_EXTENSIONS:
         return read_human(upload, name or SCORE)
-    scores = load([path]).human_scores
-    if not scores:
+    table = read_table(upload, LOOK)
+    found = guessed(table)
+    mapping = given.of_table(table.columns, found.mapping)
+    keys = _keys(table.columns, mapping)
+    if keys is None and mapping.scores_only:
         return read_human(upload, name or SCORE)  # raises an error that names the missing columns
-    return _chosen(scores, {}, upload, name), 0
+    if keys is not None and (mapping.scores_only or (name or SCORE) in table.columns):
+        names = list(dict.fromkeys(c for c in (SCORE, *mapping.human_scores) if c in table.columns))
+        if name is None and len(names) > 1:
+            raise _several(upload, names)
+        print_note(*table_as_read(upload.name, table.columns, mapping, found.why))
+        return read_human(upload, name or next(iter(names), SCORE), keys)
+    loaded = load_as([path], given)
+    if not loaded.dataset.human_scores:
+        return read_human(upload, name or SCORE)  # raises an error that names the missing columns
+    print_note(*loaded.as_read)
+    return _chosen(loaded.dataset.human_scores, {}, upload, name), 0
 
 
-def read_human(upload: Upload, score: str = SCORE) -> tuple[dict[OutputKey, Human], int]:
+def _keys(columns: Sequence[str], mapping: ColumnMapping) -> Keys | None:
+    """Return the columns of system, document (None if there is none) and segment in a table of scores; None if they are not all known."""
+    if set(KEY) <= set(columns):
+        return KEY
+    if not mapping.scores_only or mapping.system is None or mapping.segment is None:
+        return None
+    return mapping.system, mapping.document, mapping.segment
+
+
+def read_human(upload: Upload, score: str = SCORE, keys: Keys = KEY) -> tuple[dict[OutputKey, Human], int]:
     """Return the score and number of raters per output in a table, and the number of rows without a score.
 
-    Removes the apostrophe that our exports put before formulas. Raises `ImportProblems`.
+    `keys` are the columns of system, document and segment. Removes the apostrophe that our exports put before formulas. Raises `ImportProblems`.
     """
     found: dict[OutputKey, Human] = {}
     unscored = 0
-    for line, texts in rows_of(upload, (*KEY, score), "Rename the columns"):
+    for line, texts in rows_of(upload, (*filter(None, keys), score), "Rename the columns"):
         if is_absent(texts[score]):
             unscored += 1
             continue
         value = scored(upload, line, score, texts[score])
-        key = OutputKey(*(texts[name] for name in KEY))
+        key = OutputKey(*("" if name is None else texts[name] for name in keys))
         if key in found:
-            raise wrong_line(upload, line, ", ".join(KEY), " / ".join(key), "each output only once")
+            raise wrong_line(upload, line, ", ".join(filter(None, keys)), " / ".join(key), "each output only once")
         raters = number(texts.get("n_raters", ""))
         found[key] = (value, None if raters is None else int(raters))
     return found, unscored
@@ -84,13 +113,6 @@ def scored(upload: Upload, line: int, column: str, text: str) -> float:
     return value
 
 
-def _is_table_of(upload: Upload, score: str) -> bool:
-    """Return whether the file is a table of scores: it has the columns, or all but the score and no texts."""
-    table = read_table(upload, LOOK)
-    columns = set(table.columns)
-    return {*KEY, score} <= columns or ({*KEY} <= columns and guess(table).scores_only)
-
-
 def _of_labels(upload: Upload, name: str | None) -> tuple[dict[OutputKey, Human], int]:
     found = read_labels([upload])
     if found.problems:
@@ -108,14 +130,18 @@ def _chosen(
     for system, doc_id, segment_id, called, value in scores:
         by_name.setdefault(called, {})[OutputKey(system, doc_id, segment_id)] = (value, None)
     if name is None and len(by_name) > 1:
-        raise UserError(
-            "the file has several human scores", where=upload.name, got=", ".join(by_name), expected="one score",
-            hint=f"Choose one: --human-score {next(iter(by_name))}",
-        )  # fmt: skip
+        raise _several(upload, list(by_name))
     chosen = name or next(iter(by_name))
     if chosen not in by_name:
         raise unknown(f"human score in {upload.name}", chosen, by_name)
     return by_name[chosen]
+
+
+def _several(upload: Upload, names: Sequence[str]) -> UserError:
+    return UserError(
+        "the file has several human scores", where=upload.name, got=", ".join(names), expected="one score",
+        hint=f"Choose one: --human-score {names[0]}",
+    )  # fmt: skip
 
 
 def wrong_line(upload: Upload, line: int, column: str, found: str, expected: str) -> ImportProblems:

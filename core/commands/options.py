@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from core.commands.progress import print_note
+from core.data import Dataset
 from core.errors import UserError
+from core.formats.given_roles import ROLES, GivenRoles
+from core.formats.load import load_as
 from core.formats.parsing.numbers import number, parse_lambda
 from core.metrics import registry
 from core.metrics.base import Metric
@@ -16,6 +21,14 @@ LARGEST_SEED = 2**32 - 1
 MANY = 1_000_000
 
 Files = Annotated[list[Path], typer.Argument(help="CSV, TSV or JSONL files (also .gz), or line-aligned text files")]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="ROLE=NAME",
+        help=f"role of a column or a text file, where the guess is wrong; {', '.join(ROLES)}. Repeatable",
+    ),
+]
 Human = Annotated[
     Path,
     typer.Option(
@@ -28,6 +41,19 @@ HumanScore = Annotated[
 ]
 Out = Annotated[Path, typer.Option(help="file to write")]
 Metrics = Annotated[str, typer.Option(help="metric names, separated by commas")]
+
+
+def read_texts(files: Sequence[Path], column: Sequence[str] | GivenRoles | None) -> Dataset:
+    """Read the outputs in files, with the roles given by `--column`, and print how they were read. Raises `UserError`.
+
+    Roles that also belong to other files are given as `GivenRoles`, whose names are checked when all files are read.
+    """
+    given = column if isinstance(column, GivenRoles) else GivenRoles(column or ())
+    loaded = load_as(files, given)
+    if given is not column:
+        given.check()
+    print_note(*loaded.as_read)
+    return loaded.dataset
 
 
 def split(names: str) -> list[str]:

@@ -7,11 +7,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from core.commands.options import Files, Out
+from core.commands.options import Columns, Files, Out, read_texts
 from core.commands.score import scored, values_of
 from core.errors import UserError
 from core.formats import output
-from core.formats.load import load
 from core.metrics import registry
 from core.metrics.generation.bartscore_pp import NAMES, refinement_of
 from core.refine import prompts as prompt_lists
@@ -48,6 +47,7 @@ def run(
     side: Annotated[
         Literal["encoder", "decoder"] | None, typer.Option(help="where prompts are added; default encoder")
     ] = None,
+    column: Columns = None,
 ) -> None:
     """Write one JSON object per line. To find λ, `dist_exp` and `dist_imp` suffice. Raises `UserError`."""
     phrases = [prompt_lists.checked(phrase, "--prompt") for phrase in prompt or ()]
@@ -59,7 +59,7 @@ def run(
     metric = registry.load(registry.expression(name, {option: value for option, value in given.items() if value}))
     prompts_file = prompt_lists.file_in(prompts) if prompts else None
     output.check([*output.named("an input", *files), *output.named("--prompts", prompts_file)], [("--out", out)])
-    dataset = load(files)
+    dataset = read_texts(files, column)
     memory = scored(dataset, [metric])
     segments = dataset.segment_of()
     texts = {o.key: o.text for o in dataset.outputs}

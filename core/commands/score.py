@@ -7,13 +7,12 @@ from typing import Annotated
 
 import typer
 
-from core.commands.options import Files, Out, chosen
+from core.commands.options import Columns, Files, Out, chosen, read_texts
 from core.commands.progress import print_note, show_scoring
 from core.commands.set_score import set_score
 from core.data import Dataset, OutputKey, Score, Value
 from core.errors import UserError
 from core.formats import output
-from core.formats.load import load
 from core.formats.write import scores_csv, scores_jsonl
 from core.metrics.base import Metric
 from core.scoring.dataset import Memory, for_dataset, score_dataset
@@ -34,13 +33,14 @@ def run(
         list[str] | None,
         typer.Option(help="system whose outputs also serve as references, as in MQM files; repeatable"),
     ] = None,
+    column: Columns = None,
 ) -> None:
     """Write the scores as CSV, or as JSON Lines if `out` ends in .jsonl. Raises `UserError`."""
     if set_ is not None:
-        return set_score(files, set_, out)
+        return set_score(files, set_, out, column)
     loaded = chosen(metrics)
     output.check(output.named("an input", *files), [("--out", out)])
-    dataset = with_references(load(files), reference or ())
+    dataset = with_references(read_texts(files, column), reference or ())
     fitted = [for_dataset(metric, dataset) for metric in loaded]
     memory = scored(dataset, fitted)
     rows: list[Score] = []

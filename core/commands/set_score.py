@@ -6,24 +6,24 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from core.commands.options import read_texts
 from core.commands.progress import status
 from core.errors import UserError
 from core.formats import output
-from core.formats.load import load
 from core.formats.write import csv_text
 from core.scoring.set_level import METRICS, set_scores
 
 COLUMNS = ("system", "metric", "score", "status", "reason", "signature")
 
 
-def set_score(files: Sequence[Path], metric: str, out: Path) -> None:
+def set_score(files: Sequence[Path], metric: str, out: Path, column: Sequence[str] | None = None) -> None:
     """Write one row per system: CSV, or JSON Lines if `out` ends in .jsonl. Raises `UserError`."""
     if metric not in METRICS:
         raise UserError(
             "no system-level metric has this name", where="--set", got=f"“{metric}”", expected=", ".join(METRICS)
         )
     output.check(output.named("an input", *files), [("--out", out)])
-    dataset = load(files)
+    dataset = read_texts(files, column)
 
     def progress(share: float) -> None:
         status(f"{metric} · {round(share * len(dataset.systems))} of {len(dataset.systems)}")

@@ -10,13 +10,13 @@ from typing import Annotated
 
 import typer
 
-from core.commands.options import LARGEST_SEED, MANY, Files, Metrics, split
+from core.commands.options import LARGEST_SEED, MANY, Columns, Files, Metrics, read_texts, split
 from core.commands.progress import print_note, print_result, show_scoring
 from core.data import Dataset
 from core.errors import UserError, unknown
 from core.formats import output
 from core.formats.files import numbered_lines
-from core.formats.load import load, read_upload
+from core.formats.load import read_upload
 from core.formats.write import aligned
 from core.metrics import registry as metrics_registry
 from core.perturbations import registry
@@ -71,6 +71,7 @@ def run(
             help="number of processes that perturb texts and score without models; default: the available processors",
         ),
     ] = None,
+    column: Columns = None,
 ) -> Report:
     """Run stress tests over the files, write the reports, print the verdicts, and return the report.
 
@@ -100,7 +101,7 @@ def run(
     noises = registry.noises(names) + ([own_injection(inject)] if inject else [])
     watched = _watched(split(fail_on), noises)
     specs = [metrics_registry.load(name).spec for name in metric_names]
-    dataset = cut(load(files), limit)
+    dataset = cut(read_texts(files, column), limit)
     golds = gold_of(dataset, gold)
     if error := no_references(dataset, gold, golds, specs):
         raise error

@@ -17,7 +17,8 @@ from core.formats.column_facts import (
     role_by_words,
     words_of,
 )
-from core.formats.columns import guessed
+from core.formats.columns import JUDGED, guessed
+from core.formats.given_roles import role_in
 from core.formats.mapping import ColumnMapping
 from core.formats.parsing.cells import FileTable
 from core.formats.problems import counted, shown
@@ -25,6 +26,10 @@ from core.formats.problems import counted, shown
 _LONG_TEXT = 40
 _HUMAN = REFERENCES | {"human", "post", "postedit"}
 _LANGUAGE = 2
+_ROLES = {
+    "document": "the document", "segment": "the segment ID", "source": "the source", "system": "a system", "output": "the output",
+    "reference": "a reference", "human": "a human score", "metric": "an external score",
+}  # fmt: skip
 
 
 def doubts(table: FileTable, mapping: ColumnMapping) -> tuple[Problem, ...]:
@@ -49,25 +54,15 @@ Doubt = tuple[str, str, str, str]
 def _told_by_cells(table: FileTable, mapping: ColumnMapping) -> Iterator[Doubt]:
     guess = guessed(table)
     for column in guess.by_content:
-        if role := role_of(mapping, column):
-            if role == role_of(guess.mapping, column):
-                yield column, f"{role}, judged by its cells", "a name that tells", "Check the role of this column above"
+        role = role_of(mapping, column)
+        if role == role_of(guess.mapping, column):
+            found = f"{role}, {JUDGED}" if role else f"not used, {JUDGED}: {guess.unused[column]}"
+            yield column, found, "a name that tells", "Check the role of this column above"
 
 
 def role_of(mapping: ColumnMapping, column: str) -> str:
     """Return the role of a column for a message, or ""."""
-    single = {
-        "document": "the document",
-        "segment": "the segment ID",
-        "source": "the source",
-        "system": "the system",
-        "output": "the output",
-    }
-    for field, role in single.items():
-        if getattr(mapping, field) == column:
-            return role
-    lists = {"references": "a reference", "systems": "a system", "human_scores": "a human score"}
-    return next((role for field, role in lists.items() if column in getattr(mapping, field)), "")
+    return _ROLES.get(role_in(mapping, column), "")
 
 
 def _same_texts(mapping: ColumnMapping, facts: dict[str, ColumnFacts]) -> Iterator[Doubt]:
@@ -101,7 +96,7 @@ def _segments(mapping: ColumnMapping, facts: dict[str, ColumnFacts]) -> Iterator
         return
     systems, ids = facts[mapping.system], facts[mapping.segment]
     if systems.distinct > 1 and ids.distinct == len(ids.cells):
-        todo = "Choose Not used for it, so that the rows of each system are matched by their order, or choose another column"
+        todo = "If it numbers the rows, choose Not used for it: the rows of each system are then matched by their order"
         yield mapping.segment, "another segment ID in each row", "the same ID for all systems of a segment", todo
     if systems.distinct == len(systems.cells) and len(systems.cells) > 4:
         yield mapping.system, "another system in each row", "names that repeat", "Check the role of this column above"
@@ -174,6 +169,6 @@ def _unused(mapping: ColumnMapping, facts: dict[str, ColumnFacts]) -> Iterator[D
         elif values.is_text and values.length > _LONG_TEXT:
             found = f"a column of texts ({counted(values.distinct, 'different text')}) that is not used"
             yield column, found, "a source, reference or output", "Choose its role above if it has one"
-        elif values.kind == "number" and mapping.layout == "wide" and role == "":
+        elif values.is_number and mapping.layout == "wide" and role == "":
             todo = "Scores need one row per output: upload them as a table of their own"
             yield column, "a column of numbers that is not used", "outputs in a table with one column per system", todo

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from core.formats.external import looks_like_a_metric
 from core.formats.parsing.cells import Cell, FileTable
-from core.formats.parsing.numbers import is_absent, looks_like_a_number
+from core.formats.parsing.numbers import is_absent, looks_like_a_number, means_a_number, stands_for_no_number
 
 LOOK = 1000
 """Rows whose cells are looked at."""
@@ -16,6 +18,8 @@ IDS = frozenset("id ids idx index key uid guid nr no num number".split())
 SYSTEMS = frozenset("system systems sys model method engine generator submission".split())
 DOCUMENTS = frozenset("doc document article story page file dialogue dialog".split())
 SEGMENTS = frozenset("segment seg sentence sent line item example instance sample row unit input source src".split())
+NUMBERED = frozenset("segment seg sentence sent line item example instance sample".split())
+"""Names of numbers that are IDs of segments."""
 RATERS = frozenset("rater raters annotator annotators worker judge evaluator user assessor turker participant".split())
 REFERENCES = frozenset("ref refs reference references gold golden truth highlights ht".split())
 OUTPUTS = frozenset(
@@ -38,20 +42,29 @@ TEXTS = frozenset("text texts txt string raw full body content plain clean token
 GENERIC = IDS | SYSTEMS | DOCUMENTS | SEGMENTS | REFERENCES | OUTPUTS | SOURCES | TEXTS
 """Words that are no name of a system."""
 
+_NAMELESS = re.compile(
+    r"(unnamed: ?\d+(_level_\d+)?|column \d+|__index_level_\d+__|level_\d+|index|\.\.\.\d+|row[. _]?names?)?(\.\d+)?",
+    re.IGNORECASE,
+)
+_FEW = 9
 _CAPITALS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
-Kind = Literal["number", "text", "texts", "empty", "other"]
+Kind = Literal["number", "mixed", "text", "texts", "empty", "other"]
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
-    """The kind of a column ("texts": lists of texts), its first cells ("" where empty), how many of them differ, and their
+    """The kind of a column ("mixed": numbers and some other cells; "texts": lists of texts), its first cells ("" where empty), how many of them differ, and their
     mean length in characters."""
 
     kind: Kind
     cells: tuple[str, ...]
     distinct: int
     length: float
+
+    @property
+    def is_number(self) -> bool:
+        return self.kind in ("number", "mixed")
 
     @property
     def is_text(self) -> bool:
@@ -72,6 +85,27 @@ def words_of(name: str) -> tuple[str, ...]:
     return tuple(re.findall(r"[^\W\d_]+", _CAPITALS.sub(" ", name).casefold()))
 
 
+def has_name_of_a_score(name: str) -> bool:
+    """Return whether a column has the name of a human score (adequacy, DA, rating …) or of a metric."""
+    words = set(words_of(name))
+    return bool(words & SCORES) or words == {"human"} or looks_like_a_metric(name)
+
+
+def is_nameless(name: str) -> bool:
+    """Return whether a program has named a column, because it had no name: the index of pandas or R, an empty header cell."""
+    return _NAMELESS.fullmatch(name.strip()) is not None
+
+
+def counts_rows(name: str, facts: ColumnFacts) -> bool:
+    """Return whether the numbers of a column are whole and follow each other, in any order, and its name is not that of a score."""
+    if facts.kind != "number" or has_name_of_a_score(name) or not facts.distinct == len(facts.cells) > _FEW:
+        return False
+    if not all(cell.strip().isdecimal() for cell in facts.cells):
+        return False
+    numbers = [int(cell) for cell in facts.cells]
+    return max(numbers) - min(numbers) == len(numbers) - 1
+
+
 def facts_of(table: FileTable) -> dict[str, ColumnFacts]:
     """Return the facts of every column."""
     facts: dict[str, ColumnFacts] = {}
@@ -79,7 +113,8 @@ def facts_of(table: FileTable) -> dict[str, ColumnFacts]:
         cells = tuple(_text(row.cells[i]) for row in table.rows[:LOOK])
         filled = [cell for cell in cells if cell]
         length = sum(map(len, filled)) / max(1, len(filled))
-        facts.setdefault(column, ColumnFacts(_kind(table, i), cells, len(set(cells)), length))
+        kind = kind_of_cells(column, (row.cells[i] for row in table.rows))
+        facts.setdefault(column, ColumnFacts(kind, cells, len(set(cells)), length))
     return facts
 
 
@@ -98,9 +133,12 @@ def role_by_words(name: str, kind: Kind) -> str:
         return "rater"
     if there & FACTS and there <= FACTS | GENERIC:
         return "unused"
-    if kind == "number" and (not code or there & SCORES):
+    number = kind in ("number", "mixed")
+    if number and there and there <= NUMBERED:
+        return "segment"
+    if number and (not code or there & SCORES):
         return ""
-    if code or kind == "number":
+    if code or number:
         kinds = (("system", SYSTEMS), ("document", DOCUMENTS), ("segment", SEGMENTS))
         return next((role for role, known in kinds if there & known), "segment")
     if there & SYSTEMS and (words[-1] in SYSTEMS or there <= SYSTEMS | {"name"}):
@@ -124,17 +162,34 @@ def _text(cell: Cell) -> str:
     return cell if isinstance(cell, str) else "\n".join(cell) if isinstance(cell, tuple) else ""
 
 
-def _kind(table: FileTable, at: int) -> Kind:
-    seen: Kind = "empty"
-    for row in table.rows:
-        cell = row.cells[at]
+def kind_of_cells(name: str, cells: Iterable[Cell]) -> Kind:
+    """Return the kind of a column, judged by its name and its first `LOOK` filled cells.
+
+    It is "mixed" if some cells are no numbers: at most one in five, or at most half if the column has the name of a score. Cells such as
+    80% or 4,5 are meant as numbers. A column whose name suggests texts is never "mixed".
+    """
+    numbers = markers = others = 0
+    mixed = False
+    for cell in cells:
         if cell is None or (isinstance(cell, str) and is_absent(cell)):
             continue
         if isinstance(cell, tuple):
             return "texts"
         if not isinstance(cell, str):
             return "other"
-        if not looks_like_a_number(cell):
-            return "text"
-        seen = "number"
-    return seen
+        if looks_like_a_number(cell):
+            numbers += 1
+        elif means_a_number(cell):
+            numbers, mixed = numbers + 1, True
+        elif stands_for_no_number(cell):
+            markers += 1
+        else:
+            others += 1
+        if numbers + markers + others >= LOOK:
+            break
+    if not (markers or others or mixed):
+        return "number" if numbers else "empty"
+    named = has_name_of_a_score(name)
+    if not named and role_by_words(name, "text"):
+        return "text"
+    return "mixed" if numbers and others <= (numbers if named else numbers / 4) else "text"

@@ -5,9 +5,21 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
-from core.formats.column_facts import GENERIC, LOOK, facts_of, role_by_words, words_of
+from core.formats.column_facts import (
+    GENERIC,
+    IDS,
+    LOOK,
+    ColumnFacts,
+    counts_rows,
+    facts_of,
+    has_name_of_a_score,
+    is_nameless,
+    role_by_words,
+    words_of,
+)
 from core.formats.external import looks_like_a_metric, lower_is_better
 from core.formats.files import stem
 from core.formats.mapping import ColumnMapping, MetricColumn
@@ -32,6 +44,15 @@ _NEVER_A_SYSTEM = frozenset(
     "metric label labels side start end quote verdict submitted".split()
 )
 _LONG_TEXT = 100
+JUDGED = "judged by its cells"
+_FACT, _RATER = "named like a fact about the row", "names the annotator; “Import labels” keeps annotators apart"
+_OTHER_ID, _ROW_ID = "a further ID", "numbers the rows: other systems have the same texts under other IDs"
+_INDEX = "an index of the rows"
+_LEFT_OVER = {
+    "number": "numbers in a table with one column per system", "mixed": "numbers in a table with one column per system",
+    "empty": "no cell filled in the rows that were looked at", "other": "neither texts nor numbers",
+}  # fmt: skip
+_UNKNOWN = "neither its name nor its cells say what it holds"
 MQM_COLUMNS = frozenset({"system", "doc", "source", "target", "category", "severity", "rater"})
 
 
@@ -58,10 +79,15 @@ def _by_name(columns: Iterable[str]) -> dict[str, str]:
 
 
 class Guess(NamedTuple):
-    """A mapping, and the columns whose role was told from their cells because their names do not say it."""
+    """A mapping, the columns whose role was judged by their cells because their names do not say it, and why columns are not used."""
 
     mapping: ColumnMapping
     by_content: tuple[str, ...] = ()
+    unused: Mapping[str, str] = MappingProxyType({})
+
+    def why(self, column: str) -> str:
+        """Return why a column is read as it is, "" if its name says so."""
+        return self.unused.get(column) or (JUDGED if column in self.by_content else "")
 
 
 def guess(table: FileTable) -> ColumnMapping:
@@ -90,12 +116,16 @@ class _Guesser:
         self.references: list[str] = []
         self.systems: list[str] = []
         self.by_content: list[str] = []
+        self.unused: dict[str, str] = {}
         self.left = list(dict.fromkeys(table.columns))
 
     def result(self) -> Guess:
         self._by_name()
         self._by_words()
-        scores = [c for c in self.left if self.facts[c].kind == "number"]
+        for column in list(self.left):
+            if counts_rows(column, self.facts[column]):
+                self._take("unused", column, why=_INDEX)
+        scores = [c for c in self.left if self.facts[c].is_number]
         self._by_cells()
         long = "output" in self.roles or ("system" in self.roles and bool(scores) and not self.systems)
         mapping = ColumnMapping(
@@ -117,15 +147,21 @@ class _Guesser:
         else:
             mapping = mapping.with_(systems=tuple(c for c in self.table.columns if c in self.systems))
         used = mapping.columns()
-        return Guess(mapping, tuple(c for c in self.by_content if c in used))
+        unused = {
+            c: self.unused.get(c) or _LEFT_OVER.get(self.facts[c].kind, _UNKNOWN) for c in self.facts if c not in used
+        }
+        return Guess(mapping, tuple(c for c in self.by_content if c in used or c in self.unused), unused)
 
-    def _take(self, role: str, column: str, *, by_content: bool = False) -> None:
+    def _take(self, role: str, column: str, *, by_content: bool = False, why: str = "") -> None:
+        """Give a column a role, or take it out of the columns that may get one: role "unused", and `why`."""
         self.left.remove(column)
         if role == "references":
             self.references.append(column)
         elif role == "systems":
             self.systems.append(column)
-        elif role != "unused":
+        elif role == "unused":
+            self.unused[column] = why
+        else:
             self.roles[role] = column
         if by_content:
             self.by_content.append(column)
@@ -148,7 +184,9 @@ class _Guesser:
             if _REFERENCE.fullmatch(plain(column)):
                 self._take("references", column)
             elif plain(column) in _NEVER_A_SYSTEM:
-                self._take("unused", column)
+                self._take("unused", column, why=_FACT)
+            elif is_nameless(column) and self.facts[column].kind == "number":
+                self._take("unused", column, why=_INDEX)
         if target in self.left and not self.references:
             self._take("references", target)
 
@@ -157,11 +195,12 @@ class _Guesser:
         for column in self.left:
             if role := role_by_words(column, self.facts[column].kind):
                 claims.setdefault(role, []).append(column)
-        scores = {c for c in self.left if self.facts[c].kind == "number"}.difference(*claims.values())
-        raters = [c for c in claims.get("rater", ()) if scores or self.facts[c].kind != "number"]
-        for column in (*claims.get("unused", ()), *raters):
-            if self.facts[column].length <= _LONG_TEXT:
-                self._take("unused", column)
+        scores = {c for c in self.left if self.facts[c].is_number}.difference(*claims.values())
+        raters = [c for c in claims.get("rater", ()) if scores or not self.facts[c].is_number]
+        for reason, columns in ((_FACT, claims.get("unused", ())), (_RATER, raters)):
+            for column in columns:
+                if self.facts[column].length <= _LONG_TEXT:
+                    self._take("unused", column, why=reason)
         named = claims.get("system", [])
         outputs = [c for c in named if not self.facts[c].is_code and self.facts[c].distinct > max(2, self.n / 2)]
         for column in outputs if len(outputs) > 1 else ():
@@ -172,7 +211,7 @@ class _Guesser:
                 if role not in self.roles:
                     self._take(role, column)
                 elif self.facts[column].kind == "number":
-                    self._take("unused", column)
+                    self._take("unused", column, why=_OTHER_ID)
         for column in claims.get("references", ()):
             self._take("references", column)
         self._claimed_outputs(
@@ -217,7 +256,8 @@ class _Guesser:
             self._segment_code()
             self._document_or_segment()
         else:
-            self._wide(texts)
+            mixed = [c for c in self.left if self.facts[c].kind == "mixed" and not has_name_of_a_score(c)]
+            self._wide([*texts, *mixed])
 
     def _unnamed_system(self, texts: list[str]) -> None:
         """A short text that repeats, beside a text that differs from row to row and one that repeats once per system."""
@@ -240,7 +280,9 @@ class _Guesser:
         if varying:
             most = max(varying, key=lambda c: (self.facts[c].distinct, self.facts[c].length))
             self._take("output", most, by_content=True)
-        elif (system := self.facts[self.roles["system"]]).distinct > max(2, self.n / 2) and not system.is_code:
+            return
+        system, beside_texts = self.facts[self.roles["system"]], "source" in self.roles or self.references
+        if beside_texts and system.distinct > max(2, self.n / 2) and not system.is_code:
             self.left.append(self.roles.pop("system"))
             self._take("output", self.left[-1], by_content=True)
 
@@ -277,21 +319,32 @@ class _Guesser:
     def _document_or_segment(self) -> None:
         """A document with one source, whose systems have one output each, is a segment, also if each was rated several times.
 
-        A segment ID that differs in each row of several systems is the ID of the row.
+        A column with a name such as `id`, which differs in each row, is the ID of the row if most texts stand in rows of several systems.
+        The ID of a segment is one whatever its cells are.
         """
         system, document, segment = (self.roles.get(role) for role in ("system", "document", "segment"))
         if system is None:
             return
         output, systems = self.facts[self.roles["output"]], self.facts[system]
         if segment is not None and systems.distinct > 1 and self.facts[segment].distinct == self.n > systems.distinct:
-            text = self.roles.get("source") or document or next(iter(self.references), None)
-            if text is not None and self.facts[text].distinct < self.n:
-                del self.roles["segment"]
+            if IDS.issuperset(words_of(segment)) and self._shared_texts(systems):
+                self.unused[self.roles.pop("segment")] = _ROW_ID
+                self.by_content.append(segment)
                 segment = None
         if document is not None and segment is None:
             pairs = list(zip(self.facts[document].cells, systems.cells, strict=True))
             if len(set(pairs)) < self.n and len(set(zip(pairs, output.cells, strict=True))) == len(set(pairs)):
                 self.roles["segment"] = self.roles.pop("document")
+                self.by_content.append(document)
+
+    def _shared_texts(self, systems: ColumnFacts) -> bool:
+        """Return whether most rows have a source and references that a row of another system has as well."""
+        columns = [c for c in (self.roles.get("source"), *self.references) if c is not None]
+        texts = list(zip(*(self.facts[c].cells for c in columns), strict=True)) or [()] * self.n
+        of: dict[tuple[str, ...], set[str]] = {}
+        for text, system in zip(texts, systems.cells, strict=True):
+            of.setdefault(text, set()).add(system)
+        return bool(columns) and 2 * sum(len(of[text]) > 1 for text in texts if any(text)) > self.n
 
     def _wide(self, texts: list[str]) -> None:
         """Text columns are systems, except codes, facts that hardly change, and one text much longer than the others (the source)."""
@@ -303,7 +356,7 @@ class _Guesser:
             if facts.distinct == self.n and "segment" not in self.roles:
                 self._take("segment", column, by_content=True)
             else:
-                self._take("unused", column)
+                self._take("unused", column, why=_OTHER_ID)
             texts.remove(column)
         if "source" not in self.roles and len(texts) + len(self.systems) > 2:
             *_, second, first = sorted([*texts, *self.systems], key=lambda c: self.facts[c].length)

@@ -24,11 +24,12 @@ _REFERENCE = re.compile(r"(ref|refs|reference|references|gold|target|tgt)(\d+|[a
 
 
 class LineRoles(NamedTuple):
-    """The role of each file by name; `systems` are pairs of file and system name."""
+    """The role of each file by name; `systems` are pairs of file and system name, `unused` files are not read."""
 
     source: str | None = None
     references: tuple[str, ...] = ()
     systems: tuple[tuple[str, str], ...] = ()
+    unused: tuple[str, ...] = ()
 
 
 def guess_roles(names: Sequence[str]) -> LineRoles:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from core.data import SEVERITIES, Dataset
 from core.errors import ImportProblems, UserError
 from core.formats.build import Builder
-from core.formats.columns import guess
+from core.formats.columns import guessed
 from core.formats.files import Upload, extension, file_name
+from core.formats.given_roles import GivenRoles, files_as_read, table_as_read
 from core.formats.labels.label_file import Severities
 from core.formats.labels.label_formats import FORMATS
 from core.formats.labels.label_formats import guess as label_format
@@ -32,8 +34,20 @@ def read_upload(path: Path) -> Upload:
         ) from error
 
 
+class Loaded(NamedTuple):
+    """A dataset, and how its files were read, as lines for people: the role of every column or text file."""
+
+    dataset: Dataset
+    as_read: tuple[str, ...]
+
+
 def load(paths: Sequence[Path]) -> Dataset:
-    """Load one dataset from tables (CSV, TSV, JSONL; merged) or line-aligned text; columns and roles are recognised by name.
+    """Return the dataset that `load_as` reads by its guesses."""
+    return load_as(paths, GivenRoles()).dataset
+
+
+def load_as(paths: Sequence[Path], given: GivenRoles) -> Loaded:
+    """Load one dataset from tables (CSV, TSV, JSONL; merged) or line-aligned text. Columns and roles are recognised unless they are given.
 
     An MQM TSV (Google's or Marot's) is read for its texts, without labels; its references are systems.
     Raises `UserError` (unreadable file, tables and text mixed) or `ImportProblems`.
@@ -41,14 +55,16 @@ def load(paths: Sequence[Path]) -> Dataset:
     uploads = [read_upload(path) for path in paths]
     tables = [u for u in uploads if extension(u.name) in TABLE_EXTENSIONS]
     if not tables and uploads:
-        roles = guess_roles([u.name for u in uploads])
+        roles = given.of_files(guess_roles([u.name for u in uploads]))
         by_name = {u.name: u for u in uploads}
         if len(by_name) < len(uploads):
             raise UserError(
                 "two files have the same name", hint="Rename one: line-aligned files are identified by name"
             )
         source = by_name[roles.source] if roles.source else None
-        return aligned(source, [by_name[n] for n in roles.references], {s: by_name[n] for n, s in roles.systems})
+        systems = {system: by_name[name] for name, system in roles.systems}
+        lines = aligned(source, [by_name[name] for name in roles.references], systems)
+        return Loaded(lines, tuple(files_as_read(roles)))
     if len(tables) < len(uploads):
         other = next(u.name for u in uploads if u not in tables)
         raise UserError(
@@ -59,17 +75,23 @@ def load(paths: Sequence[Path]) -> Dataset:
         )
     builder = Builder()
     problems = Collector()
+    as_read: list[str] = []
     for upload in tables:
         try:
-            table = _labelled(upload) if label_format(upload) in LABELLED else read_table(upload)
+            labelled = label_format(upload) in LABELLED
+            table = _labelled(upload) if labelled else read_table(upload)
         except ImportProblems as error:
             problems.extend(error.problems)
             continue
-        builder.add(table, guess(table))
+        found = guessed(table)
+        mapping = given.of_table(table.columns, found.mapping)
+        if not labelled:
+            as_read += table_as_read(upload.name, table.columns, mapping, found.why)
+        builder.add(table, mapping)
     if problems:
         problems.extend(builder.problems.closed())
     problems.check()
-    return builder.dataset()
+    return Loaded(builder.dataset(), tuple(as_read))
 
 
 class _AnySeverity(Severities):

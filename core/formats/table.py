@@ -111,7 +111,7 @@ def _delimited(text: TextFile, limit: int | None) -> TableStream:
     columns = _column_names(name, line, fields, problems)
     problems.check()
     todo = "Put texts with a comma, a quote or a line break in quotes" if not plain else "Remove tabs from the texts"
-    width = len(columns)
+    width, header = len(columns), fields if len(columns) > 1 else None
 
     def rows(problems: Collector) -> Iterator[TableRow]:
         count = Meter(name).row
@@ -119,7 +119,10 @@ def _delimited(text: TextFile, limit: int | None) -> TableStream:
         next(found, None)
         for line, fields in found:
             count(line, len(fields))
-            if len(fields) == width:
+            if fields == header:
+                again = "Remove the line; files put together each bring their header"
+                problems.add(name, line, "", "the header again", "a row", again)
+            elif len(fields) == width:
                 yield TableRow(line, tuple(fields))
             elif fields and fields != [""]:
                 problems.add(name, line, "", counted(len(fields), "field"), f"{width}, as the header has", todo)

@@ -268,13 +268,15 @@ NEWSROOM = (
 
 def test_columns_are_told_from_their_words_and_warnings_counted(store: Store) -> None:
     at = uploaded(("newsroom.csv", NEWSROOM))
+    assert "2 · How the file was read" in [s.value for s in at.subheader]
+    assert "named like a fact about the row" in texts(at)
     roles = [s.value for s in at.selectbox if s.label.startswith("Role of column")]
     assert roles == ["segment", "system", "source", "output", "unused", "human_scores", "human_scores"]
     assert (
-        "**3 segments × 2 systems, no references, 2 human scores, means of several ratings**; no errors, 2 warnings."
+        "**3 segments × 2 systems, no references, 2 human scores, means of several ratings**; no errors, 3 warnings."
         in texts(at)
     )
-    assert "2 warnings" in at.expander[0].label
+    assert "3 warnings" in at.expander[0].label
     said = texts(at)
     assert "No segment has a reference" in said
     assert "rated several times (12 further rows)" in said

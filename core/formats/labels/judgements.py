@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from core.data import Dataset, Judgement, OutputKey
 from core.errors import ImportProblems, Problem
+from core.formats.column_facts import counts_rows, facts_of, is_nameless
 from core.formats.columns import plain, roles_of
 from core.formats.files import Upload
 from core.formats.labels.label_file import Gatherer, LabelFile, Severities
@@ -42,10 +43,11 @@ class JudgementLine(NamedTuple):
 
 
 class JudgementFile(NamedTuple):
-    """The judgements of a file, and its texts, if it has any: (line, output, source, text)."""
+    """The judgements of a file, its texts, if it has any: (line, output, source, text), and the columns of numbers that are not read."""
 
     given: tuple[JudgementLine, ...]
     texts: tuple[tuple[int, OutputKey, str | None, str], ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 def is_rank(name: str) -> bool:
@@ -64,7 +66,7 @@ def parse(upload: Upload) -> JudgementFile:
     if table.columns[: len(KEYS)] == KEYS and "output" not in roles_of(table.columns) and not is_json(upload.name):
         table = unescaped(table).held()
     problems = Collector()
-    roles, rater, numbers = roles_of(table.columns), rater_column(table.columns), _numbers(table)
+    roles, rater, (numbers, others) = roles_of(table.columns), rater_column(table.columns), _numbers(table)
     for there, what in (
         (roles.get("system"), "a column with the system"),
         (roles.get("segment"), "a column with the segment id"),
@@ -103,7 +105,7 @@ def parse(upload: Upload) -> JudgementFile:
                     ranked.add((key, who))
                 given.append(JudgementLine(row.line, Judgement(key, who, column, value)))
     problems.check()
-    return JudgementFile(tuple(given), tuple(texts))
+    return JudgementFile(tuple(given), tuple(texts), tuple(others))
 
 
 def holds_texts(upload: Upload) -> bool:
@@ -114,17 +116,23 @@ def holds_texts(upload: Upload) -> bool:
         return False
 
 
-def _numbers(table: FileTable) -> list[str]:
-    """Return the columns without a role in which at least half of the non-empty cells are numbers."""
+def _numbers(table: FileTable) -> tuple[list[str], list[str]]:
+    """Return the columns without a role in which at least half of the non-empty cells are numbers, and other columns with numbers: those
+    of an index, a time or a seed, and those with fewer numbers."""
     taken = {*roles_of(table.columns).values(), rater_column(table.columns)}
-    found = []
+    facts = facts_of(table)
+    scores, others = [], []
     for i, column in enumerate(table.columns):
-        if column in taken or plain(column) in NO_SCORE:
+        if column in taken:
             continue
         cells = [cell for row in table.rows if isinstance(cell := row.cells[i], str) and not is_absent(cell)]
-        if cells and 2 * sum(map(looks_like_a_number, cells)) >= len(cells):
-            found.append(column)
-    return found
+        numbers = sum(map(looks_like_a_number, cells))
+        no_score = plain(column) in NO_SCORE or is_nameless(column) or counts_rows(column, facts[column])
+        if not no_score and cells and (2 * numbers >= len(cells) or facts[column].is_number):
+            scores.append(column)
+        elif numbers:
+            others.append(column)
+    return scores, others
 
 
 def read(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
@@ -139,6 +147,9 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None) -> Label
             found.no_output(line, j.key, "a judgement", "judged")
         else:
             found.judge(line, j)
+    for column in parsed.unread:
+        todo = "It is not imported. If it is a score or rank, rename it in the first line, and leave cells without a number empty"
+        found.warn(1, column, "numbers that are no scores by their name or cells", "scores or ranks", todo)
     if not parsed.given:
         raise ImportProblems([Problem(upload.name, 0, "", "no judgements", "at least one number", "Check the columns")])
     return found.done()

@@ -12,6 +12,12 @@ LONGEST = 100
 BOUNDS = "a number from −10¹⁵ to 10¹⁵"
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NEARLY = re.compile(
+    r"[<>≤≥~≈±]?\s*[+\-−–]?\s*(\d[\d_'’\u00a0\u202f ]*([.,]\d{3})*([.,]\d*)?|[.,]\d+|inf(inity)?|∞)(e[+\-−]?\d+)?\s*[%‰*]?"
+    r"|\d+\s*/\s*\d+",
+    re.IGNORECASE,
+)
+_NO_NUMBER = re.compile(r"#[A-Z0-9/]+[!?]?|[\W_]+|n\.\s?[ad]\.?", re.IGNORECASE)
 _ABSENT = frozenset({"", "na", "n/a", "nan", "none", "null"})
 
 
@@ -33,11 +39,27 @@ def looks_like_a_number(text: str) -> bool:
     return _NUMBER.fullmatch(text.strip()) is not None
 
 
+def means_a_number(text: str) -> bool:
+    """Return whether a text is a number in any usual form, also those that `number` refuses: 4,5 · 80% · −1 (U+2212) · <1 · Infinity."""
+    stripped = text.strip()
+    return len(stripped) <= LONGEST and _NEARLY.fullmatch(stripped) is not None
+
+
+def stands_for_no_number(text: str) -> bool:
+    """Return whether a text stands for a number that could not be given: #DIV/0!, #N/A, a dash, a question mark, n.a."""
+    stripped = text.strip()
+    return len(stripped) <= LONGEST and _NO_NUMBER.fullmatch(stripped) is not None
+
+
 def expected_number(text: str) -> str:
     """Return what was expected instead of a text that `number` does not accept."""
     if looks_like_a_number(text):
         return BOUNDS + f", in at most {LONGEST} characters"
-    return "a number with a point, not a comma" if text.count(",") == 1 else "a number"
+    if text.count(",") == 1:
+        return "a number with a point, not a comma"
+    if "%" in text:
+        return "a number without %"
+    return "a number with the minus sign of the keyboard, -" if set(text) & set("−–") else "a number"
 
 
 def json_number(value: object) -> float | None:

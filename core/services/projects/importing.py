@@ -12,8 +12,9 @@ from core.data import Dataset, ExternalScores
 from core.errors import ImportProblems, Problem
 from core.formats.build import Builder
 from core.formats.column_doubts import doubts
-from core.formats.columns import guess, is_google_mqm
+from core.formats.columns import guessed, is_google_mqm
 from core.formats.files import extension
+from core.formats.given_roles import files_as_read, table_as_read
 from core.formats.labels.label_formats import guess as label_format_of
 from core.formats.lines import LineRoles, guess_roles, stage_lines
 from core.formats.mapping import ColumnMapping
@@ -36,12 +37,18 @@ CHARACTERS = 20_000_000
 
 @dataclass(frozen=True, slots=True)
 class TablePlan:
-    """A table: its columns, a sample value of each, and their mapping."""
+    """A table: its columns, a sample value of each, and their mapping. `why` has the reasons of the guess, "" where the name of the
+    column says it."""
 
     file: str
     columns: tuple[str, ...]
     samples: tuple[str, ...]
     mapping: ColumnMapping
+    why: tuple[str, ...] = ()
+
+    def reason(self, column: str) -> str:
+        """Return why a column is read as it is guessed."""
+        return dict(zip(self.columns, self.why, strict=False)).get(column, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,12 @@ class ImportPlan:
     roles: LineRoles = LineRoles()
     formats: tuple[tuple[str, str | None], ...] = ()
     problems: tuple[Problem, ...] = ()
+
+    def as_read(self) -> list[str]:
+        """Return how the files are read, as lines: the role of every column or text file."""
+        if self.kind == "lines":
+            return files_as_read(self.roles)
+        return [line for t in self.tables for line in table_as_read(t.file, t.columns, t.mapping, t.reason)]
 
 
 class Preview(NamedTuple):
@@ -131,7 +144,9 @@ def plan(files: Sequence[AnyFile], *, labels: bool = False) -> ImportPlan:
         if is_google_mqm(table.columns):
             mqm.append(upload.name)
         else:
-            tables.append(TablePlan(upload.name, table.columns, sample_values(table), guess(table)))
+            guess = guessed(table)
+            why = tuple(map(guess.why, table.columns))
+            tables.append(TablePlan(upload.name, table.columns, sample_values(table), guess.mapping, why))
     if mqm and not tables:
         mixed = tuple((n, formats.get(n, "google")) for n in mqm)
         return ImportPlan("labels", formats=mixed, problems=problems.closed())

@@ -28,6 +28,7 @@ from pages._ui.projects.upload_formats import LabelFormats
 from pages._ui.shared import page, tables, wiring
 
 ROUND = "projects-round"
+HOW_READ = "2 · How the files were read"
 ROWS = 12
 LONGEST = 300
 LARGEST = 100 << 20
@@ -78,7 +79,7 @@ def steps(
     mapped = planned
     chosen_labels = owner = None
     if planned.kind == "table" and planned.tables:
-        st.subheader("2 · Columns", anchor=False)
+        st.subheader("2 · How the file was read" if len(planned.tables) == 1 else HOW_READ, anchor=False)
         chosen, wrong = upload_columns.tables(planned.tables, key)
         mapped = replace(planned, tables=chosen, problems=(*planned.problems, *wrong))
         if without_outputs(mapped):
@@ -86,7 +87,7 @@ def steps(
             if owner is None:
                 return None, ()
     elif planned.kind == "lines":
-        st.subheader("2 · Roles of the files", anchor=False)
+        st.subheader(HOW_READ, anchor=False)
         roles, wrong = upload_lines.roles(planned.roles, uploads(given), key)
         mapped = replace(planned, roles=roles, problems=(*planned.problems, *wrong))
     elif planned.kind == "labels":

@@ -9,6 +9,7 @@ from dataclasses import replace
 import streamlit as st
 
 from core.errors import Problem
+from core.formats.given_roles import SINGLE, role_in
 from core.formats.mapping import ColumnMapping, MetricColumn
 from core.services.projects.importing import TablePlan
 from pages._ui.projects.external_scores import ask
@@ -33,7 +34,6 @@ ROLES = {
     "wide": COMMON | {"systems": "Outputs of this system"},
 }
 LAYOUTS = {"long": "One output", "wide": "One segment, with one column per system"}
-SINGLE = ("document", "segment", "source", "system", "output")
 TALL = 12
 
 
@@ -54,13 +54,11 @@ def tables(planned: Sequence[TablePlan], key: str) -> tuple[tuple[TablePlan, ...
 
 
 def role_of(mapping: ColumnMapping, column: str) -> str:
-    """Return the role of a column in a mapping."""
-    for role in SINGLE:
-        if getattr(mapping, role) == column:
-            return role
-    if any(m.column == column for m in mapping.metrics):
-        return "metrics"
-    return next((r for r in ("references", "systems", "human_scores") if column in getattr(mapping, r)), UNUSED)
+    """Return the role of a column in a mapping, one of `ROLES`."""
+    role = role_in(mapping, column)
+    if role == "system" and mapping.layout == "wide":
+        return "systems"
+    return {"reference": "references", "human": "human_scores", "metric": "metrics"}.get(role, role)
 
 
 def mapping_of(
@@ -112,6 +110,8 @@ def _group(group: Sequence[TablePlan], key: str) -> tuple[str, list[str], dict[s
                 guessed = role_of(first.mapping, column)
                 name, value, choice = st.columns([3, 5, 3], vertical_alignment="center", gap="small")
                 name.text(column)
+                if reason := first.reason(column):
+                    name.caption(escape_markdown(f"{'Not used' if guessed == UNUSED else 'Guessed'}: {reason}"))
                 value.caption(escape_markdown(sample) or "(empty)")
                 roles.append(
                     choice.selectbox(

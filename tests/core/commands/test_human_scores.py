@@ -8,6 +8,7 @@ import pytest
 from core.commands.human_scores import read
 from core.data import OutputKey
 from core.errors import ImportProblems, UserError
+from core.formats.given_roles import GivenRoles
 from tests.paths import DATA
 
 KEY = OutputKey("A", "d", "1")
@@ -25,10 +26,12 @@ def document(tmp_path: Path, human: dict[str, float]) -> Path:
     return path
 
 
-def test_a_table_of_scores_is_read_as_before(tmp_path: Path) -> None:
+def test_one_of_several_score_columns_is_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "human.csv"
     path.write_text("system,doc_id,segment_id,score,n_raters,fluency\nA,d,1,-3.5,2,4\nB,d,1,,2,\n")
-    assert read(path) == ({KEY: (-3.5, 2)}, 1)
+    with pytest.raises(UserError, match=r"several human scores \(got score, fluency; .*--human-score score"):
+        read(path)
+    assert read(path, "score") == ({KEY: (-3.5, 2)}, 1)
     assert read(path, "fluency") == ({KEY: (4.0, 2)}, 1)
 
 
@@ -50,6 +53,28 @@ def test_labels_become_mqm_scores(tmp_path: Path) -> None:
     path.write_text(MQM, encoding="utf-8")
     assert read(path) == ({KEY: (-3.5, 2)}, 0)
     assert read(path, "mqm") == ({KEY: (-3.5, 2)}, 0)
+
+
+def test_a_table_of_scores_may_name_its_columns_otherwise(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:  # fmt: skip
+    path = tmp_path / "ratings.csv"
+    path.write_text("Unnamed: 0,Model,document,sentence,adequacy\n3,A,d,1,4\n1,B,d,1,2\n")
+    assert read(path)[0][KEY] == (4.0, None)
+    said = capsys.readouterr().err
+    assert "  human: adequacy\n" in said
+    assert "  unused: Unnamed: 0 (an index of the rows)\n" in said
+    assert read(path, given=GivenRoles(["unused=adequacy", "human=Unnamed: 0"]))[0][KEY] == (3.0, None)
+
+
+def test_a_cell_that_is_no_number_never_makes_another_score_the_human_one(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    for cell in ("#DIV/0!", "#N/A", "-", "?", "80%", "4,5", "<1", "−1", "Infinity", "good"):
+        rows = [f'{s},d,{i},out {i},{i},"{cell if (s, i) == ("B", 2) else 5 - i}"' for s in "AB" for i in range(4)]
+        path.write_text("system,doc,segment,output,fluency,adequacy\n" + "\n".join(rows) + "\n", encoding="utf-8")
+        with pytest.raises(ImportProblems) as caught:
+            read(path)
+        assert [(p.row, p.column, p.found) for p in caught.value.problems] == [(8, "adequacy", f"“{cell}”")], cell
 
 
 def test_a_file_without_scores_says_what_is_missing(tmp_path: Path) -> None:

@@ -195,6 +195,55 @@ def test_what_is_odd_is_told(text: str, found: str) -> None:
     assert found in warned(text)
 
 
+def test_a_name_beats_a_guess_from_cells() -> None:
+    rows = [f"{s},n,{i + 5 * k},out {i} {s},{i}" for k, s in enumerate("AB") for i in range(5)]
+    for name in ("segment", "seg_id", "sentence", "id", "index"):
+        text = f"system,doc,{name},output,human\n" + "\n".join(rows)
+        assert guessed(read_table(Upload("a.csv", text.encode()))).mapping.segment == name
+        assert f"{name}: another segment ID in each row" in warned(text)
+    scores = read_table(Upload("a.csv", b"system,segment,DA\nOnline A,1,3\nOnline B,1,4\nOnline C,1,5\n"))
+    assert guessed(scores).mapping.system == "system"
+
+
+def test_an_id_of_rows_is_left_out_only_beside_shared_texts_and_said() -> None:
+    rows = [f"{s},text {i},{i + 5 * k},out {i} {s},{i}" for k, s in enumerate("AB") for i in range(5)]
+    for name, used in (("id", None), ("segment_id", "segment_id")):
+        text = f"system,source,{name},output,human\n" + "\n".join(rows)
+        guess = guessed(read_table(Upload("a.csv", text.encode())))
+        assert guess.mapping.segment == used
+    text = text.replace("segment_id", "id")
+    assert "id: not used, judged by its cells: numbers the rows" in warned(text)
+
+
+def test_a_document_that_is_read_as_the_segment_is_said() -> None:
+    rows = [f"{s},d{i},text {i},out {i} {s},{n}" for s in "AB" for i in range(3) for n in (1, 5)]
+    assert "doc: the segment ID, judged by its cells" in warned("system,doc,source,output,DA\n" + "\n".join(rows))
+
+
+def test_an_index_is_never_a_human_score() -> None:
+    order = [7, 2, 11, 0, 5, 9, 1, 4, 10, 3, 8, 6]
+    for name in ("Unnamed: 0", "Unnamed: 0.1", "__index_level_0__", "level_0", "", "...1", "rownames", "n"):
+        rows = [f"{k},{'AB'[i % 2]},{i // 2},text {i // 2},out {i},{i % 5}" for i, k in enumerate(order)]
+        table = read_table(Upload("a.csv", f"{name},system,segment,source,output,DA\n{chr(10).join(rows)}\n".encode()))
+        guess = guessed(table)
+        assert guess.mapping.human_scores == ("DA",), name
+        assert guess.why(table.columns[0]) == "an index of the rows"
+    ranks = [f"{'AB'[i % 2]},{i // 2},text {i // 2},out {i},{k}" for i, k in enumerate(order)]
+    text = "system,segment,source,output,quality\n" + "\n".join(ranks)
+    assert guessed(read_table(Upload("a.csv", text.encode()))).mapping.human_scores == ("quality",)
+
+
+def test_a_column_of_numbers_with_other_cells_is_a_human_score() -> None:
+    for cell, name in (("#N/A", "c6"), ("4,5", "c6"), ("see notes", "c6"), ("good", "adequacy"), ("-", "human")):
+        rows = [f'{"AB"[i % 2]},{i // 2},text {i // 2},out {i},"{cell if i == 7 else i % 3}"' for i in range(12)]
+        table = read_table(Upload("a.csv", f"system,segment,source,output,{name}\n{chr(10).join(rows)}\n".encode()))
+        assert guessed(table).mapping.human_scores == (name,), cell
+    answers = "question,model_a,model_b\n" + "".join(
+        f"What is {i} + 2?,{i + 2},{'no idea' if i == 7 else i + 3}\n" for i in range(12)
+    )
+    assert "model_b" in guessed(read_table(Upload("a.csv", answers.encode()))).mapping.systems
+
+
 def test_a_plain_table_gives_no_warning() -> None:
     assert (
         warned(

@@ -101,3 +101,14 @@ def test_a_number_that_was_not_given_stays_away() -> None:
     numbers = [Judgement(A, "ann", "score", 70.0), Judgement(B, "ann", "rank", 1.0)]
     for lines, name in ((each_csv_line(numbers), "j.csv"), (each_jsonl_line(numbers), "j.jsonl")):
         assert [g.judgement for g in parse(table("".join(lines), name)).given] == numbers
+
+
+def test_an_index_is_no_score_and_a_column_with_other_cells_is() -> None:
+    rows = [f"{9 - i},A,{i},ann,{'#N/A' if i == 3 else i},{'x' if i else '2'}" for i in range(10)]
+    header = ",system,segment,rater,quality,seed"
+    with pytest.raises(ImportProblems) as caught:
+        parse(Upload("a.csv", "\n".join([header, *rows]).encode()))
+    assert [(p.row, p.column, p.found) for p in caught.value.problems] == [(5, "quality", "“#N/A”")]
+    got = parse(Upload("a.csv", "\n".join([header, *rows]).replace("#N/A", "").encode()))
+    assert {g.judgement.name for g in got.given} == {"quality"}
+    assert got.unread == ("column 1", "seed")

@@ -96,6 +96,13 @@ def test_a_column_name_twice_is_a_problem_with_both_places() -> None:
     assert (problem.column, problem.found) == ("id", "the name twice, in columns 1 and 3")
 
 
+def test_a_header_in_the_middle_is_a_problem_on_its_line() -> None:
+    for name, mark in (("a.csv", ","), ("a.tsv", "\t")):
+        text = "id,text\n1,x\nid,text\n2,y\n".replace(",", mark)
+        (problem,) = refused(name, text)
+        assert (problem.row, problem.found) == (3, "the header again")
+
+
 def test_an_unnamed_column_gets_its_number() -> None:
     assert table("a.csv", ",text\n0,x\n").columns == ("column 1", "text")
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core.formats import build
 from core.formats.column_doubts import doubts
-from core.formats.columns import guess
+from core.formats.columns import guessed
 from core.formats.files import Upload
 from core.formats.lines import LineRoles
 from core.formats.parsing.cells import FileTable
@@ -82,7 +82,7 @@ def test_columns_are_judged_by_fewer_rows_if_they_are_long(monkeypatch: pytest.M
 
         return note
 
-    monkeypatch.setattr(importing, "guess", noted(guess))
+    monkeypatch.setattr(importing, "guessed", noted(guessed))
     monkeypatch.setattr(importing, "doubts", noted(doubts))
     file = up("a.csv", "system,segment_id,output\n" + "".join(f"A,{i},{'x' * 30}\n" for i in range(10)))
     got = preview([file], plan([file]))

@@ -1,0 +1,157 @@
+"""Which role every column and every text file has, as a list that people read, and roles that they give by hand (`--column ROLE=NAME`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from core.errors import UserError, unknown
+from core.formats.files import base_name, stem
+from core.formats.lines import LineRoles
+from core.formats.mapping import ColumnMapping, MetricColumn
+
+SINGLE = ("document", "segment", "source", "system", "output")
+ROLES = (*SINGLE, "reference", "human", "metric", "unused")
+"""Roles of columns."""
+FILE_ROLES = ("source", "reference", "system", "unused")
+"""Roles of line-aligned text files."""
+
+
+class GivenRoles:
+    """Roles that a person gives to columns of tables, or to text files, as `ROLE=NAME`. They replace the guesses for all files.
+
+    Raises `UserError` for an unknown role.
+    """
+
+    def __init__(self, given: Sequence[str] = ()) -> None:
+        self._given: list[tuple[str, str]] = []
+        self._found: set[str] = set()
+        for text in given:
+            role, equals, name = text.partition("=")
+            if not equals or role not in ROLES:
+                raise unknown("role of a column", role, ROLES, hint="Write --column ROLE=NAME")
+            self._given.append((role, name))
+
+    def of_table(self, columns: Sequence[str], mapping: ColumnMapping) -> ColumnMapping:
+        """Return the mapping of a table with the roles given to its columns."""
+        for role, name in self._given:
+            if name in columns:
+                self._found.add(name)
+                mapping = with_role(mapping, role, name)
+        if mapping.layout == "wide" and (mapping.human_scores or mapping.metrics):
+            raise UserError(
+                "a table with one column per system has no scores of outputs",
+                where="--column",
+                got=", ".join((*mapping.human_scores, *(m.column for m in mapping.metrics))),
+                hint="Put the scores in a table with one row per output, or name the column with the outputs: --column output=NAME",
+            )
+        return mapping
+
+    def of_files(self, roles: LineRoles) -> LineRoles:
+        """Return the roles of text files with those given to them by name. Raises `UserError` for a role that only columns have."""
+        for role, name in self._given:
+            file = next((file for file in files_of(roles) if name in (file, base_name(file))), None)
+            if file is None:
+                continue
+            self._found.add(name)
+            if role not in FILE_ROLES:
+                raise UserError(
+                    "a text file cannot have this role", where=name, got=role, expected=", ".join(FILE_ROLES)
+                )
+            roles = _with_file_role(roles, role, file)
+        return roles
+
+    def check(self) -> None:
+        """Raise `UserError` if a name is neither a column of a table nor a text file among those read so far."""
+        if unused := [name for _, name in self._given if name not in self._found]:
+            raise UserError("no file has this column, and no text file has this name", where="--column", got=unused[0])
+
+
+def files_of(roles: LineRoles) -> list[str]:
+    """Return the files that have a role, also “unused”."""
+    return [*filter(None, [roles.source]), *roles.references, *(file for file, _ in roles.systems), *roles.unused]
+
+
+def _with_file_role(roles: LineRoles, role: str, file: str) -> LineRoles:
+    names = dict(roles.systems)
+    roles = LineRoles(
+        None if roles.source == file else roles.source,
+        tuple(f for f in roles.references if f != file),
+        tuple(pair for pair in roles.systems if pair[0] != file),
+        tuple(f for f in roles.unused if f != file),
+    )
+    match role:
+        case "source":
+            replaced = (roles.source,) if roles.source else ()
+            return roles._replace(source=file, unused=(*roles.unused, *replaced))
+        case "reference":
+            return roles._replace(references=(*roles.references, file))
+        case "system":
+            return roles._replace(systems=(*roles.systems, (file, names.get(file, stem(file)))))
+    return roles._replace(unused=(*roles.unused, file))
+
+
+def with_role(mapping: ColumnMapping, role: str, column: str) -> ColumnMapping:
+    """Return the mapping with another role of a column. A role that one column has is taken from the column that had it."""
+
+    def others(columns: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(c for c in columns if c != column)
+
+    mapping = mapping.with_(
+        **{name: None for name in SINGLE if getattr(mapping, name) == column},
+        references=others(mapping.references), systems=others(mapping.systems), human_scores=others(mapping.human_scores),
+        metrics=tuple(m for m in mapping.metrics if m.column != column),
+    )  # fmt: skip
+    match role:
+        case "reference":
+            return mapping.with_(references=(*mapping.references, column))
+        case "human":
+            return mapping.with_(human_scores=(*mapping.human_scores, column))
+        case "metric":
+            return mapping.with_(metrics=(*mapping.metrics, MetricColumn(column, column)))
+        case "unused":
+            return mapping
+        case "output":
+            return mapping.with_(output=column, layout="long", systems=())
+        case "system" if mapping.layout == "wide":
+            return mapping.with_(systems=(*mapping.systems, column))
+    return mapping.with_(**{role: column})
+
+
+def role_in(mapping: ColumnMapping, column: str) -> str:
+    """Return the role of a column, one of `ROLES`."""
+    lists = {"reference": mapping.references, "system": mapping.systems, "human": mapping.human_scores}
+    if any(m.column == column for m in mapping.metrics):
+        return "metric"
+    single = next((role for role in SINGLE if getattr(mapping, role) == column), None)
+    return single or next((role for role, columns in lists.items() if column in columns), "unused")
+
+
+def table_as_read(
+    file: str, columns: Iterable[str], mapping: ColumnMapping, why: Callable[[str], str], notes: Sequence[str] = ()
+) -> list[str]:  # fmt: skip
+    """Return how a table was read: a heading, then a line for each role with its columns and, where their names do not say it, why."""
+    of: dict[tuple[int, str], list[str]] = {}
+    for column in columns:
+        role = role_in(mapping, column)
+        reason = why(column)
+        of.setdefault((ROLES.index(role), reason), []).append(column)
+    lines = [
+        f"  {ROLES[role]}: {', '.join(named)}" + (f" ({reason})" if reason else "")
+        for (role, reason), named in sorted(of.items())
+    ]
+    if mapping.layout == "long" and mapping.system is None:
+        lines.append(f"  system: all rows are outputs of {mapping.system_name}, because no column names the system")
+    return [f"How {file} was read (--column ROLE=NAME changes it):", *(f"  {note}" for note in notes), *lines]
+
+
+def files_as_read(roles: LineRoles) -> list[str]:
+    """Return how line-aligned text files were read: a heading, then a line for each role with its files."""
+    systems = [file if stem(file) == name else f"{file} ({name})" for file, name in roles.systems]
+    of = {
+        "source": [*filter(None, [roles.source])],
+        "reference": roles.references,
+        "system": systems,
+        "unused": roles.unused,
+    }
+    lines = [f"  {role}: {', '.join(files)}" for role, files in of.items() if files]
+    return ["How the text files were read (--column ROLE=FILE changes it):", *lines]

@@ -1,0 +1,37 @@
+"""The shared cases of tables and text files, each with the values that its README gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.commands import human_scores
+from core.data import Dataset
+from core.errors import ImportProblems, UserError
+from core.formats.load import load
+from tests.paths import CASES
+
+pytestmark = pytest.mark.skipif(not CASES.exists(), reason="the shared cases are not beside the repository")
+
+
+def case(*files: str) -> Dataset:
+    return load([CASES / Path(file) for file in files])
+
+
+def test_segment_ids_are_those_of_the_file() -> None:
+    for file in ("segment-ids-dropped/disjoint.csv", "segment-ids-dropped/disjoint_ref.csv"):
+        assert [s.segment_id for s in case(file).segments] == list("123456")
+
+
+def test_a_cell_that_is_no_number_is_named() -> None:
+    for read in (case, lambda file: human_scores.read(CASES / file)):
+        with pytest.raises(ImportProblems, match="line 9, adequacy: found “#DIV/0!”"):
+            read("score-column-dropped/ratings.csv")
+    with pytest.raises(UserError, match="got fluency, adequacy"):
+        human_scores.read(CASES / "score-column-dropped" / "ratings_clean.csv")
+    assert len(human_scores.read(CASES / "score-column-dropped" / "ratings_clean.csv", "adequacy")[0]) == 11
+
+
+def test_the_index_of_pandas_is_no_score() -> None:
+    assert {h.name for h in case("pandas-index/unnamed0.csv").human_scores} == {"quality"}
