@@ -15,13 +15,13 @@ from core.formats.column_facts import (
     ColumnFacts,
     facts_of,
     role_by_words,
-    words_of,
 )
 from core.formats.columns import JUDGED, guessed
 from core.formats.given_roles import role_in
 from core.formats.mapping import ColumnMapping
 from core.formats.parsing.cells import FileTable
 from core.formats.problems import counted, shown
+from core.formats.role_names import is_human_name, words_of
 
 _LONG_TEXT = 40
 _HUMAN = REFERENCES | {"human", "post", "postedit"}
@@ -149,12 +149,6 @@ def _systems(mapping: ColumnMapping, facts: dict[str, ColumnFacts]) -> Iterator[
         if is_human_name(name):
             todo = "After the import, “Add references” on Projects uses its outputs as references"
             yield mapping.system, f"the system {shown(name)}, and no reference", "a column with references", todo
-
-
-def is_human_name(system: str) -> bool:
-    """Return whether a system has the name of a human translation or reference, such as `ref`, `refA`, `human-B`."""
-    words = words_of(system)
-    return bool(words) and (words[0] in _HUMAN or (len(words) > 1 and words[-1] in _HUMAN))
 
 
 def _unused(mapping: ColumnMapping, facts: dict[str, ColumnFacts]) -> Iterator[Doubt]:

@@ -10,6 +10,7 @@ from typing import Literal
 from core.formats.external import looks_like_a_metric
 from core.formats.parsing.cells import Cell, FileTable
 from core.formats.parsing.numbers import is_absent, looks_like_a_number, means_a_number, stands_for_no_number
+from core.formats.role_names import is_human_name, words_of
 
 LOOK = 1000
 """Rows whose cells are looked at."""
@@ -47,7 +48,6 @@ _NAMELESS = re.compile(
     re.IGNORECASE,
 )
 _FEW = 9
-_CAPITALS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 Kind = Literal["number", "mixed", "text", "texts", "empty", "other"]
 
@@ -78,11 +78,6 @@ class ColumnFacts:
     def is_function_of(self, other: ColumnFacts) -> bool:
         """Return whether equal cells of `other` always stand beside equal cells here."""
         return len(set(zip(other.cells, self.cells, strict=True))) == other.distinct
-
-
-def words_of(name: str) -> tuple[str, ...]:
-    """Return the words of a column name in lower case: `SystemSummary`, `system_summary2` → system, summary."""
-    return tuple(re.findall(r"[^\W\d_]+", _CAPITALS.sub(" ", name).casefold()))
 
 
 def has_name_of_a_score(name: str) -> bool:
@@ -121,7 +116,7 @@ def facts_of(table: FileTable) -> dict[str, ColumnFacts]:
 def role_by_words(name: str, kind: Kind) -> str:
     """Return the role that the words of a name suggest, "unused" for facts about a row, or "" if they say nothing.
 
-    Roles: rater, document, segment, system, source, references, human (a weak sign of a reference), output, "system output" (a strong
+    Roles: rater, document, segment, system, source, references, "perhaps references" (the word in a longer name), human (a weak sign of a reference), output, "system output" (a strong
     sign of an output), target (an output beside systems, else a reference) and text. Columns of numbers are IDs, unused, or "".
     """
     words = words_of(name)
@@ -146,7 +141,7 @@ def role_by_words(name: str, kind: Kind) -> str:
     if (there & SYSTEMS and there & (OUTPUTS | REFERENCES | TEXTS)) or (there & {"generated"} and there <= GENERIC):
         return "system output"
     if there & REFERENCES:
-        return "references"
+        return "references" if is_human_name(name) else "perhaps references"
     if "human" in there and there <= GENERIC | {"human"}:
         return "human"
     if there & OUTPUTS:

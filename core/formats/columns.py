@@ -18,12 +18,12 @@ from core.formats.column_facts import (
     has_name_of_a_score,
     is_nameless,
     role_by_words,
-    words_of,
 )
 from core.formats.external import looks_like_a_metric, lower_is_better
 from core.formats.files import stem
 from core.formats.mapping import ColumnMapping, MetricColumn
 from core.formats.parsing.cells import FileTable
+from core.formats.role_names import words_of
 
 _NAMES: dict[str, list[str]] = {
     "document": "docid documentid doc document docname documentname".split(),
@@ -217,6 +217,9 @@ class _Guesser:
         self._claimed_outputs(
             [*claims.get("system output", []), *(c for c in outputs if c in self.left)], claims.get("output", [])
         )
+        if "output" in self.roles or "system" in self.roles:  # else it may be a system with the word in its name
+            for column in claims.get("perhaps references", ()):
+                self._take("references", column)
         for column in claims.get("target", ()):
             if "output" not in self.roles and "system" in self.roles:
                 self._take("output", column)

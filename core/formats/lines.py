@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -14,13 +13,11 @@ from core.formats.files import base_name, stem, without_end
 from core.formats.parsing.cells import FilePlace
 from core.formats.parsing.limits import Meter
 from core.formats.problems import Collector, counted
+from core.formats.role_names import file_roles, words_of
 from core.formats.streams.opened import AnyFile, TextFile
 from core.formats.streams.stage import Stage, StagedSegment
 from core.formats.streams.staged import AT_ONCE, StagedImport
 from core.progress import Progress, no_progress, part
-
-_SOURCE = re.compile(r"(src|source|sources|input|inputs)")
-_REFERENCE = re.compile(r"(ref|refs|reference|references|gold|target|tgt)(\d+|[a-z])?")
 
 
 class LineRoles(NamedTuple):
@@ -33,14 +30,15 @@ class LineRoles(NamedTuple):
 
 
 def guess_roles(names: Sequence[str]) -> LineRoles:
-    """Guess roles from words in the file names: src, source, input; ref, reference, gold, target (refA, ref1); the rest are systems.
+    """Guess roles from the file names (`core.formats.role_names.file_roles`): a source, references, and systems, which are the rest.
 
-    A system is named after its file without the extension, or with it if two names differ only there.
+    Of several sources, the one without further words is the source, and the others are systems. A system is named after its file without
+    the extension, or with it if two names differ only there.
     """
-    words = {name: re.split(r"[\W_]+", base_name(name).casefold()) for name in names}
-    sources = [n for n in names if any(_SOURCE.fullmatch(w) for w in words[n])]
-    source = min(sources, key=lambda n: (not _SOURCE.fullmatch(stem(n).casefold()), names.index(n)), default=None)
-    references = tuple(n for n in names if n != source and any(_REFERENCE.fullmatch(w) for w in words[n]))
+    said = dict(zip(names, file_roles([base_name(name) for name in names]), strict=True))
+    sources = [n for n in names if said[n] == "source"]
+    source = min(sources, key=lambda n: (len(words_of(stem(n))), names.index(n)), default=None)
+    references = tuple(n for n in names if said[n] == "reference")
     rest = [n for n in names if n != source and n not in references]
     stems = Counter(stem(n) for n in rest)
     return LineRoles(source, references, tuple((n, stem(n) if stems[stem(n)] == 1 else base_name(n)) for n in rest))

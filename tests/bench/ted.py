@@ -14,6 +14,7 @@ from pathlib import Path
 from core.calibration.presets import PRESETS
 from core.data import Dataset
 from core.formats.files import Upload
+from core.formats.role_names import is_human_name
 from core.formatting import format_lambda
 from core.metrics import registry
 from core.ports.projects import Project
@@ -21,7 +22,6 @@ from core.ports.store import Store
 from core.scoring import dataset
 from core.services.calibrate import calibration
 from core.services.evaluate.evaluate import AgreementOptions, Evaluation, evaluate
-from core.services.evaluate.evaluation_data import looks_human
 from core.services.evaluate.joining import from_view
 from core.services.evaluate.significance import compare_metrics
 from core.services.export.export import labels_as
@@ -168,7 +168,7 @@ def main() -> None:
     if asked.only_import:
         return
     data = store.projects.dataset(project.id)
-    excluded = [s for s in data.systems if looks_human(s)]
+    excluded = [s for s in data.systems if is_human_name(s)]
     machines = Dataset(data.segments, tuple(o for o in data.outputs if o.system not in excluded))
     print(f"without {', '.join(excluded)}: {len(machines.outputs)} outputs")
     metrics = tuple(asked.metrics.split(","))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -175,8 +174,3 @@ class EvaluationData:
         keep = np.zeros(len(self.keys), dtype=bool)
         keep[self.table.rows.reshape(-1)] = True
         return self if keep.all() else self.only(keep)
-
-
-def looks_human(system: str) -> bool:
-    """Return whether a system name looks like that of a human reference: refA, Human-B, ref.1, …"""
-    return bool(re.match(r"(?i)(ref|reference|human)([^a-z]|$|[a-z]$)", system))

@@ -6,10 +6,11 @@ from typing import Literal, NamedTuple
 
 import streamlit as st
 
+from core.formats.role_names import is_human_name
 from core.ports.projects import Project
 from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate.evaluate import LABELS, STATISTICS, AgreementOptions, StatisticName, usual_group
-from core.services.evaluate.evaluation_data import EvaluationData, Level, Unit, looks_human
+from core.services.evaluate.evaluation_data import EvaluationData, Level, Unit
 from core.services.projects.view import View
 from pages._ui.shared import drafts, page, state
 from pages._ui.shared.glossary import definition
@@ -71,7 +72,7 @@ def asked(project: Project, view: View, people: HumanScores) -> EvaluationOption
             help="Compares all metrics on the outputs that every metric has scored, which may be few. Otherwise metrics whose "
             "scoring is not finished are set aside.",
         )  # fmt: skip
-        human = [s for s in view.systems if looks_human(s)]
+        human = [s for s in view.systems if is_human_name(s)]
         excluded = st.multiselect(
             "Excluded systems", view.systems, human, key=drafts.kept(f"evaluate-out-{project.id}", human), placeholder="none",
             help="Exclude human references that are listed as systems.",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from core.data import Dataset
-from core.formats.column_doubts import is_human_name
 from core.formats.notes import counts_of
+from core.formats.role_names import is_human_name
 from core.formats.streams.staged import StagedImport
 from core.services.projects import references
 from pages._ui.shared import page

@@ -220,6 +220,15 @@ def test_a_document_that_is_read_as_the_segment_is_said() -> None:
     assert "doc: the segment ID, judged by its cells" in warned("system,doc,source,output,DA\n" + "\n".join(rows))
 
 
+def test_a_role_word_in_the_name_of_a_system_is_no_role() -> None:
+    text = "source,ref,Reference-free MT,synthetic_ref,open-source-llm\n" + "".join(
+        f"s {i},r {i},x {i},y {i},z {i}\n" for i in range(4)
+    )
+    guess = guessed(read_table(Upload("a.csv", text.encode())))
+    assert guess.mapping.references == ("ref",)
+    assert guess.mapping.systems == ("Reference-free MT", "synthetic_ref", "open-source-llm")
+
+
 def test_an_index_is_never_a_human_score() -> None:
     order = [7, 2, 11, 0, 5, 9, 1, 4, 10, 3, 8, 6]
     for name in ("Unnamed: 0", "Unnamed: 0.1", "__index_level_0__", "level_0", "", "...1", "rownames", "n"):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from core.data import Output, Segment
-from core.errors import ImportProblems, Problem
+from core.errors import ImportProblems, Problem, UserError
 from core.formats import lines
 from core.formats.files import Upload
+from core.formats.given_roles import GivenRoles, files_as_read
 from core.formats.lines import LineRoles, aligned, guess_roles, numbered
 from core.formats.streams.opened import TextFile
 from core.formats.streams.stage import Stage
@@ -106,6 +107,38 @@ def test_roles_are_guessed_from_names() -> None:
     assert guess_roles(["newstest-src.de", "ref.A.en", "refB.en", "sysA.en", "sysB.en.gz"]) == LineRoles(
         "newstest-src.de", ("ref.A.en", "refB.en"), (("sysA.en", "sysA"), ("sysB.en.gz", "sysB"))
     )
+
+
+def test_a_role_word_in_the_name_of_a_system_is_no_role() -> None:
+    for name in (
+        "reference-free-mt.txt",
+        "open-source-llm.txt",
+        "target-aware.txt",
+        "synthetic_ref.txt",
+        "HumanEval-7B.txt",
+        "gold-nmt.txt",
+    ):
+        roles = guess_roles(["ref.txt", name, "google.txt"])
+        assert (roles.source, roles.references) == (None, ("ref.txt",)), name
+        assert [file for file, _ in roles.systems] == [name, "google.txt"]
+    assert guess_roles(["cnndm.source", "cnndm.target", "bart.out"])[:2] == ("cnndm.source", ("cnndm.target",))
+    assert guess_roles(["my-data.ref.txt", "my-data.sysA.txt"]).references == ("my-data.ref.txt",)
+    assert guess_roles(["newstest2020-deen-src.de.txt", "newstest2020-deen-ref.en.txt", "A.txt"])[:2] == (
+        "newstest2020-deen-src.de.txt", ("newstest2020-deen-ref.en.txt",),
+    )  # fmt: skip
+
+
+def test_a_role_can_be_given_to_a_file() -> None:
+    roles = guess_roles(["ref.txt", "en-de.txt", "google.txt"])
+    given = GivenRoles(["source=en-de.txt", "system=ref.txt", "unused=google.txt"])
+    changed = given.of_files(roles)
+    given.check()
+    assert changed == LineRoles("en-de.txt", (), (("ref.txt", "ref"),), ("google.txt",))
+    assert files_as_read(changed)[1:] == ["  source: en-de.txt", "  system: ref.txt", "  unused: google.txt"]
+    with pytest.raises(UserError, match="cannot have this role"):
+        GivenRoles(["human=ref.txt"]).of_files(roles)
+    with pytest.raises(UserError, match="no text file has this name"):
+        GivenRoles(["source=reff.txt"]).check()
 
 
 def test_a_second_source_is_a_system_and_equal_stems_differ() -> None:

@@ -33,5 +33,12 @@ def test_a_cell_that_is_no_number_is_named() -> None:
     assert len(human_scores.read(CASES / "score-column-dropped" / "ratings_clean.csv", "adequacy")[0]) == 11
 
 
+def test_a_system_may_have_the_word_reference_or_source_in_its_name() -> None:
+    for file in ("reference-free-mt.txt", "open-source-llm.txt"):
+        got = case("file-roles/ref.txt", f"file-roles/{file}", "file-roles/google.txt")
+        assert got.systems == (Path(file).stem, "google")
+        assert [s.references for s in got.segments] == [("the cat sat",), ("the dog ran",)]
+
+
 def test_the_index_of_pandas_is_no_score() -> None:
     assert {h.name for h in case("pandas-index/unnamed0.csv").human_scores} == {"quality"}

@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from core.data import Dataset, Item, Output, OutputKey, Segment, Value
+from core.formats.role_names import is_human_name
 from core.metrics import registry
 from core.ports.scores import ScoredBy
 from core.refine.result import weighted
@@ -16,7 +17,7 @@ from core.reports.evaluation import methods
 from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate import evaluation_data
 from core.services.evaluate.evaluate import STATISTICS, AgreementOptions, evaluate, usual_group
-from core.services.evaluate.evaluation_data import ScoredMetric, looks_human
+from core.services.evaluate.evaluation_data import ScoredMetric
 from core.services.evaluate.joining import from_view, join
 from core.services.evaluate.significance import (
     HUMAN,
@@ -256,9 +257,18 @@ def test_every_statistic_has_a_row_for_everybody(level) -> None:
 
 
 def test_names_of_human_references_are_recognised() -> None:
-    assert [looks_human(n) for n in ("refA", "ref.1", "Human-B", "reference", "human", "Refiner", "A")] == [
-        True
-    ] * 5 + [False] * 2
+    human = ("refA", "ref.1", "Human-B", "reference", "human", "gold_summary", "REFB", "post-edit", "HumanTranslation2")
+    systems = (
+        "Refiner",
+        "A",
+        "synthetic_ref",
+        "HumanEval-7B",
+        "reference-free-mt",
+        "Gold-NMT",
+        "no-ref",
+        "target-aware",
+    )
+    assert [n for n in (*human, *systems) if is_human_name(n)] == list(human)
 
 
 def test_from_view_has_two_lambdas_and_changes_signs() -> None:
