@@ -11,6 +11,7 @@ from core.data import ExternalScores, OutputKey, SourceFile, Value
 from core.errors import ImportProblems, Problem
 from core.formats.files import Upload, base_name
 from core.formats.problems import counted, shown, shown_segment
+from core.formats.role_names import words_of
 
 LONGEST = 120
 _FAMILY = re.compile(
@@ -18,7 +19,9 @@ _FAMILY = re.compile(
     r"questeval|unieval|summac|factcc)[a-z]*\d*[a-z]?|(llm|prism|meteor|unite|bleu|ter|wer|cer|perplexity|ppl|geval)\d*"
 )
 _LOWER = frozenset({"ter", "wer", "cer", "tercom", "perplexity", "ppl"})
-_OF_A_METRIC = re.compile(r"[^.]-(ref[A-Za-z0-9]*|src)\.seg\.score(\.gz)?$", re.IGNORECASE)
+_SEG_SCORE = re.compile(r"\.seg\.score(\.gz)?$", re.IGNORECASE)
+_REFERENCE = re.compile(r"src|source|(\w*ref|reference)s?[a-z]?")
+_OF_PEOPLE = re.compile(r"[A-Za-z_]{2,}-[A-Za-z_]{2,}\..")
 
 
 class Merged(NamedTuple):
@@ -128,5 +131,17 @@ def lower_is_better(name: str) -> bool:
 
 
 def file_of_a_metric(name: str) -> bool:
-    """Return whether a file is named `METRIC-REF.seg.score`, as mt-metrics-eval names the scores of metrics."""
-    return bool(_OF_A_METRIC.search(base_name(name)))
+    """Return whether a `.seg.score` file is named `METRIC-REF`, as mt-metrics-eval names the scores of metrics, or after a known metric.
+
+    REF is `src` or the name of a reference: `refA`, `synthetic_ref`.
+    """
+    if not _SEG_SCORE.search(base_name(name)):
+        return False
+    whole = _SEG_SCORE.sub("", base_name(name))
+    metric, _, reference = whole.rpartition("-")
+    return bool(metric and any(map(_REFERENCE.fullmatch, words_of(reference)))) or looks_like_a_metric(whole)
+
+
+def file_of_people(name: str) -> bool:
+    """Return whether a `.seg.score` file is named `SRC-TGT.NAME`, as mt-metrics-eval names human scores."""
+    return _OF_PEOPLE.match(_SEG_SCORE.sub("", base_name(name))) is not None

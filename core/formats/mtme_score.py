@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, repeat
 
 from core.data import Dataset, ExternalScores, OutputKey, SegmentKey, Value
-from core.formats.external import lower_is_better, no_score, source_file
+from core.formats.external import file_of_people, lower_is_better, no_score, source_file
 from core.formats.files import Upload
 from core.formats.labels.label_file import Gatherer, LabelFile, Severities
 from core.formats.labels.mtme_rating import blocks, name_in, needed, refuse_name
@@ -31,6 +31,15 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None) -> Label
     known = needed(upload, texts)
     found = Gatherer(upload.name, severities, known)
     name = name_in(upload.name)
+    if not file_of_people(upload.name):
+        todo = "If a metric computed them, choose the format mtme-metric (.seg.score of a metric)"
+        found.warn(
+            0,
+            "",
+            f"scores read as human scores, {name}",
+            "SRC-TGT.NAME.seg.score, the name of a file of human scores",
+            todo,
+        )
     for key, value in _scores(upload, found, known):
         if value is not None:
             found.score(key, name, value)

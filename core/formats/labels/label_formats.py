@@ -153,6 +153,8 @@ def guess(upload: Upload) -> str | None:
     first = head.split("\n", 1)[0].strip("\r")
     if head.lstrip()[:1] in ("{", "["):
         return _guess_json(head)
+    if extension(upload.name) == "score":
+        return "mtme-metric" if file_of_a_metric(upload.name) else "mtme-score"
     columns = first.split("\t") if "\t" in first else first.split(",")
     names = {plain(c) for c in columns}
     if "\t" in first and is_google_mqm(columns):
@@ -161,8 +163,6 @@ def guess(upload: Upload) -> str | None:
         return "mtme"
     if len(columns) == len(marot.COLUMNS) and columns[-1].startswith("{") and columns[-1].endswith("}"):
         return "marot"
-    if extension(upload.name) == "score":
-        return "mtme-metric" if file_of_a_metric(upload.name) else "mtme-score"
     if extension(upload.name) == "rating":
         return "mtme"
     table = extension(upload.name) in ("csv", "tsv", "tab")

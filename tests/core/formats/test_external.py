@@ -161,6 +161,8 @@ def test_a_seg_score_file_that_does_not_fit_is_a_problem(text: str, problem: tup
     ("name", "metric"),
     [
         ("COMET-22-refA.seg.score", True), ("metricx_xxl-src.seg.score", True), ("chrF-ref.seg.score.gz", True),
+        ("COMET-synthetic_ref.seg.score", True), ("NewMetric-synthetic_ref.seg.score", True), ("New-stdrefB.seg.score", True),
+        ("COMET.seg.score", True), ("en-de.da-sqm.seg.score", False), ("my-project.seg.score", False),
         ("en-de.mqm.seg.score", False), ("mqm.seg.score", False), ("en-de.seg.score", False), ("-refA.seg.score", False),
     ],
 )  # fmt: skip

@@ -167,3 +167,10 @@ def test_scores_written_and_read_again_are_the_same_numbers() -> None:
     }
     with pytest.raises(UserError, match="blanks"):
         mtme_score.write(TEXTS, {OutputKey("my system", "d", "1"): 1.0})
+
+
+def test_human_scores_of_an_unusual_name_are_a_warning() -> None:
+    text = "A 1\n" * len(TEXTS.segments)
+    for name, warned in (("en-de.mqm.seg.score", False), ("New-v2.seg.score", True)):
+        got = mtme_score.read(Upload(name, text.encode()), Severities(), TEXTS)
+        assert [w.found for w in got.warnings] == ["scores read as human scores, New-v2"] * warned

@@ -9,7 +9,8 @@ import pytest
 from core.commands import human_scores
 from core.data import Dataset
 from core.errors import ImportProblems, UserError
-from core.formats.load import load
+from core.formats.labels.label_formats import guess as label_format
+from core.formats.load import load, read_upload
 from tests.paths import CASES
 
 pytestmark = pytest.mark.skipif(not CASES.exists(), reason="the shared cases are not beside the repository")
@@ -38,6 +39,15 @@ def test_a_system_may_have_the_word_reference_or_source_in_its_name() -> None:
         got = case("file-roles/ref.txt", f"file-roles/{file}", "file-roles/google.txt")
         assert got.systems == (Path(file).stem, "google")
         assert [s.references for s in got.segments] == [("the cat sat",), ("the dog ran",)]
+
+
+def test_scores_against_a_synthetic_reference_are_those_of_a_metric() -> None:
+    for file, kind in (
+        ("COMET-synthetic_ref", "mtme-metric"),
+        ("COMET-refA", "mtme-metric"),
+        ("en-de.mqm", "mtme-score"),
+    ):
+        assert label_format(read_upload(CASES / "mtme-layout" / f"{file}.seg.score")) == kind
 
 
 def test_the_index_of_pandas_is_no_score() -> None:
