@@ -57,7 +57,7 @@ def read(
         names = list(dict.fromkeys(c for c in (SCORE, *mapping.human_scores) if c in table.columns))
         if name is None and len(names) > 1:
             raise _several(upload, names)
-        print_note(*table_as_read(upload.name, table.columns, mapping, found.why))
+        print_note(*table_as_read(upload.name, table.columns, mapping, found.why, table.notes))
         return read_human(upload, name or next(iter(names), SCORE), keys)
     loaded = load_as([path], given)
     if not loaded.dataset.human_scores:

@@ -86,7 +86,7 @@ def load_as(paths: Sequence[Path], given: GivenRoles) -> Loaded:
         found = guessed(table)
         mapping = given.of_table(table.columns, found.mapping)
         if not labelled:
-            as_read += table_as_read(upload.name, table.columns, mapping, found.why)
+            as_read += table_as_read(upload.name, table.columns, mapping, found.why, table.notes)
         builder.add(table, mapping)
     if problems:
         problems.extend(builder.problems.closed())

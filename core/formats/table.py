@@ -7,8 +7,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import dropwhile, islice
+from typing import NamedTuple
 
 from core.errors import ImportProblems, Problem
+from core.formats.columns import roles_of
 from core.formats.documents import by_output, holds_documents
 from core.formats.files import extension, refuse_cr_only, without_end
 from core.formats.parsing.cells import AnyTable, FileTable, Nested, TableRow, TableStream
@@ -23,6 +25,10 @@ from core.progress import Progress, no_progress
 
 TABLE_EXTENSIONS = frozenset({"csv", "tsv", "tab", "jsonl", "ndjson", "json"}) | COLUMNAR_EXTENSIONS
 
+HEAD = 100
+"""Lines from which the header and the delimiter are judged."""
+_SEP = re.compile(r'"?sep=(\\t|tab|[^\w"])"?[,;\t]*', re.IGNORECASE)
+_MARKS = {",": "comma", ";": "semicolon", "\t": "tab"}
 _LONE_CR = re.compile("\r(?!\n$)")
 _STAND_IN = "\udc0d"  # stands for a lone CR while `csv` looks at it; valid UTF-8 never decodes to it
 
@@ -58,7 +64,7 @@ def stream_as_written(file: AnyFile, limit: int | None = None, progress: Progres
     """Return the rows of a table as a stream; `limit` stops after that many rows (to preview the columns).
 
     CSV: comma, quotes as in RFC 4180, line breaks inside quotes. TSV: no quoting, as in Google's files, unless every record with a quote
-    could come from a writer that quotes. If the header is a single field, the other delimiters (also `;`) are tried. Lines end in `\\n`
+    could come from a writer that quotes. Other delimiters (also `;`), comments above the header and Excel's `sep=;`: see `_layout`. Lines end in `\\n`
     or `\\r\\n`; U+2028, U+0085, `\\v` and a lone `\\r` stay in their field. Blank lines are skipped. JSONL of documents with the outputs
     of many systems gives one row per output (`documents`). Parquet and Arrow: `streams.columnar`. `progress` is called with the share of the file, in every reading. Raises
     `ImportProblems` with the reason why the file cannot be read, and at the end of each reading with every row of the wrong length (CSV and TSV)
@@ -89,29 +95,120 @@ def refuse_without_rows(table: AnyTable) -> None:
         )
 
 
-def _delimiter(text: TextFile) -> str:
-    header = next(filter(None, map(without_end, text.lines())), "")
-    wanted = "\t" if extension(text.name) in ("tsv", "tab") else ","
-    return next((d for d in (wanted, "\t", ",", ";") if d in header), wanted)
+class _Layout(NamedTuple):
+    """How a delimited file is laid out: its delimiter, the line of the header, and sentences about what is not as usual."""
+
+    delimiter: str
+    header: int
+    notes: tuple[str, ...] = ()
+
+
+def _layout(name: str, lines: Iterable[str]) -> _Layout:
+    """Find the header and the delimiter in the first lines.
+
+    A line `sep=;` names the delimiter, as Excel writes it. Lines that begin with # are comments, up to the first line with as many
+    delimiters as the line after them, unless that one has more usual names of columns. If the header has several delimiters, that of the file's extension is preferred unless another one
+    gives more fields, as many in every record.
+    """
+    first = list(islice(((n, line) for n, line in enumerate(lines, 1) if without_end(line).strip()), HEAD))
+    wanted = "\t" if extension(name) in ("tsv", "tab") else ","
+    if not first:
+        return _Layout(wanted, 1)
+    at, header = first[0]
+    if (named := _SEP.fullmatch(without_end(header))) and len(first) > 1:
+        mark = {"\\t": "\t", "tab": "\t"}.get(named[1].casefold(), named[1])
+        return _Layout(mark, first[1][0], (f"line {at} names the delimiter: {_MARKS.get(mark, shown(mark))}",))
+    rest = list(dropwhile(lambda numbered: numbered[1].startswith("#"), first))
+    notes: tuple[str, ...] = ()
+    if rest and rest is not first:
+        mark = _best_delimiter(wanted, [line for _, line in rest])
+        below = rest[0][1]
+        header_at = next(
+            n for n, line in first
+            if n == rest[0][0] or (line.count(mark) == below.count(mark) and _known(line, mark) >= _known(below, mark))
+        )  # fmt: skip
+        if header_at != at:
+            notes = (f"comments before line {header_at} are not read",)
+            first = [(n, line) for n, line in first if n >= header_at]
+    mark = _best_delimiter(wanted, [line for _, line in first])
+    return _Layout(mark, first[0][0], (*notes, *([] if mark == wanted else [f"delimiter: {_MARKS[mark]}"])))
+
+
+def _known(line: str, mark: str) -> int:
+    """Return the number of fields that have the usual name of a column."""
+    return len(roles_of(without_end(line).split(mark)))
+
+
+def _best_delimiter(wanted: str, lines: Sequence[str]) -> str:
+    """Return the delimiter of lines that begin with a header."""
+    marks = [mark for mark in dict.fromkeys((wanted, "\t", ",", ";")) if mark in lines[0]]
+    if not marks:  # one column, or a title above a table
+        below = {mark: _field_counts(lines[1:], mark) for mark in _MARKS}
+        return next((m for m, n in below.items() if len(n) > 1 and len(set(n)) == 1 and n[0] > 2), wanted)
+    usual, counts = marks[0], {mark: _field_counts(lines, mark) for mark in marks}
+    even = [mark for mark, n in counts.items() if len(n) > 1 and len(set(n)) == 1]
+    rows = counts[usual][1:]
+    best = max(even, key=lambda mark: counts[mark][0], default=usual)
+    most_fit = rows and 2 * sum(n == counts[usual][0] for n in rows) >= len(rows)
+    if usual not in even and most_fit and counts[best][0] <= counts[usual][0]:
+        return usual  # the other rows are problems
+    return best
+
+
+def _field_counts(lines: Sequence[str], mark: str) -> list[int]:
+    """Return the number of fields of each record up to a fault in its quotes."""
+    plain = [line.count(mark) + 1 for line in lines]
+    if mark == "\t" and len(set(plain)) == 1:
+        return plain
+    counts = list[int]()
+    try:
+        for fields in csv.reader(_CsvLines(lines).each(), delimiter=mark, strict=True):
+            counts.append(len(fields))
+    except csv.Error:
+        pass
+    return counts
+
+
+def header_of(name: str, lines: Iterable[str]) -> list[str]:
+    """Return the names of the columns of a CSV or TSV whose first lines these are; [] if its quotes have a fault."""
+    first = list(islice(lines, HEAD))
+    layout = _layout(name, first)
+    try:
+        return next(csv.reader(first[layout.header - 1 :], delimiter=layout.delimiter, strict=True), [])
+    except csv.Error:
+        return []
 
 
 def _delimited(text: TextFile, limit: int | None) -> TableStream:
-    name, delimiter = text.name, _delimiter(text)
-    plain = delimiter == "\t" and not (text.facts.quote and clearly_quoted(text.lines, delimiter))
+    name, layout = text.name, _layout(text.name, text.lines())
+    delimiter, before = layout.delimiter, layout.header - 1
 
+    def table_lines() -> Iterator[str]:
+        return islice(text.lines(), before, None)
+
+    plain = delimiter == "\t" and not (text.facts.quote and clearly_quoted(table_lines, delimiter))
     blank = [""] if plain else list[str]()
 
     def records(problems: Collector) -> Iterator[tuple[int, list[str]]]:
-        found = _plain_records(text.lines()) if plain else quoted_records(name, text.lines(), delimiter, problems)
+        lines = table_lines()
+        found = _plain_records(lines, before) if plain else quoted_records(name, lines, delimiter, problems, before)
         return dropwhile(lambda record: record[1] == blank, found)
 
     problems = Collector()
     line, fields = next(records(problems), (1, []))
     Meter(name).columns(line, len(fields))
     columns = _column_names(name, line, fields, problems)
+    ahead = list(islice(records(Collector()), 1, HEAD))
+    _refuse_no_header(name, line, fields, ahead, problems)
     problems.check()
     todo = "Put texts with a comma, a quote or a line break in quotes" if not plain else "Remove tabs from the texts"
     width, header = len(columns), fields if len(columns) > 1 else None
+    wider = _one_wider(ahead, width)
+    if wider:
+        found = f"{counted(width, 'field')} in the header"
+        beyond = "Remove lines above the header, name every column, or put texts with the delimiter in quotes"
+        problems.add(name, line, "", found, f"{wider}, as the rows have", beyond)
+        problems.check()
 
     def rows(problems: Collector) -> Iterator[TableRow]:
         count = Meter(name).row
@@ -134,7 +231,26 @@ def _delimited(text: TextFile, limit: int | None) -> TableStream:
         yield from islice(rows(problems), limit)
         problems.check()
 
-    return TableStream(name, columns, each)
+    return TableStream(name, columns, each, layout.notes)
+
+
+def _one_wider(records: Iterable[tuple[int, Sequence[str]]], width: int) -> int:
+    """Return the number of fields of the first rows if all have the same, and more than the header; else 0."""
+    counts = [len(fields) for _, fields in records if fields and list(fields) != [""]]
+    return counts[0] if len(counts) > 1 and len(set(counts)) == 1 and counts[0] > width else 0
+
+
+def _refuse_no_header(
+    name: str, line: int, fields: Sequence[str], rows: Sequence[tuple[int, Sequence[str]]], problems: Collector
+) -> None:
+    """Add a problem if most fields of the first line are empty but not those of the next row, as in a title above a table."""
+    empty = sum(not field.strip() for field in fields)
+    below = sum(not field.strip() for field in rows[0][1]) if rows else empty
+    if empty > 1 and 2 * empty > len(fields) and below < empty:
+        found = f"a first line with {empty} of {len(fields)} fields empty"
+        problems.add(
+            name, line, "", found, "the names of the columns", "Remove lines above the header, or name the columns"
+        )
 
 
 def _column_names(name: str, line: int, fields: Sequence[str], problems: Collector) -> tuple[str, ...]:
@@ -150,16 +266,17 @@ def _column_names(name: str, line: int, fields: Sequence[str], problems: Collect
     return tuple(columns)
 
 
-def _plain_records(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-    for at, line in enumerate(lines, start=1):
+def _plain_records(lines: Iterable[str], before: int = 0) -> Iterator[tuple[int, list[str]]]:
+    for at, line in enumerate(lines, start=before + 1):
         yield at, without_end(line).split("\t")
 
 
 def quoted_records(
-    name: str, lines: Iterable[str], delimiter: str, problems: Collector
+    name: str, lines: Iterable[str], delimiter: str, problems: Collector, before: int = 0
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield records of quoted text with the line they begin on. Broken quoting ends the reading with a problem."""
-    start = 1
+    """Yield records of quoted text with the line they begin on; `before` lines are above the first one. Broken quoting ends the reading
+    with a problem."""
+    start = before + 1
     records = _CsvLines(lines)
     try:
         reader = csv.reader(records.each(), delimiter=delimiter, strict=True)
@@ -168,7 +285,7 @@ def quoted_records(
                 records.stands_in = False
                 fields = [field.replace(_STAND_IN, "\r") for field in fields]
             yield start, fields
-            start, records.size = reader.line_num + 1, 0
+            start, records.size = before + reader.line_num + 1, 0
     except csv.Error as error:
         if "field limit" in str(error):
             found = f"a field of more than {limits().cell_chars:,} characters, or a quote that is never closed"

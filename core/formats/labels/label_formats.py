@@ -17,6 +17,7 @@ from core.formats.labels import esa, google_mqm, judgements, label_studio, marot
 from core.formats.labels.label_file import LabelFile, ProjectTotals, Severities, Written, left_behind
 from core.formats.parsing.json_records import Record
 from core.formats.problems import Collector, counted
+from core.formats.table import header_of
 
 LOOK = 1 << 20
 """How many bytes of a file are read to detect its format."""
@@ -166,6 +167,9 @@ def guess(upload: Upload) -> str | None:
     if extension(upload.name) == "rating":
         return "mtme"
     table = extension(upload.name) in ("csv", "tsv", "tab")
+    if table:
+        columns = header_of(upload.name, head.splitlines(keepends=True))
+        names = {plain(c) for c in columns}
     if table and judgements.rater_column(columns) and not names & {"category", "severity", "side"}:
         return "judgements"
     return None

@@ -56,11 +56,12 @@ class TableRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileTable:
-    """A file with named columns; every row has one cell per column."""
+    """A file with named columns; every row has one cell per column. `notes` say what is unusual in its layout."""
 
     name: str
     columns: tuple[str, ...]
     rows: tuple[TableRow, ...]
+    notes: tuple[str, ...] = ()
 
     def each(self) -> Iterator[TableRow]:
         return iter(self.rows)
@@ -77,6 +78,7 @@ class TableStream:
     name: str
     columns: tuple[str, ...]
     each: Callable[[], Iterator[TableRow]]
+    notes: tuple[str, ...] = ()
 
     def held(self) -> FileTable:
         """Return the table with all rows in memory; equal cells are one object."""
@@ -86,7 +88,7 @@ class TableStream:
             return memo.setdefault(cell, cell) if len(memo) < _REMEMBERED else memo.get(cell, cell)
 
         rows = (TableRow(row.line, tuple(map(shared, row.cells))) for row in self.each())
-        return FileTable(self.name, self.columns, tuple(rows))
+        return FileTable(self.name, self.columns, tuple(rows), self.notes)
 
 
 AnyTable = FileTable | TableStream

@@ -79,4 +79,4 @@ def unescaped(table: AnyTable) -> TableStream:
         for row in table.each():
             yield TableRow(row.line, tuple(raw_cell(c) if isinstance(c, str) else c for c in row.cells))
 
-    return TableStream(table.name, tuple(map(raw_cell, table.columns)), each)
+    return TableStream(table.name, tuple(map(raw_cell, table.columns)), each, table.notes)

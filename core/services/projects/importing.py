@@ -38,13 +38,14 @@ CHARACTERS = 20_000_000
 @dataclass(frozen=True, slots=True)
 class TablePlan:
     """A table: its columns, a sample value of each, and their mapping. `why` has the reasons of the guess, "" where the name of the
-    column says it."""
+    column says it; `notes` say what is unusual in the layout of the file."""
 
     file: str
     columns: tuple[str, ...]
     samples: tuple[str, ...]
     mapping: ColumnMapping
     why: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def reason(self, column: str) -> str:
         """Return why a column is read as it is guessed."""
@@ -69,7 +70,7 @@ class ImportPlan:
         """Return how the files are read, as lines: the role of every column or text file."""
         if self.kind == "lines":
             return files_as_read(self.roles)
-        return [line for t in self.tables for line in table_as_read(t.file, t.columns, t.mapping, t.reason)]
+        return [line for t in self.tables for line in table_as_read(t.file, t.columns, t.mapping, t.reason, t.notes)]
 
 
 class Preview(NamedTuple):
@@ -146,7 +147,7 @@ def plan(files: Sequence[AnyFile], *, labels: bool = False) -> ImportPlan:
         else:
             guess = guessed(table)
             why = tuple(map(guess.why, table.columns))
-            tables.append(TablePlan(upload.name, table.columns, sample_values(table), guess.mapping, why))
+            tables.append(TablePlan(upload.name, table.columns, sample_values(table), guess.mapping, why, table.notes))
     if mqm and not tables:
         mixed = tuple((n, formats.get(n, "google")) for n in mqm)
         return ImportPlan("labels", formats=mixed, problems=problems.closed())

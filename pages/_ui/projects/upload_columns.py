@@ -97,6 +97,8 @@ def _group(group: Sequence[TablePlan], key: str) -> tuple[str, list[str], dict[s
     this = key + hashlib.sha256(repr([t.file for t in group] + list(first.columns)).encode()).hexdigest()[:12]
     with st.container(border=True):
         st.text(first.file if len(group) == 1 else f"{len(group)} tables: " + ", ".join(t.file for t in group))
+        for note in first.notes:
+            st.caption(escape_markdown(note))
         layout = st.radio(
             "Each row is", LAYOUTS, list(LAYOUTS).index(first.mapping.layout), format_func=LAYOUTS.__getitem__,
             horizontal=True, key=f"{this}-layout",

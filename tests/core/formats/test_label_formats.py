@@ -113,6 +113,7 @@ def test_every_format_is_recognised_from_what_it_writes(name: str) -> None:
         ("en-de.mqm.seg.score", b"A\t-1.0\n", "mtme-score"),
         ("en-de.mqm.seg.score", b"A\tNone\nA\t-1\n", "mtme-score"),
         ("da.csv", b"system,segment,rater,score\nA,1,r,70\n", "judgements"),
+        ("da.csv", b"sep=;\nsystem;segment;rater;score, human\nA;1;r;70\n", "judgements"),
         ("da.jsonl", b'{"system": "A", "segment": "1", "annotator": "r", "score": 70}\n', "judgements"),
         ("marot.tsv", b's\td\t1\t0\tr\tsrc\t<v>t</v>\tStyle\tMajor\t{"timestamp": 1}\n', "marot"),
         ("outputs.csv", b"system,segment,output\nA,1,x\n", None),

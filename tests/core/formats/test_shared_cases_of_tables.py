@@ -50,5 +50,12 @@ def test_scores_against_a_synthetic_reference_are_those_of_a_metric() -> None:
         assert label_format(read_upload(CASES / "mtme-layout" / f"{file}.seg.score")) == kind
 
 
+def test_lines_and_commas_in_the_header_are_read() -> None:
+    assert [o.text for o in case("sep-line/excel.csv").outputs] == ["Hello, world", "Hi world"]
+    for file in ("comma", "quoted", "without"):
+        got = case(f"header-comma/{file}.csv")
+        assert ([o.text for o in got.outputs], [h.value for h in got.human_scores]) == (["hallo", "hullo"], [3, 2])
+
+
 def test_the_index_of_pandas_is_no_score() -> None:
     assert {h.name for h in case("pandas-index/unnamed0.csv").human_scores} == {"quality"}

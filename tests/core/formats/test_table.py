@@ -113,6 +113,37 @@ def test_the_delimiter_is_checked_against_the_header(name: str, mark: str) -> No
     assert table(name, f"id{mark}text\n1{mark}x\n").columns == ("id", "text")
 
 
+def test_lines_that_spreadsheets_put_above_the_header_are_no_header() -> None:
+    for above, mark in (
+        ("sep=;\n", ";"), ('"sep=;"\n', ";"), ("SEP=\t\n", "\t"), ("sep=|\r\n", "|"), ("# exported, 2024\n", ","), ("# a\n# b, c\n\n", ","),
+        ("#made; by; hand\n", ";"),
+    ):  # fmt: skip
+        got = table("a.csv", f"{above}id{mark}text{mark}note\n1{mark}x{mark}\n2{mark}y{mark}z\n")
+        assert got.columns == ("id", "text", "note"), above
+        assert [row.line for row in got.rows] == [above.count("\n") + 2, above.count("\n") + 3]
+        assert got.notes
+    assert table("a.csv", "#,text\n1,x\n2,y\n").columns == ("#", "text")
+    assert table("a.csv", "# by me\n# id,text\n1,x\n").columns == ("# id", "text")
+
+
+def test_the_delimiter_is_the_one_that_gives_as_many_fields_in_every_row() -> None:
+    for header in ("id;score, human;text", 'id;"score, human";text', "id;source, tokenized, lower;text"):
+        for rows in ("1;3;x\n2;4;y\n", "1;3,5;x\n2;4,5;y\n", '1;3;"x, y; z"\n2;4;y\n'):
+            got = table("a.csv", f"{header}\n{rows}")
+            assert (len(got.columns), got.notes) == (3, ("delimiter: semicolon",)), (header, rows)
+    assert table("a.csv", "id,text; raw\n1,x; y\n2,z; w\n").columns == ("id", "text; raw")
+    assert table("a.tsv", 'id\ttext, raw\n1\t"Yes, he said.\n2\tno, "x\n').columns == ("id", "text, raw")
+    assert [p.row for p in refused("a.csv", "id,text; raw\n1,x; y\n2,z, w; v\n3,x; y\n")] == [3]
+
+
+def test_a_first_line_that_is_no_header_is_named() -> None:
+    for above in ("Results\n", "Results,of,2024\n", "Results,,,\n", "sys,doc,seg\n"):
+        for mark in ",;":
+            (problem,) = refused("a.csv", f"{above}system,doc,seg,out\nA,d,1,x\nB,d,1,y\n".replace(",", mark))
+            assert problem.row == 1, (above, mark)
+    assert table("a.csv", "system,out,,,,\nA,x,,,,\n").columns[:2] == ("system", "out")
+
+
 def test_cr_line_ends_are_named() -> None:
     assert "carriage return" in refused("a.csv", "a,b\r1,2\r")[0].found
     assert "carriage return" in refused("a.csv", "a,b\r1,2\r\n3,4\n")[0].found
