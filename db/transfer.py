@@ -95,10 +95,10 @@ def _import(store: Store, given: argparse.Namespace, share: Percent) -> str:
         raise UserError("these files have scores but no outputs", hint="Name the project of the outputs with --into")
     known = StoredOutputs(store, project) if project else None
     seen = preview(files, planned, known, part(share, 0, 2))
-    if seen.staged is None:
-        raise ImportProblems(seen.problems)
     for line in planned.as_read():
         share.say(line)
+    if seen.staged is None:
+        raise ImportProblems(seen.problems)
     for note in (*seen.notes, *(warning.sentence() for warning in seen.warnings)):
         share.say(f"note: {note}")
     target = ImportTarget(project.name, project.id) if project else ImportTarget(given.name or stem(files[0].name))

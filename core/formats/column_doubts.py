@@ -14,6 +14,7 @@ from core.formats.column_facts import (
     SYSTEMS,
     ColumnFacts,
     facts_of,
+    has_name_of_a_score,
     role_by_words,
 )
 from core.formats.columns import JUDGED, guessed
@@ -155,11 +156,21 @@ def _unused(mapping: ColumnMapping, facts: dict[str, ColumnFacts]) -> Iterator[D
     used = mapping.columns()
     for column, values in facts.items():
         role = role_by_words(column, values.kind)
-        if column in used or values.distinct < 2 or role in ("rater", "unused"):
+        if column in used or (values.distinct < 2 and not has_name_of_a_score(column)) or role in ("rater", "unused"):
             continue
         if role == "system" and mapping.system is None:
             todo = "Check “Each row is” above"
             yield column, "a column that is named after systems and not used", "one row per output", todo
+        elif values.is_text and has_name_of_a_score(column):
+            found = (
+                f"a column named like a score that is not used; a cell is {shown(next(filter(None, values.cells), ''))}"
+            )
+            yield (
+                column,
+                found,
+                "numbers in most cells",
+                "Write the scores as numbers, and leave cells without a score empty",
+            )
         elif values.is_text and values.length > _LONG_TEXT:
             found = f"a column of texts ({counted(values.distinct, 'different text')}) that is not used"
             yield column, found, "a source, reference or output", "Choose its role above if it has one"

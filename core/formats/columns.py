@@ -298,7 +298,14 @@ class _Guesser:
         for column in sorted(texts, key=lambda c: -self.facts[c].length):
             facts = self.facts[column]
             same = all(facts.is_function_of(f) for f in known) if known else facts.distinct < output.distinct
-            if facts.is_code or facts.distinct < 2 or not (same or not several) or 3 * facts.length < output.length:
+            filled = sum(map(bool, facts.cells))
+            if (
+                facts.is_code
+                or facts.distinct < 2
+                or 2 * filled < self.n
+                or not (same or not several)
+                or 3 * facts.length < output.length
+            ):
                 continue
             if "source" not in self.roles:
                 self._take("source", column, by_content=True)

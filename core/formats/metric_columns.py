@@ -62,7 +62,7 @@ def number_in(text: str, here: FilePlace, column: str, problems: Collector) -> f
     """Return the number in a cell; None, and a problem, if it is not a number."""
     value = number(text)
     if value is None:
-        todo = "Leave the cell empty where there is no score, or do not map the column as a score"
+        todo = "Leave the cell empty where there is no score, or give the column another role"
         problems.add(here.file, here.line, column, shown(text), expected_number(text), todo)
     return value
 

@@ -185,6 +185,8 @@ def warned(text: str) -> str:
             "seg,source,system,output,score,page\n" + "".join(f"{i},text {i},{s},o{i}{s},3,{i}\n" for i in range(12, 17) for s in "AB"),
             "page: whole numbers that look like IDs",
         ),
+        ("seg,system,output,quality\n1,A,x,good\n1,B,y,bad\n2,A,z,bad\n", "quality: a column named like a score that is not used"),
+        ("seg,system,output,DA\n1,A,x,-\n1,B,y,-\n2,A,z,-\n", "DA: a column named like a score that is not used"),
         (
             "source,ref,system,output,alternative\n" + "".join(f"text {i},r {i},A,o{i},{'long text ' * 9}{i}\n" for i in range(4)),
             "alternative: a column of texts (4 different texts) that is not used",
