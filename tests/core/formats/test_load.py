@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from core.errors import ImportProblems, UserError
+from core.formats.given_roles import GivenRoles
 from core.formats.labels import google_mqm
-from core.formats.load import load
+from core.formats.load import load, load_as
 from tests.paths import DATA
 
 
@@ -73,3 +74,16 @@ def test_real_files_are_read_or_answered(tmp_path: Path) -> None:
     assert load([path]) == google_mqm.read(path.read_bytes()).dataset
     with pytest.raises(ImportProblems, match="again, as in line"):
         load([DATA / "menli_wmt20_de_adversarial.csv.gz"])  # its ids are unique within an error type only
+
+
+def test_roles_are_listed_and_can_be_given(tmp_path: Path) -> None:
+    for name, text in {"ref.txt": "r\n", "A.txt": "x\n", "a.csv": "Unnamed: 0,id,ref,A\n3,1,r,x\n"}.items():
+        (tmp_path / name).write_text(text)
+    lines = load_as([tmp_path / "ref.txt", tmp_path / "A.txt"], GivenRoles(["system=ref.txt"]))
+    assert lines.dataset.systems == ("A", "ref")
+    assert lines.as_read[1:] == ("  system: A.txt, ref.txt",)
+    table = load_as([tmp_path / "a.csv"], GivenRoles(["system=ref"]))
+    assert table.dataset.systems == ("A", "ref")
+    assert table.as_read[1:] == ("  segment: id", "  system: ref, A", "  unused: Unnamed: 0 (an index of the rows)")
+    with pytest.raises(UserError, match="one column per system has no scores of outputs"):
+        load_as([tmp_path / "a.csv"], GivenRoles(["human=Unnamed: 0"]))
