@@ -229,3 +229,16 @@ class RatedOutput(NamedTuple):
     key: OutputKey
     rater: str
     errors: tuple[Span, ...]
+
+
+def same_error(span: Span) -> tuple[str, int, int, str, str]:
+    """Return the fields in which two spans of the same error are equal."""
+    return (span.side, span.start, span.end, span.severity, span.category)
+
+
+def distinct_errors(errors: Iterable[Span]) -> tuple[Span, ...]:
+    """Return one rater's errors in one output without exact duplicates. The first of equal ones counts, with its note."""
+    found: dict[tuple[str, int, int, str, str], Span] = {}
+    for error in errors:
+        found.setdefault(same_error(error), error)
+    return tuple(found.values())

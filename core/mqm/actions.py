@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from core.data import SEVERITIES, OutputKey, RatedOutput, SegmentKey, Span
+from core.data import SEVERITIES, OutputKey, RatedOutput, SegmentKey, Span, distinct_errors, same_error
 from core.mqm.action_form import LONGEST_CATEGORY, LONGEST_NOTE, text_fault
-from core.mqm.log import SegmentLabels, same_error
+from core.mqm.log import SegmentLabels
 from core.mqm.scores import errors_of
 from core.mqm.typology import is_non_translation
 from core.ports.labels import Action, ActionKind
@@ -103,10 +103,10 @@ def _distinct(errors: list[Span], where: str, notes: list[str]) -> list[Span]:
         if len(errors) > 1:
             notes.append(f"{where}: a non-translation replaces {len(errors) - 1} other errors")
         return whole[:1]
-    by_place = {same_error(e): e for e in reversed(errors)}
-    if len(by_place) < len(errors):
+    found = distinct_errors(errors)
+    if len(found) < len(errors):
         notes.append(f"{where}: the same error was marked more than once; it counts once")
-    return list(reversed(by_place.values()))
+    return list(found)
 
 
 def _plain(errors: Iterable[Span]) -> set[tuple[Any, ...]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from core.data import Segment, SegmentKey, Span, Verdict
+from core.data import Segment, SegmentKey, Span, Verdict, same_error
 from core.errors import Stale, UserError
 from core.mqm.action_form import malformed
 from core.ports.labels import Action, Ask, Event
@@ -256,8 +256,3 @@ def _check_complete(labels: SegmentLabels, systems: Collection[str], asks: Colle
         )
     if "preference" in asks and not labels.preference:
         raise UserError("no output is chosen as the better one", hint="Choose one, or say that both are equally good")
-
-
-def same_error(span: Span) -> tuple[str, int, int, str, str]:
-    """Return the fields in which two spans of the same error are equal."""
-    return (span.side, span.start, span.end, span.severity, span.category)

@@ -8,7 +8,7 @@ What the plain form cannot store (a tab or line break in a cell, a text with `<v
 plain columns and exactly in an additional column `metadata`, as JSON:
 `{"errorscope": {"cells": {"target": …}, "span": ["output", 4, 9]}}`. The column is written only if some row needs it, so that ordinary
 files have exactly Google's form. If a row was edited by hand, its plain columns are read instead of its metadata. References are rated
-like systems and stay systems. Unrated outputs are not part of the format.
+like systems and stay systems. Unrated outputs are not part of the format. Rows of severity `HOTW-test` are attention checks, not errors.
 """
 
 from __future__ import annotations
@@ -17,11 +17,24 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from core.data import SEVERITIES, Dataset, Output, OutputKey, RatedOutput, Segment, SegmentKey, Side, Span, grouped
+from core.data import (
+    SEVERITIES,
+    Dataset,
+    Output,
+    OutputKey,
+    RatedOutput,
+    Segment,
+    SegmentKey,
+    Side,
+    Span,
+    distinct_errors,
+    grouped,
+)
 from core.errors import Problem
 from core.formats.labels.google_mqm_rows import MqmRow, column_of, is_clean, plain_cells, rows_of
 from core.formats.labels.google_mqm_text import MarkedCell, MarkedRange, has_tag, nearest, place, plain_text
-from core.formats.labels.label_file import checked
+from core.formats.labels.label_file import checked, repeated_errors
+from core.formats.problems import counted
 
 COLUMNS = ("system", "doc", "doc_id", "seg_id", "rater", "source", "target", "category", "severity", "comment")
 NO_ERROR = "No-error"
@@ -47,7 +60,7 @@ def read(data: bytes, file: str = "MQM TSV") -> GoogleMqm:
     """Read the segments, outputs and rated errors of a file (plain or gzip, with or without BOM).
 
     Irregularities of real files (no `</v>`, no `<v>`, several spans in a row, a text that differs between rows) become warnings, and the
-    error is kept. Raises `ImportProblems` if the file does not have this format.
+    error is kept. Exact duplicates of an error count once. Raises `ImportProblems` if the file does not have this format.
     """
     return of_rows(*rows_of(data, file), file)
 
@@ -65,9 +78,10 @@ def of_rows(rows: Sequence[MqmRow], stale: Iterable[MqmRow], file: str) -> Googl
     targets = {k: plain_text([MarkedCell(r.target, r.clean, r.exact) for r in of]) for k, of in by_output.items()}
     errors: dict[tuple[OutputKey, str], list[Span]] = {}
     lines: dict[tuple[OutputKey, str, Span], int] = {}
+    checks = [row for row in rows if row.check]
     for row in rows:
-        if not row.rater and not row.category:
-            continue  # Marot keeps references and metrics in such rows
+        if row.check or (not row.rater and not row.category):
+            continue  # Marot keeps references and metrics in rows without a rater
         found = errors.setdefault((row.key, row.rater), [])
         if row.clean:
             if row.severity and not is_clean(row.severity) and row.severity.lower() != "neutral":
@@ -76,7 +90,14 @@ def of_rows(rows: Sequence[MqmRow], stale: Iterable[MqmRow], file: str) -> Googl
             found.append(_error(row, sources[row.segment], targets[row.key], odd))
             lines.setdefault((row.key, row.rater, found[-1]), row.line)
     both = ("category", "No-error beside errors of the same rater", "one or the other", "The errors are kept")
-    odd += [(row.line, *both) for row in rows if row.clean and errors[row.key, row.rater]]
+    odd += [(row.line, *both) for row in rows if row.clean and errors.get((row.key, row.rater))]
+    if checks:
+        only = len({(row.key, row.rater) for row in checks} - errors.keys())
+        done = "They are no errors" + (
+            f", and no rating: {counted(only, 'output')} of a rater without other rows" if only else ""
+        )
+        what = counted(len(checks), "attention check (HOTW-test)", "attention checks (HOTW-test)")
+        odd.append((checks[0].line, "severity", what, "Major, Minor or Neutral", done))
     order = {segment: i for i, segment in enumerate(by_segment)}
     dataset = Dataset(
         tuple(
@@ -84,8 +105,9 @@ def of_rows(rows: Sequence[MqmRow], stale: Iterable[MqmRow], file: str) -> Googl
         ),
         tuple(Output(*key, targets[key]) for key in sorted(targets, key=lambda k: order[k.segment])),
     )
-    rated = tuple(RatedOutput(key, rater, tuple(spans)) for (key, rater), spans in errors.items())
-    return GoogleMqm(dataset, rated, tuple(Problem(file, *oddity) for oddity in odd), lines)
+    rated = tuple(RatedOutput(key, rater, distinct_errors(spans)) for (key, rater), spans in errors.items())
+    again = repeated_errors(file, sum(map(len, errors.values())) - sum(len(r.errors) for r in rated))
+    return GoogleMqm(dataset, rated, (*(Problem(file, *oddity) for oddity in odd), *again), lines)
 
 
 def _error(row: MqmRow, source: str, target: str, odd: list[Oddity]) -> Span:

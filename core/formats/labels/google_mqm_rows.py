@@ -15,6 +15,8 @@ from core.formats.problems import Collector, counted
 REQUIRED = ("system", "doc", "seg_id", "rater", "source", "target", "category", "severity")
 OPTIONAL = ("doc_id", "comment", "metadata")
 WHOLE = "texts of whole characters"
+ATTENTION_CHECK = "hotw-test"
+"""Anthea shows an altered output ("hands on the wheel") and records whether the rater found it; the rating is that of the output itself."""
 ALIASES = {"docsegid": "doc_id", "globalsegid": "seg_id", "note": "comment"}
 
 
@@ -46,6 +48,11 @@ class MqmRow(NamedTuple):
     @property
     def clean(self) -> bool:
         return self.span is None and is_clean(self.category)
+
+    @property
+    def check(self) -> bool:
+        """Return whether the row is the result of an attention check, for which the format reserves the severity HOTW-test."""
+        return self.severity.strip().casefold() == ATTENTION_CHECK
 
 
 def is_clean(name: str) -> bool:

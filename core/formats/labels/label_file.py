@@ -20,6 +20,7 @@ from core.data import (
     RatedOutput,
     Side,
     Span,
+    distinct_errors,
     grouped,
 )
 from core.errors import Problem, UserError
@@ -80,7 +81,7 @@ class Gatherer(TextReading):
     """Combine records into segments, outputs, ratings and scores, in their order.
 
     Records may repeat a text; different texts under one key are a problem, and so is a span outside its text. Two ratings of an output by
-    one rater are merged. `texts` provides the texts for formats without them.
+    one rater are merged, and exact duplicates of an error count once. `texts` provides the texts for formats without them.
     """
 
     def __init__(self, file: str, severities: Severities, texts: Dataset | None = None) -> None:
@@ -150,12 +151,24 @@ class Gatherer(TextReading):
 
     def done(self) -> LabelFile:
         if not (self._rated or self._scores or self._judged or self.problems):
-            self.problem(0, "", "no labels and no scores", "at least one rating", "Check that the export has finished")
+            unread = self.unread_answers()
+            found = "no labels and no scores" + (f" that can be read; not read: {unread}" if unread else "")
+            todo = (
+                "Export them in one of the forms of docs/formats.md" if unread else "Check that the export has finished"
+            )
+            self.problem(0, "", found, "at least one rating", todo)
         self.problems.check()
-        rated = tuple(RatedOutput(key, rater, tuple(errors)) for (key, rater), errors in self._rated.items())
+        rated = tuple(RatedOutput(key, rater, distinct_errors(errors)) for (key, rater), errors in self._rated.items())
+        repeated = sum(map(len, self._rated.values())) - sum(len(r.errors) for r in rated)
         scores = [HumanScore(*key, name, fmean(values)) for (key, name), values in self._scores.items()]
         judgements = tuple(Judgement(*given, value) for given, value in self._judged.items())
-        return LabelFile(self.dataset(scores), rated, (*self._said_of_means(), *self.warnings), judgements)
+        warnings = (
+            *self._said_of_means(),
+            *self.warnings,
+            *self.unread_warnings(),
+            *repeated_errors(self.file, repeated),
+        )
+        return LabelFile(self.dataset(scores), rated, warnings, judgements)
 
     def _said_of_means(self) -> Iterable[Problem]:
         for name, n in grouped((name, len(values)) for (_, name), values in self._scores.items()).items():
@@ -163,6 +176,14 @@ class Gatherer(TextReading):
                 each = f"{max(n)}" if min(n) == max(n) else f"{min(n)} to {max(n)}"
                 yield Problem(self.file, 0, name, f"{counted(sum(n), 'score')} of {counted(len(n), 'output')}",
                               "one per output", f"Averaged over {each} scores per output")  # fmt: skip
+
+
+def repeated_errors(file: str, n: int) -> Iterable[Problem]:
+    """Yield the warning about `n` exact duplicates of errors, if there are any."""
+    if n:
+        found = counted(n, "exact duplicate of an error", "exact duplicates of errors")
+        expected = "an error once per rater, text, offsets, severity and category"
+        yield Problem(file, 0, "", found, expected, "Each error counts once (mt-metrics-eval counts every row)")
 
 
 def checked(dataset: Dataset, rated: Iterable[RatedOutput]) -> list[RatedOutput]:

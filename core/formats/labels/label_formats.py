@@ -13,7 +13,16 @@ from core.formats import mtme_score
 from core.formats.columns import is_google_mqm, plain
 from core.formats.external import file_of_a_metric
 from core.formats.files import Upload, beginning, extension
-from core.formats.labels import esa, google_mqm, judgements, label_studio, marot, mtme_rating, mtme_standalone
+from core.formats.labels import (
+    esa,
+    google_mqm,
+    judgements,
+    label_studio,
+    label_studio_write,
+    marot,
+    mtme_rating,
+    mtme_standalone,
+)
 from core.formats.labels.label_file import LabelFile, ProjectTotals, Severities, Written, left_behind
 from core.formats.parsing.json_records import Record
 from core.formats.problems import Collector, counted
@@ -116,7 +125,7 @@ FORMATS: dict[str, LabelFormat] = {
             "label-studio", "Label Studio JSON", "label-studio.json", "application/json",
             "Tasks with annotations and references, for the labelling interface in docs/formats.md.",
             "Text regions with a severity among their labels; offsets in code points, or in UTF-16 units if the quoted texts require it.",
-            label_studio.read, label_studio.write,
+            label_studio.read, label_studio_write.write,
         ),
         LabelFormat(
             "mtme-score", "mt-metrics-eval .seg.score", "seg.score", TSV,

@@ -1,4 +1,4 @@
-"""Read and write Label Studio's JSON: a list of tasks, each with the texts in `data` and the error spans in `annotations`.
+"""Read Label Studio's JSON: a list of tasks, each with the texts in `data` and the error spans in `annotations`.
 
 According to its documentation ("Label Studio task format"), an annotation is a list `result` of regions. A region has an `id`, a `type`
 and a `value`; text regions have `start`, `end` (exclusive) and usually `text`. Further answers about a region (severity, category, note)
@@ -7,30 +7,28 @@ are regions of the same `id`. Offsets are code points since late 2021 and UTF-16
 
 Any such export with text regions can be read: among the labels, choices and taxonomy of a region, the name of a severity is the severity,
 and the rest is the category path. Texts are in `data` as `output` (or target, mt, translation, hypothesis, text) and `source` (or src);
-regions whose `to_name` is that of the source are error spans in the source.
+regions whose `to_name` is that of the source are error spans in the source. Regions of HyperText have their offsets in `globalOffsets`,
+those of Paragraphs in `startOffset` and `endOffset`, which are read if the quote confirms them.
 
-One task per output is written, for the labelling interface in docs/formats.md. The rater is stored as a region `rater`, because Label
-Studio assigns imported annotations to the user who imports them.
+An annotation with a region of another kind is no rating. Without regions, the output has no errors if the file shows that errors were
+asked for (an annotation has regions), or if a choice says "no error"; another choice about the whole output is not understood, and the
+annotation is no rating. Copies of an annotation, which have its id, count once.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterable, Sequence
+import re
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from core.data import Dataset, OutputKey, RatedOutput, Segment, Side, Span, grouped
+from core.data import Dataset, OutputKey, Side, Span
 from core.formats.files import Upload
+from core.formats.labels.google_mqm_rows import is_clean
 from core.formats.labels.label_file import (
     Gatherer,
     LabelFile,
-    ProjectTotals,
     Severities,
-    Written,
-    category_or_none,
-    checked,
-    left_behind,
     utf16,
 )
 from core.formats.parsing.json_records import Record, records
@@ -38,7 +36,13 @@ from core.formats.problems import counted, shown
 
 _OUTPUT = ("output", "target", "tgt", "mt", "translation", "hypothesis", "text")
 _SOURCE = ("source", "src")
-_TEXT_REGIONS = ("labels", "choices", "taxonomy")
+_TEXT_REGIONS = ("labels", "choices", "taxonomy", "hypertextlabels", "paragraphlabels")
+_NEUTRAL = frozenset(("textarea", "rating", "number", "slider", "datetime", "relation"))
+"""Answers that say nothing about the errors of an output."""
+_PLACES = frozenset(("start", "startOffset", "globalOffsets", "x", "points", "vertices", "rle", "ranges", "sequence"))
+"""Keys of the value of a region, in a text, an image, audio or video."""
+
+_MARKUP = re.compile("[<&]")
 
 
 class _Region(NamedTuple):
@@ -55,29 +59,72 @@ class _Region(NamedTuple):
     note: str
 
 
+class _Annotation(NamedTuple):
+    """What one annotator said of one task: the regions, and in words the regions that are not read and the answers about the whole
+    output, `neutral` ones apart. `ours` is whether the rater is written as by this program."""
+
+    line: int
+    key: OutputKey
+    rater: str
+    regions: list[_Region]
+    unread: list[str]
+    answers: list[str]
+    neutral: list[str]
+    ours: bool
+
+
 def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -> LabelFile:
     """Read the ratings with their texts. Raises `ImportProblems`, also for a span whose quote does not match its offsets."""
     found = Gatherer(upload.name, severities)
     tasks = list(records(upload, found.problems))
     guesses = not any(_listed(t, "annotations") for t in tasks)
-    passed = 0 if guesses else sum(_listed(t, "predictions") for t in tasks)
-    ratings: list[tuple[int, OutputKey, str, list[_Region]]] = []
-    skipped = 0
+    left_out = Counter({"prediction": 0 if guesses else sum(_listed(t, "predictions") for t in tasks)})
+    annotations: list[_Annotation] = []
+    seen: dict[tuple[OutputKey, str], Record] = {}
     for task in tasks:
         key = _task(found, task)
-        for annotation in task.records("predictions" if guesses else "annotations", needed=False):
-            if annotation.flag("was_cancelled"):
-                skipped += 1
+        left_out["unsubmitted draft"] += _listed(task, "drafts")
+        for said in task.records("predictions" if guesses else "annotations", needed=False):
+            if said.flag("was_cancelled"):
+                left_out["skipped annotation"] += 1
+            elif key is not None and not guesses and _is_copy(said, key, seen):
+                left_out["repeated annotation"] += 1
             elif key is not None:
-                rater, regions = _annotation(found, annotation, key, guesses)
-                ratings.append((task.line, key, rater, regions))
-    wide = any(_counts_units(found, region) for *_, regions in ratings for region in regions)
-    for line, key, rater, regions in ratings:
-        found.rating(line, key, rater, [_mark(found, region, wide) for region in regions])
-    for n, what in ((skipped, "skipped annotation"), (passed, "prediction")):
+                annotations.append(_annotation(found, said, task, key, guesses))
+    wide = any(_counts_units(found, region) for a in annotations for region in a.regions)
+    asked = any(a.regions or a.unread for a in annotations)
+    for a in annotations:
+        marks = [_mark(found, region, wide) for region in a.regions]
+        if _is_rating(found, a, asked):
+            found.rating(a.line, a.key, a.rater, marks)
+    for what, n in left_out.items():
         if n:
-            found.warn(0, "", counted(n, what), "completed annotations by annotators", "Left out")
+            found.warn(0, "", counted(n, what), "completed annotations by annotators, each once", "Left out")
+    if not asked and any(not (a.answers or a.neutral or a.ours) for a in annotations):
+        found.warn(0, "result", "no region in any annotation", "annotations in which errors were asked for",
+                   "Empty annotations are read as outputs without errors")  # fmt: skip
     return found.done()
+
+
+def _is_copy(said: Record, key: OutputKey, seen: dict[tuple[OutputKey, str], Record]) -> bool:
+    """Return whether this annotation of the output was read before. With other regions it is a problem."""
+    name = said.text("id", needed=False)
+    before = said if name is None else seen.setdefault((key, name), said)
+    if before is said:
+        return False
+    if any(before.values.get(part) != said.values.get(part) for part in ("result", "completed_by")):
+        said.problem("id", f"annotation {shown(name or '')} of this output again, with other regions or by another annotator",
+                     f"the regions of task {before.line}", "Keep the newer one")  # fmt: skip
+    return True
+
+
+def _is_rating(found: Gatherer, a: _Annotation, asked: bool) -> bool:
+    """Return whether an annotation says which errors the output has, and count what is not read."""
+    clean = any(map(is_clean, a.answers))
+    rating = not a.unread and bool(a.regions or clean or (not a.answers and (asked or a.ours or not a.neutral)))
+    for what in (*a.unread, *(answer for answer in a.answers if not is_clean(answer)), *a.neutral):
+        found.unread(a.line, what, rating=rating)
+    return rating
 
 
 def _listed(task: Record, name: str) -> int:
@@ -87,6 +134,10 @@ def _listed(task: Record, name: str) -> int:
 
 def _task(found: Gatherer, task: Record) -> OutputKey | None:
     data = task.record("data")
+    if data is not None and isinstance(data.values.get(_name_of(data.values, _OUTPUT)), list):
+        data.problem(_name_of(data.values, _OUTPUT), "a list of paragraphs", "the output as one text",
+                     "Make one task per output, with its text in the field “output”")  # fmt: skip
+        return None
     text = data.text(*_OUTPUT) if data else None
     if data is None or text is None:
         return None
@@ -100,17 +151,73 @@ def _task(found: Gatherer, task: Record) -> OutputKey | None:
     return key
 
 
-def _annotation(found: Gatherer, said: Record, key: OutputKey, guess: bool) -> tuple[str, list[_Region]]:
-    """Return the rater and the error spans: regions of one id are one span."""
+def _name_of(data: dict[str, Any], names: Sequence[str]) -> str:
+    """Return the first of the names that has a value in the data of a task, or ""."""
+    return next((name for name in names if data.get(name) is not None), "")
+
+
+def _annotation(found: Gatherer, said: Record, task: Record, key: OutputKey, guess: bool) -> _Annotation:
+    """Return the rater, the error spans and the other answers. Regions of one id are one span."""
     by_id: dict[str, list[Record]] = {}
-    rater = said.text("model_version", needed=False) if guess else _completed_by(said)
+    rater, ours = said.text("model_version", needed=False) if guess else _completed_by(said), False
     for i, item in enumerate(said.records("result")):
         if item.values.get("from_name") == "rater":
-            rater = "".join(_answers(item)) or rater
+            ours, rater = True, "".join(_answers(item)) or rater
         else:
             by_id.setdefault(item.text("id", needed=False) or f"#{i}", []).append(item)
-    regions = [r for items in by_id.values() if (r := _region(found, items, key)) is not None]
-    return rater or "annotator", regions
+    regions, unread, answers, neutral = list[_Region](), list[str](), list[str](), list[str]()
+    for items in by_id.values():
+        placed = [i for i in items if _PLACES & _value(i).keys() and i.values.get("type") not in _NEUTRAL]
+        marked = next((i for i in placed if i.values.get("type") in _TEXT_REGIONS), placed[0] if placed else None)
+        if marked is not None:
+            side, place = _side(marked, task), _place(marked, _text_of(found, key, _side(marked, task) or "output"))
+            if side is None or place is None:
+                unread.append(
+                    f"region of type {shown(str(marked.values.get('type')))}" + ("" if side else " on another text")
+                )
+            else:
+                regions += [r] if (r := _region(found, items, marked, key, side, place)) is not None else []
+                kinds = {str(i.values.get("type")) for i in items} & _NEUTRAL - {"textarea"}
+                neutral += [f"answer of type {shown(kind)} about a region" for kind in sorted(kinds)]
+            continue
+        for item in items:
+            kind = str(item.values.get("type"))
+            if kind in _NEUTRAL:
+                neutral.append(f"answer of type {shown(kind)}")
+            else:
+                answers += [
+                    a if is_clean(a) else f"{kind} {shown(a)} about a whole output" for a in _answers(item)
+                ] or [f"answer of type {shown(kind)}"]
+    return _Annotation(task.line, key, rater or "annotator", regions, unread, answers, neutral, ours)
+
+
+def _side(item: Record, task: Record) -> Side | None:
+    """Return the text that a region is in; None for a text that is neither the output nor the source."""
+    to, data = item.values.get("to_name"), task.values.get("data")
+    if to in _SOURCE:
+        return "source"
+    if isinstance(data, dict) and to in data and to != _name_of(data, _OUTPUT):
+        return None
+    return "output"
+
+
+def _place(item: Record, text: str) -> tuple[int, int] | None:
+    """Return start and end of a region in its text; None if it is not a region of a text, or has its place in a markup tree only."""
+    value = _value(item)
+    if item.values.get("type") not in _TEXT_REGIONS:
+        return None
+    quote, exact = value.get("text"), value.get("globalOffsets")
+    given = exact if isinstance(exact, dict) else value
+    place = _pair(given.get("start"), given.get("end"))
+    if place is not None and not (given is exact and _MARKUP.search(text)):
+        return place
+    if place is None and value.get("start") == value.get("end"):  # one node of the markup tree
+        place = _pair(value.get("startOffset"), value.get("endOffset"))
+    return place if place and isinstance(quote, str) and _quotes(text[slice(*place)], quote) else None
+
+
+def _pair(start: Any, end: Any) -> tuple[int, int] | None:
+    return (start, end) if type(start) is int and type(end) is int else None
 
 
 def _completed_by(said: Record) -> str | None:
@@ -130,24 +237,20 @@ def _answers(item: Record) -> list[str]:
     return answers
 
 
-def _region(found: Gatherer, items: Sequence[Record], key: OutputKey) -> _Region | None:
-    marked = [i for i in items if i.values.get("type") in _TEXT_REGIONS and {"start", "end"} <= _value(i).keys()]
-    value = marked[0].record("value") if marked else None
-    start, end = (value.whole("start"), value.whole("end")) if value else (None, None)
-    if value is None or start is None or end is None:
-        return None
+def _region(
+    found: Gatherer, items: Sequence[Record], marked: Record, key: OutputKey, side: Side, place: tuple[int, int]
+) -> _Region | None:  # fmt: skip
     answers = [a for i in items if i.values.get("type") != "textarea" for a in _answers(i)]
     severity = next((a for a in answers if found.severities.find(a)), None)
     rest = list(dict.fromkeys(a for a in answers if a != severity))
     note = "\n".join(a for i in items if i.values.get("type") == "textarea" for a in _answers(i))
-    side: Side = "source" if marked[0].values.get("to_name") in _SOURCE else "output"
-    quote = value.values.get("text")
+    quote, value = _value(marked).get("text"), marked.record("value") or marked
     if severity is None:
         found.problem(value.line, "result", f"a region with {', '.join(map(shown, rest)) or 'no label'}",
                       "Major, Minor or Neutral among its labels", "Give every region a severity")  # fmt: skip
         return None
     quoted = quote if isinstance(quote, str) else None
-    return _Region(value, key, side, start, end, quoted, severity, "/".join(rest), note)
+    return _Region(value, key, side, *place, quoted, severity, "/".join(rest), note)
 
 
 def _value(item: Record) -> dict[str, Any]:
@@ -155,8 +258,8 @@ def _value(item: Record) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _text(found: Gatherer, region: _Region) -> str:
-    return (found.output(region.key) if region.side == "output" else found.source(region.key.segment)) or ""
+def _text_of(found: Gatherer, key: OutputKey, side: Side) -> str:
+    return (found.output(key) if side == "output" else found.source(key.segment)) or ""
 
 
 def _in_units(text: str, start: int, end: int) -> tuple[int, int] | None:
@@ -171,7 +274,7 @@ def _quotes(text: str, quote: str) -> bool:
 
 def _counts_units(found: Gatherer, region: _Region) -> bool:
     """Return whether a region's quote matches its offsets only if these are UTF-16 units."""
-    text = _text(found, region)
+    text = _text_of(found, region.key, region.side)
     if region.quote is None or _quotes(text[region.start : region.end], region.quote):
         return False
     units = _in_units(text, region.start, region.end)
@@ -179,7 +282,7 @@ def _counts_units(found: Gatherer, region: _Region) -> bool:
 
 
 def _mark(found: Gatherer, region: _Region, wide: bool) -> Span | None:
-    text, start, end = _text(found, region), region.start, region.end
+    text, start, end = _text_of(found, region.key, region.side), region.start, region.end
     if wide and (region.quote is None or not _quotes(text[start:end], region.quote)):
         start, end = _in_units(text, start, end) or (start, end)
     if region.quote is not None and 0 <= start <= end <= len(text) and not _quotes(text[start:end], region.quote):
@@ -190,52 +293,3 @@ def _mark(found: Gatherer, region: _Region, wide: bool) -> Span | None:
     return found.span(
         region.record.line, region.key, region.side, start, end, region.severity, region.category, region.note
     )
-
-
-def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals) -> Written:
-    """Write one task per rated output and one annotation per rater. Raises `UserError` for labels that do not match their texts."""
-    labels = checked(dataset, rated)
-    texts, segments = {o.key: o.text for o in dataset.outputs}, dataset.segment_of()
-    of = grouped((r.key, r) for r in labels)
-    tasks = [_task_json(key, texts[key], segments[key.segment], ratings) for key, ratings in of.items()]
-    lost = []
-    if n := sum(e.start == e.end for r in labels for e in r.errors):
-        lost.append(f"{counted(n, 'empty error span')}: in the file, but Label Studio does not show them.")
-    if labels:
-        lost.append(
-            "Raters: Label Studio assigns annotations to the user who imports them; the rater is in the field “rater”."
-        )
-    body = ",\n".join(json.dumps(task, ensure_ascii=False) for task in tasks)
-    return Written((f"[\n{body}\n]\n",), (*lost, *left_behind(project, labels, references=False)))
-
-
-def _task_json(key: OutputKey, text: str, segment: Segment, ratings: Iterable[RatedOutput]) -> dict[str, Any]:
-    data: dict[str, Any] = {"output": text, "source": segment.source or "", "system": key.system}
-    data |= {"doc_id": key.doc_id, "segment_id": key.segment_id}
-    data |= {"references": list(segment.references)} if segment.references else {}
-    annotations = []
-    for r in ratings:
-        said: list[dict[str, Any]] = [_item(f"{_id(r)}-r", "rater", "output", "textarea", {"text": [r.rater]})]
-        for i, e in enumerate(r.errors):
-            said += _regions(f"{_id(r)}-{i}", e)
-        annotations.append({"result": said, "was_cancelled": False, "ground_truth": False})
-    return {"data": data, "annotations": annotations}
-
-
-def _id(r: RatedOutput) -> str:
-    return hashlib.sha256(json.dumps([*r.key, r.rater]).encode()).hexdigest()[:10]
-
-
-def _regions(name: str, e: Span) -> list[dict[str, Any]]:
-    place = {"start": e.start, "end": e.end, "text": e.quote}
-    to, ending = ("output", "") if e.side == "output" else ("source", "_source")
-    said = [_item(name, f"severity{ending}", to, "labels", place | {"labels": [e.severity]})]
-    if path := category_or_none(e.category):
-        said.append(_item(name, f"category{ending}", to, "taxonomy", place | {"taxonomy": [path.split("/")]}))
-    if e.note:
-        said.append(_item(name, f"note{ending}", to, "textarea", place | {"text": [e.note]}))
-    return said
-
-
-def _item(name: str, control: str, to: str, kind: str, value: dict[str, Any]) -> dict[str, Any]:
-    return {"id": name, "from_name": control, "to_name": to, "type": kind, "origin": "manual", "value": value}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from core.data import Dataset, HumanScore, Output, OutputKey, Segment, SegmentKey
 from core.errors import Problem
 from core.formats.parsing.limits import Meter
-from core.formats.problems import Collector, shown, shown_segment
+from core.formats.problems import Collector, counted, shown, shown_segment
 
 
 class TextReading:
@@ -16,6 +16,7 @@ class TextReading:
     def __init__(self, file: str) -> None:
         self.file, self.problems, self.meter = file, Collector(), Meter(file)
         self.warnings: list[Problem] = []
+        self._unread: dict[tuple[str, bool], list[int]] = {}
         self._segments: dict[SegmentKey, tuple[str | None, int]] = {}
         self._references: dict[SegmentKey, tuple[str, ...]] = {}
         self._outputs: dict[OutputKey, tuple[str, int]] = {}
@@ -25,6 +26,21 @@ class TextReading:
 
     def warn(self, line: int, where: str, found: str, expected: str, done: str) -> None:
         self.warnings.append(Problem(self.file, line, where, found, expected, done))
+
+    def unread(self, line: int, what: str, *, rating: bool = False) -> None:
+        """Count an answer that is not understood. `rating` is whether the other answers of the annotator are a rating all the same."""
+        self._unread.setdefault((what, rating), []).append(line)
+
+    def unread_answers(self) -> str:
+        """Return what was not understood, each with its count."""
+        return ", ".join(f"{len(lines):,} × {what}" for (what, _), lines in self._unread.items())
+
+    def unread_warnings(self) -> Iterator[Problem]:
+        """Yield one warning per kind of answer that was not understood."""
+        for (what, rating), lines in self._unread.items():
+            found = f"{what}, {counted(len(lines), 'time')}"
+            done = "Left out" if rating else "Not read: these outputs have no rating by these annotators"
+            yield Problem(self.file, min(lines), "", found, "answers of this format (docs/formats.md)", done)
 
     def add_texts(self, line: int, key: OutputKey, source: str | None, text: str, refs: Sequence[str] = ()) -> None:
         """Add the texts of one output; an empty source counts as missing."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from core.data import Dataset, HumanScore, Output, OutputKey, RatedOutput, Segment, Side, Span
+from core.data import Dataset, HumanScore, Output, OutputKey, RatedOutput, Segment, Side, Span, distinct_errors
 from core.formats.files import Upload
 from core.formats.labels.label_file import LabelFile, Severities, Written, totals_of
 from core.formats.labels.label_formats import FORMATS
@@ -39,7 +39,7 @@ def labelled(draw: st.DrawFn, names: st.SearchStrategy[str] = NAME) -> tuple[Dat
     for n, o in enumerate(outputs):
         for rater in draw(st.lists(names, min_size=n == 0, max_size=2, unique=True)):
             errors = [draw(marks(o.text, of[o.key.segment].source)) for _ in range(draw(st.integers(0, 3)))]
-            rated.append(RatedOutput(o.key, rater, tuple(errors)))
+            rated.append(RatedOutput(o.key, rater, distinct_errors(errors)))
     return Dataset(segments, outputs), tuple(rated)
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span
+from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span, distinct_errors
 from core.errors import ImportProblems, UserError
 from core.formats.labels.google_mqm import COLUMNS, read, write
 from core.formats.problems import CAP
@@ -43,6 +43,14 @@ def test_a_clean_row_counts_as_a_rating_without_errors(word: str) -> None:
     found = read(tsv(f"s|t|{word}|{word}"))
     assert found.rated == (RatedOutput(OutputKey("S", "d", "7"), "r", ()),)
     assert not found.warnings
+
+
+def test_exact_duplicates_of_an_error_count_once_and_that_is_told() -> None:
+    row, other = "s|a <v>b</v> b|Style|Minor", "s|a b <v>b</v>|Style|Minor"
+    found = read(tsv(row, other, row, row))
+    assert [(e.start, e.end) for r in found.rated for e in r.errors] == [(2, 3), (4, 5)]
+    (warning,) = found.warnings
+    assert (warning.found, "count" in warning.todo) == ("2 exact duplicates of errors", True)
 
 
 def test_an_empty_mark_is_a_place_without_text() -> None:
@@ -286,7 +294,7 @@ def labelled(draw: st.DrawFn) -> tuple[Dataset, tuple[RatedOutput, ...]]:
                         draw(TEXT),
                     )
                 )
-            rated.append(RatedOutput(o.key, rater, tuple(spans)))
+            rated.append(RatedOutput(o.key, rater, distinct_errors(spans)))
     return Dataset(segments, outputs), tuple(rated)
 
 

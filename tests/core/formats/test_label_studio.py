@@ -9,7 +9,8 @@ from core.data import Output, OutputKey, Segment, Span
 from core.errors import ImportProblems, Problem
 from core.formats.files import Upload
 from core.formats.labels.label_file import LabelFile, totals_of
-from core.formats.labels.label_studio import read, write
+from core.formats.labels.label_studio import read
+from core.formats.labels.label_studio_write import write
 from tests.core.formats.label_cases import SEVERITIES, dataset, rating
 
 TEXT = "😀 a bad cat"
@@ -95,7 +96,7 @@ def test_region_answers_are_severity_category_and_note() -> None:
 def test_empty_annotations_are_clean_and_skipped_ones_left_out() -> None:
     got = found(task(), task(was_cancelled=True) | {"id": 18})
     assert [(r.key.segment_id, r.errors) for r in got.rated] == [("17", ())]
-    assert got.warnings[0].found == "1 skipped annotation"
+    assert [w.found for w in got.warnings] == ["1 skipped annotation", "no region in any annotation"]
 
 
 def test_regions_of_the_source_text_are_marks_in_the_source() -> None:
@@ -115,6 +116,57 @@ def test_predictions_are_read_only_where_nobody_annotated() -> None:
 
 def test_who_annotated_is_an_email_or_a_number() -> None:
     assert [r.rater for r in found(task(completed_by={"id": 1, "email": "a@b.org"})).rated] == ["a@b.org"]
+
+
+def test_regions_of_hypertext_and_paragraphs_are_read() -> None:
+    path = {"start": "/text()[1]", "end": "/text()[1]", "startOffset": 4, "endOffset": 7}
+    hyper = {
+        "type": "hypertextlabels",
+        "value": path | {"globalOffsets": {"start": 4, "end": 7}, "hypertextlabels": ["Major"]},
+    }
+    spoken = {"type": "paragraphlabels", "value": path | {"text": "bad", "paragraphlabels": ["Major"]}}
+    for change in (hyper, spoken):
+        assert [(e.start, e.end) for e in errors(task(region(0, 0) | change))] == [(4, 7)]
+    markup = task(region(0, 0) | hyper)
+    markup["data"]["text"] = "<p>a bad cat</p>"
+    (problem,) = problems(markup)  # offsets in the displayed text, and no quote that confirms them
+    assert "not read: 1 × region of type “hypertextlabels”" in problem.found
+
+
+def test_what_is_not_understood_is_no_rating_and_is_counted() -> None:
+    other = task() | {"id": 18}
+    for result, what in (
+        (region(0, 0) | {"type": "rectanglelabels", "value": {"x": 1, "rectanglelabels": ["Major"]}}, "region of type “rectanglelabels”"),
+        (region(1, 3, "Major", to_name="reference"), "region of type “labels” on another text"),
+        ({"type": "choices", "value": {"choices": ["Cannot judge"]}}, "choices “Cannot judge” about a whole output"),
+        ({"type": "pairwise", "value": {"selected": "left"}}, "answer of type “pairwise”"),
+    ):  # fmt: skip
+        unclear = task(result)
+        unclear["data"]["reference"] = "the cat"
+        got = found(task(region(4, 7, "Major")) | {"id": 19}, unclear, other)
+        assert [(r.key.segment_id, len(r.errors)) for r in got.rated] == [("19", 1), ("18", 0)]
+        assert [w.found for w in got.warnings] == [f"{what}, 1 time"]
+
+
+def test_scores_without_regions_are_no_verdict_on_errors() -> None:
+    stars = {"type": "rating", "value": {"rating": 4}}
+    assert "not read: 2 × answer of type “rating”" in problems(task(stars), task(stars) | {"id": 18})[0].found
+    asked = found(task(region(4, 7, "Major")), task(stars) | {"id": 18})
+    assert [len(r.errors) for r in asked.rated] == [1, 0]
+    assert [w.todo for w in asked.warnings] == ["Left out"]
+    said = found(task({"type": "choices", "value": {"choices": ["No error"]}}))
+    assert [r.errors for r in said.rated] == [()]
+
+
+def test_an_annotation_counts_once() -> None:
+    one = task(region(4, 7, "Major"), completed_by=1)
+    got = found(one, one | {"annotations": [*one["annotations"], {"id": 10, "completed_by": 2, "result": []}]})
+    assert [(r.rater, len(r.errors)) for r in got.rated] == [("1", 1), ("2", 0)]
+    assert [w.found for w in got.warnings] == ["1 repeated annotation"]
+    assert "with other regions" in problems(one, task(region(0, 1, "Major"), completed_by=1))[0].found
+    twice = found(task(region(4, 7, "Major"), region(4, 7, "Major", name="x2")))
+    assert [len(r.errors) for r in twice.rated] == [1]
+    assert twice.warnings[0].found == "1 exact duplicate of an error"
 
 
 def test_a_task_without_texts_is_a_problem() -> None:

@@ -88,6 +88,17 @@ def test_rows_of_another_length_are_problems_with_their_line() -> None:
     assert caught.value.problems[0][:4] == ("m.tsv", 2, "", "2 cells")
 
 
+def test_attention_checks_are_neither_errors_nor_ratings() -> None:
+    got = found(
+        'S|1|r|s|a red cat|Found|HOTW-test|{"hotw_error": "cat red"}', "S|1|r|s|a <v>red</v> cat|Style|Major|{}",
+        "T|1|r|s|t|Missed|hotw-test|{}", "T|1|r|s|t|no-error|no-error|{}", "U|1|r|s|t|Missed|HOTW-test|{}",
+    )  # fmt: skip
+    assert [(r.key.system, [e.quote for e in r.errors]) for r in got.rated] == [("S", ["red"]), ("T", [])]
+    assert got.dataset.systems == ("S", "T", "U")
+    assert [(w.row, w.found) for w in got.warnings] == [(2, "3 attention checks (HOTW-test)")]
+    assert "1 output of a rater without other rows" in got.warnings[0].todo
+
+
 def test_what_is_written_is_what_marot_reads() -> None:
     data = Dataset(
         (Segment("d", "7", "ein altes Haus", ("an old house",)),),
