@@ -98,11 +98,11 @@ class CampaignTimes(NamedTuple):
 
 
 def penalty_of(rating: CampaignRating, scheme: Scheme = CAMPAIGN_SCHEME) -> float | None:
-    """Return the MQM penalty of a rating; None if the protocol has no error spans. An unknown severity has no weight."""
-    if rating.errors is None:
-        return None
+    """Return the MQM penalty of a rating; None if its errors are not all known, or one has a severity without a weight."""
     known = {s.casefold() for s in scheme.severities}
-    return rater_penalty([e for e in rating.errors if e.severity.casefold() in known], scheme)
+    if rating.all_errors is None or any(e.severity.casefold() not in known for e in rating.all_errors):
+        return None
+    return rater_penalty(rating.all_errors, scheme)
 
 
 def check_results(file: CampaignFile, scheme: Scheme = CAMPAIGN_SCHEME) -> tuple[CheckResult, ...]:
@@ -178,6 +178,13 @@ def ranking(
     return tuple(sorted(rows, key=place))
 
 
+def slider_means(file: CampaignFile) -> dict[tuple[str, str], float]:
+    """Return the mean of each slider and system, over the outputs; an output with several values counts with their mean."""
+    values = grouped(((name, r.key), value) for r in file.of_kind("item") for name, value in r.sliders)
+    means = grouped(((name, key.system), fmean(of)) for (name, key), of in values.items())
+    return {key: fmean(of) for key, of in sorted(means.items())}
+
+
 def campaign_agreement(
     file: CampaignFile, scheme: Scheme = CAMPAIGN_SCHEME, *, seed: int = 0, draws: int = 1000
 ) -> CampaignAgreement:
@@ -191,7 +198,7 @@ def campaign_agreement(
     matches: list[SpanMatch] = []
     with_severity: list[SpanMatch] = []
     for key, of in several.items():
-        for a, b in combinations([_labels(r, lengths[key][0]) for r in of if r.errors is not None], 2):
+        for a, b in combinations([_labels(r, lengths[key][0]) for r in of if r.all_errors is not None], 2):
             matches.append(match_spans(a, b, sum(lengths[key])))
             with_severity.append(match_spans(a, b, sum(lengths[key]), ("severity",)))
     return CampaignAgreement(

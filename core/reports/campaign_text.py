@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.campaigns.imported import attention, campaign_agreement, ranking, times
+from core.campaigns.imported import attention, campaign_agreement, ranking, slider_means, times
 from core.formats.campaigns.campaign_file import CampaignFile
 from core.stats.bootstrap import Interval
 
@@ -20,10 +20,12 @@ def campaign_report(file: CampaignFile) -> str:
         f"{spans:,} error spans, {len(file.odd):,} of them odd",
         *(f"  {o.rater}, {o.key.system}, {o.key.segment_id}: {o.start} to {o.end}, {o.why}" for o in file.odd[:MOST]),
         *([f"  and {len(file.odd) - MOST:,} more"] if len(file.odd) > MOST else []),
+        *(w.sentence() for w in file.warnings),
         "", "attention checks passed, by annotator",
         *(f"  {c.rater}: {_interval(c.passed)} of {c.passed.n}{f', {c.unjudged} not judged' if c.unjudged else ''}" for c in attention(file)),
         "", "systems by mean score (higher is better) and mean penalty (lower is better)",
         *(f"  {r.system}: score {_interval(r.score)}, penalty {_interval(r.penalty)}, {r.outputs:,} outputs" for r in ranking(file, seed=SEED)),
+        *(f"  {system}: mean of slider {name} {mean:.2f}" for (name, system), mean in slider_means(file).items()),
         "",
     ]  # fmt: skip
     found, seconds = campaign_agreement(file, seed=SEED), times(file)

@@ -210,7 +210,8 @@ def _import(store: Store, given: argparse.Namespace) -> str:
     found = _read(given)
     done = importing.import_campaign(store, ImportTarget(given.name), found)
     store.audit.record(WHO, "data imported", done.project.id, labelled=done.labelled)
-    return "\n".join([f"imported {len(found.of_kind('item')):,} ratings as {done.project.name}", *done.notes])
+    said = [f"imported {len(found.of_kind('item')):,} ratings as {done.project.name}", *done.notes]
+    return "\n".join([*said, *(w.sentence() for w in found.warnings)])
 
 
 def campaign_of(store: Store, given: argparse.Namespace) -> Campaign:

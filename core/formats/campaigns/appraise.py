@@ -28,6 +28,7 @@ from core.formats.campaigns.campaign_file import (
 )
 from core.formats.campaigns.span_json import APPRAISE
 from core.formats.files import Upload, check_line_ends, raw_lines, text_bytes
+from core.formats.labels.answers import ScoredRow, placeholders
 from core.formats.labels.label_file import Severities
 from core.formats.parsing.json_text import NotJson, parsed
 from core.formats.parsing.numbers import expected_number, number
@@ -85,18 +86,19 @@ def read(upload: Upload, texts: Upload | Dataset | None, severities: Severities 
         found.warn(0, "", counted(whole, "score of a whole document", "scores of whole documents"),
                    "scores of items", "They are left out")  # fmt: skip
     chosen = sorted(latest.values(), key=lambda pair: pair[0].line)
-    without = _scores_are_placeholders([row for row, _ in chosen])
-    if without:
-        found.warn(
-            0, "score", "0 in every row, and error spans with a type", "scores, or MQM", "Read as MQM, without scores"
-        )
-    for row, item in chosen:
+    no_score = placeholders(
+        [ScoredRow(row.rater, row.score, _typed(row.spans), len(row.spans or ())) for row, _ in chosen]
+    )
+    if n := sum(no_score):
+        found.warn(0, "score", f"0 in {counted(n, 'row')} of MQM (error spans with a type, or none)", "scores, or MQM",
+                   "Read as MQM, without scores")  # fmt: skip
+    for (row, item), without in zip(chosen, no_score, strict=True):
         own = item.kind != "item"
         rating = CampaignRating(
             row.rater, item.key, item.kind, None, None if without else row.score, row.began, row.ended,
             item.text if own else None, item.source if own else None, item.of,
         )  # fmt: skip
-        found.rate(row.line, rating, row.spans)
+        found.rate(row.line, rating, row.spans, said=without or item.clean)
     return found.done()
 
 
@@ -105,10 +107,8 @@ def _when(row: AppraiseRow) -> tuple[float, float]:
     return tuple(at.timestamp() if at else -1.0 for at in (row.ended, row.began))  # type: ignore[return-value]
 
 
-def _scores_are_placeholders(rows: Sequence[AppraiseRow]) -> bool:
-    """Return whether the scores are those of an MQM campaign, in which Appraise exports 0 for every item."""
-    typed = any(isinstance(s, dict) and s.get("error_type") for row in rows for s in row.spans or ())
-    return typed and all(row.score in (0.0, None) for row in rows)
+def _typed(spans: Iterable[Any] | None) -> bool:
+    return any(isinstance(s, dict) and s.get("error_type") for s in spans or ())
 
 
 def _rows(upload: Upload, found: CampaignReading) -> list[AppraiseRow]:

@@ -22,7 +22,8 @@ RowName = tuple[str, str, str, str]
 
 
 class BatchItem(NamedTuple):
-    """One item of one batch. `document_score` is True for the score of a whole document."""
+    """One item of one batch. `document_score` is True for the score of a whole document, `clean` if the batches of this program say that
+    its annotator found no error."""
 
     batch: int
     name: RowName
@@ -33,6 +34,7 @@ class BatchItem(NamedTuple):
     text: str | None
     document_score: bool
     place: int | None
+    clean: bool = False
 
 
 def read_batches(upload: Upload, found: CampaignReading) -> dict[RowName, list[BatchItem]]:
@@ -80,7 +82,7 @@ def _item(item: Record, batch: int, seen: Counter[str]) -> BatchItem | None:
     place = kept.get("place")
     return BatchItem(
         batch, name, kind, key, of, source, None if kept.get("text") is False else text, whole,
-        place if isinstance(place, int) else None,
+        place if isinstance(place, int) else None, kept.get("no_error") is True,
     )  # fmt: skip
 
 

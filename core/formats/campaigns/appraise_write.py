@@ -39,6 +39,8 @@ def write(file: CampaignFile, *, source_language: str = "", target_language: str
             numbers[r.rater, r.kind, r.key] = len(numbers) + 1
             text, source = texts_of(r, known)
             items.append(_item(len(numbers), r.kind, r.key, source, text, r.of, place.get(r.key)))
+            if r.errors == () and not r.unread:
+                items[-1][EXACT]["no_error"] = True
         batches.append(items)
     rated = {r.key for r in file.ratings if r.kind == "item"}
     unrated = [o for o in file.dataset.outputs if o.key not in rated]

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
-from core.data import Dataset, OutputKey, Span, grouped
+from core.data import Dataset, OutputKey, Span, distinct_errors, grouped
 from core.errors import Problem, UserError
 from core.formats.campaigns.span_json import SpanStyle, SpanText, read_span
-from core.formats.labels.label_file import Severities
+from core.formats.labels.answers import Answer, Protocol
+from core.formats.labels.label_file import Severities, repeated_errors
 from core.formats.labels.text_reading import TextReading
 from core.formats.parsing.numbers import json_number
 from core.formats.problems import counted, shown, shown_segment
@@ -30,7 +31,8 @@ _LATEST = 253402300799.0  # the last second of the year 9999, the last that `dat
 class CampaignRating:
     """What one annotator said of one text: error spans, a score, or both.
 
-    `errors` is None if the protocol has no error spans, `score` if it has no score or none was given. The text of an item is in the
+    `errors` is None if the annotator was not asked for error spans or did not answer, `score` if there is none. `unread` counts error
+    spans without a place in the text, without which `errors` are not complete. `sliders` are further numbers by name. The text of an item is in the
     dataset; checks and tutorials have their own `text` and `source`. `of` is the output a check was made from; a check with the text of
     that output is a repetition. `passed` is the file's own verdict on a check. `began` and `ended` are in UTC.
     """
@@ -47,6 +49,13 @@ class CampaignRating:
     of: OutputKey | None = None
     comment: str = ""
     passed: bool | None = None
+    sliders: tuple[tuple[str, float], ...] = ()
+    unread: int = 0
+
+    @property
+    def all_errors(self) -> tuple[Span, ...] | None:
+        """Return the error spans; None if some of them are not known."""
+        return None if self.unread else self.errors
 
 
 class OddSpan(NamedTuple):
@@ -93,7 +102,7 @@ class CampaignReading(TextReading):
     def __init__(self, file: str, severities: Severities, style: SpanStyle) -> None:
         super().__init__(file)
         self.severities, self.style, self.replaced = severities, style, 0
-        self._rated: dict[tuple[str, Kind, OutputKey], tuple[CampaignRating, tuple[OddSpan, ...]]] = {}
+        self._rated: dict[tuple[str, Kind, OutputKey], tuple[CampaignRating, tuple[OddSpan, ...], bool]] = {}
         self._texts: dict[tuple[str | None, str | None], SpanText] = {}
 
     def errors(self, rating: CampaignRating, spans: Iterable[Any]) -> tuple[tuple[Span, ...], tuple[OddSpan, ...]]:
@@ -117,20 +126,23 @@ class CampaignReading(TextReading):
             self._texts[text, source] = SpanText.of(text, source, self.style)
         return self._texts[text, source]
 
-    def rate(self, line: int, rating: CampaignRating, spans: Iterable[Any] | None) -> None:
-        """Add a rating with the JSON objects of its spans (None: the protocol has none). It replaces an earlier one of the same text."""
-        errors, odd = (None, ()) if spans is None else self.errors(rating, spans)
-        self.add(line, replace(rating, errors=errors), odd)
+    def rate(self, line: int, rating: CampaignRating, spans: Iterable[Any] | None, *, said: bool = False) -> None:
+        """Add a rating with the JSON objects of its spans, None without a list. It replaces an earlier one of the same text.
 
-    def add(self, line: int, rating: CampaignRating, odd: Iterable[OddSpan] = ()) -> None:
+        `said` is whether the file says by other means that the annotator was asked for errors and answered.
+        """
+        errors, odd = (None, ()) if spans is None else self.errors(rating, spans)
+        self.add(line, replace(rating, errors=errors), odd, said=said)
+
+    def add(self, line: int, rating: CampaignRating, odd: Iterable[OddSpan] = (), *, said: bool = False) -> None:
         """Add a rating with its error spans. It replaces an earlier one of the same text and moves to the end."""
         self.meter.row(line)
         if not rating.rater.strip():
             self.problem(line, "rater", "no rater", "the name of the annotator", "Name the annotator in every row")
             return
-        identity = (rating.rater, rating.kind, rating.key)
+        identity, of = (rating.rater, rating.kind, rating.key), tuple(odd)
         self.replaced += self._rated.pop(identity, None) is not None
-        self._rated[identity] = rating, tuple(odd)
+        self._rated[identity] = replace(rating, unread=sum(o.raw is not None for o in of)), of, said
 
     def discard(self, identities: Iterable[tuple[str, Kind, OutputKey]]) -> None:
         """Remove ratings, since they were reset."""
@@ -138,22 +150,49 @@ class CampaignReading(TextReading):
             self.replaced += self._rated.pop(identity, None) is not None
 
     def done(self) -> CampaignFile:
-        if not (self._rated or self.problems):
-            self.problem(
-                0, "", "no ratings", "at least one rating", "Check that annotation has begun, and export again"
-            )
+        ratings, odd = self._answered()
+        if not (ratings or self.problems):
+            unread = self.unread_answers() or ", ".join(w.found for w in self.warnings)
+            found = "no ratings" + (f" that can be read ({unread})" if unread else "")
+            self.problem(0, "", found, "at least one rating", "Check that annotation has begun, and export again")
         self.problems.check()
-        odd = tuple(o for _, of in self._rated.values() for o in of)
         if self.replaced:
             found = counted(self.replaced, "rating that was changed or reset", "ratings that were changed or reset")
             self.warn(0, "", found, "one per annotator and text", "The last one counts")
-        return CampaignFile(
-            self.dataset(),
-            tuple(rating for rating, _ in self._rated.values()),
-            odd,
-            (*self.warnings, *odd_warnings(self.file, odd)),
-            self.replaced,
-        )
+        warnings = (*self.warnings, *self.unread_warnings(), *odd_warnings(self.file, odd))
+        return CampaignFile(self.dataset(), tuple(ratings), tuple(odd), warnings, self.replaced)
+
+    def _answered(self) -> tuple[list[CampaignRating], list[OddSpan]]:
+        """Return the ratings without those that say nothing, error spans only where they were asked for, and the odd spans."""
+        given = {identity: (r, _answer(r, said)) for identity, (r, _, said) in self._rated.items()}
+        protocol = Protocol.of(a for r, a in given.values() if r.kind == "item")
+        ratings, unasked, empty, repeated = list[CampaignRating](), 0, 0, 0
+        for r, answer in given.values():
+            if r.kind == "item" and r.errors is not None and not protocol.rates_errors(answer):
+                unasked += answer.scored
+                r = replace(r, errors=None)
+            if r.kind == "item" and r.errors is None and r.score is None and not r.sliders:
+                empty += 1
+                continue
+            distinct = None if r.errors is None else distinct_errors(r.errors)
+            repeated += len(r.errors or ()) - len(distinct or ())
+            ratings.append(replace(r, errors=distinct))
+        if unasked:
+            found = (
+                counted(unasked, "empty list of error spans", "empty lists of error spans")
+                + ", and no error span in the file"
+            )
+            self.warn(0, "error spans", found, "annotators who were asked for errors", "Scores only, no MQM scores")
+        if empty:
+            self.warn(0, "", counted(empty, "item without an answer", "items without an answer"),
+                      "a score or error spans", "Not rated")  # fmt: skip
+        self.warnings += repeated_errors(self.file, repeated)
+        return ratings, [o for _, odd, _ in self._rated.values() for o in odd]
+
+
+def _answer(r: CampaignRating, said: bool) -> Answer:
+    spans = None if r.errors is None else len(r.errors) + r.unread
+    return Answer(spans, r.score is not None or bool(r.sliders), said)
 
 
 def odd_span(rating: CampaignRating, value: Any, why: str, *, left_out: bool) -> OddSpan:
@@ -168,7 +207,7 @@ def odd_warnings(file: str, odd: Iterable[OddSpan]) -> Iterable[Problem]:
     for (why, left_out), of in grouped(((o.why, o.raw is not None), o) for o in odd).items():
         first = of[0]
         place = f"{first.start} to {first.end} of {shown(first.key.system)}, {shown_segment(first.key.segment)}"
-        done = "Kept apart: they are in no rating" if left_out else "Kept as they are"
+        done = "Kept apart, and the errors of these outputs are not rated" if left_out else "Kept as they are"
         found = f"{counted(len(of), 'error span')} with a fault ({why}); first: {place}, by {shown(first.rater)}"
         yield Problem(file, 0, "error spans", found, "a span inside its text, Major, Minor or Neutral", done)
 
@@ -220,7 +259,7 @@ def _is_raw(raw: Any, offset: str) -> bool:
 
 def lost_parts(
     file: CampaignFile, *, checks: bool = False, times: bool = False, comments: bool = False, raw: str = "",
-    passed: bool = False, references: int = 0, unrated: bool = False,
+    passed: bool = False, references: int = 0, unrated: bool = False, sliders: bool = False,
 ) -> list[str]:  # fmt: skip
     """Return what a format leaves out that stores only the parts that are True, and this many references per segment.
 
@@ -235,6 +274,7 @@ def lost_parts(
         (0 if times else sum(r.began is not None or r.ended is not None for r in ratings), "time", "times"),
         (0 if comments else sum(bool(r.comment) for r in ratings), "comment", "comments"),
         (0 if passed else sum(r.passed is not None for r in ratings), "verdict on a check", "verdicts on checks"),
+        (0 if sliders else sum(len(r.sliders) for r in ratings), "slider value", "slider values"),
         (sum(not (raw and _is_raw(json.loads(o.raw or ""), raw)) for o in odd), "error span without a place in its text",
          "error spans without a place in their texts"),
         (0 if unrated else sum(o.key not in rated for o in file.dataset.outputs), "unrated output", "unrated outputs"),

@@ -1,9 +1,9 @@
 """Read the annotations of Pearmut campaigns, as released by WMT26: JSON `{campaign: [records]}`, a list of records, or its log (JSONL).
 
 A record is one page of one annotator: `user_id`, `item_i`, and the parallel lists `item` (`item_id`, `src`, `ref`, `tgt` by model) and
-`annotation` (`score` and `error_spans` by model), with `actions` (their times), `validations` and `comment`. The log grows: the last
+`annotation` (`score`, `sliders` and `error_spans` by model), with `actions` (their times), `validations` and `comment`. The log grows: the last
 annotation of a text counts, and a record whose annotation is `__RESET__` discards what the annotator did before on this page, or on all
-pages if it names none.
+pages if it names none. Items that were skipped are not rated.
 
 Pages `welcome_0`, `goodbye_0` and tutorials are kind "tutorial", `random_0` and `attention_check_0` are kind "check". `start_i` and
 `end_i` are the first and last UTF-16 unit; line breaks do not count. The units after the text are [missing] and [instructions fault].
@@ -11,6 +11,7 @@ Pages `welcome_0`, `goodbye_0` and tutorials are kind "tutorial", `random_0` and
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
@@ -22,6 +23,8 @@ from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating, C
 from core.formats.campaigns.span_json import EXACT, PEARMUT
 from core.formats.files import Upload, raw_lines, text_bytes
 from core.formats.labels.label_file import Severities
+from core.formats.labels.pearmut_answer import read_answer
+from core.formats.labels.pearmut_answer import skipped as left_with_skip
 from core.formats.parsing.json_list import is_list
 from core.formats.parsing.json_records import Record, records
 from core.formats.parsing.json_text import NotJson, parsed
@@ -49,7 +52,8 @@ def read(upload: Upload, campaign: str | None = None, severities: Severities | N
     """
     found = CampaignReading(upload.name, severities or Severities(), PEARMUT)
     pages: dict[tuple[str, str], list[Identity]] = {}
-    skipped = forms = 0
+    without = passed_over = forms = 0
+    sliders = Counter[str]()
     for record in _records(upload, campaign, found):
         rater, page = record.text("user_id"), record.text("item_i", needed=False)
         if rater is None:
@@ -63,15 +67,20 @@ def read(upload: Upload, campaign: str | None = None, severities: Severities | N
         if _is_form(record):
             forms += 1
             continue
-        there, empty = _page(found, record, rater, page or "")
+        there, empty, skipped = _page(found, record, rater, page or "", sliders)
         pages.setdefault((rater, page or ""), []).extend(there)
-        skipped += empty
+        without += empty
+        passed_over += skipped
     for n, one, many in (
-        (skipped, "item without an annotation", "items without an annotation"),
+        (without, "item without an annotation", "items without an annotation"),
+        (passed_over, "output that the annotator skipped", "outputs that the annotators skipped"),
         (forms, "form", "forms"),
     ):
         if n:
-            found.warn(0, "annotation", counted(n, one, many), "an annotation per item", "Skipped")
+            found.warn(0, "annotation", counted(n, one, many), "an annotation per item", "Not rated")
+    if sliders:
+        found.warn(0, "sliders", f"{counted(sliders.total(), 'slider value')} ({', '.join(map(shown, sliders))})",
+                   "one score per output", "Read as scores under the names of the sliders")  # fmt: skip
     return found.done()
 
 
@@ -121,8 +130,10 @@ def _is_form(record: Record) -> bool:
     return isinstance(items, list) and bool(items) and isinstance(items[0], dict) and "form" in items[0]
 
 
-def _page(found: CampaignReading, record: Record, rater: str, page: str) -> tuple[list[Identity], int]:
-    """Add the ratings of one page. Return which, and how many items have no annotation."""
+def _page(
+    found: CampaignReading, record: Record, rater: str, page: str, sliders: Counter[str]
+) -> tuple[list[Identity], int, int]:
+    """Add the ratings of one page, and the number of values of each slider to `sliders`. Return which, how many items have no annotation, and how many outputs were skipped."""
     items = record.records("item")
     annotations = record.values.get("annotation")
     if not isinstance(annotations, list) or len(annotations) != len(items):
@@ -130,11 +141,12 @@ def _page(found: CampaignReading, record: Record, rater: str, page: str) -> tupl
         record.problem(
             "annotation", f"{size} for {counted(len(items), 'item')}", "one per item", "Export the annotations again"
         )
-        return [], 0
+        return [], 0, 0
     began, ended = _times(record.values.get("actions"))
     comment = record.text("comment", needed=False) or ""
     identities: list[Identity] = []
-    empty = 0
+    empty = skipped = 0
+    left = left_with_skip(record.values.get("actions"))
     for i, (item, annotation) in enumerate(zip(items, annotations, strict=True)):
         if not isinstance(annotation, dict):
             empty += 1
@@ -152,19 +164,26 @@ def _page(found: CampaignReading, record: Record, rater: str, page: str) -> tupl
             own = kind != "item"
             if not own:
                 found.add_texts(record.line, key, source, text, [reference] if reference else [])
-            spans = of_system.values.get("error_spans")
-            if spans is not None and not isinstance(spans, list):
-                of_system.problem("error_spans", shown(str(spans)), "a list of error spans")
+            given = read_answer(of_system, left)
+            if given is None:
                 continue
+            if given.skipped:
+                skipped += 1
+                found.discard([(rater, kind, key)])
+            for what in given.unread:
+                found.unread(record.line, what, rating=not given.skipped)
+            if given.skipped:
+                continue
+            sliders.update(name for name, _ in given.sliders)
             note = of_system.text("comment", needed=False) or comment
             rating = CampaignRating(
-                rater, key, kind, None, of_system.number("score"), began, ended, text if own else None,
+                rater, key, kind, None, given.score, began, ended, text if own else None,
                 source if own else None, _made_from(item, system), note,
-                _passed(record.values.get("validations"), i, system) if kind == "check" else None,
+                _passed(record.values.get("validations"), i, system) if kind == "check" else None, given.sliders,
             )  # fmt: skip
-            found.rate(record.line, rating, spans)
+            found.rate(record.line, rating, given.spans, said=given.said)
             identities.append((rater, kind, key))
-    return identities, empty
+    return identities, empty, skipped
 
 
 def _kind(item: Record, page: str) -> Kind:

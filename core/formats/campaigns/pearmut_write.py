@@ -21,6 +21,7 @@ from core.formats.campaigns.campaign_file import (
 from core.formats.campaigns.pearmut import JOINTS, RANDOM, WELCOME, kind_of, split_id
 from core.formats.campaigns.span_json import EXACT, PEARMUT, SpanText, write_span
 from core.formats.labels.label_file import Written
+from core.formats.labels.pearmut_answer import NO_ERROR
 
 Place = tuple[SegmentKey, str | None]
 """Segment and source text of an item."""
@@ -72,7 +73,9 @@ def write(file: CampaignFile, campaign: str = "campaign") -> Written:
             line["comment"] = first.comment
         lines.append(line | {"user_id": first.rater, "item_i": page})
     text = json.dumps({campaign: lines}, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-    lost = lost_parts(file, checks=True, times=True, comments=True, raw="start_i", passed=True, references=1)
+    lost = lost_parts(
+        file, checks=True, times=True, comments=True, raw="start_i", passed=True, references=1, sliders=True
+    )
     return Written((text,), tuple(lost))
 
 
@@ -109,9 +112,13 @@ def _item(
 
 def _annotation(r: CampaignRating, source: str | None, text: str, raw: list[dict[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {"score": r.score}
+    if r.sliders:
+        found["sliders"] = dict(r.sliders)
     if r.errors is not None:
         texts = SpanText.of(text, source, PEARMUT)
         found["error_spans"] = [*(write_span(e, texts, key="category") for e in r.errors), *raw]
+        if not found["error_spans"]:
+            found[EXACT] = NO_ERROR
     return found
 
 

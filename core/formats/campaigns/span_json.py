@@ -13,9 +13,9 @@ from core.data import SEVERITIES, Side, Span
 from core.formats.campaigns.units import Units
 from core.formats.labels.esa import OMISSION
 from core.formats.labels.label_file import UNSPECIFIED, Severities, category_or_none
+from core.formats.labels.pearmut_answer import EXACT as EXACT
 from core.formats.problems import shown
 
-EXACT = "errorscope"
 UNDECIDED = "undecided"
 INSTRUCTIONS = "Instructions fault"
 """The category of an output that ignores the instructions of the task."""

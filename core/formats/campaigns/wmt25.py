@@ -71,6 +71,10 @@ def _segment(record: Record, document: str, seen: Counter[str]) -> SegmentKey:
 def _ratings(found: CampaignReading, record: Record, key: OutputKey) -> int:
     """Add the ratings of one output, and return how many have no annotator."""
     fields = grouped((m[2], m[1]) for m in map(_FIELD.fullmatch, record.values) if m)
+    clean = record.values.get(EXACT)
+    for name, value in record.values.items():
+        if value is not None and name != EXACT and not _FIELD.fullmatch(name):
+            found.unread(record.line, f"field {shown(name)} of a system", rating=True)
     unnamed = 0
     for number, names in fields.items():
         score = record.number(f"human{number}") if "human" in names else None
@@ -85,7 +89,8 @@ def _ratings(found: CampaignReading, record: Record, key: OutputKey) -> int:
             continue
         rater = record.text(f"annotator{number}", needed=False)
         unnamed += rater is None
-        found.rate(record.line, CampaignRating(rater or number or "1", key, "item", None, score), values)
+        found.rate(record.line, CampaignRating(rater or number or "1", key, "item", None, score), values,
+                   said=isinstance(clean, list) and number in clean)  # fmt: skip
     return unnamed
 
 
@@ -106,6 +111,8 @@ def write(file: CampaignFile) -> Written:
                     texts = SpanText.of(o.text, s.source, APPRAISE)
                     spans = [write_span(e, texts) for e in r.errors]
                     fields[f"errors{n}"] = [*spans, *raw.get((r.rater, r.kind, r.key), [])]
+                    if not fields[f"errors{n}"]:
+                        fields[EXACT] = [*fields.get(EXACT, []), str(n)]
                 fields[f"annotator{n}"] = r.rater
         line: dict[str, Any] = {
             "doc_id": s.doc_id, "src_text": s.source, "tgt_text": {o.system: o.text for o in outputs[s.key]},

@@ -88,7 +88,7 @@ def read(
             empty += span is not None and span.start == span.end and one.start != MISSING
             if why:
                 odd.append(_odd(rating, one, why, ends, left_out=span is None))
-        found.add(row.line, replace(rating, errors=tuple(errors)), odd)
+        found.add(row.line, replace(rating, errors=tuple(errors)), odd, said=not listed)
     if empty and ends == "exclusive":
         found.warn(0, "end_indices", f"{counted(empty, 'error span')} with start = end", "the end after the last character",
                    "Read as positions without text. If the ends are inclusive, read the file with inclusive ends")  # fmt: skip

@@ -6,25 +6,32 @@ Three forms are read and recognised line by line:
 - Appraise's `ExportSystemScoresToJSONL`: `source_text`, `target_text`, `document_id`, `item_id`, `target_id` (the system),
   `annotator`, `score`, `mqm_annotations`; of its item types only TGT and REF are read, not its attention checks.
 - Pearmut's logs: `user_id`, `item_i`, and the parallel lists `item` (`item_id`, `src`, `ref`, `tgt` by model) and `annotation`
-  (`score` and `error_spans` by model), with one element per item of the document.
+  (`score`, `sliders` and `error_spans` by model), with one element per item of the document.
 
 A span has `start_i`, `end_i` and `severity`. `end_i` is *inclusive*; offsets count UTF-16 units, as in browsers (Pearmut does not count
 line breaks). "missing" at both ends is an omission without a position; in Pearmut the position after the last character is one too.
 The category is a path: a list in `error_type` (Appraise), a text in `category` (Pearmut), or null.
 
+An empty list of error spans is a rating if errors were asked for: WMT24's form says so, the others show it by a span in some line. With
+neither a score nor spans where other lines have scores, an output is not rated.
+
 The first form is written. An empty span has its `end_i` one before its `start_i`. Additional keys, which other tools ignore, are the
-segment id (`segment_id`), notes (`note`) and the position of an omission in the source (`source_start_i`, `source_end_i`).
+segment id (`segment_id`), notes (`note`), the position of an omission in the source (`source_start_i`, `source_end_i`), and for an
+output without errors `errorscope`.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from core.data import Dataset, OutputKey, RatedOutput, Side, Span
 from core.formats.files import Upload
+from core.formats.labels.answers import Answer, Protocol, ScoredRow, placeholders
 from core.formats.labels.label_file import (
+    UNSPECIFIED,
     Gatherer,
     LabelFile,
     ProjectTotals,
@@ -35,8 +42,9 @@ from core.formats.labels.label_file import (
     left_behind,
     utf16,
 )
+from core.formats.labels.pearmut_answer import EXACT, NO_ERROR, read_answer, skipped
 from core.formats.parsing.json_records import Record, records
-from core.formats.problems import counted
+from core.formats.problems import counted, shown
 from core.formats.write import json_lines
 
 SCORE = "ESA"
@@ -44,26 +52,67 @@ OMISSION = "Accuracy/Omission"
 MISSING = "missing"
 
 
+class _Line(NamedTuple):
+    """One answer as it is in the file. `asked` is whether its form says that errors were asked for."""
+
+    line: int
+    key: OutputKey
+    rater: str | None
+    errors: list[Span | None] | None
+    score: float | None
+    answer: Answer
+    asked: bool = False
+
+
 def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -> LabelFile:
     """Read the ratings, and the scores as the human score "ESA" (0 to 100, higher is better). Raises `ImportProblems`."""
     found = Gatherer(upload.name, severities)
     pairs: dict[str, int] = {}
-    checks = 0
+    lines: list[_Line] = []
+    left_out = Counter[str]()
     for record in records(upload, found.problems):
         if "annotation" in record.values and "item" in record.values:
-            _pearmut(found, record)
+            lines += _pearmut(found, record, left_out)
         elif record.values.get("item_type", "TGT") not in ("TGT", "REF"):
-            checks += 1
+            left_out["attention check"] += 1
         else:
-            _one_output(found, record)
+            lines += [of] if (of := _one_output(found, record)) else []
             if pair := record.text("langs", needed=False) or _languages(record):
                 pairs.setdefault(pair, record.line)
     if len(pairs) > 1:
         todo = "Keep only the lines of one pair: all pairs use the same segment numbers"
         found.problem(list(pairs.values())[1], "langs", f"several language pairs ({', '.join(pairs)})", "one", todo)
-    if checks:
-        found.warn(0, "item_type", counted(checks, "attention check"), "TGT or REF", "They are left out")
+    _rate(found, lines, left_out)
+    for what, n in left_out.items():
+        found.warn(0, "", counted(n, what), "answers of annotators to outputs", "Left out")
     return found.done()
+
+
+def _rate(found: Gatherer, lines: Sequence[_Line], left_out: Counter[str]) -> None:
+    """Add the ratings and scores. What is no rating is counted in `left_out`."""
+    no_score = placeholders([ScoredRow(x.rater or "", x.score, _typed(x), x.answer.spans or 0) for x in lines])
+    if n := sum(no_score):
+        found.warn(0, "score", f"0 in {counted(n, 'line')} of MQM (error spans with a type, or none)", "scores, or MQM",
+                   "Read as MQM, without scores")  # fmt: skip
+    answers = [
+        x.answer._replace(scored=False, said=True) if not_one else x.answer
+        for x, not_one in zip(lines, no_score, strict=True)
+    ]
+    protocol = Protocol.of(answers)
+    for x, answer, without in zip(lines, answers, no_score, strict=True):
+        asked = protocol._replace(spans=protocol.spans or (x.asked and protocol.scores))
+        if x.errors is not None and asked.rates_errors(answer):
+            found.rating(x.line, x.key, x.rater, x.errors)
+        elif answer.scored and x.errors is not None:
+            left_out["empty list of error spans in a file without any"] += 1
+        elif not answer.scored:
+            left_out["output without an answer"] += 1
+        if x.score is not None and not without:
+            found.score(x.key, SCORE, x.score)
+
+
+def _typed(x: _Line) -> bool:
+    return any(e is not None and e.category not in (UNSPECIFIED, OMISSION) for e in x.errors or ())
 
 
 def _languages(record: Record) -> str:
@@ -71,43 +120,58 @@ def _languages(record: Record) -> str:
     return "-".join(filter(None, two))
 
 
-def _one_output(found: Gatherer, record: Record) -> None:
+def _one_output(found: Gatherer, record: Record) -> _Line | None:
     system, text = record.text("system", "target_id"), record.text("tgt", "target_text")
     segment = record.text("segment_id", "line_id", "item_id")
     spans = record.records("esa_spans", "mqm_annotations")
     if system is None or text is None or segment is None:
-        return
+        return None
     key = OutputKey(system, record.text("doc_id", "document_id", needed=False) or "", segment)
     found.add_texts(record.line, key, record.text("src", "source_text", needed=False), text)
-    found.rating(record.line, key, record.text("annotator"), [_span(found, s, key, text) for s in spans])
-    score = record.number("esa_score", "score")
-    if score is not None:
-        found.score(key, SCORE, score)
+    rater, score = record.text("annotator"), record.number("esa_score", "score")
+    answer = Answer(len(spans), score is not None, record.values.get(EXACT) == NO_ERROR)
+    errors = [_span(found, s, key, text) for s in spans]
+    return _Line(record.line, key, rater, errors, score, answer, "esa_spans" in record.values)
 
 
-def _pearmut(found: Gatherer, record: Record) -> None:
-    """Read one document of one user; tutorials and checks (`welcome_0`, `random_1`) are skipped."""
+def _pearmut(found: Gatherer, record: Record, left_out: Counter[str]) -> list[_Line]:
+    """Read one document of one user; tutorials and checks (`welcome_0`, `random_1`) and skipped outputs are left out."""
     item_i, rater = record.text("item_i", needed=False) or "", record.text("user_id")
+    lines: list[_Line] = []
     if item_i.startswith(("welcome_", "random_", "goodbye_")):
-        return
-    items, annotations = record.records("item"), record.records("annotation")
-    if len(items) != len(annotations):
-        record.problem("annotation", f"{len(annotations)} for {counted(len(items), 'item')}", "one per item")
-        return
-    for i, (item, annotation) in enumerate(zip(items, annotations, strict=True)):
+        return lines
+    items, annotations = record.records("item"), record.values.get("annotation")
+    if not isinstance(annotations, list) or len(items) != len(annotations):
+        size = len(annotations) if isinstance(annotations, list) else shown(str(annotations))
+        record.problem("annotation", f"{size} for {counted(len(items), 'item')}", "one per item")
+        return lines
+    left = skipped(record.values.get("actions"))
+    for i, (item, value) in enumerate(zip(items, annotations, strict=True)):
         outputs, segment = item.record("tgt"), item.text("item_id", needed=False) or f"{item_i}-{i}"
+        if not isinstance(value, dict):
+            left_out["item without an annotation"] += 1
+            continue
+        annotation = Record(record.file, record.line, value, record.problems, f"{record.path}annotation[{i}].")
         for system in outputs.values if outputs else ():
             text, said = (outputs.text(system) if outputs else None), annotation.record(system, needed=False)
-            if text is None or said is None:
+            given = None if text is None or said is None else read_answer(said, left)
+            if given is None or said is None or text is None:
                 continue
             key = OutputKey(system, "", segment)
             reference = item.text("ref", needed=False)
             source = item.text("src", needed=False)
             found.add_texts(record.line, key, source, text, [reference] if reference else [])
-            spans = said.records("error_spans", needed=False)
-            found.rating(record.line, key, rater, [_span(found, s, key, text, breaks=False) for s in spans])
-            if (score := said.number("score")) is not None:
-                found.score(key, SCORE, score)
+            for what in given.unread:
+                found.unread(record.line, what, rating=not given.skipped)
+            if given.skipped:
+                left_out["skipped output"] += 1
+                continue
+            spans = None if given.spans is None else said.records("error_spans")
+            errors = None if spans is None else [_span(found, s, key, text, breaks=False) for s in spans]
+            lines.append(_Line(record.line, key, rater, errors, given.score, given.answer))
+            for name, number in given.sliders:
+                found.score(key, name, number)
+    return lines
 
 
 def _span(found: Gatherer, record: Record, key: OutputKey, text: str, breaks: bool = True) -> Span | None:
@@ -157,7 +221,7 @@ def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals
             "esa_spans": [_json(e, source if e.side == "source" else text) for e in r.errors],
             "esa_score": scores.get(r.key), "system": r.key.system, "annotator": r.rater,
             "segment_id": r.key.segment_id,
-        })  # fmt: skip
+        } | ({} if r.errors else {EXACT: NO_ERROR}))  # fmt: skip
     rest = project._replace(human_scores=tuple(name for name in project.human_scores if name != SCORE))
     return Written((json_lines(records),), (*_lost(labels, scores), *left_behind(rest, labels)))
 

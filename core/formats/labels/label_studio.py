@@ -167,21 +167,19 @@ def _annotation(found: Gatherer, said: Record, task: Record, key: OutputKey, gue
             by_id.setdefault(item.text("id", needed=False) or f"#{i}", []).append(item)
     regions, unread, answers, neutral = list[_Region](), list[str](), list[str](), list[str]()
     for items in by_id.values():
-        placed = [i for i in items if _PLACES & _value(i).keys() and i.values.get("type") not in _NEUTRAL]
-        marked = next((i for i in placed if i.values.get("type") in _TEXT_REGIONS), placed[0] if placed else None)
+        placed = [i for i in items if _PLACES & _value(i).keys() and _kind(i) not in _NEUTRAL]
+        marked = next((i for i in placed if _kind(i) in _TEXT_REGIONS), placed[0] if placed else None)
         if marked is not None:
             side, place = _side(marked, task), _place(marked, _text_of(found, key, _side(marked, task) or "output"))
             if side is None or place is None:
-                unread.append(
-                    f"region of type {shown(str(marked.values.get('type')))}" + ("" if side else " on another text")
-                )
+                unread.append(f"region of type {shown(_kind(marked))}" + ("" if side else " on another text"))
             else:
                 regions += [r] if (r := _region(found, items, marked, key, side, place)) is not None else []
-                kinds = {str(i.values.get("type")) for i in items} & _NEUTRAL - {"textarea"}
+                kinds = {_kind(i) for i in items} & _NEUTRAL - {"textarea"}
                 neutral += [f"answer of type {shown(kind)} about a region" for kind in sorted(kinds)]
             continue
         for item in items:
-            kind = str(item.values.get("type"))
+            kind = _kind(item)
             if kind in _NEUTRAL:
                 neutral.append(f"answer of type {shown(kind)}")
             else:
@@ -196,7 +194,7 @@ def _side(item: Record, task: Record) -> Side | None:
     to, data = item.values.get("to_name"), task.values.get("data")
     if to in _SOURCE:
         return "source"
-    if isinstance(data, dict) and to in data and to != _name_of(data, _OUTPUT):
+    if isinstance(data, dict) and isinstance(to, str) and to in data and to != _name_of(data, _OUTPUT):
         return None
     return "output"
 
@@ -204,7 +202,7 @@ def _side(item: Record, task: Record) -> Side | None:
 def _place(item: Record, text: str) -> tuple[int, int] | None:
     """Return start and end of a region in its text; None if it is not a region of a text, or has its place in a markup tree only."""
     value = _value(item)
-    if item.values.get("type") not in _TEXT_REGIONS:
+    if _kind(item) not in _TEXT_REGIONS:
         return None
     quote, exact = value.get("text"), value.get("globalOffsets")
     given = exact if isinstance(exact, dict) else value
@@ -214,6 +212,10 @@ def _place(item: Record, text: str) -> tuple[int, int] | None:
     if place is None and value.get("start") == value.get("end"):  # one node of the markup tree
         place = _pair(value.get("startOffset"), value.get("endOffset"))
     return place if place and isinstance(quote, str) and _quotes(text[slice(*place)], quote) else None
+
+
+def _kind(item: Record) -> str:
+    return str(item.values.get("type"))
 
 
 def _pair(start: Any, end: Any) -> tuple[int, int] | None:

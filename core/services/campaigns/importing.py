@@ -34,9 +34,10 @@ def read(name: str, upload: Upload, texts: Upload | None = None, campaign: str |
 def labels_of(found: CampaignFile) -> LabelFiles:
     """Return the ratings of items as labels and judgements; checks and tutorials are left out."""
     items = found.of_kind("item")
-    rated = tuple(RatedOutput(r.key, r.rater, r.errors) for r in items if r.errors is not None)
-    name = "ESA" if rated else "DA"
+    rated = tuple(RatedOutput(r.key, r.rater, r.all_errors) for r in items if r.all_errors is not None)
+    name = "ESA" if any(r.errors is not None for r in items) else "DA"
     scores = tuple(Judgement(r.key, r.rater, name, r.score) for r in items if r.score is not None)
+    scores += tuple(Judgement(r.key, r.rater, *slider) for r in items for slider in r.sliders)
     return LabelFiles(found.dataset, rated, found.warnings, (), scores)
 
 

@@ -116,9 +116,10 @@ def test_without_scores_the_lowest_penalty_is_first() -> None:
     assert [(r.system, r.score.value, r.penalty.value) for r in rows] == [("B", None, 0.0), ("A", None, 1.0)]
 
 
-def test_a_protocol_without_spans_has_no_penalty() -> None:
+def test_errors_that_are_not_all_known_have_no_penalty() -> None:
     assert penalty_of(replace(item("x", "A", 0, 5.0), errors=None)) is None
-    assert penalty_of(item("x", "A", 0, 5.0, span(0, 1, "odd name"))) == 0.0
+    assert penalty_of(item("x", "A", 0, 5.0, span(0, 1, "odd name"))) is None
+    assert penalty_of(replace(item("x", "A", 0, 5.0), unread=1)) is None
 
 
 def test_agreement_is_that_of_outputs_with_several_ratings() -> None:

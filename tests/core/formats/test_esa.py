@@ -113,6 +113,42 @@ def test_pearmut_offsets_do_not_count_line_breaks() -> None:
     assert [h.value for h in got.dataset.human_scores] == [70.0]
 
 
+def test_an_empty_list_is_a_rating_only_if_errors_were_asked_for_and_answered() -> None:
+    clean, nothing = (
+        {**WMT, "annotator": "bob", "esa_spans": []},
+        {**WMT, "annotator": "eve", "esa_spans": [], "esa_score": None},
+    )
+    got = found(WMT, clean, nothing)
+    assert [(r.rater, len(r.errors)) for r in got.rated] == [("ann", 1), ("bob", 0)]
+    assert got.warnings[-1].found == "1 output without an answer"
+    assert [r.rater for r in found({**WMT, "esa_score": None}, nothing).rated] == ["ann", "eve"]
+    slider = {"A": {"score": None, "sliders": {"Fluency": 3}, "error_spans": []}, "B": {"score": 50, "error_spans": []}}
+    scores = found({**PEARMUT, "annotation": [slider]})
+    assert scores.rated == ()
+    assert [(h.system, h.name, h.value) for h in scores.dataset.human_scores] == [
+        ("A", "Fluency", 3.0),
+        ("B", "ESA", 50.0),
+    ]
+    left = {
+        **PEARMUT,
+        "user_id": "bob",
+        "actions": [{"time": 1, "action": "submit_skip"}],
+        "annotation": [{"A": {"score": None, "error_spans": []}}],
+    }
+    skipped = found(PEARMUT, left)
+    assert {r.rater for r in skipped.rated} == {"eve"}
+    assert skipped.warnings[-1].found == "1 skipped output"
+
+
+def test_zeros_of_mqm_lines_are_no_scores_also_beside_esa() -> None:
+    typed = [{"start_i": 5, "end_i": 8, "severity": "minor", "error_type": ["Style", "Odd"]}]
+    mqm = {**WMT, "annotator": "mqm", "esa_score": 0, "esa_spans": typed}
+    got = found(WMT, mqm, {**mqm, "line_id": 13, "esa_spans": []}, {**WMT, "line_id": 14, "esa_score": 0})
+    assert [(h.segment_id, h.value) for h in got.dataset.human_scores] == [("12", 71.0), ("14", 0.0)]
+    assert [(r.rater, len(r.errors)) for r in got.rated] == [("ann", 1), ("mqm", 1), ("mqm", 0), ("ann", 1)]
+    assert "0 in 2 lines of MQM" in got.warnings[0].found
+
+
 def test_pearmut_items_and_annotations_must_match() -> None:
     assert problems({**PEARMUT, "annotation": []})[0].found == "0 for 1 item"
 

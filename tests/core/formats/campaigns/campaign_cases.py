@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from hypothesis import strategies as st
 
-from core.data import Dataset, Output, OutputKey, Segment, Span
+from core.data import Dataset, Output, OutputKey, Segment, Span, distinct_errors
 from core.errors import ImportProblems
 from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating
 from tests.core.formats.label_cases import NAME, TEXT, marks
@@ -72,12 +72,13 @@ def _rating(
         errors = (odd, *errors[1:])
     comment = draw(st.just("") | TEXT) if extras else ""
     passed = draw(st.none() | st.booleans()) if extras and kind == "check" else None
+    score = draw(SCORE)
     return CampaignRating(
         rater,
         key,
         kind,
-        errors,
-        draw(SCORE),
+        None if errors is None else distinct_errors(errors),
+        50.0 if errors is None and score is None else score,
         draw(TIME),
         draw(TIME),
         comment=comment,

@@ -16,6 +16,7 @@ from core.errors import ImportProblems, UserError
 from core.formats.campaigns import appraise, appraise_write
 from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating
 from core.formats.files import Upload
+from core.services.campaigns.importing import labels_of
 from tests.core.formats.campaigns.campaign_cases import campaigns, contents, said
 
 ITEM = {
@@ -85,7 +86,7 @@ def test_the_latest_of_repeated_rows_counts() -> None:
     file = found(row(score="30", ended="1717331999"), row(score="20"), row(score="10", ended=""))
     assert [r.score for r in file.ratings] == [30.0]
     assert file.replaced == 2
-    assert "2 ratings that were changed" in file.warnings[0].sentence()
+    assert "2 ratings that were changed" in file.warnings[-1].sentence()
 
 
 def test_of_rows_with_equal_times_the_first_is_the_newest() -> None:
@@ -142,6 +143,39 @@ def test_other_severities_are_kept_and_named(severity: str | None, kept: str) ->
     file = spans({"start_i": 0, "end_i": 0, "severity": severity})
     assert [e.severity for e in file.ratings[0].errors or ()] == [kept]
     assert [o.raw for o in file.odd] == [None]
+
+
+def test_a_rating_with_an_unread_span_is_no_rating_of_the_errors() -> None:
+    file = spans({"start_i": 50, "end_i": 60, "severity": "major"})
+    assert [(r.errors, r.all_errors, r.score) for r in file.ratings] == [((), None, 71.0)]
+    assert labels_of(file).rated == ()
+    assert "the errors of these outputs are not rated" in file.warnings[0].todo
+    assert again(file).ratings == file.ratings
+
+
+def test_an_empty_list_is_no_verdict_where_nobody_was_asked_for_errors() -> None:
+    file = found(row(), row(rater="bob"))
+    assert [(r.errors, r.score) for r in file.ratings] == [(None, 71.0)] * 2
+    assert file.warnings[0].found == "2 empty lists of error spans, and no error span in the file"
+    error = json.dumps([{"start_i": 0, "end_i": 0, "severity": "minor"}])
+    assert [r.errors is None for r in found(row(), row(rater="bob", spans=error)).ratings] == [False, False]
+    assert [r.rater for r in found(row(score=""), row(rater="bob", spans=error)).ratings] == ["bob"]
+
+
+def test_zeros_of_mqm_are_no_scores_also_beside_esa() -> None:
+    typed, plain = (
+        json.dumps([{"start_i": 0, "end_i": 0, "severity": "minor", "error_type": kind}]) for kind in (["Style"], None)
+    )
+    other = ITEM | {"itemID": 9, "sourceText": "x", "_item": "A | 13 | d"}
+    file = found(
+        row(spans=plain), row(rater="cy", score="0", spans=plain), row(rater="bob", score="0", spans=typed),
+        row(rater="bob", score="0", item="9"), items=(ITEM, other),
+    )  # fmt: skip
+    assert [(r.rater, r.score, len(r.errors or ())) for r in file.ratings] == [
+        ("ann", 71.0, 1), ("cy", 0.0, 1), ("bob", None, 1), ("bob", None, 0),
+    ]  # fmt: skip
+    assert [r.errors for r in file.ratings][-1] == ()
+    assert "0 in 2 rows of MQM" in file.warnings[0].found
 
 
 def test_a_line_break_tag_counts_as_one() -> None:

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from core.campaigns.imported import slider_means
 from core.data import OutputKey, Span
 from core.errors import ImportProblems
 from core.formats.campaigns import pearmut, pearmut_write
 from core.formats.campaigns.campaign_file import CampaignFile
 from core.formats.files import Upload
+from core.services.campaigns.importing import labels_of
 from tests.core.formats.campaigns.campaign_cases import campaigns, contents, said
 
 ITEM = {
@@ -27,6 +29,7 @@ RECORD = {
     "annotation": [{"A": {"score": 70, "error_spans": [], "textfield": None}, "B": {"score": 90, "error_spans": []}}],
     "actions": [{"time": 100.5, "action": "load"}, {"time": 130.25, "action": "submit"}], "validations": [],
 }  # fmt: skip
+SPAN = {"start_i": 0, "end_i": 1, "severity": "minor"}
 A = OutputKey("A", "news_###_a.1", "0")
 
 
@@ -44,7 +47,7 @@ def again(file: CampaignFile) -> CampaignFile:
 
 
 def test_a_record_has_a_rating_per_model_and_the_times_of_its_page() -> None:
-    first, second = found(RECORD).ratings
+    first, second = found(RECORD, record([SPAN], user_id="u2")).ratings[:2]
     assert (first.rater, first.key, first.score, first.errors) == ("u1", A, 70.0, ())
     assert second.key.system == "B"
     assert (first.began, first.ended) == tuple(datetime.fromtimestamp(at, UTC) for at in (100.5, 130.25))
@@ -104,6 +107,52 @@ def test_a_reset_discards_a_page_or_all_pages_of_an_annotator() -> None:
     assert len(found(reset, RECORD).ratings) == 2
 
 
+def test_sliders_are_scores_and_no_verdict_on_errors() -> None:
+    def moved(**sliders: float | None) -> list[dict[str, Any]]:
+        return [{"A": {"score": None, "sliders": sliders, "error_spans": []}}]
+
+    file = found(
+        record(annotation=moved(Fluency=80, Adequacy=70)),
+        record(user_id="u2", annotation=moved(Fluency=60, Adequacy=None)),
+    )
+    assert [(r.rater, r.errors, r.score, r.sliders) for r in file.ratings] == [
+        ("u1", None, None, (("Fluency", 80.0), ("Adequacy", 70.0))), ("u2", None, None, (("Fluency", 60.0),)),
+    ]  # fmt: skip
+    assert [w.found for w in file.warnings][0] == "3 slider values (“Fluency”, “Adequacy”)"
+    labels = labels_of(file)
+    assert labels.rated == ()
+    assert {(j.rater, j.name, j.value) for j in labels.judgements} == {
+        ("u1", "Fluency", 80),
+        ("u1", "Adequacy", 70),
+        ("u2", "Fluency", 60),
+    }
+    assert slider_means(file) == {("Adequacy", "A"): 70, ("Fluency", "A"): 70}
+    assert again(file).ratings == file.ratings
+    # a campaign that defines no slider asks for error spans only, as MQM does
+    assert [r.errors for r in found(record(annotation=moved())).ratings] == [()]
+
+
+def test_what_was_skipped_or_is_not_known_is_not_rated() -> None:
+    def left(**answers: Any) -> dict[str, Any]:
+        actions = [{"time": 100, "action": "load"}, {"time": 130, "action": "submit_skip"}]
+        return (
+            record(annotation=[{"A": {"score": 90, "error_spans": []}, "B": {"score": None, "error_spans": [SPAN]}}])
+            | {"actions": actions}
+            | answers
+        )
+
+    file = found(record([SPAN]), left(user_id="u2"), left())
+    assert [(r.rater, r.key.system, r.score) for r in file.ratings] == [("u2", "A", 90.0), ("u1", "A", 90.0)]
+    assert file.warnings[0].found == "2 outputs that the annotators skipped"
+    unknown = found(
+        record([SPAN]), record(user_id="u2", annotation=[{"A": {"score": None, "error_spans": [], "choice": "bad"}}])
+    )
+    assert [r.rater for r in unknown.ratings] == ["u1"]
+    assert [w.found for w in unknown.warnings] == ["1 output that the annotator skipped", "answer “choice”, 1 time"]
+    unanswered = found(record([SPAN]), record(user_id="u2", annotation=[{"A": {"score": None, "error_spans": []}}]))
+    assert [r.rater for r in unanswered.ratings] == ["u1"]
+
+
 def test_checks_and_tutorials_are_recognised() -> None:
     check = record(item_i="random_1", item=[ITEM | {"tgt": {"A": "x", "B": "y"}}], validations=[[True, False]])
     named = record(item=[ITEM | {"item_id": "attention_check_2"}], validations=[{"A": True, "B": [False]}])
@@ -121,7 +170,9 @@ def test_unfinished_pages_forms_and_comments_are_read() -> None:
     running = record(annotation=[None], actions=[{"time": 5, "action": "load"}], item_i=9)
     file = found(form, running, record(comment="unclear source", actions=None))
     assert [r.comment for r in file.ratings] == ["unclear source"] * 2
-    assert [w.found for w in file.warnings] == ["1 item without an annotation", "1 form"]
+    assert [w.found for w in file.warnings] == [
+        "1 item without an annotation", "1 form", "2 empty lists of error spans, and no error span in the file",
+    ]  # fmt: skip
     assert again(file).ratings == file.ratings
 
 

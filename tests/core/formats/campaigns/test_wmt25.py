@@ -46,10 +46,24 @@ def test_the_form_without_numbers_and_annotators_is_read() -> None:
     assert "1 ratings without an annotator" in file.warnings[0].sentence()
 
 
-def test_a_rating_without_spans_or_score_is_read_and_nothing_is_no_rating() -> None:
+def test_an_empty_list_without_a_score_is_a_rating_only_where_no_line_has_a_score() -> None:
+    spans = [{"start_i": 0, "end_i": 0, "severity": "minor"}]
     scores = {"A": {"human1": None, "errors1": []}, "B": {"human1": None, "errors1": None, "annotator1": "x"}}
-    (rating,) = compiled(LINE | {"scores": scores}).ratings
-    assert (rating.errors, rating.score) == ((), None)
+    other = {"src_text": "x", "scores": {"A": {"human1": None, "errors1": spans}}}
+    assert [(r.errors is not None, r.score) for r in compiled(LINE | {"scores": scores}, LINE | other).ratings] == [
+        (True, None)
+    ] * 2
+    file = compiled(LINE, LINE | {"src_text": "x", "scores": scores})
+    assert [r.rater for r in file.ratings] == ["x", "y"]
+    assert file.warnings[-1].found == "1 item without an answer"
+
+
+def test_error_spans_that_nobody_was_asked_for_are_no_ratings() -> None:
+    file = compiled(LINE | {"scores": {"A": {"human1": 70, "errors1": [], "annotator1": "x", "esa": 3}}})
+    assert [(r.errors, r.score) for r in file.ratings] == [(None, 70.0)]
+    assert [w.found for w in file.warnings] == [
+        "1 empty list of error spans, and no error span in the file", "field “esa” of a system, 1 time",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -154,6 +168,13 @@ def test_lists_of_spans_are_restored(file: CampaignFile) -> None:
     assert first.dataset == file.dataset
     for r in first.ratings:
         wanted = next(x for x in rated if x.key == r.key).errors or ()
-        assert [(e.start, e.end, e.quote) for e in r.errors or ()] == [
-            (0, 0, "") if e.side == "source" or e.category == "Accuracy/Omission" else (e.start, e.end, e.quote) for e in wanted
-        ]  # fmt: skip
+        places = [
+            (
+                (0, 0, "") if e.side == "source" or e.category == "Accuracy/Omission" else (e.start, e.end, e.quote),
+                e.severity,
+            )
+            for e in wanted
+        ]
+        omitted = [e.side == "source" or e.category == "Accuracy/Omission" for e in wanted]
+        distinct = dict.fromkeys((*place, left_out) for place, left_out in zip(places, omitted, strict=True))
+        assert [(e.start, e.end, e.quote) for e in r.errors or ()] == [place for place, *_ in distinct]
