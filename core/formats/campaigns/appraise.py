@@ -2,9 +2,10 @@
 
 The twelve columns are the account, the system (`targetID`), the item, its type (TGT, or BAD for an attention check), the source and
 target language, the score, the document, whether the score is of a whole document, the error spans as JSON, and the first and the last
-moment of the rating in seconds since 1970. WMT25 has the id of the source in the third column, and the texts in its release.
+moment of the rating in seconds since 1970. `ExportSystemScoresToCSV --batch-info` adds two, the number of the batch and a database id.
+An output of several systems (`targetID` A+B) has one row per system. WMT25 has the id of the source in the third column, and the texts in its release.
 
-`start_i` and `end_i` are the first and last UTF-16 unit of the target, where `<br>` counts as one. A row is added whenever the annotator
+`start_i` and `end_i` are the first and last UTF-16 unit of the target without the blanks at its ends, where `<br>` counts as one. A row is added whenever the annotator
 comes back to an item; exports begin with the newest. The latest one counts.
 """
 
@@ -36,10 +37,11 @@ from core.formats.problems import counted, shown
 from core.formats.table import quoted_records
 
 COLUMNS = 12
+WITH_BATCH = COLUMNS + 2
 
 
 class AppraiseRow(NamedTuple):
-    """One row with its line. `spans` is None if the cell is empty."""
+    """One row with its line. `spans` is None if the cell is empty; `batch` is the number of the batch, if the export has it."""
 
     line: int
     rater: str
@@ -48,6 +50,7 @@ class AppraiseRow(NamedTuple):
     spans: list[Any] | None
     began: datetime | None
     ended: datetime | None
+    batch: int | None = None
 
 
 def read(upload: Upload, texts: Upload | Dataset | None, severities: Severities | None = None) -> CampaignFile:
@@ -66,11 +69,11 @@ def read(upload: Upload, texts: Upload | Dataset | None, severities: Severities 
         joined: Iterable[tuple[AppraiseRow, BatchItem | None]] = [(row, _from_release(row, found)) for row in rows]
     else:
         in_batches = CampaignReading(texts.name, found.severities, APPRAISE)
-        items = read_batches(texts, in_batches)
+        items = read_batches(texts, in_batches, {row.name[3] for row in rows})
         in_batches.problems.check()
         found.take_texts(in_batches)
         joined = _joined(rows, items, found)
-    latest: dict[tuple[str, RowName], tuple[AppraiseRow, BatchItem]] = {}
+    latest: dict[tuple[str, int, RowName], tuple[AppraiseRow, BatchItem]] = {}
     whole = 0
     for row, item in joined:
         if item is None:
@@ -78,10 +81,10 @@ def read(upload: Upload, texts: Upload | Dataset | None, severities: Severities 
         if item.document_score:
             whole += 1
             continue
-        before = latest.get((row.rater, row.name))
+        before = latest.get((row.rater, item.batch, row.name))
         found.replaced += before is not None
         if before is None or _when(row) > _when(before[0]):
-            latest[row.rater, row.name] = row, item
+            latest[row.rater, item.batch, row.name] = row, item
     if whole:
         found.warn(0, "", counted(whole, "score of a whole document", "scores of whole documents"),
                    "scores of items", "They are left out")  # fmt: skip
@@ -118,9 +121,11 @@ def _rows(upload: Upload, found: CampaignReading) -> list[AppraiseRow]:
     for line, cells in quoted_records(upload.name, raw_lines(data), ",", found.problems):
         if not any(cells):
             continue
-        if len(cells) != COLUMNS:
-            todo = "Export the scores of the campaign again; a row has no line break outside quotes"
-            found.problem(line, "", counted(len(cells), "column"), f"{COLUMNS}", todo)
+        if len(cells) not in (COLUMNS, WITH_BATCH):
+            todo = "Export the scores with Appraise’s ExportSystemScoresToCSV, of a campaign that rates one output at a time in its document"
+            found.problem(
+                line, "", counted(len(cells), "column"), f"{COLUMNS}, or {WITH_BATCH} with --batch-info", todo
+            )
         elif rows or not _is_header(cells):
             rows += [row] if (row := _row(line, cells, found)) else []
     return rows
@@ -131,7 +136,7 @@ def _is_header(cells: Sequence[str]) -> bool:
 
 
 def _row(line: int, cells: Sequence[str], found: CampaignReading) -> AppraiseRow | None:
-    account, system, item, of_type, _, _, score, document, _, spans, began, ended = cells
+    account, system, item, of_type, _, _, score, document, _, spans, began, ended, *batch = cells
     value = number(score)
     if value is None and score.strip():
         found.problem(line, "score", shown(score), expected_number(score), "Correct the row, or export it again")
@@ -152,22 +157,29 @@ def _row(line: int, cells: Sequence[str], found: CampaignReading) -> AppraiseRow
         times.append(moment(text))
         if times[-1] is None and text.strip():
             found.problem(line, name, shown(text), "seconds since 1970", "Leave the cell empty if there is no time")
+    if batch and not batch[0].strip().isdecimal():
+        found.problem(
+            line, "batch number", shown(batch[0]), "a whole number", "Export the scores again with --batch-info"
+        )
+        return None
     names = (item, document, of_type.strip() or "TGT", system)
-    return AppraiseRow(line, account, names, value, errors, times[0], times[1])
+    return AppraiseRow(line, account, names, value, errors, times[0], times[1], int(batch[0]) if batch else None)
 
 
 def _joined(
     rows: Sequence[AppraiseRow], items: dict[RowName, list[BatchItem]], found: CampaignReading
 ) -> Iterable[tuple[AppraiseRow, BatchItem | None]]:
-    """Yield each row with its item. Item numbers repeat between batches: of several, the batch with most of the account's rows counts."""
+    """Yield each row with its item. Item numbers repeat between batches: the number of the batch decides, or else the batch with most of
+    the account's rows."""
     shares: dict[str, Counter[int]] = {}
     for row in rows:
         shares.setdefault(row.rater, Counter()).update({item.batch for item in items.get(row.name, ())})
     for row in rows:
-        there = items.get(row.name, [])
+        there = [item for item in items.get(row.name, []) if row.batch in (None, item.batch)]
         if not there:
             number, document, of_type, system = row.name
             what = f"item {shown(number)} ({of_type}) of {shown(system)}, document {shown(document)}"
+            what += "" if row.batch is None else f", batch {row.batch}"
             found.problem(row.line, "", what, "an item of the batches", "Give the batches of this campaign")
             continue
         best = max(there, key=lambda item: (shares[row.rater][item.batch], -item.batch))

@@ -7,7 +7,7 @@ import re
 from typing import Literal
 
 from core.formats.campaigns import wmt25_spans
-from core.formats.campaigns.appraise import COLUMNS
+from core.formats.campaigns.appraise import COLUMNS, WITH_BATCH
 from core.formats.files import Upload, beginning
 from core.formats.parsing.numbers import number
 
@@ -42,7 +42,7 @@ def _is_appraise(head: str) -> bool:
     except csv.Error:
         return False
     cells = rows[-1] if rows else []
-    if len(cells) != COLUMNS or cells[8].strip() not in ("True", "False"):
+    if len(cells) not in (COLUMNS, WITH_BATCH) or cells[8].strip() not in ("True", "False"):
         return False
     spans = cells[9].strip()
     return spans[:1] in ("", "[", "{") and all(not c.strip() or number(c) is not None for c in (cells[6], *cells[10:]))

@@ -38,10 +38,11 @@ class SpanStyle(NamedTuple):
     breaks: bool
     tags: bool
     tokens: bool
+    trim: bool
 
 
-APPRAISE = SpanStyle(breaks=True, tags=True, tokens=False)
-PEARMUT = SpanStyle(breaks=False, tags=False, tokens=True)
+APPRAISE = SpanStyle(breaks=True, tags=True, tokens=False, trim=True)
+PEARMUT = SpanStyle(breaks=False, tags=False, tokens=True, trim=False)
 
 
 class SpanText(NamedTuple):
@@ -54,7 +55,8 @@ class SpanText(NamedTuple):
 
     @classmethod
     def of(cls, output: str | None, source: str | None, style: SpanStyle) -> SpanText:
-        return cls(output, source or "", Units(output or "", breaks=style.breaks, tags=style.tags), style.tokens)
+        units = Units(output or "", breaks=style.breaks, tags=style.tags, trim=style.trim)
+        return cls(output, source or "", units, style.tokens)
 
 
 def read_span(value: Any, texts: SpanText, severities: Severities) -> tuple[Span | None, str]:

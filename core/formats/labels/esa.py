@@ -9,13 +9,13 @@ Three forms are read and recognised line by line:
   (`score`, `sliders` and `error_spans` by model), with one element per item of the document.
 
 A span has `start_i`, `end_i` and `severity`. `end_i` is *inclusive*; offsets count UTF-16 units, as in browsers (Pearmut does not count
-line breaks). "missing" at both ends is an omission without a position; in Pearmut the position after the last character is one too.
+line breaks), and blanks before the text do not count, because Appraise's page trims it. "missing" at both ends is an omission without a position; in Pearmut the position after the last character is one too.
 The category is a path: a list in `error_type` (Appraise), a text in `category` (Pearmut), or null.
 
 An empty list of error spans is a rating if errors were asked for: WMT24's form says so, the others show it by a span in some line. With
 neither a score nor spans where other lines have scores, an output is not rated.
 
-The first form is written. An empty span has its `end_i` one before its `start_i`. Additional keys, which other tools ignore, are the
+The first form is written, with blanks counted. An empty span has its `end_i` one before its `start_i`. Additional keys, which other tools ignore, are the
 segment id (`segment_id`), notes (`note`), the position of an omission in the source (`source_start_i`, `source_end_i`), and for an
 output without errors `errorscope`.
 """
@@ -28,6 +28,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from core.data import Dataset, OutputKey, RatedOutput, Side, Span
+from core.formats.campaigns.units import BLANKS
 from core.formats.files import Upload
 from core.formats.labels.answers import Answer, Protocol, ScoredRow, placeholders
 from core.formats.labels.label_file import (
@@ -130,7 +131,8 @@ def _one_output(found: Gatherer, record: Record) -> _Line | None:
     found.add_texts(record.line, key, record.text("src", "source_text", needed=False), text)
     rater, score = record.text("annotator"), record.number("esa_score", "score")
     answer = Answer(len(spans), score is not None, record.values.get(EXACT) == NO_ERROR)
-    errors = [_span(found, s, key, text) for s in spans]
+    trimmed = 0 if record.values.get("segment_id") is not None else len(text) - len(text.lstrip(BLANKS))
+    errors = [_span(found, s, key, text, before=trimmed) for s in spans]
     return _Line(record.line, key, rater, errors, score, answer, "esa_spans" in record.values)
 
 
@@ -174,8 +176,11 @@ def _pearmut(found: Gatherer, record: Record, left_out: Counter[str]) -> list[_L
     return lines
 
 
-def _span(found: Gatherer, record: Record, key: OutputKey, text: str, breaks: bool = True) -> Span | None:
-    """Return the span in code points from its first and last UTF-16 unit, which must not split a character."""
+def _span(
+    found: Gatherer, record: Record, key: OutputKey, text: str, breaks: bool = True, before: int = 0
+) -> Span | None:
+    """Return the span in code points from its first and last UTF-16 unit, which must not split a character; `before` units of the
+    output are not counted."""
     side: Side = "output"
     line, units = record.line, utf16(text, breaks)
     severity = record.text("severity", needed=False)
@@ -194,6 +199,7 @@ def _span(found: Gatherer, record: Record, key: OutputKey, text: str, breaks: bo
         first, last = record.whole("start_i"), record.whole("end_i")
         if first is None or last is None:
             return None
+        first, last = (first + before, last + before) if first >= 0 else (first, last)
     start, end = first, last + 1
     if 0 <= start <= end <= units[-1]:
         start, end = max(0, bisect_right(units, first) - 1), bisect_left(units, last + 1)

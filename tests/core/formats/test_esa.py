@@ -41,6 +41,13 @@ def test_wmt24_counts_both_ends_and_an_emoji_is_two_units() -> None:
     assert got.dataset.human_scores == (HumanScore(*WHOLE, "ESA", 71.0),)
 
 
+def test_blanks_before_the_text_do_not_count_except_in_our_own_files() -> None:
+    line = {**WMT, "tgt": "\u3000\n a red", "esa_spans": [{"start_i": 2, "end_i": 4, "severity": "minor"}]}
+    assert [e.quote for r in found(line).rated for e in r.errors] == ["red"]
+    ours = {**line, "segment_id": "7", "esa_spans": [{"start_i": 5, "end_i": 7, "severity": "minor"}]}
+    assert [e.quote for r in found(ours).rated for e in r.errors] == ["red"]
+
+
 def test_missing_is_an_omission_without_a_place() -> None:
     assert spans({"start_i": "missing", "end_i": "missing", "severity": "major"}) == [
         Span("output", 0, 0, "", "Major", "Accuracy/Omission")

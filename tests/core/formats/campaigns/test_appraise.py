@@ -15,6 +15,7 @@ from core.data import Dataset, HumanScore, Output, OutputKey, Segment, Span
 from core.errors import ImportProblems, UserError
 from core.formats.campaigns import appraise, appraise_write
 from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating
+from core.formats.campaigns.recognised import recognised
 from core.formats.files import Upload
 from core.services.campaigns.importing import labels_of
 from tests.core.formats.campaigns.campaign_cases import campaigns, contents, said
@@ -176,6 +177,48 @@ def test_zeros_of_mqm_are_no_scores_also_beside_esa() -> None:
     ]  # fmt: skip
     assert [r.errors for r in file.ratings][-1] == ()
     assert "0 in 2 rows of MQM" in file.warnings[0].found
+
+
+def test_offsets_are_counted_in_the_trimmed_text() -> None:
+    for text, first, last, quote in (
+        ("  A house ", 2, 6, "house"), ("\u3000家です", 0, 0, "家"), ("\n\ufeff😀 x", 3, 3, "x"), ("\x1fa b", 0, 0, "\x1f"),
+    ):  # fmt: skip
+        file = spans({"start_i": first, "end_i": last, "severity": "minor"}, text=text)
+        assert [e.quote for e in file.ratings[0].errors or ()] == [quote]
+        assert again(file).ratings == file.ratings
+    (odd,) = spans({"start_i": 2, "end_i": 7, "severity": "minor"}, text="  A house ").odd
+    assert odd.why == "offsets outside the text"
+
+
+def test_rows_with_the_number_of_the_batch_are_joined_by_it() -> None:
+    other = ITEM | {"targetText": "Another house", "_item": "A | 13 | d"}
+    rows = [[*row(rater=rater), batch, "1000"] for rater, batch in (("ann", "4"), ("ann", "9"), ("bob", "9"))]
+    texts = json.dumps([{"items": [item], "task": {"batchNo": n}} for item, n in ((ITEM, 4), (other, 9))])
+    file = appraise.read(table(*rows), Upload("batches.json", texts.encode()))
+    assert [(r.rater, r.key.segment_id) for r in file.ratings] == [("ann", "12"), ("ann", "13"), ("bob", "13")]
+    assert recognised(table(*rows)) == "appraise"
+    for batch, message in (
+        ("5", "batch 5; expected an item of the batches"),
+        ("x", "batch number: found “x”; expected a whole number"),
+    ):
+        with pytest.raises(ImportProblems) as caught:
+            appraise.read(table([*row(), batch, "1"]), Upload("batches.json", texts.encode()))
+        assert message in said(caught.value)[0]
+
+
+def test_an_output_of_several_systems_is_rated_for_each() -> None:
+    joint = ITEM | {"targetID": "wmt23.A+wmt23.B", "documentID": "d#A+B"}
+    joint.pop("_item")
+    rows = [row(system=f"wmt23.{name}", document="d#A+B") for name in "AB"]
+    file = found(*rows, items=(joint,))
+    assert [r.key for r in file.ratings] == [OutputKey("A", "d", "1"), OutputKey("B", "d", "1")]
+    assert len(file.dataset.outputs) == 2
+    rows = [row(system=f"wmt23.{name}", document="d#A") for name in "AB"]
+    assert {r.key.doc_id for r in found(*rows, items=(joint | {"documentID": "d#A"},)).ratings} == {"d"}
+    plus = found(row(system="wmt23.A+wmt23.B", document="d#A+B"), items=(joint,))
+    assert [r.key.system for r in plus.ratings] == ["A+wmt23.B"]
+    old = found(row(system="R2L_Back", document="x"), items=(joint | {"targetID": "R2L+Back", "documentID": "x"},))
+    assert [r.key.system for r in old.ratings] == ["R2L_Back"]
 
 
 def test_a_line_break_tag_counts_as_one() -> None:
