@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 from core.data import Dataset, OutputKey, Span, distinct_errors, grouped
 from core.errors import Problem, UserError
 from core.formats.campaigns.span_json import SpanStyle, SpanText, read_span
-from core.formats.labels.answers import Answer, Protocol
+from core.formats.labels.answers import FileAnswer, FileProtocol
 from core.formats.labels.label_file import Severities, repeated_errors
 from core.formats.labels.text_reading import TextReading
 from core.formats.parsing.numbers import json_number
@@ -165,7 +165,7 @@ class CampaignReading(TextReading):
     def _answered(self) -> tuple[list[CampaignRating], list[OddSpan]]:
         """Return the ratings without those that say nothing, error spans only where they were asked for, and the odd spans."""
         given = {identity: (r, _answer(r, said)) for identity, (r, _, said) in self._rated.items()}
-        protocol = Protocol.of(a for r, a in given.values() if r.kind == "item")
+        protocol = FileProtocol.of(a for r, a in given.values() if r.kind == "item")
         ratings, unasked, empty, repeated = list[CampaignRating](), 0, 0, 0
         for r, answer in given.values():
             if r.kind == "item" and r.errors is not None and not protocol.rates_errors(answer):
@@ -190,9 +190,9 @@ class CampaignReading(TextReading):
         return ratings, [o for _, odd, _ in self._rated.values() for o in odd]
 
 
-def _answer(r: CampaignRating, said: bool) -> Answer:
+def _answer(r: CampaignRating, said: bool) -> FileAnswer:
     spans = None if r.errors is None else len(r.errors) + r.unread
-    return Answer(spans, r.score is not None or bool(r.sliders), said)
+    return FileAnswer(spans, r.score is not None or bool(r.sliders), said)
 
 
 def odd_span(rating: CampaignRating, value: Any, why: str, *, left_out: bool) -> OddSpan:

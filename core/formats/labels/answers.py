@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 
-class Answer(NamedTuple):
+class FileAnswer(NamedTuple):
     """What is there of one annotator's answer to one output: the number of error spans (None without a list), whether there is a score,
     and whether the file says by other means that the annotator was asked for errors and answered (`said`)."""
 
@@ -19,19 +19,19 @@ class Answer(NamedTuple):
     said: bool = False
 
 
-class Protocol(NamedTuple):
+class FileProtocol(NamedTuple):
     """What the answers of a file show: whether annotators were asked for error spans, and for scores."""
 
     spans: bool
     scores: bool
 
     @classmethod
-    def of(cls, answers: Iterable[Answer]) -> Protocol:
+    def of(cls, answers: Iterable[FileAnswer]) -> FileProtocol:
         """Return the protocol that all answers of a file show."""
         given = list(answers)
         return cls(any(a.spans or a.said for a in given), any(a.scored for a in given))
 
-    def rates_errors(self, a: Answer) -> bool:
+    def rates_errors(self, a: FileAnswer) -> bool:
         """Return whether the list of error spans of an answer is a rating. Without a score where others have one, it is none."""
         if a.spans is None:
             return False

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 from core.data import Dataset, OutputKey, RatedOutput, Side, Span
 from core.formats.campaigns.units import BLANKS
 from core.formats.files import Upload
-from core.formats.labels.answers import Answer, Protocol, ScoredRow, placeholders
+from core.formats.labels.answers import FileAnswer, FileProtocol, ScoredRow, placeholders
 from core.formats.labels.label_file import (
     UNSPECIFIED,
     Gatherer,
@@ -61,7 +61,7 @@ class _Line(NamedTuple):
     rater: str | None
     errors: list[Span | None] | None
     score: float | None
-    answer: Answer
+    answer: FileAnswer
     asked: bool = False
 
 
@@ -99,7 +99,7 @@ def _rate(found: Gatherer, lines: Sequence[_Line], left_out: Counter[str]) -> No
         x.answer._replace(scored=False, said=True) if not_one else x.answer
         for x, not_one in zip(lines, no_score, strict=True)
     ]
-    protocol = Protocol.of(answers)
+    protocol = FileProtocol.of(answers)
     for x, answer, without in zip(lines, answers, no_score, strict=True):
         asked = protocol._replace(spans=protocol.spans or (x.asked and protocol.scores))
         if x.errors is not None and asked.rates_errors(answer):
@@ -130,7 +130,7 @@ def _one_output(found: Gatherer, record: Record) -> _Line | None:
     key = OutputKey(system, record.text("doc_id", "document_id", needed=False) or "", segment)
     found.add_texts(record.line, key, record.text("src", "source_text", needed=False), text)
     rater, score = record.text("annotator"), record.number("esa_score", "score")
-    answer = Answer(len(spans), score is not None, record.values.get(EXACT) == NO_ERROR)
+    answer = FileAnswer(len(spans), score is not None, record.values.get(EXACT) == NO_ERROR)
     trimmed = 0 if record.values.get("segment_id") is not None else len(text) - len(text.lstrip(BLANKS))
     errors = [_span(found, s, key, text, before=trimmed) for s in spans]
     return _Line(record.line, key, rater, errors, score, answer, "esa_spans" in record.values)

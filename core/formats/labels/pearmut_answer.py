@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from core.formats.labels.answers import Answer
+from core.formats.labels.answers import FileAnswer
 from core.formats.parsing.json_records import Record
 from core.formats.problems import shown
 
@@ -30,8 +30,8 @@ class PearmutAnswer(NamedTuple):
     unread: tuple[str, ...]
 
     @property
-    def answer(self) -> Answer:
-        return Answer(
+    def answer(self) -> FileAnswer:
+        return FileAnswer(
             None if self.spans is None else len(self.spans), self.score is not None or bool(self.sliders), self.said
         )
 
