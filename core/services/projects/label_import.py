@@ -16,12 +16,14 @@ from core.data import (
     RatedOutput,
     Segment,
     SegmentKey,
+    Span,
+    distinct_errors,
 )
 from core.errors import ImportProblems, Problem
 from core.formats.external import merge
 from core.formats.files import Upload
 from core.formats.labels import judgements
-from core.formats.labels.label_file import Severities
+from core.formats.labels.label_file import Severities, repeated_errors
 from core.formats.labels.label_formats import FORMATS, guess, label_format
 from core.formats.parsing.limits import Meter
 from core.formats.problems import Collector, counted, shown
@@ -85,7 +87,8 @@ def read(
 ) -> LabelFiles:
     """Read all files together, each in its format (guessed by default). `texts` has the outputs for formats without texts.
 
-    `metrics` gives (metric name, higher is better) for files of metric scores. Exact copies of a file are read once. Never
+    `metrics` gives (metric name, higher is better) for files of metric scores. Exact copies of a file are read once, and exact
+    duplicates of an error in several files count once. Never
     raises for invalid files; the result lists the problems.
     """
     segments: dict[SegmentKey, Segment] = {}
@@ -93,7 +96,8 @@ def read(
     scores: dict[tuple[str, str, str, str], float] = {}
     judged: dict[tuple[OutputKey, str, str], float] = {}
     computed: dict[str, ExternalScores] = {}
-    rated: list[RatedOutput] = []
+    errors: dict[tuple[OutputKey, str], tuple[Span, ...]] = {}
+    repeated = 0
     warnings: list[Problem] = []
     problems = Collector()
     systems = set[str]()
@@ -111,7 +115,10 @@ def read(
         except ImportProblems as error:
             problems.extend(error.problems)
             continue
-        rated += found.rated
+        for r in found.rated:
+            both = (*errors.get((r.key, r.rater), ()), *r.errors)
+            errors[r.key, r.rater] = distinct_errors(both)
+            repeated += len(both) - len(errors[r.key, r.rater])
         warnings += found.warnings
         for segment in found.dataset.segments:
             was = segments.setdefault(segment.key, segment)
@@ -138,8 +145,10 @@ def read(
     written = (Output(*key, text) for key, text in sorted(outputs.items(), key=lambda o: order[o[0].segment]))
     human = tuple(HumanScore(*key, value) for key, value in scores.items())
     given = tuple(Judgement(*of, value) for of, value in judged.items())
+    rated = tuple(RatedOutput(*of, spans) for of, spans in errors.items())
+    warnings += repeated_errors("", repeated)
     return LabelFiles(
-        Dataset(tuple(segments.values()), tuple(written), human), tuple(rated), tuple(warnings), judgements=given,
+        Dataset(tuple(segments.values()), tuple(written), human), rated, tuple(warnings), judgements=given,
         external=tuple(computed.values()),
     )  # fmt: skip
 

@@ -13,8 +13,8 @@ from tests.paths import DATA
 
 KEY = OutputKey("A", "d", "1")
 MQM = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n" + "\n".join(
-    f"A\td\t1\t1\t{rater}\tQuelle\tA <v>bad</v> text\tStyle\t{severity}"
-    for rater, severity in (("r1", "Major"), ("r2", "Minor"), ("r2", "Minor"))
+    f"A\td\t1\t1\t{rater}\tQuelle\tA <v>bad</v> text\t{category}\t{severity}"
+    for rater, category, severity in (("r1", "Style", "Major"), ("r2", "Style", "Minor"), ("r2", "Fluency", "Minor"))
 )
 
 

@@ -53,6 +53,12 @@ def test_outputs_and_labels_come_in_under_the_names_of_the_raters() -> None:
     assert labels(store, done.project.id) == {(r.key, r.rater, frozenset(r.errors)) for r in found.rated}
 
 
+def test_an_error_in_two_files_counts_once() -> None:
+    found = read([tsv(*ROWS), tsv(ROWS[0], ROWS[2], name="again.tsv")])
+    assert found.rated == read([tsv(*ROWS)]).rated
+    assert [w.found for w in found.warnings][-1] == "1 exact duplicate of an error"
+
+
 def test_the_same_file_twice_adds_nothing() -> None:
     store = new_store()
     done = import_labels(store, ImportTarget("p"), read([tsv(*ROWS)]))
