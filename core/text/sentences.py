@@ -14,6 +14,7 @@ from typing import Any
 from core.errors import UserError
 from core.signature import GIVEN, package
 from core.text.abbreviations import ends_no_sentence
+from core.text.script_marks import with_common_marks
 from core.text.words import is_unspaced
 
 Span = tuple[int, int]
@@ -25,8 +26,10 @@ LANGUAGES = (
     "ja", "de", "kk", "sk",
 )  # fmt: skip
 DEFAULT = PROSE
-PROSE_VERSION = 2
+PROSE_VERSION = 3
 """Increased whenever `prose` or its lists change the split of a text. The first version is not in signatures."""
+RULE_VERSION = 2
+"""The same for `rule`."""
 
 SPLITTERS = (PROSE, RULE, POINT, *(PYSBD + language for language in LANGUAGES))
 
@@ -35,7 +38,7 @@ OPEN_ENDED = POINTS + "?!\u2026\u2025\u203c\u203d\u2047-\u2049\u2e2e\u2e3c\u2e53
 """Characters that also occur inside sentences (3.5, Yahoo!): they end one before white space or a script without spaces."""
 
 FINAL = (
-    "\u037e\u0589\u061d-\u061f\u06d4\u0700-\u0702\u07f9\u0837\u0839\u083d\u083e\u0964\u0965\u104a\u104b\u1362\u1367\u1368"
+    "\u037e\u0589\u061d-\u061f\u06d4\u0700-\u0702\u07f9\u0837\u0839\u083d\u083e\u0964\u0965\u0f0d-\u0f11\u0f14\u104a\u104b\u1362\u1367\u1368"
     "\u166e\u1735\u1736\u17d4\u17d5\u1803\u1809\u1944\u1945\u1aa8-\u1aab\u1b4e\u1b4f\u1b5a\u1b5b\u1b5e\u1b5f\u1b7d-\u1b7f"
     "\u1c3b\u1c3c\u1c7e\u1c7f\u2cf9-\u2cfb\u2e60\u2e61\u3002\ua4ff\ua60e\ua60f\ua6f3\ua6f7\ua876\ua877\ua8ce\ua8cf\ua92f"
     "\ua9c8\ua9c9\uaa5d-\uaa5f\uaaf0\uaaf1\uabeb\ufe12\ufe15\ufe16\ufe56\ufe57\uff01\uff1f\uff61"
@@ -46,7 +49,7 @@ FINAL = (
     "\U00011ef8\U00011f43\U00011f44\U00016a6e\U00016a6f\U00016af5\U00016b37\U00016b38\U00016b44\U00016d6e\U00016d6f"
     "\U00016e98\U0001bc9f\U0001da88"
 )
-"""The other characters of Unicode's Sentence_Terminal, and the Greek question mark: they always end a sentence."""
+"""The other characters of Unicode's Sentence_Terminal, the Greek question mark and the Tibetan shads: they always end a sentence."""
 
 CLOSING = r"’”»›)\]}」』）】〉》〕］｝"
 EITHER = "\"'“‘«‹"  # opening in some languages, closing in others
@@ -72,7 +75,7 @@ def facts(name: str) -> dict[str, object]:
     """
     splitter(name)
     found: dict[str, object] = {"sentences": f"{name}{GIVEN}" if name == RULE else name}
-    found |= {PROSE: PROSE_VERSION} if name == PROSE else {}
+    found |= {PROSE: PROSE_VERSION} if name == PROSE else {RULE: RULE_VERSION} if name == RULE else {}
     return found | {"pysbd": package("pysbd")} if name.startswith(PYSBD) else found
 
 
@@ -84,7 +87,8 @@ def sentences(text: str, split: Splitter) -> list[str]:
 def rule(text: str) -> list[Span]:
     """Split after sentence terminators of any script, including closing quotes and brackets, and at line breaks.
 
-    `.` `?` `!` `…` end a sentence before white space or a script without spaces; terminators of other scripts always do. A piece of only
+    `.` `?` `!` `…` end a sentence before white space or a script without spaces; terminators of other scripts always do. `;` ends one in
+    Greek, `:` in Armenian, `::` in Ethiopic and `|` in Indic scripts (`core.text.script_marks`). A piece of only
     punctuation joins the sentence before it (the first one joins the next).
     """
     return _joined(text, _pieces(text, sorted([*_breaks(text), *(end for _, end in _terminators(text))])))
@@ -112,6 +116,7 @@ def _breaks(text: str) -> list[int]:
 
 def _terminators(text: str) -> Iterator[Span]:
     """Yield the sentence terminators, including closing quotes and brackets."""
+    text = with_common_marks(text)
     for run in _RUN.finditer(text):
         end = run.end()
         if end < len(text) and not text[end].isspace() and (opening := _EITHER.search(text, run.start(), end)):

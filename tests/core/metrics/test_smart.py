@@ -118,7 +118,7 @@ def test_many_items_of_many_segments_get_what_each_gets_alone() -> None:
 def test_the_signature_is_exact() -> None:
     assert registry.load("smart1").signature() == (
         "smart1|v:1|matcher:chrf/v:1/nrefs:var/case:mixed/eff:yes/nc:6/nw:0/space:no/level:segment/sacrebleu:2.6.0"
-        "|against:both|sentences:prose|prose:2|measure:f|nrefs:max"
+        "|against:both|sentences:prose|prose:3|measure:f|nrefs:max"
     )
     assert "|matcher:rougeL/v:2/nrefs:var/measure:f/stem:yes/" in (
         registry.load("smartL|matcher:rougeL%7Cstem%3Ayes").signature()

@@ -60,7 +60,7 @@ def test_words_average_tokens_and_units_share_the_weight() -> None:
 def test_the_splitter_is_an_option_and_the_signature_names_it() -> None:
     text = "Stop!Go on. 好。吃"
     assert score(text, FIRST).value != score(text, FIRST, expression="sms|sentences:point").value
-    assert "|units:sentences|sentences:prose|prose:2|" in registry.load("sms").signature()
+    assert "|units:sentences|sentences:prose|prose:3|" in registry.load("sms").signature()
     assert "|sentences:point|" in registry.load("sms|sentences:point").signature()
 
 

@@ -102,7 +102,7 @@ def test_needs_and_signature_follow_the_aspect() -> None:
     assert registry.load("unieval|aspect:relevance").spec.needs == {"reference", "unieval"}
     assert registry.load("unieval").spec.needs == {"source", "reference", "unieval"}
     assert "|aspect:coherence|model:" in registry.load("unieval|aspect:coherence").signature()
-    assert "|aspect:fluency|sentences:prose|prose:2|model:" in registry.load("unieval|aspect:fluency").signature()
+    assert "|aspect:fluency|sentences:prose|prose:3|model:" in registry.load("unieval|aspect:fluency").signature()
 
 
 def test_an_end_token_in_an_output_stays_text() -> None:

@@ -1,11 +1,14 @@
 """Sentences: nothing is lost, spans are in order, and the signs of many scripts are known."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import UserError
 from core.text.sentences import FINAL, LANGUAGES, OPEN_ENDED, SPLITTERS, facts, point, rule, sentences, splitter
+from tests.paths import CASES
 
 MADE_OF = st.text(alphabet="ab.?!。…\"'”“)( \n\u2028\r中文ก3,-।؟😀\u0301\ud800", max_size=40)
 ANY = MADE_OF | st.text(st.characters(), max_size=40)
@@ -57,6 +60,15 @@ def test_pysbd_loses_nothing_either(text: str) -> None:
         ("वह गया।वह आया॥ फिर", ["वह गया।", "वह आया॥", "फिर"]),
         ("یہ گھر ہے۔ وہ باغ ہے۔", ["یہ گھر ہے۔", "وہ باغ ہے۔"]),
         ("ሰላም። ደህና ነህ፧ አዎ", ["ሰላም።", "ደህና ነህ፧", "አዎ"]),
+        ("Τι κάνεις; Είμαι καλά.", ["Τι κάνεις;", "Είμαι καλά."]),
+        ("Πού είναι ο Dr. Smith; ok. Τι; ναι", ["Πού είναι ο Dr.", "Smith;", "ok.", "Τι;", "ναι"]),
+        ("Ξέρεις «τι;» Το API; Όχι; ναι", ["Ξέρεις «τι;»", "Το API; Όχι;", "ναι"]),
+        ("I am well; he too. Τι; Well; no", ["I am well; he too.", "Τι;", "Well; no"]),
+        ("Ինչպե՞ս ես: Սա թեստ է 12:30: Այո", ["Ինչպե՞ս ես:", "Սա թեստ է 12:30:", "Այո"]),
+        ("Note: see below: here", ["Note: see below: here"]),
+        ("ཁོ་སོང་། ང་ཉལ།། །ཡིན།", ["ཁོ་སོང་།", "ང་ཉལ།། །", "ཡིན།"]),
+        ("ሰላም ነው:: ደህና፡፡ አዎ: ነው", ["ሰላም ነው::", "ደህና፡፡", "አዎ: ነው"]),
+        ("वह गया| वह आया|| क | ख", ["वह गया|", "वह आया||", "क | ख"]),
         ("Title\nFirst line\r\n\r\nSecond", ["Title", "First line", "Second"]),
         ("", []),
         (" \n\t", []),
@@ -67,14 +79,22 @@ def test_the_rule_knows_the_signs_of_many_scripts(text: str, expected: list[str]
     assert sentences(text, rule) == expected
 
 
+@pytest.mark.skipif(not CASES.exists(), reason="needs ../shared/cases")
+def test_exchanged_sentences_of_the_shared_case_are_the_same() -> None:
+    for line in (CASES / "greek-question-mark" / "in.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        first, second = (sentences(text, splitter("prose")) for text in (row["output"], row["references"][0]))
+        assert (len(first), sorted(first)) == (2, sorted(second))
+
+
 def test_the_rule_cannot_tell_an_abbreviation_from_an_end() -> None:
     # documented in decision 007: it knows signs and no words
     assert sentences("Dr. Smith came.", rule) == ["Dr.", "Smith came."]
 
 
 def test_the_old_default_rule_has_another_signature() -> None:
-    assert facts("prose") == {"sentences": "prose", "prose": 2}
-    assert facts("rule") == {"sentences": "rule (given)"}
+    assert facts("prose") == {"sentences": "prose", "prose": 3}
+    assert facts("rule") == {"sentences": "rule (given)", "rule": 2}
 
 
 def test_point_cuts_before_a_space_and_nowhere_else() -> None:

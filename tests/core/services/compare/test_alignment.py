@@ -80,7 +80,7 @@ def test_the_payload_is_plain_and_its_scores_are_whole_hundredths() -> None:
     assert data["figures"][0][0] == "1"
     assert (
         data["signature"]
-        == f"smart|v:1|matcher:{registry.load('chrf').signature().replace('|', '/')}|sentences:prose|prose:2"
+        == f"smart|v:1|matcher:{registry.load('chrf').signature().replace('|', '/')}|sentences:prose|prose:3"
     )
 
 
