@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from core.data import Dataset, OutputKey
 from core.errors import ImportProblems, Problem
 from core.formats.campaigns.appraise_batches import BatchItem, RowName, read_batches
+from core.formats.campaigns.appraise_scores import ListedRating, add_ratings
 from core.formats.campaigns.campaign_file import (
     CampaignFile,
     CampaignRating,
@@ -29,7 +30,6 @@ from core.formats.campaigns.campaign_file import (
 )
 from core.formats.campaigns.span_json import APPRAISE
 from core.formats.files import Upload, check_line_ends, raw_lines, text_bytes
-from core.formats.labels.answers import ScoredRow, placeholders
 from core.formats.labels.label_file import Severities
 from core.formats.parsing.json_text import NotJson, parsed
 from core.formats.parsing.numbers import expected_number, number
@@ -89,29 +89,21 @@ def read(upload: Upload, texts: Upload | Dataset | None, severities: Severities 
         found.warn(0, "", counted(whole, "score of a whole document", "scores of whole documents"),
                    "scores of items", "They are left out")  # fmt: skip
     chosen = sorted(latest.values(), key=lambda pair: pair[0].line)
-    no_score = placeholders(
-        [ScoredRow(row.rater, row.score, _typed(row.spans), len(row.spans or ())) for row, _ in chosen]
-    )
-    if n := sum(no_score):
-        found.warn(0, "score", f"0 in {counted(n, 'row')} of MQM (error spans with a type, or none)", "scores, or MQM",
-                   "Read as MQM, without scores")  # fmt: skip
-    for (row, item), without in zip(chosen, no_score, strict=True):
+    given = []
+    for row, item in chosen:
         own = item.kind != "item"
         rating = CampaignRating(
-            row.rater, item.key, item.kind, None, None if without else row.score, row.began, row.ended,
+            row.rater, item.key, item.kind, None, row.score, row.began, row.ended,
             item.text if own else None, item.source if own else None, item.of,
         )  # fmt: skip
-        found.rate(row.line, rating, row.spans, said=without or item.clean)
+        given.append(ListedRating(row.line, rating, row.spans, item.clean))
+    add_ratings(found, given)
     return found.done()
 
 
 def _when(row: AppraiseRow) -> tuple[float, float]:
     """Return when a row was saved; rows without a time are the oldest."""
     return tuple(at.timestamp() if at else -1.0 for at in (row.ended, row.began))  # type: ignore[return-value]
-
-
-def _typed(spans: Iterable[Any] | None) -> bool:
-    return any(isinstance(s, dict) and s.get("error_type") for s in spans or ())
 
 
 def _rows(upload: Upload, found: CampaignReading) -> list[AppraiseRow]:

@@ -192,7 +192,10 @@ def _guess_json(head: str) -> str | None:
         return "label-studio" if '"annotations"' in head and '"data"' in head else None
     if not isinstance(value, dict):
         return None
-    if {"data", "annotations"} <= value.keys() or {"data", "predictions"} <= value.keys():
+    if any(
+        keys <= value.keys()
+        for keys in ({"data", "annotations"}, {"data", "predictions"}, {"annotation_id", "annotator"})
+    ):
         return "label-studio"
     if {"hypothesis", "errors", "system_id"} <= value.keys():
         return "mtme-jsonl"

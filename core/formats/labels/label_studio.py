@@ -25,12 +25,7 @@ from typing import Any, NamedTuple
 from core.data import Dataset, OutputKey, Side, Span
 from core.formats.files import Upload
 from core.formats.labels.google_mqm_rows import is_clean
-from core.formats.labels.label_file import (
-    Gatherer,
-    LabelFile,
-    Severities,
-    utf16,
-)
+from core.formats.labels.label_file import Gatherer, LabelFile, Severities, utf16
 from core.formats.parsing.json_records import Record, records
 from core.formats.problems import counted, shown
 
@@ -133,6 +128,9 @@ def _listed(task: Record, name: str) -> int:
 
 
 def _task(found: Gatherer, task: Record) -> OutputKey | None:
+    if "data" not in task.values and "annotation_id" in task.values:
+        task.problem("", "Label Studio’s JSON-MIN", "Label Studio’s JSON", "Choose JSON in its export")
+        return None
     data = task.record("data")
     if data is not None and isinstance(data.values.get(_name_of(data.values, _OUTPUT)), list):
         data.problem(_name_of(data.values, _OUTPUT), "a list of paragraphs", "the output as one text",
@@ -170,22 +168,23 @@ def _annotation(found: Gatherer, said: Record, task: Record, key: OutputKey, gue
         placed = [i for i in items if _PLACES & _value(i).keys() and _kind(i) not in _NEUTRAL]
         marked = next((i for i in placed if _kind(i) in _TEXT_REGIONS), placed[0] if placed else None)
         if marked is not None:
-            side, place = _side(marked, task), _place(marked, _text_of(found, key, _side(marked, task) or "output"))
-            if side is None or place is None:
-                unread.append(f"region of type {shown(_kind(marked))}" + ("" if side else " on another text"))
+            side, kind = _side(marked, task), f"region of type {shown(_kind(marked))}"
+            place = _place(marked, _text_of(found, key, side or "output"))
+            if side is None:
+                unread.append(f"{kind} on another text")
+            elif place is None:
+                unread.append(kind + (" without offsets in its text" if _kind(marked) in _TEXT_REGIONS else ""))
             else:
                 regions += [r] if (r := _region(found, items, marked, key, side, place)) is not None else []
-                kinds = {_kind(i) for i in items} & _NEUTRAL - {"textarea"}
-                neutral += [f"answer of type {shown(kind)} about a region" for kind in sorted(kinds)]
+                further = {_kind(i) for i in items} & _NEUTRAL - {"textarea"}
+                neutral += [f"answer of type {shown(name)} about a region" for name in sorted(further)]
             continue
         for item in items:
-            kind = _kind(item)
-            if kind in _NEUTRAL:
-                neutral.append(f"answer of type {shown(kind)}")
-            else:
-                answers += [
-                    a if is_clean(a) else f"{kind} {shown(a)} about a whole output" for a in _answers(item)
-                ] or [f"answer of type {shown(kind)}"]
+            if _kind(item) in _NEUTRAL:
+                neutral.append(f"answer of type {shown(_kind(item))}")
+                continue
+            said_so = [a if is_clean(a) else f"{_kind(item)} {shown(a)} about a whole output" for a in _answers(item)]
+            answers += said_so or [f"answer of type {shown(_kind(item))}"]
     return _Annotation(task.line, key, rater or "annotator", regions, unread, answers, neutral, ours)
 
 
@@ -242,7 +241,7 @@ def _answers(item: Record) -> list[str]:
 def _region(
     found: Gatherer, items: Sequence[Record], marked: Record, key: OutputKey, side: Side, place: tuple[int, int]
 ) -> _Region | None:  # fmt: skip
-    answers = [a for i in items if i.values.get("type") != "textarea" for a in _answers(i)]
+    answers = [a for i in items if _kind(i) != "textarea" for a in _answers(i)]
     severity = next((a for a in answers if found.severities.find(a)), None)
     rest = list(dict.fromkeys(a for a in answers if a != severity))
     note = "\n".join(a for i in items if i.values.get("type") == "textarea" for a in _answers(i))
@@ -292,6 +291,5 @@ def _mark(found: Gatherer, region: _Region, wide: bool) -> Span | None:
         todo = "Use the text that was annotated, without later changes"
         found.problem(region.record.line, where, shown(text[start:end]), shown(region.quote), todo)
         return None
-    return found.span(
-        region.record.line, region.key, region.side, start, end, region.severity, region.category, region.note
-    )
+    line, key, side = region.record.line, region.key, region.side
+    return found.span(line, key, side, start, end, region.severity, region.category, region.note)

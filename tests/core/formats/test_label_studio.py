@@ -9,6 +9,7 @@ from core.data import Output, OutputKey, Segment, Span
 from core.errors import ImportProblems, Problem
 from core.formats.files import Upload
 from core.formats.labels.label_file import LabelFile, totals_of
+from core.formats.labels.label_formats import guess
 from core.formats.labels.label_studio import read
 from core.formats.labels.label_studio_write import write
 from tests.core.formats.label_cases import SEVERITIES, dataset, rating
@@ -130,7 +131,7 @@ def test_regions_of_hypertext_and_paragraphs_are_read() -> None:
     markup = task(region(0, 0) | hyper)
     markup["data"]["text"] = "<p>a bad cat</p>"
     (problem,) = problems(markup)  # offsets in the displayed text, and no quote that confirms them
-    assert "not read: 1 × region of type “hypertextlabels”" in problem.found
+    assert "not read: 1 × region of type “hypertextlabels” without offsets in its text" in problem.found
 
 
 def test_what_is_not_understood_is_no_rating_and_is_counted() -> None:
@@ -203,3 +204,17 @@ def test_an_emoji_before_a_mark_does_not_move_it() -> None:
     (text,) = write(dataset(text="😀😀old"), [label], totals_of(dataset())).texts
     assert read(Upload("x", text.encode()), SEVERITIES).rated == (label,)
     assert label.key == OutputKey("S", "d", "7")
+
+
+def test_the_short_json_of_label_studio_is_named() -> None:
+    short = {
+        "id": 1,
+        "text": TEXT,
+        "label": [{"start": 4, "end": 7, "labels": ["Major"]}],
+        "annotator": 1,
+        "annotation_id": 3,
+    }
+    upload = Upload("x.json", json.dumps([short]).encode())
+    assert guess(upload) == "label-studio"
+    with pytest.raises(ImportProblems, match="JSON-MIN; expected Label Studio’s JSON"):
+        read(upload, SEVERITIES)

@@ -176,7 +176,7 @@ def test_zeros_of_mqm_are_no_scores_also_beside_esa() -> None:
         ("ann", 71.0, 1), ("cy", 0.0, 1), ("bob", None, 1), ("bob", None, 0),
     ]  # fmt: skip
     assert [r.errors for r in file.ratings][-1] == ()
-    assert "0 in 2 rows of MQM" in file.warnings[0].found
+    assert "0 in 2 ratings of MQM" in file.warnings[0].found
 
 
 def test_offsets_are_counted_in_the_trimmed_text() -> None:

@@ -58,6 +58,17 @@ def test_an_empty_list_without_a_score_is_a_rating_only_where_no_line_has_a_scor
     assert file.warnings[-1].found == "1 item without an answer"
 
 
+def test_zeros_of_mqm_are_no_scores() -> None:
+    typed = [{"start_i": 0, "end_i": 0, "severity": "minor", "error_type": ["Style"]}]
+    scores = {
+        "A": {"human1": 0, "errors1": typed, "annotator1": "m"},
+        "B": {"human1": 0, "errors1": [], "annotator1": "m"},
+    }
+    file = compiled(LINE, LINE | {"src_text": "x", "scores": scores})
+    assert [(r.rater, r.score, len(r.errors or ())) for r in file.ratings][2:] == [("m", None, 1), ("m", None, 0)]
+    assert file.ratings[-1].errors == ()
+
+
 def test_error_spans_that_nobody_was_asked_for_are_no_ratings() -> None:
     file = compiled(LINE | {"scores": {"A": {"human1": 70, "errors1": [], "annotator1": "x", "esa": 3}}})
     assert [(r.errors, r.score) for r in file.ratings] == [(None, 70.0)]
