@@ -32,7 +32,7 @@ def run(
 ) -> None:
     """Write the segment scores (system, doc_id, segment_id, score, n_raters), or system means (system, score, n_segments, n_raters), best first.
 
-    Prints warnings about the file. Scores are ≤ 0; higher is better. Raises `UserError` for a file that cannot be read, and for an unknown scheme or severity.
+    Exact duplicates of an error count once. Prints warnings about the file. Scores are ≤ 0; higher is better. Raises `UserError` for a file that cannot be read, and for an unknown scheme or severity.
     """
     weights = named(scheme)
     output.check([("the labels", file)], [("--out", out)])

@@ -89,15 +89,15 @@ def read(upload: Upload, texts: Upload | Dataset | None, severities: Severities 
         found.warn(0, "", counted(whole, "score of a whole document", "scores of whole documents"),
                    "scores of items", "They are left out")  # fmt: skip
     chosen = sorted(latest.values(), key=lambda pair: pair[0].line)
-    given = []
+    listed = []
     for row, item in chosen:
         own = item.kind != "item"
         rating = CampaignRating(
             row.rater, item.key, item.kind, None, row.score, row.began, row.ended,
             item.text if own else None, item.source if own else None, item.of,
         )  # fmt: skip
-        given.append(ListedRating(row.line, rating, row.spans, item.clean))
-    add_ratings(found, given)
+        listed.append(ListedRating(row.line, rating, row.spans, item.clean))
+    add_ratings(found, listed)
     return found.done()
 
 

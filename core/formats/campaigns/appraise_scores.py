@@ -20,15 +20,15 @@ class ListedRating(NamedTuple):
     said: bool
 
 
-def add_ratings(found: CampaignReading, given: Sequence[ListedRating]) -> None:
+def add_ratings(found: CampaignReading, ratings: Sequence[ListedRating]) -> None:
     """Add all ratings of a file. Those with a placeholder for the score are ratings of MQM, which Appraise exports only when submitted."""
     no_score = placeholders(
-        [ScoredRow(g.rating.rater, g.rating.score, _typed(g.spans), len(g.spans or ())) for g in given]
+        [ScoredRow(r.rating.rater, r.rating.score, _typed(r.spans), len(r.spans or ())) for r in ratings]
     )
     if n := sum(no_score):
         found.warn(0, "score", f"0 in {counted(n, 'rating')} of MQM (error spans with a type, or none)", "scores, or MQM",
                    "Read as MQM, without scores")  # fmt: skip
-    for (line, rating, spans, said), without in zip(given, no_score, strict=True):
+    for (line, rating, spans, said), without in zip(ratings, no_score, strict=True):
         found.rate(line, replace(rating, score=None) if without else rating, spans, said=said or without)
 
 

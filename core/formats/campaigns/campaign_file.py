@@ -164,10 +164,10 @@ class CampaignReading(TextReading):
 
     def _answered(self) -> tuple[list[CampaignRating], list[OddSpan]]:
         """Return the ratings without those that say nothing, error spans only where they were asked for, and the odd spans."""
-        given = {identity: (r, _answer(r, said)) for identity, (r, _, said) in self._rated.items()}
-        protocol = FileProtocol.of(a for r, a in given.values() if r.kind == "item")
+        answers = {identity: (r, _answer(r, said)) for identity, (r, _, said) in self._rated.items()}
+        protocol = FileProtocol.of(a for r, a in answers.values() if r.kind == "item")
         ratings, unasked, empty, repeated = list[CampaignRating](), 0, 0, 0
-        for r, answer in given.values():
+        for r, answer in answers.values():
             if r.kind == "item" and r.errors is not None and not protocol.rates_errors(answer):
                 unasked += answer.scored
                 r = replace(r, errors=None)
@@ -207,7 +207,11 @@ def odd_warnings(file: str, odd: Iterable[OddSpan]) -> Iterable[Problem]:
     for (why, left_out), of in grouped(((o.why, o.raw is not None), o) for o in odd).items():
         first = of[0]
         place = f"{first.start} to {first.end} of {shown(first.key.system)}, {shown_segment(first.key.segment)}"
-        done = "Kept apart, and the errors of these outputs are not rated" if left_out else "Kept as they are"
+        done = (
+            "Kept apart, and the errors of these outputs are not rated"
+            if left_out
+            else "Kept as they are. A rating with a severity that has no weight has no penalty"
+        )
         found = f"{counted(len(of), 'error span')} with a fault ({why}); first: {place}, by {shown(first.rater)}"
         yield Problem(file, 0, "error spans", found, "a span inside its text, Major, Minor or Neutral", done)
 

@@ -164,24 +164,24 @@ def _page(
             own = kind != "item"
             if not own:
                 found.add_texts(record.line, key, source, text, [reference] if reference else [])
-            given = read_answer(of_system, left)
-            if given is None:
+            response = read_answer(of_system, left)
+            if response is None:
                 continue
-            if given.skipped:
-                skipped += 1
+            if response.skipped:
+                skipped += not response.unread
                 found.discard([(rater, kind, key)])
-            for what in given.unread:
-                found.unread(record.line, what, rating=not given.skipped)
-            if given.skipped:
+            for what in response.unread:
+                found.unread(record.line, what, rating=not response.skipped)
+            if response.skipped:
                 continue
-            sliders.update(name for name, _ in given.sliders)
+            sliders.update(name for name, _ in response.sliders)
             note = of_system.text("comment", needed=False) or comment
             rating = CampaignRating(
-                rater, key, kind, None, given.score, began, ended, text if own else None,
+                rater, key, kind, None, response.score, began, ended, text if own else None,
                 source if own else None, _made_from(item, system), note,
-                _passed(record.values.get("validations"), i, system) if kind == "check" else None, given.sliders,
+                _passed(record.values.get("validations"), i, system) if kind == "check" else None, response.sliders,
             )  # fmt: skip
-            found.rate(record.line, rating, given.spans, said=given.said)
+            found.rate(record.line, rating, response.spans, said=response.said)
             identities.append((rater, kind, key))
     return identities, empty, skipped
 

@@ -37,7 +37,7 @@ def read(upload: Upload, severities: Severities | None = None) -> CampaignFile:
     """Read the texts and ratings. Raises `ImportProblems` with every line that cannot be read."""
     found = CampaignReading(upload.name, severities or Severities(), APPRAISE)
     seen: Counter[str] = Counter()
-    given: list[ListedRating] = []
+    listed: list[ListedRating] = []
     unnamed = 0
     for record in records(upload, found.problems):
         document, outputs = record.text("doc_id"), record.record("tgt_text")
@@ -54,8 +54,8 @@ def read(upload: Upload, severities: Severities | None = None) -> CampaignFile:
         for system in scores.values if scores else ():
             of_system = scores.record(system) if scores else None
             if of_system is not None:
-                unnamed += _ratings(found, of_system, OutputKey(system, *segment), given)
-    add_ratings(found, given)
+                unnamed += _ratings(found, of_system, OutputKey(system, *segment), listed)
+    add_ratings(found, listed)
     if unnamed:
         found.warn(0, "annotator", f"{unnamed:,} ratings without an annotator", "annotator1, annotator2, …",
                    "Read as annotators “1”, “2”, … of each output")  # fmt: skip
@@ -71,8 +71,8 @@ def _segment(record: Record, document: str, seen: Counter[str]) -> SegmentKey:
     return SegmentKey(document, str(seen[document]))
 
 
-def _ratings(found: CampaignReading, record: Record, key: OutputKey, given: list[ListedRating]) -> int:
-    """Add the ratings of one output to `given`, and return how many have no annotator."""
+def _ratings(found: CampaignReading, record: Record, key: OutputKey, listed: list[ListedRating]) -> int:
+    """Add the ratings of one output to `listed`, and return how many have no annotator."""
     fields = grouped((m[2], m[1]) for m in map(_FIELD.fullmatch, record.values) if m)
     clean = record.values.get(EXACT)
     for name, value in record.values.items():
@@ -93,7 +93,7 @@ def _ratings(found: CampaignReading, record: Record, key: OutputKey, given: list
         rater = record.text(f"annotator{number}", needed=False)
         unnamed += rater is None
         rating = CampaignRating(rater or number or "1", key, "item", None, score)
-        given.append(ListedRating(record.line, rating, values, isinstance(clean, list) and number in clean))
+        listed.append(ListedRating(record.line, rating, values, isinstance(clean, list) and number in clean))
     return unnamed
 
 

@@ -28,8 +28,8 @@ class FileProtocol(NamedTuple):
     @classmethod
     def of(cls, answers: Iterable[FileAnswer]) -> FileProtocol:
         """Return the protocol that all answers of a file show."""
-        given = list(answers)
-        return cls(any(a.spans or a.said for a in given), any(a.scored for a in given))
+        every = list(answers)
+        return cls(any(a.spans or a.said for a in every), any(a.scored for a in every))
 
     def rates_errors(self, a: FileAnswer) -> bool:
         """Return whether the list of error spans of an answer is a rating. Without a score where others have one, it is none."""

@@ -75,7 +75,7 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -
         if "annotation" in record.values and "item" in record.values:
             lines += _pearmut(found, record, left_out)
         elif record.values.get("item_type", "TGT") not in ("TGT", "REF"):
-            left_out["attention check"] += 1
+            left_out["item of attention checks"] += 1
         else:
             lines += [of] if (of := _one_output(found, record)) else []
             if pair := record.text("langs", needed=False) or _languages(record):
@@ -84,8 +84,9 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -
         todo = "Keep only the lines of one pair: all pairs use the same segment numbers"
         found.problem(list(pairs.values())[1], "langs", f"several language pairs ({', '.join(pairs)})", "one", todo)
     _rate(found, lines, left_out)
-    for what, n in left_out.items():
-        found.warn(0, "", counted(n, what), "answers of annotators to outputs", "Left out")
+    for what, n in (+left_out).items():
+        noun, _, rest = what.partition(" ")
+        found.warn(0, "", f"{counted(n, noun)} {rest}".rstrip(), "answers of annotators to outputs", "Left out")
     return found.done()
 
 
@@ -105,7 +106,7 @@ def _rate(found: Gatherer, lines: Sequence[_Line], left_out: Counter[str]) -> No
         if x.errors is not None and asked.rates_errors(answer):
             found.rating(x.line, x.key, x.rater, x.errors)
         elif answer.scored and x.errors is not None:
-            left_out["empty list of error spans in a file without any"] += 1
+            left_out["list of error spans (all are empty)"] += 1
         elif not answer.scored:
             left_out["output without an answer"] += 1
         if x.score is not None and not without:
@@ -156,22 +157,22 @@ def _pearmut(found: Gatherer, record: Record, left_out: Counter[str]) -> list[_L
         annotation = Record(record.file, record.line, value, record.problems, f"{record.path}annotation[{i}].")
         for system in outputs.values if outputs else ():
             text, said = (outputs.text(system) if outputs else None), annotation.record(system, needed=False)
-            given = None if text is None or said is None else read_answer(said, left)
-            if given is None or said is None or text is None:
+            response = None if text is None or said is None else read_answer(said, left)
+            if response is None or said is None or text is None:
                 continue
             key = OutputKey(system, "", segment)
             reference = item.text("ref", needed=False)
             source = item.text("src", needed=False)
             found.add_texts(record.line, key, source, text, [reference] if reference else [])
-            for what in given.unread:
-                found.unread(record.line, what, rating=not given.skipped)
-            if given.skipped:
-                left_out["skipped output"] += 1
+            for what in response.unread:
+                found.unread(record.line, what, rating=not response.skipped)
+            if response.skipped:
+                left_out["output that was skipped"] += not response.unread
                 continue
-            spans = None if given.spans is None else said.records("error_spans")
+            spans = None if response.spans is None else said.records("error_spans")
             errors = None if spans is None else [_span(found, s, key, text, breaks=False) for s in spans]
-            lines.append(_Line(record.line, key, rater, errors, given.score, given.answer))
-            for name, number in given.sliders:
+            lines.append(_Line(record.line, key, rater, errors, response.score, response.answer))
+            for name, number in response.sliders:
                 found.score(key, name, number)
     return lines
 

@@ -20,7 +20,8 @@ _KNOWN = frozenset(("score", "error_spans", "sliders", "comment", EXACT))
 
 
 class PearmutAnswer(NamedTuple):
-    """`spans` are the objects of the error spans, None without a list; `unread` names further answers; `skipped` is True without an answer."""
+    """`spans` are the objects of the error spans, None without a list; `unread` names further answers; `skipped` is True without
+    any other answer."""
 
     score: float | None
     sliders: tuple[tuple[str, float], ...]

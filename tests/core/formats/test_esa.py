@@ -97,7 +97,7 @@ def test_appraise_is_read_without_attention_checks() -> None:
     got = found(line, {**line, "item_type": "BAD", "target_text": "Hallo nicht"})
     assert got.rated[0].key == OutputKey("S", "d", "3")
     assert [e.quote for e in got.rated[0].errors] == ["Halo"]
-    assert got.warnings[0].found == "1 attention check"
+    assert got.warnings[0].found == "1 item of attention checks"
 
 
 PEARMUT = {
@@ -144,7 +144,7 @@ def test_an_empty_list_is_a_rating_only_if_errors_were_asked_for_and_answered() 
     }
     skipped = found(PEARMUT, left)
     assert {r.rater for r in skipped.rated} == {"eve"}
-    assert skipped.warnings[-1].found == "1 skipped output"
+    assert skipped.warnings[-1].found == "1 output that was skipped"
 
 
 def test_zeros_of_mqm_lines_are_no_scores_also_beside_esa() -> None:

@@ -148,7 +148,7 @@ def test_what_was_skipped_or_is_not_known_is_not_rated() -> None:
         record([SPAN]), record(user_id="u2", annotation=[{"A": {"score": None, "error_spans": [], "choice": "bad"}}])
     )
     assert [r.rater for r in unknown.ratings] == ["u1"]
-    assert [w.found for w in unknown.warnings] == ["1 output that the annotator skipped", "answer “choice”, 1 time"]
+    assert [w.found for w in unknown.warnings] == ["answer “choice”, 1 time"]
     unanswered = found(record([SPAN]), record(user_id="u2", annotation=[{"A": {"score": None, "error_spans": []}}]))
     assert [r.rater for r in unanswered.ratings] == ["u1"]
 
