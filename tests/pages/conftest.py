@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,10 @@ from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from core.ports.store import Store
+from core.services.calibrate.calibration import LambdaFitOptions
 from db.store import open_store
-from tests.templates import empty_database
+from pages._ui.calibrate import best_systems, calibration_form, learning_curve
+from tests.templates import empty_database, sample_database
 
 PATIENCE = 300.0
 """Seconds a run of a page may take: AppTest gives up after 3 by default, which a busy machine exceeds."""
@@ -77,12 +79,28 @@ def _app_tests() -> Iterator[None]:
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    """An empty store of a home folder of its own, without a worker."""
+def database(tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    """The URL of a database without rows, or with the sample project for the parameter `sample`."""
+    make = sample_database if getattr(request, "param", "") == "sample" else empty_database
+    return make(tmp_path / "errorscope.db")
+
+
+@pytest.fixture
+def store(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    """A store of a home folder of its own, without a worker."""
     monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
     monkeypatch.setenv("ERRORSCOPE_WORKER", "off")
     st.cache_resource.clear()
     st.cache_data.clear()
-    yield open_store(empty_database(tmp_path / "errorscope.db"))
+    yield open_store(database)
     st.cache_resource.clear()
     st.cache_data.clear()
+
+
+@pytest.fixture
+def few_resamples(monkeypatch: pytest.MonkeyPatch) -> int:
+    """Let Calibrate draw few resamples, and return how many. How many it takes by default is tested in tests/core/calibration."""
+    for section in (learning_curve, best_systems):
+        monkeypatch.setattr(section, "DRAWS", 20)
+    monkeypatch.setattr(calibration_form, "LambdaFitOptions", partial(LambdaFitOptions, draws=20))
+    return 20

@@ -1,7 +1,6 @@
 """Calibrate λ: what it says before there is anything to fit, what it finds, and that a saved λ is kept and used."""
 
 from dataclasses import replace
-from functools import partial
 
 import pytest
 import streamlit as st
@@ -15,15 +14,13 @@ from core.ports.labels import Action
 from core.progress import no_progress
 from core.refine.result import weighted
 from core.services.calibrate import calibration as service
-from core.services.calibrate.calibration import LambdaFitOptions
 from core.signature import content_key
-from pages._ui.calibrate import best_systems, calibration_form, learning_curve
 from tests.pages.opened_page import new_project
 from tests.pages.said import words
 from tests.paths import APP
 
 N = 30
-DRAWS = 40
+pytestmark = pytest.mark.usefixtures("few_resamples")
 DISTANCES = [(0.1 * (i % 7), 0.03 * ((11 * i) % 17)) for i in range(N)]
 
 
@@ -46,14 +43,6 @@ def add(store, project: int, *, human: bool = True, scored: bool = True) -> None
             for i, d in enumerate(DISTANCES)
         }
         store.scores.put("bartscore++", registry.load("bartscore++").signature(), values, 1.0)
-
-
-@pytest.fixture(autouse=True)
-def _few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the sections draw of their intervals is tested here; how many resamples these take, in tests/core/calibration."""
-    for section in (learning_curve, best_systems):
-        monkeypatch.setattr(section, "DRAWS", 20)
-    monkeypatch.setattr(calibration_form, "LambdaFitOptions", partial(LambdaFitOptions, draws=DRAWS))
 
 
 def opened(project_id: int) -> AppTest:
@@ -89,7 +78,7 @@ def test_a_project_says_what_is_missing_for_a_fit(store) -> None:
     assert "at least 3 systems with both scores; found 1" in words(section(at, "Best systems"))
 
 
-def test_a_fit_is_one_sentence_and_lambda_is_saved_once(store) -> None:
+def test_a_fit_is_one_sentence_and_lambda_is_saved_once(store, few_resamples: int) -> None:
     project_id = filled(store)
     at = opened(project_id)
     assert not at.exception
@@ -97,7 +86,7 @@ def test_a_fit_is_one_sentence_and_lambda_is_saved_once(store) -> None:
         service.CalibrationPoint(o.key, *DISTANCES[i], weighted(*DISTANCES[i], 2.0))
         for i, o in enumerate(store.projects.dataset(project_id).outputs)
     ]
-    expected = calibrate(data, draws=DRAWS)
+    expected = calibrate(data, draws=few_resamples)
     assert f"λ = {expected.lam:.3g}" in words(at)
     assert "on 30 outputs" in words(at)
     assert "70 are missing" in words(at)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -12,19 +14,37 @@ from core.ports.campaigns import Campaign
 from core.ports.store import Store
 from core.services.people import accounts, sessions
 from core.services.people.identity import SESSION_COOKIE
+from db.engine import connect
+from db.store import store_over
 from pages._ui.campaigns.campaign_tabs import screen_key
 from tests.core.services.campaigns import filled
 from tests.pages.said import words
 from tests.paths import APP
+from tests.templates import empty_database
 
 NAMES = ("Ana", "Ben", "Chi")
 
 
-@pytest.fixture
-def campaign(store: Store) -> Campaign:
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Campaign]:
+    """A database with a campaign, and the campaign."""
+    path = tmp_path_factory.mktemp("campaign") / "errorscope.db"
+    engine = connect(empty_database(path))
+    store = store_over(engine)
     made = filled.started(store, people=NAMES, dataset=filled.texts(2, 3), block_size=3)
     filled.work(store, made, share=0.75, per_day=3)
-    return made
+    engine.dispose()
+    return path, made
+
+
+@pytest.fixture
+def database(template: tuple[Path, Campaign], tmp_path: Path) -> str:
+    return f"sqlite:///{shutil.copy(template[0], tmp_path / 'errorscope.db')}"
+
+
+@pytest.fixture
+def campaign(store: Store, template: tuple[Path, Campaign]) -> Campaign:
+    return template[1]
 
 
 def opened(campaign: Campaign, screen: str = "Progress", rater: str = "") -> AppTest:

@@ -17,7 +17,7 @@ CASES = b"error,id,source,ref,r,hyp_para,hyp_adv_based,hyp_adv_free\nnum,1,,It i
 def opened(project: int, section: str = "Break a metric") -> AppTest:
     at = AppTest.from_file(APP, default_timeout=120)
     at.query_params["project"] = str(project)
-    visit(at.run(), "robustness")
+    visit(at, "robustness")
     return show(at, section) if section != "Break a metric" else at
 
 
@@ -152,6 +152,7 @@ def test_the_oldest_drafts_lose_their_files_first(project: int, monkeypatch: pyt
     assert not has_file(third), "a small file outlives a newer large one"
 
 
+@pytest.mark.usefixtures("few_resamples")
 def test_forms_of_metrics_keep_what_was_chosen_by_hand(store: Store) -> None:
     project = test_meta_evaluation.filled(store)
     at = test_meta_evaluation.opened(project)

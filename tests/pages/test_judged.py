@@ -1,5 +1,6 @@
 """Scores and ranks by annotator: human scores to calibrate on and to evaluate with, agreement, an export."""
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Judgement, Output, OutputKey, Segment, Value
@@ -46,6 +47,7 @@ def choose(at: AppTest, project: int, option: tuple[str, str, str]) -> AppTest:
     return at
 
 
+@pytest.mark.usefixtures("few_resamples")
 def test_calibrate_fits_on_numbers_and_ranks_of_raters(store: Store) -> None:
     project = filled(store)
     chosen = tuple(Chosen(OutputKey(s, "d", str(i)), (1 + i) / 10) for i in range(5) for s in SYSTEMS)

@@ -56,7 +56,7 @@ def test_pages_read_no_designs_to_find_out_what_changed(
 def with_labels(store: Store) -> int:
     """Return a project with labels of two annotators and of a campaign."""
     campaign = started(store, "mqm")
-    work(store, campaign)
+    work(store, campaign, share=0.2)
     for rater in ("ann", "bob"):
         for segment in ("0", "1"):
             save(store, campaign.project_id, rater, SegmentKey("doc0", segment))

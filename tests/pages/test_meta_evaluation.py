@@ -172,6 +172,7 @@ def test_differences_are_tested_of_fully_scored_metrics(store) -> None:
     assert "on 2 outputs" in words(at)
 
 
+@pytest.mark.parametrize("database", ["sample"], indirect=True)
 def test_the_sample_shows_values_first_and_intervals_later(store) -> None:
     project = sample.ensure(store).id
     with pytest.MonkeyPatch.context() as patch:
@@ -196,6 +197,7 @@ def test_the_sample_shows_values_first_and_intervals_later(store) -> None:
     assert "bundled demonstration BART" in words(at)
 
 
+@pytest.mark.parametrize("database", ["sample"], indirect=True)
 def test_disagreements_show_texts_and_lead_to_their_segment(store) -> None:
     project = sample.ensure(store).id
     at = opened(project)

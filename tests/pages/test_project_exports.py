@@ -214,7 +214,7 @@ def test_exports_are_offered_with_what_they_leave_out(store: Store) -> None:
 
 def test_labels_of_campaigns_are_offered_for_export(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     campaign = started(store, "mqm")
-    work(store, campaign)
+    work(store, campaign, share=0.1)
     other = store.projects.create("other")
     read: list[int] = []
     raters = known_labels.raters

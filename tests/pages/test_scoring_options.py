@@ -11,7 +11,8 @@ from core.metrics.registry import load
 from core.ports.store import Store
 from core.signature import content_key
 from tests.pages.said import unescaped
-from tests.pages.test_shell import run, store
+from tests.pages.test_shell import store
+from tests.paths import APP
 
 __all__ = ["store"]
 
@@ -24,9 +25,10 @@ def project(store: Store) -> int:
 
 
 def opened(project: int, *metrics: str) -> AppTest:
-    at = run(project=str(project))
+    at = AppTest.from_file(APP, default_timeout=30)
+    at.query_params["project"] = str(project)
     at.session_state[f"compare-scoring-{project}"] = True  # the box of the panel, once there are scores
-    at.run()
+    at.switch_page("pages/compare.py").run()
     next(m for m in at.multiselect if m.key and m.key.startswith("metrics-")).set_value(list(metrics)).run()
     assert not at.exception
     return at

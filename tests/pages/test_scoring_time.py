@@ -152,7 +152,7 @@ def test_the_choice_of_metrics_stays_until_it_is_changed(store: Store, project: 
 
     chosen(at).set_value(["bleu", "chrf"]).run()
     at.button(key=f"score-{project}").click().run()
-    at = at.switch_page("pages/projects.py").run().switch_page("pages/compare.py").run()
+    at = at.switch_page("pages/projects.py").run().switch_page("pages/compare.py")
     assert chosen(opened(at, project)).value == ["bleu", "chrf"]
     assert not at.button(key=f"score-{project}").disabled
     scored(store, project, "bleu")
