@@ -10,12 +10,15 @@ from core.data import SegmentKey
 from core.mqm.log import fold_segment
 from core.ports.campaigns import Campaign
 from core.services.campaigns import deciding, working
+from core.services.labels import units
 from core.services.labels.exchange import EditorPlace
 from core.services.people.identity import Identity
 from core.settings import load as settings
 
 MOST_KNOWN = 200_000
+MOST_SETS = 256
 _given: set[tuple[str, int, str, SegmentKey]] = set()
+_sets: dict[tuple[str, int, str], frozenset[SegmentKey]] = {}
 _lock = Lock()
 
 
@@ -37,6 +40,24 @@ def may_label(project_id: int, rater: str, segment: SegmentKey) -> bool | None:
             _given.clear()
         _given.add(key)
     return True
+
+
+def in_calibration_set(project_id: int, batch: str, segment: SegmentKey) -> bool:
+    """Return whether a segment is in the calibration set of this name, which is read again before a refusal.
+
+    A set may be deleted and made again under its name. Segments of the set before stay allowed, so labels that arrive late are saved.
+    Raises `UserError` if there is no such set.
+    """
+    key = (settings().database, project_id, batch)
+    known = _sets.get(key, frozenset())
+    if segment in known:
+        return True
+    known |= units.outline(store(), project_id, batch, archived=True).keys()
+    with _lock:
+        if len(_sets) >= MOST_SETS:
+            _sets.clear()
+        _sets[key] = known
+    return segment in known
 
 
 def may_decide(who: Identity, project_id: int, segment: SegmentKey) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 from starlette.requests import Request
@@ -62,7 +61,7 @@ def allowed(who: Identity) -> Callable[[int, SegmentKey], bool]:
             return given and who.takes_part(project_id)
         if who.link is None or who.link.batch is None:
             return True
-        return segment in _outline(settings().database, project_id, who.link.batch, who.link.id)
+        return assigned.in_calibration_set(project_id, who.link.batch, segment)
 
     return may_label
 
@@ -70,9 +69,3 @@ def allowed(who: Identity) -> Callable[[int, SegmentKey], bool]:
 def outline(who: Identity, project_id: int) -> Outline:
     """Return the segments that a person labels. Raises `UserError` if the calibration set of a link was deleted."""
     return units.outline(store(), project_id, who.link.batch if who.link else None)
-
-
-@lru_cache(maxsize=256)
-def _outline(database: str, project_id: int, batch: str, link: int) -> frozenset[SegmentKey]:
-    """Return the segments of a link's calibration set, which never change. Labels made before the set was deleted still arrive."""
-    return frozenset(units.outline(store(), project_id, batch, archived=True))

@@ -12,11 +12,12 @@ from api import people
 from api.actions import LIMIT
 from api.endpoint import endpoint
 from api.refusals import RequestRefused
-from api.storage import store
+from api.storage import secret, store
 from core.data import SegmentKey
 from core.services.campaigns import working
 from core.services.labels import units
-from core.services.people.identity import Identity
+from core.services.people.identity import Identity, outbox_name
+from core.settings import load as settings
 
 
 @endpoint
@@ -47,5 +48,7 @@ def read(who: Identity, project_id: int, here: SegmentKey | None, step: units.St
     if campaign := store().campaigns.of_texts(project_id):
         if not who.takes_part(project_id):
             raise RequestRefused(403, "You do not take part in this evaluation. Ask a manager to add you")
-        return working.page(store(), campaign, who.rater, here, step)
-    return units.unit(store(), project_id, who.rater, people.outline(who, project_id), here, step)
+        data = working.page(store(), campaign, who.rater, here, step)
+    else:
+        data = units.unit(store(), project_id, who.rater, people.outline(who, project_id), here, step)
+    return data | {"outbox": outbox_name(secret(settings().database), who)}

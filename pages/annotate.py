@@ -56,7 +56,7 @@ def workspace(project: Project, rater: str) -> None:
         more=rest not in (None, segment), protocol=of_project(store, project.id),
         declines=is_stored(store, project.id),
     )  # fmt: skip
-    span_editor(data | {"server": wiring.labels_route()}, key=EDITOR, on_go=go)
+    span_editor(data | wiring.labels_route(), key=EDITOR, on_go=go)
     revealed = fold_segment(events).revealed
     if revealed.issuperset(order):
         scores(wiring.view(project), segment, order)

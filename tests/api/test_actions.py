@@ -10,8 +10,10 @@ import pytest
 from api import actions
 from api.endpoint import LARGEST_BODY
 from api.refusals import RateLimit, RequestRefused
+from core.data import OutputKey, SegmentKey
 from core.errors import Unavailable
-from tests.api.conftest import HERE, NEXT, Site, no_error
+from core.ports.batches import Chosen, SavedBatch
+from tests.api.conftest import HERE, NEXT, Site, no_error, token_hash
 
 
 def post(site: Site, *batches: Any, rater: str = "Ana", **headers: str) -> Any:
@@ -145,10 +147,6 @@ def test_the_limit_of_requests_is_counted_by_person(site: Site, monkeypatch: pyt
 
 
 def test_links_of_a_calibration_set_label_its_segments_only(site: Site) -> None:
-    from core.data import OutputKey
-    from core.ports.batches import Chosen, SavedBatch
-    from tests.api.conftest import token_hash
-
     chosen = (Chosen(OutputKey("Buzzard", *NEXT), 0.5),)
     site.store.batches.save(site.project, SavedBatch("set", "uniform", 1, "s", chosen, 4))
     site.store.people.add_link(site.project, "Cy", "set", token_hash("c" * 43), None, "manager")
@@ -167,6 +165,47 @@ def test_links_of_a_calibration_set_label_its_segments_only(site: Site) -> None:
     assert site.client.get("/api/unit", headers=headers).status_code == 422
     late = post(site, site.batch(no_error("late", output["id"]), segment=NEXT), rater="Cy", **headers).json()
     assert late["acknowledged"] == ["late"]
+
+
+def test_a_calibration_set_made_again_under_its_name_takes_labels(site: Site) -> None:
+    def make(segment: SegmentKey) -> None:
+        chosen = (Chosen(OutputKey("Buzzard", *segment), 0.5),)
+        site.store.batches.save(site.project, SavedBatch("set", "uniform", 1, "s", chosen, 4))
+
+    make(HERE)
+    site.store.people.add_link(site.project, "Cy", "set", token_hash("c" * 43), None, "manager")
+    headers = {"Authorization": f"Bearer {'c' * 43}"}
+
+    def label(name: str, segment: SegmentKey) -> list[str]:
+        done = site.batch(no_error(name, site.opened("Cy", segment)["Buzzard"]), segment=segment)
+        saved: list[str] = post(site, done, rater="Cy", **headers).json()["acknowledged"]
+        return saved
+
+    assert (label("a", HERE), label("b", NEXT)) == (["a"], [])
+    site.store.batches.delete(site.project, "set")
+    make(NEXT)
+    assert site.client.get("/api/unit", headers=headers).json()["segment"] == NEXT.segment_id
+    assert (label("c", NEXT), label("late", HERE)) == (["c"], ["late"])
+
+
+def test_links_share_an_outbox_only_where_they_open_the_same_outputs(site: Site) -> None:
+    chosen = (Chosen(OutputKey("Buzzard", *HERE), 0.5),)
+    for name in ("one", "two"):
+        site.store.batches.save(site.project, SavedBatch(name, "uniform", 1, "s", chosen, 4))
+    other = site.store.projects.create("other").id
+    site.store.projects.add(other, site.store.projects.dataset(site.project))
+    places = [(site.project, None), (site.project, "one"), (site.project, "two"), (other, None)]
+
+    def outbox(number: int, project: int, batch: str | None) -> str:
+        token = f"{number:043}"
+        site.store.people.add_link(project, "Cy", batch, token_hash(token), None, "manager")
+        answer = site.client.get("/api/unit", headers={"Authorization": f"Bearer {token}"}).json()
+        return str(answer["outbox"])
+
+    first = [outbox(number, *place) for number, place in enumerate(places)]
+    renewed = [outbox(number + 10, *place) for number, place in enumerate(places)]
+    assert len(set(first)) == len(places)
+    assert renewed == first
 
 
 def test_exports_are_for_those_who_see_the_project(site: Site) -> None:

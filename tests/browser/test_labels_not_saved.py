@@ -99,6 +99,27 @@ def test_an_open_page_saves_by_itself_when_the_network_is_back(link: Host, own: 
     assert quotes(link, "waits") == ["weather"]
 
 
+def test_labels_of_another_link_wait_until_it_is_open_again(link: Host, shared: Server, own: BrowserContext) -> None:
+    other = Host(shared, project_to_annotate(shared.store(), "same name"), by_link=True)
+    first, second = link.address("twice"), other.address("twice")
+    tab = own.new_page()
+    tab.goto(first)
+    own.set_offline(True)
+    mark(tab, "weather")
+    expect(foot(tab)).to_contain_text(f"1 change {UNSAVED}")
+    tab.close()
+    own.set_offline(False)
+    tab = own.new_page()
+    tab.goto(second)
+    expect(foot(tab)).to_contain_text("1 change made on another page or with another link waits in this browser")
+    mark(tab, "home")
+    saved(tab)
+    tab.goto(first)
+    expect(tab.locator(".esa-p.marked")).to_have_text("weather")
+    saved(tab)
+    assert (quotes(link, "twice"), quotes(other, "twice")) == (["weather"], ["home"])
+
+
 def test_a_new_link_saves_labels_made_on_a_revoked_one(link: Host, own: BrowserContext) -> None:
     tab = own.new_page()
     tab.clock.install()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -79,3 +81,16 @@ class Identity(NamedTuple):
 
 
 LOCAL = Identity()
+
+
+def outbox_name(secret: bytes, who: Identity) -> str:
+    """Return the name of the outbox in which browsers keep what this person has not saved yet.
+
+    An account has one, and so have all links of one project and calibration set, so that a renewed link sends what its predecessor has
+    left. The name says nothing about ids, and differs between databases that are served at one address.
+    """
+    if who.link is not None:
+        owner = f"link\x1f{who.link.project_id}\x1f{'' if who.link.batch is None else f'set {who.link.batch}'}"
+    else:
+        owner = f"account\x1f{who.account.id}" if who.account is not None else "local"
+    return hmac.new(secret, f"outbox\x1f{owner}".encode(), hashlib.sha256).hexdigest()[:32]

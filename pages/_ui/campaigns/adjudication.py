@@ -138,7 +138,7 @@ def workspace(campaign: Campaign, name: str, rater: str | None) -> None:
             st.session_state[chosen_key(campaign)] = names[max(0, at - 1)]
         st.session_state[_moved(campaign)] = True
 
-    span_editor(data | {"server": wiring.labels_route()}, key=f"campaign-editor-{campaign.id}", on_go=go)
+    span_editor(data | wiring.labels_route(), key=f"campaign-editor-{campaign.id}", on_go=go)
 
 
 def _moved(campaign: Campaign) -> str:

@@ -29,7 +29,7 @@ from core.services.labels import judgements as numbers
 from core.services.people.csrf import CSRF_HEADER, csrf_token
 from core.services.people.guarded_call import may_read
 from core.services.people.guarded_store import guarded
-from core.services.people.identity import SESSION_COOKIE, Identity
+from core.services.people.identity import SESSION_COOKIE, Identity, outbox_name
 from core.services.projects import sample
 from core.services.projects.task import Task, task_of
 from core.services.projects.texts import StoredTexts
@@ -104,10 +104,12 @@ def address(path: str) -> str:
 
 
 def labels_route() -> dict[str, object]:
-    """Return the address to which the span editor posts labels, and the headers of its requests."""
+    """Return what the span editor needs to save labels: the address with the headers of its requests, and the name of its outbox."""
     cookie = st.context.cookies.get(SESSION_COOKIE, "")
-    token = csrf_token(_secret(settings().database), cookie if isinstance(cookie, str) else "")
-    return {"url": address("api/actions"), "headers": {CSRF_HEADER: token}}
+    secret = _secret(settings().database)
+    token = csrf_token(secret, cookie if isinstance(cookie, str) else "")
+    server = {"url": address("api/actions"), "headers": {CSRF_HEADER: token}}
+    return {"server": server, "outbox": outbox_name(secret, identity())}
 
 
 @st.cache_resource

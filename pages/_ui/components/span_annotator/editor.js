@@ -45,7 +45,7 @@ function createEditor(parent) {
   let data = null;
   let go = () => {};
   let stop = () => {};
-  let place = null; // {rater, project, doc, segment}
+  let place = null; // {outbox, rater, project, doc, segment}
   let texts = new Map(); // "source" or an output's id -> readText(...) + {el, nodes}
   let cards = new Map(); // output id -> {card, state, buttons, slider}
   let labels = fold([]);
@@ -84,7 +84,7 @@ function createEditor(parent) {
 
   function refold() {
     const known = new Set(data.events.map((e) => e.id));
-    labels = fold([...data.events, ...outbox.of(place.rater, place).map((e) => e.action).filter((a) => !known.has(a.id))]);
+    labels = fold([...data.events, ...outbox.here(place).map((e) => e.action).filter((a) => !known.has(a.id))]);
     labels.submitted &&= Boolean(labels.declined) || data.outputs.every(({ id }) => answered(of(id), data.asks)); // others may have been asked for then
     if (mark && !find(mark)) mark = null;
     if (rebound && !find(rebound)) rebound = null;
@@ -379,18 +379,19 @@ function createEditor(parent) {
   async function sendAll() {
     clearTimeout(flight.timer);
     for (;;) {
-      const { rater } = place;
-      const entries = outbox.of(rater).slice(0, AT_ONCE);
+      const from = place;
+      const entries = outbox.of(from).slice(0, AT_ONCE);
       if (!entries.length && !flight.ask) return drawFoot();
       flight.ask = false;
       drawFoot();
-      const answer = await deliver(data.server, { rater, batches: entries.length ? batched(entries) : [{ ...place, actions: [] }] });
+      const { rater, project, doc, segment } = from;
+      const answer = await deliver(data.server, { rater, batches: entries.length ? batched(entries) : [{ project, doc, segment, actions: [] }] });
       if (!root.isConnected) return;
       if (!answer.reached) return retryLater(answer);
-      heard(answer, entries);
+      heard(answer, entries, from);
       draw();
       const taken = new Set([...answer.acknowledged, ...Object.keys(answer.refused)]);
-      if (entries.some((e) => !taken.has(e.action.id)) && outbox.of(rater).length) return retryLater(answer);
+      if (entries.some((e) => !taken.has(e.action.id)) && outbox.of(from).length) return retryLater(answer);
     }
   }
 
@@ -401,8 +402,8 @@ function createEditor(parent) {
     drawFoot();
   }
 
-  /** Take over the server's answer to `entries`. */
-  function heard(answer, entries) {
+  /** Take over the server's answer to `entries`, which were sent from a place. */
+  function heard(answer, entries, from) {
     const mine = labels;
     const wasSubmitted = fold(data.events).submitted;
     const done = new Set(answer.acknowledged);
@@ -417,7 +418,7 @@ function createEditor(parent) {
     const refused = entries.filter((e) => answer.refused[e.action.id]);
     const stale = refused.filter((e) => answer.stale.includes(e.action.id));
     outbox.rebase(refused.filter((e) => !stale.includes(e)));
-    outbox.drop([...refused, ...strays(outbox.of(place.rater), answer.refused)].map((e) => e.action.id));
+    outbox.drop([...refused, ...strays(outbox.of(from), answer.refused)].map((e) => e.action.id));
     Object.assign(flight, { why: null, ended: false, wait: FIRST_RETRY, heard: Date.now() });
     if (done.size) flight.savedAt = new Date();
     if (refused.length > stale.length) message = { text: phrase("refused", { why: answer.refused[refused.find((e) => !stale.includes(e)).action.id] }), tone: "alert" };
@@ -504,19 +505,22 @@ function createEditor(parent) {
   /** The log may have grown since the page was written, in another tab or just before a reload: ask the server for it. */
   function lookAgain() {
     if (document.visibilityState !== "visible" || !data || Date.now() - flight.heard < 1500) return;
+    if (data.server) outbox.recall(place);
+    refold();
     flight.ask = true;
     flush();
   }
 
   function savedState() {
-    const n = outbox.of(place.rater).length;
+    const n = outbox.of(place).length;
     const why = flight.why ? ` ${flight.why}.` : "";
     if (n && flight.ended && outbox.durable()) return ["late", phrase("state.kept", { n, why })];
     if (n && (flight.why !== null || navigator.onLine === false)) return ["late", phrase("state.late", { n, why })];
     if (n) return ["busy", phrase("state.busy")];
     if (drafting) return ["busy", phrase("state.note")];
-    if (flight.savedAt) return ["done", phrase("state.saved.at", { time: flight.savedAt.toLocaleTimeString([], { hour12: false }) })];
-    return ["done", phrase(data.events.length ? "state.saved" : "state.none")];
+    const done = flight.savedAt ? phrase("state.saved.at", { time: flight.savedAt.toLocaleTimeString([], { hour12: false }) })
+      : phrase(data.events.length ? "state.saved" : "state.none");
+    return outbox.elsewhere ? ["late", `${done} · ${phrase("state.elsewhere", { n: outbox.elsewhere })}`] : ["done", done];
   }
 
   // ---- drawing ------------------------------------------------------------------------------------------------------
@@ -752,7 +756,7 @@ function createEditor(parent) {
       active || m.note ? note : null);
   }
 
-  const withdrawn = () => [...data.events, ...outbox.of(place.rater, place).map((e) => e.action)].some((a) => a.kind === "submit");
+  const withdrawn = () => [...data.events, ...outbox.here(place).map((e) => e.action)].some((a) => a.kind === "submit");
 
   function drawFoot() {
     if (!data) return;
@@ -1233,7 +1237,7 @@ function createEditor(parent) {
     commitNote();
     settleScores();
     flush();
-    if (e.type === "beforeunload" && !outbox.durable() && outbox.of(place.rater).length) e.preventDefault();
+    if (e.type === "beforeunload" && !outbox.durable() && outbox.of(place).length) e.preventDefault();
   }
 
   const online = () => { flight.wait = FIRST_RETRY; flush(); };
@@ -1259,7 +1263,7 @@ function createEditor(parent) {
       const next = component.data;
       if (!next) return;
       [go, stop] = connected(component);
-      const there = { rater: next.rater, project: next.project, doc: next.doc, segment: next.segment };
+      const there = { outbox: next.outbox, rater: next.rater, project: next.project, doc: next.doc, segment: next.segment };
       const moved = !place || Object.keys(there).some((k) => there[k] !== place[k]);
       useTexts(next.texts);
       Object.assign(VERDICTS, { no_error: phrase("verdict.no_error"), non_translation: named(next.whole.name) });
@@ -1271,11 +1275,11 @@ function createEditor(parent) {
       if (place && place.rater !== there.rater) flight.savedAt = null;
       const rebuilt = moved || shape(next) !== shape(data);
       const had = rebuilt && !moved ? focus : null;
-      if (moved && place && outbox.of(place.rater, place).length) left.set(keyOf(place), labels);
+      if (moved && place && outbox.here(place).length) left.set(keyOf(place), labels);
       [data, place] = [{ ...next, outputs: next.outputs.map((o, i) => ({ ...o, label: phrase("output", { n: String(i + 1) }), inside: phrase("output.inside", { n: String(i + 1) }) })) }, there];
       addSaved();
       if (moved) {
-        outbox.recall();
+        if (data.server) outbox.recall(place);
         [target, focus, sel, half, mark, rebound, wanted, message] = [data.outputs[0].id, null, null, false, null, null, [], null];
         picker.hidden = true;
       }
@@ -1286,7 +1290,7 @@ function createEditor(parent) {
       unsettled.delete(keyOf(place));
       if (moved) begin(lastFocus.place === keyOf(place) ? lastFocus.id : null);
       draw();
-      if (outbox.of(place.rater).length) flush();
+      if (outbox.of(place).length) flush();
     },
     destroy() {
       if (data) {

@@ -1,5 +1,7 @@
 // Actions that the server has not acknowledged yet, in memory and in localStorage, one entry each (so that two tabs never
-// overwrite each other), until the page acknowledges the id. Entries of other annotators are left alone.
+// overwrite each other), until the server has answered. Each entry belongs to an outbox: that of an account, of the links of one
+// annotator to the same outputs, or of a server without accounts (`outbox_name` in core/services/people/identity.py), and in it to an
+// annotator. A page sends only its own entries: others stay until a page of their own is open.
 
 const STORED = "errorscope.outbox/";
 const held = new Map(); // id -> entry; outlives a remount of the component
@@ -70,17 +72,39 @@ async function deliver(server, body) {
   }
 }
 
+const inSegment = (entry, { project, doc, segment }) => entry.project === project && entry.doc === doc && entry.segment === segment;
+
+/** Whether an entry is one of this annotator in this outbox. */
+const belongs = (entry, { outbox: name, rater }) => entry.outbox === name && entry.rater === rater;
+
+function keep(entry) {
+  held.set(entry.action.id, entry);
+  if (entry.outbox === undefined) return; // a preview, which saves nothing
+  try {
+    localStorage.setItem(STORED + entry.action.id, JSON.stringify(entry));
+  } catch {
+    // memory still holds it
+  }
+}
+
 const outbox = {
+  /** How many changes of an annotator with this name wait for another page, such as that of another link. */
+  elsewhere: 0,
   durable: () => storage() !== null,
-  recall() {
+  /** Read what this annotator's pages in this browser have not saved. */
+  recall(place) {
     const store = storage();
     if (!store) return;
+    outbox.elsewhere = 0;
     for (let i = 0; i < store.length; i += 1) {
       const key = store.key(i);
       if (!key?.startsWith(STORED)) continue;
       try {
         const entry = JSON.parse(store.getItem(key));
-        if (entry?.action?.id && !held.has(entry.action.id)) held.set(entry.action.id, entry);
+        if (!entry?.action?.id || entry.rater !== place.rater) continue;
+        if (entry.outbox === undefined && inSegment(entry, place)) entry.outbox = place.outbox; // an earlier version named none
+        if (!belongs(entry, place)) outbox.elsewhere += 1;
+        else if (!held.has(entry.action.id)) held.set(entry.action.id, entry);
       } catch {
         // written by something else, or damaged: ignore it
       }
@@ -88,19 +112,16 @@ const outbox = {
   },
   put(place, action) {
     counter += 1;
-    const entry = { ...place, at: Date.now(), n: counter, action };
-    held.set(action.id, entry);
-    try {
-      localStorage.setItem(STORED + action.id, JSON.stringify(entry));
-    } catch {
-      // memory still holds it
-    }
+    keep({ ...place, at: Date.now(), n: counter, action });
   },
   /** Actions made on a refused one count as made on what was there before it. */
   rebase(refused) {
     const before = new Map(refused.map((e) => [e.action.id, e.action.payload.seen]));
-    for (const { action } of held.values()) {
-      while (before.has(action.payload.seen)) action.payload.seen = before.get(action.payload.seen);
+    for (const entry of held.values()) {
+      const { payload } = entry.action;
+      if (!before.has(payload.seen)) continue;
+      while (before.has(payload.seen)) payload.seen = before.get(payload.seen);
+      keep(entry); // a reload must not find the version that was refused
     }
   },
   drop(ids) {
@@ -113,10 +134,8 @@ const outbox = {
       }
     }
   },
-  /** Entries of this annotator, oldest first; `where` narrows to a place. */
-  of(rater, where = null) {
-    return [...held.values()]
-      .filter((e) => e.rater === rater && (!where || (e.project === where.project && e.doc === where.doc && e.segment === where.segment)))
-      .sort((a, b) => a.at - b.at || a.n - b.n);
-  },
+  /** Entries of the annotator of a place, oldest first. */
+  of: (place) => [...held.values()].filter((e) => belongs(e, place)).sort((a, b) => a.at - b.at || a.n - b.n),
+  /** Those of its segment only. */
+  here: (place) => outbox.of(place).filter((e) => inSegment(e, place)),
 };

@@ -64,6 +64,8 @@ const EDITOR_TEXTS = {
   "state.kept.other": "{n} changes not saved.{why} Your changes are kept in this browser.",
   "state.late.one": "Saving … 1 change not saved yet; please do not close this page.{why}",
   "state.late.other": "Saving … {n} changes not saved yet; please do not close this page.{why}",
+  "state.elsewhere.one": "1 change made on another page or with another link waits in this browser. Open that page to save it.",
+  "state.elsewhere.other": "{n} changes made on another page or with another link wait in this browser. Open that page to save them.",
   "state.busy": "saving…",
   "state.note": "note not saved yet",
   "state.saved": "saved ✓",

@@ -126,6 +126,42 @@ def test_the_browser_too_drops_an_undo_that_followed_a_refused_action() -> None:
     assert run.stdout.split() == ["after", "again"]
 
 
+@pytest.mark.skipif(shutil.which("node") is None, reason="runs the editor's own script in Node")
+def test_a_page_sends_its_own_changes_and_leaves_those_of_others() -> None:
+    stored = (
+        OUTBOX_SCRIPT.read_text(encoding="utf-8")
+        + """
+        const saved = new Map();
+        globalThis.localStorage = {
+          get length() { return saved.size; }, key: (i) => [...saved.keys()][i], getItem: (key) => saved.get(key) ?? null,
+          setItem: (key, text) => saved.set(key, text), removeItem: (key) => saved.delete(key),
+        };
+        const here = { outbox: "link A", rater: "Ana", project: 1, doc: "news", segment: "1" };
+        const ids = (entries) => entries.map((e) => e.action.id).join("+");
+        const made = (id, seen = "") => ({ id, kind: "verdict", output: "o", payload: { value: null, seen } });
+        outbox.put({ ...here, outbox: "link B" }, made("b"));
+        outbox.put({ ...here, outbox: "link B", rater: "Ben" }, made("ben"));
+        outbox.put({ ...here, segment: "2" }, made("a2"));
+        outbox.put({ rater: "preview", project: 1, doc: "news", segment: "1" }, made("preview"));
+        for (const segment of ["1", "3"]) saved.set(STORED + "old" + segment, JSON.stringify({ ...here, outbox: undefined, segment, at: 1, n: 1, action: made("old" + segment) }));
+        held.clear(); // the page is opened again
+        outbox.recall(here);
+        console.log(ids(outbox.of(here)), ids(outbox.here(here)), outbox.elsewhere, [...saved.keys()].length);
+
+        outbox.put(here, made("x1", "before"));
+        outbox.put(here, made("x2", "x1"));
+        outbox.put(here, made("x3", "x2"));
+        outbox.rebase(outbox.of(here).filter((e) => ["x1", "x2"].includes(e.action.id)));
+        outbox.drop(["x1", "x2", "old1", "a2"]);
+        held.clear();
+        outbox.recall(here);
+        console.log(ids(outbox.of(here)), outbox.of(here)[0].action.payload.seen);
+    """
+    )
+    run = subprocess.run(["node", "-e", stored], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines() == ["old1+a2 old1 2 5", "x3 before"]
+
+
 @pytest.mark.parametrize(
     "broken",
     [
