@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 from starlette.routing import Route
 
 from api import actions, auth, exports, health, leave, openapi, unit
 from api.openapi import Described
 from api.task import assets, page
-from core.services.labels.units import Step
 
 _TEXT = {"type": "string"}
 FOR_PROGRAMS = (
@@ -18,8 +15,7 @@ FOR_PROGRAMS = (
         body=actions.LabelBatches, answer=actions.ActionsSaved,
     ),
     Described(
-        "GET", "/api/unit", unit.unit, "The data of the editor for a segment, or for the one a step away from it",
-        {"project": ("query", {"type": "integer", "minimum": 0}), "doc": ("query", _TEXT), "segment": ("query", _TEXT), "step": ("query", {"enum": list(get_args(Step))})},
+        "POST", "/api/unit", unit.unit, "Open a segment, or the one a step away from it; the answer is the data of the editor", body=unit.UnitChoice,
     ),
     Described(
         "POST", "/api/leave", leave.leave, "Receive no more units of a campaign, or receive some again", body=leave.LeaveChoice,

@@ -1,54 +1,76 @@
-"""`GET /api/unit`: the data of the editor for one segment, as the annotator's page shows it."""
+"""`POST /api/unit`: open a segment for an annotator, and return the data of the editor for it.
+
+It is no GET, because opening changes things: the person joins a campaign, units are given out, and the order of outputs is drawn.
+"""
 
 from __future__ import annotations
 
-from typing import Any, cast, get_args
+from typing import Any
 
+from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from api import people
 from api.actions import LIMIT
-from api.endpoint import endpoint
+from api.endpoint import body, endpoint
 from api.refusals import RequestRefused
 from api.storage import secret, store
 from core.data import SegmentKey
+from core.ports.campaigns import Campaign
 from core.services.campaigns import working
 from core.services.labels import units
+from core.services.labels.exchange import LARGEST_NUMBER
 from core.services.people.identity import Identity, outbox_name
 from core.settings import load as settings
+
+
+class UnitChoice(BaseModel):
+    """The segment to open, or the one a step away from it; without `doc` and `segment` the first one that is not submitted."""
+
+    project: int | None = Field(
+        None, ge=0, le=LARGEST_NUMBER, description="The project; a personal link belongs to one anyway."
+    )
+    doc: str | None = None
+    segment: str | None = None
+    step: units.Step = "here"
 
 
 @endpoint
 async def unit(request: Request) -> Response:
     who = await run_in_threadpool(people.identify, request)
     LIMIT.take(people.key_of(who, request))
-    asked = request.query_params
-    step = asked.get("step", "here")
-    if step not in get_args(units.Step):
-        raise RequestRefused(422, f"step: expected one of {', '.join(get_args(units.Step))}")
-    here = SegmentKey(asked["doc"], asked["segment"]) if {"doc", "segment"} <= asked.keys() else None
-    project = who.link.project_id if who.link else number(asked.get("project", ""))
-    data = await run_in_threadpool(read, who, project, here, cast(units.Step, step))
+    people.check_csrf(who, request)
+    asked = await body(request, UnitChoice)
+    here = None if asked.doc is None or asked.segment is None else SegmentKey(asked.doc, asked.segment)
+    project = who.link.project_id if who.link else asked.project
+    if project is None:
+        raise RequestRefused(422, "project: expected a number")
+    data = await run_in_threadpool(opened, who, project, here, asked.step)
     return JSONResponse(data, headers={"Cache-Control": "no-store"})
 
 
-def number(text: str) -> int:
-    """Return the project id in a query parameter. Raises `RequestRefused` if it is none."""
-    if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise RequestRefused(422, "project: expected a number")
-    return int(text)
+def campaign_of(who: Identity, project_id: int) -> Campaign | None:
+    """Return the campaign with these texts, None in other projects. Changes nothing.
 
-
-def read(who: Identity, project_id: int, here: SegmentKey | None, step: units.Step) -> dict[str, Any]:
-    """Return the data for somebody who labels in this project under a name that the server knows."""
+    Raises `RequestRefused` for who does not label there under a name that the server knows, and `UserError` before a campaign starts.
+    """
     if who.rater is None or not (who.may_label(project_id) or who.takes_part(project_id)):
         raise RequestRefused(403, "You do not label in this project")
-    if campaign := store().campaigns.of_texts(project_id):
+    campaign = store().campaigns.of_texts(project_id)
+    if campaign is not None:
         if not who.takes_part(project_id):
             raise RequestRefused(403, "You do not take part in this evaluation. Ask a manager to add you")
-        data = working.page(store(), campaign, who.rater, here, step)
+        working.require_started(campaign)
+    return campaign
+
+
+def opened(who: Identity, project_id: int, here: SegmentKey | None, step: units.Step) -> dict[str, Any]:
+    """Open a segment and return the data of the editor, with the name of the person's outbox. Refuses as `campaign_of` does."""
+    campaign = campaign_of(who, project_id)
+    if campaign is not None:
+        data = working.page(store(), campaign, who.rater or "", here, step)
     else:
-        data = units.unit(store(), project_id, who.rater, people.outline(who, project_id), here, step)
+        data = units.unit(store(), project_id, who.rater or "", people.outline(who, project_id), here, step)
     return data | {"outbox": outbox_name(secret(settings().database), who)}

@@ -1,4 +1,8 @@
-"""The page of one annotator, opened with a personal link or an account. It works without Streamlit."""
+"""The page of one annotator, opened with a personal link or an account. It works without Streamlit.
+
+A GET changes nothing, because scanners of mail and previews of links send it too: it answers with the page around the editor, whose script
+asks for the first segment (`api.unit`).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,6 @@ import json
 from collections.abc import Callable
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, select_autoescape
@@ -20,8 +23,9 @@ from api.endpoint import Handler, endpoint
 from api.refusals import RateLimit, RequestRefused
 from api.storage import secret, store
 from api.task import assets, catalogue, markdown
-from core.data import SegmentKey
+from core.campaigns.design import design_from_json
 from core.errors import Unavailable, UserError
+from core.ports.campaigns import Campaign
 from core.services.campaigns import taking_part
 from core.services.labels.exchange import LARGEST_NUMBER
 from core.services.people.csrf import CSRF_HEADER, csrf_token
@@ -113,17 +117,14 @@ async def _page(
     project: Callable[[Identity], int],
     headers: Callable[[], dict[str, str]],
 ) -> Response:
-    place = request.query_params
-    here = SegmentKey(place["doc"], place["segment"]) if {"doc", "segment"} <= place.keys() else None
-
-    def read() -> dict[str, Any]:
+    def read() -> tuple[int, Campaign | None]:
         found = who()
         request.state.who = found
-        return unit.read(found, project(found), here, "here")
+        return project(found), unit.campaign_of(found, project(found))
 
     said = catalogue.of_request(request)
     try:
-        data = await run_in_threadpool(read)
+        project_id, campaign = await run_in_threadpool(read)
     except RequestRefused as refused:
         return _html(request, "refused.html", refused.status, title=said(REFUSED), sentence=said(refused.sentence))
     except Unavailable:
@@ -131,12 +132,13 @@ async def _page(
     except UserError as error:
         sentence = catalogue.begun(f"{said(error.what)}. {said(error.hint)}")
         return _html(request, "refused.html", 404, title=said(REFUSED), sentence=sentence)
-    campaign, texts = data.get("campaign"), catalogue.page_texts(catalogue.language_of(request))
-    start = json.dumps({"unit": data, "headers": headers(), "texts": texts})
+    protocol = design_from_json(campaign.design).protocol if campaign else None
+    texts = catalogue.page_texts(catalogue.language_of(request))
+    start = json.dumps({"project": project_id, "campaign": campaign is not None, "headers": headers(), "texts": texts})
     return _html(
-        request, "task.html", start=start.replace("<", "\\u003c"),
-        title=said(campaign["title"] if campaign else "Mark the errors"), campaign=campaign,
-        instructions=markdown.html(said(campaign["instructions"])) if campaign else "",
+        request, "task.html", start=start.replace("<", "\\u003c"), campaign=campaign is not None,
+        title=said(protocol.title if protocol else "Mark the errors"), refused=said(REFUSED),
+        instructions=markdown.html(said(protocol.instructions)) if protocol else "",
     )  # fmt: skip
 
 

@@ -2,9 +2,10 @@
 
 let editor = null;
 const part = (id) => document.getElementById(id);
-const { unit: first, headers, texts = {} } = JSON.parse(part("start").textContent);
+const { project, campaign: inCampaign, headers, texts = {} } = JSON.parse(part("start").textContent);
 const server = { url: "../api/actions", headers };
-let shown = null;
+const opened = new URLSearchParams(location.search);
+let shown = { project, doc: opened.get("doc"), segment: opened.get("segment") };
 
 /** A text in the reader's language, with {names} replaced by values. */
 const said = (text, values = {}) => (texts[text] ?? text).replace(/\{(\w+)\}/g, (_, name) => values[name]);
@@ -81,9 +82,8 @@ async function step(to) {
   if (to === "stay" && leaving) return;
   const mine = (latest += 1);
   leaving = to !== "stay";
-  const asked = new URLSearchParams({ project: shown.project, doc: shown.doc, segment: shown.segment, step: to === "stay" ? "here" : to });
   try {
-    const answer = await ask(`../api/unit?${asked}`);
+    const answer = await open(to === "stay" ? "here" : to);
     if (mine !== latest) return;
     say("");
     show(answer);
@@ -95,11 +95,35 @@ async function step(to) {
   }
 }
 
-/** The server's answer; throws an error with its sentence. `ended`: this person may not go on. */
-async function ask(url, options = {}) {
-  const response = await fetch(url, { cache: "no-store", signal: AbortSignal.timeout(ANSWER_MS), ...options, headers: { "Accept-Language": document.documentElement.lang, ...headers, ...options.headers } });
+const open = (to) => {
+  const { project: of, doc, segment } = shown;
+  return post("../api/unit", { project: of, doc, segment, step: to });
+};
+
+/** Open the first segment. Until the server can be reached and used, it is asked again. */
+async function start() {
+  try {
+    show(await open("here"));
+    say("");
+    editor.lookAgain();
+  } catch (error) {
+    const { later, message } = error.name === "Error" ? error : { later: true, message: said("The server does not answer. The page tries again in a few seconds.") };
+    if (later) {
+      say(message);
+      setTimeout(start, FIRST_RETRY);
+      return;
+    }
+    const refused = part("refused").content.cloneNode(true);
+    refused.querySelector("p").textContent = `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+    document.body.replaceChildren(refused);
+  }
+}
+
+/** The server's answer; throws an error with its sentence. `ended`: this person may not go on; `later`: the same may succeed later. */
+async function post(url, body) {
+  const response = await fetch(url, { method: "POST", signal: AbortSignal.timeout(ANSWER_MS), headers: { "Content-Type": "application/json", "Accept-Language": document.documentElement.lang, ...headers }, body: JSON.stringify(body) });
   const answer = await response.json();
-  if (!response.ok) throw Object.assign(new Error(answer.error), { ended: response.status === 401 });
+  if (!response.ok) throw Object.assign(new Error(answer.error), { ended: response.status === 401, later: response.status >= 500 || response.status === 429 });
   return answer;
 }
 
@@ -111,7 +135,7 @@ function say(text) {
 }
 
 const instructions = part("instructions");
-const READ = `errorscope.instructions${first.campaign ? `/${first.project}` : ""}`;
+const READ = `errorscope.instructions${inCampaign ? `/${project}` : ""}`;
 try {
   instructions.open = !localStorage.getItem(READ);
   localStorage.setItem(READ, "1");
@@ -127,7 +151,7 @@ for (const link of document.querySelectorAll("[data-language]")) {
     location.search = place;
   });
 }
-if (first.campaign) {
+if (inCampaign) {
   document.addEventListener("keydown", (e) => {
     if (e.key !== "h" || e.ctrlKey || e.metaKey || e.altKey || e.target.matches("input, textarea, select")) return;
     instructions.open = !instructions.open;
@@ -137,7 +161,7 @@ if (first.campaign) {
   part("resume").addEventListener("click", () => part("break").close());
   part("leave").addEventListener("click", async () => {
     try {
-      await ask("../api/leave", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ project: shown.project, left: true }) });
+      await post("../api/leave", { project, left: true });
       part("break").close();
       step("stay");
     } catch (error) {
@@ -146,5 +170,4 @@ if (first.campaign) {
   });
   part("copy").addEventListener("click", () => navigator.clipboard?.writeText(part("code").querySelector("code").textContent));
 }
-show(first);
-editor.lookAgain();
+start();

@@ -127,7 +127,7 @@ def _bytes(response: httpx.Response) -> bytes:
 
 
 def _unit(found: World, headers: dict[str, str]) -> dict[str, Any]:
-    answer = found.client.get("/api/unit", params={"project": found.project}, headers=headers)
+    answer = found.client.post("/api/unit", json={"project": found.project}, headers=headers)
     data: dict[str, Any] = answer.json() if answer.status_code == 200 else {}
     return data
 
@@ -139,15 +139,16 @@ def _requests(found: World, token: str, unit: dict[str, Any]) -> Iterator[tuple[
     yield "GET", f"/t/{token}", None
     yield "GET", f"/t/{token}?doc=hidden-" + "document&segment=9", None
     yield "GET", "/t/unknown", None
-    for query in (
-        "",
-        "?step=next&doc=news&segment=0",
-        "?step=unlabelled",
-        "?step=previous&doc=news&segment=2",
-        "?step=x",
-        "?doc=a&segment=b",
+    for choice in (
+        {},
+        {"step": "next", "doc": "news", "segment": "0"},
+        {"step": "unlabelled"},
+        {"step": "previous", "doc": "news", "segment": "2"},
+        {"step": "x"},
+        {"doc": "a", "segment": "b"},
+        {"doc": UNASSIGNED.doc_id, "segment": UNASSIGNED.segment_id},
     ):
-        yield "GET", f"/api/unit{query}", None
+        yield "POST", "/api/unit", choice
     verdict = {"kind": "verdict", "output": outputs[0], "payload": {"value": "no_error"}}
     actions = (
         [],

@@ -46,6 +46,10 @@ class Site(NamedTuple):
         """Open a segment; return the ids of its outputs by system."""
         return dict(work.open_segment(self.store, self.project, rater, segment, TEXTS).ids)
 
+    def unit(self, headers: dict[str, str] | None = None, **choice: Any) -> Any:
+        """Open a segment as the page's script does, by default with the link; return the answer."""
+        return self.client.post("/api/unit", json=choice, headers=headers or self.link)
+
     def batch(self, *done: dict[str, Any], segment: SegmentKey = HERE) -> dict[str, Any]:
         return {"project": self.project, "doc": segment.doc_id, "segment": segment.segment_id, "actions": list(done)}
 

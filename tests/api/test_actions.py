@@ -151,7 +151,7 @@ def test_links_of_a_calibration_set_label_its_segments_only(site: Site) -> None:
     site.store.batches.save(site.project, SavedBatch("set", "uniform", 1, "s", chosen, 4))
     site.store.people.add_link(site.project, "Cy", "set", token_hash("c" * 43), None, "manager")
     headers = {"Authorization": f"Bearer {'c' * 43}"}
-    unit = site.client.get("/api/unit", headers=headers).json()
+    unit = site.unit(headers).json()
     assert (unit["segment"], unit["total"], [o["text"] for o in unit["outputs"]]) == ("2", 1, ["A good text."])
     (output,) = unit["outputs"]
     site.opened("Cy")
@@ -162,7 +162,7 @@ def test_links_of_a_calibration_set_label_its_segments_only(site: Site) -> None:
     answer = post(site, *done, rater="Cy", **headers).json()
     assert (answer["acknowledged"], list(answer["refused"])) == (["a"], ["here"])
     site.store.batches.archive(site.project, "set")
-    assert site.client.get("/api/unit", headers=headers).status_code == 422
+    assert site.unit(headers).status_code == 422
     late = post(site, site.batch(no_error("late", output["id"]), segment=NEXT), rater="Cy", **headers).json()
     assert late["acknowledged"] == ["late"]
 
@@ -184,7 +184,7 @@ def test_a_calibration_set_made_again_under_its_name_takes_labels(site: Site) ->
     assert (label("a", HERE), label("b", NEXT)) == (["a"], [])
     site.store.batches.delete(site.project, "set")
     make(NEXT)
-    assert site.client.get("/api/unit", headers=headers).json()["segment"] == NEXT.segment_id
+    assert site.unit(headers).json()["segment"] == NEXT.segment_id
     assert (label("c", NEXT), label("late", HERE)) == (["c"], ["late"])
 
 
@@ -199,7 +199,7 @@ def test_links_share_an_outbox_only_where_they_open_the_same_outputs(site: Site)
     def outbox(number: int, project: int, batch: str | None) -> str:
         token = f"{number:043}"
         site.store.people.add_link(project, "Cy", batch, token_hash(token), None, "manager")
-        answer = site.client.get("/api/unit", headers={"Authorization": f"Bearer {token}"}).json()
+        answer = site.unit({"Authorization": f"Bearer {token}"}).json()
         return str(answer["outbox"])
 
     first = [outbox(number, *place) for number, place in enumerate(places)]

@@ -149,12 +149,12 @@ def tracebacks(patch: pytest.MonkeyPatch, found: World) -> None:
     def broken(*given: object) -> None:
         raise UserError("Traceback (most recent call last)", where="errorscope.db")
 
-    patch.setattr(unit, "read", broken)
+    patch.setattr(unit, "opened", broken)
 
 
 def unit_for_anybody(patch: pytest.MonkeyPatch, found: World) -> None:
     data = {"rater": "Quokka", "outputs": []}
-    patch.setattr(unit, "read", lambda who, here, step: data)
+    patch.setattr(unit, "opened", lambda who, project, here, step: data)
 
 
 def local_manager_without_login(patch: pytest.MonkeyPatch, found: World) -> None:

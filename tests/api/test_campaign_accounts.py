@@ -16,7 +16,6 @@ from core.services.people import accounts, sessions
 from core.services.people.csrf import CSRF_HEADER, csrf_token
 from core.services.people.identity import SESSION_COOKIE
 from tests.api.conftest import TEXTS, Site
-from tests.api.test_task_page import unit_of
 
 NAME = "secret-name-of-the-campaign"
 
@@ -34,6 +33,10 @@ class Taking(NamedTuple):
 
     def get(self, name: str, path: str) -> Any:
         return self.site.client.get(path, headers=self.headers(name), follow_redirects=False)
+
+    def unit(self, name: str, project: int | None = None, **choice: Any) -> Any:
+        of = self.campaign.texts if project is None else project
+        return self.site.unit(self.headers(name), project=of, **choice)
 
     def save(self, name: str, unit: dict[str, Any]) -> Any:
         score = {"kind": "score", "payload": {"value": 60}, "time": ""}
@@ -63,24 +66,42 @@ def test_a_participant_finds_the_campaign_and_continues(taking: Taking) -> None:
     start = taking.get("eva", "/tasks")
     assert start.status_code == 200
     (address,) = re.findall(r'href="(tasks/\d+)\?lang=en">Continue<', start.text)
-    page = taking.get("eva", f"/{address}")
-    unit = unit_of(page.text)
+    assert taking.get("eva", f"/{address}").status_code == 200
+    unit = taking.unit("eva").json()
     assert (unit["rater"], unit["project"]) == ("eva", taking.campaign.texts)
     saved = taking.save("eva", unit)
     assert (saved["refused"], len(saved["acknowledged"])) == ({}, len(unit["outputs"]) + 1)
-    after = taking.get("eva", f"/api/unit?project={taking.campaign.texts}&step=unlabelled").json()
+    after = taking.unit("eva", step="unlabelled").json()
     assert after["done"] == 1
     assert "1 submitted" in taking.get("eva", "/tasks").text
 
 
+def test_a_get_of_a_page_neither_joins_nor_takes_units(taking: Taking) -> None:
+    (link,) = people.invite(taking.site.store, "boss", taking.campaign, ["Lin"])
+    invited = taking.site.store.campaigns.participants(taking.campaign.id)
+    for method in ("GET", "HEAD"):
+        for path, headers in ((f"/{link.path}", {}), (f"/tasks/{taking.campaign.texts}", taking.headers("eva"))):
+            assert taking.site.client.request(method, path, headers=headers).status_code == 200
+    assert taking.site.store.campaigns.participants(taking.campaign.id) == invited
+    assert taking.site.store.campaigns.assignments(taking.campaign.id) == []
+    assert taking.site.store.labels.events(taking.campaign.texts) == []
+    taking.site.store.campaigns.set_state(taking.campaign.id, "draft")
+    assert "has not started yet" in taking.site.client.get(f"/{link.path}").text
+    taking.site.store.campaigns.set_state(taking.campaign.id, "running")
+    assert taking.site.unit({"Authorization": f"Bearer {link.token}"}).status_code == 200
+    assert {a.participant_id for a in taking.site.store.campaigns.assignments(taking.campaign.id)} == {
+        who.id for who in invited if who.rater == "Lin"
+    }
+
+
 def test_the_page_shows_what_the_page_of_a_link_shows(taking: Taking) -> None:
     (link,) = people.invite(taking.site.store, "boss", taking.campaign, ["Lin"])
-    by_link = unit_of(taking.site.client.get(f"/{link.path}").text)
-    by_account = unit_of(taking.get("eva", f"/tasks/{taking.campaign.texts}").text)
+    by_link = taking.site.unit({"Authorization": f"Bearer {link.token}"}).json()
+    by_account = taking.unit("eva").json()
     assert by_account.keys() == by_link.keys()
     assert by_account["campaign"].keys() == by_link["campaign"].keys()
-    for path in ("/tasks", f"/tasks/{taking.campaign.texts}", f"/api/unit?project={taking.campaign.texts}"):
-        shown = taking.get("eva", path)
+    pages = [taking.get("eva", path) for path in ("/tasks", f"/tasks/{taking.campaign.texts}")]
+    for shown in (*pages, taking.unit("eva")):
         assert shown.status_code == 200
         assert not any(word in shown.text for word in (*TEXTS, NAME, "pilot", "boss", "Lin"))
 
@@ -88,9 +109,9 @@ def test_the_page_shows_what_the_page_of_a_link_shows(taking: Taking) -> None:
 @pytest.mark.parametrize("name", ["zoe", "boss"])
 def test_accounts_that_were_not_added_do_not_join(taking: Taking, name: str) -> None:
     texts = taking.campaign.texts
-    for path in (f"/tasks/{texts}", f"/api/unit?project={texts}"):
-        assert taking.get(name, path).status_code == 403
-    unit = taking.get("eva", f"/api/unit?project={texts}").json()
+    assert taking.get(name, f"/tasks/{texts}").status_code == 403
+    assert taking.unit(name).status_code == 403
+    unit = taking.unit("eva").json()
     assert taking.save(name, unit)["acknowledged"] == []
     leave = {"project": texts, "left": True}
     headers = taking.headers(name)
@@ -104,7 +125,7 @@ def test_participants_reach_no_project_and_no_other_campaign(taking: Taking) -> 
     store.campaigns.set_state(other.id, "running")
     for at in (project, other.texts):
         assert taking.get("eva", f"/tasks/{at}").status_code == 403
-        assert taking.get("eva", f"/api/unit?project={at}").status_code == 403
+        assert taking.unit("eva", at).status_code == 403
     for name in ("csv", "scores-csv", "judgements-csv"):
         for at in (project, taking.campaign.texts):
             assert taking.get("eva", f"/api/projects/{at}/exports/{name}").status_code in (403, 404)
@@ -112,7 +133,7 @@ def test_participants_reach_no_project_and_no_other_campaign(taking: Taking) -> 
 
 def test_a_removed_account_can_neither_open_nor_save(taking: Taking) -> None:
     texts = taking.campaign.texts
-    unit = taking.get("eva", f"/api/unit?project={texts}").json()
+    unit = taking.unit("eva").json()
     store = taking.site.store
     eva = accounts.find(store.people, "eva")
     accounts.set_role(store, "boss", taking.site.project, eva, "adjudicator")
@@ -129,13 +150,13 @@ def test_members_with_any_role_take_part(taking: Taking) -> None:
         accounts.set_role(store, "boss", taking.site.project, eva, role)
         assert taking.get("eva", f"/tasks/{texts}").status_code == 200
     accounts.set_role(store, "boss", taking.site.project, eva, "viewer")
-    unit = taking.get("eva", f"/api/unit?project={texts}").json()
+    unit = taking.unit("eva").json()
     assert taking.save("eva", unit)["refused"] == {}
 
 
 def test_a_participant_finishes_for_good(taking: Taking) -> None:
     texts, headers = taking.campaign.texts, taking.headers("eva")
-    taking.get("eva", f"/tasks/{texts}")
+    taking.unit("eva")
     answer = taking.site.client.post(
         "/api/leave",
         content=json.dumps({"project": texts, "left": True}),

@@ -24,16 +24,12 @@ def start_of(page: str) -> dict[str, Any]:
     return found
 
 
-def unit_of(page: str) -> dict[str, Any]:
-    found: dict[str, Any] = start_of(page)["unit"]
-    return found
-
-
 def test_the_page_has_the_first_segment_and_its_files(site: Site) -> None:
     page = site.client.get(f"/t/{site.token}")
     assert page.status_code == 200
-    unit = unit_of(page.text)
+    unit = site.unit().json()
     assert (unit["rater"], unit["segment"], unit["done"], unit["total"]) == ("Ana", "1", 0, 2)
+    assert start_of(page.text)["project"] == site.project
     files = re.findall(r'(?:href|src)="\.\./(assets/[^"]+)"', page.text)
     assert len(files) == 2
     for file in files:
@@ -45,19 +41,29 @@ def test_the_page_has_the_first_segment_and_its_files(site: Site) -> None:
 
 def test_the_page_names_no_system_and_cannot_be_broken_by_a_text(site: Site) -> None:
     page = site.client.get(f"/t/{site.token}").text
-    assert not any(name in page for name in TEXTS)
+    answer = site.unit()
+    assert not any(name in shown for name in TEXTS for shown in (page, answer.text))
     assert "<b>text</b>" not in page
-    assert TEXTS["Aardvark"] in {o["text"] for o in unit_of(page)["outputs"]}
+    assert answer.headers["content-type"] == "application/json"
+    assert TEXTS["Aardvark"] in {o["text"] for o in answer.json()["outputs"]}
+
+
+def test_a_get_of_the_page_changes_nothing(site: Site) -> None:
+    before = (site.store.labels.events(site.project), site.store.audit.entries(site.project))
+    for method in ("GET", "HEAD"):
+        for path in (f"/t/{site.token}", f"/t/{site.token}?doc=news&segment=2", "/api/unit"):
+            site.client.request(method, path, headers=site.link)
+    assert (site.store.labels.events(site.project), site.store.audit.entries(site.project)) == before
+    assert site.client.get("/api/unit", headers=site.link).status_code == 405
 
 
 def test_steps_lead_to_the_next_and_previous_segment(site: Site) -> None:
     def segment(step: str, here: str = "1") -> str:
-        asked = {"doc": "news", "segment": here, "step": step}
-        return str(site.client.get("/api/unit", params=asked, headers=site.link).json()["segment"])
+        return str(site.unit(doc="news", segment=here, step=step).json()["segment"])
 
     assert [segment("next"), segment("previous"), segment("here"), segment("unlabelled")] == ["2", "1", "1", "2"]
     assert segment("next", "2") == "2"
-    assert site.client.get("/api/unit", params={"step": "up"}, headers=site.link).status_code == 422
+    assert site.unit(step="up").status_code == 422
 
 
 @pytest.mark.parametrize("token", ["x" * 43, "", "..", "%00", "é", "t" * 42, "T" * 43])
@@ -75,7 +81,7 @@ def test_revoked_and_expired_links_open_nothing_and_save_nothing(site: Site) -> 
     for token in (site.token, "e" * 43):
         assert site.client.get(f"/t/{token}").status_code in (403, 404, 410)
         headers = {"Authorization": f"Bearer {token}"}
-        assert site.client.get("/api/unit", headers=headers).status_code in (401, 403, 404, 410)
+        assert site.unit(headers).status_code in (401, 403, 404, 410)
         sent = site.client.post("/api/actions", json={"rater": "Ana", "batches": []}, headers=headers)
         assert sent.status_code in (401, 403, 404, 410)
 
@@ -96,7 +102,9 @@ def test_an_annotator_with_an_account_has_the_same_page(site: Site) -> None:
     assert there.headers["location"] == f"./tasks/{site.project}"
     page = site.client.get(f"/tasks/{site.project}", headers=cookie)
     start = start_of(page.text)
-    unit = start["unit"]
+    assert site.unit(cookie, project=site.project).status_code == 403
+    unit = site.unit(cookie | start["headers"], project=site.project).json()
+    assert site.unit(cookie | start["headers"]).status_code == 422
     verdict = {"id": "a", "kind": "verdict", "output": unit["outputs"][0]["id"], "payload": {"value": "no_error"}}
     body = {"rater": "worker", "batches": [site.batch(verdict)]}
     assert site.client.post("/api/actions", json=body, headers=cookie).status_code == 403
@@ -121,7 +129,7 @@ def test_a_database_that_cannot_be_read_makes_no_link_invalid(site: Site, monkey
         tasks = site.client.get("/tasks", headers={"Cookie": f"{SESSION_COOKIE}={token_hash('s')}"})
     assert (tasks.status_code, "This page cannot be opened now" in tasks.text) == (503, True)
     sent = site.client.post("/api/actions", json={"rater": "Ana", "batches": []}, headers=site.link)
-    unit = site.client.get("/api/unit", headers=site.link)
+    unit = site.unit()
     assert (sent.status_code, unit.status_code) == (503, 503)
     assert "valid" not in sent.text + unit.text
 
@@ -164,7 +172,7 @@ def test_the_list_of_projects_is_in_the_language_of_the_browser(site: Site) -> N
 
 
 def test_reasons_of_refused_requests_are_in_the_language_of_the_page(site: Site) -> None:
-    ended = site.client.get("/api/unit", headers={"Authorization": "Bearer none"} | GERMAN)
+    ended = site.unit({"Authorization": "Bearer none"} | GERMAN)
     assert ended.json()["error"].startswith("Ihr Link gilt nicht mehr")
     wrong = {"id": "a", "kind": "verdict", "output": "o0", "payload": {"value": "no_error"}, "time": ""}
     body = {"rater": "Ana", "batches": [site.batch(wrong)]}
@@ -181,6 +189,6 @@ def test_hints_for_administrators_are_replaced(site: Site, monkeypatch: pytest.M
         )
 
     monkeypatch.setattr(site.store.people, "link", down)
-    answer = site.client.get("/api/unit", headers=site.link | GERMAN)
+    answer = site.unit(site.link | GERMAN)
     assert answer.status_code == 503
     assert answer.json()["error"] == "Die Datenbank ist nicht mehr da. Versuchen Sie es in einigen Minuten noch einmal"

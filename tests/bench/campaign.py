@@ -94,7 +94,7 @@ class Participant:
         """Label until nothing is left, or until the bot drops out in the middle of a unit."""
         asked_again = 0
         while True:
-            unit = await self.ask(client, "GET", "/api/unit", params={"step": "unlabelled"})
+            unit = await self.ask(client, "/api/unit", {"step": "unlabelled"})
             if "paused" in unit.get("error", ""):
                 await asyncio.sleep(1.0)
                 continue
@@ -122,16 +122,16 @@ class Participant:
         waiting = [{"id": secrets.token_hex(16), "time": ""} | action for action in actions]
         while waiting:
             batch = {"project": unit["project"], "doc": unit["doc"], "segment": unit["segment"], "actions": waiting}
-            answer = await self.ask(client, "POST", "/api/actions", json={"rater": self.name, "batches": [batch]})
+            answer = await self.ask(client, "/api/actions", {"rater": self.name, "batches": [batch]})
             self.acknowledged += answer.get("acknowledged", ())
             self.refused |= answer.get("refused", {})
             settled = {*answer.get("acknowledged", ()), *answer.get("refused", ())}
             waiting = [a for a in waiting if a["id"] not in settled]
 
-    async def ask(self, client: httpx.AsyncClient, method: str, url: str, **more: Any) -> dict[str, Any]:
+    async def ask(self, client: httpx.AsyncClient, url: str, sent: dict[str, Any]) -> dict[str, Any]:
         while True:
             with suppress(httpx.HTTPError, ValueError):
-                response = await client.request(method, url, headers=self.headers, **more)
+                response = await client.post(url, headers=self.headers, json=sent)
                 if response.status_code < 500 and response.status_code != 429:
                     found: dict[str, Any] = response.json()
                     return found

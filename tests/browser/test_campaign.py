@@ -53,7 +53,7 @@ def test_three_annotators_rate_each_unit_twice(shared: Server, browser: Browser,
 
 
 def test_a_page_that_was_requested_before_a_submission_shows_it(shared: Server, browser: Browser) -> None:
-    """As at a reload right after Submit: the server writes the page before it saves the submission, and nobody moves the focus."""
+    """As at a reload right after Submit: the server reads the unit before it saves the submission, and nobody moves the focus."""
     store = shared.store()
     project = store.projects.create("cats reloaded").id
     store.projects.add(project, dataset(systems=("Ada",)))
@@ -63,13 +63,14 @@ def test_a_page_that_was_requested_before_a_submission_shows_it(shared: Server, 
     context = browser.new_context(viewport={"width": 1200, "height": 900}, locale="en-GB")
     context.set_default_timeout(PATIENCE)
     tab = context.new_page()
-    tab.goto(f"{shared.url}/{link.path}")
-    before = context.request.get(tab.url).text()
+    with tab.expect_response("**/api/unit") as first:
+        tab.goto(f"{shared.url}/{link.path}")
+    before = first.value.text()
     judge(tab, "esa")
     tab.get_by_test_id("submit").click()
     expect(tab.locator("#progress")).to_have_text(re.compile("1 of .* submitted"))
     assert tab.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('errorscope.outbox/'))") == []
-    tab.route(tab.url, lambda route: route.fulfill(body=before, content_type="text/html"))
+    tab.route("**/api/unit", lambda route: route.fulfill(body=before, content_type="application/json"), times=1)
     tab.reload()
     expect(tab.get_by_test_id("submit")).to_have_text("Next not submitted ⏎")
     expect(tab.locator("#progress")).to_have_text(re.compile("1 of .* submitted"))

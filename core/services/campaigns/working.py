@@ -30,6 +30,12 @@ def participant(store: Store, campaign: Campaign, rater: str) -> Participant:
     return store.campaigns.join(campaign.id, rater, secrets.token_hex(4).upper())
 
 
+def require_started(campaign: Campaign) -> None:
+    """Raise `UserError` before the campaign starts."""
+    if campaign.state == "draft":
+        raise UserError("this evaluation has not started yet", hint="Come back later with the same link")
+
+
 def may_label(store: Store, campaign: Campaign, rater: str, segment: SegmentKey) -> bool:
     """Return whether the unit was ever given to this rater. Late labels are accepted, also while the campaign is paused.
 
@@ -76,8 +82,7 @@ def page(
     If everything that the participant has is submitted, more units are drawn. Raises `UserError` before
     the campaign starts, and if there is nothing to label.
     """
-    if campaign.state == "draft":
-        raise UserError("this evaluation has not started yet", hint="Come back later with the same link")
+    require_started(campaign)
     at, design = now or datetime.now(UTC), design_from_json(campaign.design)
     who = participant(store, campaign, rater)
     labels = {segment: of for (_, segment), of in fold(store.labels.events(campaign.texts, rater=rater)).items()}
