@@ -38,8 +38,8 @@ def label_actions(
 
     Ids are derived from the content, so importing a file twice adds nothing. `labels` and `known` are the labels and action
     ids already in the log. An output is left unchanged if the rater has labelled it here, or if its labels were imported
-    before and withdrawn. A submit names the outputs rated in the file, because raters may have seen only some systems. A
-    segment without new labels is not submitted again. The order in which raters saw the systems is unknown and not recorded.
+    before and withdrawn. A submit names the outputs whose labels are those of the file, because raters may have seen only some systems
+    and may work on others here. A segment without new labels is not submitted again. The order in which raters saw the systems is unknown and not recorded.
     """
     held = labels or {}
     by_place: dict[Place, dict[str, list[Span]]] = {}
@@ -64,7 +64,12 @@ def label_actions(
                     continue
                 edits += new
             elif _plain(errors_of(before.of(system))) != _plain(wanted):
-                notes.append(f"{where}: already has different labels here; these are kept")
+                kept = before.submits(system)
+                notes.append(
+                    f"{where}: already has different labels here; these are kept{'' if kept else ' and not submitted'}"
+                )
+                if not kept:
+                    continue
             taken.append(system)
         if edits:
             submit = _action(place, None, "submit", {"systems": taken}, *(a.id for a in edits))

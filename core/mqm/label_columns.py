@@ -306,7 +306,7 @@ class _Draft:
     def _add_output(self, system: str, of: OutputLabels, labels: SegmentLabels) -> None:
         whole = of.verdict == "non_translation"
         marks = () if whole else of.marks
-        rated = counts_as_rated(of, labels)
+        rated = counts_as_rated(system, labels)
         self._rows.extend((self._names.systems.add(system), rated, labels.answered(system), whole, len(marks)))
         for mark in marks:
             span, texts = mark.span, self._texts

@@ -51,7 +51,8 @@ class SegmentLabels:
     `order` has the systems in the order in which the rater sees them, and `ids` their names in the browser (`open` actions).
     `versions` has the id of the last edit in effect by system, `last` that of all outputs, `undone` the one that a redo
     restores. Together they identify a state of the labels. The names of the systems in `revealed` were shown to the rater.
-    `asks` is what the protocol of the submission asked for. `preference` is () or has the better one of two systems, None if
+    `asks` is what the protocol of the submission asked for. The labels of the outputs in `drafts` were changed after the last submission that
+    names them: a file may hold labels of one output only while the rater works on another. `preference` is () or has the better one of two systems, None if
     both are equally good. `declined` is the reason why the rater cannot judge the segment.
     """
 
@@ -68,6 +69,7 @@ class SegmentLabels:
     asks: tuple[Ask, ...] = ("spans",)
     preference: tuple[str | None, ...] = ()
     declined: str = ""
+    drafts: frozenset[str] = frozenset()
 
     @property
     def can_undo(self) -> bool:
@@ -86,10 +88,16 @@ class SegmentLabels:
     def of(self, system: str) -> OutputLabels:
         return self.outputs.get(system, OutputLabels())
 
+    def submits(self, system: str) -> bool:
+        """Return whether the labels of this output are submitted."""
+        return self.submitted and system not in self.drafts
+
     def answered(self, system: str) -> bool:
         """Return whether the submission has what its protocol asks for this output."""
         if self.answered_without_outputs:
             return True
+        if system in self.drafts:
+            return False
         if "score" in self.asks:
             return self.of(system).score is not None
         return self.of(system).complete
@@ -121,6 +129,7 @@ def fold_segment(events: Iterable[Event]) -> SegmentLabels:
     order: tuple[str, ...] = ()
     ids: dict[str, str] = {}
     revealed: frozenset[str] = frozenset()
+    drafts: set[str] = set()
     for event in events:
         action = event.action
         if last is not None and action.kind != "open":
@@ -134,19 +143,24 @@ def fold_segment(events: Iterable[Event]) -> SegmentLabels:
                 seed = action.payload.get("seed") if seed is None else seed
             case "submit":
                 submitted = True
+                drafts.difference_update(action.payload.get("systems", tuple(drafts)))
                 asks = tuple(action.payload.get("asks", ("spans",)))
             case "reveal":
                 revealed |= set(action.payload.get("systems", ()))
             case "reopen":
+                drafts.update(a.system for a in done if a.system is not None)
                 submitted = False
             case "undo" if done:
                 undone.append(done.pop())
+                drafts.add(undone[-1].system or "")
                 submitted = False
             case "redo" if undone:
                 done.append(undone.pop())
+                drafts.add(done[-1].system or "")
                 submitted = False
             case kind if kind in EDITS:
                 done.append(action)
+                drafts.add(action.system or "")
                 undone.clear()
                 submitted = False
     outputs: dict[str, OutputLabels] = {}
@@ -159,7 +173,7 @@ def fold_segment(events: Iterable[Event]) -> SegmentLabels:
     latest, restored = (stack[-1].id if stack else "" for stack in (done, undone))
     return SegmentLabels(
         outputs, submitted, order, seed, ids, versions, latest, restored, revealed, seconds, asks, preference,
-        whole.get("decline", {}).get("reason", ""),
+        whole.get("decline", {}).get("reason", ""), frozenset(drafts - {""}),
     )  # fmt: skip
 
 

@@ -87,22 +87,23 @@ def rated_outputs(
 ) -> list[RatedOutput]:
     """Return the labels as rated outputs, without outputs that have neither an error span nor a verdict.
 
-    An output with a score needs neither: without spans it has no error. Unsubmitted segments are left out, and those whose protocol
+    An output with a score needs neither: without spans it has no error. Labels that are not submitted are left out, and segments whose protocol
     asks for no spans or which the rater could not judge. With `texts`, a non-translation covers its whole text.
     """
     found = []
     for (rater, segment), of_segment in labels.items():
         for system, of_output in of_segment.outputs.items():
-            if counts_as_rated(of_output, of_segment):
+            if counts_as_rated(system, of_segment):
                 key = OutputKey(system, *segment)
                 found.append(RatedOutput(key, rater, errors_of(of_output, (texts or {}).get(key, ""))))
     return found
 
 
-def counts_as_rated(labels: OutputLabels, segment: SegmentLabels) -> bool:
-    """Return whether the labels of an output in these labels of its segment are those of a rated output (`rated_outputs`)."""
-    if not segment.submitted or segment.declined or "spans" not in segment.asks:
+def counts_as_rated(system: str, segment: SegmentLabels) -> bool:
+    """Return whether the labels of a system's output in these labels of its segment are those of a rated output (`rated_outputs`)."""
+    if not segment.submits(system) or segment.declined or "spans" not in segment.asks:
         return False
+    labels = segment.of(system)
     return labels.complete or ("score" in segment.asks and labels.score is not None)
 
 

@@ -55,6 +55,9 @@ def random_log(seed: int) -> list[dict[str, Any]]:
             payload = {"value": rng.choice([0, 66, 100, None])}
         elif kind == "prefer":
             payload = rng.choice([{}, {"winner": "a"}, {"winner": "b"}, {"winner": None}])
+        elif kind == "submit" and rng.random() < 0.5:
+            shown = rng.choice(["a", "b", "ab"])
+            payload = {"outputs": list(shown), "systems": list(shown)}
         elif kind == "decline":
             payload = {"reason": rng.choice(["", "A text is in the wrong language"])}
         output = rng.choice("ab") if kind in ("add", "change", "delete", "verdict", "score") else None
@@ -73,7 +76,7 @@ def test_the_browser_folds_the_log_as_the_server_does(page: Page) -> None:
         theirs = in_browser(
             page,
             "log.js",
-            "(f => ({ outputs: Object.fromEntries(f.outputs), submitted: f.submitted, preference: f.preference, declined: f.declined, versions: ['score', 'prefer', 'decline', 'undo', 'redo'].map(k => versionFor(f, k, k === 'score' ? 'a' : null)) }))(fold(argument))",
+            "(f => ({ outputs: Object.fromEntries(f.outputs), submitted: f.submitted, drafts: [...f.drafts].filter(Boolean).sort(), preference: f.preference, declined: f.declined, versions: ['score', 'prefer', 'decline', 'undo', 'redo'].map(k => versionFor(f, k, k === 'score' ? 'a' : null)) }))(fold(argument))",
             log,
         )
         expected = {
@@ -93,6 +96,7 @@ def test_the_browser_folds_the_log_as_the_server_does(page: Page) -> None:
         assert theirs == {
             "outputs": expected,
             "submitted": ours.submitted,
+            "drafts": sorted(ours.drafts),
             "preference": list(ours.preference),
             "declined": ours.declined,
             "versions": [ours.version(kind, "a" if kind == "score" else None) for kind in KINDS],

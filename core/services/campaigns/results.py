@@ -53,7 +53,10 @@ def _merged(parts: Iterable[SegmentLabels]) -> SegmentLabels:
     """Return the labels of several units of one segment by one rater as those of the segment."""
     given = list(parts)
     outputs = {system: of for part in given for system, of in part.outputs.items()}
-    return SegmentLabels(outputs, submitted=True, asks=given[0].asks, seconds=sum(part.seconds for part in given))
+    drafts = frozenset(system for part in given for system in part.drafts)
+    return SegmentLabels(
+        outputs, submitted=True, asks=given[0].asks, seconds=sum(part.seconds for part in given), drafts=drafts
+    )
 
 
 def judgements(store: Store, project_id: int) -> list[Judgement]:

@@ -78,7 +78,7 @@ def _label_rows(store: Store, project_id: int, progress: Progress) -> Iterator[L
         of_segment |= campaigns.get(segment, {})
         for key in keys:
             for rater in sorted(of_segment):
-                yield from _rows(key, rater, of_segment[rater].of(key.system), of_segment[rater].submitted)
+                yield from _rows(key, rater, of_segment[rater].of(key.system), of_segment[rater].submits(key.system))
 
 
 class Export(NamedTuple):
@@ -162,7 +162,7 @@ def labels_as(store: Store, project_id: int, progress: Progress = no_progress, *
     rated.sort(key=lambda r: (order[r.key], r.rater))
     written = write_labels(dataset, rated, name, project)
     wanted = label_format(name)
-    open_work = sum(o.complete for of in labels.values() if not of.submitted for o in of.outputs.values())
+    open_work = sum(o.complete and not of.submits(name) for of in labels.values() for name, o in of.outputs.items())
     lost = [f"Left out: {counted(open_work, 'label')} not submitted yet."] if open_work else []
     lost += replaced.words()
     if len(written.texts) == 1:

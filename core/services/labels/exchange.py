@@ -305,4 +305,6 @@ def _sent(action: Action, ids: Mapping[str, str]) -> dict[str, Any]:
     payload = {k: action.payload[k] for k in FIELDS[action.kind] if k in action.payload}
     if payload.get("winner") is not None:
         payload["winner"] = ids.get(payload["winner"])
+    if action.kind == "submit" and "systems" in action.payload:
+        payload["outputs"] = [ids[system] for system in action.payload["systems"] if system in ids]
     return {"id": action.id, "kind": action.kind, "output": output, "payload": payload}

@@ -1,3 +1,4 @@
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 import pytest
@@ -6,7 +7,7 @@ from core.data import OutputKey, RatedOutput, Segment, SegmentKey, Span
 from core.errors import UserError
 from core.mqm.actions import label_actions
 from core.mqm.log import SegmentLabels, check, fold_segment
-from core.mqm.scores import errors_of
+from core.mqm.scores import errors_of, rated_outputs
 from core.ports.labels import Action, Event
 
 TEXTS = {"A": "one two three", "B": "bla", "C": "fine"}
@@ -112,6 +113,29 @@ def test_a_segment_without_new_labels_is_not_submitted_again() -> None:
     first = label_actions([rated("A", TWO)]).actions["ann", KEY]
     reopened = (*first, Action("r", "reopen", None, {}))
     assert not label_actions([rated("A", TWO)], {("ann", KEY): applied(reopened)}, {a.id for a in reopened}).actions
+
+
+def test_an_import_submits_no_draft_of_the_same_rater() -> None:
+    marked = Action("a", "add", "A", {"mark": "m", **asdict(TWO)})
+    drafts = (marked, Action("b", "verdict", "B", {"value": "no_error"}))
+    file = [rated("B", WHOLE), rated("C")]
+    found = label_actions(file, {("ann", KEY): applied(drafts)})
+    assert found.notes == ("ann, B, segment 1: already has different labels here; these are kept and not submitted",)
+    labels = applied(found.actions["ann", KEY], drafts)
+    assert [labels.submits(system) for system in "ABC"] == [False, False, True]
+    assert [labels.answered(system) for system in "ABC"] == [False, False, True]
+    assert [r.key.system for r in rated_outputs({("ann", KEY): labels})] == ["C"]
+
+    submitted = (*drafts, Action("s", "submit", None, {"systems": ["A", "B"]}))
+    more = label_actions(file, {("ann", KEY): applied(submitted)})
+    labels = applied(more.actions["ann", KEY], submitted)
+    assert [r.key.system for r in rated_outputs({("ann", KEY): labels})] == ["A", "B", "C"]
+
+    for step in (Action("u", "undo", None, {}), Action("r", "reopen", None, {})):
+        late = (*submitted, step)
+        labels = applied(label_actions([rated("C")], {("ann", KEY): applied(late)}).actions["ann", KEY], late)
+        left = ["A", "C"] if step.kind == "undo" else ["C"]
+        assert [r.key.system for r in rated_outputs({("ann", KEY): labels})] == left
 
 
 def test_exact_duplicates_count_once_and_are_told() -> None:

@@ -85,7 +85,7 @@ function createEditor(parent) {
   function refold() {
     const known = new Set(data.events.map((e) => e.id));
     labels = fold([...data.events, ...outbox.here(place).map((e) => e.action).filter((a) => !known.has(a.id))]);
-    labels.submitted &&= Boolean(labels.declined) || data.outputs.every(({ id }) => answered(of(id), data.asks)); // others may have been asked for then
+    labels.submitted &&= Boolean(labels.declined) || data.outputs.every(({ id }) => !labels.drafts.has(id) && answered(of(id), data.asks)); // it may be that of a file, or of other outputs
     if (mark && !find(mark)) mark = null;
     if (rebound && !find(rebound)) rebound = null;
   }

@@ -21,20 +21,22 @@ function applied(labels, { kind, payload }) {
 function fold(actions) {
   const done = [];
   const undone = [];
+  const drafts = new Set(); // outputs that were changed after the last submission that names them
   let submitted = false;
+  const changed = (action) => { drafts.add(action.output ?? ""); submitted = false; };
   for (const action of actions) {
-    if (action.kind === "submit") submitted = true;
-    else if (action.kind === "reopen") submitted = false;
-    else if (action.kind === "undo" && done.length) { undone.push(done.pop()); submitted = false; }
-    else if (action.kind === "redo" && undone.length) { done.push(undone.pop()); submitted = false; }
-    else if (isEdit(action.kind)) { done.push(action); undone.length = 0; submitted = false; }
+    if (action.kind === "submit") { (action.payload?.outputs ?? [...drafts]).forEach((id) => drafts.delete(id)); submitted = true; }
+    else if (action.kind === "reopen") { done.filter((a) => a.output != null).forEach(changed); submitted = false; }
+    else if (action.kind === "undo" && done.length) { undone.push(done.pop()); changed(undone.at(-1)); }
+    else if (action.kind === "redo" && undone.length) { done.push(undone.pop()); changed(done.at(-1)); }
+    else if (isEdit(action.kind)) { done.push(action); undone.length = 0; changed(action); }
   }
   const outputs = new Map();
   for (const action of done.filter(({ kind }) => ON_OUTPUT.has(kind))) outputs.set(action.output, applied(outputs.get(action.output) ?? NO_LABELS, action));
   const whole = Object.fromEntries(done.filter(({ kind }) => ON_SEGMENT.has(kind)).map(({ kind, payload }) => [kind, payload]));
   const preference = whole.prefer && "winner" in whole.prefer ? [whole.prefer.winner] : []; // null: equally good
   const versions = new Map(done.map((action) => [action.output ?? "", action.id]));
-  return { outputs, submitted, versions, preference, declined: whole.decline?.reason ?? "", canUndo: done.at(-1) ?? null, canRedo: undone.at(-1) ?? null };
+  return { outputs, submitted, drafts, versions, preference, declined: whole.decline?.reason ?? "", canUndo: done.at(-1) ?? null, canRedo: undone.at(-1) ?? null };
 }
 
 /** The version of the labels that an action replaces or confirms, as `SegmentLabels.version` in core/mqm/log.py. */

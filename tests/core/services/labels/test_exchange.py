@@ -319,14 +319,15 @@ def test_labels_of_other_outputs_do_not_count_as_submitted_in_the_browser_either
     line = next(row for row in script.splitlines() if "labels.submitted &&=" in row)
     code = (
         "const outputs = new Map([['a', { marks: [1], verdict: null, score: null }]]);"
-        "const labels = { outputs, submitted: true, declined: '' }; const of = (id) => labels.outputs.get(id) ?? NO_LABELS;"
+        "const labels = { outputs, submitted: true, declined: '', drafts: new Set() }; const of = (id) => labels.outputs.get(id) ?? NO_LABELS;"
         "const told = (shown, asks, declined = '') => { const data = { outputs: shown.map((id) => ({ id })), asks };"
         "Object.assign(labels, { submitted: true, declined }); "
         + line.partition("//")[0]
         + " return labels.submitted; };"
         "console.log(told(['a'], ['spans']), told(['a', 'b'], ['spans']), told(['a'], ['spans', 'score']),"
         "told(['a', 'b'], ['preference']), told(['b'], ['score'], 'broken'));"
+        "labels.drafts.add('a'); console.log(told(['a'], ['spans']));"
     )
     code = (folder / "log.js").read_text(encoding="utf-8") + code
     run = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == ["true", "false", "false", "true", "true"]
+    assert run.stdout.split() == ["true", "false", "false", "true", "true", "false"]
