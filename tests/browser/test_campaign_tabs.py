@@ -14,7 +14,7 @@ from core.mqm.log import SegmentLabels
 from core.ports.campaigns import Campaign
 from core.ports.store import Store
 from core.services.campaigns import adjudication, comparison, people, results
-from core.services.campaigns.answers import answers, decisions
+from core.services.campaigns.answers import answers, read_labels
 from tests.browser.conftest import Server, at_rest
 from tests.core.services.campaigns import filled
 
@@ -113,7 +113,7 @@ def test_a_manager_goes_through_the_tabs_of_a_finished_campaign(
     at_rest(page)
     page.get_by_test_id("submit").click()
     expect(shown.get_by_role("heading", name=f"{len(disputed) - 1} units to decide")).to_be_visible()
-    ((unit, made),) = decisions(store, campaign).items()
+    ((unit, made),) = read_labels(store, campaign).decisions.items()
     assert (unit, made.who) == (disputed[0].unit.name, JUDGE)
     assert labelled(made.labels) == labelled(disputed[0].versions[0])
 

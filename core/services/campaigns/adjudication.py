@@ -16,7 +16,7 @@ from core.mqm.scores import errors_of, rater_penalty
 from core.ports.campaigns import Campaign, CampaignUnit
 from core.ports.labels import Action, ActionKind, Ask
 from core.ports.store import Store
-from core.services.campaigns.answers import Answer, answers, decisions, key_of
+from core.services.campaigns.answers import CampaignLabels, key_of, read_labels
 from core.services.labels.labels import open_segment
 from core.stats.raters.disagreement import Disagreement, disagreement
 
@@ -38,13 +38,13 @@ class DisputedUnit(NamedTuple):
     decided_by: str = ""
 
 
-def queue(store: Store, campaign: Campaign, given: Sequence[Answer] | None = None) -> list[DisputedUnit]:
+def queue(store: Store, campaign: Campaign, given: CampaignLabels | None = None) -> list[DisputedUnit]:
     """Return the units on which raters disagree: open ones first, the largest disagreement first."""
     asks = design_from_json(campaign.design).protocol.asks
-    everything = answers(store, campaign) if given is None else given
-    decided = decisions(store, campaign)
+    labels = read_labels(store, campaign) if given is None else given
+    decided = labels.decisions
     found = []
-    for name, of in grouped((a.unit.name, a) for a in everything if a.counts).items():
+    for name, of in grouped((a.unit.name, a) for a in labels.answers if a.counts).items():
         mixed = sorted(of, key=lambda a: hashlib.sha256(f"{name}/{a.participant.id}".encode()).digest())
         versions = tuple(a.labels for a in mixed)
         by_system = {system: _disagreement(system, versions, asks) for system in of[0].unit.systems}
@@ -80,12 +80,18 @@ def take_version(store: Store, campaign: Campaign, who: str, unit: CampaignUnit,
         for mark in now.of(system).marks:
             add("delete", system, mark=mark.id)
         wanted = version.of(system)
+        if now.of(system).verdict is not None and wanted.verdict is None:
+            add("verdict", system, value=None)
         for mark in wanted.marks:
             add("add", system, mark=f"d{secrets.token_hex(8)}", **asdict(mark.span))
         if wanted.verdict is not None:
             add("verdict", system, value=wanted.verdict)
-        if wanted.score is not None:
+        if wanted.score != now.of(system).score:
             add("score", system, value=wanted.score)
     if version.preference:
         add("prefer", None, winner=version.preference[0])
+    elif now.preference:
+        add("prefer", None)
+    if now.declined:
+        add("decline", None, reason="")
     store.labels.append(campaign.texts, who, key, actions)

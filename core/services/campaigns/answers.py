@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
@@ -42,39 +42,48 @@ class Answer(NamedTuple):
         )
 
 
-def answers(store: Store, campaign: Campaign) -> list[Answer]:
-    """Return all labels of participants, in the order in which the units were assigned to them."""
-    people = {p.id: p for p in store.campaigns.participants(campaign.id)}
-    by_place = _by_place(store.labels.events(campaign.texts))
-    found = []
-    for given in store.campaigns.assignments(campaign.id):
-        participant = people[given.participant_id]
-        if events := by_place.get((participant.rater, given.unit.name)):
-            found.append(_answer(participant, given, events))
-    return found
-
-
 class Decision(NamedTuple):
     """What somebody who is no participant has decided on a unit, for all raters of it."""
 
     who: str
+    unit: CampaignUnit
     labels: SegmentLabels
 
 
-def decisions(store: Store, campaign: Campaign) -> dict[str, Decision]:
-    """Return the submitted decisions by name of the unit; of several, the last."""
-    raters = {p.rater for p in store.campaigns.participants(campaign.id)}
-    deciding = [name for name in store.labels.raters(campaign.texts) if name not in raters]
-    others = [event for name in deciding for event in store.labels.events(campaign.texts, rater=name)]
-    folded = [
-        (events[-1].number, unit, Decision(who, fold_segment(events)))
-        for (who, unit), events in _by_place(others).items()
+class CampaignLabels(NamedTuple):
+    """All labels of a campaign from one reading of the log: numbers that are shown together are computed from one of these.
+
+    `answers` are in the order in which the units were assigned. `decisions` are the submitted ones by name of the unit; of several, the last.
+    """
+
+    participants: tuple[Participant, ...]
+    answers: tuple[Answer, ...]
+    decisions: Mapping[str, Decision]
+
+
+def read_labels(store: Store, campaign: Campaign) -> CampaignLabels:
+    """Return the labels of a campaign as they are now."""
+    # The log is read first: people join before they label, so nobody's labels can be taken for those of somebody who only decides.
+    by_place = _by_place(store.labels.events(campaign.texts))
+    assigned = store.campaigns.assignments(campaign.id)
+    units = {u.name: u for u in store.campaigns.units(campaign.id)}
+    people = {p.id: p for p in store.campaigns.participants(campaign.id)}
+    given = [
+        (people[a.participant_id], a, by_place.get((people[a.participant_id].rater, a.unit.name))) for a in assigned
     ]
-    return {unit: made for _, unit, made in sorted(folded, key=lambda f: f[0]) if made.labels.submitted}
+    raters = {p.rater for p in people.values()}
+    others = [(events[-1].number, who, name, events) for (who, name), events in by_place.items() if who not in raters]
+    made = [Decision(who, units[name], fold_segment(of)) for _, who, name, of in sorted(others, key=lambda o: o[0])]
+    return CampaignLabels(
+        tuple(people.values()),
+        tuple(Answer(p, a.unit, a, fold_segment(of), of[0].time, of[-1].time) for p, a, of in given if of),
+        {decision.unit.name: decision for decision in made if decision.labels.submitted},
+    )
 
 
-def _answer(participant: Participant, given: Assignment, events: Sequence[Event]) -> Answer:
-    return Answer(participant, given.unit, given, fold_segment(events), events[0].time, events[-1].time)
+def answers(store: Store, campaign: Campaign) -> tuple[Answer, ...]:
+    """Return all labels of participants, in the order in which the units were assigned to them."""
+    return read_labels(store, campaign).answers
 
 
 def _by_place(events: Iterable[Event]) -> Mapping[tuple[str, str], list[Event]]:

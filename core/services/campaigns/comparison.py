@@ -15,8 +15,8 @@ from core.mqm.scores import errors_of, rater_penalty
 from core.ports.campaigns import Campaign, CampaignUnit
 from core.ports.store import Store
 from core.progress import Progress, no_progress
-from core.services.campaigns.answers import Answer, answers
-from core.services.campaigns.results import counted_labels, preferences
+from core.services.campaigns.answers import Answer, read_labels
+from core.services.campaigns.results import CountedLabels, counted_labels, preferences
 from core.stats.bootstrap import Interval
 from core.stats.campaign.campaign_scores import CampaignScore, Unit
 from core.stats.campaign.paired_differences import DRAWS, PairedDifference, compare_campaign_systems
@@ -84,15 +84,14 @@ def default_unit(design: CampaignDesign, documents: int) -> Unit:
     return "document" if blocks and documents >= FEWEST_DOCUMENTS else "item"
 
 
-def scores(store: Store, campaign: Campaign) -> list[CampaignScore]:
+def scores(store: Store, campaign: Campaign, counted: Sequence[CountedLabels]) -> list[CampaignScore]:
     """Return the scores that count, with their weights: 0 to 100, or with MQM the penalties as negative numbers, 0 is best."""
     design = design_from_json(campaign.design)
-    counted = counted_labels(store, campaign)
-    weights = inclusion_weights(store.campaigns.units(campaign.id), {unit.id for _, unit, _ in counted}, design)
+    weights = inclusion_weights(store.campaigns.units(campaign.id), {one.unit.id for one in counted}, design)
     return [
-        CampaignScore(system, unit.of, rater, value, weights.get(unit.id, 1.0), unit.of.doc_id)
-        for rater, unit, labels in counted
-        for system, value in values_of(design, unit, labels).items()
+        CampaignScore(system, one.unit.of, one.rater, value, weights.get(one.unit.id, 1.0), one.unit.of.doc_id)
+        for one in counted
+        for system, value in values_of(design, one.unit, one.labels).items()
     ]
 
 
@@ -119,22 +118,20 @@ def compare(
     campaign: Campaign,
     by: Unit | None = None,
     progress: Progress = no_progress,
-    given: Sequence[Answer] | None = None,
 ) -> CampaignComparison:
-    """Return the comparison of the systems on all labels that count. Undefined values are None, with a reason."""
+    """Return the comparison of the systems on all labels that count now. Undefined values are None, with a reason."""
     design = design_from_json(campaign.design)
-    everything = answers(store, campaign) if given is None else given
-    counted = counted_labels(store, campaign)
-    items = {unit.of for _, unit, _ in counted}
+    labels = read_labels(store, campaign)
+    counted = counted_labels(labels)
+    items = {one.unit.of for one in counted}
     unit = by or default_unit(design, len({key.doc_id for key in items}))
-    rows = scores(store, campaign)
+    rows = scores(store, campaign, counted)
     weights = [row.weight for row in rows] or [1.0]
     basis = CampaignBasis(
-        len(counted), len(items), len({key.doc_id for key in items}), len({rater for rater, _, _ in counted}),
-        len({system for _, of, _ in counted for system in of.systems}),
-        sum(rater.endswith(", decision") for rater, _, _ in counted),
-        sum(a.unit.kind == "item" and a.labels.submitted and bool(a.labels.declined) for a in everything),
-        {p.rater: p.excluded for p in store.campaigns.participants(campaign.id) if p.excluded},
+        len(counted), len(items), len({key.doc_id for key in items}), len({one.rater for one in counted}),
+        len({system for one in counted for system in one.unit.systems}), sum(one.decision for one in counted),
+        sum(a.unit.kind == "item" and a.labels.submitted and bool(a.labels.declined) for a in labels.answers),
+        {p.rater: p.excluded for p in labels.participants if p.excluded},
         (min(weights), max(weights)), design.seed,
     )  # fmt: skip
     progress(0.05)
@@ -142,21 +139,22 @@ def compare(
     progress(0.2)
     differences = compare_campaign_systems(rows, seed=design.seed, by=unit) if len({r.system for r in rows}) > 1 else []
     progress(0.5)
-    own = [row for row in rows if not row.rater.endswith(", decision")]
+    deciding = {one.rater for one in counted if one.decision}
+    own = [row for row in rows if row.rater not in deciding]
     z = weighted_means(standardised_scores(own).scores, seed=design.seed, by=unit) if own else []
     progress(0.6)
     effects = rater_effects(own) if own else None
     progress(0.85)
-    votes = _votes(store, campaign, design.seed) if "preference" in design.protocol.asks else None
+    votes = _votes(counted, design.seed) if "preference" in design.protocol.asks else None
     progress(0.95)
     return CampaignComparison(
         measure_of(design), unit, basis, tuple(sorted(means, key=lambda m: -(m.mean.value or 0.0))), tuple(differences),
-        tuple(z), effects, votes, agreement(design, everything),
+        tuple(z), effects, votes, agreement(design, labels.answers),
     )  # fmt: skip
 
 
-def _votes(store: Store, campaign: Campaign, seed: int) -> PreferenceResult | None:
-    found = [PreferenceVote(*vote) for vote in preferences(store, campaign)]
+def _votes(counted: Sequence[CountedLabels], seed: int) -> PreferenceResult | None:
+    found = [PreferenceVote(*vote) for vote in preferences(counted)]
     return preference_strengths(found, seed=seed) if found else None
 
 

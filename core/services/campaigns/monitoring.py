@@ -10,7 +10,7 @@ from core.campaigns.design import CampaignDesign, design_from_json
 from core.data import grouped
 from core.ports.campaigns import Campaign
 from core.ports.store import Store
-from core.services.campaigns.answers import Answer, answers
+from core.services.campaigns.answers import Answer, CampaignLabels, read_labels
 from core.services.campaigns.people import WorkDone
 from core.services.campaigns.progress import CampaignProgress, progress
 
@@ -24,13 +24,18 @@ class PersonProgress(NamedTuple):
 
 
 class CampaignSnapshot(NamedTuple):
-    """A campaign at one moment. `answers` has all labels of its participants."""
+    """A campaign at one moment."""
 
     at: datetime
     design: CampaignDesign
-    answers: tuple[Answer, ...]
+    labels: CampaignLabels
     progress: CampaignProgress
     people: tuple[PersonProgress, ...]
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """Return all labels of the participants."""
+        return self.labels.answers
 
     @property
     def ratings_left(self) -> int:
@@ -48,7 +53,8 @@ class CampaignSnapshot(NamedTuple):
 
 def snapshot(store: Store, campaign: Campaign, now: datetime | None = None) -> CampaignSnapshot:
     """Return the state of a campaign."""
-    at, given = now or datetime.now(UTC), answers(store, campaign)
+    at, labels = now or datetime.now(UTC), read_labels(store, campaign)
+    given = labels.answers
     found = progress(store, campaign, at, given)
     open_units: dict[int, int] = {}
     for a in store.campaigns.assignments(campaign.id):
@@ -63,4 +69,4 @@ def snapshot(store: Store, campaign: Campaign, now: datetime | None = None) -> C
         )
         for work in found.people
     )
-    return CampaignSnapshot(at, design_from_json(campaign.design), tuple(given), found, people)
+    return CampaignSnapshot(at, design_from_json(campaign.design), labels, found, people)

@@ -13,7 +13,9 @@ from core.campaigns.units import planned_units
 from core.columns import ProjectIndex
 from core.data import Dataset, OutputKey, SegmentKey
 from core.ports.store import Store
+from core.services.campaigns.answers import read_labels
 from core.services.campaigns.comparison import scores
+from core.services.campaigns.results import counted_labels
 from core.stats.campaign.planned_difference import ASSUMED, MQM_ASSUMED, PlannedDifference, planned_detectable
 from core.stats.campaign.planned_preference import FEWEST, PlannedPreference, planned_preference, planned_share
 from core.stats.campaign.variance_components import CampaignVariances, variances_of_pilot
@@ -69,7 +71,7 @@ def pilot(store: Store, project_id: int, design: CampaignDesign) -> PilotVarianc
     for campaign in reversed(store.campaigns.list(project_id)):
         done = campaign.state == "finished"
         if done and design_from_json(campaign.design).protocol.human_score == design.protocol.human_score:
-            found = variances_of_pilot(scores(store, campaign))
+            found = variances_of_pilot(scores(store, campaign, counted_labels(read_labels(store, campaign))))
             if not found.reason:
                 return PilotVariances(found, campaign.name)
     return PilotVariances(assumed(design))

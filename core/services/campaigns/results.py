@@ -7,8 +7,9 @@ adjudication replaces the labels of the raters. Raters are named with their camp
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from statistics import fmean
+from typing import NamedTuple
 
 from core.campaigns.design import design_from_json
 from core.campaigns.protocol import Protocol
@@ -16,19 +17,33 @@ from core.data import Judgement, OutputKey, SegmentKey, grouped
 from core.mqm.log import SegmentLabels
 from core.ports.campaigns import Campaign, CampaignUnit
 from core.ports.store import Store
-from core.services.campaigns.answers import answers, decisions, output_key
-
-Labelled = tuple[str, CampaignUnit, SegmentLabels]
-"""The name of a rater, a unit, and this rater's labels of it."""
+from core.services.campaigns.answers import CampaignLabels, output_key, read_labels
 
 
-def counted_labels(store: Store, campaign: Campaign) -> list[Labelled]:
+class CountedLabels(NamedTuple):
+    """Labels of a unit that count. Of a decision, `rater` says so, and is the name of no participant."""
+
+    rater: str
+    unit: CampaignUnit
+    labels: SegmentLabels
+    decision: bool = False
+
+
+def counted_labels(given: CampaignLabels) -> list[CountedLabels]:
     """Return the labels that count, with decisions in place of what they decide."""
-    decided = decisions(store, campaign)
-    given = [(a.participant.rater, a.unit, a.labels) for a in answers(store, campaign) if a.counts]
-    kept = [one for one in given if one[1].name not in decided]
-    units = {u.name: u for u in store.campaigns.units(campaign.id)}
-    return kept + [(f"{made.who}, decision", units[name], made.labels) for name, made in decided.items()]
+    kept = [a for a in given.answers if a.counts and a.unit.name not in given.decisions]
+    taken = {p.rater for p in given.participants}
+    return [CountedLabels(a.participant.rater, a.unit, a.labels) for a in kept] + [
+        CountedLabels(_decision_name(made.who, taken), made.unit, made.labels, decision=True)
+        for made in given.decisions.values()
+    ]
+
+
+def _decision_name(who: str, taken: Collection[str]) -> str:
+    name = f"{who}, decision"
+    while name in taken:
+        name += " of a disagreement"
+    return name
 
 
 def labels(store: Store, project_id: int) -> dict[tuple[str, SegmentKey], SegmentLabels]:
@@ -42,9 +57,9 @@ def labels(store: Store, project_id: int) -> dict[tuple[str, SegmentKey], Segmen
 def labels_of(store: Store, campaign: Campaign) -> dict[tuple[str, SegmentKey], SegmentLabels]:
     """Return the error spans of a campaign, by rater and segment."""
     by_place = grouped(
-        ((f"{rater} ({campaign.name})", unit.of), of)
-        for rater, unit, of in counted_labels(store, campaign)
-        if "spans" in of.asks
+        ((f"{one.rater} ({campaign.name})", one.unit.of), one.labels)
+        for one in counted_labels(read_labels(store, campaign))
+        if "spans" in one.labels.asks
     )
     return {place: _merged(of) for place, of in by_place.items()}
 
@@ -70,9 +85,9 @@ def judgements_of(store: Store, campaign: Campaign) -> list[Judgement]:
     protocol = design_from_json(campaign.design).protocol
     name = f"{protocol.human_score} ({campaign.name})"
     values: dict[tuple[OutputKey, str], list[float]] = {}
-    for rater, unit, of in counted_labels(store, campaign):
-        for system, value in _scores(protocol, unit, of).items():
-            values.setdefault((output_key(unit, system), f"{rater} ({campaign.name})"), []).append(value)
+    for one in counted_labels(read_labels(store, campaign)):
+        for system, value in _scores(protocol, one.unit, one.labels).items():
+            values.setdefault((output_key(one.unit, system), f"{one.rater} ({campaign.name})"), []).append(value)
     return [Judgement(key, rater, name, fmean(given)) for (key, rater), given in values.items()]
 
 
@@ -85,10 +100,10 @@ def _scores(protocol: Protocol, unit: CampaignUnit, labels: SegmentLabels) -> di
     return {}
 
 
-def preferences(store: Store, campaign: Campaign) -> list[tuple[str, str, str | None, SegmentKey, str]]:
+def preferences(counted: Iterable[CountedLabels]) -> list[tuple[str, str, str | None, SegmentKey, str]]:
     """Return the pairwise preferences: both systems, the better one (None for a tie), the segment, and the rater."""
     return [
-        (unit.systems[0], unit.systems[1], of.preference[0], unit.of, rater)
-        for rater, unit, of in counted_labels(store, campaign)
-        if of.preference
+        (one.unit.systems[0], one.unit.systems[1], one.labels.preference[0], one.unit.of, one.rater)
+        for one in counted
+        if one.labels.preference
     ]

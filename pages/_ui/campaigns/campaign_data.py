@@ -57,7 +57,7 @@ def disputes(campaign: Campaign) -> list[DisputedUnit]:
 
 @st.cache_resource(max_entries=8, ttl=600, show_spinner="Comparing the labels …")
 def _disputes(database: str, campaign_id: int, version: Hashable, *, _campaign: Campaign) -> list[DisputedUnit]:
-    return queue(wiring.store(), _campaign, current(_campaign).answers)
+    return queue(wiring.store(), _campaign, current(_campaign).labels)
 
 
 def rests(campaign: Campaign) -> Mapping[int, ListRest]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import product
 
 import pytest
 
-from core.ports.labels import Action
+from core.data import Span
+from core.mqm.log import ErrorSpan, OutputLabels, SegmentLabels, fold_segment
+from core.ports.labels import Action, ActionKind, Event
 from core.ports.people import Account
 from core.ports.store import Store
-from core.services.campaigns import adjudication, deciding, evidence, quality, results
-from core.services.campaigns.answers import answers, key_of
+from core.services.campaigns import adjudication, comparison, deciding, evidence, monitoring, quality, results
+from core.services.campaigns.answers import answers, key_of, read_labels
 from core.services.labels.labels import open_segment, save
 from core.services.people.identity import LOCAL, Identity
 from tests.core.services.campaigns import filled
@@ -52,8 +55,76 @@ def test_a_decision_replaces_the_versions() -> None:
     save(store, campaign.texts, "Judy", key_of(first.unit.name), [submit])
     decided = adjudication.queue(store, campaign)[-1]
     assert (decided.unit, decided.decided_by) == (first.unit, "Judy")
-    raters = {rater for rater, unit, _ in results.counted_labels(store, campaign) if unit == first.unit}
+    counted = results.counted_labels(read_labels(store, campaign))
+    raters = {one.rater for one in counted if one.unit == first.unit}
     assert raters == {"Judy, decision"}
+
+
+def test_a_taken_version_replaces_all_that_the_person_has_marked() -> None:
+    store, campaign = filled.completed()
+    unit = adjudication.queue(store, campaign)[0].unit
+    (system,), key = unit.systems, key_of(unit.name)
+    span = {
+        "mark": "m",
+        "side": "output",
+        "start": 0,
+        "end": 2,
+        "quote": "In",
+        "severity": "Major",
+        "category": "Other",
+        "note": "",
+    }
+    marked = OutputLabels((ErrorSpan("m", Span("output", 0, 2, "In", "Minor", "Other")),), None, 60.0)
+    versions = (
+        OutputLabels((), None, 95.0),
+        marked,
+        OutputLabels((), "non_translation"),
+        OutputLabels((), "no_error", 100.0),
+    )
+    befores: tuple[list[tuple[ActionKind, dict[str, object]]], ...] = (
+        [("verdict", {"value": "non_translation"}), ("score", {"value": 0})], [("verdict", {"value": "no_error"})], [("add", span)], [],
+    )  # fmt: skip
+    for n, (before, version) in enumerate(product(befores, versions)):
+        who = f"Judy {n}"
+        open_segment(store, campaign.texts, who, key, unit.systems)
+        done = [Action(f"{n}-{i}", kind, system, payload) for i, (kind, payload) in enumerate(before)]
+        save(store, campaign.texts, who, key, done)
+        adjudication.take_version(store, campaign, who, unit, SegmentLabels({system: version}))
+        now = fold_segment(store.labels.events(campaign.texts, rater=who, segment=key)).of(system)
+        assert ([m.span for m in now.marks], now.verdict, now.score) == (
+            [m.span for m in version.marks], version.verdict, version.score,
+        )  # fmt: skip
+
+
+def test_a_rater_is_not_taken_for_a_decision_by_name(store: Store) -> None:
+    campaign = filled.started(store, dataset=filled.texts(2, 4), people=("Judy, decision", "Ben", "Chi"))
+    filled.work(store, campaign)
+    found = comparison.compare(store, campaign)
+    assert (found.basis.adjudicated, found.basis.raters) == (0, 3)
+    assert found.effects is not None
+    assert {of.rater for of in found.effects.raters} == {"Judy, decision", "Ben", "Chi"}
+    first = adjudication.queue(store, campaign)[0]
+    adjudication.take_version(store, campaign, "Judy", first.unit, first.versions[0])
+    submit = Action("submit-1", "submit", None, {"asks": ["spans", "score"]})
+    save(store, campaign.texts, "Judy", key_of(first.unit.name), [submit])
+    counted = results.counted_labels(read_labels(store, campaign))
+    assert (sum(one.decision for one in counted), len({one.rater for one in counted})) == (1, 4)
+
+
+def test_numbers_that_are_shown_together_come_from_one_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A unit that is submitted while a comparison is computed is in all of its numbers, or in none."""
+    store, campaign = filled.completed("pairwise")
+    read, events = [], store.labels.events
+
+    def counting(*given: object, **options: object) -> list[Event]:
+        read.append(given)
+        return events(*given, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(store.labels, "events", counting)
+    for work in (comparison.compare, adjudication.queue, monitoring.snapshot, results.labels_of, results.judgements_of):
+        read.clear()
+        work(store, campaign)
+        assert len(read) == 1, work
 
 
 def test_an_opened_unit_is_no_decision() -> None:
