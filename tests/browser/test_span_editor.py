@@ -16,6 +16,7 @@ from tests.browser.span_editor import (
     link,
     mark,
     opened,
+    place,
     project,
     saved,
     spans,
@@ -35,6 +36,56 @@ def test_a_dragged_span_counts_code_points_and_splits_no_emoji(link: Host, page:
     (span,) = spans(edits(link, "drag"))
     assert span == ("output", 7, 32, "weather 👨‍👩‍👧 kept people", "Major", "Accuracy/Mistranslation")
     assert edits(link, "drag")[0].system == "Aardvark"
+
+
+def dragged_from(page: Page, word: str, by: float, *, rtl: bool) -> str:
+    """Drag over a word from so many pixels after its edge; return what is selected meanwhile."""
+    left, right, middle, y = place(page, word)
+    page.mouse.move(right - by if rtl else left + by, y)
+    page.mouse.down()
+    page.mouse.move(middle, y)
+    page.mouse.move(left + 1 if rtl else right - 1, y)
+    selected = page.locator(".esa-p.chosen").all_inner_texts()
+    page.mouse.up()
+    page.keyboard.press("Escape")
+    return "".join(selected)
+
+
+def test_a_drag_may_begin_on_what_is_drawn_between_letters(link: Host, page: Page) -> None:
+    """The cursor is drawn on the edge of the letter from which people drag, and takes the press."""
+    offsets = [step / 2 for step in range(-8, 9)]
+    opened(link, page, "edges", "2")
+    for word in ("Und", "And"):
+        for by in offsets:
+            text(page, word).first.focus()
+            page.keyboard.press("Home")
+            assert dragged_from(page, word, by, rtl=False) == word, by
+    opened(link, page, "edges", "1")
+    for by in offsets:
+        text(page, "ذهب").focus()
+        page.keyboard.press("Home")
+        assert dragged_from(page, "ذهب", by, rtl=True) == "ذهب", by
+    for word in ("Wetter", "weather", "إلى"):
+        for by in offsets:
+            click(page, word)
+            page.keyboard.press("Escape")  # the cursor is before the word
+            assert dragged_from(page, word, by, rtl=word == "إلى").endswith(word), (word, by)
+
+
+def test_a_drag_that_leaves_the_text_sideways_reaches_the_end_of_its_line(link: Host, page: Page) -> None:
+    opened(link, page, "beside")
+    left, _, x, y = place(page, "weather")
+    box = text(page, "weather").bounding_box()
+    assert box
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(left, y)
+    page.mouse.move(box["x"] - 40, y)
+    page.mouse.up()
+    page.keyboard.press("1")
+    category(page, "spell")
+    saved(page)
+    assert [s[3] for s in spans(edits(link, "beside"))] == ["😀😀 bad weather"]
 
 
 def test_two_clicks_make_a_span_and_a_duplicate_is_refused(link: Host, page: Page) -> None:

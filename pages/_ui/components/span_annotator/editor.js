@@ -869,19 +869,28 @@ function createEditor(parent) {
     return rects[0] ?? text.el.getBoundingClientRect();
   }
 
+  /** The place in the text for a position in its element. Positions on what is drawn between the pieces, such as the cursor, are those of the next piece. */
+  function placeOf(text, node, offset) {
+    const piece = text.nodes.find((p) => p.node === node);
+    if (piece) return piece.from + offset;
+    const range = document.createRange();
+    range.setStart(node, offset);
+    return text.nodes.find((p) => range.comparePoint(p.node, 0) >= 0)?.from ?? text.raw.length;
+  }
+
   /** The place and the character under a point of the screen. */
   function hit(text, x, y) {
     const caret = document.caretPositionFromPoint?.(x, y);
     const range = caret ? null : document.caretRangeFromPoint?.(x, y);
     const [node, offset] = caret ? [caret.offsetNode, caret.offset] : range ? [range.startContainer, range.startOffset] : [null, 0];
-    const piece = text.nodes.find((p) => p.node === node || p.node.parentNode === node);
-    if (!piece) {
+    if (!text.el.contains(node)) {
       const box = text.el.getBoundingClientRect();
-      if (!text.el.contains(node) && y < box.top) return { at: 0, character: 0 };
-      if (!text.el.contains(node) && y > box.bottom) return { at: text.raw.length, character: Math.max(0, text.raw.length - 1) };
-      return null;
+      if (y < box.top) return { at: 0, character: 0 };
+      if (y > box.bottom) return { at: text.raw.length, character: Math.max(0, text.raw.length - 1) };
+      const beside = Math.max(box.left + 1, Math.min(x, box.right - 1));
+      return beside === x ? null : hit(text, beside, y);
     }
-    const at = text.floor(piece.from + (piece.node === node ? offset : 0));
+    const at = text.floor(placeOf(text, node, offset));
     const before = text.previous(at);
     const inside = [...rangeOf(text, before, at).getClientRects()].some((r) => x >= r.left && x <= r.right && y >= r.top - 2 && y <= r.bottom + 2);
     return { at, character: at > 0 && inside ? before : at };
