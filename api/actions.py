@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from api import assigned, measures, people
 from api.endpoint import body, endpoint
-from api.refusals import AT_ONCE, PER_SECOND, RateLimit, RequestRefused
+from api.refusals import AT_ONCE, PER_SECOND, AtOnce, RateLimit, RequestRefused
 from api.storage import store
 from api.task import catalogue
 from core.data import SegmentKey
@@ -22,19 +22,31 @@ from core.services.labels.exchange import ActionsAnswer, browser_events, receive
 from core.services.people.identity import Identity
 
 LIMIT = RateLimit(PER_SECOND, AT_ONCE)
+AT_WORK = AtOnce(8)  # a thread each, of about 40
+LARGEST_BATCH = 200
+"""Actions in a batch. The page sends at most 50 in a request."""
+
+
+def _short_enough(batch: Any) -> Any:
+    actions = batch.get("actions") if isinstance(batch, Mapping) else None
+    if isinstance(actions, list) and len(actions) > LARGEST_BATCH:
+        raise ValueError(
+            f"{len(actions):,} actions, expected at most {LARGEST_BATCH}. Nothing was saved; send them in several requests"
+        )
+    return batch
 
 
 class LabelBatches(BaseModel):
     """Actions of one annotator, in order. A batch has actions on one segment.
 
     A batch {project, doc, segment, actions: [{id, kind, output, payload, time}]} is checked when it is saved, so that one wrong
-    action does not hold up the others. Without actions it asks for the saved labels of its segment.
+    action does not hold up the others. Without actions it asks for the saved labels of its segment. A batch has at most 200 actions.
     """
 
     model_config = ConfigDict(extra="ignore")
 
     rater: str = Field(max_length=200, description="Name of the annotator; it must be the one who is logged in.")
-    batches: list[Any] = Field(max_length=100)
+    batches: list[Annotated[Any, AfterValidator(_short_enough)]] = Field(max_length=100)
 
 
 class SegmentState(BaseModel):
@@ -65,11 +77,12 @@ class ActionsSaved(BaseModel):
 async def actions(request: Request) -> Response:
     began = time.perf_counter()
     who = await run_in_threadpool(people.identify, request)
-    LIMIT.take(people.key_of(who, request))
+    key = people.key_of(who, request)
+    LIMIT.take(key)
     people.check_csrf(who, request)
     sent = await body(request, LabelBatches)
     rater = rater_of(who, sent.rater)
-    with measures.waiting():
+    with measures.waiting(), AT_WORK.one(key):
         saved = await run_in_threadpool(save, who, rater, sent.batches, catalogue.of_request(request))
     if saved.acknowledged:
         measures.saved(len(saved.acknowledged), time.perf_counter() - began)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections import OrderedDict
-from collections.abc import Callable
-from contextlib import suppress
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Any
 
@@ -18,6 +18,7 @@ from core.errors import UserError
 from core.services.people.identity import Identity
 
 RECORDED = frozenset({400, 401, 403, 404, 408, 413, 415, 421, 422, 429})
+TOO_MANY = "Too many requests at once. The page tries again in a few seconds"
 LONGEST = 100
 PER_SECOND, AT_ONCE = 20.0, 100
 _TOKEN = re.compile(r"(?<=/t/)[^/?]+")
@@ -44,7 +45,7 @@ class RateLimit:
     def take(self, key: Any) -> None:
         """Count a request. Raises `RequestRefused` if there were too many."""
         if not self.allows(key):
-            raise RequestRefused(429, "Too many requests at once. The page tries again in a few seconds")
+            raise RequestRefused(429, TOO_MANY)
 
     def allows(self, key: Any) -> bool:
         """Count a request; return False if there were too many."""
@@ -56,6 +57,29 @@ class RateLimit:
             if len(self._buckets) > self._keys:
                 self._buckets.popitem(last=False)
         return left >= 1
+
+
+class AtOnce:
+    """A limit of requests that are being answered at the same time, per key."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._lock = most, Lock()
+        self._running: Counter[Any] = Counter()
+
+    @contextmanager
+    def one(self, key: Any) -> Iterator[None]:
+        """Count a request during the block. Raises `RequestRefused` if too many are being answered."""
+        with self._lock:
+            if self._running[key] >= self._most:
+                raise RequestRefused(429, TOO_MANY)
+            self._running[key] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running[key] -= 1
+                if not self._running[key]:
+                    del self._running[key]
 
 
 LIMIT = RateLimit(per_second=0.2, at_once=60)

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 LARGEST = 200
-"""Writes per transaction, so that nobody waits long for the others."""
+"""Size of the writes of a transaction, so that nobody waits long for the others. A larger one has a transaction of its own."""
 
 
 @dataclass(eq=False)
@@ -23,10 +23,13 @@ class GroupCommit(Generic[T]):
     """Pass values that several threads add at the same time to `write`, many in one call.
 
     `write` returns the error of each value, or None where it was written. If it raises, every value of the call gets that error.
+    `size` returns what a value counts for in a transaction.
     """
 
-    def __init__(self, write: Callable[[Sequence[T]], Sequence[Exception | None]]) -> None:
-        self._write = write
+    def __init__(
+        self, write: Callable[[Sequence[T]], Sequence[Exception | None]], size: Callable[[T], int] = lambda value: 1
+    ) -> None:
+        self._write, self._size = write, size
         self._waiting: list[_Entry[T]] = []
         self._arriving = Lock()
         self._turn = Lock()
@@ -44,11 +47,27 @@ class GroupCommit(Generic[T]):
             raise mine.error
 
     def _write_waiting(self) -> None:
-        with self._arriving:
-            entries, self._waiting = self._waiting[:LARGEST], self._waiting[LARGEST:]
+        entries = self._next()
+        errors: Sequence[Exception | None] = [RuntimeError("the write was interrupted")] * len(entries)
         try:
-            errors = self._write([entry.value for entry in entries])
+            given = self._write([entry.value for entry in entries])
+            if len(given) != len(entries):
+                raise RuntimeError(f"the write answered {len(given)} of {len(entries)} values")
+            errors = given
         except Exception as error:
             errors = [error] * len(entries)
-        for entry, found in zip(entries, errors, strict=True):
-            entry.error, entry.done = found, True
+        finally:  # also if this thread is stopped, so that the others do not wait for ever
+            for entry, found in zip(entries, errors, strict=True):
+                entry.error, entry.done = found, True
+
+    def _next(self) -> Sequence[_Entry[T]]:
+        """Take the values of the next transaction."""
+        with self._arriving:
+            n = total = 0
+            for entry in self._waiting:
+                total += self._size(entry.value)
+                if n and total > LARGEST:
+                    break
+                n += 1
+            entries, self._waiting = self._waiting[:n], self._waiting[n:]
+        return entries

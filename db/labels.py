@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import groupby
+from threading import Lock
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 from sqlalchemy import ColumnElement, Connection, Engine, Select, exists, insert, select
 
 from core.data import Segment, SegmentKey, storable
-from core.errors import UserError
-from core.mqm.log import check, fold_segment
-from core.ports.labels import Action, Event, LabelBatch
+from core.errors import Unavailable, UserError
+from core.mqm.log import EDITS, STEPS, SegmentFold, SegmentLabels, check
+from core.ports.labels import Action, ActionOf, Event, LabelBatch
 from core.progress import Progress, no_progress, report_parts
 from db.columns import now
-from db.engine import reading, take_turns, writing
+from db.engine import explained_for, reading, take_turns, writing
 from db.failures import Conflict
 from db.group_commit import GroupCommit
 from db.lookup import parts, rater_id
 from db.slices import Hidden, OneTransaction
 from db.tables import events, outputs, raters, segments
 
+LONGEST_LOG = 5000
+"""Edits of one rater in one segment, each of which is read whenever the segment is shown. Twice as many other actions are accepted."""
+PLANS = 10
+"""Attempts to add actions to a log to which another server adds some at the same time."""
+MOST_KEPT = 20_000
+"""Events whose logs are kept in memory, so that saving takes the same time however long the log is."""
 SEGMENTS_AT_ONCE = 100
 """A query reads the events of at most this many segments."""
+_Place = tuple[int, str, SegmentKey]
+"""A project, a rater and a segment."""
 SegmentTexts = tuple[Segment, Mapping[str, str]]
 """A segment, and the texts of its outputs by system."""
 
@@ -31,42 +42,103 @@ SegmentTexts = tuple[Segment, Mapping[str, str]]
 class SqlLabels:
     """`core.ports.labels.LabelLog` over a database.
 
-    Batches that several annotators send at the same time are committed together: while one transaction is written to disk, the
-    next batches gather, and one of their threads writes them all.
+    Actions are checked against the log before the transaction, so that no batch holds up other writers for long. Batches that several
+    annotators send at the same time are committed together: while one transaction is written to disk, the next batches gather, and one
+    of their threads writes them all.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._commits = GroupCommit(self._write)
+        self._commits = GroupCommit(self._write, lambda planned: len(planned.new))
+        self._places: WeakValueDictionary[_Place, Lock] = WeakValueDictionary()
+        self._logs: OrderedDict[_Place, _Log] = OrderedDict()
+        self._kept = 0  # events of these logs together
+        self._lock = Lock()
 
     def append(self, project_id: int, rater: str, segment: SegmentKey, actions: Sequence[Action]) -> list[str]:
-        batch = LabelBatch(rater, segment, actions)
-        _check_names(batch)
-        if actions:
-            self._append(project_id, batch)
-        return list(dict.fromkeys(action.id for action in actions))
+        by_id = {action.id: action for action in reversed(actions)}
+        names = list(dict.fromkeys(action.id for action in actions))
 
-    def _append(self, project_id: int, batch: LabelBatch) -> None:
-        """Record a batch, together with those that arrive at the same time."""
-        try:
-            self._commits.add(_Waiting(project_id, batch))
-        except Conflict:  # another server inserted one of the rows at the same moment
-            self._commits.add(_Waiting(project_id, batch))
+        def refuse(name: str, error: UserError) -> None:
+            raise error
 
-    def _write(self, waiting: Sequence[_Waiting]) -> list[UserError | None]:
-        """Record batches in one transaction; return the error of each one that is refused. It leaves nothing behind."""
-        refused: list[UserError | None] = []
-        with writing(self._engine) as connection:
-            for project_id in sorted({of for of, _ in waiting}):
-                _take_turns(connection, project_id)
-            for project_id, batch in waiting:
+        return self.append_valid(project_id, rater, segment, names, lambda name, _: by_id[name], refuse)
+
+    def append_valid(
+        self, project_id: int, rater: str, segment: SegmentKey, names: Sequence[str],
+        action_of: ActionOf, refuse: Callable[[str, UserError], None],
+    ) -> list[str]:  # fmt: skip
+        _check_rater(rater)
+        if not names:
+            return []
+        place = (project_id, rater, segment)
+        with self._place(place):
+            for _ in range(PLANS):
+                planned, log, refusals = self._planned(place, names, action_of, refuse)
                 try:
-                    with connection.begin_nested():
-                        _record_batch(connection, project_id, batch)
-                    refused.append(None)
+                    if planned.new:
+                        self._commits.add(planned)
+                    self._keep(place, log)
+                    return planned.saved
+                except Conflict:  # another server has recorded one of these rows, or actions of this rater here
+                    if refusals:  # they were reported already
+                        break
+        raise Unavailable("the labels were changed in another tab or window", hint="Try again")
+
+    @contextmanager
+    def _place(self, place: _Place) -> Iterator[None]:
+        """Let one thread at a time add to a rater's log of a segment. Others are not held up."""
+        with self._lock:
+            lock = self._places.setdefault(place, Lock())
+        with lock:
+            yield
+
+    def _keep(self, place: _Place, log: _Log) -> None:
+        """Keep a log in memory, so that the next actions there need not read it again."""
+        with self._lock:
+            self._logs[place] = log
+            self._kept += log.length
+            while self._kept > MOST_KEPT:
+                self._kept -= self._logs.popitem(last=False)[1].length
+
+    def _taken(self, place: _Place) -> _Log | None:
+        with self._lock:
+            log = self._logs.pop(place, None)
+            self._kept -= log.length if log else 0
+        return log
+
+    def _planned(
+        self, place: _Place, names: Sequence[str], action_of: ActionOf, refuse: Callable[[str, UserError], None]
+    ) -> tuple[_Planned, _Log, bool]:
+        """Return the events of new and valid actions, the log after them, and whether something was refused. Other writers need not wait."""
+        project_id, rater, segment = place
+        log = self._taken(place)
+        with reading(self._engine) as connection:
+            segment_id, texts = _texts(connection, project_id, segment)
+            known = _known(connection, project_id, names)
+            newest, last = _newest(connection, rater, segment_id)
+            if log is None or log.last != last:
+                log = _Log(_events(connection, project_id, rater, segment))
+        saved, new, refused = list[str](), list[Event](), False
+        for name in names:
+            if name not in known:
+                try:
+                    action = action_of(name, log.labels.ids)
+                    log.refuse_too_long(action)
+                    new.append(log.add(rater, segment, action, texts))
                 except UserError as error:
-                    refused.append(error)
-        return refused
+                    refused = True
+                    refuse(name, error)
+                    continue
+            saved.append(name)
+        return _Planned(project_id, segment_id, rater, newest, new, saved), log, refused
+
+    def _write(self, waiting: Sequence[_Planned]) -> list[Exception | None]:
+        """Record planned events in one transaction; return the error of those that are outdated, which leave nothing behind."""
+        with writing(self._engine) as connection:
+            for project_id in sorted({planned.project_id for planned in waiting}):
+                _take_turns(connection, project_id)
+            return [_record(connection, planned, self._engine) for planned in waiting]
 
     def events(
         self, project_id: int, *, rater: str | None = None, segment: SegmentKey | None = None, after: int = 0
@@ -113,17 +185,21 @@ def planned(
 ) -> list[Event]:
     """Return the events that batches add to those `before`; their number is 0. Raises as `SqlLabels.append` does."""
     for batch in batches:
-        _check_names(batch)
+        _check_rater(batch.rater)
     known = {event.action.id for event in before}
-    logs: dict[tuple[str, SegmentKey], list[Event]] = defaultdict(list)
+    logs: dict[tuple[str, SegmentKey], _Log] = defaultdict(_Log)
     for event in before:
-        logs[event.rater, event.segment].append(event)
+        logs[event.rater, event.segment].take(event)
     new: list[Event] = []
     for done, batch in enumerate(batches):
         progress(done / len(batches))
         if batch.segment not in texts:
             raise _no_such_segment(batch.segment)
-        new += _new(batch, texts[batch.segment], known, logs[batch.rater, batch.segment])
+        log = logs[batch.rater, batch.segment]
+        for action in batch.actions:
+            if action.id not in known:
+                known.add(action.id)
+                new.append(log.add(batch.rater, batch.segment, action, texts[batch.segment]))
     return new
 
 
@@ -143,38 +219,77 @@ def _take_turns(connection: Connection, project_id: int) -> None:
     take_turns(connection, f"events {project_id}")
 
 
-class _Waiting(NamedTuple):
+class _Planned(NamedTuple):
+    """New events of a rater in a segment, made when `newest` was the number of the last one, and the ids of actions that are then on disk."""
+
     project_id: int
-    batch: LabelBatch
+    segment_id: int
+    rater: str
+    newest: int
+    new: Sequence[Event]
+    saved: list[str]
 
 
-def _record_batch(connection: Connection, project_id: int, batch: LabelBatch) -> None:
-    segment_id, texts = _texts(connection, project_id, batch.segment)
-    rater = rater_id(connection, batch.rater)
-    known = _known(connection, project_id, [action.id for action in batch.actions])
-    log = _events(connection, project_id, batch.rater, batch.segment)
-    if new := _new(batch, texts, known, log):
-        connection.execute(insert(events), [_row(event, project_id, rater, segment_id) for event in new])
+class _Log:
+    """The events of a rater in a segment so far, and the labels that they lead to."""
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self._fold, self.length, self.last = SegmentFold(), 0, ""
+        for event in events:
+            self.take(event)
+
+    def take(self, event: Event) -> None:
+        self._fold.add(event)
+        self.length, self.last = self.length + 1, event.action.id
+
+    @property
+    def labels(self) -> SegmentLabels:
+        return self._fold.labels
+
+    def add(self, rater: str, segment: SegmentKey, action: Action, texts: SegmentTexts) -> Event:
+        """Return the event of an action. Raises `UserError` if it cannot follow the events so far."""
+        if not action.id:
+            raise UserError("an action has no id", hint="Reload the page; nothing was saved")
+        check(action, self.labels, *texts)
+        event = Event(0, now(), rater, segment, action)
+        self.take(event)
+        return event
+
+    def refuse_too_long(self, action: Action) -> None:
+        """Raise `UserError` if the log has as many actions as are accepted."""
+        if self.length >= LONGEST_LOG * (1 if action.kind in EDITS | STEPS else 3):
+            raise UserError(
+                f"you have made {LONGEST_LOG:,} changes to this segment, and more are not saved",
+                hint="Submit the segment, or ask the person who sent you here",
+            )
 
 
-def _check_names(batch: LabelBatch) -> None:
-    if not batch.rater.strip():
+def _record(connection: Connection, planned: _Planned, engine: Engine) -> Exception | None:
+    """Write planned events; return an error, with nothing written, if the log has changed since they were planned."""
+    try:
+        with explained_for(engine), connection.begin_nested():
+            rater = rater_id(connection, planned.rater)
+            if _newest(connection, planned.rater, planned.segment_id)[0] != planned.newest:
+                raise Conflict("the labels were changed in another tab or window", hint="Try again")
+            rows = [_row(event, planned.project_id, rater, planned.segment_id) for event in planned.new]
+            connection.execute(insert(events), rows)
+    except UserError as error:
+        return error
+    return None
+
+
+def _newest(connection: Connection, rater: str, segment_id: int) -> tuple[int, str]:
+    """Return the number and the action's id of a rater's last event in a segment; (0, "") without any."""
+    of = events.c
+    mine = select(of.number, of.action_id).join_from(events, raters)
+    mine = mine.where(of.segment == segment_id, raters.c.name == rater).order_by(of.number.desc()).limit(1)
+    row = connection.execute(mine).first()
+    return (0, "") if row is None else (row.number, row.action_id)
+
+
+def _check_rater(rater: str) -> None:
+    if not rater.strip():
         raise UserError("the annotator has no name", hint="Type your name first")
-    if any(not action.id for action in batch.actions):
-        raise UserError("an action has no id", hint="Reload the page; nothing was saved")
-
-
-def _new(batch: LabelBatch, texts: SegmentTexts, known: set[str], log: list[Event]) -> list[Event]:
-    """Return events for the new actions, each checked against the log before it; adds them to `known` and `log`."""
-    new: list[Event] = []
-    for action in batch.actions:
-        if action.id in known:
-            continue
-        known.add(action.id)
-        check(action, fold_segment(log), *texts)
-        new.append(Event(0, now(), batch.rater, batch.segment, action))
-        log.append(new[-1])
-    return new
 
 
 def _row(event: Event, project_id: int, rater: int, segment: int) -> dict[str, Any]:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, NamedTuple, TypeVar
 
 from core.data import Segment, SegmentKey, Span, Verdict, same_error
 from core.errors import Stale, UserError
 from core.mqm.action_form import malformed
 from core.ports.labels import Action, Ask, Event
 
+T = TypeVar("T")
 ON_OUTPUT = frozenset({"add", "change", "delete", "verdict", "score"})
 ON_SEGMENT = frozenset({"prefer", "decline"})
 EDITS = ON_OUTPUT | ON_SEGMENT
@@ -122,59 +125,110 @@ def fold(events: Iterable[Event]) -> dict[tuple[str, SegmentKey], SegmentLabels]
 
 def fold_segment(events: Iterable[Event]) -> SegmentLabels:
     """Return the labels of one rater for one segment."""
-    done: list[Action] = []
-    undone: list[Action] = []
-    submitted, seed, seconds, last = False, None, 0.0, None
-    asks: tuple[Ask, ...] = ("spans",)
-    order: tuple[str, ...] = ()
-    ids: dict[str, str] = {}
-    revealed: frozenset[str] = frozenset()
-    drafts: set[str] = set()
+    folded = SegmentFold()
     for event in events:
+        folded.add(event)
+    return folded.labels
+
+
+class _Done(NamedTuple):
+    """An edit in effect, and what an undo of it restores: the labels of its output and their version."""
+
+    action: Action
+    labels: OutputLabels | None
+    version: str | None
+    whole: Mapping[str, Any] | None
+
+
+class SegmentFold:
+    """The labels of one rater for one segment after each of their events. An event takes the same time however many came before it."""
+
+    def __init__(self) -> None:
+        self._done: list[_Done] = []
+        self._undone: list[Action] = []
+        self._outputs: dict[str, OutputLabels] = {}
+        self._versions: dict[str, str] = {}
+        self._whole: dict[str, Mapping[str, Any]] = {}
+        self._submitted, self._seconds = False, 0.0
+        self._last: datetime | None = None
+        self._seed: int | None = None
+        self._asks: tuple[Ask, ...] = ("spans",)
+        self._order: tuple[str, ...] = ()
+        self._ids: dict[str, str] = {}
+        self._revealed: frozenset[str] = frozenset()
+        self._drafts: set[str] = set()
+
+    def add(self, event: Event) -> None:
+        """Apply the next event."""
         action = event.action
-        if last is not None and action.kind != "open":
-            seconds += min(IDLE_SECONDS, max(0.0, (event.time - last).total_seconds()))
-        last = event.time
+        if self._last is not None and action.kind != "open":
+            self._seconds += min(IDLE_SECONDS, max(0.0, (event.time - self._last).total_seconds()))
+        self._last = event.time
         match action.kind:
             case "open":
                 opened = tuple(action.payload.get("order", ()))
-                order += tuple(system for system in opened if system not in order)
-                ids = dict(zip(opened, action.payload.get("ids", ()), strict=False)) | ids
-                seed = action.payload.get("seed") if seed is None else seed
+                self._order += tuple(system for system in opened if system not in self._order)
+                self._ids = dict(zip(opened, action.payload.get("ids", ()), strict=False)) | self._ids
+                self._seed = action.payload.get("seed") if self._seed is None else self._seed
             case "submit":
-                submitted = True
-                drafts.difference_update(action.payload.get("systems", tuple(drafts)))
-                asks = tuple(action.payload.get("asks", ("spans",)))
+                self._submitted = True
+                self._drafts.difference_update(action.payload.get("systems", tuple(self._drafts)))
+                self._asks = tuple(action.payload.get("asks", ("spans",)))
             case "reveal":
-                revealed |= set(action.payload.get("systems", ()))
+                self._revealed |= set(action.payload.get("systems", ()))
             case "reopen":
-                drafts.update(a.system for a in done if a.system is not None)
-                submitted = False
-            case "undo" if done:
-                undone.append(done.pop())
-                drafts.add(undone[-1].system or "")
-                submitted = False
-            case "redo" if undone:
-                done.append(undone.pop())
-                drafts.add(done[-1].system or "")
-                submitted = False
+                self._drafts.update(self._versions)
+                self._submitted = False
+            case "undo" if self._done:
+                self._undone.append(self._undo())
+            case "redo" if self._undone:
+                self._do(self._undone.pop())
             case kind if kind in EDITS:
-                done.append(action)
-                drafts.add(action.system or "")
-                undone.clear()
-                submitted = False
-    outputs: dict[str, OutputLabels] = {}
-    whole = {action.kind: action.payload for action in done if action.kind in ON_SEGMENT}
-    preference = (whole["prefer"]["winner"],) if "winner" in whole.get("prefer", {}) else ()
-    for action in (a for a in done if a.kind in ON_OUTPUT):
+                self._undone.clear()
+                self._do(action)
+
+    def _do(self, action: Action) -> None:
+        system, kind = action.system or "", action.kind
+        before = self._outputs.get(system)
+        self._done.append(_Done(action, before, self._versions.get(system), self._whole.get(kind)))
+        if kind in ON_OUTPUT:
+            self._outputs[system] = apply_action(before or OutputLabels(), action)
+        else:
+            self._whole[kind] = action.payload
+        self._versions[system] = action.id
+        self._drafts.add(system)
+        self._submitted = False
+
+    def _undo(self) -> Action:
+        action, labels, version, whole = self._done.pop()
         system = action.system or ""
-        outputs[system] = apply_action(outputs.get(system, OutputLabels()), action)
-    versions = {action.system or "": action.id for action in done}
-    latest, restored = (stack[-1].id if stack else "" for stack in (done, undone))
-    return SegmentLabels(
-        outputs, submitted, order, seed, ids, versions, latest, restored, revealed, seconds, asks, preference,
-        whole.get("decline", {}).get("reason", ""), frozenset(drafts - {""}),
-    )  # fmt: skip
+        if action.kind in ON_OUTPUT:
+            _restore(self._outputs, system, labels)
+        else:
+            _restore(self._whole, action.kind, whole)
+        _restore(self._versions, system, version)
+        self._drafts.add(system)
+        self._submitted = False
+        return action
+
+    @property
+    def labels(self) -> SegmentLabels:
+        """The labels after the events so far."""
+        preferred = self._whole.get("prefer", {})
+        return SegmentLabels(
+            dict(self._outputs), self._submitted, self._order, self._seed, dict(self._ids), dict(self._versions),
+            self._done[-1].action.id if self._done else "", self._undone[-1].id if self._undone else "",
+            self._revealed, self._seconds, self._asks,
+            (preferred["winner"],) if "winner" in preferred else (), self._whole.get("decline", {}).get("reason", ""),
+            frozenset(self._drafts - {""}),
+        )  # fmt: skip
+
+
+def _restore(values: dict[str, T], key: str, before: T | None) -> None:
+    if before is None:
+        del values[key]
+    else:
+        values[key] = before
 
 
 def span_of(action: Action) -> Span:
@@ -244,7 +298,8 @@ def check(action: Action, labels: SegmentLabels, segment: Segment, outputs: Mapp
         if text is None:
             raise UserError("there is no source to mark", where=segment.segment_id, hint="Mark the error in the output")
         span.check(text)
-        if any(m.id != action.payload["mark"] and same_error(m.span) == same_error(span) for m in current.marks):
+        wanted = same_error(span)
+        if any(m.id != action.payload["mark"] and same_error(m.span) == wanted for m in current.marks):
             raise UserError(
                 "this error is already marked",
                 got=repr(span.quote),

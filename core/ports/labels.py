@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol
 
 from core.data import SegmentKey
+from core.errors import UserError
 from core.progress import Progress, no_progress
 
 ActionKind = Literal[
@@ -66,6 +67,9 @@ class LabelBatch(NamedTuple):
     actions: Sequence[Action]
 
 
+ActionOf = Callable[[str, Mapping[str, str]], Action]
+
+
 class LabelLog(Protocol):
     def append(self, project_id: int, rater: str, segment: SegmentKey, actions: Sequence[Action]) -> list[str]:
         """Record the actions with new ids, in order, and return all ids once they are on disk.
@@ -73,6 +77,18 @@ class LabelLog(Protocol):
         Raises `UserError` and records nothing if a span does not match its text, is an exact duplicate, does not exist, if a
         submit comes before every output has an error span or a verdict, or if the output is locked after a reveal. Raises
         `Stale` if the labels changed after the version that the action names.
+        """
+        ...
+
+    def append_valid(
+        self, project_id: int, rater: str, segment: SegmentKey, names: Sequence[str],
+        action_of: ActionOf, refuse: Callable[[str, UserError], None],
+    ) -> list[str]:  # fmt: skip
+        """Record the valid actions among those with these ids, in order, and return their ids once they are on disk.
+
+        `action_of` returns the action of an id that is not recorded yet, or raises `UserError`; its second argument are the names of the
+        systems in the browser (`open`). For each action that is refused, as in `append`, `refuse` is called with its id and the reason before the next one is made. A rater has a limited number of edits in a
+        segment. Raises `UserError` if the segment does not exist, and `Unavailable` with nothing recorded if storage fails.
         """
         ...
 

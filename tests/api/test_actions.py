@@ -9,7 +9,7 @@ import pytest
 
 from api import actions
 from api.endpoint import LARGEST_BODY
-from api.refusals import RateLimit, RequestRefused
+from api.refusals import AtOnce, RateLimit, RequestRefused
 from core.data import OutputKey, SegmentKey
 from core.errors import Unavailable
 from core.ports.batches import Chosen, SavedBatch
@@ -117,11 +117,29 @@ def test_storage_that_takes_nothing_acknowledges_nothing(site: Site, monkeypatch
         raise Unavailable("the disk of the database is full", where="/secret/path")
 
     with monkeypatch.context() as patched:
-        patched.setattr(site.store.labels, "append", full)
+        patched.setattr(site.store.labels, "append_valid", full)
         answer = post(site, site.batch(no_error("a1", ids["Aardvark"])))
     assert "/secret/path" not in answer.text
     assert (answer.json()["acknowledged"], answer.json()["refused"]) == ([], {})
     assert answer.json()["why"] == "The disk of the database is full"
+    assert post(site, site.batch(no_error("a1", ids["Aardvark"]))).json()["acknowledged"] == ["a1"]
+
+
+def test_a_batch_of_more_actions_than_allowed_saves_nothing(site: Site) -> None:
+    ids = site.opened("Ana")
+    sent = [no_error(f"a{n}", ids["Aardvark"]) for n in range(actions.LARGEST_BATCH + 1)]
+    answer = post(site, site.batch(*sent))
+    assert (answer.status_code, "201 actions, expected at most 200" in answer.json()["error"]) == (422, True)
+    assert site.recorded() == []
+    assert len(post(site, site.batch(*sent[1:])).json()["acknowledged"]) == actions.LARGEST_BATCH
+
+
+def test_one_person_has_a_limited_number_of_requests_at_work(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = site.opened("Ana")
+    monkeypatch.setattr(actions, "AT_WORK", limit := AtOnce(1))
+    with limit.one(("link", site.store.people.links(site.project)[0].id)):
+        assert post(site, site.batch(no_error("a1", ids["Aardvark"]))).status_code == 429
+        assert post(site, site.batch(), rater="Eve", **site.local).status_code == 200
     assert post(site, site.batch(no_error("a1", ids["Aardvark"]))).json()["acknowledged"] == ["a1"]
 
 

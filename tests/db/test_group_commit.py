@@ -9,7 +9,7 @@ from threading import Barrier, Event
 
 import pytest
 
-from db.group_commit import LARGEST, GroupCommit
+from db.group_commit import LARGEST, GroupCommit, _Entry
 
 
 def test_values_that_arrive_during_a_write_are_written_together() -> None:
@@ -69,3 +69,54 @@ def test_a_write_that_fails_fails_for_all_its_values_and_the_next_works() -> Non
     with pytest.raises(OSError, match="full"):
         group.add(1)
     group.add(2)
+
+
+@pytest.mark.parametrize(("stopped", "error"), [(True, KeyboardInterrupt), (False, RuntimeError)])
+def test_a_write_that_is_stopped_or_answers_too_little_leaves_nobody_waiting(
+    stopped: bool, error: type[BaseException]
+) -> None:
+    first, go_on = Event(), Event()
+
+    def write(values: Sequence[int]) -> list[Exception | None]:
+        if values != [0]:
+            return [None] * len(values)
+        first.set()
+        go_on.wait(30)
+        if stopped:
+            raise KeyboardInterrupt
+        return []
+
+    group = GroupCommit(write)
+    with ThreadPoolExecutor(2) as threads:
+        interrupted = threads.submit(group.add, 0)
+        assert first.wait(30)
+        after = threads.submit(group.add, 1)
+        go_on.set()
+        with pytest.raises(error):
+            interrupted.result(30)
+        after.result(30)
+
+
+def test_values_that_share_an_interrupted_write_get_an_error() -> None:
+    def write(values: Sequence[int]) -> list[Exception | None]:
+        raise KeyboardInterrupt
+
+    group, other = GroupCommit(write), _Entry(1)
+    group._waiting.append(other)
+    with pytest.raises(KeyboardInterrupt):
+        group.add(2)
+    assert other.done
+    assert isinstance(other.error, RuntimeError)
+
+
+def test_large_values_do_not_share_a_transaction() -> None:
+    calls: list[list[int]] = []
+
+    def write(values: Sequence[int]) -> list[Exception | None]:
+        calls.append(list(values))
+        return [None] * len(values)
+
+    group = GroupCommit(write, lambda value: value)
+    group._waiting += [_Entry(n) for n in (LARGEST - 1, 1, 1, 2 * LARGEST)]
+    group.add(3)
+    assert calls == [[LARGEST - 1, 1], [1], [2 * LARGEST], [3]]

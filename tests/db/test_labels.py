@@ -9,8 +9,8 @@ from core.errors import UserError
 from core.formats.files import Upload
 from core.formats.labels.label_file import Severities
 from core.formats.labels.label_formats import FORMATS
-from core.mqm.log import fold_segment
-from core.ports.labels import Action, ActionKind
+from core.mqm.log import SegmentFold, fold_segment
+from core.ports.labels import Action, ActionKind, Event
 from core.ports.store import Store
 from core.services.export import export
 from db.engine import writing
@@ -203,3 +203,47 @@ def test_the_same_action_id_in_two_projects_is_two_actions(store: Store, project
     for where in (project, other):
         store.labels.append(where, "ann", FIRST, [mark("e1")])
         assert len(store.labels.events(where)) == 1
+
+
+def test_the_work_per_action_does_not_grow_with_the_log(
+    store: Store, engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folded, selected = [0], [0]
+
+    class Counting(SegmentFold):
+        def add(self, event: Event) -> None:
+            folded[0] += 1
+            super().add(event)
+
+    def count(connection: object, cursor: object, statement: str, *_: object) -> None:
+        selected[0] += statement.startswith("SELECT") and "payload" in statement
+
+    monkeypatch.setattr("db.labels.SegmentFold", Counting)
+    event.listen(engine, "before_cursor_execute", count)
+    for n in range(30):
+        verdicts = [act(f"{n}-{i}", "verdict", "A", value="no_error" if i % 2 else None) for i in range(10)]
+        store.labels.append(project, "ann", FIRST, verdicts)
+    assert (folded[0], selected[0]) == (300, 1)  # each event once; the log is read for the first batch only
+
+
+def test_a_log_has_a_largest_length_and_can_still_be_submitted(
+    store: Store, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("db.labels.LONGEST_LOG", 2)
+    store.labels.append(
+        project, "ann", FIRST, [act("1", "verdict", "A", value="no_error"), act("2", "verdict", "B", value="no_error")]
+    )
+    with pytest.raises(UserError, match="you have made 2 changes"):
+        store.labels.append(project, "ann", FIRST, [act("3", "verdict", "A", value=None)])
+    store.labels.append(project, "ann", FIRST, [act("4", "submit")])
+    assert len(store.labels.events(project)) == 3
+
+
+def test_actions_that_another_server_added_are_seen(store: Store, url: str, project: int) -> None:
+    other = open_store(url)
+    store.labels.append(project, "ann", FIRST, [mark("1")])
+    other.labels.append(project, "ann", FIRST, [act("2", "delete", "A", mark="m-1")])
+    with pytest.raises(UserError, match="does not exist"):
+        store.labels.append(project, "ann", FIRST, [act("3", "delete", "A", mark="m-1")])
+    store.labels.append(project, "ann", FIRST, [mark("4")])
+    assert [e.action.id for e in store.labels.events(project)] == ["1", "2", "4"]

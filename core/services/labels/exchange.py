@@ -70,7 +70,7 @@ def receive(
 ) -> ActionsAnswer:
     """Save what a browser sent: `batches` [{project, doc, segment, actions: [{id, kind, output, payload, time}]}].
 
-    A batch is one transaction. If it is refused, its actions are tried one by one, so that only the wrong ones are lost.
+    A batch is one transaction. Wrong actions are left out of it and refused one by one.
     After a refusal, undo and redo of that segment are refused too: they referred to an action that does not exist. If
     storage cannot be written, the rest waits in the browser, so that the order of actions is kept. `said` translates reasons.
     """
@@ -92,10 +92,8 @@ def _record(store: Store, rater: str, batch: Mapping[str, Any], allowed: Allowed
         place = _place(batch)
         if not allowed(*place):
             raise UserError("this segment is not among those that you label", hint="Ask for a new link")
-        known = store.labels.events(place.project_id, rater=rater, segment=place.segment)
-        names = {name: system for system, name in fold_segment(known).ids.items()}
         asks = asked_of(store, place.project_id)
-        _check_categories(store, place, raw, known, answer)
+        _check_categories(store, rater, place, raw, answer)
     except Unavailable:
         raise
     except UserError as error:
@@ -103,22 +101,36 @@ def _record(store: Store, rater: str, batch: Mapping[str, Any], allowed: Allowed
         return
     if not batch.get("actions"):
         answer.asked.add(place)
-    raw = [a for a in raw if a["id"] not in answer.refused]
-    if not raw or (place not in answer.broken and _whole(store, rater, place, raw, names, asks, answer)):
-        return
+    entries: dict[str, Mapping[str, Any]] = {}
     for entry in raw:
-        try:
-            action = _without_refused(_action(entry, names, asks), answer)
-            if action.kind in STEPS and place in answer.broken:
-                raise UserError(
-                    "an earlier action was refused, so this undo or redo was skipped", hint="Check the error spans"
-                )
-            answer.acknowledged += store.labels.append(place.project_id, rater, place.segment, [action])
-            answer.saved.add(place)
-        except Unavailable:
-            raise
-        except UserError as error:
-            _refuse(entry, place, error, answer)
+        if entry["id"] not in answer.refused:
+            entries.setdefault(entry["id"], entry)
+
+    def action_of(name: str, ids: Mapping[str, str]) -> Action:
+        systems = {shown: system for system, shown in ids.items()}
+        action = _without_refused(_action(entries[name], systems, asks), answer)
+        if action.kind in STEPS and place in answer.broken:
+            raise UserError(
+                "an earlier action was refused, so this undo or redo was skipped", hint="Check the error spans"
+            )
+        return action
+
+    def refuse(name: str, error: UserError) -> None:
+        _refuse(entries[name], place, error, answer)
+
+    if not entries:
+        return
+    try:
+        saved = store.labels.append_valid(place.project_id, rater, place.segment, list(entries), action_of, refuse)
+    except Unavailable:
+        raise
+    except UserError as error:
+        for name in entries:
+            refuse(name, error)
+        return
+    if saved:
+        answer.acknowledged += saved
+        answer.saved.add(place)
 
 
 def _refuse(entry: Mapping[str, Any], place: EditorPlace, why: UserError, answer: ActionsAnswer) -> None:
@@ -162,7 +174,7 @@ def _place(batch: Mapping[str, Any]) -> EditorPlace:
 
 
 def _check_categories(
-    store: Store, place: EditorPlace, raw: Sequence[Mapping[str, Any]], known: Iterable[Event], answer: ActionsAnswer
+    store: Store, rater: str, place: EditorPlace, raw: Sequence[Mapping[str, Any]], answer: ActionsAnswer
 ) -> None:
     """Refuse categories that are neither in the typology nor in imported labels of this annotator for the segment."""
     payloads = {entry["id"]: entry.get("payload") for entry in raw}
@@ -172,7 +184,9 @@ def _check_categories(
     unknown = set(given.values())
     if unknown:
         unknown -= {c.path for c in of_project(store, place.project_id).categories}
-        unknown -= {e.action.payload.get("category") for e in known}
+    if unknown:
+        before = store.labels.events(place.project_id, rater=rater, segment=place.segment)
+        unknown -= {event.action.payload.get("category") for event in before}
     for entry in raw:
         category = given.get(entry["id"], "")
         if category in unknown:
@@ -182,27 +196,6 @@ def _check_categories(
 
 def _disagreement() -> UserError:
     return UserError("the page is out of date for this segment", hint="Reload the page")
-
-
-def _whole(
-    store: Store,
-    rater: str,
-    place: EditorPlace,
-    raw: Sequence[Mapping[str, Any]],
-    names: Mapping[str, str],
-    asks: Sequence[Ask],
-    answer: ActionsAnswer,
-) -> bool:
-    """Save a batch in one transaction; return False, with nothing saved, if an action must be refused."""
-    try:
-        actions = [_action(entry, names, asks) for entry in raw]
-        answer.acknowledged += store.labels.append(place.project_id, rater, place.segment, actions)
-        answer.saved.add(place)
-    except Unavailable:
-        raise
-    except UserError:
-        return False
-    return True
 
 
 def _action(raw: Mapping[str, Any], names: Mapping[str, str], asks: Sequence[Ask]) -> Action:

@@ -86,7 +86,14 @@ RULES: Mapping[str, Mapping[str, CallRule]] = {
         "progress": read_job_progress,
         "prioritize": prioritize_job,
     },
-    "labels": {"append": label_own, "events": read, "by_segment": read, "raters": visible_raters, "newest": read},
+    "labels": {
+        "append": label_own,
+        "append_valid": label_own,
+        "events": read,
+        "by_segment": read,
+        "raters": visible_raters,
+        "newest": read,
+    },
     "calibrations": {
         "save": change("λ saved", "fitted"),
         "list": read,

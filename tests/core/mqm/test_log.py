@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.data import SEVERITIES, Segment, SegmentKey
 from core.errors import Stale, UserError
-from core.mqm.log import OutputLabels, SegmentLabels, check, fold, fold_segment
+from core.mqm.log import EDITS, OutputLabels, SegmentLabels, check, fold, fold_segment
 from core.ports.labels import Action, Event
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -137,6 +137,33 @@ def test_all_edits_can_be_undone_and_redone(actions: list[Action]) -> None:
     assert fold_segment(events(taken + [UNDO] * n)).outputs == {}
     undos = next(k for k in range(n + 1) if not fold_segment(events(taken + [UNDO] * k)).can_undo)
     assert fold_segment(events(taken + [UNDO] * undos + [REDO] * undos)).outputs == full.outputs
+
+
+EDITS_OF_ALL = st.one_of(
+    ACTIONS,
+    st.builds(lambda w: simple("prefer", winner=w), st.sampled_from(["A", "B", None])),
+    st.sampled_from([simple("prefer"), simple("decline", reason="unclear"), simple("decline", reason="")]),
+    st.builds(
+        lambda s, v: simple("score", s, value=v), st.sampled_from(["A", "B"]), st.sampled_from([1.0, 50.0, None])
+    ),
+)
+
+
+@given(st.lists(EDITS_OF_ALL, max_size=14))
+def test_labels_after_undo_are_those_of_the_edits_in_effect(actions: list[Action]) -> None:
+    taken, done, undone = accepted(actions), list[Action](), list[Action]()
+    for action in taken:
+        if action.kind == "undo" and done:
+            undone.append(done.pop())
+        elif action.kind == "redo" and undone:
+            done.append(undone.pop())
+        elif action.kind in EDITS:
+            done.append(action)
+            undone.clear()
+    labels, replayed = fold_segment(events(taken)), fold_segment(events(done))
+    assert (labels.outputs, labels.versions) == (replayed.outputs, replayed.versions)
+    assert (labels.preference, labels.declined, labels.last) == (replayed.preference, replayed.declined, replayed.last)
+    assert list(labels.outputs) == list(replayed.outputs)
 
 
 @given(st.lists(ACTIONS, max_size=12), st.lists(ACTIONS, max_size=12))

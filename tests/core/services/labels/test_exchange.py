@@ -70,7 +70,7 @@ def test_an_undo_after_a_refused_action_undoes_nothing_older(readable: bool, par
 
 def busy_after(store: Store, monkeypatch: pytest.MonkeyPatch, n: int) -> None:
     """Storage that takes `n` writes and then none."""
-    append, calls = store.labels.append, [0]
+    append, calls = store.labels.append_valid, [0]
 
     def limited(*given: Any) -> list[str]:
         calls[0] += 1
@@ -78,7 +78,7 @@ def busy_after(store: Store, monkeypatch: pytest.MonkeyPatch, n: int) -> None:
             raise Unavailable("the database could not be written to", got="database is locked")
         return append(*given)
 
-    monkeypatch.setattr(store.labels, "append", limited)
+    monkeypatch.setattr(store.labels, "append_valid", limited)
 
 
 def test_what_a_busy_database_did_not_take_is_neither_acknowledged_nor_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,13 +94,15 @@ def test_what_a_busy_database_did_not_take_is_neither_acknowledged_nor_refused(m
     assert receive(store, "Ana", sent).acknowledged == ["a1", "a2", "a3"]
 
 
-def test_a_database_that_gets_busy_between_two_actions_keeps_the_later_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_action_is_refused_again_after_a_busy_database(monkeypatch: pytest.MonkeyPatch) -> None:
     store, project = filled()
     receive(store, "Ana", outbox(project, add(project)))
-    fine = [add(project, 3, severity="Minor"), add(project, 4, severity="Neutral")]
-    busy_after(store, monkeypatch, 3)  # the whole batch, refused; then a2, refused; then a3; a4 finds it busy
-    answer = receive(store, "Ana", outbox(project, add(project, 2), *fine))
-    assert (answer.acknowledged, set(answer.refused)) == (["a3"], {"a2"})
+    sent = outbox(project, add(project, 2), add(project, 3, severity="Minor"), add(project, 4, severity="Neutral"))
+    with monkeypatch.context() as patched:
+        busy_after(store, patched, 0)
+        assert receive(store, "Ana", sent) == ActionsAnswer(why="The database could not be written to")
+    answer = receive(store, "Ana", sent)
+    assert (answer.acknowledged, set(answer.refused)) == (["a3", "a4"], {"a2"})
 
 
 OUTBOX_SCRIPT = ROOT / "pages" / "_ui" / "components" / "span_annotator" / "outbox.js"

@@ -76,7 +76,7 @@ EVERYONE = {
     ("projects", "list"), ("scores", "known"), ("scores", "values"), ("scores", "newest"), ("timings", "of"),
     ("people", "secret"), ("campaigns", "of_texts"),
 }  # fmt: skip
-OWN_NAME = {("labels", "append"), ("audit", "record")}
+OWN_NAME = {("labels", "append"), ("labels", "append_valid"), ("audit", "record")}
 
 
 class World(typing.NamedTuple):
