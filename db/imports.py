@@ -24,7 +24,7 @@ from db.engine import reading, writing
 from db.garbage import short_collections
 from db.import_plan import ProjectTexts, TextPlan, stored_texts
 from db.lookup import require_project, select_outputs
-from db.slices import Hidden, OneTransaction, hide
+from db.slices import EMPTY, REMOVE, Hidden, OneTransaction, hide
 from db.tables import events, external_metrics, human_scores, outputs, projects, segment_references, segments
 
 SMALL = 2000
@@ -45,6 +45,7 @@ class Given:
     replace: Collection[str] = ()
     corrected: Collection[str] = ()
     also: Callable[[Connection], None] | None = None
+    new_project: bool = False
 
 
 class _Stored(NamedTuple):
@@ -94,7 +95,7 @@ def add(engine: Engine, project_id: int, given: Given) -> ImportReport:
                 continue
             if not in_slices:
                 return _written_at_once(connection, project_id, plan, given)
-            hidden = hide(connection, engine, project_id)
+            hidden = hide(connection, engine, project_id, REMOVE if given.new_project else EMPTY)
         return _written_in_slices(hidden, project_id, plan)
     with writing(engine) as connection:
         require_project(connection, project_id, lock=True)

@@ -73,9 +73,11 @@ class SqlProjects:
     def add(
         self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch] = (), progress: Progress = no_progress,
         judgements: Sequence[Judgement] = (), *, external: Sequence[ExternalScores] = (), replace: Collection[str] = (),
-        corrected: Collection[str] = (),
+        corrected: Collection[str] = (), new_project: bool = False,
     ) -> ImportReport:  # fmt: skip
-        given = imports.Given(dataset, labels, progress, judgements, external, replace, corrected)
+        given = imports.Given(
+            dataset, labels, progress, judgements, external, replace, corrected, new_project=new_project
+        )
         report = imports.add(self._engine, project_id, given)
         keep_summary(self._engine, project_id)
         with suppress(UserError):  # who opens the project first does not wait for it

@@ -1,7 +1,8 @@
 """Write and delete many rows of a project in short transactions, so that others never wait long for the database.
 
 While that goes on, the project is hidden: `projects.importing` is the time of the last slice, and the project is in no list.
-If the process dies, the time grows old, and the next process that opens the database deletes the project.
+If the process dies, the time grows old, and the next process that opens the database removes what was added: `projects.cleanup` says
+whether the project was there before (`EMPTY`) or is of the import (`REMOVE`). An interrupted deletion, without either, is completed.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ from sqlalchemy import (
 from core.errors import Unavailable, UserError
 from db.columns import now
 from db.engine import copy_log, inserted, reading, writing
-from db.lookup import parts, rater_id, require_project
+from db.lookup import HIDDEN_NAME, parts, rater_id, require_project
 from db.row_insert import insert_rows
 from db.tables import (
     assignments,
+    audit,
     campaign_units,
     campaigns,
     events,
@@ -50,6 +52,7 @@ INTERRUPTED_SECONDS = 60.0  # without a slice; then the process that wrote them 
 SLICE_SECONDS = 0.04  # aim of the duration of a transaction
 PAUSE_SECONDS = 0.005  # between two of them, in which others take their turn
 FIRST, FEWEST, MOST = 500, 20, 4000  # rows per slice
+EMPTY, REMOVE = "empty", "remove"
 LOGGED = 4  # slices until SQLite's log is copied
 
 
@@ -133,7 +136,7 @@ class Hidden:
         with self.writing() as connection:
             if campaign_of is not None:
                 require_project(connection, campaign_of, lock=True)
-            connection.execute(update(projects).where(projects.c.id == self._id).values(importing=None))
+            connection.execute(update(projects).where(projects.c.id == self._id).values(importing=None, cleanup=None))
 
     @contextmanager
     def shown_at_end(self) -> Iterator[None]:
@@ -146,6 +149,12 @@ class Hidden:
                 self.clear()
                 self.show()
             raise
+
+    def record(self, act: str, name: str) -> None:
+        """Write an audit entry about the project of this name."""
+        row = {"time": now(), "who": "server", "act": act, "project_id": self._id, "details": {"name": name}}
+        with self.writing() as connection:
+            connection.execute(insert(audit).values(**row))
 
     def clear(self) -> None:
         """Delete all texts, labels and scores, and the raters that were created here and have no others."""
@@ -186,11 +195,11 @@ class Hidden:
                 connection.execute(of_row, [{"key_of_row": value} for value in part])
 
 
-def hide(connection: Connection, engine: Engine, project_id: int) -> Hidden:
+def hide(connection: Connection, engine: Engine, project_id: int, cleanup: str | None = None) -> Hidden:
     """Hide a project within the caller's transaction. Raises `UserError` if it does not exist or is hidden already."""
     require_project(connection, project_id, lock=True)
     beat = now()
-    connection.execute(update(projects).where(projects.c.id == project_id).values(importing=beat))
+    connection.execute(update(projects).where(projects.c.id == project_id).values(importing=beat, cleanup=cleanup))
     return Hidden(engine, project_id, beat)
 
 
@@ -214,14 +223,28 @@ def begin(connection: Connection, engine: Engine, name: str) -> tuple[int, Hidde
 
 
 def remove_interrupted(engine: Engine, name: str | None = None) -> None:
-    """Delete the projects (or the one of this name) whose import or deletion was interrupted by the end of its process."""
+    """Clean up the projects (or the one of this name) whose import or deletion was interrupted by the end of its process.
+
+    An import leaves what was there before it: an empty project with its roles, links and settings, or no project. A deletion is
+    completed. The audit record has an entry for each.
+    """
     old = projects.c.importing < now() - timedelta(seconds=INTERRUPTED_SECONDS)
-    these = select(projects.c.id, projects.c.importing).where(old, true() if name is None else projects.c.name == name)
+    of = projects.c
+    these = select(of.id, of.name, of.importing, of.cleanup).where(
+        old, true() if name is None else projects.c.name == name
+    )
     with reading(engine) as connection:
         found: Sequence[Any] = connection.execute(these).all()
-    for project_id, before in found:
+    for project_id, its_name, before, cleanup in found:
         with suppress(UserError):  # another process removes it too, or the database may only be read
-            Hidden(engine, project_id, before).remove()
+            hidden = Hidden(engine, project_id, before)
+            if not its_name.startswith(HIDDEN_NAME):
+                hidden.record("interrupted import removed" if cleanup else "interrupted deletion completed", its_name)
+            if cleanup == EMPTY:
+                hidden.clear()
+                hidden.show()
+            else:
+                hidden.remove()
 
 
 def _renewed(connection: Connection, project_id: int, before: datetime, beat: datetime) -> bool:

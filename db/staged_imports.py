@@ -24,7 +24,7 @@ from db.imports import PLANS, SMALL, version_of
 from db.lookup import require_project
 from db.metric_merge import MetricMerge, merges_of
 from db.part_rows import PartRows
-from db.slices import Hidden, hide
+from db.slices import EMPTY, REMOVE, Hidden, hide
 from db.summaries import keep_summary
 from db.tables import outputs, projects, segments
 
@@ -38,8 +38,9 @@ class SqlImports:
     @retried
     def add(
         self, project_id: int, source: ImportSource, progress: Progress = no_progress, *, replace: Collection[str] = (),
+        new_project: bool = False,
     ) -> ImportReport:  # fmt: skip
-        report = _StagedAddition(self._engine, project_id, source, progress, replace).add()
+        report = _StagedAddition(self._engine, project_id, source, progress, replace, new_project).add()
         keep_summary(self._engine, project_id)
         return report
 
@@ -58,10 +59,11 @@ class _StagedAddition:
     """One import into one project."""
 
     def __init__(
-        self, engine: Engine, project_id: int, source: ImportSource, progress: Progress, replace: Collection[str]
-    ) -> None:
+        self, engine: Engine, project_id: int, source: ImportSource, progress: Progress, replace: Collection[str],
+        new_project: bool,
+    ) -> None:  # fmt: skip
         self._engine, self._project, self._source = engine, project_id, source
-        self._progress, self._replace = progress, replace
+        self._progress, self._replace, self._new_project = progress, replace, new_project
 
     def add(self) -> ImportReport:
         for _ in range(PLANS):
@@ -76,7 +78,8 @@ class _StagedAddition:
                     if report is not None:
                         self._write_planned(connection, file, merges)
                         return report
-                    hidden = hide(connection, self._engine, self._project)
+                    cleanup = REMOVE if self._new_project else EMPTY
+                    hidden = hide(connection, self._engine, self._project, cleanup)
             with hidden.shown_at_end():
                 return self._written_in_slices(hidden)
         with tempfile.TemporaryFile("w+", encoding="utf-8") as file, writing(self._engine) as connection:

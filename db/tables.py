@@ -47,6 +47,7 @@ projects = _table(
     Column("created", Utc, nullable=False),
     Column("sample", Boolean, nullable=False),
     Column("importing", Utc),  # time of the last slice of an import or deletion; NULL unless the project is hidden
+    Column("cleanup", String(8)),  # what is done if an import is interrupted, see db.slices; NULL for a deletion
     Column("imports", Integer),  # so far; NULL for none since this column exists
     Column("summary", Json),  # see db.summaries
     sqlite_autoincrement=True,  # deleted ids are never reused, because links and open pages may contain them

@@ -47,6 +47,7 @@ class ImportSource(Protocol):
 class Imports(Protocol):
     def add(
         self, project_id: int, source: ImportSource, progress: Progress = no_progress, *, replace: Collection[str] = (),
+        new_project: bool = False,
     ) -> ImportReport:  # fmt: skip
         """Add an import as `Projects.add` does: all or nothing, also if `progress` raises or the process dies.
 

@@ -51,7 +51,7 @@ class Projects(Protocol):
     def add(
         self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch] = (), progress: Progress = no_progress,
         judgements: Sequence[Judgement] = (), *, external: Sequence[ExternalScores] = (), replace: Collection[str] = (),
-        corrected: Collection[str] = (),
+        corrected: Collection[str] = (), new_project: bool = False,
     ) -> ImportReport:  # fmt: skip
         """Add new data and record `labels` as `LabelLog.append` does: all or nothing. Stored data stays.
 
@@ -59,6 +59,7 @@ class Projects(Protocol):
         rater under the same name. New references of a segment are appended. `progress` is called before every batch.
         `external` scores are merged with those of the same metric (`core.formats.external.merge`), or replace them if the
         metric is in `replace`. `judgements` under a name in `corrected` replace all that the same raters gave under it.
+        `new_project`: the project was created for this import, so it is removed if the process dies; any other one is then as before.
         """
         ...
 

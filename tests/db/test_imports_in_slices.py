@@ -172,7 +172,7 @@ def test_an_import_that_was_killed_is_removed(
             patched.setattr(slices.Hidden, "clear", stop)
             patched.setattr(slices.Hidden, "show", stop)
             with pytest.raises(KeyboardInterrupt):
-                others.add(others.create("p").id, LARGE)
+                others.add(others.create("p").id, LARGE, new_project=True)
         assert scalar(engine, "SELECT count(*) FROM outputs") > 0
     store = open_store(url)
     assert store.projects.list() == []
@@ -185,6 +185,40 @@ def test_an_import_that_was_killed_is_removed(
     done = add(store, ImportTarget("p"), LARGE)
     assert store.projects.dataset(done.project.id) == LARGE
     assert scalar(engine, "SELECT count(*) FROM outputs") == len(LARGE.outputs)
+
+
+def test_an_interrupted_import_leaves_an_existing_project_as_it_was(
+    url: str, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(url)
+    project = store.projects.create("p")
+    account = store.people.add_account("ann", "hash", manager=False)
+    store.people.set_role(project.id, account.id, "manager")
+    link = store.people.add_link(project.id, "Ben", None, "h" * 64, None, "ann")
+    store.settings.put(project.id, "note", {"kept": True})
+    before = counts(engine)
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        for step in ("clear", "show"):
+            patched.setattr(slices.Hidden, step, stop)
+        before_rows(patched, stop, "external_scores")
+        with pytest.raises(KeyboardInterrupt):
+            store.projects.add(project.id, scored(), labels(), judgements=judgements(), external=[external()])
+    assert store.projects.list() == []
+    age(engine, slices.INTERRUPTED_SECONDS + 1)
+    store = open_store(url)
+    assert counts(engine) | {"raters": 0} == before  # other projects may use the names of raters
+    assert [p._replace(imports=0) for p in store.projects.list()] == [project]
+    assert store.people.members(project.id) == [(account, "manager")]
+    assert store.people.links(project.id) == [link]
+    assert store.settings.get(project.id, "note") == {"kept": True}
+    (entry,) = store.audit.entries(project.id)
+    assert (entry.who, entry.act, entry.details) == ("server", "interrupted import removed", {"name": "p"})
+    store.projects.add(project.id, LARGE)
+    assert store.projects.dataset(project.id) == LARGE
 
 
 def test_a_deletion_that_was_killed_is_completed(url: str, engine: Engine) -> None:

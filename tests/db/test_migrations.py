@@ -336,6 +336,7 @@ SHIPPED = {
     "0019_no_key_index": "b1b4e4adfd569d13eb7b11c6aa46698476b6d4303d8c556383eea62424c01659",
     "0020_no_score_key_index": "dbc6fe4bb6499c77c0b355160eef354544b8584f1db88006be6b882c10a99d61",
     "0021_events_by_rater": "eacda367caff0b01d4d34782ff03dc22cc1d8a3452117dc7b2c45daea93f304c",
+    "0022_cleanup": "3f977cc749956ebc6f94093da32e2171f4afad15d734f9fbea2445089b8b9902",
 }
 
 

@@ -199,7 +199,9 @@ def add(
     external_scores.check_names(scores)
     target.check_size(store, dataset)
     with target.opened(store) as project_id:
-        report = store.projects.add(project_id, dataset, external=scores, replace=replace)
+        report = store.projects.add(
+            project_id, dataset, external=scores, replace=replace, new_project=target.project_id is None
+        )
         typology = choose_typology(store, project_id, task_of(dataset)) if target.project_id is None else ""
     return Imported(store.projects.get(project_id), report, typology=typology)
 
@@ -214,7 +216,7 @@ def add_staged(
         raise ImportProblems(problems)
     target.check_size(store, staged)
     with target.opened(store) as project_id:
-        report = store.imports.add(project_id, staged, progress, replace=replace)
+        report = store.imports.add(project_id, staged, progress, replace=replace, new_project=target.project_id is None)
         typology = choose_typology(store, project_id, task_of(staged.sample())) if target.project_id is None else ""
     return Imported(store.projects.get(project_id), report, typology=typology)
 

@@ -187,6 +187,7 @@ def import_labels(
             external=found.external,
             replace=replace,
             corrected=corrected,
+            new_project=target.project_id is None,
         )
         typology = ""
         if target.project_id is None:  # error spans have MQM categories
