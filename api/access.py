@@ -17,7 +17,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import health, oidc, refusals
 from api.auth import identity_of, message
+from api.storage import store
 from core.errors import UserError
+from core.services.people.accounts import accounts_required
 from core.services.people.identity import Identity
 from core.settings import load_access
 
@@ -25,6 +27,9 @@ THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 OPEN = ("/login", "/login/provider", "/logout", "/healthz", "/readyz", "/metrics", "/_stcore/health")
 OPEN_BELOW = ("/t/", "/tasks", "/api/", "/assets/")
 """Routes that check the sender themselves, or that anybody may read."""
+STATUS = ("/healthz", "/readyz", "/_stcore/health")
+"""Routes that say nothing about anybody, and are answered from everywhere."""
+_OF_PROXIES = ("forwarded", "via", "x-real-ip")
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 
@@ -49,7 +54,11 @@ class AccessControl:
         connection = HTTPConnection(scope)
         connection.state.who = None  # routes put their sender here, for the record of refusals
         try:
-            refusal = self._refused_name(connection) or await self._refused_sender(connection)
+            refusal = (
+                self._refused_name(connection)
+                or await self._refused_without_accounts(connection)
+                or await self._refused_sender(connection)
+            )
         except UserError as error:  # storage cannot be read, so nobody is known
             refusal = Refusal(503, f"{error.what[:1].upper()}{error.what[1:]}. {error.hint}", "name")
         if refusal is None:
@@ -78,10 +87,24 @@ class AccessControl:
 
     def _refused_name(self, connection: HTTPConnection) -> Refusal | None:
         """Return why the names are refused. Prometheus reads each process under its address; no foreign page has its token."""
+        return None if self._reads_metrics(connection) else refused_name(connection)
+
+    def _reads_metrics(self, connection: HTTPConnection) -> bool:
         path = str(connection.scope["path"]).removeprefix(self.base)
-        if connection.scope["type"] == "http" and path == "/metrics" and health.has_token(connection):
+        return connection.scope["type"] == "http" and path == "/metrics" and health.has_token(connection)
+
+    async def _refused_without_accounts(self, connection: HTTPConnection) -> Refusal | None:
+        """Return why a request from elsewhere is refused on a server without accounts, where everybody is the manager."""
+        path = str(connection.scope["path"]).removeprefix(self.base)
+        if on_this_machine(connection) or path in STATUS or self._reads_metrics(connection):
             return None
-        return refused_name(connection)
+        if await run_in_threadpool(lambda: accounts_required(store().people, load_access())):
+            return None
+        return Refusal(
+            403,
+            "This server has no accounts, so only its own machine can use it, and no proxy (see docs/access.md).",
+            "name",
+        )
 
     async def _refused_sender(self, connection: HTTPConnection) -> Refusal | None:
         path = str(connection.scope["path"]).removeprefix(self.base)
@@ -90,7 +113,7 @@ class AccessControl:
         who = await run_in_threadpool(identity_of, connection)
         if who is None:
             return Refusal(401, "Log in to open this.", "login")
-        return _refused_page(who, connection)
+        return _refused_page(who)
 
     def _answer(self, refusal: Refusal, connection: HTTPConnection) -> Response:
         """Return a redirect or a page if a person waits for a page, else the sentence as JSON or text."""
@@ -110,9 +133,7 @@ class AccessControl:
         return PlainTextResponse(refusal.text, refusal.status, headers)
 
 
-def _refused_page(who: Identity, connection: HTTPConnection) -> Refusal | None:
-    if who.local and not on_this_machine(connection):
-        return Refusal(403, "This server has no accounts, so only its own machine can use it.", "name")
+def _refused_page(who: Identity) -> Refusal | None:
     if who.link is not None:
         return Refusal(403, "Your link opens the outputs to annotate only. Open its whole address.", "role")
     if not who.sees_pages and "annotator" in who.roles.values():
@@ -159,8 +180,12 @@ def _name(parts: SplitResult) -> str:
 
 
 def on_this_machine(connection: HTTPConnection) -> bool:
-    """Return whether the sender is on this machine; a proxy that is trusted names the sender (`FORWARDED_ALLOW_IPS`)."""
-    if connection.client is None:
+    """Return whether the sender is on this machine and no proxy, through which others may send.
+
+    Proxies are known by their headers, or by HTTP/1.0, which nginx uses by default and browsers do not.
+    """
+    proxied = any(name in _OF_PROXIES or name.startswith("x-forwarded-") for name in connection.headers)
+    if proxied or connection.scope.get("http_version") == "1.0" or connection.client is None:
         return False
     try:
         address = ipaddress.ip_address(connection.client.host.partition("%")[0])

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from api.access import AccessControl, is_local_address
+from api.access import AccessControl, is_local_address, on_this_machine
 from core.ports.store import Store
 from core.services.people import accounts, links, sessions
 from core.services.people.identity import SESSION_COOKIE
@@ -173,18 +173,54 @@ def test_a_configured_name_is_accepted_with_its_own_origin(store: Store, monkeyp
         assert visitor.get("/", headers={"host": "third.example.org"}).status_code == 421
 
 
+DATA = (
+    "/",
+    "/api/projects/1/exports/outputs",
+    "/api/actions",
+    "/api/unit",
+    "/api/new",
+    "/metrics",
+    "/tasks/1",
+    "/t/x",
+    "/login",
+    "/assets/x.js",
+)
+
+
 def test_without_accounts_only_this_machine_is_served(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("api.auth.accounts_required", lambda people, settings: False)
+    monkeypatch.setenv("ERRORSCOPE_METRICS_TOKEN", "m" * 20)
+    for module in ("auth", "access"):
+        monkeypatch.setattr(f"api.{module}.accounts_required", lambda people, settings: False)
     for address, status in (
         ("127.0.0.1", 200),
         ("::1", 200),
         ("::ffff:127.0.0.1", 200),
         ("192.0.2.1", 403),
-        ("x", 403),
+        ("testclient", 403),
     ):
         with visiting(client=address) as visitor:
-            assert visitor.get("/").status_code == status
+            assert {visitor.get(path).status_code for path in DATA} == {status}, address
             assert opens(visitor) == (status == 200)
+            assert visitor.get("/healthz").status_code == 200
+            assert visitor.get("/metrics", headers={"authorization": f"Bearer {'m' * 20}"}).status_code == 200
+
+
+def test_without_accounts_no_request_comes_through_a_proxy(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched, visiting() as visitor:
+        for module in ("auth", "access"):
+            patched.setattr(f"api.{module}.accounts_required", lambda people, settings: False)
+        for name in ("Forwarded", "X-Forwarded-For", "X-Forwarded-Proto", "x-forwarded-anything", "X-Real-IP", "Via"):
+            headers = {name: "127.0.0.1"}
+            assert {visitor.get(path, headers=headers).status_code for path in DATA} == {403}, name
+            assert not opens(visitor, **headers)
+    with visiting(session(store, "ann")) as visitor:  # with accounts
+        assert visitor.get("/", headers={"X-Forwarded-For": "192.0.2.1"}).text == "inside"
+
+
+def test_nginx_with_its_default_version_of_http_is_a_proxy() -> None:
+    scope = {"type": "http", "client": ("127.0.0.1", 5), "headers": []}
+    assert on_this_machine(HTTPConnection(scope | {"http_version": "1.1"}))
+    assert not on_this_machine(HTTPConnection(scope | {"http_version": "1.0"}))
 
 
 def test_a_database_that_cannot_be_read_lets_nobody_in(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
