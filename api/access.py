@@ -29,6 +29,7 @@ OPEN_BELOW = ("/t/", "/tasks", "/api/", "/assets/")
 """Routes that check the sender themselves, or that anybody may read."""
 STATUS = ("/healthz", "/readyz", "/_stcore/health")
 """Routes that say nothing about anybody, and are answered from everywhere."""
+UPLOADS = "/_stcore/upload_file/"
 _OF_PROXIES = ("forwarded", "via", "x-real-ip")
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
@@ -113,7 +114,7 @@ class AccessControl:
         who = await run_in_threadpool(identity_of, connection)
         if who is None:
             return Refusal(401, "Log in to open this.", "login")
-        return _refused_page(who)
+        return _refused_page(who) or _refused_upload(who, connection)
 
     def _answer(self, refusal: Refusal, connection: HTTPConnection) -> Response:
         """Return a redirect or a page if a person waits for a page, else the sentence as JSON or text."""
@@ -141,6 +142,14 @@ def _refused_page(who: Identity) -> Refusal | None:
     if not who.sees_pages:
         return Refusal(403, "Your account has no role that opens this page. Ask a manager.", "role")
     return None
+
+
+def _refused_upload(who: Identity, connection: HTTPConnection) -> Refusal | None:
+    """Return why a file is refused: those who can import nothing need not fill the memory of the server."""
+    writes = connection.scope["type"] == "http" and connection.scope["method"] not in ("GET", "HEAD", "OPTIONS")
+    if who.manages or not writes or UPLOADS not in str(connection.scope["path"]):
+        return None
+    return Refusal(403, "Only managers upload files.", "role")
 
 
 def refused_name(connection: HTTPConnection) -> Refusal | None:

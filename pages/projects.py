@@ -25,7 +25,8 @@ HEADINGS = {
 def main() -> None:
     """Draw the page."""
     choice = state.projects()
-    uploading = st.session_state.get(UPLOADING)
+    manages = wiring.identity().manages
+    uploading = st.session_state.get(UPLOADING) if manages else None
     heading(*HEADINGS[uploading])
     if (job := importing.running()) is not None:
         finish(job)
@@ -38,9 +39,9 @@ def main() -> None:
     if done and imported:
         importing.report(done._replace(project=choice.project))
     own = [p for p in choice.all if not p.sample]
-    if not own:
+    if not own and manages:
         welcome(choice.all)
-    else:
+    elif manages:
         with st.container(horizontal=True):
             begin("Upload outputs", "outputs", ":material/upload_file:", primary=choice.project is None)
             begin("Import labels", "labels", ":material/label:")

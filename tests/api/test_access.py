@@ -70,6 +70,14 @@ def test_managers_and_viewers_reach_everything(store: Store, name: str) -> None:
         assert opens(visitor)
 
 
+def test_only_managers_send_files(store: Store) -> None:
+    path = "/_stcore/upload_file/session/file"
+    for name, status in (("ann", 200), ("vera", 403)):
+        with visiting(session(store, name)) as visitor:
+            assert {visitor.put(path).status_code, visitor.post(path).status_code} == {status}, name
+            assert visitor.get("/").status_code == 200
+
+
 def test_nobody_reaches_a_page_without_login(store: Store) -> None:
     with visiting() as visitor:
         for path in PAGES:

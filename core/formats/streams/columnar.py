@@ -15,7 +15,7 @@ from core.formats.parsing.json_text import readable
 from core.formats.parsing.limits import Meter, limits, too_much
 from core.formats.problems import Collector, shown
 from core.formats.streams import arrow_messages, parquet_batches
-from core.formats.streams.columnar_cells import columns_of
+from core.formats.streams.columnar_cells import VALUES, LargeCell, columns_of
 from core.formats.streams.opened import AnyFile, opened, size_of
 from core.progress import Progress
 
@@ -58,8 +58,15 @@ def stream_columnar(file: AnyFile, limit: int | None, progress: Progress) -> Tab
         """Yield the cells of a few rows at a time, by column."""
         left = limit
         with opened(file) as raw, _ReadErrors(file):
+            done = 0
             for batch in _batches_of(file, raw)[1]():
-                yield from columns_of(batch.slice(0, left))
+                try:
+                    yield from columns_of(batch.slice(0, left))
+                except LargeCell as error:
+                    where, found = (done + error.row + 1, names[error.column]), f"a cell with {error}"
+                    todo = "Split the cell into rows, or write it as JSON text"
+                    raise ImportProblems([Problem(file.name, *where, found, f"at most {VALUES:,}", todo)]) from error
+                done += batch.num_rows
                 left = None if left is None else left - batch.num_rows
                 if left is not None and left <= 0:
                     return

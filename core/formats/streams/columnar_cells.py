@@ -18,8 +18,20 @@ ROWS, BYTES = 100, 16 << 20
 """Rows that are converted at once if each needs memory of its own: fewer if each had all texts of the column and these took more bytes."""
 
 
+VALUES = 1_000_000
+"""Values in one nested cell, each of which takes 30 to 250 bytes in Python."""
+
+
+class LargeCell(Exception):  # noqa: N818  (the caller says where it is)
+    """A nested cell has more than `VALUES`: the number of its row in the batch, of its column, and of its values."""
+
+    def __init__(self, row: int, column: int, values: int) -> None:
+        super().__init__(f"{values:,} nested values")
+        self.row, self.column, self.values = row, column, values
+
+
 def columns_of(batch: pa.RecordBatch) -> Iterator[list[list[Cell]]]:
-    """Yield the cells of a batch by column: all rows at once, or fewer if long texts would be copied."""
+    """Yield the cells of a batch by column: all rows at once, or fewer if long texts would be copied. Raises `LargeCell`."""
     together = [_cells(column) for column in batch.columns]
     if None not in together:
         yield [cells for cells in together if cells is not None]
@@ -29,7 +41,10 @@ def columns_of(batch: pa.RecordBatch) -> Iterator[list[list[Cell]]]:
         apart, n = dict[int, list[Cell]](), batch.num_rows - start
         for i, cells in enumerate(together):
             if cells is None:
-                apart[i] = _few(batch.column(i).slice(start, n))
+                try:
+                    apart[i] = _few(batch.column(i).slice(start, n))
+                except LargeCell as error:
+                    raise LargeCell(start + error.row, i, error.values) from None
                 n = len(apart[i])
         yield [apart[i][:n] if cells is None else cells[start : start + n] for i, cells in enumerate(together)]
         start += n
@@ -74,20 +89,38 @@ def _lists_of_texts(column: Any) -> list[Cell] | None:
 
 
 def _few(column: Any) -> list[Cell]:
-    """Return the first cells of a column, until they have `CHARACTERS`."""
+    """Return the first cells of a column, until they have `CHARACTERS`. Raises `LargeCell` if the first one is too large."""
     import pyarrow as pa
 
     while isinstance(column.type, pa.BaseExtensionType):
         column = column.storage
     cells, characters = list[Cell](), 0
     rows = max(1, min(ROWS, BYTES // max(1, column.nbytes)))
-    for start in range(0, len(column), rows):
-        some = [_cell(value) for value in _values(column.slice(start, rows))]
+    while len(cells) < len(column) and characters <= CHARACTERS:
+        part = column.slice(len(cells), rows)
+        while (n := _n_values(part)) > VALUES and len(part) > 1:
+            part = part.slice(0, len(part) // 2)
+        if n > VALUES and not cells:
+            raise LargeCell(0, 0, n)
+        if n > VALUES:
+            break
+        some = [_cell(value) for value in _values(part)]
         cells += some
         characters += sum(map(_length, some))
-        if characters > CHARACTERS:
-            break
     return cells
+
+
+def _n_values(column: Any) -> int:
+    """Return how many values a column has in all lists and structs of its cells."""
+    import pyarrow as pa
+
+    if isinstance(column.type, pa.BaseExtensionType):
+        return _n_values(column.storage)
+    if pa.types.is_struct(column.type):
+        return len(column) + sum(map(_n_values, column.flatten()))
+    if pa.types.is_nested(column.type) and hasattr(column, "flatten"):
+        return len(column) + _n_values(column.flatten())
+    return len(column)
 
 
 def _length(cell: Cell) -> int:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from core.errors import ImportProblems, Problem
-from core.formats.parsing.limits import limits, too_much
+from core.formats.parsing.limits import Meter, limits, too_much
+from core.formats.streams import parquet_pages
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -15,18 +16,24 @@ FEWEST_ROWS, MOST_ROWS = 10, 4000
 BATCH_BYTES = 4 << 20
 LONGEST_FIXED = 1 << 16
 """Bytes of a value in a column whose values have one length: the library decodes 1,024 of them at once."""
+LARGEST_PAGES = 128 << 20
+"""Bytes of the pages that the library holds at once after decompression: of each column a dictionary and another page."""
+LARGEST_FOOTER = 32 << 20
 Batches = Callable[[], "Iterator[pa.RecordBatch]"]
 
 
 def read(name: str, raw: Any) -> tuple[tuple[str, ...], Batches]:
     """Return the column names of a file, and what yields its rows in batches. Texts are dictionaries, so that equal ones are held once.
 
-    Raises `ImportProblems` if there are more entries of lists than cells are allowed, and for a column of long bytes of fixed length.
+    The sizes of pages, rows and lists are compared with the limits before anything is decoded. Raises `ImportProblems` if they exceed
+    them, and for encodings that cannot be read in little memory.
     """
     from pyarrow import parquet  # slow to load, and few imports need it
 
+    _check_footer(name, raw)
     table = parquet.ParquetFile(raw)
-    rows = max(1, min(MOST_ROWS, BATCH_BYTES // _row_bytes(name, table)))
+    _check_rows(name, table)
+    rows = max(1, min(MOST_ROWS, BATCH_BYTES // _row_bytes(name, raw, table)))
     columns = [table.schema.column(i) for i in range(len(table.schema))]
     texts = [i for i, column in enumerate(columns) if column.physical_type == "BYTE_ARRAY"]
     flat = [i for i in texts if "." not in columns[i].path or columns[i].path in table.schema_arrow.names]
@@ -46,7 +53,27 @@ def read(name: str, raw: Any) -> tuple[tuple[str, ...], Batches]:
     return tuple(table.schema_arrow.names), batches
 
 
-def _row_bytes(name: str, table: Any) -> int:
+def _check_footer(name: str, raw: Any) -> None:
+    raw.seek(0, 2)
+    end = raw.seek(max(0, raw.tell() - 8))
+    size = int.from_bytes(raw.read(4), "little")
+    raw.seek(0)
+    if LARGEST_FOOTER < size <= end:
+        found, expected = f"metadata of {size >> 20:,} MB", f"at most {LARGEST_FOOTER >> 20} MB"
+        raise ImportProblems([Problem(name, 0, "", found, expected, "Write the file with fewer columns or row groups")])
+
+
+def _check_rows(name: str, table: Any) -> None:
+    """Raise `ImportProblems` if the table has too many columns, rows or cells."""
+    n, width = table.metadata.num_rows, len(table.schema_arrow.names)
+    Meter(name).columns(1, max(width, len(table.schema)))
+    if n > (most := limits().rows):
+        raise too_much(name, most + 1, "rows", most)
+    if n * width > (most := limits().cells):
+        raise too_much(name, most // width + 1, "cells", most)
+
+
+def _row_bytes(name: str, raw: Any, table: Any) -> int:
     """Return the mean bytes of a row in the file, or in memory if these are more: runs of equal values take little room in a file."""
     columns = [table.schema.column(i) for i in range(len(table.schema))]
     widths = [column.length if column.physical_type == "FIXED_LEN_BYTE_ARRAY" else 8 for column in columns]
@@ -56,15 +83,38 @@ def _row_bytes(name: str, table: Any) -> int:
         raise ImportProblems([Problem(name, 0, column, found, expected, "Write the column as text")])
     encoded = decoded = entries = 0
     for i in range(table.num_row_groups):
-        group = table.metadata.row_group(i)
-        encoded += group.total_byte_size
+        group, held = table.metadata.row_group(i), 0
         for j, column in enumerate(columns):
-            n = group.column(j).num_values
-            decoded += n * widths[j]
-            entries += n if column.max_repetition_level else 0
-    if entries > limits().cells:
-        raise too_much(name, 0, "cells", limits().cells)
+            pages = parquet_pages.of_chunk(raw, group.column(j))
+            if pages.delta:
+                raise _refused(
+                    name,
+                    column.path,
+                    "texts encoded by differences (DELTA_…)",
+                    "plain texts",
+                    "with the defaults of pandas or Polars",
+                )
+            encoded += pages.total
+            held += pages.dictionary + pages.data
+            decoded += pages.values * widths[j]
+            entries += pages.values * column.max_repetition_level
+            if held > LARGEST_PAGES:
+                found = f"pages of {held >> 20:,} MB in row group {i + 1:,}"
+                raise _refused(
+                    name,
+                    column.path,
+                    found,
+                    f"at most {LARGEST_PAGES >> 20} MB",
+                    "with smaller pages (pyarrow: data_page_size, write_batch_size)",
+                )
+            if entries > limits().cells:
+                raise too_much(name, 0, "cells", limits().cells)
     return int(max(encoded, decoded) // max(1, table.metadata.num_rows) + 1)
+
+
+def _refused(name: str, column: str, found: str, expected: str, todo: str) -> ImportProblems:
+    todo = f"Write the file {todo}, or save it as CSV"
+    return ImportProblems([Problem(name, 0, column, found, expected, todo)])
 
 
 def _of_group(compact: Any, plain: Any, group: int, rows: int) -> Iterator[pa.RecordBatch]:

@@ -45,7 +45,8 @@ def opened(project: Project) -> Report | None:
         now: int = st.session_state[OPEN]
         if now != NEW:
             _manage(project, runs[now])
-        _upload(project)
+        if wiring.identity().manages:
+            _upload(project)
     _undo(project)
     if now == NEW:
         st.query_params.pop(RUN, None)

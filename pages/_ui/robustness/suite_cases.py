@@ -13,7 +13,7 @@ from core.perturbations.registry import MENLI, PERTURBATIONS
 from core.ports.projects import Project
 from core.services.robustness import cases as service
 from pages._ui.robustness import controls
-from pages._ui.shared import drafts, wiring
+from pages._ui.shared import drafts, page, wiring
 from pages._ui.shared.glossary import definition
 from pages._ui.shared.long_jobs import run_cached
 
@@ -50,7 +50,11 @@ def suite_form(project: Project) -> SuiteOptions | None:
     data = wiring.sampled(project)
     several = sum(len(s.references) > 1 for s in data.segments)
     with_one = sum(bool(s.references) for s in data.segments)
-    origins = [*([SECOND] if several else []), *([OUTPUTS] if with_one and project.systems else []), FILE]
+    origins = [*([SECOND] if several else []), *([OUTPUTS] if with_one and project.systems else [])]
+    origins += [FILE] if wiring.identity().manages else []
+    if not origins:
+        page.info("No segment of this project has a reference, which cases are made from. A manager can upload cases.")
+        return None
     with st.container(border=True):
         if not with_one:
             st.caption("No segment of this project has a reference: cases need a file.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import tracemalloc
 from collections.abc import Iterator
@@ -14,9 +15,10 @@ from pyarrow import ipc, parquet
 
 from core.errors import ImportProblems
 from core.formats.files import Upload
-from core.formats.streams import columnar, parquet_batches
+from core.formats.streams import columnar, columnar_cells, parquet_batches
 from core.formats.streams.arrow_messages import largest_sizes
 from core.formats.streams.columnar import stream_columnar
+from core.formats.streams.parquet_pages import of_chunk
 from core.progress import no_progress
 
 N, LENGTH = 300, 300_000
@@ -106,6 +108,73 @@ def test_too_many_entries_of_lists_are_refused_before_they_are_read(monkeypatch:
     monkeypatch.setenv("ERRORSCOPE_MAX_CELLS", "99999")
     with pytest.raises(ImportProblems, match="more than 99,999 cells"):
         stream_columnar(file, 1, no_progress)
+
+
+def refused(file: Upload) -> str:
+    """Return why a file is refused, with little memory taken."""
+    said = ""
+    with counted() as pool:
+        try:
+            stream_columnar(file, None, no_progress).held()
+        except ImportProblems as error:
+            said = str(error)
+        gc.collect()  # arrays in the frames of the error are of this pool
+    assert (pool.max_memory() or 0) < 8 * MB
+    return said
+
+
+def test_pages_that_are_too_large_are_not_decompressed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet_batches, "LARGEST_PAGES", 16 * MB)
+    texts, large = [f"{'x' * 100_000}{i}" for i in range(200)], 1 << 30
+    for options in (
+        {"use_dictionary": True, "dictionary_pagesize_limit": large},
+        {"use_dictionary": False, "data_page_size": large},
+        {"use_dictionary": False, "data_page_size": large, "data_page_version": "2.0"},
+    ):
+        for column in (texts, [[text] for text in texts]):
+            file = parquet_file(column, compression="zstd", **options)
+            assert len(file.data) < 100_000
+            assert "found pages of 19 MB in row group 1; expected at most 16 MB" in refused(file), options
+    small = {"dictionary_pagesize_limit": MB, "data_page_size": MB, "write_batch_size": 10}
+    assert sum(1 for _ in stream_columnar(parquet_file(texts, **small), None, no_progress).each()) == len(texts)
+
+
+def test_page_sizes_are_those_of_the_file() -> None:
+    texts = [f"text {i}" for i in range(5000)]
+    for version in ("1.0", "2.0"):
+        for column in (texts, [texts[: n % 3] for n in range(2000)], list(range(5000))):
+            file = parquet_file(column, data_page_size=2000, data_page_version=version, dictionary_pagesize_limit=3000)
+            chunk = parquet.ParquetFile(io.BytesIO(file.data)).metadata.row_group(0).column(0)
+            pages = of_chunk(io.BytesIO(file.data), chunk)
+            assert pages.values == chunk.num_values
+            assert 0 <= chunk.total_uncompressed_size - pages.total < 60 * chunk.num_values  # with the headers
+            assert 0 < pages.data < 40_000
+
+
+def test_tables_beyond_the_limits_are_refused_from_their_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = parquet_file(pa.nulls(10_000_000, pa.int8()))
+    assert len(file.data) < 50_000
+    assert "line 2000001: found more than 2,000,000 rows" in refused(file)
+    monkeypatch.setenv("ERRORSCOPE_MAX_ROWS", "100000000")
+    monkeypatch.setenv("ERRORSCOPE_MAX_CELLS", "9999999")
+    assert "line 10000000: found more than 9,999,999 cells" in refused(file)
+    monkeypatch.setattr(parquet_batches, "LARGEST_FOOTER", 100)
+    assert "found metadata of 0 MB" in refused(file)
+
+
+def test_texts_encoded_by_differences_are_refused_with_their_column() -> None:
+    for encoding in ("DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"):
+        file = parquet_file(["a", "ab"], use_dictionary=False, column_encoding={"c": encoding})
+        assert "c: found texts encoded by differences (DELTA_…)" in refused(file)
+
+
+def test_a_cell_of_too_many_nested_values_is_refused_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columnar_cells, "VALUES", 1000)
+    rows = [[{"a": 1}] * 300] * 7 + [[{"a": 1}] * 600]
+    whole = [str(row.cells[0]) for row in stream_columnar(parquet_file(rows[:7]), None, no_progress).each()]
+    assert whole == [str(row.cells[0]) for row in stream_columnar(parquet_file(rows[:1] * 7), None, no_progress).each()]
+    for file in (parquet_file(rows), arrow_file(rows), arrow_file(rows, stream=True)):
+        assert "line 8, c: found a cell with 1,201 nested values" in refused(file)
 
 
 @pytest.mark.parametrize("stream", [False, True])
