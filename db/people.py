@@ -152,6 +152,11 @@ class SqlPeople:
         with reading(self._engine) as connection:
             return [_link(row) for row in connection.execute(found)]
 
+    def has_link(self, rater: str) -> bool:
+        with reading(self._engine) as connection:
+            names = connection.execute(select(links.c.rater).distinct()).scalars()
+            return any(name.casefold() == rater.casefold() for name in names)
+
     def revoke(self, link_id: int) -> None:
         open_link = (links.c.id == link_id, links.c.revoked.is_(None))
         with writing(self._engine) as connection:

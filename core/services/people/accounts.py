@@ -27,10 +27,18 @@ def find(people: People, name: str) -> Account:
 
 
 def add(store: Store, who: str, name: str, password: str | None, *, manager: bool) -> Account:
-    """Add an account; without a password it logs in with OpenID Connect only. The first account must be a manager."""
+    """Add an account; without a password it logs in with OpenID Connect only. The first account must be a manager.
+
+    Raises `UserError` if the name is empty, taken, or that of an annotator with a personal link.
+    """
     typed = cleaned(name, LONGEST_ACCOUNT)
     if not typed:
         raise UserError("the account has no name", hint="Type one")
+    if store.people.has_link(typed):
+        raise UserError(
+            "an annotator with a personal link has this name", got=typed,
+            hint="Choose another name for the account: labels belong to names, and it would get theirs",
+        )  # fmt: skip
     if not manager and not any(a.manager and a.active for a in store.people.accounts()):
         raise UserError("the first account must be a manager", got=typed, hint="Add --manager")
     account = store.people.add_account(typed, None if password is None else hash_password(password), manager=manager)

@@ -137,6 +137,7 @@ RULES: Mapping[str, Mapping[str, CallRule]] = {
         "add_link": by_manager,
         "link": nobody,
         "links": by_manager,
+        "has_link": by_server_manager,
         "revoke": revoke_link,
         "secret": everyone,  # the wiring makes tokens with it
     },

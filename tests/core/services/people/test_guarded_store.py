@@ -69,7 +69,7 @@ WRITES = {
 }  # fmt: skip
 SERVER = {
     ("projects", "create"), ("people", "add_account"), ("people", "set_password"), ("people", "set_active"),
-    ("people", "roles"), ("jobs", "prioritize"),
+    ("people", "roles"), ("people", "has_link"), ("jobs", "prioritize"),
 }  # fmt: skip
 SOME_MANAGER = {("scores", "put"), ("timings", "add"), ("people", "accounts")}
 EVERYONE = {

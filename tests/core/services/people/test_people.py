@@ -163,3 +163,15 @@ def test_settings_of_access_are_read_from_the_environment() -> None:
     assert load_access(given) == AccessSettings(True, ("eval.example.org", "b"))
     with pytest.raises(UserError, match="ERRORSCOPE_TEAM"):
         load_access({"ERRORSCOPE_TEAM": "yes"})
+
+
+def test_an_account_cannot_take_the_name_of_a_links_annotator(store: Store, project: int) -> None:
+    accounts.add(store, "test", "Ann", PASSWORD, manager=True)
+    link = links.create(store, "test", project, "Ben").link
+    for revoked in (False, True):
+        if revoked:
+            links.revoke(store, "test", link)
+        for name in ("Ben", "bEN", " Ben "):
+            with pytest.raises(UserError, match="personal link has this name"):
+                accounts.add(store, "test", name, PASSWORD, manager=False)
+    assert accounts.add(store, "test", "Benjamin", PASSWORD, manager=False).name == "Benjamin"
