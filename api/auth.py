@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import math
 import secrets
-from functools import cache
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -30,6 +32,11 @@ from core.services.people.throttle import LoginThrottle
 from core.settings import load as settings
 from core.settings import load_access
 
+PASSWORD_THREADS = ThreadPoolExecutor(4, thread_name_prefix="password")
+"""Passwords are checked here, where 64 MiB and 0.1 s each do not hold up those who save labels."""
+KNOWN_COOKIE = "errorscope_known"
+"""A code that shows that this browser has logged in under a name before, so that others who guess do not keep it out."""
+KNOWN_SECONDS = 365 * 86_400
 FORM_COOKIE = "errorscope_login"
 """A random number that ties a login form to the browser that opened it."""
 LARGEST_FORM = 20_000
@@ -112,19 +119,24 @@ class LoginPages:
         if not known or not is_csrf_token(await _secret(), f"login\x1f{known}", fields.get("token", "")):
             return await self._page(request, target, "This page was open for too long. Log in again.", 403)
         name, address = cleaned(fields.get("name", ""), LONGEST_ACCOUNT), network(request)
-        wait = THROTTLE.begin(name, address)
+        code = request.cookies.get(KNOWN_COOKIE, "")
+        browser = code if is_csrf_token(await _secret(), _known(name), code) else ""
+        wait = THROTTLE.begin(name, address, browser)
         if wait > 0:
             seconds = math.ceil(wait)
             said = f"Too many failed logins. Wait {seconds} {'second' if seconds == 1 else 'seconds'} and try again."
             response = await self._page(request, target, said, 429, name)
             response.headers["Retry-After"] = str(seconds)
             return response
-        account = await run_in_threadpool(check_password, store().people, name, fields.get("password", ""))
+        checked = partial(check_password, store().people, name, fields.get("password", ""))
+        account = await asyncio.get_running_loop().run_in_executor(PASSWORD_THREADS, checked)
         if account is None:
             await run_in_threadpool(_record_failure, name)
             return await self._page(request, target, FAILED, 401, name)
-        THROTTLE.succeeded(name, address)
-        return await self._opened(request, account, target, "password")
+        THROTTLE.succeeded(name, address, browser)
+        response = await self._opened(request, account, target, "password")
+        _set_cookie(response, request, KNOWN_COOKIE, csrf_token(await _secret(), _known(name)), KNOWN_SECONDS)
+        return response
 
     async def provider(self, request: Request) -> Response:
         """`GET /login/provider`: on to the login page of the OpenID Connect provider."""
@@ -203,6 +215,10 @@ def _record_failure(name: str) -> None:
     """Record a failed login of an account that exists. Other names are left out: people type passwords there."""
     if store().people.password_hash(name) is not None:
         store().audit.record(name, "login refused")
+
+
+def _known(name: str) -> str:
+    return f"known\x1f{name.casefold()}"
 
 
 async def _secret() -> bytes:

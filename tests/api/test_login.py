@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -136,6 +137,31 @@ def test_guessing_is_slowed_down(browser: TestClient, monkeypatch: pytest.Monkey
     assert answer.status_code == 429
     assert 1 <= int(answer.headers["retry-after"]) <= 2
     assert log_in(browser, "vera")[0] == 303
+
+
+def test_a_browser_that_has_logged_in_is_not_kept_out_by_guesses(
+    browser: TestClient, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auth, "THROTTLE", LoginThrottle(clock=lambda: 0.0))
+    assert log_in(browser, "ann")[0] == 303
+    browser.post("/logout")
+    with client() as other:
+        assert [log_in(other, password=f"guess {k}")[0] for k in range(7)] == [401] * 5 + [429] * 2
+        assert log_in(other, "ann")[0] == 429
+        other.cookies.set(auth.KNOWN_COOKIE, "f" * 64)
+        assert log_in(other, "ann")[0] == 429
+    assert log_in(browser, "ann")[0] == 303
+
+
+def test_checking_passwords_holds_up_no_other_requests(browser: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    used: set[str] = set()
+
+    def check(*_: object) -> None:
+        used.add(threading.current_thread().name)
+
+    monkeypatch.setattr(auth, "check_password", check)
+    assert log_in(browser, "ann")[0] == 401
+    assert [name.startswith("password") for name in used] == [True]
 
 
 def test_failed_logins_of_accounts_are_recorded_without_what_was_typed(browser: TestClient, store: Store) -> None:

@@ -110,20 +110,21 @@ class Clock:
 
 def test_waits_grow_after_the_free_attempts() -> None:
     clock = Clock()
-    throttle = LoginThrottle(clock, per_name=AttemptLimit(3, 10.0))
+    throttle = LoginThrottle(clock, per_pair=AttemptLimit(3, 10.0))
     assert [throttle.begin("ann", "a") for _ in range(3)] == [0.0, 0.0, 0.0]
     waits = []
     for _ in range(6):
-        waits.append(throttle.begin("ANN", "b"))
+        waits.append(throttle.begin("ANN", "a"))
         clock.now += waits[-1]
-        assert throttle.begin("ann", "c") == 0.0
+        assert throttle.begin("ann", "a") == 0.0
     assert waits == [1.0, 2.0, 4.0, 8.0, 10.0, 10.0]
-    assert throttle.begin("bob", "d") == 0.0
+    assert throttle.begin("bob", "a") == 0.0
 
 
 def test_many_attempts_at_once_gain_nothing() -> None:
     throttle = LoginThrottle(Clock())
-    assert sum(throttle.begin("ann", str(k)) == 0.0 for k in range(100)) == 5
+    assert sum(throttle.begin("ann", "192.0.2.1") == 0.0 for k in range(100)) == 5
+    assert sum(throttle.begin("bob", str(k)) == 0.0 for k in range(300)) == 100
 
 
 def test_one_address_cannot_try_many_names() -> None:
@@ -136,13 +137,24 @@ def test_success_resets_the_name_but_not_the_address() -> None:
     for _ in range(4):
         assert throttle.begin("ann", "x") == 0.0
     throttle.succeeded("ann", "x")
-    assert [throttle.begin("ann", "y") for _ in range(5)] == [0.0] * 5
+    assert [throttle.begin("ann", "x") for _ in range(5)] == [0.0] * 5
     allowed = 0
     for k in range(100):  # an attacker logs in to an own account after each guess
         allowed += throttle.begin(f"victim {k}", "z") == 0.0
         if throttle.begin("attacker", "z") == 0.0:
             throttle.succeeded("attacker", "z")
     assert allowed <= 20
+
+
+def test_guessing_a_name_keeps_its_owner_out_only_at_that_address() -> None:
+    throttle = LoginThrottle(Clock())
+    assert sum(throttle.begin("ann", "attacker") == 0.0 for _ in range(500)) == 5
+    assert throttle.begin("ann", "home") == 0.0
+    for k in range(500):  # from many addresses
+        throttle.begin("ann", f"attacker {k}")
+    assert throttle.begin("ann", "train") > 0
+    assert throttle.begin("ann", "train", "browser that has logged in") == 0.0
+    assert sum(throttle.begin("ann", "train", "stolen browser") == 0.0 for _ in range(100)) == 5
 
 
 def test_failures_are_forgotten_after_an_hour() -> None:
