@@ -6,8 +6,9 @@ import asyncio
 import ipaddress
 import math
 import secrets
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
+from functools import cache, partial, wraps
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -43,6 +44,9 @@ LARGEST_FORM = 20_000
 THROTTLE = LoginThrottle()
 FAILED = "Name or password is wrong."
 _MODULUS = 64  # an IPv6 customer has at least this many leading bits
+
+
+LoginHandler = Callable[["LoginPages", Request], Awaitable[Response]]
 
 
 def identity_of(connection: HTTPConnection) -> Identity | None:
@@ -83,12 +87,27 @@ def routes(base: str = "") -> list[Route]:
     ]
 
 
+def storage_explained(handler: LoginHandler) -> LoginHandler:
+    """Say on a page that storage cannot be used now."""
+
+    @wraps(handler)
+    async def answering(self: LoginPages, request: Request) -> Response:
+        try:
+            return await handler(self, request)
+        except UserError as error:  # without its place, a path on the server
+            text = f"{error.what[:1].upper()}{error.what[1:]}. Try again in a moment."
+            return message(503, "Not possible now", text, self.base)
+
+    return answering
+
+
 class LoginPages:
     """The pages of login under a base path."""
 
     def __init__(self, base: str) -> None:
         self.base = base
 
+    @storage_explained
     async def form(self, request: Request) -> Response:
         """`GET /login`: the form, or on to the next page for who needs no login. Ends a login with the provider."""
         target = own_path(request.query_params.get("next", ""), self.base)
@@ -109,6 +128,7 @@ class LoginPages:
             response.delete_cookie(cookie, path=self.base or "/")
         return response
 
+    @storage_explained
     async def submit(self, request: Request) -> Response:
         """`POST /login`: check name and password, and start a session with a new token."""
         fields = await _fields(request)
@@ -145,6 +165,7 @@ class LoginPages:
             return _see(f"{self.base}/login")
         return _see(f"{self.base}{oidc.login_path(name)}")
 
+    @storage_explained
     async def ask_logout(self, request: Request) -> Response:
         """`GET /logout`: a page with a button, so that no other site can log people out with an image or a link."""
         who = await run_in_threadpool(identity_of, request)
@@ -152,6 +173,7 @@ class LoginPages:
             return _see(f"{self.base}/login")
         return _html("logout.html", base=self.base, name=who.account.name, pages=who.sees_pages)
 
+    @storage_explained
     async def logout(self, request: Request) -> Response:
         """`POST /logout`: end the session. `api.access` has refused other sites."""
         if token := request.cookies.get(SESSION_COOKIE):

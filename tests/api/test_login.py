@@ -19,6 +19,7 @@ from streamlit.web.server.starlette.starlette_app_utils import create_signed_val
 from api import auth, oidc
 from api.access import AccessControl
 from api.storage import store as opened
+from core.errors import Unavailable
 from core.ports.store import Store
 from core.services.people import accounts, links, sessions
 from core.services.people.identity import SESSION_COOKIE
@@ -235,6 +236,28 @@ def test_logout_ends_the_session_on_the_server(browser: TestClient, store: Store
     assert browser.post("/logout").headers["location"] == "/login"
     assert SESSION_COOKIE not in browser.cookies
     assert sessions.resolve(store.people, kept) is None
+
+
+def test_a_busy_database_is_said_on_a_page(browser: TestClient, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(*_: object) -> None:
+        raise Unavailable("the database is locked by another program", where="/secret/errorscope.db")
+
+    known = {"token": token(browser), "name": "ann", "password": PASSWORD}
+    with monkeypatch.context() as patched:
+        patched.setattr(sessions, "start", busy)
+        answers = [browser.post("/login", data=known)]
+    assert log_in(browser, "ann")[0] == 303
+    with monkeypatch.context() as patched:
+        patched.setattr(sessions, "end", busy)
+        answers.append(browser.post("/logout"))
+    for name, path in (("_secret", "/login"), ("identity_of", "/logout")):
+        with monkeypatch.context() as patched, client() as other:
+            patched.setattr(auth, name, busy)
+            answers.append(other.get(path))
+    for answer in answers:
+        assert (answer.status_code, "Try again in a moment" in answer.text) == (503, True)
+        assert "The database is locked by another program" in answer.text
+        assert "secret" not in answer.text
 
 
 def test_another_site_can_neither_log_in_nor_out(browser: TestClient) -> None:
