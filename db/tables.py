@@ -222,7 +222,7 @@ timings = _table(
     "timings",
     Column("digest", String(64), nullable=False, index=True),  # of metric, model and machine
     Column("n", Integer, nullable=False),
-    Column("size", Integer, nullable=False),
+    Column("size", BigInteger, nullable=False),
     Column("seconds", Double, nullable=False),
     Column("length", Double, nullable=False),
     Column("created", Utc, nullable=False),

@@ -207,6 +207,8 @@ def test_the_newest_timings_of_a_metric_and_model_come_back(store: Store) -> Non
     assert store.timings.of("chrf", "") == given[:3:-1]
     assert store.timings.of("chrf", "model:x") == [given[0]]
     assert store.timings.of("bleu", "") == []
+    store.timings.add("bleu", "", large := given[0]._replace(size=2**40))
+    assert store.timings.of("bleu", "") == [large]
 
 
 def test_actions_are_recorded_once_and_in_order(store: Store, project: int) -> None:

@@ -337,6 +337,7 @@ SHIPPED = {
     "0020_no_score_key_index": "dbc6fe4bb6499c77c0b355160eef354544b8584f1db88006be6b882c10a99d61",
     "0021_events_by_rater": "eacda367caff0b01d4d34782ff03dc22cc1d8a3452117dc7b2c45daea93f304c",
     "0022_cleanup": "3f977cc749956ebc6f94093da32e2171f4afad15d734f9fbea2445089b8b9902",
+    "0023_large_timings": "3b5da7bc42fa419411d5c715c3d98bcf6f5423ca8c913b9bf82bc7eef3b01b93",
 }
 
 
