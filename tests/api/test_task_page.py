@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from api.refusals import RateLimit
-from api.task import page
+from api.task import markdown, page
 from core.errors import Unavailable
 from core.services.people import accounts, sessions
 from core.services.people.identity import SESSION_COOKIE
@@ -192,3 +192,20 @@ def test_hints_for_administrators_are_replaced(site: Site, monkeypatch: pytest.M
     answer = site.unit(site.link | GERMAN)
     assert answer.status_code == 503
     assert answer.json()["error"] == "Die Datenbank ist nicht mehr da. Versuchen Sie es in einigen Minuten noch einmal"
+
+
+def test_links_in_instructions_lead_to_pages_and_mail_only() -> None:
+    for address in ("https://example.org/a", "HTTP://example.org", "mailto:ann@example.org"):
+        assert f'<a href="{address}">' in markdown.html(f"[guide]({address})"), address
+    for address in (
+        "ftp://example.org",
+        "blob:x",
+        "ms-word:ofe|u|x",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "//example.org",
+        "/login",
+        "&#102;tp://x",
+    ):
+        for text in (f"[guide]({address})", f"<{address}>"):
+            assert "<a" not in markdown.html(text), text
