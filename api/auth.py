@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import math
 import secrets
 from collections.abc import Awaitable, Callable
@@ -19,6 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from api import oidc
+from api.refusals import network
 from api.storage import secret, store
 from core.errors import Unavailable, UserError
 from core.plots.colours import VARIABLES
@@ -43,7 +43,6 @@ FORM_COOKIE = "errorscope_login"
 LARGEST_FORM = 20_000
 THROTTLE = LoginThrottle()
 FAILED = "Name or password is wrong."
-_MODULUS = 64  # an IPv6 customer has at least this many leading bits
 
 
 LoginHandler = Callable[["LoginPages", Request], Awaitable[Response]]
@@ -209,18 +208,6 @@ def own_path(asked: str, base: str = "") -> str:
     inside = asked.startswith(f"{base}/") and not asked.startswith("//") and asked.isprintable() and "\\" not in asked
     first = asked.removeprefix(base).lstrip("/").partition("?")[0].partition("/")[0]
     return asked if inside and first not in ("login", "logout") else f"{base}/"
-
-
-def network(connection: HTTPConnection) -> str:
-    """Return the address of the sender; of IPv6 the network, because one person has many addresses."""
-    host = connection.client.host if connection.client else ""
-    try:
-        address = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return host
-    if address.version == 4:
-        return str(address)
-    return str(ipaddress.ip_network((address, _MODULUS), strict=False))
 
 
 def message(status: int, title: str, text: str, base: str = "", *, logout: bool = False) -> Response:

@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from api import assigned
 from api.auth import identity_of
-from api.refusals import RequestRefused
+from api.refusals import RequestRefused, network
 from api.storage import secret, store
 from core.data import SegmentKey
 from core.services.labels import units
@@ -37,7 +37,7 @@ def key_of(who: Identity, request: Request) -> Any:
         return ("link", who.link.id)
     if who.account is not None:
         return ("account", who.account.id)
-    return ("address", request.client.host if request.client else "")
+    return ("address", network(request))
 
 
 def check_csrf(who: Identity, request: Request) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import time
 from collections import Counter, OrderedDict
@@ -20,6 +21,7 @@ from core.services.people.identity import Identity
 RECORDED = frozenset({400, 401, 403, 404, 408, 413, 415, 421, 422, 429})
 TOO_MANY = "Too many requests at once. The page tries again in a few seconds"
 LONGEST = 100
+_NETWORK_BITS = 64  # an IPv6 customer has at least this many leading bits
 PER_SECOND, AT_ONCE = 20.0, 100
 _TOKEN = re.compile(r"(?<=/t/)[^/?]+")
 
@@ -83,12 +85,12 @@ class AtOnce:
 
 
 LIMIT = RateLimit(per_second=0.2, at_once=60)
-"""Refusals that are recorded per address: nobody can fill the disk with them."""
+"""Refusals that are recorded per network: nobody can fill the disk with them."""
 
 
 def record(connection: HTTPConnection, status: int) -> None:
     """Record a refused request: who sent it, the path without tokens, and the status. Writes to storage."""
-    if status not in RECORDED or not LIMIT.allows(address(connection)):
+    if status not in RECORDED or not LIMIT.allows(network(connection)):
         return
     path = storable(_TOKEN.sub("…", str(connection.scope["path"])))[:LONGEST]
     who: Identity | None = connection.state.who
@@ -99,3 +101,17 @@ def record(connection: HTTPConnection, status: int) -> None:
 
 def address(connection: HTTPConnection) -> str:
     return connection.client.host if connection.client else ""
+
+
+def network(connection: HTTPConnection) -> str:
+    """Return the address of the sender, for limits; of IPv6 the network, because one person has many addresses."""
+    host = address(connection)
+    try:
+        found = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.ip_network((found, _NETWORK_BITS), strict=False))

@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from api import people, unit
 from api.auth import identity_of, identity_of_token
 from api.endpoint import Handler, endpoint
-from api.refusals import RateLimit, RequestRefused
+from api.refusals import RateLimit, RequestRefused, network
 from api.storage import secret, store
 from api.task import assets, catalogue, markdown
 from core.campaigns.design import design_from_json
@@ -36,7 +36,7 @@ REFUSED = "This link cannot be opened"
 CLOSED = "This page cannot be opened now"
 KEPT = "Your labels are safe: those that are not saved yet are kept in this browser. Try again in a few minutes"
 GUESSES = RateLimit(per_second=1.0, at_once=60)
-"""Refused links per address: nobody can try tokens quickly, while many annotators may share an address."""
+"""Refused links per network: nobody can try tokens quickly, while many annotators may share an address."""
 
 
 @cache
@@ -70,7 +70,7 @@ async def of_link(request: Request) -> Response:
         except Unavailable:  # no guess: the link may be valid
             raise
         except UserError:
-            GUESSES.take(request.client.host if request.client else "")
+            GUESSES.take(network(request))
             raise
 
     headers = {"Authorization": f"Bearer {request.path_params['token']}"}

@@ -16,9 +16,12 @@ from starlette.requests import HTTPConnection
 from starlette.testclient import TestClient
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
 
-from api import auth, oidc
+from api import auth, oidc, refusals
 from api.access import AccessControl
+from api.refusals import RateLimit
+from api.routes import routes
 from api.storage import store as opened
+from api.task import page
 from core.errors import Unavailable
 from core.ports.store import Store
 from core.services.people import accounts, links, sessions
@@ -305,6 +308,23 @@ def test_the_sender_is_a_network_for_ipv6() -> None:
 
     assert of("192.0.2.7") == "192.0.2.7"
     assert of("2001:db8:1:2:3:4:5:6") == of("2001:db8:1:2::1") == "2001:db8:1:2::/64"
+    assert of("::ffff:192.0.2.7") == "192.0.2.7"
+    assert of("testclient") == "testclient"
+
+
+def test_limits_count_ipv6_addresses_of_one_network_together(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "GUESSES", RateLimit(0.0, 3))
+    monkeypatch.setattr(refusals, "LIMIT", RateLimit(0.0, 3))
+    statuses = []
+    for k in range(6):
+        with TestClient(
+            Starlette(routes=routes(), middleware=[Middleware(AccessControl)]),
+            client=(f"2001:db8::{k}", 1),
+            base_url=URL,
+        ) as made:
+            statuses.append(made.get(f"/t/{k}" + "x" * 42).status_code)
+    assert statuses.count(429) == 3
+    assert len([entry for entry in store.audit.entries() if entry.act == "request refused"]) == 3
 
 
 SECRETS = {"redirect_uri": f"{URL}/oauth2callback", "cookie_secret": "s" * 40, "client_id": "x"}
