@@ -62,6 +62,9 @@ def load_access(environ: Mapping[str, str] = os.environ) -> AccessSettings:
     return AccessSettings(team == "1", tuple(name for name in names if name))
 
 
+MINUTES_OF_A_WEEK = 7 * 24 * 60
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """All settings.
@@ -115,19 +118,22 @@ def _limits(own: Mapping[str, str]) -> Limits:
         if text := own.get(name, "").strip():
             if not (text.isascii() and text.isdigit() and len(text) <= 12 and int(text) > 0):
                 raise UserError(
-                    "this limit is not valid", where=name, got=repr(text[:40]), expected="a whole number above 0",
+                    "this limit is not valid", where=name, got=repr(text[:40]), expected=f"a whole number from 1 to {10**12 - 1:,}",
                     hint=f"Unset it for the default, {Limits._field_defaults[field]:,}",
                 )  # fmt: skip
             found[field] = int(text)
     return Limits(**found)
 
 
-def _whole(own: Mapping[str, str], name: str, default: int) -> int:
+def _whole(own: Mapping[str, str], name: str, default: int, most: int) -> int:
     text = own.get(name, "").strip()
     if not text:
         return default
-    if not (text.isascii() and text.isdigit() and len(text) <= 3 and int(text) > 0):
-        raise UserError("this setting is not valid", where=name, got=repr(text[:40]), expected="a whole number above 0")
+    if not (text.isascii() and text.isdigit() and len(text) <= 9 and 0 < int(text) <= most):
+        raise UserError(
+            "this setting is not valid", where=name, got=repr(text[:40]), expected=f"a whole number from 1 to {most:,}",
+            hint=f"Unset it for the default, {default}",
+        )  # fmt: skip
     return int(text)
 
 
@@ -149,8 +155,8 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         database=own.get("ERRORSCOPE_DB") or f"sqlite:///{home / 'errorscope.db'}",
         prompts=Path(prompts).expanduser() if prompts else None,
         limits=_limits(own),
-        workers=_whole(own, "ERRORSCOPE_WORKERS", 1),
-        stall=_whole(own, "ERRORSCOPE_STALL", 30),
+        workers=_whole(own, "ERRORSCOPE_WORKERS", 1, 999),
+        stall=_whole(own, "ERRORSCOPE_STALL", 30, MINUTES_OF_A_WEEK),
         **texts,
     )
 

@@ -278,3 +278,15 @@ def test_realistic_rows_take_at_most_twenty_times_their_size(kind: str) -> None:
         cwd=ROOT, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_numbers_in_settings_are_refused_with_their_range() -> None:
+    assert load({"ERRORSCOPE_STALL": "1440", "ERRORSCOPE_WORKERS": "16"}).stall == 1440
+    for name, most, unusable in (
+        ("ERRORSCOPE_STALL", "10,080", ("0", "10081", "-1", "1e3", "9" * 30)),
+        ("ERRORSCOPE_WORKERS", "999", ("0", "1000", "two")),
+        ("ERRORSCOPE_MAX_ROWS", "999,999,999,999", ("0", "1" + "0" * 12)),
+    ):
+        for text in unusable:
+            with pytest.raises(UserError, match=f"expected a whole number from 1 to {most}"):
+                load({name: text})
