@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -186,6 +187,8 @@ def in_context(store: Store, campaign: Campaign, unit: CampaignUnit) -> Dataset:
     near = range(len(keys))
     segments, outputs = [], list(texts.outputs)
     written = {(o.segment_id, o.system): o.text for o in around.outputs}
+    here = {o.system: o.text for o in around.outputs if o.key.segment == unit.of}
+    beside = _systems_beside(unit, {o.system: o.text for o in texts.outputs}, here)
     for i in near:
         if i == at:
             segments += list(texts.segments)
@@ -193,10 +196,28 @@ def in_context(store: Store, campaign: Campaign, unit: CampaignUnit) -> Dataset:
         name = f"{i - at}"
         segments.append(Segment(key.doc_id, name, around.segments[i].source))
         outputs += [
-            Output(system, key.doc_id, name, written[keys[i].segment_id, system])
-            for system in unit.systems if (keys[i].segment_id, system) in written
+            Output(system, key.doc_id, name, written[keys[i].segment_id, of])
+            for system, of in beside.items() if (keys[i].segment_id, of) in written
         ]  # fmt: skip
     return Dataset(tuple(segments or texts.segments), tuple(outputs))
+
+
+def _systems_beside(unit: CampaignUnit, shown: Mapping[str, str], here: Mapping[str, str]) -> Mapping[str, str]:
+    """Return, for each system of a unit, the system of the project whose outputs are shown around it.
+
+    `shown` are the texts of the unit by system, `here` those of the project for its segment. The two copies of an output in a
+    check are of no system: the unchanged one gets the neighbours of the output's own system, the changed one those of
+    another, so that a check looks like any other pair.
+    """
+    left = sorted(set(here) - set(unit.systems))
+    random.Random(unit.name).shuffle(left)
+    found = {system: system for system in unit.systems if system in here}
+    for system in unit.systems:
+        if system not in found and left:
+            own = next((name for name in left if here[name] == shown.get(system)), left[0])
+            found[system] = own
+            left = [name for name in left if name != own] or left
+    return found
 
 
 def _about(

@@ -11,7 +11,7 @@ from core.campaigns.protocol import ProtocolName
 from core.data import OutputKey, SegmentKey, Span, grouped
 from core.errors import UserError
 from core.services.campaigns import people, working
-from core.services.campaigns.answers import answers
+from core.services.campaigns.answers import PART, answers
 from core.services.campaigns.progress import progress
 from core.services.labels import all_labels
 from tests.core.services.campaigns.world import (
@@ -119,6 +119,21 @@ def test_the_context_is_that_of_the_document_and_a_check_is_between_unchanged_ne
     at = unit["source"].split()[2]
     assert unit["before"] == [unit["source"].replace(f"source {at}", f"source {int(at) - 1}")]
     assert unit["outputs"][0]["before"].startswith(unit["outputs"][0]["text"].split()[0])
+
+
+def test_a_check_of_two_copies_has_the_neighbours_of_two_systems_as_any_pair() -> None:
+    world = campaign_world("pairwise", overlap=1, people=1, checks=0.5)
+    units = world.store.campaigns.units(world.campaign.id)
+    assert sum(unit.kind == "check" for unit in units) > 2
+    for unit in units:
+        texts = working.in_context(world.store, world.campaign, unit)
+        by = {(o.segment_id, o.system): o.text.split()[0] for o in texts.outputs}
+        neighbours = {s.segment_id for s in texts.segments} - {PART}
+        assert neighbours
+        for name in neighbours:
+            assert len({by[name, system] for system in unit.systems}) == 2, unit.kind
+            if unit.kind == "check":
+                assert by[name, "clean"] == by[PART, "clean"]
 
 
 def test_a_unit_that_cannot_be_judged_is_submitted_without_labels_and_does_not_count() -> None:
