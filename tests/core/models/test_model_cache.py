@@ -1,7 +1,8 @@
 """Cached loaders load once for equal arguments, and one at a time."""
 
 import time
-from threading import Thread
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event, Thread
 
 from core.models.model_cache import cached_loader
 
@@ -37,3 +38,24 @@ def test_what_was_loaded_can_be_forgotten() -> None:
     loader.cache_clear()
     loader("a")
     assert loaded == ["a", "a"]
+
+
+def test_what_is_loaded_is_used_while_something_else_loads() -> None:
+    begun, go_on = Event(), Event()
+
+    def load(name: str) -> str:
+        if name == "slow":
+            begun.set()
+            assert go_on.wait(30)
+        return name
+
+    loader, other = cached_loader(2)(load), cached_loader(1)(load)
+    assert (loader("a"), other("b")) == ("a", "b")
+    slow = Thread(target=loader, args=("slow",))
+    slow.start()
+    assert begun.wait(30)
+    with ThreadPoolExecutor(1) as threads:  # a thread of its own: the one that loads may go on itself
+        assert [threads.submit(one, name).result(10) for one, name in ((loader, "a"), (other, "b"))] == ["a", "b"]
+    go_on.set()
+    slow.join()
+    assert loader("a") == "a"
