@@ -166,8 +166,10 @@ class LabelColumns(Sequence[RatedOutput]):
     def _take(self, places: Ints) -> LabelColumns:
         rows = _members(self._first_row[places], self.places.rows[places])
         spans = _members(self._first_span[rows], self.rows.spans[rows])
-        taken = _taken(self.places, places), _taken(self.rows, rows), _taken(self.spans, spans)
-        return LabelColumns(self.names, *taken, self._texts)
+        left, texts = _taken(self.spans, spans), self._texts
+        if 2 * int(left.quote.sum() + left.note.sum()) < len(texts):  # mostly of labels that were replaced
+            left, texts = _with_own_texts(left, texts)
+        return LabelColumns(self.names, _taken(self.places, places), _taken(self.rows, rows), left, texts)
 
     # ── rated outputs ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -335,6 +337,13 @@ def _columns(rows: Any, types: str) -> Iterator[Any]:
 def _taken(columns: A, at: Ints) -> A:
     make: Callable[..., A] = type(columns)
     return make(*(column[at] for column in columns))
+
+
+def _with_own_texts(spans: _Spans, texts: bytes) -> tuple[_Spans, bytes]:
+    """Return the spans with only their own texts."""
+    lengths = spans.quote.astype(np.int64) + spans.note
+    own = (texts[at : at + n] for at, n in zip(spans.at.tolist(), lengths.tolist(), strict=True))
+    return spans._replace(at=np.cumsum(lengths) - lengths), b"".join(own)
 
 
 def _starts(counts: npt.NDArray[np.int32]) -> Ints:

@@ -256,3 +256,19 @@ def test_columns_are_read_while_others_are_made() -> None:
         sys.setswitchinterval(interval)
     assert not failed
     assert found.digest == digest
+
+
+def test_texts_of_replaced_labels_are_not_kept() -> None:
+    def labelled(note: str, segment: SegmentKey) -> LabelledSegment:
+        mark = ErrorSpan("1", Span("output", 0, 3, "€uo", "Major", "Style", note))
+        return LabelledSegment("ann", segment, SegmentLabels({"A": OutputLabels((mark,))}, submitted=True))
+
+    found = LabelColumns.of([labelled(f"note {k}" * 10, key) for k, key in enumerate(SEGMENTS)])
+    size, others = len(found._texts), list(found)[1:]
+    for k in range(50):
+        found = found.with_changes([labelled(f"note {k}" * 10, SEGMENTS[0])])
+        assert len(found._texts) <= 2 * size + 100
+    assert sorted(r.key for r in found) == sorted(OutputKey("A", *key) for key in SEGMENTS)
+    by_key = {r.key: r for r in found}
+    assert by_key[OutputKey("A", *SEGMENTS[0])].errors[0].note == "note 49" * 10
+    assert [by_key[r.key] for r in others] == others
