@@ -11,18 +11,22 @@ import streamlit
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+_OF_ANNOTATORS = re.compile(r"/(t/[^/]+|tasks|tasks/\d+)/?$")
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
-def content_security_policy() -> str:
-    """Return the policy. Streamlit's page has one inline script, which is allowed by its hash."""
+def content_security_policy(*, of_streamlit: bool = True) -> str:
+    """Return the policy of Streamlit's pages, or of the annotators' pages, which have no inline styles.
+
+    Streamlit's page has one inline script, which is allowed by its hash.
+    """
     page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     inline = " ".join(f"'sha256-{_sha256(script)}'" for script in _INLINE.findall(page))
     rules = {
         "default-src": "'self'",
-        # Vega compiles charts ('unsafe-eval'); Streamlit loads the scripts of components from blobs.
-        "script-src": f"'self' blob: 'unsafe-eval' {inline}".rstrip(),
-        "style-src": "'self' 'unsafe-inline'",
+        # Streamlit compiles WebAssembly, interprets the expressions of charts, and loads the scripts of components from blobs.
+        "script-src": f"'self' blob: 'wasm-unsafe-eval' {inline}".rstrip() if of_streamlit else "'self'",
+        "style-src": "'self' 'unsafe-inline'" if of_streamlit else "'self'",
         "img-src": "'self' data: blob:",
         "media-src": "'self' data: blob:",
         "font-src": "'self' data:",
@@ -45,16 +49,16 @@ class SecurityHeaders:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self.headers = {
-            "Content-Security-Policy": content_security_policy(),
-            "X-Content-Type-Options": "nosniff",
-            "Referrer-Policy": "no-referrer",
-        }
+        others = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+        self.headers = {"Content-Security-Policy": content_security_policy()} | others
+        self.of_annotators = {"Content-Security-Policy": content_security_policy(of_streamlit=False)} | others
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = self.of_annotators if _OF_ANNOTATORS.search(scope.get("path", "")) else self.headers
+
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(self.headers)
+                MutableHeaders(scope=message).update(headers)
             await send(message)
 
         await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
