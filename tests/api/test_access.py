@@ -223,12 +223,9 @@ def test_without_accounts_no_request_comes_through_a_proxy(store: Store, monkeyp
             assert not opens(visitor, **headers)
     with visiting(session(store, "ann")) as visitor:  # with accounts
         assert visitor.get("/", headers={"X-Forwarded-For": "192.0.2.1"}).text == "inside"
-
-
-def test_nginx_with_its_default_version_of_http_is_a_proxy() -> None:
     scope = {"type": "http", "client": ("127.0.0.1", 5), "headers": []}
     assert on_this_machine(HTTPConnection(scope | {"http_version": "1.1"}))
-    assert not on_this_machine(HTTPConnection(scope | {"http_version": "1.0"}))
+    assert not on_this_machine(HTTPConnection(scope | {"http_version": "1.0"}))  # nginx by default
 
 
 def test_a_database_that_cannot_be_read_lets_nobody_in(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -312,6 +312,7 @@ def test_the_sender_is_a_network_for_ipv6() -> None:
     assert of("testclient") == "testclient"
 
 
+@pytest.mark.extended
 def test_limits_count_ipv6_addresses_of_one_network_together(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "GUESSES", RateLimit(0.0, 3))
     monkeypatch.setattr(refusals, "LIMIT", RateLimit(0.0, 3))
