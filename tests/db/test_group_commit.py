@@ -71,6 +71,7 @@ def test_a_write_that_fails_fails_for_all_its_values_and_the_next_works() -> Non
     group.add(2)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(("stopped", "error"), [(True, KeyboardInterrupt), (False, RuntimeError)])
 def test_a_write_that_is_stopped_or_answers_too_little_leaves_nobody_waiting(
     stopped: bool, error: type[BaseException]
@@ -97,6 +98,7 @@ def test_a_write_that_is_stopped_or_answers_too_little_leaves_nobody_waiting(
         after.result(30)
 
 
+@pytest.mark.extended
 def test_values_that_share_an_interrupted_write_get_an_error() -> None:
     def write(values: Sequence[int]) -> list[Exception | None]:
         raise KeyboardInterrupt
@@ -109,6 +111,7 @@ def test_values_that_share_an_interrupted_write_get_an_error() -> None:
     assert isinstance(other.error, RuntimeError)
 
 
+@pytest.mark.extended
 def test_large_values_do_not_share_a_transaction() -> None:
     calls: list[list[int]] = []
 

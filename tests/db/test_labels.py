@@ -226,6 +226,7 @@ def test_the_work_per_action_does_not_grow_with_the_log(
     assert (folded[0], selected[0]) == (300, 1)  # each event once; the log is read for the first batch only
 
 
+@pytest.mark.extended
 def test_a_log_has_a_largest_length_and_can_still_be_submitted(
     store: Store, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,6 +240,7 @@ def test_a_log_has_a_largest_length_and_can_still_be_submitted(
     assert len(store.labels.events(project)) == 3
 
 
+@pytest.mark.extended
 def test_actions_that_another_server_added_are_seen(store: Store, url: str, project: int) -> None:
     other = open_store(url)
     store.labels.append(project, "ann", FIRST, [mark("1")])
