@@ -13,9 +13,9 @@ from tests.paths import ROOT
 ROOMS = [
     "text",
     "english",
+    "stats",
     "formats",
     "models",
-    "stats",
     "mqm",
     "refine",
     "smart",

@@ -29,6 +29,7 @@ from core.ports.batches import Chosen
 from core.stats.checks import vectors
 from core.stats.correlation.correlation import group_ids
 from core.stats.correlation.pairs import Floats, Ints
+from core.stats.means import group_means
 
 Method = Literal["stratified", "informative"]
 STRATA = 5
@@ -74,7 +75,7 @@ def cells(candidates: Sequence[LabelCandidate], *, whole: bool = False, n_strata
     With `whole`, strata are by the mean quality of the segment only.
     """
     unit = group_ids([c.key.segment if whole else c.key for c in candidates])
-    quality = strata(np.bincount(unit, [c.value for c in candidates]) / np.bincount(unit), n_strata)[unit]
+    quality = strata(group_means(np.array([c.value for c in candidates]), unit), n_strata)[unit]
     system = np.zeros(len(unit), dtype=np.int64) if whole else group_ids([c.key.system for c in candidates])
     return quality * (int(system.max()) + 1) + system
 

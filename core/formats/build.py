@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from statistics import fmean
 
 from core.data import Dataset, ExternalScores, OutputKey
 from core.errors import Problem
@@ -18,6 +17,7 @@ from core.formats.streams.row_numbers import RatedTexts, RowCounts, texts_of
 from core.formats.streams.stage import Stage, StagedSegment
 from core.formats.streams.staged import KnownOutputs, KnownTexts, StagedImport
 from core.progress import Progress, no_progress
+from core.stats.means import decimal_mean
 
 ROWS = 2000
 CELLS = 20_000
@@ -251,7 +251,7 @@ class Builder:
             self.stage.load_segments(keys.values())
             self.stage.load_scores(keys.values())
             for code, column, values, line in batch:
-                value = fmean(values) if len(values) > 1 else values[0]
+                value = decimal_mean(values)
                 self._score(keys[code], column, value, FilePlace(file, line))
                 done += len(values)
             self.stage.keep()

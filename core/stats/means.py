@@ -1,8 +1,15 @@
-"""Group means without rounding differences: equal means are exactly equal, in any order of addition."""
+"""Means without rounding differences: equal means are exactly equal, in any order of addition.
+
+Means enter rank statistics only through this module. Means of numbers that people wrote are exact (`decimal_mean`); means of
+computed numbers are equal if they differ by rounding only (`equalized`).
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 
@@ -11,6 +18,23 @@ from core.stats.correlation.pairs import Floats, Ints
 SLACK = 1e-12
 """Means closer than this share of their largest score are equal. Sums of n scores in different orders differ by at most about
 n · 1e-16 of it, decimals such as 0.1 + 0.2 and 0.3 by 1e-16."""
+
+
+def decimal_mean(values: Sequence[float]) -> float:
+    """Return the mean of finite numbers as they are written in decimals, correctly rounded: 0, 0, 0.3 and 0, 0.1, 0.2 both give 0.1."""
+    if all(map(float.is_integer, values)):
+        return math.fsum(values) / len(values)
+    return float(sum(Fraction(Decimal(repr(value))) for value in values) / len(values))
+
+
+def equal_decimal_means(groups: Sequence[Sequence[float]]) -> list[float]:
+    """Return the `decimal_mean` of each group, with means that differ by rounding only exactly equal.
+
+    The numbers may be computed ones, such as z-scores or shares, which differ by rounding although they are equal.
+    """
+    means = np.array([decimal_mean(group) for group in groups], dtype=np.float64)
+    largest = np.array([max(map(abs, group)) for group in groups], dtype=np.float64)
+    return [float(mean) for mean in equalized(means, largest)]
 
 
 def group_means(values: Floats, ids: Ints) -> Floats:

@@ -7,7 +7,6 @@ format cannot store.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import fmean
 from typing import NamedTuple
 
 from core.data import (
@@ -26,6 +25,7 @@ from core.data import (
 from core.errors import Problem, UserError
 from core.formats.labels.text_reading import TextReading
 from core.formats.problems import counted, shown, shown_segment
+from core.stats.means import decimal_mean
 
 UNSPECIFIED = "Unspecified"
 """The category of an error without one."""
@@ -160,7 +160,7 @@ class Gatherer(TextReading):
         self.problems.check()
         rated = tuple(RatedOutput(key, rater, distinct_errors(errors)) for (key, rater), errors in self._rated.items())
         repeated = sum(map(len, self._rated.values())) - sum(len(r.errors) for r in rated)
-        scores = [HumanScore(*key, name, fmean(values)) for (key, name), values in self._scores.items()]
+        scores = [HumanScore(*key, name, decimal_mean(values)) for (key, name), values in self._scores.items()]
         judgements = tuple(Judgement(*given, value) for given, value in self._judged.items())
         warnings = (
             *self._said_of_means(),

@@ -8,7 +8,6 @@ adjudication replaces the labels of the raters. Raters are named with their camp
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from statistics import fmean
 from typing import NamedTuple
 
 from core.campaigns.design import design_from_json
@@ -18,6 +17,7 @@ from core.mqm.log import SegmentLabels
 from core.ports.campaigns import Campaign, CampaignUnit
 from core.ports.store import Store
 from core.services.campaigns.answers import CampaignLabels, output_key, read_labels
+from core.stats.means import decimal_mean
 
 
 class CountedLabels(NamedTuple):
@@ -88,7 +88,7 @@ def judgements_of(store: Store, campaign: Campaign) -> list[Judgement]:
     for one in counted_labels(read_labels(store, campaign)):
         for system, value in _scores(protocol, one.unit, one.labels).items():
             values.setdefault((output_key(one.unit, system), f"{one.rater} ({campaign.name})"), []).append(value)
-    return [Judgement(key, rater, name, fmean(given)) for (key, rater), given in values.items()]
+    return [Judgement(key, rater, name, decimal_mean(given)) for (key, rater), given in values.items()]
 
 
 def _scores(protocol: Protocol, unit: CampaignUnit, labels: SegmentLabels) -> dict[str, float]:

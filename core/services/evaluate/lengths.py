@@ -99,7 +99,7 @@ def _with_rouge_x(joined: EvaluationData) -> EvaluationData:
         return joined
     signed = " + ".join(joined.scored_metric(n).signature for n in ROUGES)
     mine = ScoredMetric(ROUGE_X, "ROUGE-X", f"mean of {signed}")
-    mean = np.mean([joined.scores[n] for n in ROUGES], axis=0)
+    mean = row_means(np.stack([joined.scores[n] for n in ROUGES], axis=1))
     at = next(i for i, c in enumerate(joined.scored_metrics) if c.name == ROUGES[-1]) + 1
     scored_metrics = (*joined.scored_metrics[:at], mine, *joined.scored_metrics[at:])
     return replace(joined, scores={**joined.scores, ROUGE_X: mean}, scored_metrics=scored_metrics)

@@ -281,7 +281,7 @@ def buckets(
     ids = group_ids(joined.of_segment)
     if not len(ids):
         return []
-    by_value = quantile_buckets(np.bincount(ids, values) / np.bincount(ids), 3)
+    by_value = quantile_buckets(group_means(values, ids), 3)
     digits, unit = (0, " characters") if by == "length" else (1, "")
     found = []
     for k, bucket in enumerate(by_value.buckets):

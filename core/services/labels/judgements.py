@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from statistics import fmean
 from typing import Literal
 
 import numpy as np
@@ -17,6 +16,7 @@ from core.errors import UserError
 from core.formats.labels.judgements import DIFFERS, is_rank
 from core.formats.problems import Collector, counted, shown
 from core.services.projects.external_scores import ImportChanges
+from core.stats.means import equal_decimal_means
 from core.stats.raters.bradley_terry import bradley_terry, wins_of_rankings
 from core.stats.raters.rater_scale import standardised
 
@@ -99,7 +99,8 @@ def scores(of_name: Sequence[Judgement], way: OfOutput) -> Scored:
     """
     given = of_name if way == "mean" else _standardised(of_name) if way == "z" else _wins(of_name)
     by_output = grouped((j.key, j.value) for j in given)
-    return {key: (fmean(values), len(values)) for key, values in by_output.items()}
+    means = equal_decimal_means(list(by_output.values()))
+    return {key: (mean, len(values)) for (key, values), mean in zip(by_output.items(), means, strict=True)}
 
 
 def _standardised(given: Sequence[Judgement]) -> list[Judgement]:

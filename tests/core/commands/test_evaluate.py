@@ -127,3 +127,20 @@ def test_files_without_a_common_output_are_refused(tmp_path: Path) -> None:
     human.write_text(human.read_text(encoding="utf-8").replace(",d0", ",e0").replace(",d1", ",e1"), encoding="utf-8")
     with pytest.raises(UserError, match="fewer than two outputs have a human score"):
         run(human, tmp_path / "t.csv", scores=scores)
+
+
+def test_outputs_with_equal_mean_ratings_tie(tmp_path: Path) -> None:
+    ratings = {"A": (0, 0, 0.3), "B": (0, 0.1, 0.2), "C": (0.2, 0.7, 0.6)}  # exact means .1, .1 and .5
+    rated, scores = tmp_path / "rated.csv", tmp_path / "scores.csv"
+    lines = [f"{s},{n},text {s},{v}" for n in range(4) for s, values in ratings.items() for v in values]
+    rated.write_text("system,segment_id,output,quality\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    rows = [
+        Score(s, "", str(n), "chrf", "chrf|v:1", {"A": 10.0, "B": 10.0, "C": 90.0}[s], "ok", "")
+        for n in range(4)
+        for s in ratings
+    ]
+    scores.write_text(scores_csv(rows), encoding="utf-8")
+    for group in ("segment", "pooled"):
+        found = run(rated, tmp_path / "t.json", scores=scores, group=group)
+        assert found.of("chrf", "kendall").value == 1.0
+        assert found.of("chrf", "acc_eq").value == 1.0

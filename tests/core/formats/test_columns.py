@@ -142,6 +142,8 @@ def test_an_output_rated_several_times_has_the_mean_and_a_note() -> None:
     )
     assert [o.text for o in got.outputs] == ["x", "y"]
     assert "rated several times (2 further rows)" in " ".join(builder.staged().notes())
+    equal = both("seg,system,output,DA\n1,A,x,0\n1,A,x,0\n1,A,x,0.3\n1,B,y,0\n1,B,y,0.1\n1,B,y,0.2\n").dataset()
+    assert [score.value for score in equal.human_scores] == [0.1, 0.1]
 
 
 def test_a_further_rating_with_other_texts_is_a_problem() -> None:

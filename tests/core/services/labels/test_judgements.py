@@ -64,6 +64,16 @@ def test_wins_are_the_share_ranked_below_with_half_ties() -> None:
     assert {k.system: v for k, (v, _) in found.items()} == {"A": 0.5, "B": 0.625, "C": 0.25}
 
 
+def test_equal_means_of_raters_tie_whatever_the_way() -> None:
+    rows = [("A,1", 0.1, 0.7), ("B,1", 0.7, 0.1), ("C,1", 0.2, 0.6), ("A,2", 0.3, 0.5)]
+    lines = [f"{output},{rater},{value}" for output, *of in rows for rater, value in zip("ab", of, strict=True)]
+    text = "system,segment,rater,score\n" + "\n".join(lines)
+    for way in ("mean", "z"):
+        found = [value for value, _ in service.scores(given(text), way).values()]
+        assert found[0] == found[1], way
+    assert {value for value, _ in service.scores(given(text), "mean").values()} == {0.4}
+
+
 def test_strengths_are_log_odds_per_system() -> None:
     # A is ranked before B three times of four: odds 3, log-odds ln 3 apart, mean 0
     text = "system,segment,rater,rank\n" + "".join(
