@@ -42,7 +42,7 @@ class BinnedCurve:
         return self._values[lam]
 
     def best(self) -> BestLambda | None:
-        best = self._curve.best()
+        best = self._curve.best(narrow=0.0)
         return best and best._replace(peak=None)
 
     def points(self, limit: int = 400) -> list[CurvePoint]:
@@ -72,7 +72,7 @@ class BinnedCurve:
             breakpoints = breakpoints_of_pairs(self.exp, self.imp, ((0, i, j) for i, j in portions))
             found = terms(self.measure, prepared._replace(breakpoints=breakpoints), np.ones(len(self.exp)))
             curve = _with_jumps(breakpoints.breaks, found, ~opened, gain - loss)
-            best = curve.best()
+            best = curve.best(narrow=0.0)
             if best is None or best.agreement >= known:
                 return curve
             known = best.agreement

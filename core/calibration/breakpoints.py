@@ -43,6 +43,20 @@ _NONE = np.zeros(0, dtype=np.int64)
 NO_BREAKPOINTS = Breakpoints(np.zeros(0), _NONE, _NONE, _NONE.astype(np.int8), _NONE, _NONE, _NONE)
 
 
+def without_noise(distances: Floats, noise: float) -> Floats:
+    """Return the distances (n,), with runs whose neighbours differ by at most `noise` made equal; others do not change.
+
+    Each run gets its value nearest to 0: the distance of a text to itself is 0.
+    """
+    order = np.argsort(distances, kind="stable")
+    ascending = distances[order]
+    run = np.concatenate(([0], np.cumsum(np.diff(ascending) > noise))) if len(order) else order
+    nearest = np.lexsort((np.abs(ascending), run))
+    found = np.empty_like(distances)
+    found[order] = ascending[nearest[np.searchsorted(run, run)]]
+    return found
+
+
 def on_grid(exp: Floats, imp: Floats) -> tuple[Ints, Ints]:
     """Return both distances as integer multiples of 1e-12 (coarser above 4,000, so that doubles hold them exactly)."""
     largest = max(float(np.abs(exp).max(initial=0)), float(np.abs(imp).max(initial=0)), 1.0)

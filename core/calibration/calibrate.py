@@ -11,6 +11,7 @@ import numpy as np
 
 from core.calibration.advice import Advice, advice
 from core.calibration.bootstrap_batch import STEPS
+from core.calibration.breakpoints import without_noise
 from core.calibration.curve import CurvePoint, Plateau, omega
 from core.calibration.lambda_search import SWEPT_PAIRS, ManyOutputs, all_pairs_value, best_of, curve_of
 from core.calibration.presets import LambdaPreset
@@ -19,6 +20,7 @@ from core.calibration.resampling import Band, CrossValidated, cross_validated, r
 from core.calibration.tie_scan import SCANNED, TieScan
 from core.data import OutputKey
 from core.progress import Progress, no_progress
+from core.refine.result import NOISE
 from core.signature import signature
 from core.stats.correlation.correlation import Group, Measure, check_measure, group_ids
 from core.stats.correlation.pairs import Floats
@@ -145,21 +147,25 @@ def calibrate(
     seed: int = 0,
     draws: int = 300,
     presets: Sequence[LambdaPreset] = (),
+    noise: float = NOISE,
     progress: Progress = no_progress,
     on_best: Callable[[BestAgreement], object] = lambda _: None,
 ) -> Calibration:
     """Find the λ with the best agreement, by the exact sweep of `lambda_search`, or the scan of `tie_scan` for acc_eq.
 
-    `on_best` is called with this λ before the 95 % CIs are computed, because they take most of the time. Each of `draws` resamples
-    of the segments refits λ; cross-validation fits λ on other documents. The same points and seed give the same result. Points are weighted, pairs by the product of both weights; this estimates the agreement over
-    all outputs from which the calibration set was drawn. Where `unweighable` gives a reason, weights are ignored and a
-    note is added. Raises `UserError` if the agreement is undefined at every λ, or for more than 50,000 pooled outputs.
+    Distances closer than their `noise` are equal for rank measures, so that rounding decides no λ. `on_best` is called with
+    this λ before the 95 % CIs are computed, because they take most of the time. Each of `draws` resamples of the segments
+    refits λ; cross-validation fits λ on other documents. The same points and seed give the same result. Points are weighted,
+    pairs by the product of both weights; this estimates the agreement over all outputs from which the calibration set was
+    drawn. Where `unweighable` gives a reason, weights are ignored and a note is added. Raises `UserError` if the agreement is undefined at every λ, or for more than 50,000 pooled outputs.
     """
     check_measure(measure, group)
     data = tuple(points)
     segments, systems = [p.key.segment for p in data], [p.key.system for p in data]
     rows = [(p.dist_exp, p.dist_imp, p.human) for p in data]
     exp, imp, human = np.array(rows, dtype=np.float64).reshape(-1, 3).T.copy()
+    if measure != "pearson":  # a smooth function of the distances
+        exp, imp = without_noise(exp, noise), without_noise(imp, noise)
     sweep = curve_of(exp, imp, human, measure=measure, group=group, segments=segments, systems=systems)
     progress(0.0)
     weights = np.array([p.weight for p in data])

@@ -12,6 +12,11 @@ from core.stats.correlation.pairs import Floats, Ints
 
 SAME = 1e-10
 """Agreements closer than this are equal; running sums have rounding errors."""
+NARROW = 1e-6
+"""An optimum narrower than this in ω is none. Noise of 1e-6 in a distance (`core.refine.result.NOISE`) shifts the breakpoint of two
+outputs whose distances differ by 1 by as much."""
+DENSE = 100_000
+"""With more breakpoints, most plateaus are narrower than `NARROW`, and neighbouring ones hardly differ: the best one is the optimum."""
 
 
 class Plateau(NamedTuple):
@@ -104,10 +109,11 @@ class StepCurve:
             cells[3:-3:2][self.breaks[1:] <= np.nextafter(self.breaks[:-1], np.inf)] = np.nan
         return cells
 
-    def best(self) -> BestLambda | None:
+    def best(self, narrow: float = NARROW) -> BestLambda | None:
         """Return the exact optimum with its plateau: of several the widest in ω, then the lowest.
 
-        None if the agreement is undefined everywhere.
+        None if the agreement is undefined everywhere. If all optima are narrower than `narrow` (in ω), the highest agreement
+        that is reached over at least this width is used instead (`_wide`), unless there are more than `DENSE` breakpoints.
         """
         cells = self.cells()
         stretch = np.arange(len(cells)) % 2 == 1
@@ -122,11 +128,42 @@ class StepCurve:
         low, high = self._bounds(first)[0], self._bounds(last)[1]
         k = int(np.argmax([omega(b) - omega(a) for a, b in zip(low.tolist(), high.tolist(), strict=True)]))
         plateau = Plateau(float(low[k]), float(high[k]), bool(first[k] % 2 == 0), bool(last[k] % 2 == 0))
+        too_narrow = plateau.low < plateau.high and omega(plateau.high) - omega(plateau.low) < narrow
+        if too_narrow and len(self.breaks) <= DENSE:
+            top, plateau = self._wide(narrow)
         peak = None
         if len(self.at) and not np.isnan(self.at).all() and np.nanmax(self.at) > top + SAME:
             where = int(np.nanargmax(self.at))
             peak = CurvePoint(float(self.breaks[where]), float(self.at[where]))
         return BestLambda(self._chosen(plateau), top, plateau, peak)
+
+    def _wide(self, narrow: float) -> tuple[float, Plateau]:
+        """Return the highest agreement that an interval of this width in ω, or λ = 0 or ∞, does not fall below, and that interval.
+
+        The interval is extended as far as the agreement allows, and of several the widest is returned. Ties on single
+        breakpoints do not divide it.
+        """
+        ends = np.concatenate(([0.0], self.breaks, [np.inf]))
+        shares = np.concatenate(([0.0], self.breaks / (1 + self.breaks), [1.0]))
+        values = np.where(np.isnan(self.between), -np.inf, self.between)
+        values[np.diff(ends) <= 0] = np.inf
+        top = float(np.nanmax([np.where(np.diff(shares) >= narrow, values, -np.inf).max(), self.zero, self.inf]))
+        start = np.flatnonzero((values > top) & (shares[:-1] + narrow <= 1.0))
+        if len(start):
+            stop = np.searchsorted(shares, shares[start] + narrow, "left")
+            lowest = np.minimum.reduceat(np.append(values, np.inf), np.column_stack((start, stop)).ravel())[::2]
+            top = max(top, float(lowest.max()))
+        edges = np.flatnonzero(np.diff(np.concatenate(([False], values >= top - SAME, [False])).astype(np.int8)))
+        first, last = edges[::2], edges[1::2]
+        widths = shares[last] - shares[first]
+        if not len(widths) or widths.max() < narrow:
+            end = 0.0 if self.zero >= top - SAME else math.inf
+            return top, Plateau(end, end, True, True)
+        k = int(np.argmax(widths))
+        low, high = float(ends[first[k]]), float(ends[last[k]])
+        return top, Plateau(
+            low, high, low == 0 and self.zero >= top - SAME, math.isinf(high) and self.inf >= top - SAME
+        )
 
     def _chosen(self, plateau: Plateau) -> float:
         """Return the middle of the plateau, or a λ next to it if that is a breakpoint."""

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from core.calibration.binned import BinnedCurve, ranks_at
 from core.calibration.bootstrap_batch import BootstrapBatch, DrawAgreements
-from core.calibration.breakpoints import DECIMALS, find_breakpoints, on_grid
+from core.calibration.breakpoints import DECIMALS, find_breakpoints, on_grid, without_noise
 from core.calibration.curve import BestLambda, Curve, StepCurve
 from core.calibration.draw_pairs import by_pairs
 from core.calibration.draw_ranks import by_ranks
@@ -25,6 +25,7 @@ from core.calibration.terms import Prepared, start_order, step_curve, terms, tie
 from core.calibration.tie_scan import ScanCurve, TieScan
 from core.errors import UserError
 from core.progress import Progress
+from core.refine.result import NOISE
 from core.stats.correlation.correlation import Group, Measure, check_measure, group_ids, rows_by
 from core.stats.correlation.pairs import Floats, Ints, dense_ranks
 from core.stats.means import equalized
@@ -158,9 +159,15 @@ def search(
     group: Group = "pooled",
     segments: Sequence[Hashable] = (),
     systems: Sequence[Hashable] = (),
+    noise: float = NOISE,
 ) -> tuple[Curve, BestLambda]:
-    """Return agreement by λ and its optimum. Raises `UserError` if agreement is undefined at every λ."""
+    """Return agreement by λ and its optimum; distances closer than `noise` are equal for rank measures.
+
+    Raises `UserError` if agreement is undefined at every λ.
+    """
     e, i, h = (np.asarray(x, dtype=np.float64) for x in (exp, imp, human))
+    if measure != "pearson":
+        e, i = without_noise(e, noise), without_noise(i, noise)
     curve = curve_of(e, i, h, measure=measure, group=group, segments=segments, systems=systems)(np.ones(len(h)))
     return curve, best_of(curve, e, i, h, group)
 

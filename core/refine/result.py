@@ -10,6 +10,8 @@ from typing import Any, Literal, NamedTuple
 Variant = Literal["precision", "recall", "f", "faithfulness"]
 Edit = Literal["insert", "delete", "substitute"]
 EDITS: tuple[Edit, ...] = ("insert", "delete", "substitute")
+NOISE = 1e-6
+"""BARTScores, and so distances, closer than this are equal: their last digits depend on the batch."""
 
 
 class Token(NamedTuple):

@@ -17,11 +17,8 @@ from core.models.budget import bytes_for
 from core.refine.candidate_pool import CandidatePool, EditCandidate, Places, edit_candidates
 from core.refine.detokenize import owners_after
 from core.refine.options import Options
-from core.refine.result import EditStep, Variant
+from core.refine.result import NOISE, EditStep, Variant
 from core.refine.sentence_state import ScoredText, SentenceState
-
-TIE = 1e-6
-"""Scores closer than this are equal: the last digits depend on the batch."""
 
 FIRST, TOGETHER = 4, 64
 """Minimum number of candidate edits per sentence that are scored first, and their total over all sentences."""
@@ -97,7 +94,9 @@ class RoundRunner:
             entered = [c for c, text in zip(made, texts, strict=True) if text not in s.seen]
             s.seen.update(texts)
             out.append(
-                SentenceRound(s, at, likely, CandidatePool(entered, s.now.score + TIE, self.variant, self.scorer.slack))
+                SentenceRound(
+                    s, at, likely, CandidatePool(entered, s.now.score + NOISE, self.variant, self.scorer.slack)
+                )
             )
         return out
 

@@ -187,7 +187,9 @@ def best_weight(
         for key, n, m, h in zip(judged.keys, judged.nli, judged.other, judged.human, strict=True)
     ]
     try:
-        found: Calibration = calibrate(points, measure=measure, group=group, seed=seed, draws=draws, progress=progress)
+        found: Calibration = calibrate(
+            points, measure=measure, group=group, seed=seed, draws=draws, noise=0.0, progress=progress
+        )
     except UserError as error:
         if UNDEFINED not in error.what:
             raise

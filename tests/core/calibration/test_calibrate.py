@@ -134,3 +134,19 @@ def test_presets_are_those_of_table_7() -> None:
     assert (by_label["REALSumm COV"].lam, by_label["REALSumm COV"].variant) == (0.95, "recall")
     assert (by_label["SummEval FLU"].lam, by_label["SummEval FLU"].variant) == (1.4, "faithfulness")
     assert by_label["WMT20 MQM zh-en"].lam == 1.7
+
+
+def test_distances_closer_than_their_noise_decide_nothing() -> None:
+    """Equal implicit distances with noise of 1e-8 would order the outputs as people do."""
+    rng, noisy, exact = np.random.default_rng(1), [], []
+    for k in range(60):
+        exp, imp, human = float(rng.exponential()), float(k % 3), float(rng.normal())
+        key = OutputKey("AB"[k % 2], f"d{k // 6}", str(k // 2))
+        exact.append(CalibrationPoint(key, exp, imp, human))
+        noisy.append(CalibrationPoint(key, exp, imp - 1e-8 * human, human))
+    for measure in ("kendall", "spearman"):
+        for group in ("pooled", "system"):
+            found, expected = (calibrate(p, measure=measure, group=group, draws=0) for p in (noisy, exact))
+            assert (found.lam, found.agreement) == pytest.approx((expected.lam, expected.agreement), abs=1e-6)
+            assert found.at == pytest.approx(expected.at)
+            assert found.cross_validated.lambdas == pytest.approx(expected.cross_validated.lambdas)

@@ -218,3 +218,22 @@ def test_pairwise_accuracy_of_equal_systems_is_undefined() -> None:
     ):
         curve = curve_of(exp, imp, human, measure="acc_eq", group="system", systems=systems)(np.ones(3))
         assert [lam for lam in (0.0, 1.0, math.inf) if curve.value(lam) is None] == list(undefined)
+
+
+def test_an_optimum_narrower_than_the_noise_is_not_chosen() -> None:
+    def best(breaks: list[float], between: list[float], zero: float = 0.0, inf: float = 0.0) -> tuple[Plateau, float]:
+        at = np.minimum(between[:-1], between[1:])
+        found = StepCurve(np.array(breaks), np.array(between), at, zero, inf).best()
+        assert found is not None
+        return found.plateau, found.agreement
+
+    narrow, wide = 1.0 + 1e-7, 1.0 + 1e-5
+    assert best([1.0, narrow, 3.0, 4.0], [0.1, 0.9, 0.2, 0.5, 0.1]) == (Plateau(3.0, 4.0, False, False), 0.5)
+    assert best([1.0, wide, 3.0, 4.0], [0.1, 0.9, 0.2, 0.5, 0.1]) == (Plateau(1.0, wide, False, False), 0.9)
+    # inside a wide plateau, as many narrow steps, and at the ends
+    assert best([0.5, 1.0, narrow, 3.0], [0.1, 0.5, 0.9, 0.5, 0.1]) == (Plateau(0.5, 3.0, False, False), 0.5)
+    steps = [1.0 + k * 1e-6 for k in range(11)]
+    assert best(steps, [0.1, *[0.9, 0.8] * 5, 0.1]) == (Plateau(1.0, steps[-1], False, False), 0.8)
+    assert best([1e-9, 2.0], [0.9, 0.3, 0.1], zero=0.2) == (Plateau(0.0, 2.0, False, False), 0.3)
+    assert best([1e-9, 2.0], [0.9, 0.3, 0.1], zero=0.9) == (Plateau(0.0, 0.0, True, True), 0.9)
+    assert best([1e-9], [0.9, 0.1], inf=0.4) == (Plateau(math.inf, math.inf, True, True), 0.4)
