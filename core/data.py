@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from core.errors import UserError
 
+_DIGITS = re.compile(r"([0-9]+)")
 _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 
 K = TypeVar("K", bound=Hashable)
@@ -55,6 +56,25 @@ class OutputKey(NamedTuple):
     @property
     def segment(self) -> SegmentKey:
         return SegmentKey(self.doc_id, self.segment_id)
+
+
+def _natural(name: str) -> tuple[list[str], list[tuple[int, str]], str]:
+    """Return a key that sorts names with numbers by their size: `seg 2` before `seg 10`."""
+    parts = _DIGITS.split(name)
+    numbers = [digits.lstrip("0") for digits in parts[1::2]]
+    return parts[::2], [(len(digits), digits) for digits in numbers], name
+
+
+def in_natural_order(keys: Iterable[OutputKey]) -> list[OutputKey]:
+    """Return the outputs ordered by document, segment and system, whatever their order was, numbers in names by size.
+
+    Random draws at one seed then do not depend on the order of the rows of a file.
+    """
+    given = list(keys)
+    names = {name: _natural(name) for name in {name for key in given for name in key}}
+    segments = sorted({key.segment for key in given}, key=lambda s: (names[s.doc_id], names[s.segment_id]))
+    place = {segment: i for i, segment in enumerate(segments)}
+    return sorted(given, key=lambda key: (place[key.segment], names[key.system]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from core.calibration.presets import LambdaPreset
 from core.calibration.recommended import ENOUGH_OUTPUTS, ENOUGH_RATERS
 from core.calibration.resampling import Band, CrossValidated, cross_validated, resampled
 from core.calibration.tie_scan import SCANNED, TieScan
-from core.data import OutputKey
+from core.data import OutputKey, in_natural_order
 from core.progress import Progress, no_progress
 from core.refine.result import NOISE
 from core.signature import signature
@@ -57,6 +57,13 @@ class CalibrationPoint(NamedTuple):
     score_hyp: float | None = None
     n_raters: int | None = None
     weight: float = 1.0
+
+
+def in_order(points: Iterable[CalibrationPoint]) -> tuple[CalibrationPoint, ...]:
+    """Return the points in natural order of their outputs, so that random draws do not depend on the order of rows."""
+    given = list(points)
+    place = {key: i for i, key in enumerate(in_natural_order({p.key for p in given}))}
+    return tuple(sorted(given, key=lambda p: place[p.key]))
 
 
 class BestAgreement(NamedTuple):
@@ -160,7 +167,7 @@ def calibrate(
     drawn. Where `unweighable` gives a reason, weights are ignored and a note is added. Raises `UserError` if the agreement is undefined at every λ, or for more than 50,000 pooled outputs.
     """
     check_measure(measure, group)
-    data = tuple(points)
+    data = in_order(points)
     segments, systems = [p.key.segment for p in data], [p.key.system for p in data]
     rows = [(p.dist_exp, p.dist_imp, p.human) for p in data]
     exp, imp, human = np.array(rows, dtype=np.float64).reshape(-1, 3).T.copy()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.calibration.calibrate import Calibration, CalibrationPoint, calibrate, measure_name
+from core.calibration.calibrate import Calibration, CalibrationPoint, calibrate, in_order, measure_name
 from core.calibration.curve import from_omega, omega
 from core.errors import UserError
 from core.progress import Progress, no_progress, part
@@ -113,6 +113,7 @@ def learn(
 
     The same points and seed give the same result.
     """
+    points = in_order(points)
     of_segment = group_ids([p.key.segment for p in points])
     drawn = parts(of_segment, SHARES, repeats, seed)
     total, done = sum(len(taken) for _, taken in drawn), 0

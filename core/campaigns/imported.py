@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import combinations
-from statistics import fmean, median
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from core.formats.campaigns.span_json import UNDECIDED
 from core.mqm.schemes import ANY, GOOGLE, Scheme, WeightRule
 from core.mqm.scores import rater_penalty
 from core.stats.bootstrap import Interval, mean_interval
+from core.stats.means import decimal_mean
 from core.stats.proportion import wilson
 from core.stats.raters.rater_agreement import RaterPair, krippendorff_alpha, rater_pairs, ratings
 from core.stats.raters.span_agreement import SpanAgreement, SpanLabel, SpanMatch, match_spans, span_agreement
@@ -55,8 +56,8 @@ class RaterChecks(NamedTuple):
 class CampaignRank(NamedTuple):
     """One system: mean score (higher is better) and mean penalty (lower is better) per output, each with its 95 % interval.
 
-    `outputs` were rated, by `n_ratings` ratings in all. An output with several ratings counts with their mean. Intervals are of a
-    bootstrap over segments; values are None without scores or without error spans.
+    `outputs` were rated, by `n_ratings` ratings in all. An output with several ratings counts with their mean. Intervals are over
+    outputs (`mean_interval`); values are None without scores or without error spans.
     """
 
     system: str
@@ -160,7 +161,7 @@ def ranking(
 
     def mean(of: Sequence[CampaignRating], measure: Measure) -> Interval:
         values = [(r.key, value) for r in of if (value := measure(r)) is not None and math.isfinite(value)]
-        per_output = [fmean(v) for v in grouped(values).values()]
+        per_output = [decimal_mean(v) for v in grouped(values).values()]
         return (
             mean_interval(per_output, seed, draws=draws) if per_output else Interval(None, None, None, 0, "no values")
         )

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from core.campaigns.imported import attention, campaign_agreement, ranking, slider_means, times
 from core.formats.campaigns.campaign_file import CampaignFile
-from core.stats.bootstrap import Interval
+from core.stats.bootstrap import Interval, method_of
 
 SEED = 0
 MOST = 20
 
 
 def campaign_report(file: CampaignFile) -> str:
-    """Return the report. Intervals are 95 % ones of a bootstrap over segments with a fixed seed; shares have Wilson intervals."""
+    """Return the report. Intervals are 95 % ones with a fixed seed; shares have Wilson intervals."""
+    ranks = ranking(file, seed=SEED)
     items, checks, tutorials = (file.of_kind(kind) for kind in ("item", "check", "tutorial"))
     spans = sum(len(r.errors or ()) for r in file.ratings)
     lines = [
@@ -23,8 +24,9 @@ def campaign_report(file: CampaignFile) -> str:
         *(w.sentence() for w in file.warnings),
         "", "attention checks passed, by annotator",
         *(f"  {c.rater}: {_interval(c.passed)} of {c.passed.n}{f', {c.unjudged} not judged' if c.unjudged else ''}" for c in attention(file)),
-        "", "systems by mean score (higher is better) and mean penalty (lower is better)",
-        *(f"  {r.system}: score {_interval(r.score)}, penalty {_interval(r.penalty)}, {r.outputs:,} outputs" for r in ranking(file, seed=SEED)),
+        "", "systems by mean score (higher is better) and mean penalty (lower is better), with 95 % CIs over outputs "
+        f"({method_of([i for r in ranks for i in (r.score, r.penalty)])})",
+        *(f"  {r.system}: score {_interval(r.score)}, penalty {_interval(r.penalty)}, {r.outputs:,} outputs" for r in ranks),
         *(f"  {system}: mean of slider {name} {mean:.2f}" for (name, system), mean in slider_means(file).items()),
         "",
     ]  # fmt: skip

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.stats import norm
 
 from core.stats.correlation.correlation import group_ids
@@ -19,13 +20,32 @@ LEVEL = 0.95
 
 
 class Interval(NamedTuple):
-    """An estimate with its percentile interval; undefined values are None, with a reason. `n` counts the units."""
+    """An estimate with its percentile interval; undefined values are None, with a reason. `n` counts the units.
+
+    `method` is how the interval was made: by a bootstrap, or, of a mean of very many values, from the normal distribution.
+    """
 
     value: float | None
     low: float | None
     high: float | None
     n: int
     reason: str = ""
+    method: Literal["bootstrap", "normal"] = "bootstrap"
+
+
+METHODS = {"bootstrap": "bootstrap", "normal": f"normal approximation, used from {MANY:,} values on"}
+"""How an interval was made, as shown."""
+
+
+def method_of(intervals: Iterable[Interval]) -> str:
+    """Return how these intervals were made, in words."""
+    used = {i.method for i in intervals if i.low is not None}
+    return " or ".join(words for method, words in METHODS.items() if method in used) or METHODS["bootstrap"]
+
+
+def content_order(*columns: npt.NDArray[Any]) -> Ints:
+    """Return an order of units by their contents, each column of shape (n,): the order of rows in a file changes no interval."""
+    return np.lexsort(columns)
 
 
 def draws_of(n: int, seed: int, draws: int) -> Iterator[Floats]:
@@ -59,7 +79,8 @@ def mean_interval(
 
     `units` names the unit (document) of each value; by default each value is one. All values of a drawn unit are used, so long
     documents weigh more, as in the mean. With fewer than two units there is no interval. From `MANY` values on that are units of
-    their own, it is the interval of the normal distribution: both differ by less than two runs of the bootstrap do.
+    their own, it is the interval of the normal distribution: both differ by less than two runs of the bootstrap do. It ends at
+    the lowest and highest value, as that of a bootstrap.
     """
     values = np.asarray(values_by_segment, dtype=np.float64)
     if not len(values):
@@ -71,7 +92,10 @@ def mean_interval(
         return Interval(mean, None, None, n, "an interval needs at least two segments or documents")
     if not len(units) and n >= MANY:
         half = float(values.std()) / math.sqrt(n) * float(norm.ppf((1 + LEVEL) / 2))
-        return Interval(mean, mean - half, mean + half, n)
+        low, high = max(mean - half, float(values.min())), min(mean + half, float(values.max()))
+        return Interval(mean, low, high, n, method="normal")
+    order = content_order(sizes, sums)
+    sums, sizes = sums[order], sizes[order]
     means = [sums[drawn].sum(1) / sizes[drawn].sum(1) for drawn in resamples(n, seed, draws)]
     low, high = percentiles(np.concatenate(means))
     return Interval(mean, low, high, n)

@@ -40,7 +40,7 @@ class Query(NamedTuple):
 
 
 class Mean(NamedTuple):
-    """A system's mean of one metric over `n` outputs, with its bootstrap 95 % CI; None with a `reason` if undefined."""
+    """A system's mean of one metric over `n` outputs, with its 95 % CI (`mean_interval`); None with a `reason` if undefined."""
 
     system: str
     mean: float | None
@@ -160,7 +160,7 @@ def worst_outputs(
 
 
 def means(view: View, name: str, lam: float, systems: Sequence[str] = (), rows: Order | None = None) -> list[Mean]:
-    """Return system means with bootstrap 95 % CIs over segments (`rows`, or all); best first, undefined ones last."""
+    """Return system means with 95 % CIs (`mean_interval`) over segments (`rows`, or all); best first, undefined ones last."""
     values, out = view.values(name, lam), []
     values = values if rows is None else values[rows]
     for i in view.at(systems):

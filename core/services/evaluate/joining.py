@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.columns import Mask
-from core.data import Item, OutputKey
+from core.data import Item, OutputKey, in_natural_order
 from core.formatting import format_lambda
 from core.metrics.lexical.baselines import BASELINES, baseline_scores
 from core.services.calibrate.calibration import HumanScores
@@ -33,18 +33,17 @@ def join(
     values: Mapping[str, Mapping[OutputKey, float]],
     *,
     items: Mapping[OutputKey, Item] | None = None,
-    order: Sequence[OutputKey] = (),
     excluded: Sequence[str] = (),
     seed: int = 0,
     partly: bool = False,
 ) -> EvaluationData:
-    """Return the outputs with a human score that every metric has scored, in `order`.
+    """Return the outputs with a human score that every metric has scored, in natural order.
 
     `values` are by metric name, higher is better; NaN is a result without a number. A metric that lacks more than `TOLERATED`
     of the outputs with results of the most complete metric is set aside, unless `partly`. A metric without a number for any
     rated output is kept as undefined and excludes no outputs. Sentinels are computed from the texts (`items`), if given.
     """
-    rated = [k for k in (order or people.scores) if k in people.scores and k.system not in excluded]
+    rated = in_natural_order(k for k in people.scores if k.system not in excluded)
     results = {m.name: _Results.of(rated, values[m.name]) for m in metrics}
     texts = None if items is None else lambda keys: ((k, items[k]) for k in keys if k in items)
     return _joined(people, metrics, rated, results, texts, excluded, seed, partly)
@@ -177,11 +176,10 @@ def from_view(
 
 
 def _rated(view: View, people: HumanScores, excluded: Sequence[str]) -> tuple[list[OutputKey], tuple[Rows, Rows]]:
-    """Return the rated outputs of the project in its order, without excluded systems, and their rows and columns."""
-    keys, n = list(people.scores), len(view.systems)
+    """Return the rated outputs of the project in natural order, without excluded systems, and their rows and columns."""
+    keys, n = in_natural_order(people.scores), len(view.systems)
     cells = (None if k.system in excluded else view.index.cell(k) for k in keys)
     flat = np.fromiter((-1 if at is None else at[0] * n + at[1] for at in cells), dtype=np.int64, count=len(keys))
-    order = np.argsort(flat, kind="stable")
-    order = order[np.count_nonzero(flat < 0) :]
+    order = np.flatnonzero(flat >= 0)
     rows, columns = np.divmod(flat[order], max(1, n))
     return [keys[i] for i in order.tolist()], (rows, columns)

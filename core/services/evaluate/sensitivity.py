@@ -19,6 +19,7 @@ from core.scoring.items import score_items
 from core.scoring.progress import OnScoring
 from core.services.compare.compare import with_lambda
 from core.signature import number, signature
+from core.stats.bootstrap import METHODS
 from core.stats.sensitivity import NEAR_ZERO, Sensitivity, sensitivities
 
 VERSION = 1
@@ -125,6 +126,8 @@ def _row(metric: str, signed: str, s: Sensitivity) -> SensitivityRow:
     why = [f"{n} × {reason}" for reason, n in s.undefined]
     why += [f"{name}: {i.reason}" for name, i in (("z", s.z), ("accuracy", s.accuracy)) if i.reason]
     z, accuracy = s.z, s.accuracy
+    normal = [name for name, i in (("z", z), ("accuracy", accuracy)) if i.method == "normal"]
+    why += [f"95 % CI of {' and '.join(normal)}: {METHODS['normal']}"] if normal else []
     return SensitivityRow(
         s.type, metric, signed, s.pairs,
         z.n, z.value, z.low, z.high,

@@ -19,7 +19,7 @@ from core.services.evaluate.evaluate import (
     measure_of,
 )
 from core.services.evaluate.evaluation_data import EvaluationData, Unit
-from core.stats.bootstrap import mean_interval
+from core.stats.bootstrap import mean_interval, method_of
 from core.stats.buckets import quantile_buckets
 from core.stats.correlation.agreement_interval import soft_pairwise_intervals
 from core.stats.correlation.correlation import group_ids
@@ -73,7 +73,7 @@ class SignificanceMatrix(NamedTuple):
 
 
 class RankedSystem(NamedTuple):
-    """A system's mean score with its 95 % CI, and the smallest and largest rank that the tests allow (1 is best)."""
+    """A system's mean score with its 95 % CI (`Systems.method`), and the smallest and largest rank that the tests allow (1 is best)."""
 
     system: str
     mean: float
@@ -105,12 +105,13 @@ class SystemTest(NamedTuple):
 
 
 class Systems(NamedTuple):
-    """`means` are ordered best first; `segments` counts those that all systems have."""
+    """`means` are ordered best first; `segments` counts those that all systems have; `method` is how the CIs of means were made."""
 
     means: tuple[RankedSystem, ...]
     tests: tuple[SystemTest, ...]
     segments: int
     reason: str = ""
+    method: str = ""
 
 
 def first_systems(means: Sequence[RankedSystem]) -> str:
@@ -227,10 +228,11 @@ def compare_all_systems(joined: EvaluationData, name: str, *, unit: Unit = "segm
     pairs = [(t.first, t.second) for t in tests]
     wins = wins_of(len(systems), pairs, [t.randomization.difference for t in tests], [t.adjusted for t in tests], ALPHA)
     ranks = rank_ranges(wins)
-    rows = []
-    for i, system in enumerate(systems):
-        interval = mean_interval(values[i], seed, units=units)
-        rows.append(RankedSystem(system, means[i], interval.low, interval.high, segments, ranks[i]))
+    intervals = [mean_interval(of_system, seed, units=units) for of_system in values]
+    rows = [
+        RankedSystem(system, means[i], intervals[i].low, intervals[i].high, segments, ranks[i])
+        for i, system in enumerate(systems)
+    ]
     found = []
     for t in tests:
         i, j = (t.first, t.second) if means[t.first] >= means[t.second] else (t.second, t.first)
@@ -253,7 +255,7 @@ def compare_all_systems(joined: EvaluationData, name: str, *, unit: Unit = "segm
     rows.sort(key=lambda r: -r.mean)
     place = {r.system: k for k, r in enumerate(rows)}
     found.sort(key=lambda t: (place[t.first], place[t.second]))
-    return Systems(tuple(rows), tuple(found), segments)
+    return Systems(tuple(rows), tuple(found), segments, method=method_of(intervals))
 
 
 def top_systems(joined: EvaluationData, choice: AgreementOptions, statistic: StatisticName) -> list[SubsetAgreement]:

@@ -21,7 +21,7 @@ from core.scoring.dataset import Memory
 from core.scoring.items import score_items
 from core.scoring.progress import OnScoring
 from core.signature import signature
-from core.stats.bootstrap import DRAWS_AT_ONCE, Interval, percentiles
+from core.stats.bootstrap import DRAWS_AT_ONCE, Interval, content_order, percentiles
 from core.stats.correlation.correlation import group_ids
 from core.stats.correlation.pairs import Floats, Ints
 from core.stats.proportion import wilson
@@ -261,6 +261,8 @@ def _drawn(units: Ints, kinds: Ints, right: npt.NDArray[np.bool_], n_kinds: int,
     size, won = np.zeros((n_units, n_kinds)), np.zeros((n_units, n_kinds))
     np.add.at(size, (units, kinds), 1)
     np.add.at(won, (units, kinds), right)
+    order = content_order(*size.T, *won.T)
+    size, won = size[order], won[order]
     rng = np.random.default_rng(seed)
     found = []
     for start in range(0, draws, step := max(1, DRAWS_AT_ONCE // n_units)):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.stats.bootstrap import Interval, draws_of, percentiles
+from core.stats.bootstrap import Interval, content_order, draws_of, percentiles
 from core.stats.correlation.correlation import group_ids
 from core.stats.correlation.pairs import Floats
 from core.stats.raters.bradley_terry import bradley_terry
@@ -98,7 +98,7 @@ def _wins_by_item(votes: list[PreferenceVote], names: list[str]) -> Floats:
         share = 0.5 if vote.winner is None else float(vote.winner == vote.first)
         wins[item, i, j] += share
         wins[item, j, i] += 1 - share
-    return wins
+    return wins[content_order(*wins.reshape(len(wins), len(names) ** 2).T)] if names else wins
 
 
 def _strengths(wins: Floats, samples: list[Floats], n_items: int) -> tuple[list[Interval], float]:

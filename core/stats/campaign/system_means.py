@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.stats.bootstrap import Interval, percentiles, resamples
+from core.stats.bootstrap import Interval, content_order, percentiles, resamples
 from core.stats.campaign.campaign_scores import CampaignScore, OutputMeans, Unit, output_means
 from core.stats.correlation.pairs import Floats
 
@@ -46,6 +46,8 @@ def _mean_of(table: OutputMeans, row: int, ids: Floats, seed: int, draws: int) -
     y, w = table.values[row, scored], table.weights[row, scored]
     _, units = np.unique(ids[scored], return_inverse=True)
     sums, sizes = np.bincount(units, w * y), np.bincount(units, w)
+    order = content_order(sizes, sums)
+    sums, sizes = sums[order], sizes[order]
     mean, n = float(sums.sum() / sizes.sum()), len(sums)
     effective = float(w.sum() ** 2 / (w**2).sum())
     if n < 2:

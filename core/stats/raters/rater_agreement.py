@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.stats.bootstrap import Interval, percentiles, resamples
+from core.stats.bootstrap import Interval, content_order, percentiles, resamples
 from core.stats.correlation.correlation import Statistic, group_ids, kendall
 from core.stats.correlation.pairs import Floats, ratio
 
@@ -69,6 +69,7 @@ def krippendorff_alpha(scores: Floats, *, seed: int, segments: Sequence[Hashable
     if np.nanmin(kept) == np.nanmax(kept):
         return Interval(None, None, None, n, ALL_EQUAL)
     parts = np.stack([np.bincount(ids, column) for column in _moments(kept)])
+    parts = parts[:, content_order(*parts)]
     value = float(_alpha(parts.sum(1)))
     if n < 2:
         return Interval(value, None, None, n, "an interval needs at least two segments")

@@ -20,7 +20,7 @@ from core.campaigns.imported import (
 from core.data import grouped
 from core.formats.campaigns.campaign_file import CampaignFile
 from core.formatting import format_count, format_number
-from core.stats.bootstrap import Interval
+from core.stats.bootstrap import Interval, method_of
 from pages._ui.projects.upload import problems
 from pages._ui.shared import page, tables
 
@@ -48,9 +48,10 @@ def draw(file: CampaignFile, key: Hashable) -> None:
     systems, raters, odd = st.tabs(["Systems", "Annotators", f"Odd error spans ({len(file.odd):,})"])
     with systems:
         tables.text_table([_rank(place, row) for place, row in enumerate(found.ranks, 1)])
+        method = method_of([interval for row in found.ranks for interval in (row.score, row.penalty)])
         page.caption(
             "Score: mean over outputs, higher is better. Penalty: MQM weights of the error spans per output, lower is better. "
-            "95 % CIs of a bootstrap over outputs. Systems rated on different segments also differ by their difficulty."
+            f"95 % CIs over outputs ({method}). Systems rated on different segments also differ by their difficulty."
         )
     with raters:
         _annotators(file, found.checks)

@@ -117,7 +117,7 @@ def systems(found: Evaluation) -> tests.Systems:
     frame = pd.DataFrame([m._asdict() for m in done.means]).drop(columns="ranks")
     left.altair_chart(compare_plots.means(frame, labels[name]), width="stretch")
     left.caption(
-        escape_markdown(f"Mean over {done.segments} segments with outputs of all systems; 95 % CI (bootstrap).")
+        escape_markdown(f"Mean over {done.segments} segments with outputs of all systems; 95 % CI ({done.method}).")
     )
     shown = [
         {

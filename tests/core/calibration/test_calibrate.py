@@ -150,3 +150,10 @@ def test_distances_closer_than_their_noise_decide_nothing() -> None:
             assert (found.lam, found.agreement) == pytest.approx((expected.lam, expected.agreement), abs=1e-6)
             assert found.at == pytest.approx(expected.at)
             assert found.cross_validated.lambdas == pytest.approx(expected.cross_validated.lambdas)
+
+
+def test_the_order_of_the_outputs_changes_nothing_in_the_report() -> None:
+    given = points()
+    for measure in ("kendall", "acc_eq"):
+        one, other = (calibrate(p, measure=measure, draws=5).to_json() for p in (given, given[::-1]))
+        assert one == other

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from core.calibration.calibrate import CalibrationPoint, calibrate
+from core.calibration.calibrate import CalibrationPoint, calibrate, in_order
 from core.calibration.curve import omega
 from core.calibration.learning import FEWEST_OUTPUTS, around, fitted, learn, parts
 from core.data import OutputKey
@@ -45,7 +45,7 @@ def test_parts_depend_on_the_seed_only() -> None:
 
 
 def test_a_step_is_the_mean_of_the_fits_on_its_parts() -> None:
-    data = points(25)
+    data = in_order(points(25))
     learned = learn(data, repeats=2, draws=10, seed=5)
     of_segment = group_ids([p.key.segment for p in data])
     for step, (_, taken) in zip(learned.steps, parts(of_segment, (0.2, 0.4, 0.6, 0.8, 1.0), 2, 5), strict=True):

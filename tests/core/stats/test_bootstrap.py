@@ -55,3 +55,24 @@ def test_many_values_have_the_interval_that_resampling_gives() -> None:
         assert one is not None
         assert other is not None
         assert one - values.mean() == pytest.approx(other - values.mean(), rel=0.06)
+
+
+def test_an_interval_of_many_values_is_named_and_stays_among_them() -> None:
+    values = np.zeros(bootstrap.MANY)
+    values[:3] = -25.0
+    found = mean_interval(values, 0)
+    assert (found.method, found.high) == ("normal", 0.0)
+    assert found.low is not None
+    assert -0.05 < found.low < float(values.mean())
+    few = mean_interval(values[:100], 0)
+    assert few.method == "bootstrap"
+    assert bootstrap.method_of([few]) == "bootstrap"
+    assert bootstrap.method_of([few, found]) == "bootstrap or normal approximation, used from 5,000 values on"
+
+
+def test_the_order_of_values_changes_no_interval() -> None:
+    rng = np.random.default_rng(0)
+    values, units, order = rng.integers(0, 20, 60) / 4, rng.integers(0, 12, 60), rng.permutation(60)
+    assert mean_interval(values[order], 3)[1:] == mean_interval(values, 3)[1:]
+    found = [mean_interval(v, 3, units=u.tolist()) for v, u in ((values, units), (values[order], units[order]))]
+    assert found[0][1:] == found[1][1:]

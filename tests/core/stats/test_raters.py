@@ -23,6 +23,15 @@ def test_alpha_with_the_arithmetic_written_out() -> None:
     assert found.n == 3
 
 
+def test_the_order_of_outputs_changes_no_interval() -> None:
+    rng = np.random.default_rng(1)
+    scores, order = rng.integers(1, 6, (3, 30)).astype(float), rng.permutation(30)
+    segments = [k // 2 for k in range(30)]
+    one = krippendorff_alpha(scores, seed=0, segments=segments)
+    other = krippendorff_alpha(scores[:, order], seed=0, segments=[segments[k] for k in order])
+    assert one[:4] == pytest.approx(other[:4])
+
+
 def test_the_published_examples() -> None:
     # Krippendorff (2011), Computing Krippendorff's Alpha-Reliability, example D (four observers, twelve units): interval .849
     four = [

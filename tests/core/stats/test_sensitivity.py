@@ -124,4 +124,4 @@ def test_the_interval_depends_on_the_seed_only() -> None:
 
 def test_one_pair_has_no_interval_and_says_so() -> None:
     found = one(floats(1), floats(0.5), floats(0))
-    assert found.z == (0.5, None, None, 1, "an interval needs at least two pairs")
+    assert found.z[:5] == (0.5, None, None, 1, "an interval needs at least two pairs")

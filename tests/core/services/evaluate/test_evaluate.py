@@ -30,6 +30,7 @@ from core.services.evaluate.significance import (
     top_systems,
     with_soft_intervals,
 )
+from core.stats.correlation import agreement_interval
 from core.stats.correlation.correlation import FUNCTIONS
 from core.stats.pairwise_accuracy import soft_pairwise_accuracy
 from core.stats.significance.holm import holm
@@ -127,7 +128,7 @@ def test_sentinels_come_last_with_reasons_if_undefined() -> None:
     assert found.order("kendall")[:2] == ["good", "poor"]
     assert all(n.startswith("sentinel:") for n in found.order("kendall")[2:])
     lengths = [-len(ITEMS[k].hypothesis) for k in found.joined.keys]
-    expected = stats.kendalltau(lengths, flat(HUMAN_SCORES)).statistic
+    expected = stats.kendalltau(lengths, found.joined.human).statistic
     assert found.of("sentinel:shortness", "kendall").value == pytest.approx(expected)
     copying = found.of("sentinel:copying", "kendall")
     assert (copying.value, copying.status, copying.reason) == (None, "undefined", "all metric scores are equal")
@@ -301,3 +302,25 @@ def test_a_constant_metric_is_undefined_at_system_level() -> None:
         row = found.of("same", statistic)
         assert (row.value, row.status) == (None, "undefined"), statistic
         assert "equal" in row.reason
+
+
+def test_the_order_of_rows_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agreement_interval, "MAX_WORK", 100)  # acc_eq samples pairs too
+    monkeypatch.setattr(agreement_interval, "SAMPLED", 40)
+    rng = np.random.default_rng(0)
+    scores = {OutputKey(s, f"d{i // 3}", str(i)): float(v) for s in "BAC" for i, v in enumerate(rng.integers(0, 9, 12))}
+    human = {key: (value + float(rng.integers(0, 5)), 1) for key, value in scores.items()}
+    keys = list(scores)
+    found = []
+    for order in (range(len(keys)), rng.permutation(len(keys))):
+        people = HumanScores("human|v:1", {keys[k]: human[keys[k]] for k in order})
+        data = join(people, METRICS[:1], {"good": {keys[k]: scores[keys[k]] for k in order}})
+        rows = []
+        for choice in (
+            AgreementOptions(),
+            AgreementOptions(group="segment", unit="document"),
+            AgreementOptions("system"),
+        ):
+            rows += with_soft_intervals(evaluate(data, choice._replace(draws=20)), draws=5).rows
+        found.append((rows, compare_all_systems(data, HUMAN), compare_all_systems(data, HUMAN, unit="document")))
+    assert found[0] == found[1]

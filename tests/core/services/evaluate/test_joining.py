@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.data import Dataset, Item, Output, OutputKey, Segment, Value
+from core.data import Dataset, Item, Output, OutputKey, Segment, Value, in_natural_order
 from core.metrics import registry
 from core.metrics.lexical.baselines import BASELINES, baseline_scores
 from core.ports.scores import ScoredBy
@@ -51,7 +51,7 @@ def by_dictionaries(
     view: View, people: HumanScores, texts: Mapping[OutputKey, Item], excluded: Sequence[str], seed: int, partly: bool
 ) -> tuple[list[OutputKey], dict[str, list[float]], set[str]]:
     """Return the keys, the scores by name and the names of the metrics that are set aside."""
-    rated = [k for k in view.index.keys() if k in people.scores and k.system not in excluded]
+    rated = [k for k in in_natural_order(view.index.keys()) if k in people.scores and k.system not in excluded]
     values: dict[str, dict[OutputKey, float]] = {}
     for column in view.columns:
         array = view.values(column.name, 1.0) * (1.0 if HIGHER[column.metric] else -1.0)
