@@ -182,8 +182,8 @@ def ranking(
 def slider_means(file: CampaignFile) -> dict[tuple[str, str], float]:
     """Return the mean of each slider and system, over the outputs; an output with several values counts with their mean."""
     values = grouped(((name, r.key), value) for r in file.of_kind("item") for name, value in r.sliders)
-    means = grouped(((name, key.system), fmean(of)) for (name, key), of in values.items())
-    return {key: fmean(of) for key, of in sorted(means.items())}
+    means = grouped(((name, key.system), decimal_mean(of)) for (name, key), of in values.items())
+    return {key: decimal_mean(of) for key, of in sorted(means.items())}
 
 
 def campaign_agreement(

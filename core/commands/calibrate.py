@@ -12,7 +12,7 @@ from core.calibration.calibrate import Calibration, CalibrationPoint, calibrate
 from core.calibration.presets import PRESETS
 from core.commands import human_scores
 from core.commands.human_scores import KEY, wrong_line
-from core.commands.options import LARGEST_SEED, Columns, Human, HumanScore, Out
+from core.commands.options import LARGEST_SEED, Columns, Human, HumanScheme, HumanScore, Out
 from core.commands.progress import counted, print_note
 from core.data import OutputKey
 from core.errors import UserError
@@ -43,6 +43,7 @@ def run(
     human: Human,
     out: Out,
     human_score: HumanScore = None,
+    scheme: HumanScheme = None,
     measure: Annotated[Measure, typer.Option(help="agreement to maximise")] = "kendall",
     group: Annotated[
         Group, typer.Option(help="which outputs are compared: all, those of the same segment, or system means")
@@ -60,7 +61,7 @@ def run(
     output.check([("the refined outputs", refined), ("--human", human)], [("--out", out)])
     distances, unusable = read_refined(read_upload(refined))
     roles = GivenRoles(column or ())
-    rated, unscored = human_scores.read(human, human_score, roles)
+    rated, unscored = human_scores.read(human, human_score, roles, scheme)
     roles.check()
     points = [
         CalibrationPoint(key, r.dist_exp, r.dist_imp, rated[key][0], r.score_hyp, rated[key][1])

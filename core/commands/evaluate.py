@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import typer
 
 from core.commands import external_scores, human_scores
-from core.commands.options import LARGEST_SEED, Columns, Human, HumanScore, check_ending, read_texts
+from core.commands.options import LARGEST_SEED, Columns, Human, HumanScheme, HumanScore, check_ending, read_texts
 from core.commands.progress import counted, print_note
 from core.data import OutputKey
 from core.errors import UserError
@@ -46,6 +46,7 @@ def run(
     human: Human,
     out: Annotated[Path, typer.Option(help="file to write: .csv, .json, .tex or .html")],
     human_score: HumanScore = None,
+    scheme: HumanScheme = None,
     scores: Annotated[Path | None, typer.Argument(help="CSV that `score` wrote")] = None,
     external: Annotated[
         list[str] | None, typer.Option(help="external scores as NAME=FILE: .seg.score or CSV; repeatable")
@@ -107,11 +108,10 @@ def run(
             )
         metrics.append(metric)
         values[metric.name] = of_metric
-    rated, unscored = human_scores.read(human, human_score, roles)
+    rated, unscored = human_scores.read(human, human_score, roles, scheme)
     roles.check()
-    people = HumanScores(
-        signature("human", {"file": human.name} | ({"score": human_score} if human_score else {})), rated
-    )
+    facts = {"file": human.name, "score": human_score, "scheme": scheme}
+    people = HumanScores(signature("human", {name: value for name, value in facts.items() if value}), rated)
     systems = {k.system for k in rated}
     if unknown := [name for name in exclude if name not in systems]:
         raise UserError(

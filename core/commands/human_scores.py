@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from core.commands.options import SchemeName
 from core.commands.progress import print_note
 from core.data import HumanScore, OutputKey
 from core.errors import ImportProblems, Problem, UserError, unknown
@@ -18,7 +19,8 @@ from core.formats.mapping import ColumnMapping
 from core.formats.parsing.numbers import expected_number, is_absent, number
 from core.formats.table import TABLE_EXTENSIONS, read_table
 from core.formats.write import read_export
-from core.mqm.schemes import scheme
+from core.mqm.schemes import GOOGLE
+from core.mqm.schemes import scheme as scheme_named
 from core.mqm.scores import segment_scores
 from core.services.projects.label_import import read as read_labels
 
@@ -33,17 +35,20 @@ SHOWN = 80
 
 
 def read(
-    path: Path, name: str | None = None, given: GivenRoles | None = None
-) -> tuple[dict[OutputKey, Human], int]:  # fmt: skip
+    path: Path, name: str | None = None, given: GivenRoles | None = None, scheme: SchemeName | None = None
+) -> tuple[dict[OutputKey, Human], int]:
     """Return the score and number of raters per output, and the number of rows without a score. Prints how a table was read.
 
-    `name` selects a score if the file has several. Labels become the score “mqm”, with Google's weights. `given` are roles of columns.
-    Raises `UserError` with the scores of the file, and `ImportProblems`.
+    `name` selects a score if the file has several. Labels become the score “mqm”, with the weights of `scheme` (Google's by
+    default), which is printed. `given` are roles of columns. Raises `UserError` with the scores of the file, for a scheme that
+    does nothing, and `ImportProblems`.
     """
     upload = read_upload(path)
     kind = label_format(upload)
     if kind is not None and not FORMATS[kind].needs_texts:
-        return _of_labels(upload, name)
+        return _of_labels(upload, name, scheme)
+    if scheme is not None:
+        raise _no_labels(upload, scheme)
     given = given or GivenRoles()
     if extension(upload.name) not in TABLE_EXTENSIONS:
         return read_human(upload, name or SCORE)
@@ -113,14 +118,26 @@ def scored(upload: Upload, line: int, column: str, text: str) -> float:
     return value
 
 
-def _of_labels(upload: Upload, name: str | None) -> tuple[dict[OutputKey, Human], int]:
+def _no_labels(upload: Upload, scheme: str) -> UserError:
+    expected = "labels, from which MQM scores are computed"
+    hint = "Leave --scheme out, or give the file with the labels"
+    return UserError("--scheme has no effect", where=upload.name, got=f"scores, and --scheme {scheme}", expected=expected, hint=hint)  # fmt: skip
+
+
+def _of_labels(upload: Upload, name: str | None, scheme: SchemeName | None) -> tuple[dict[OutputKey, Human], int]:
     found = read_labels([upload])
     if found.problems:
         raise ImportProblems(found.problems)
-    of_labels: dict[OutputKey, Human] = {
-        s.key: (s.score, s.n_raters) for s in segment_scores(found.rated, scheme("google"))
-    }
-    return _chosen(found.scored.human_scores, of_labels, upload, name), 0
+    weights = scheme_named(scheme or GOOGLE.name)
+    of_labels: dict[OutputKey, Human] = {s.key: (s.score, s.n_raters) for s in segment_scores(found.rated, weights)}
+    scores = found.scored.human_scores
+    chosen = _chosen(scores, of_labels, upload, name)
+    if not of_labels or (name or MQM) != MQM:
+        if scheme is not None:
+            raise _no_labels(upload, scheme)
+    else:
+        print_note(f"MQM scores of {upload.name}: weights of the scheme “{weights.name}” (--scheme).")
+    return chosen, 0
 
 
 def _chosen(

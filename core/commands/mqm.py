@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from core.commands.options import Out
+from core.commands.options import MqmScheme, Out
 from core.commands.progress import print_notes
 from core.errors import ImportProblems, Problem, UserError
 from core.formats import output
@@ -22,10 +22,7 @@ from core.mqm.scores import SegmentScore, SystemScore, segment_scores, system_sc
 def run(
     file: Annotated[Path, typer.Argument(help="MQM labels in Google's TSV format, also .gz")],
     out: Out,
-    scheme: Annotated[
-        Literal["google", "marot", "flat"],
-        typer.Option(case_sensitive=False, help="weights of severities and categories"),
-    ] = "google",
+    scheme: MqmScheme = "google",
     by: Annotated[
         Literal["segment", "system"], typer.Option(help="write scores per segment, or means per system")
     ] = "segment",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -39,6 +39,18 @@ HumanScore = Annotated[
     str | None,
     typer.Option("--human-score", help="name of the human score to use if the file has several; mqm for labels"),
 ]
+SchemeName = Literal["google", "marot", "flat"]
+MqmScheme = Annotated[
+    SchemeName,
+    typer.Option("--scheme", case_sensitive=False, help="weights of severities and categories"),
+]
+HumanScheme = Annotated[
+    SchemeName | None,
+    typer.Option(
+        "--scheme", case_sensitive=False,
+        help="weights of severities and categories for the MQM scores of labels (default: google)",
+    ),
+]  # fmt: skip
 Out = Annotated[Path, typer.Option(help="file to write")]
 Metrics = Annotated[str, typer.Option(help="metric names, separated by commas")]
 

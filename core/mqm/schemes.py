@@ -82,7 +82,7 @@ class Scheme:
         return max(fits)[2]
 
     def signature(self) -> str:
-        """Return the signature, such as `mqm|scheme:google|v:1`; a user-defined scheme adds a hash of its rules."""
+        """Return the signature, such as `mqm|scheme:google|v:2`; a user-defined scheme adds a hash of its rules."""
         options: dict[str, object] = {"scheme": self.name, "v": self.version}
         if SCHEMES.get(self.name) != self:
             rules = json.dumps([self.rules, self.non_translation], ensure_ascii=False)
@@ -95,9 +95,11 @@ def _below(path: str, ancestor: str) -> bool:
 
 
 SEVERITY_RULES = (WeightRule("Major", ANY, 5.0), WeightRule("Minor", ANY, 1.0), WeightRule("Neutral", ANY, 0.0))
-GOOGLE = Scheme("google", 1, (*SEVERITY_RULES, WeightRule("Minor", "Fluency/Punctuation", 0.1)))
+_PUNCTUATION = ("Linguistic conventions/Punctuation", "Fluency/Punctuation")
+"""Minor punctuation: in the typology of MQM 2.0, whose names Appraise uses, and in Google's."""
+GOOGLE = Scheme("google", 2, (*SEVERITY_RULES, *(WeightRule("Minor", category, 0.1) for category in _PUNCTUATION)))
 _NO_PENALTY = ("Source error", "Source issue", "Accuracy/Creative reinterpretation")
-MAROT = Scheme("marot", 1, (*GOOGLE.rules, *(WeightRule(ANY, category, 0.0) for category in _NO_PENALTY)))
+MAROT = Scheme("marot", 2, (*GOOGLE.rules, *(WeightRule(ANY, category, 0.0) for category in _NO_PENALTY)))
 FLAT = Scheme("flat", 1, SEVERITY_RULES, non_translation=None)
 SCHEMES: dict[str, Scheme] = {s.name: s for s in (GOOGLE, MAROT, FLAT)}
 

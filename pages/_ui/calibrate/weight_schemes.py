@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import streamlit as st
 
 from core.data import SEVERITIES
@@ -36,7 +38,7 @@ def scheme_name(scheme: Scheme) -> str:
 
 def scheme_words(name: str) -> str:
     """Return the name with the main weights of a built-in scheme."""
-    return WEIGHTS.get(name.removesuffix(" v1"), name)
+    return WEIGHTS.get(re.sub(r" v\d+$", "", name), name)
 
 
 def own(project: Project) -> list[Scheme]:

@@ -77,6 +77,18 @@ def test_a_cell_that_is_no_number_never_makes_another_score_the_human_one(tmp_pa
         assert [(p.row, p.column, p.found) for p in caught.value.problems] == [(8, "adequacy", f"“{cell}”")], cell
 
 
+def test_labels_are_weighted_by_the_scheme(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "labels.tsv"
+    path.write_text(MQM.replace("\tStyle\tMajor", "\tSource error\tMajor"), encoding="utf-8")
+    for scheme, score in ((None, -3.5), ("google", -3.5), ("marot", -1.0), ("flat", -3.5)):
+        assert read(path, scheme=scheme) == ({KEY: (score, 2)}, 0)
+        assert f"weights of the scheme “{scheme or 'google'}” (--scheme)" in capsys.readouterr().err
+    table = tmp_path / "human.csv"
+    table.write_text("system,doc_id,segment_id,score\nA,d,1,-3.5\n", encoding="utf-8")
+    with pytest.raises(UserError, match="--scheme has no effect"):
+        read(table, scheme="marot")
+
+
 def test_a_file_without_scores_says_what_is_missing(tmp_path: Path) -> None:
     path = tmp_path / "outputs.csv"
     path.write_text("system,doc_id,segment_id,output\nA,d,1,text\n")

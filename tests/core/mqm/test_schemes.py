@@ -40,9 +40,16 @@ def test_every_category_of_the_tree_has_a_weight(name: str) -> None:
     assert all(SCHEMES[name].weight(s, p) >= 0 for s in ("Major", "Minor", "Neutral") for p in paths())
 
 
+def test_minor_punctuation_weighs_the_same_in_both_typologies() -> None:
+    for name in ("Fluency/Punctuation", "Linguistic conventions/Punctuation", "linguistic  Conventions/punctuation"):
+        assert [GOOGLE.weight(s, name) for s in ("Major", "Minor", "Neutral")] == [5.0, 0.1, 0.0]
+        assert (MAROT.weight("Minor", name), FLAT.weight("Minor", name)) == (0.1, 1.0)
+    assert GOOGLE.weight("Minor", "Linguistic conventions/Spelling") == 1.0
+
+
 def test_signatures_name_scheme_and_version() -> None:
-    assert GOOGLE.signature() == "mqm|scheme:google|v:1"
-    assert MAROT.signature() == "mqm|scheme:marot|v:1"
+    assert GOOGLE.signature() == "mqm|scheme:google|v:2"
+    assert MAROT.signature() == "mqm|scheme:marot|v:2"
 
 
 def test_a_scheme_cannot_pose_as_one_of_ours() -> None:

@@ -80,7 +80,7 @@ def weights(spans: list[dict[str, Any]]) -> float:
         light = (
             s["severity"] == "minor"
             and (s.get("error_type") or [])[-1:] == ["Punctuation"]
-            and s["error_type"][0] == "Fluency"
+            and s["error_type"][0] in ("Fluency", "Linguistic conventions")
         )
         total += 0.1 if light else {"minor": 1, "major": 5, "undecided": 0}[s["severity"]]
     return total

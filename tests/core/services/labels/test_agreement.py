@@ -85,7 +85,7 @@ def test_alpha_is_that_of_the_package_on_the_scores_written_out() -> None:
     expected = krippendorff.alpha(np.array(scores), level_of_measurement="interval")
     assert found.alpha.value == pytest.approx(expected)
     assert (found.alpha.n, found.outputs, found.twice) == (3, 6, 6)
-    assert found.signature == "alpha|level:interval|draws:20|seed:0|mqm|scheme:google|v:1"
+    assert found.signature == "alpha|level:interval|draws:20|seed:0|mqm|scheme:google|v:2"
 
 
 def test_tau_of_each_two_raters_is_over_what_both_rated() -> None:
