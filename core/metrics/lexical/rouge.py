@@ -41,6 +41,15 @@ Reading = Literal["unicode", "marks", "characters"]
 READINGS: dict[Reading, str] = {"unicode": UNICODE, "marks": "unicode-marks", "characters": "characters"}
 
 
+DOTTED = "i\u0307"
+"""What İ becomes in lower case: i and a combining dot."""
+
+
+def lowered(text: str) -> str:
+    """Return the text in lower case, in which İ is one letter (as itself) and not a letter and a mark that would divide the word."""
+    return text.lower() if text.isascii() else text.lower().replace(DOTTED, "İ")
+
+
 class UnicodeWords:
     """Tokenizer for lower-cased runs of letters and digits of any script; same tokens as rouge-score on ASCII text.
 
@@ -52,7 +61,7 @@ class UnicodeWords:
         self._stemmed, self._characters, self._marks = _stemmer() if stem else None, characters, marks
 
     def tokenize(self, text: str) -> list[str]:
-        text = text.lower()
+        text = lowered(text)
         found = _marked_word() if self._marks and not text.isascii() else WORD
         words = [word for part in _parts(text) for word in part] if self._characters else found.findall(text)
         if self._stemmed is None:
@@ -69,10 +78,11 @@ def tokenizer(values: Values, how: Reading) -> Callable[[str], list[str]]:
 
 @lru_cache(maxsize=1 << 14)
 def reading(texts: Sequence[str]) -> Reading:
-    """Return how a segment is tokenized, decided by the script of its references (a tuple)."""
+    """Return how a segment is tokenized, decided by the script of its references (a tuple), in lower case as they are compared."""
     if writing(texts) != "spaced":
         return "characters"
-    return "marks" if any(not text.isascii() and _letter_marked().search(text) for text in texts) else "unicode"
+    marked = (not text.isascii() and _letter_marked().search(lowered(text)) for text in texts)
+    return "marks" if any(marked) else "unicode"
 
 
 @cache
@@ -173,6 +183,7 @@ def _metric(name: str, label: str, n: int, help_: str) -> Metric:
                 "tok": tok,
             }
             facts |= {"unread": "undefined"} if any(map(_unread, references)) else {}
+            facts |= {"dotted-i": "letter"} if any(map(_dotted, items)) else {}
             return signature(name, facts | {"rouge-score": package("rouge-score")})
 
         return Metric(spec, lambda: signed(()), score, signature_for=signed)
@@ -198,6 +209,11 @@ def _value(overlap: _Overlap, item: Item, column: int) -> Value:
         found.append((2 * shared / max(own.size + reference.size, 1), precision, recall))
     best = max(found, key=lambda score: score[column])
     return Value(best[column], parts={"precision": best[1], "recall": best[2]})
+
+
+def _dotted(item: Item) -> bool:
+    """Return whether a text of the item has İ, or its lower case."""
+    return any(not text.isascii() and ("İ" in text or DOTTED in text) for text in (item.hypothesis, *item.references))
 
 
 def _unread(references: Sequence[str]) -> bool:

@@ -100,6 +100,21 @@ def test_rouge_keeps_the_marks_of_a_letter_in_its_word(script: str) -> None:
     assert signed("rouge1|tokenize:unicode", of)["tok"] == "unicode (given)"
 
 
+def test_rouge_divides_no_word_at_a_letter_that_lower_case_lengthens() -> None:
+    composed, decomposed = "İzmir çok güzel", "i\u0307zmir çok güzel"
+    for reference, hypothesis, right in [
+        (composed, composed, 1), (composed, decomposed, 1), (decomposed, composed, 1), (composed, composed.upper(), 1),
+        (composed, "İstanbul çok güzel", 2 / 3), (composed, "izmir çok güzel", 2 / 3), ("izmir çok güzel", composed, 2 / 3),
+        ("İşte İzmir", "İşte izmir", 1 / 2), ("हिन्दी İzmir", "हिन्दी İzmit", 1 / 2),
+    ]:  # fmt: skip
+        of = Item("x", hypothesis, (reference,))
+        for name in ("rouge1", "rougeL"):
+            assert value(name, of) == pytest.approx(right), (name, reference, hypothesis)
+        assert signed("rouge1", of)["dotted-i"] == "letter"
+        assert value("smart1|matcher:rouge1|against:reference|measure:p", of) == pytest.approx(right)
+    assert "dotted-i" not in signed("rouge1", ENGLISH)
+
+
 @pytest.mark.parametrize("reference", ["Größe naïve 5️⃣ ❤️ is", "İstanbul is", "한국의 수도"])
 def test_rouge_without_marks_on_letters_stays(reference: str) -> None:
     of = Item("x", "cafe\u0301 is हिन्दी 5️⃣ İstanbul", (reference,))
