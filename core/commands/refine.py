@@ -8,9 +8,11 @@ from typing import Annotated, Any, Literal
 import typer
 
 from core.commands.options import Columns, Files, Out, read_texts
+from core.commands.progress import print_note
 from core.commands.score import scored, values_of
 from core.errors import UserError
 from core.formats import output
+from core.formatting import format_count
 from core.metrics import registry
 from core.metrics.generation.bartscore_pp import NAMES, refinement_of
 from core.refine import prompts as prompt_lists
@@ -64,6 +66,7 @@ def run(
     segments = dataset.segment_of()
     texts = {o.key: o.text for o in dataset.outputs}
     lines: list[str] = []
+    other_tokens = 0
     for key, value in values_of(dataset, memory, metric.signature()):
         segment = segments[key.segment]
         row: dict[str, Any] = {
@@ -73,14 +76,22 @@ def run(
             "reason": value.reason,
         }
         if value.detail is not None:
-            at = value.detail["condition"]
+            at, ids = value.detail["condition"], value.detail.get("refined_ids")
             row |= {
                 "reference": segment.source if at < 0 else segment.references[at],
                 "refined": value.detail["refined"],
                 "non_translation": value.detail["non_translation"],
                 **value.parts,
+                "score_refined_of": "tokens" if ids else "text",
+                **({"refined_ids": ids} if ids else {}),
                 "steps": [EditStep(*step)._asdict() for step in value.detail["steps"]],
             }
+            other_tokens += bool(ids)
         row["signature"] = refinement_of(metric.signature())
         lines.append(json.dumps(row, ensure_ascii=False) + "\n")
     output.write({out: "".join(lines)})
+    if other_tokens:
+        print_note(
+            f"{format_count(other_tokens, 'refined text')} would be divided into other tokens than those that were edited and scored "
+            "(score_refined_of: tokens, with their refined_ids). The BARTScore of such a text differs from score_refined."
+        )

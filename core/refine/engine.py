@@ -184,16 +184,25 @@ class _Engine:
         )
 
     def _result(self, s: SentenceState, task: Task, scores: DistanceScores) -> Refinement:
+        refined = s.steps[-1].text if s.steps else task.hypothesis
         return Refinement(
             variant=self.variant,
             condition=-1 if self.variant == "faithfulness" else s.chosen,
             non_translation=bool(s.why),
             why_non_translation=s.why,
-            refined=s.steps[-1].text if s.steps else task.hypothesis,
+            refined=refined,
             score_hyp=scores.hypothesis,
             score_refined=scores.refined,
             score_ref=scores.reference,
             tokens=tokens(task.hypothesis, s.hypothesis, s.first.logps, self.scorer.first),
             steps=tuple(s.steps),
             truncated=s.hypothesis.truncated or s.condition.truncated or scores.truncated,
+            refined_ids=self._ids_if_other(s, refined),
         )
+
+    def _ids_if_other(self, s: SentenceState, refined: str) -> tuple[int, ...]:
+        """Return the scored tokens of an edited text if reading it gives others. With prompts, the text itself is scored."""
+        if not s.steps or self.options.prompts:
+            return ()
+        scored = tuple(s.now.ids)
+        return scored if tuple(self.scorer.encode(refined).ids) != scored else ()

@@ -47,7 +47,11 @@ class EditStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """The analysis of one output. Scores are BARTScores (mean log probability per token, ≤ 0, higher is better)."""
+    """The analysis of one output. Scores are BARTScores (mean log probability per token, ≤ 0, higher is better).
+
+    `score_refined` is that of the edited tokens. Where the model's tokenizer divides the text `refined` into other tokens, whose
+    BARTScore differs, `refined_ids` are the edited ones; else it is empty.
+    """
 
     variant: Variant
     condition: int  # index of the reference used; -1 for the source (faithfulness)
@@ -60,6 +64,7 @@ class Refinement:
     tokens: tuple[Token, ...]
     steps: tuple[EditStep, ...]
     truncated: bool = False
+    refined_ids: tuple[int, ...] = ()
 
     @property
     def dist_exp(self) -> float:
@@ -82,6 +87,7 @@ class Refinement:
     def from_json(cls, data: Mapping[str, Any]) -> Refinement:
         fields = dict(data)
         fields["tokens"] = tuple(Token(*t) for t in data["tokens"])
+        fields["refined_ids"] = tuple(data.get("refined_ids", ()))
         fields["steps"] = tuple(
             EditStep(at, edit, old, new, before, after, tuple((str(t), float(p)) for t, p in alternatives), text)
             for at, edit, old, new, before, after, alternatives, text in data["steps"]

@@ -111,6 +111,7 @@ def _card(
         "refined": _pieces(diff(text, analysis.refined)),
         "condition": analysis.condition,
         "truncated": analysis.truncated,
+        "retokenized": bool(analysis.refined_ids),
         "exp": analysis.dist_exp,
         "imp": analysis.dist_imp,
         "hyp": analysis.score_hyp,

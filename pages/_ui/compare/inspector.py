@@ -182,6 +182,10 @@ def notes(
         out.append("The scores on the card are means over prompts. Those here use no prompt, like the refinement.")
     if analysis.truncated:
         out.append("The text is longer than the model reads: only its beginning was scored.")
+    if analysis.refined_ids:
+        out.append(
+            "The score of the refined text is that of its edited tokens. Read as a text, it has other tokens and another BARTScore."
+        )
     return out
 
 

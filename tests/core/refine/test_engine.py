@@ -181,6 +181,23 @@ def test_real_outputs_equal_the_plain_implementation(variant: Variant, count: in
     assert all(equal_the_plain_one(load("bundled"), pairs, variant))
 
 
+def test_the_score_of_the_refined_text_is_that_of_the_exported_tokens() -> None:
+    rng, scorer = random.Random(3), tiny_scorer(1)
+    tasks = [Task(sentence(rng), (sentence(rng),)) for _ in range(8)]
+    deleting = Options(non_translation="off", edits=("delete",), rounds=1)
+    refined = [refine_all(scorer, tasks, "f", options) for options in (ALL, deleting)]
+    plain, kinds = Plain(scorer, batch=32), set()
+    for task, found in zip(tasks * 2, [*refined[0], *refined[1]], strict=True):
+        read, ids = scorer.encode(task.conditions[0], "target"), tuple(scorer.encode(found.refined).ids)
+        assert found.refined_ids != ids
+        scored = found.refined_ids or ids
+        right = plain.bartscores([list(scored)], [*read.lead, *read.ids], "f")[0]
+        assert found.score_refined == pytest.approx(right, abs=1e-4)
+        if found.steps:
+            kinds.add(bool(found.refined_ids))
+    assert kinds == {False, True}
+
+
 def test_mates_and_order_do_not_change_an_analysis() -> None:
     scorer, rng = tiny_scorer(3), random.Random(8)
     tasks = [Task(sentence(rng, 15), tuple(sentence(rng, 15) for _ in range(n))) for n in (1, 3, 2, 1)]

@@ -176,6 +176,7 @@ function drawCard(view, card, scale) {
     put(refined, put(line, put(el("span"), el("b", "", title), card.why || fallback ? ": " + (card.why || fallback) : "")));
   }
   if (card.truncated) put(refined, el("div", "esc-label", "longer than the model reads: only its beginning was scored"));
+  if (card.retokenized) put(refined, el("div", "esc-label", "the edited tokens were scored; read as a text, it has other tokens and another BARTScore"));
   put(box, refined);
   const full = card.tokens !== undefined;
   put(box, full ? strip(card) : el("div"), full ? bars(card, scale) : el("div"), full ? foot(card, memory, parts) : el("div"));

@@ -64,6 +64,13 @@ def test_diff_uses_the_requested_or_refined_reference() -> None:
         assert "".join(t for k, t in card["diff"] if k != "insert") == REFERENCES[card["reference"]]
 
 
+def test_a_card_says_that_other_tokens_than_those_of_the_text_were_scored() -> None:
+    values = {"alpha": value(refinement(refined_ids=(0, 5, 2))), "beta": value(refinement())}
+    cards = payload(make_view(values), SegmentQuery(0, refinement="bartscore++"), values)["cards"]
+    assert {c["name"]: c["retokenized"] for c in cards} == {"alpha": True, "beta": False}
+    assert Refinement.from_json(value(refinement(refined_ids=(0, 5, 2))).detail or {}).refined_ids == (0, 5, 2)
+
+
 def test_the_payload_is_plain_json() -> None:
     values = {"alpha": value(refinement())}
     json.dumps(payload(make_view(values), SegmentQuery(0, refinement="bartscore++"), values), allow_nan=False)
