@@ -15,7 +15,7 @@ from core.commands.options import LARGEST_SEED, Columns, Human, HumanScheme, Hum
 from core.commands.progress import counted, print_note
 from core.data import OutputKey
 from core.errors import UserError
-from core.formats import output
+from core.formats import mtme_score, output
 from core.formats.given_roles import GivenRoles
 from core.formats.load import read_upload
 from core.formats.parsing.numbers import is_absent
@@ -35,6 +35,7 @@ from core.services.evaluate.significance import (
     contenders,
     with_soft_intervals,
 )
+from core.services.evaluate.system_scores import GivenScores, rows_as_given
 from core.signature import signature
 
 DRAWS = 300
@@ -49,7 +50,11 @@ def run(
     scheme: HumanScheme = None,
     scores: Annotated[Path | None, typer.Argument(help="CSV that `score` wrote")] = None,
     external: Annotated[
-        list[str] | None, typer.Option(help="external scores as NAME=FILE: .seg.score or CSV; repeatable")
+        list[str] | None,
+        typer.Option(
+            help="external scores as NAME=FILE: .seg.score, CSV, or .sys.score (system scores as given, shown beside the means "
+            "of segment scores at --level system); repeatable"
+        ),
     ] = None,
     level: Annotated[Level, typer.Option(help="compare single outputs, or system means")] = "segment",
     group: Annotated[
@@ -59,6 +64,10 @@ def run(
     unit: Annotated[Unit, typer.Option(help="unit that the bootstrap resamples")] = "segment",
     exclude: Annotated[
         list[str] | None, typer.Option(help="system to leave out, such as a human reference; repeatable")
+    ] = None,
+    human_systems: Annotated[
+        Path | None,
+        typer.Option(help="human system scores (.sys.score) for system scores as given; otherwise means of --human"),
     ] = None,
     lower: Annotated[list[str] | None, typer.Option(help="metric for which lower is better; repeatable")] = None,
     outputs: Annotated[
@@ -84,17 +93,29 @@ def run(
     joined.
     """
     external, exclude, lower, outputs = external or [], exclude or [], lower or [], outputs or []
+    of_systems = [text for text in external if mtme_score.is_of_systems(external_scores.path_of(text).name)]
+    external_files, external = external, [text for text in external if text not in of_systems]
     check_ending(out, ".csv", ".json", ".tex", ".html")
-    given = [*output.named("the scores", scores), ("--human", human), *output.named("--outputs", *outputs)]
-    output.check([*given, *output.named("--external", *map(external_scores.path_of, external))], [("--out", out)])
+    inputs = [*output.named("the scores", scores), ("--human", human), *output.named("--outputs", *outputs)]
+    inputs += output.named("--human-systems", human_systems)
+    output.check(
+        [*inputs, *output.named("--external", *map(external_scores.path_of, external_files))], [("--out", out)]
+    )
     if scores is None and not external:
         raise UserError(
-            "there are no scores to evaluate", hint="Give the CSV that `score` wrote, or --external NAME=FILE"
+            "there are no scores to evaluate",
+            hint="Give the CSV that `score` wrote, or --external NAME=FILE. System scores (.sys.score) are shown beside these",
         )
+    if (of_systems or human_systems) and level != "system":
+        raise UserError("system scores need --level system", got=of_systems[0] if of_systems else str(human_systems))
+    if human_systems and not of_systems:
+        hint = "Add --external NAME=FILE.sys.score, or leave --human-systems out"
+        raise UserError("there are no system scores of metrics", where="--human-systems", hint=hint)
     roles = GivenRoles(column or ())
     texts = read_texts(outputs, roles) if outputs else None
     elsewhere = external_scores.read(external, texts, lower)
-    theirs = {name_of(e.metric.name) for e in elsewhere}
+    given = external_scores.read_systems(of_systems, lower)
+    theirs = {name_of(metric.name) for metric in [*(e.metric for e in elsewhere), *(g.metric for g in given)]}
     ours = [name for name in lower if name not in theirs]
     if scores is None and ours:
         raise UserError("no metric has this name", where="--lower", got=ours[0], expected=", ".join(sorted(theirs)))
@@ -134,6 +155,7 @@ def run(
     )
     if level == "system":
         found = with_soft_intervals(found, counted("95 % CIs of soft pairwise accuracy", SOFT_DRAWS))
+    found, given_notes = _with_given(found, given, human_systems, exclude)
     statistic = STATISTICS[level][0]
     matrices, untested = _tested(found) if tests else ([], [])
     text = {
@@ -153,8 +175,32 @@ def run(
         else []
     )
     notes += [] if outputs else ["Baselines were not computed: they need the outputs (--outputs)."]
-    print_note(*filter(None, [joined.set_aside]), *joined.notes, *notes, sentence(found, statistic))
+    print_note(*filter(None, [joined.set_aside]), *joined.notes, *notes, *given_notes, sentence(found, statistic))
     return found
+
+
+def _with_given(
+    found: Evaluation, given: Sequence[GivenScores], human_file: Path | None, excluded: Sequence[str]
+) -> tuple[Evaluation, list[str]]:
+    """Return the evaluation with the rows of system scores as given, and notes on what they compare and leave out."""
+    if not given:
+        return found, []
+    upload = read_upload(human_file) if human_file else None
+    human = {s: v for s, v in mtme_score.read_systems(upload).items() if v is not None} if upload else None
+    rows = rows_as_given(found.joined, given, human)
+    with_human = human.keys() if human is not None else set(found.joined.systems)
+    notes = [
+        f"System scores as given are compared with {f'those of {upload.name}' if upload else 'the means of the human scores'}; "
+        "all other values compare means of segment scores."
+    ]
+    for metric, values in given:
+        lacking = [s for s in found.joined.systems if s not in values or s not in with_human]
+        extra = [s for s in values if s not in found.joined.systems and s not in excluded]
+        notes += [f"{metric.label}, as given: no system score of {', '.join(lacking)}."] if lacking else []
+        notes += (
+            [f"{metric.label}, as given: left out, not among the rated outputs: {', '.join(extra)}."] if extra else []
+        )
+    return found._replace(given=rows), notes
 
 
 def _tested(found: Evaluation) -> tuple[list[SignificanceMatrix], list[tuple[StatisticName, str]]]:

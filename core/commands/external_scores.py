@@ -18,6 +18,7 @@ from core.formats.load import read_upload
 from core.formats.write import read_export
 from core.metrics import external
 from core.services.evaluate.evaluation_data import ScoredMetric
+from core.services.evaluate.system_scores import GivenScores
 from core.services.projects.external_scores import name_problems
 from core.signature import external_metric, external_signature
 
@@ -67,6 +68,25 @@ def read(files: Sequence[str], texts: Dataset | None, lower: Collection[str] = (
         stored = external_metric(name)
         metric = ScoredMetric(stored, external.describe(stored, signed).label, signed, turned=turned)
         found[name] = ExternalMetricScores(metric, {k: -v if turned else v for k, v in values.items()}, missing)
+    return list(found.values())
+
+
+def read_systems(files: Sequence[str], lower: Collection[str] = ()) -> list[GivenScores]:
+    """Read the system scores of `.sys.score` files given as `NAME=FILE` or `FILE`. Raises `UserError` and `ImportProblems`."""
+    found: dict[str, GivenScores] = {}
+    for text in files:
+        given, equals, _ = text.partition("=")
+        upload = read_upload(path_of(text))
+        name = given.strip() if equals else name_in(upload.name)
+        if name in found:
+            hint = "Give different names: NAME=FILE"
+            raise UserError("two files have the same metric name", where="--external", got=name, hint=hint)
+        turned = name in lower or lower_is_better(name)
+        signed = external_signature(name, not turned, [source_file(upload, "")])
+        stored = external_metric(name)
+        metric = ScoredMetric(stored, external.describe(stored, signed).label, signed, turned=turned)
+        values = {s: -v if turned else v for s, v in mtme_score.read_systems(upload).items() if v is not None}
+        found[name] = GivenScores(metric, values)
     return list(found.values())
 
 

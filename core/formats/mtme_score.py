@@ -1,5 +1,7 @@
 """Read and write mt-metrics-eval's `.seg.score` files of human and metric scores: `SYSTEM SCORE`, one line per segment, in blocks by system.
 
+`.sys.score` files have one line per system and need no outputs; they are read only (`read_systems`).
+
 According to its README: any white space between the two, `None` for a missing score, the lines of a system in the order of the test
 set, and human scores named by the file (`en-de.mqm.seg.score` → mqm). Files of metrics are named `METRIC-REF.seg.score`
 (`COMET-refA.seg.score`) and have no `None` there; here it is read as a missing score. The texts are not in the file: reading needs
@@ -17,12 +19,13 @@ from itertools import chain, repeat
 
 from core.data import Dataset, ExternalScores, OutputKey, SegmentKey, Value
 from core.formats.external import file_of_people, lower_is_better, no_score, source_file
-from core.formats.files import Upload
+from core.formats.files import Upload, numbered_lines
 from core.formats.labels.label_file import Gatherer, LabelFile, Severities
 from core.formats.labels.mtme_rating import blocks, name_in, needed, refuse_name
 from core.formats.parsing.numbers import expected_number, is_absent, number
-from core.formats.problems import shown
+from core.formats.problems import Collector, shown
 
+_OF_SYSTEMS = re.compile(r"\.sys\.scores?(\.gz)?$", re.IGNORECASE)
 _NO_NAME = re.compile(r"\s|^$")
 
 
@@ -59,6 +62,40 @@ def read_metric(upload: Upload, severities: Severities, texts: Dataset | None) -
     name = name_in(upload.name)
     lower = lower_is_better(name.rpartition("-")[0] or name)
     return LabelFile(known, (), external=(ExternalScores(name, not lower, (source_file(upload),), values),))
+
+
+def is_of_systems(name: str) -> bool:
+    """Return whether a file is named as system scores, `METRIC-REF.sys.score`."""
+    return _OF_SYSTEMS.search(name) is not None
+
+
+def read_systems(upload: Upload) -> dict[str, float | None]:
+    """Return the score of each system in a `.sys.score` file, one line per system; None if missing. Raises `ImportProblems`."""
+    found: dict[str, float | None] = {}
+    problems = Collector()
+    for at, line in numbered_lines(upload):
+        if not line.strip():
+            continue
+        system, blank, said = _split(line.rstrip())
+        value = number(said)
+        if not blank or not system or (value is None and not is_absent(said)):
+            problems.add(
+                upload.name,
+                at,
+                "",
+                shown(line),
+                "SYSTEM SCORE, or SYSTEM None",
+                "Fix the line or export the file again",
+            )
+        elif system in found:
+            todo = "A .sys.score file has one line per system. A .seg.score file has one per segment: give it that name"
+            problems.add(upload.name, at, "", f"{shown(system)} again", "each system once", todo)
+        else:
+            found[system] = value
+    if not found and not problems:
+        problems.add(upload.name, 0, "", "no scores", "one line per system", "Check that the export has finished")
+    problems.check()
+    return found
 
 
 def _scores(upload: Upload, found: Gatherer, known: Dataset) -> Iterator[tuple[OutputKey, float | None]]:

@@ -9,6 +9,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from core.data import grouped
 from core.formats.write import csv_text, json_text
 from core.formatting import MISSING as MISSING
 from core.formatting import format_figure, format_number
@@ -104,7 +105,7 @@ def sentence(found: Evaluation, statistic: StatisticName) -> str:
 
 
 def as_csv(found: Evaluation) -> str:
-    return csv_text(AgreementRow._fields, found.rows)
+    return csv_text(AgreementRow._fields, (*found.rows, *found.given))
 
 
 def as_json(found: Evaluation, tests: Sequence[SignificanceMatrix] = ()) -> str:
@@ -114,7 +115,7 @@ def as_json(found: Evaluation, tests: Sequence[SignificanceMatrix] = ()) -> str:
     """
     report: dict[str, Any] = {"methods": methods(found, tests), "signatures": signatures(found)}
     report |= {
-        "rows": [r._asdict() for r in found.rows],
+        "rows": [r._asdict() for r in (*found.rows, *found.given)],
         "notes": [*filter(None, [found.joined.set_aside]), *found.joined.notes],
     }
     kinds = [{"statistic": m.statistic, "test": m.test, "pairs": [p._asdict() for p in m.pairs]} for m in tests]
@@ -149,6 +150,8 @@ def as_latex(found: Evaluation, statistic: StatisticName, tests: Sequence[Signif
         for at in (names.index(m.statistic) for m in tested if name in m.tied):
             cells[at] = f"\\textbf{{{cells[at]}}}"
         lines.append(" & ".join([latex_text(rows[0].metric), *cells]) + r" \\")
+    lines += ["\\midrule"] if found.given else []
+    lines += [" & ".join(map(latex_text, cells)) + r" \\" for cells in _given_cells(found)]
     kinds = ", ".join(dict.fromkeys(m.test for m in tested))
     bold = f" Bold: not significantly worse than the best ({kinds}, Holm)." if tested else ""
     lines += [
@@ -157,6 +160,21 @@ def as_latex(found: Evaluation, statistic: StatisticName, tests: Sequence[Signif
         "\\end{table}",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
+
+
+def _given_cells(found: Evaluation) -> list[list[str]]:
+    """Return the table rows of system scores as given: the label, then a cell per statistic."""
+    by_label = grouped((r.metric, r) for r in found.given)
+    return [
+        [
+            label,
+            *(
+                cell(r) if (r := next((r for r in of if r.statistic == n), None)) else MISSING
+                for n in STATISTICS["system"]
+            ),
+        ]
+        for label, of in by_label.items()
+    ]
 
 
 def counted(found: Evaluation) -> str:
@@ -188,6 +206,11 @@ def methods(found: Evaluation, tests: Sequence[SignificanceMatrix] = (), systems
             f"({joined.n_segments - whole.n_segments} segments left out): pairwise accuracy (Kocmi et al. 2021), soft "
             f"pairwise accuracy (Thompson et al. 2024; {PERMUTATIONS:,} permutations), Kendall τ-b, Spearman ρ and Pearson r."
         )
+        if found.given:
+            sentences.append(
+                "Rows “as given” compare the system scores of the files, such as corpus scores, over "
+                f"{found.given[0].n} systems; they have no CIs. All other rows compare means of segment scores."
+            )
     else:
         how = (
             "over all outputs pooled" if choice.group == "pooled" else "within each segment and averaged over segments"
@@ -278,6 +301,9 @@ def as_html(
         rows.append({"baseline": of_name[0].kind == "sentinel", "cells": cells})
     caption = f"Agreement with {found.joined.people} on {LEVELS[found.choice.level]}, with 95 % CIs.{counted(found)}"
     tables = [{"caption": caption, "columns": ["Metric", *(LABELS[n] for n in names)], "rows": rows}]
+    if found.given:
+        caption = "System scores as given in the files; the table above has means of segment scores"
+        tables.append(_table(caption, ["Metric", *(LABELS[n] for n in names)], _given_cells(found)))
     label = {c.name: c.label for c in found.joined.scored_metrics}
     for tested in (m for m in tests if m.pairs):
         pairs = [

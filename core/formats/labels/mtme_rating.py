@@ -33,7 +33,7 @@ from core.formats.parsing.json_records import Record
 from core.formats.parsing.json_text import NotJson, parsed
 from core.formats.problems import counted, shown
 
-_ENDING = re.compile(r"(\.seg)?\.(rating|score)s?(\.gz)?$", re.IGNORECASE)
+_ENDING = re.compile(r"(\.(seg|sys))?\.(rating|score)s?(\.gz)?$", re.IGNORECASE)
 _NO_NAME = re.compile(r"[\t\n\r]|^\s|\s$|^$")
 
 

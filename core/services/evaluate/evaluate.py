@@ -89,11 +89,15 @@ class AgreementRow(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """All rows, with the data and options they were computed from."""
+    """All rows, with the data and options they were computed from.
+
+    `given` are the rows of system scores as given in files (`system_scores`), beside those of means of segment scores.
+    """
 
     rows: tuple[AgreementRow, ...]
     joined: EvaluationData
     choice: AgreementOptions
+    given: tuple[AgreementRow, ...] = ()
 
     def of(self, name: str, statistic: StatisticName) -> AgreementRow:
         return next(r for r in self.rows if r.name == name and r.statistic == statistic)

@@ -144,3 +144,51 @@ def test_outputs_with_equal_mean_ratings_tie(tmp_path: Path) -> None:
         found = run(rated, tmp_path / "t.json", scores=scores, group=group)
         assert found.of("chrf", "kendall").value == 1.0
         assert found.of("chrf", "acc_eq").value == 1.0
+
+
+def test_system_scores_as_given_stand_beside_means_of_segments(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scores, human = files(tmp_path)
+    given, people = tmp_path / "en-de.COMET-refA.sys.score", tmp_path / "en-de.mqm.sys.score"
+    given.write_text("A\t0.2\nB 0.9\nC\t0.1\nrefA\t0.5\n", encoding="utf-8")
+    people.write_text("A\t-3\nB\t-1\nC\tNone\n", encoding="utf-8")
+    found = run(human, tmp_path / "t.json", scores=scores, level="system", external=[f"COMET={given}"])
+    rows = {r.statistic: r for r in found.given}
+    assert {r.grouping for r in found.given} == {"as given"}
+    assert (rows["kendall"].value, rows["pairwise"].value, rows["kendall"].n) == (
+        pytest.approx(1 / 3),
+        pytest.approx(2 / 3),
+        3,
+    )
+    assert (rows["kendall"].low, rows["kendall"].metric) == (None, "COMET (external), as given")
+    assert found.of("chrf", "kendall").grouping == "system"
+    notes = capsys.readouterr().err
+    assert "compared with the means of the human scores; all other values compare means of segment scores" in notes
+    assert "left out, not among the rated outputs: refA" in notes
+    report = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
+    assert "Rows “as given” compare the system scores of the files" in report["methods"]
+    assert len(report["rows"]) == len(found.rows) + 5 - 1  # no soft pairwise accuracy
+    options = {"scores": scores, "level": "system", "external": [str(given)], "human_systems": people}
+    for ending in ("csv", "tex", "html"):
+        other = run(human, tmp_path / f"t.{ending}", **options)
+        assert "COMET-refA (external), as given" in (tmp_path / f"t.{ending}").read_text(encoding="utf-8")
+        assert next(r for r in other.given if r.statistic == "kendall")[5] == 1.0  # A and B, by --human-systems
+    assert "no system score of C" in capsys.readouterr().err
+
+
+def test_system_scores_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
+    scores, human = files(tmp_path)
+    given = tmp_path / "COMET-refA.sys.score"
+    for text, message in [
+        ("A\t0.2\nA\t0.3\n", "line 2.*A.* again.*seg.score"),
+        ("A\t0.2\nB\tx\n", "line 2.*SYSTEM SCORE"),
+        ("A\n", "line 1"),
+    ]:
+        given.write_text(text, encoding="utf-8")
+        with pytest.raises(UserError, match=message):
+            run(human, tmp_path / "t.csv", scores=scores, level="system", external=[str(given)])
+    with pytest.raises(UserError, match="need --level system"):
+        run(human, tmp_path / "t.csv", scores=scores, external=[str(given)])
+    with pytest.raises(UserError, match="no scores to evaluate.*shown beside these"):
+        run(human, tmp_path / "t.csv", level="system", external=[str(given)])

@@ -24,7 +24,9 @@ INPUTS: dict[str, list[str]] = {
     "mqm": ["mqm {file} --out {out}"],
     "convert": ["convert {labels} --texts {texts} --to marot --out {out}"],
     "calibrate": ["calibrate {refined} --human {human} --out {out}"],
-    "evaluate": ["evaluate {scores} --human {human} --external X={external} --outputs {outputs} --out {out}"],
+    "evaluate": [
+        "evaluate {scores} --human {human} --human-systems {human_systems} --external X={external} --outputs {outputs} --out {out}"
+    ],
     "sensitivity": ["sensitivity {pairs} --out {out}"],
     "adversarial": ["adversarial {cases} --out {out}"],
     "stress": ["stress {files} --inject {inject} --out {out} --json {json} --csv {csv} --resume {resume}"],
