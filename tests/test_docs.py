@@ -12,10 +12,10 @@ from core.__main__ import COMMANDS
 from core.formats.labels.label_formats import FORMATS
 from core.ports.store import Store
 from core.settings import Limits
-from tests.pages.conftest import PATIENCE, store
+from tests.pages.conftest import PATIENCE, database, store
 from tests.paths import ROOT
 
-__all__ = ["store"]
+__all__ = ["database", "store"]
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
