@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,8 +19,10 @@ from api.task import page
 from core.data import Dataset, Output, Segment, SegmentKey
 from core.ports.store import Store
 from core.services.labels import labels as work
+from core.services.people import accounts
 from core.services.people.csrf import CSRF_HEADER, csrf_token
-from db.store import shared_store
+from db.engine import connect
+from db.store import shared_store, store_over
 from tests.templates import empty_database
 
 TEXTS = {"Aardvark": "😀 bad <b>text</b>", "Buzzard": "A good text."}
@@ -65,19 +68,47 @@ def token_hash(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
+TOKEN = "t" * 43
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture(scope="session")
+def site_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with one project and the link of `Ana`, to be copied."""
+    path = tmp_path_factory.mktemp("site") / "errorscope.db"
+    engine = connect(empty_database(path))
+    store = store_over(engine)
+    project = store.projects.create("pilot").id
+    segments = tuple(Segment(*key, f"Quelle {key.segment_id}") for key in (HERE, NEXT))
+    outputs = tuple(Output(name, *s.key, text) for s in segments for name, text in TEXTS.items())
+    store.projects.add(project, Dataset(segments, outputs))
+    store.people.add_link(project, "Ana", None, token_hash(TOKEN), None, "manager")
+    engine.dispose()
+    return path
+
+
+@pytest.fixture(scope="session")
+def team_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with a manager, and a viewer and an annotator of a project, to be copied."""
+    path = tmp_path_factory.mktemp("team") / "errorscope.db"
+    engine = connect(empty_database(path))
+    store = store_over(engine)
+    project = store.projects.create("news").id
+    accounts.add(store, "test", "ann", PASSWORD, manager=True)
+    for name, role in (("vera", "viewer"), ("anton", "annotator")):
+        accounts.set_role(store, "test", project, accounts.add(store, "test", name, PASSWORD, manager=False), role)
+    engine.dispose()
+    return path
+
+
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    url = empty_database(tmp_path / "errorscope.db")
+def site(site_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    url = f"sqlite:///{shutil.copy(site_database, tmp_path / 'errorscope.db')}"
     monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
     monkeypatch.setenv("ERRORSCOPE_DB", url)
     monkeypatch.setattr(actions, "LIMIT", RateLimit(1000, 1000))
     monkeypatch.setattr(page, "GUESSES", RateLimit(1000, 1000))
     store = shared_store(url)
-    project = store.projects.create("pilot").id
-    segments = tuple(Segment(*key, f"Quelle {key.segment_id}") for key in (HERE, NEXT))
-    outputs = tuple(Output(name, *s.key, text) for s in segments for name, text in TEXTS.items())
-    store.projects.add(project, Dataset(segments, outputs))
-    token = "t" * 43
-    store.people.add_link(project, "Ana", None, token_hash(token), None, "manager")
+    [project] = store.projects.list()
     with TestClient(Starlette(routes=routes()), base_url="http://127.0.0.1") as client:
-        yield Site(client, store, project, token)
+        yield Site(client, store, project.id, TOKEN)

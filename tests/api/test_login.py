@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -27,23 +28,18 @@ from core.ports.store import Store
 from core.services.people import accounts, links, sessions
 from core.services.people.identity import SESSION_COOKIE
 from core.services.people.throttle import LoginThrottle
+from tests.api.conftest import PASSWORD
 from tests.templates import empty_database
 
-PASSWORD = "correct horse battery"
 URL = "http://127.0.0.1:8501"
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+def store(team_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """Storage with a manager, a viewer and an annotator of a project."""
-    monkeypatch.setenv("ERRORSCOPE_DB", empty_database(tmp_path / "errorscope.db"))
+    monkeypatch.setenv("ERRORSCOPE_DB", f"sqlite:///{shutil.copy(team_database, tmp_path / 'errorscope.db')}")
     monkeypatch.setattr(auth, "THROTTLE", LoginThrottle())
-    store = opened()
-    project = store.projects.create("news").id
-    accounts.add(store, "test", "ann", PASSWORD, manager=True)
-    for name, role in (("vera", "viewer"), ("anton", "annotator")):
-        accounts.set_role(store, "test", project, accounts.add(store, "test", name, PASSWORD, manager=False), role)
-    return store
+    return opened()
 
 
 def client(url: str = URL, base: str = "") -> TestClient:

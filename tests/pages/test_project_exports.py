@@ -80,6 +80,7 @@ def test_files_of_large_projects_are_prepared_then_sent(
 def test_preparing_a_file_shows_progress_and_is_cancelled(
     large: AppTest, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    gc.freeze()  # so that garbage is looked for only in what is made from here on
     seen, go, partial = Event(), Event(), list[ref[IO[bytes]]]()
 
     def slow(store: Store, project_id: int, progress: Progress) -> Export:
@@ -106,6 +107,7 @@ def test_preparing_a_file_shows_progress_and_is_cancelled(
     assert "Preparation cancelled." in texts(at)
     assert prepare_buttons(at) == ["Prepare the file"]
     gc.collect()
+    gc.unfreeze()
     assert partial[0]() is None, "the part that was written is kept"
 
     monkeypatch.setitem(LABELS, "csv", LABELS["csv"]._replace(make=cast(Any, broken)))
