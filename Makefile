@@ -4,8 +4,9 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 # What is installed: exactly what the lock files name, by hash. They are made from the requirements by `make lock`.
 LOCKED := -m pip install --quiet --no-deps --require-hashes --requirement
-# Processes that run tests side by side. A file of tests stays in one of them, with the server it may have started.
-WORKERS ?= 2
+# Processes that run tests side by side. A file of tests stays in one of them, with the server it may have started. One more
+# than the cores of the smallest machine: while one waits for a browser or a worker, another computes.
+WORKERS ?= 3
 
 .PHONY: run test test-all check format bench lock
 .DEFAULT_GOAL := run
@@ -20,6 +21,7 @@ $(VENV)/ready: requirements.lock requirements-cpu.lock requirements-cuda.lock Ma
 
 $(VENV)/ready-to-test: $(VENV)/ready tests/requirements.lock
 	$(PY) $(LOCKED) tests/requirements.lock
+	-$(PY) -m mypy >/dev/null # reads the types of the packages, which takes longer than those of the program, and keeps them
 	touch $@
 
 run: $(VENV)/ready

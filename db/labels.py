@@ -27,8 +27,8 @@ from db.tables import events, outputs, raters, segments
 
 LONGEST_LOG = 5000
 """Edits of one rater in one segment, each of which is read whenever the segment is shown. Twice as many other actions are accepted."""
-PLANS = 10
-"""Attempts to add actions to a log to which another server adds some at the same time."""
+PLANS = 3
+"""Attempts to add actions to a log to which another server adds some at the same time, before it is kept from doing so."""
 MOST_KEPT = 20_000
 """Events whose logs are kept in memory, so that saving takes the same time however long the log is."""
 SEGMENTS_AT_ONCE = 100
@@ -82,8 +82,16 @@ class SqlLabels:
                     return planned.saved
                 except Conflict:  # another server has recorded one of these rows, or actions of this rater here
                     if refusals:  # they were reported already
-                        break
-        raise Unavailable("the labels were changed in another tab or window", hint="Try again")
+                        raise Unavailable(
+                            "the labels were changed in another tab or window", hint="Try again"
+                        ) from None
+            with writing(self._engine) as connection:  # while nobody else can add to the log
+                _take_turns(connection, project_id)
+                planned, log, _ = self._planned(place, names, action_of, refuse)
+                if planned.new and (outdated := _record(connection, planned, self._engine)):
+                    raise outdated
+            self._keep(place, log)
+            return planned.saved
 
     @contextmanager
     def _place(self, place: _Place) -> Iterator[None]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
+import sys
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from types import ModuleType
 from typing import Any
 
 _CONTEXT: Any = multiprocessing.get_context(
@@ -17,7 +19,11 @@ _CONTEXT.set_forkserver_preload(["tests.db.other_processes", "tests.db.label_ser
 def started(work: Callable[..., object], *arguments: object) -> BaseProcess:
     """Run a function of a module in another process, which ends with this one at the latest."""
     process: BaseProcess = _CONTEXT.Process(target=work, args=arguments, daemon=True)
-    process.start()
+    main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+    try:
+        process.start()  # the process runs the main module too, which is a page after a test of it
+    finally:
+        sys.modules["__main__"] = main
     return process
 
 
