@@ -7,6 +7,7 @@ format cannot store.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from core.data import (
@@ -120,11 +121,10 @@ class Gatherer(TextReading):
         if not rater or not rater.strip():
             self.problem(line, "rater", "no rater", "the name of the rater", "Name the rater")
             return
-        before = self._rated.get((key, rater))
-        if before is not None:
+        if (key, rater) in self._rated:
             found = f"{shown(rater)} rates {shown(key.system)}, {shown_segment(key.segment)} again"
             self.warn(line, "rater", found, "once", "The errors of both ratings are merged")
-        self._rated[key, rater] = [*(before or ()), *(e for e in errors if e is not None)]
+        self._rated.setdefault((key, rater), []).extend(e for e in errors if e is not None)
 
     def no_output(self, line: int, key: OutputKey, what: str, done: str) -> None:
         """Add the problem of a number or rating (`what`) whose output is not there."""
@@ -189,14 +189,14 @@ def repeated_errors(file: str, n: int) -> Iterable[Problem]:
 def checked(dataset: Dataset, rated: Iterable[RatedOutput]) -> list[RatedOutput]:
     """Return the ratings, with those of one rater on one output merged. Raises `UserError` for one that does not match its texts."""
     texts, segments = {o.key: o.text for o in dataset.outputs}, dataset.segment_of()
-    merged: dict[tuple[OutputKey, str], tuple[Span, ...]] = {}
+    merged: dict[tuple[OutputKey, str], list[Span]] = {}
     for r in rated:
         if r.key not in texts:
             raise UserError("labels for an unknown output", got=f"{r.key.system}, segment {r.key.segment_id}")
         for e in r.errors:
             e.check(texts[r.key] if e.side == "output" else segments[r.key.segment].source or "")
-        merged[r.key, r.rater] = (*merged.get((r.key, r.rater), ()), *r.errors)
-    return [RatedOutput(key, rater, errors) for (key, rater), errors in merged.items()]
+        merged.setdefault((r.key, r.rater), []).extend(r.errors)
+    return [RatedOutput(key, rater, tuple(errors)) for (key, rater), errors in merged.items()]
 
 
 def left_behind(
@@ -219,10 +219,11 @@ def category_or_none(category: str) -> str | None:
     return None if category == UNSPECIFIED else category
 
 
-def utf16(text: str, breaks: bool = True) -> list[int]:
+@lru_cache(maxsize=2)  # an output and its source: all their error spans are read one after another
+def utf16(text: str, breaks: bool = True) -> tuple[int, ...]:
     """Return the UTF-16 offset of each code point and of the end; without `breaks` line breaks do not count."""
     at, places = 0, [0]
     for c in text:
         at += 1 + (ord(c) > 0xFFFF) if breaks or c != "\n" else 0
         places.append(at)
-    return places
+    return tuple(places)

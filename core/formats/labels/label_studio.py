@@ -18,6 +18,7 @@ annotation is no rating. Copies of an annotation, which have its id, count once.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -265,8 +266,9 @@ def _text_of(found: Gatherer, key: OutputKey, side: Side) -> str:
 
 def _in_units(text: str, start: int, end: int) -> tuple[int, int] | None:
     """Convert two UTF-16 offsets to code points; None if they split a character or lie outside the text."""
-    at = {units: i for i, units in enumerate(utf16(text))}
-    return (at[start], at[end]) if start in at and end in at else None
+    units = utf16(text)
+    first, last = bisect_left(units, start), bisect_left(units, end)
+    return (first, last) if units[first : first + 1] == (start,) and units[last : last + 1] == (end,) else None
 
 
 def _quotes(text: str, quote: str) -> bool:

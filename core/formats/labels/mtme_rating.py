@@ -81,20 +81,20 @@ def blocks(
 
     At the end add a problem for unknown systems, and for each system with a wrong number of lines.
     """
-    keys, n = [s.key for s in known.segments], len(known.segments)
+    keys, n, systems = [s.key for s in known.segments], len(known.segments), dict.fromkeys(known.systems)
     seen: dict[str, int] = {}
     for number, line in numbered_lines(upload):
         if line.strip():
             system, _, rest = split(line.strip())
             place = seen[system] = seen.get(system, 0) + 1
-            if place <= n and system in known.systems:
+            if place <= n and system in systems:
                 yield number, OutputKey(system, *keys[place - 1]), rest
-    if others := [system for system in seen if system not in known.systems]:
+    if others := [system for system in seen if system not in systems]:
         todo = "Give the systems the same names in both, or choose other outputs"
         named = f"{'a system' if len(others) == 1 else 'systems'} named {', '.join(map(shown, others))}"
-        found.problem(0, "", named, ", ".join(map(shown, known.systems)), todo)
+        found.problem(0, "", named, ", ".join(map(shown, systems)), todo)
     for system, lines in seen.items():
-        if system not in others and lines != n:
+        if system in systems and lines != n:
             todo = "Every system needs one line per segment, None if there is no rating"
             found.problem(0, "", f"{counted(lines, 'line')} of {shown(system)}", counted(n, "segment"), todo)
 
