@@ -16,7 +16,7 @@ from random import Random
 from core.perturbations.noise.base import Noise, NoiseContext, TextPool
 from core.perturbations.registry import noise, noises
 from core.text.edits import Change, Edit
-from tests.paths import DATA
+from tests.paths import needed_data
 
 CASES = 200
 
@@ -24,14 +24,14 @@ CASES = 200
 def texts(seed: int) -> list[str]:
     """800 texts in random order, many more than 200, so that refused ones are replaced."""
     random = Random(seed)
-    with gzip.open(DATA / "summeval.jsonl.gz", "rt", encoding="utf-8") as lines:
+    with gzip.open(needed_data("summeval.jsonl.gz"), "rt", encoding="utf-8") as lines:
         documents = [json.loads(line) for line in lines]
     summaries = [
         text
         for d in documents
         for text in random.sample(d["references"], 3) + random.sample([o["text"] for o in d["outputs"].values()], 3)
     ]
-    with gzip.open(DATA / "training" / "sentences.txt.gz", "rt", encoding="utf-8") as file:
+    with gzip.open(needed_data("training/sentences.txt.gz"), "rt", encoding="utf-8") as file:
         sentences = [s for s in file.read().splitlines() if 40 <= len(s) <= 300]
     random.shuffle(summaries)
     passages = [" ".join(random.sample(sentences, 3)) for _ in range(len(summaries) // 7 * 3)]

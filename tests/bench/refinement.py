@@ -38,15 +38,20 @@ class Answer(NamedTuple):
 def pairs(count: int, seed: int, longest: int = 200) -> list[Pair]:
     """(reference, output) pairs: of the training data where it is there, and of the sample, again and again, where not.
 
-    With a small `longest`, outputs of at most so many words and more than half as many, and references of at most so many.
+    With a small `longest`, outputs of at most so many words and more than half as many, and references of at most so many: the sample's
+    texts are cut.
     """
+
+    def cut(text: str) -> str:
+        return " ".join(text.split()[:longest])
+
     if PAIRS.exists():
         with gzip.open(PAIRS, "rt", encoding="utf-8") as handle:
             rows = [(r, h) for r, h, *_ in (line.rstrip("\n").split("\t") for line in handle)]
     else:
         from core.services.projects.sample import dataset
 
-        rows = [(item.references[0], item.hypothesis) for _, item in dataset().items() if item.references]
+        rows = [(cut(item.references[0]), cut(item.hypothesis)) for _, item in dataset().items() if item.references]
     shortest = longest // 2 if longest < 200 else 0
     fit = [(r, h) for r, h in rows if 0 < len(r.split()) <= longest and shortest < len(h.split()) <= longest]
     order = np.random.default_rng(seed).permutation(len(fit))
@@ -88,15 +93,18 @@ def count_tokens(model) -> list[int]:  # type: ignore[no-untyped-def]
 
 
 def serve(pipe: Connection, engine: bool, size: str, dtype: str) -> None:
-    """A process that refines blocks of (pairs, variant, k) until it is told None."""
+    """A process that refines blocks of (pairs, variant, k) until the other end of the pipe is closed."""
     from core.refine.engine import Task, refine_all
     from core.refine.options import Options
     from tests.core.refine.oracle import Plain
 
     model = scorer(size, dtype)
     spent = count_tokens(model)
-    while (asked := pipe.recv()) is not None:
-        block, variant, k = asked
+    while True:
+        try:
+            block, variant, k = pipe.recv()
+        except EOFError:
+            return
         spent[0] = 0
         began, cpu = time.perf_counter(), time.process_time()
         if engine:
@@ -113,22 +121,27 @@ def serve(pipe: Connection, engine: bool, size: str, dtype: str) -> None:
 
 
 class Process:
+    """One of the two processes. It ends with its block, whatever happens there, and with the program."""
+
     def __init__(self, engine: bool, size: str, dtype: str = "fp32") -> None:
         context = mp.get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=serve, args=(theirs, engine, size, dtype))
+        self.process = context.Process(target=serve, args=(theirs, engine, size, dtype), daemon=True)
         self.process.start()
         theirs.close()
+
+    def __enter__(self) -> Process:
         self.ask(pairs(2, seed=99, longest=12), "precision", 10)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.pipe.close()
+        self.process.join()
 
     def ask(self, block: list[Pair], variant: str, k: int) -> Answer:
         self.pipe.send((block, variant, k))
         answer: Answer = self.pipe.recv()
         return answer
-
-    def stop(self) -> None:
-        self.pipe.send(None)
-        self.process.join()
 
 
 def added(answers: list[Answer]) -> Answer:
@@ -143,12 +156,10 @@ def added(answers: list[Answer]) -> Answer:
 
 
 def against_plain(size: str, count: int, variant: str, block: int, dtype: str = "fp32", longest: int = 200) -> None:
-    ours, plain = Process(True, size, dtype), Process(False, size)
     some = pairs(count, seed=1, longest=longest)
     blocks = [some[i : i + block] for i in range(0, count, block)]
-    answers = [(ours.ask(b, variant, 10), plain.ask(b, variant, 10)) for b in blocks]
-    ours.stop()
-    plain.stop()
+    with Process(True, size, dtype) as ours, Process(False, size) as plain:
+        answers = [(ours.ask(b, variant, 10), plain.ask(b, variant, 10)) for b in blocks]
     a, b = added([x for x, _ in answers]), added([x for _, x in answers])
     same = [i for i in range(count) if a.texts[i] == b.texts[i]]
     apart = max((abs(a.scores[i] - b.scores[i]) for i in same), default=math.nan)
@@ -163,14 +174,13 @@ def against_plain(size: str, count: int, variant: str, block: int, dtype: str = 
 
 
 def growth() -> None:
-    ours = Process(True, "bundled")
-    for count in (50, 200, 800):
-        answer = ours.ask(pairs(count, seed=2), "precision", 10)
-        print(f"{count:4} pairs, k = 10: {1000 * answer.seconds / count:6.1f} ms a pair", flush=True)
-    for k in (5, 10, 20):
-        answer = ours.ask(pairs(100, seed=2), "precision", k)
-        print(f" 100 pairs, k = {k:2}: {1000 * answer.seconds / 100:6.1f} ms a pair", flush=True)
-    ours.stop()
+    with Process(True, "bundled") as ours:
+        for count in (50, 200, 800):
+            answer = ours.ask(pairs(count, seed=2), "precision", 10)
+            print(f"{count:4} pairs, k = 10: {1000 * answer.seconds / count:6.1f} ms a pair", flush=True)
+        for k in (5, 10, 20):
+            answer = ours.ask(pairs(100, seed=2), "precision", k)
+            print(f" 100 pairs, k = {k:2}: {1000 * answer.seconds / 100:6.1f} ms a pair", flush=True)
 
 
 def main() -> bool:
@@ -183,6 +193,11 @@ def main() -> bool:
     )
     parser.add_argument("--only", default="", help="a, b, f, bf16 or growth")
     args = parser.parse_args()
+    if not PAIRS.exists():
+        print(
+            f"{PAIRS.name} is not in {PAIRS.parent}: pairs are drawn from the sample project, cut for the large model",
+            flush=True,
+        )
     wanted = args.only.split(",") if args.only else ["a", "f", "bf16", "b", "growth"]
     if "a" in wanted:
         against_plain("bundled", args.pairs, "precision", args.block)

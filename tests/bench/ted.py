@@ -31,7 +31,7 @@ from core.services.projects.label_import import import_labels, read
 from core.stats.correlation.correlation import Measure
 from db.store import open_store
 from tests.labels import submitted
-from tests.paths import DATA
+from tests.paths import needed_data
 from tests.views import view_of
 
 LABELS, PUBLISHED = "mqm_ted_zhen.tsv.gz", "mqm_ted_zhen.avg_seg_scores.tsv.gz"
@@ -160,10 +160,10 @@ def main() -> None:
     asked = parser.parse_args()
     asked.home.mkdir(parents=True, exist_ok=True)
     store = open_store(f"sqlite:///{asked.home / 'errorscope.db'}")
-    packed = (DATA / LABELS).read_bytes()
+    packed, published = needed_data(LABELS).read_bytes(), needed_data(PUBLISHED).read_bytes()
     project = imported(store, Upload(LABELS, packed))
     people = calibration.from_rated(submitted(store, project.id), store.labels.raters(project.id), "google")
-    against_published(people, gzip.decompress((DATA / PUBLISHED).read_bytes()).decode())
+    against_published(people, gzip.decompress(published).decode())
     row_by_row(store, project, gzip.decompress(packed).decode())
     if asked.only_import:
         return
