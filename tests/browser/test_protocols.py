@@ -280,7 +280,7 @@ def test_a_finger_sets_the_score_and_scrolls_without_setting_it(server: Server, 
 @pytest.mark.parametrize("name", ["da", "pairwise", "many"])
 def test_everything_fits_a_narrow_window_and_has_no_barrier(server: Server, page: Page, name: str) -> None:
     opened(host_of(server, name), page, "narrow")
-    page.add_style_tag(content=STILL)
+    page.evaluate(STILL)
     if name == "many":
         expect(page.get_by_role("slider")).to_have_count(24)
         expect(page.locator(".esa-legend")).to_be_visible()

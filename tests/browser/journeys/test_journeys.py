@@ -292,7 +292,7 @@ def test_a_page_has_no_barrier_and_requests_no_other_host(
         page.get_by_role("button", name="Start").click()
     expect(page.locator(VIEWS[name][0]).first).to_be_visible()
     settled(page)
-    page.add_style_tag(content=STILL)
+    page.evaluate(STILL)
     for theme, ground in (("light", "rgb(255, 255, 255)"), ("dark", "rgb(23, 22, 20)")):
         page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
         expect(page.get_by_test_id("stApp")).to_have_css("background-color", ground)
