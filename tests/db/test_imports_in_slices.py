@@ -244,6 +244,14 @@ def test_an_import_that_slept_too_long_fails_and_leaves_nothing(
         add(store, ImportTarget("p"), LARGE)
     assert set(counts(engine).values()) == {0}
 
+    with writing(engine) as connection:
+        project, mine = slices.begin(connection, engine, "q")
+    theirs = slices.Hidden(engine, project, mine._beat)
+    theirs.record("interrupted deletion completed", "q")  # another process has begun to remove it
+    with pytest.raises(UserError, match="stood still"), mine.writing():
+        pytest.fail("the import goes on while another process deletes it")
+    theirs.remove()
+
 
 def test_two_imports_at_once_into_two_projects(url: str, engine: Engine) -> None:
     store = open_store(url)
