@@ -86,10 +86,17 @@ def test_a_system_can_be_added_alone(store: Store, project: int) -> None:
 
 
 def test_new_references_and_sources_are_added(store: Store, project: int) -> None:
-    store.projects.add(project, Dataset((Segment("doc", "9", None, ("a",)),), ()))
+    store.projects.add(project, Dataset((Segment("doc", "9", None, ("a",)), Segment("doc", "10", None)), ()))
     report = store.projects.add(project, Dataset((Segment("doc", "9", "s", ("b", "a")),), ()))
     assert report == ImportReport(0, 0, 1, 0, unchanged=1, sources=1)
-    assert store.projects.dataset(project).segments[-1] == Segment("doc", "9", "s", ("a", "b"))
+    assert store.projects.dataset(project).segments[-2] == Segment("doc", "9", "s", ("a", "b"))
+
+    output = Output("A", "doc", "10", "t")
+    store.projects.add(project, Dataset((Segment("doc", "10", None),), (output,)))
+    store.scores.put("m", "m|v:1", {content_key(None, "t", ()): Value(0.5)}, 0.0)
+    assert dict(store.scores.table(project, "m|v:1")) == {output.key: Value(0.5)}
+    store.projects.add(project, Dataset((Segment("doc", "10", "a source"),), ()))
+    assert not store.scores.table(project, "m|v:1"), "scores without the source are shown"
 
 
 def test_a_contradiction_names_every_place_and_changes_nothing(store: Store, project: int) -> None:
