@@ -84,6 +84,13 @@ def test_parts_are_the_whole_project(store: Store, project: int) -> None:
     with pytest.raises(UserError, match="no such project"):
         list(store.exports.texts(project + 1))
 
+    later = tuple(Output("C", s.doc_id, s.segment_id, "new") for s in TEXTS.segments[::-1])
+    store.projects.add(project, Dataset(TEXTS.segments, later))
+    place = {s.key: i for i, s in enumerate(TEXTS.segments)}
+    found = [key for part in store.exports.keys(project) for key in part]
+    assert [place[key.segment] for key in found] == sorted(place[key.segment] for key in found)
+    assert [o.key for p in store.exports.texts(project) for o in p.outputs] == found
+
 
 def test_no_transaction_is_open_while_a_part_is_written(store: Store, engine: Engine, project: int) -> None:
     open_now: list[int] = []
