@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 
 import pytest
 from sqlalchemy import Engine
@@ -13,6 +14,7 @@ from sqlalchemy import Engine
 from core.ports.jobs import Job
 from core.ports.store import Store
 from core.ports.timings import Timing
+from db import worker
 from tests.builders import small_dataset
 from tests.db.raw import scalar
 from tests.db.workers.helpers import N, Start, expire, lines_of, until
@@ -99,6 +101,27 @@ def test_what_a_killed_worker_had_in_hand_is_computed_by_another(
     assert ended(start("--once")) == 0
     assert store.jobs.get(second.id).state == "done"
     assert len(store.scores.table(other, "slow|v:1")) == N
+
+
+def test_a_process_that_crashed_is_replaced_until_no_work_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    statuses, waits = [0, -9, 0], list[float | None]()  # statuses of the processes, in the order of their start
+
+    class Process(subprocess.Popen[bytes]):
+        def __init__(self, command: list[str], **_: object) -> None:
+            self.status = statuses.pop(0)
+
+        def poll(self) -> int:
+            return self.status
+
+    class Stop(Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            waits.append(timeout)
+            assert len(waits) == 1, "the process is not replaced"
+            return False
+
+    monkeypatch.setattr(subprocess, "Popen", Process)
+    worker._keep_running(2, "sqlite://", Stop(), once=True)
+    assert not statuses
 
 
 @pytest.mark.extended
