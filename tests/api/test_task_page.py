@@ -39,8 +39,11 @@ def test_the_page_has_the_first_segment_and_its_files(site: Site) -> None:
     assert page.headers["cache-control"] == "no-store"
 
 
-def test_the_page_names_no_system_and_cannot_be_broken_by_a_text(site: Site) -> None:
+def test_the_page_names_no_system_and_cannot_be_broken_by_a_text(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {"a key": "</script><script>alert(1)</script><!--"}
+    monkeypatch.setattr("api.task.page.catalogue.page_texts", lambda language: texts)
     page = site.client.get(f"/t/{site.token}").text
+    assert start_of(page)["texts"] == texts
     answer = site.unit()
     assert not any(name in shown for name in TEXTS for shown in (page, answer.text))
     assert "<b>text</b>" not in page
