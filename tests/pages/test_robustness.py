@@ -15,6 +15,7 @@ from core.metrics.base import MetricSpec
 from core.ports.cases import KeptCase, KeptScore
 from core.ports.store import Store
 from pages._ui.robustness import reactions
+from pages._ui.robustness.controls import diff_html
 from tests.pages.opened_page import new_project
 from tests.pages.said import words
 from tests.paths import APP
@@ -44,6 +45,11 @@ def opened(project: int, section: str = "Break a metric", **state: object) -> Ap
     for name, value in state.items():
         at.session_state[name.replace("_", "-")] = value
     return at.switch_page("pages/robustness.py").run()
+
+
+def test_texts_stand_in_the_differences_as_they_are() -> None:
+    shown = diff_html("a <i> & c", "a <b> & c")
+    assert shown.endswith(">a &lt;</span><del>i</del><ins>b</ins><span>&gt; &amp; c</span></p>")
 
 
 @pytest.mark.extended
