@@ -186,6 +186,11 @@ def test_a_link_is_created_shown_recorded_and_revoked(store: Store, project: int
     [address] = [code.value for code in at.code]
     found = links.resolve(store.people, address.rpartition("t/")[2])
     assert found.link == link
+    other = max(p.id for p in store.projects.list())
+    at.query_params["project"] = str(other)
+    assert not at.run().code, "the address is shown with another project"
+    at.query_params["project"] = str(project)
+    assert [code.value for code in at.run().code] == [address]
     assert not press(at, "Hide address").code
     at.button(key=f"access-revoke-{link.id}").click().run()
     assert store.people.links(project)[0].revoked
