@@ -7,15 +7,22 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from pandas import DataFrame
 from streamlit.runtime.context import ContextProxy
 from streamlit.testing.v1 import AppTest
 
 from core.ports.campaigns import Campaign
 from core.ports.store import Store
+from core.services.campaigns.comparison import CampaignComparison
 from core.services.people import accounts, sessions
 from core.services.people.identity import SESSION_COOKIE
+from core.stats.bootstrap import Interval
+from core.stats.campaign.paired_differences import PairedDifference
+from core.stats.campaign.system_means import WeightedMean
+from core.stats.significance.holm import Comparison
 from db.engine import connect
 from db.store import store_over
+from pages._ui.campaigns import results_tab
 from pages._ui.campaigns.campaign_tabs import screen_key
 from tests.core.services.campaigns import filled
 from tests.pages.said import words
@@ -167,6 +174,23 @@ def test_screens_state_what_they_rest_on_or_what_comes(campaign: Campaign, store
     made = filled.started(store, people=(), dataset=filled.texts(1, 2), name="empty")
     for screen in ("Progress", "People", "Quality", "Disagreements", "Results"):
         assert opened(made, screen).info, screen
+
+
+def test_a_difference_has_the_better_system_first_and_the_lower_end_of_its_interval_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    difference = PairedDifference(
+        "Birch", "Alder", Comparison(-2.0, 0.01, n=9), 0.01, Interval(-2.0, -3.5, -1.0, 9), 4.0, "", 9, 9, 0, 0, 0
+    )
+    means = tuple(WeightedMean(s, Interval(v, v, v, 9), 9, 9, 9.0) for s, v in (("Alder", 8.0), ("Birch", 6.0)))
+    found = CampaignComparison("score", "item", None, means, (difference,), (), None, None, None)  # type: ignore[arg-type]
+    charts, tables = list[DataFrame](), list[list[dict[str, str]]]()
+    monkeypatch.setattr(results_tab.plots, "differences", lambda frame, title: charts.append(frame))
+    monkeypatch.setattr(results_tab.tables, "text_table", tables.append)
+    monkeypatch.setattr(results_tab.st, "altair_chart", lambda chart, width: None)
+    results_tab._differences(found)
+    assert charts[0].loc[0, ["pair", "value", "low", "high"]].tolist() == ["Alder − Birch", 2.0, 1.0, 3.5]
+    assert tables[0][0]["difference [95 % CI]"] == "2.00 [1.00, 3.50]"
 
 
 @pytest.mark.extended
