@@ -329,7 +329,8 @@ def test_labels_of_other_outputs_do_not_count_as_submitted_in_the_browser_either
         "console.log(told(['a'], ['spans']), told(['a', 'b'], ['spans']), told(['a'], ['spans', 'score']),"
         "told(['a', 'b'], ['preference']), told(['b'], ['score'], 'broken'));"
         "labels.drafts.add('a'); console.log(told(['a'], ['spans']));"
+        "console.log([null, 0].map((score) => answered({ marks: [1], verdict: null, score }, ['spans', 'score'])).join(' '));"
     )
     code = (folder / "log.js").read_text(encoding="utf-8") + code
     run = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == ["true", "false", "false", "true", "true", "false"]
+    assert run.stdout.split() == ["true", "false", "false", "true", "true", "false", "false", "true"]
