@@ -156,6 +156,8 @@ def test_disagreements_are_decided_without_names_by_others(
     accounts.set_role(store, "test", campaign.project_id, judge, "adjudicator")
     logged_in(store, monkeypatch, "judge")
     at = opened(campaign)
+    assert "3 annotators. Names are hidden from people who decide" in words(at)
+    assert list(at.button_group[0].options) == ["Progress", "Disagreements", "Results"]
     assert not any(name in words(at) for name in NAMES)
     assert not any(b.label in ("Pause", "Delete campaign") for b in at.button)
     at = opened(campaign, "Disagreements")
