@@ -153,6 +153,7 @@ def main() -> None:
         drafts.gather()
         switcher()
         account.draw()
+        jobs.note()
         page.run()
         jobs.foot()
 

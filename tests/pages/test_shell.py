@@ -104,6 +104,16 @@ def test_a_running_job_is_at_the_foot_and_can_be_cancelled(store: Store) -> None
     assert toasts == ["Scoring was cancelled. Computed scores are kept."], "newer jobs hide the end of a job"
 
 
+def test_a_page_is_drawn_again_if_a_job_ended_meanwhile(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = store.projects.create("only")
+    store.projects.add(project.id, DATA)
+    queued = store.jobs.enqueue(project.id, ["chrf"])
+    monkeypatch.setattr(wiring, "keep_worker", lambda: bool(store.jobs.cancel(queued.id)))
+    at = run("compare", project=str(project.id))
+    toasts = [toast.value for toast in (at.toast or at.run().toast)]
+    assert toasts == ["Scoring was cancelled. Computed scores are kept."]
+
+
 def test_every_page_names_a_missing_database_until_it_is_back(store: Store, tmp_path: Path) -> None:
     store.projects.add(store.projects.create("first").id, DATA)
     database, aside = tmp_path / "errorscope.db", tmp_path / "aside"

@@ -70,6 +70,17 @@ def forget() -> None:
     st.session_state.pop(_WANTED, None)
 
 
+def note() -> None:
+    """Remember the jobs before a page reads scores: it lacks the scores of those that end while it is drawn."""
+    seen: dict[int, str] = st.session_state.setdefault(_SEEN, {})
+    for job in active():
+        seen.setdefault(job.id, _stage(job))
+
+
+def _stage(job: Job) -> str:
+    return job.message.split(" · ")[0]
+
+
 def foot() -> None:
     """Draw the line. It refreshes itself, and the whole page when a metric or a job is done."""
     if wanted := st.session_state.pop(_WANTED, None):
@@ -85,7 +96,7 @@ def foot() -> None:
 def _line(own_worker: bool) -> None:
     store, jobs = wiring.store(), active()
     seen: dict[int, str] = st.session_state.setdefault(_SEEN, {})
-    stages = {j.id: j.message.split(" · ")[0] for j in jobs}
+    stages = {j.id: _stage(j) for j in jobs}
     ended = [i for i in seen if i not in stages]
     further = [i for i in seen if i in stages and seen[i] != stages[i]]
     st.session_state[_SEEN] = stages
