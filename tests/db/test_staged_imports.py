@@ -176,10 +176,11 @@ def test_a_killed_import_shows_nothing(url: str) -> None:
     script = f"""
         import os, signal
         from core.services.projects.adding import ImportTarget, add_staged
-        from db import slices
+        from db import slices, staged_imports
         from db.store import open_store
         from tests.db.test_staged_imports import many, staged
         slices.FIRST = slices.MOST = 20
+        staged_imports.SMALL = 60
 
         def strike(share):
             if share > 0.5:
