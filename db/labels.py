@@ -273,7 +273,10 @@ class _Log:
 
 
 def _record(connection: Connection, planned: _Planned, engine: Engine) -> Exception | None:
-    """Write planned events; return an error, with nothing written, if the log has changed since they were planned."""
+    """Write planned events; return an error, with nothing written, if the log has changed since they were planned.
+
+    Raises `Unavailable` if the connection is lost, and the transaction with it.
+    """
     try:
         with explained_for(engine), connection.begin_nested():
             rater = rater_id(connection, planned.rater)
@@ -282,6 +285,8 @@ def _record(connection: Connection, planned: _Planned, engine: Engine) -> Except
             rows = [_row(event, planned.project_id, rater, planned.segment_id) for event in planned.new]
             connection.execute(insert(events), rows)
     except UserError as error:
+        if connection.invalidated:
+            raise
         return error
     return None
 
