@@ -12,16 +12,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.errors import ImportProblems, UserError
-from core.formats.files import file_name, stem
+from core.formats.files import Upload, file_name, stem
 from core.formats.given_roles import ROLES, GivenRoles
+from core.formats.mtme_folder import chosen_pair, stored_files
 from core.formats.output import check, copy, named
 from core.formats.streams.opened import StoredFile
 from core.memory import collect_garbage_rarely
 from core.ports.store import Store
 from core.progress import part
 from core.services.export.files import EXPORTS
-from core.services.projects.adding import ImportTarget, StoredOutputs, add_staged, sentence
+from core.services.projects import mtme
+from core.services.projects.adding import Imported, ImportTarget, StoredOutputs, add_staged, sentence
 from core.services.projects.importing import ImportPlan, plan, preview, without_outputs
+from core.services.projects.label_import import import_labels
 from core.settings import load as settings
 from db.command import UNCHANGED, Percent, exit_status
 from db.store import open_store
@@ -46,7 +49,11 @@ def _parser() -> argparse.ArgumentParser:
     text = "import tables (CSV, TSV, JSONL, Parquet, Arrow) or line-aligned text files: all or nothing, with bounded memory"
     bring = commands.add_parser("import", help=text, description=text)
     bring.set_defaults(run=_import)
-    bring.add_argument("files", metavar="FILE", type=Path, nargs="+")
+    bring.add_argument(
+        "files", metavar="FILE", type=Path, nargs="+",
+        help="files, or the folder of a test set in mt-metrics-eval's layout, which is held in memory",
+    )  # fmt: skip
+    bring.add_argument("--pair", help="language pair in the folder, such as en-de")
     target = bring.add_mutually_exclusive_group()
     target.add_argument("--name", help="name of a new project; default: that of the first file")
     target.add_argument("--into", metavar="PROJECT", help="name or number of a project to which the files are added")
@@ -84,10 +91,17 @@ def _export(store: Store, given: argparse.Namespace, share: Percent) -> str:
 
 
 def _import(store: Store, given: argparse.Namespace, share: Percent) -> str:
+    if given.files[0].is_dir():
+        return _import_folder(store, given, share)
+    if given.pair:
+        raise UserError("--pair needs a folder", hint="Name the folder of a test set, or leave --pair out")
     files = [StoredFile(file_name(path), path) for path in given.files]
     for path in given.files:
         path.stat()
     planned = _mapped(plan(files), GivenRoles(given.column))
+    if planned.kind == "mtme":
+        hint = "Name the folder of the test set instead of its files"
+        raise UserError("these files are a folder in mt-metrics-eval's layout", hint=hint)
     if planned.kind == "labels":
         raise UserError("these files hold labels", hint="Import labels on the page Projects")
     project = project_of(store, given.into) if given.into else None
@@ -103,9 +117,33 @@ def _import(store: Store, given: argparse.Namespace, share: Percent) -> str:
         share.say(f"note: {note}")
     target = ImportTarget(project.name, project.id) if project else ImportTarget(given.name or stem(files[0].name))
     done = add_staged(store, target, seen.staged, given.replace, part(share, 1, 2))
+    return _done(store, done, seen.summary)
+
+
+def _import_folder(store: Store, given: argparse.Namespace, share: Percent) -> str:
+    """Import a language pair of a folder in mt-metrics-eval's layout: its texts, the scores of outputs, and error spans."""
+    folder, *others = given.files
+    if others:
+        raise UserError("a folder is imported alone", got=str(others[0]), hint="Leave the other files out")
+    stored, roles = stored_files(folder), GivenRoles(given.column)
+    chosen = chosen_pair(stored, given.pair, folder).with_roles(roles)
+    roles.check()
+    for line in chosen.as_read():
+        share.say(line)
+    found = mtme.read([Upload(file.name, file.path.read_bytes()) for file in stored], chosen)
+    for warning in found.warnings:
+        share.say(f"note: {warning.sentence()}")
+    project = project_of(store, given.into) if given.into else None
+    name = given.name or f"{folder.resolve().name} {chosen.pair}"
+    target = ImportTarget(project.name, project.id) if project else ImportTarget(name)
+    done = import_labels(store, target, found, share, given.replace)
+    return _done(store, done, found.summary())
+
+
+def _done(store: Store, done: Imported, summary: str) -> str:
     counts = {name: n for name, n in done.report._asdict().items() if n and name != "unchanged"}
     store.audit.record(WHO, "data imported", done.project.id, **counts)
-    return f"{done.project.name}: {seen.summary}. {sentence(done.report)}"
+    return f"{done.project.name}: {summary}. {sentence(done.report)}"
 
 
 def _mapped(planned: ImportPlan, given: GivenRoles) -> ImportPlan:

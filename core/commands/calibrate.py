@@ -12,7 +12,7 @@ from core.calibration.calibrate import Calibration, CalibrationPoint, calibrate
 from core.calibration.presets import PRESETS
 from core.commands import human_scores
 from core.commands.human_scores import KEY, wrong_line
-from core.commands.options import LARGEST_SEED, Columns, Human, HumanScheme, HumanScore, Out
+from core.commands.options import LARGEST_SEED, Columns, Human, HumanScheme, HumanScore, Out, read_texts
 from core.commands.progress import counted, print_note
 from core.data import OutputKey
 from core.errors import UserError
@@ -51,6 +51,10 @@ def run(
     seed: Annotated[
         int, typer.Option(min=0, max=LARGEST_SEED, help="random seed of the bootstrap and the cross-validation folds")
     ] = 0,
+    outputs: Annotated[
+        list[Path] | None,
+        typer.Option(help="file with the outputs, for human scores or labels without texts; repeatable"),
+    ] = None,
     column: Columns = None,
 ) -> Calibration:
     """Join both files on (system, doc_id, segment_id), calibrate, and write the report as JSON (∞ is the string "inf").
@@ -58,11 +62,18 @@ def run(
     Outputs found in only one file are left out; their number is in `notes`, which are also printed. Raises
     `UserError` for files that cannot be read or joined, and if agreement is undefined at every λ.
     """
-    output.check([("the refined outputs", refined), ("--human", human)], [("--out", out)])
+    inputs = [
+        ("the refined outputs", refined),
+        *output.named("--human", *human),
+        *output.named("--outputs", *outputs or ()),
+    ]
+    output.check(inputs, [("--out", out)])
     distances, unusable = read_refined(read_upload(refined))
     roles = GivenRoles(column or ())
-    rated, unscored = human_scores.read(human, human_score, roles, scheme)
+    texts = read_texts(outputs, roles) if outputs else None
+    rated, unscored = human_scores.read(human, human_score, roles, scheme, texts)
     roles.check()
+    name = ", ".join(path.name for path in human)
     points = [
         CalibrationPoint(key, r.dist_exp, r.dist_imp, rated[key][0], r.score_hyp, rated[key][1])
         for key, r in distances.items()
@@ -72,14 +83,14 @@ def run(
     if not points:
         raise UserError(
             "the files have no output in common",
-            got=f"{len(distances)} outputs in {refined.name}, {len(rated)} in {human.name}",
+            got=f"{len(distances)} outputs in {refined.name}, {len(rated)} in {name}",
             expected="the same system, doc_id and segment_id in both",
             hint=f"The first outputs are {_first(distances)} and {_first(rated)}",
         )
-    alone = ((refined.name, without_human), (human.name, without_distances))
-    notes = [f"{n} outputs of {name} are not in the other file and are left out." for name, n in alone if n]
+    alone = ((refined.name, without_human), (name, without_distances))
+    notes = [f"{n} outputs of {file} are not in the other file and are left out." for file, n in alone if n]
     notes += [f"{unusable} rows of {refined.name} have no distances and are left out."] if unusable else []
-    notes += [f"{unscored} rows of {human.name} have no score and are left out."] if unscored else []
+    notes += [f"{unscored} rows of {name} have no score and are left out."] if unscored else []
     fitted = calibrate(
         points, measure=measure, group=group, seed=seed, presets=PRESETS, draws=DRAWS, progress=counted("calibrate", 100)
     )  # fmt: skip

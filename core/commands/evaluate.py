@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import comb
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,13 +11,16 @@ from typing import Annotated, Literal
 import typer
 
 from core.commands import external_scores, human_scores
-from core.commands.options import LARGEST_SEED, Columns, Human, HumanScheme, HumanScore, check_ending, read_texts
+from core.commands.external_scores import ExternalMetricScores
+from core.commands.mtme import open_folder
+from core.commands.options import HUMAN, LARGEST_SEED, Columns, HumanScheme, HumanScore, check_ending, read_texts
 from core.commands.progress import counted, print_note
-from core.data import OutputKey
+from core.data import Dataset, OutputKey
 from core.errors import UserError
 from core.formats import mtme_score, output
 from core.formats.given_roles import GivenRoles
 from core.formats.load import read_upload
+from core.formats.mtme_folder import stored_files
 from core.formats.parsing.numbers import is_absent
 from core.formats.write import SCORE_COLUMNS
 from core.metrics import registry
@@ -44,8 +47,8 @@ Scores = dict[str, dict[OutputKey, float]]
 
 
 def run(
-    human: Human,
     out: Annotated[Path, typer.Option(help="file to write: .csv, .json, .tex or .html")],
+    human: Annotated[list[Path] | None, typer.Option(help=f"{HUMAN}; not needed with --mtme")] = None,
     human_score: HumanScore = None,
     scheme: HumanScheme = None,
     scores: Annotated[Path | None, typer.Argument(help="CSV that `score` wrote")] = None,
@@ -54,6 +57,24 @@ def run(
         typer.Option(
             help="external scores as NAME=FILE: .seg.score, CSV, or .sys.score (system scores as given, shown beside the means "
             "of segment scores at --level system); repeatable"
+        ),
+    ] = None,
+    mtme: Annotated[
+        Path | None,
+        typer.Option(
+            help="folder of a test set in mt-metrics-eval's layout: its texts, human scores and metric scores are read, and "
+            "references that are systems too are excluded"
+        ),
+    ] = None,
+    pair: Annotated[str | None, typer.Option(help="language pair in the folder of --mtme, such as en-de")] = None,
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(help="with --mtme: compare only metrics that used this reference or none; repeatable"),
+    ] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="with --mtme: system to compare although it is a reference, without the metrics that used it; repeatable"
         ),
     ] = None,
     level: Annotated[Level, typer.Option(help="compare single outputs, or system means")] = "segment",
@@ -92,28 +113,46 @@ def run(
     Metrics of which lower is declared to be better need not be in `lower`. Raises `UserError` for files that cannot be read or
     joined.
     """
-    external, exclude, lower, outputs = external or [], exclude or [], lower or [], outputs or []
-    of_systems = [text for text in external if mtme_score.is_of_systems(external_scores.path_of(text).name)]
-    external_files, external = external, [text for text in external if text not in of_systems]
+    given_files = [external_scores.given(text) for text in external or []]
+    exclude, lower, outputs = exclude or [], lower or [], outputs or []
+    reference, include = reference or [], include or []
     check_ending(out, ".csv", ".json", ".tex", ".html")
-    inputs = [*output.named("the scores", scores), ("--human", human), *output.named("--outputs", *outputs)]
-    inputs += output.named("--human-systems", human_systems)
-    output.check(
-        [*inputs, *output.named("--external", *map(external_scores.path_of, external_files))], [("--out", out)]
+    inputs = [*output.named("the scores", scores), *output.named("--human", *human or ())]
+    inputs += [*output.named("--outputs", *outputs), *output.named("--human-systems", human_systems)]
+    inputs += output.named(
+        "--mtme", mtme, *((file.path for file in stored_files(mtme)) if mtme and mtme.is_dir() else ())
     )
-    if scores is None and not external:
-        raise UserError(
-            "there are no scores to evaluate",
-            hint="Give the CSV that `score` wrote, or --external NAME=FILE. System scores (.sys.score) are shown beside these",
-        )
+    output.check([*inputs, *output.named("--external", *(file.path for file in given_files))], [("--out", out)])
+    _check_options(human, outputs, mtme, {"--pair": pair, "--reference": reference, "--include": include})
+    of_systems = [file for file in given_files if mtme_score.is_of_systems(file.path.name)]
+    files = [file for file in given_files if file not in of_systems]
     if (of_systems or human_systems) and level != "system":
-        raise UserError("system scores need --level system", got=of_systems[0] if of_systems else str(human_systems))
-    if human_systems and not of_systems:
+        where = of_systems[0].path if of_systems else human_systems
+        raise UserError("system scores need --level system", got=str(where))
+    if human_systems and not of_systems and not mtme:
         hint = "Add --external NAME=FILE.sys.score, or leave --human-systems out"
         raise UserError("there are no system scores of metrics", where="--human-systems", hint=hint)
     roles = GivenRoles(column or ())
-    texts = read_texts(outputs, roles) if outputs else None
-    elsewhere = external_scores.read(external, texts, lower)
+    folder = open_folder(mtme, pair, roles) if mtme else None
+    texts = folder.texts if folder else read_texts(outputs, roles) if outputs else None
+    about_folder: list[str] = []
+    if folder:
+        about_folder = folder.notes(reference, include)
+        files = [*folder.metrics(reference, include, of_systems=False), *files]
+        if not human:
+            human = folder.human(human_score, scheme)
+            human_score = None
+            human_systems = human_systems or (folder.human_systems(human) if level == "system" else None)
+        if level == "system":
+            of_systems = [*folder.metrics(reference, include, of_systems=True), *of_systems]
+    human = human or []
+    if scores is None and not files:
+        raise UserError(
+            "there are no scores to evaluate",
+            where=str(mtme or ""),
+            hint="Give the CSV that `score` wrote, or --external NAME=FILE. System scores (.sys.score) are shown beside these",
+        )
+    elsewhere = external_scores.read(files, texts, lower)
     given = external_scores.read_systems(of_systems, lower)
     theirs = {name_of(metric.name) for metric in [*(e.metric for e in elsewhere), *(g.metric for g in given)]}
     ours = [name for name in lower if name not in theirs]
@@ -129,23 +168,25 @@ def run(
             )
         metrics.append(metric)
         values[metric.name] = of_metric
-    rated, unscored = human_scores.read(human, human_score, roles, scheme)
+    rated, unscored = human_scores.read(human, human_score, roles, scheme, texts)
     roles.check()
-    facts = {"file": human.name, "score": human_score, "scheme": scheme}
+    name = ", ".join(path.name for path in human)
+    facts = {"file": name, "score": human_score, "scheme": scheme}
+    missing_outputs = folder.missing if folder else frozenset[OutputKey]()
+    rated = {key: value for key, value in rated.items() if key not in missing_outputs}
     people = HumanScores(signature("human", {name: value for name, value in facts.items() if value}), rated)
-    systems = {k.system for k in rated}
-    if unknown := [name for name in exclude if name not in systems]:
-        raise UserError(
-            "no system has this name", where="--exclude", got=unknown[0], expected=", ".join(sorted(systems))
-        )
-    items = dict(texts.items()) if texts else None
-    for metric, of_metric, _ in elsewhere:  # named by the user, so never set aside
-        values[metric.name] = dict.fromkeys(rated, math.nan) | of_metric
-    joined = join(people, metrics, values, items=items, excluded=exclude, seed=seed, partly=partly)
+    not_rated = _without_human_score(exclude, rated, values, elsewhere, texts)
+    excluded = list(dict.fromkeys([*exclude, *(folder.excluded(include) if folder else ())]))
+    items = {key: item for key, item in texts.items() if key not in missing_outputs} if texts else None
+    by_user = {file.name or "" for file in given_files}
+    for metric, of_metric, _ in elsewhere:
+        named = not folder or name_of(metric.name) in by_user  # named by the user, so never set aside
+        values[metric.name] = (dict.fromkeys(rated, math.nan) if named else {}) | of_metric
+    joined = join(people, metrics, values, items=items, excluded=excluded, seed=seed, partly=partly)
     if joined.too_few:
         raise UserError(
             "fewer than two outputs have a human score and a score from every metric",
-            got=f"{sum(map(len, values.values()))} scores, {len(rated)} outputs in {human.name}",
+            got=f"{sum(map(len, values.values()))} scores, {len(rated)} outputs in {name}",
             expected="the same system, doc_id and segment_id in all files",
         )
     found = evaluate(
@@ -155,7 +196,7 @@ def run(
     )
     if level == "system":
         found = with_soft_intervals(found, counted("95 % CIs of soft pairwise accuracy", SOFT_DRAWS))
-    found, given_notes = _with_given(found, given, human_systems, exclude)
+    found, given_notes = _with_given(found, given, human_systems, excluded)
     statistic = STATISTICS[level][0]
     matrices, untested = _tested(found) if tests else ([], [])
     text = {
@@ -167,16 +208,52 @@ def run(
     output.write({out: text})
     notes = [f"{missing} rows of {scores.name} have no score."] if scores and missing else []
     notes += [f"{e.metric.label} has no score in {e.missing} lines of its file." for e in elsewhere if e.missing]
-    notes += [f"{unscored} rows of {human.name} have no score."] if unscored else []
+    notes += [f"{unscored} rows of {name} have no score."] if unscored else []
+    notes += [
+        f"--exclude {name}: no output of this system has a human score, so nothing was left out." for name in not_rated
+    ]
     notes += [f"Differences in {LABELS[name]} were not tested: {why}" for name, why in untested]
     notes += (
         ["A CSV holds only the table. To get the tests, write .json, .tex or .html."]
         if tests and out.suffix == ".csv"
         else []
     )
-    notes += [] if outputs else ["Baselines were not computed: they need the outputs (--outputs)."]
-    print_note(*filter(None, [joined.set_aside]), *joined.notes, *notes, *given_notes, sentence(found, statistic))
+    notes += [] if texts else ["Baselines were not computed: they need the outputs (--outputs)."]
+    print_note(
+        *about_folder,
+        *filter(None, [joined.set_aside]),
+        *joined.notes,
+        *notes,
+        *given_notes,
+        sentence(found, statistic),
+    )
     return found
+
+
+def _check_options(
+    human: Sequence[Path] | None, outputs: Sequence[Path], mtme: Path | None, with_mtme: Mapping[str, object]
+) -> None:  # fmt: skip
+    """Raise `UserError` for options that belong to a folder without one, and for texts or human scores that are given twice or not at all."""
+    if mtme and outputs:
+        raise UserError("the folder of --mtme has the outputs", where="--outputs", hint="Leave --outputs or --mtme out")
+    if not mtme and not human:
+        raise UserError("there are no human scores", hint="Give them with --human FILE, or a folder with --mtme FOLDER")
+    if not mtme and (alone := [option for option, value in with_mtme.items() if value]):
+        raise UserError("this option needs a folder", where=alone[0], hint="Add --mtme FOLDER, or leave the option out")
+
+
+def _without_human_score(
+    excluded: Sequence[str], rated: Mapping[OutputKey, object], values: Scores,
+    elsewhere: Sequence[ExternalMetricScores], texts: Dataset | None,
+) -> list[str]:  # fmt: skip
+    """Return the excluded systems that have no human scores. Raises `UserError` for one that no file has."""
+    with_human = {key.system for key in rated}
+    every = [*values.values(), *(e.values for e in elsewhere)]
+    known = with_human.union(key.system for of_metric in every for key in of_metric)
+    known |= set(texts.systems) if texts else set()
+    if unknown := [name for name in excluded if name not in known]:
+        raise UserError("no system has this name", where="--exclude", got=unknown[0], expected=", ".join(sorted(known)))
+    return [name for name in dict.fromkeys(excluded) if name not in with_human]
 
 
 def _with_given(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from core.commands.human_scores import read_human
-from core.data import Dataset, OutputKey
+from core.data import Dataset, OutputKey, Value
 from core.errors import UserError
 from core.formats import mtme_score
 from core.formats.external import lower_is_better, source_file
@@ -33,20 +34,34 @@ class ExternalMetricScores(NamedTuple):
     missing: int
 
 
-def read(files: Sequence[str], texts: Dataset | None, lower: Collection[str] = ()) -> list[ExternalMetricScores]:
-    """Read the metrics of files given as `NAME=FILE` or `FILE`; without NAME, the metric has the name of the file.
+class MetricFile(NamedTuple):
+    """A file of metric scores; the metric has the name of the file if `name` is None."""
 
-    Lower is better for metrics named in `lower` and for error rates. A `.seg.score` file needs the outputs (`texts`), with
-    segments in the order of the test set. A table has the columns system, doc_id and segment_id, and the scores in a column
-    NAME or `score`. Raises `UserError` and `ImportProblems` if a name is used twice or belongs to a built-in metric, or if a
-    file does not match the outputs.
+    path: Path
+    name: str | None = None
+
+
+def given(text: str) -> MetricFile:
+    """Return the file given as `NAME=FILE` or `FILE`."""
+    name, equals, path = text.partition("=")
+    return MetricFile(Path(path), name.strip()) if equals else MetricFile(Path(text))
+
+
+def read(files: Sequence[MetricFile], texts: Dataset | None, lower: Collection[str] = ()) -> list[ExternalMetricScores]:
+    """Read the scores of metrics.
+
+    Lower is better for metrics named in `lower` and for error rates, unless an mt-metrics-eval file has them negated. A `.seg.score`
+    file needs the outputs (`texts`), with segments in the order of the test set. A table has the columns system, doc_id and
+    segment_id, and the scores in a column named like the metric or `score`. Raises `UserError` and `ImportProblems` if a name is used
+    twice or belongs to a built-in metric, or if a file does not match the outputs.
     """
     found: dict[str, ExternalMetricScores] = {}
-    for text in files:
-        given, equals, _ = text.partition("=")
-        upload = read_upload(path_of(text))
+    for file in files:
+        upload = read_upload(file.path)
         of_metric_file = extension(upload.name) == "score"
-        name = given.strip() if equals else name_in(upload.name) if of_metric_file else stem(upload.name)
+        name = file.name
+        if name is None:
+            name = name_in(upload.name) if of_metric_file else stem(upload.name)
         if wrong := name_problems([(name, upload.name, "")]):
             raise UserError(
                 wrong[0].found,
@@ -61,9 +76,12 @@ def read(files: Sequence[str], texts: Dataset | None, lower: Collection[str] = (
                 got=name,
                 hint="Give different names: NAME=FILE",
             )
-        turned = name in lower or lower_is_better(name)
         column = "" if of_metric_file else _column(upload, name)
-        values, missing = _lines(upload, texts) if of_metric_file else _table(upload, column)
+        if of_metric_file:
+            values, missing, higher = _lines(upload, texts, name)
+        else:
+            (values, missing), higher = _table(upload, column), not lower_is_better(name)
+        turned = name in lower or not higher
         signed = external_signature(name, not turned, [source_file(upload, column)])
         stored = external_metric(name)
         metric = ScoredMetric(stored, external.describe(stored, signed).label, signed, turned=turned)
@@ -71,38 +89,33 @@ def read(files: Sequence[str], texts: Dataset | None, lower: Collection[str] = (
     return list(found.values())
 
 
-def read_systems(files: Sequence[str], lower: Collection[str] = ()) -> list[GivenScores]:
-    """Read the system scores of `.sys.score` files given as `NAME=FILE` or `FILE`. Raises `UserError` and `ImportProblems`."""
+def read_systems(files: Sequence[MetricFile], lower: Collection[str] = ()) -> list[GivenScores]:
+    """Read the system scores of `.sys.score` files. Raises `UserError` and `ImportProblems`."""
     found: dict[str, GivenScores] = {}
-    for text in files:
-        given, equals, _ = text.partition("=")
-        upload = read_upload(path_of(text))
-        name = given.strip() if equals else name_in(upload.name)
+    for file in files:
+        upload = read_upload(file.path)
+        name = name_in(upload.name) if file.name is None else file.name
         if name in found:
             hint = "Give different names: NAME=FILE"
             raise UserError("two files have the same metric name", where="--external", got=name, hint=hint)
-        turned = name in lower or lower_is_better(name)
+        values = {s: v for s, v in mtme_score.read_systems(upload).items() if v is not None}
+        turned = name in lower or not mtme_score.higher_is_better(name, map(Value, values.values()))
         signed = external_signature(name, not turned, [source_file(upload, "")])
         stored = external_metric(name)
         metric = ScoredMetric(stored, external.describe(stored, signed).label, signed, turned=turned)
-        values = {s: -v if turned else v for s, v in mtme_score.read_systems(upload).items() if v is not None}
-        found[name] = GivenScores(metric, values)
+        found[name] = GivenScores(metric, {s: -v if turned else v for s, v in values.items()})
     return list(found.values())
 
 
-def path_of(text: str) -> Path:
-    """Return the file in `NAME=FILE` or `FILE`."""
-    _, equals, path = text.partition("=")
-    return Path(path if equals else text)
-
-
-def _lines(upload: Upload, texts: Dataset | None) -> tuple[dict[OutputKey, float], int]:
+def _lines(upload: Upload, texts: Dataset | None, name: str) -> tuple[dict[OutputKey, float], int, bool]:
+    """Return the values, NaN where the file has None, their number, and whether higher is better."""
     if texts is None:
         hint = "Give them with --outputs, with segments in the order of the test set"
         raise UserError("a .seg.score file needs the outputs that it scores", where=upload.name, hint=hint)
     [scores] = mtme_score.read_metric(upload, Severities(), texts).external
-    values = {key: v.value for key, v in scores.values.items() if v.value is not None}
-    return values, len(scores.values) - len(values)
+    values = {key: math.nan if v.value is None else v.value for key, v in scores.values.items()}
+    missing = sum(map(math.isnan, values.values()))
+    return values, missing, mtme_score.higher_is_better(name, scores.values.values())
 
 
 def _column(upload: Upload, name: str) -> str:

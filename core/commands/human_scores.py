@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from core.commands.options import SchemeName
-from core.commands.progress import print_note
-from core.data import HumanScore, OutputKey
+from core.commands.progress import print_note, print_notes
+from core.data import Dataset, HumanScore, Judgement, OutputKey
 from core.errors import ImportProblems, Problem, UserError, unknown
 from core.formats.columns import guessed
 from core.formats.files import Upload, extension
 from core.formats.given_roles import GivenRoles, table_as_read
-from core.formats.labels.label_formats import FORMATS
+from core.formats.labels import judgements
+from core.formats.labels.label_file import Gatherer, Severities
 from core.formats.labels.label_formats import guess as label_format
 from core.formats.load import load_as, read_upload
 from core.formats.mapping import ColumnMapping
@@ -22,7 +23,9 @@ from core.formats.write import read_export
 from core.mqm.schemes import GOOGLE
 from core.mqm.schemes import scheme as scheme_named
 from core.mqm.scores import segment_scores
+from core.services.labels import judgements as numbers
 from core.services.projects.label_import import read as read_labels
+from core.services.projects.label_import import without_texts
 
 KEY = ("system", "doc_id", "segment_id")
 SCORE, MQM = "score", "mqm"
@@ -35,20 +38,29 @@ SHOWN = 80
 
 
 def read(
-    path: Path, name: str | None = None, given: GivenRoles | None = None, scheme: SchemeName | None = None
+    path: Path | Sequence[Path],
+    name: str | None = None,
+    given: GivenRoles | None = None,
+    scheme: SchemeName | None = None,
+    texts: Dataset | None = None,
 ) -> tuple[dict[OutputKey, Human], int]:
     """Return the score and number of raters per output, and the number of rows without a score. Prints how a table was read.
 
-    `name` selects a score if the file has several. Labels become the score “mqm”, with the weights of `scheme` (Google's by
-    default), which is printed. `given` are roles of columns. Raises `UserError` with the scores of the file, for a scheme that
+    Several files are read together if all are labels or scores in a label format. `name` selects a score if there are several.
+    Labels become the score “mqm”, with the weights of `scheme` (Google's by default), which is printed. `given` are roles of
+    columns; `texts` has the outputs for formats without texts. Raises `UserError` with the scores of the file, for a scheme that
     does nothing, and `ImportProblems`.
     """
-    upload = read_upload(path)
-    kind = label_format(upload)
-    if kind is not None and not FORMATS[kind].needs_texts:
-        return _of_labels(upload, name, scheme)
+    paths = [path] if isinstance(path, Path) else list(path)
+    uploads = [read_upload(each) for each in paths]
+    upload, *others = uploads
+    kinds = {u: label_format(u) for u in uploads}
+    if others or kinds[upload] not in (None, "judgements"):
+        return _of_labels(uploads, kinds, name, scheme, texts)
     if scheme is not None:
-        raise _no_labels(upload, scheme)
+        raise _no_labels(upload.name, scheme)
+    if kinds[upload] == "judgements" and (rated := _rated_several_times(upload)):
+        return _of_raters(upload, rated, name)
     given = given or GivenRoles()
     if extension(upload.name) not in TABLE_EXTENSIONS:
         return read_human(upload, name or SCORE)
@@ -61,14 +73,14 @@ def read(
     if keys is not None and (mapping.scores_only or (name or SCORE) in table.columns):
         names = list(dict.fromkeys(c for c in (SCORE, *mapping.human_scores) if c in table.columns))
         if name is None and len(names) > 1:
-            raise _several(upload, names)
+            raise _several(upload.name, names)
         print_note(*table_as_read(upload.name, table.columns, mapping, found.why, table.notes))
         return read_human(upload, name or next(iter(names), SCORE), keys)
-    loaded = load_as([path], given)
+    loaded = load_as(paths, given)
     if not loaded.dataset.human_scores:
         return read_human(upload, name or SCORE)  # raises an error that names the missing columns
     print_note(*loaded.as_read)
-    return _chosen(loaded.dataset.human_scores, {}, upload, name), 0
+    return _chosen(loaded.dataset.human_scores, {}, upload.name, name), 0
 
 
 def _keys(columns: Sequence[str], mapping: ColumnMapping) -> Keys | None:
@@ -118,45 +130,88 @@ def scored(upload: Upload, line: int, column: str, text: str) -> float:
     return value
 
 
-def _no_labels(upload: Upload, scheme: str) -> UserError:
+def _no_labels(file: str, scheme: str) -> UserError:
     expected = "labels, from which MQM scores are computed"
     hint = "Leave --scheme out, or give the file with the labels"
-    return UserError("--scheme has no effect", where=upload.name, got=f"scores, and --scheme {scheme}", expected=expected, hint=hint)  # fmt: skip
+    return UserError("--scheme has no effect", where=file, got=f"scores, and --scheme {scheme}", expected=expected, hint=hint)  # fmt: skip
 
 
-def _of_labels(upload: Upload, name: str | None, scheme: SchemeName | None) -> tuple[dict[OutputKey, Human], int]:
-    found = read_labels([upload])
+def _of_labels(
+    uploads: Sequence[Upload], kinds: Mapping[Upload, str | None], name: str | None, scheme: SchemeName | None,
+    texts: Dataset | None,
+) -> tuple[dict[OutputKey, Human], int]:  # fmt: skip
+    files = ", ".join(upload.name for upload in uploads)
+    for upload, kind in kinds.items():
+        if kind is None or kind == "mtme-metric":
+            got = "scores of a metric" if kind else "no labels in a format of docs/formats.md"
+            hint = "Give it with --external" if kind else "Give only files of labels, or one table of scores"
+            raise UserError("this is no file of human labels or scores", where=upload.name, got=got, hint=hint)
+    if texts is None and (bare := without_texts(uploads, {u.name: kind or "" for u, kind in kinds.items()})):
+        hint = "Give them with --outputs, with segments in the order of the test set"
+        raise UserError("these labels or scores need their outputs", where=", ".join(bare), hint=hint)
+    found = read_labels(uploads, texts=texts)
     if found.problems:
         raise ImportProblems(found.problems)
     weights = scheme_named(scheme or GOOGLE.name)
     of_labels: dict[OutputKey, Human] = {s.key: (s.score, s.n_raters) for s in segment_scores(found.rated, weights)}
     scores = found.scored.human_scores
-    chosen = _chosen(scores, of_labels, upload, name)
+    chosen = _chosen(scores, of_labels, files, name)
     if not of_labels or (name or MQM) != MQM:
         if scheme is not None:
-            raise _no_labels(upload, scheme)
+            raise _no_labels(files, scheme)
     else:
-        print_note(f"MQM scores of {upload.name}: weights of the scheme “{weights.name}” (--scheme).")
+        print_note(f"MQM scores of {files}: weights of the scheme “{weights.name}” (--scheme).")
+    print_notes([w.sentence() for w in found.warnings])
     return chosen, 0
 
 
+def _rated_several_times(upload: Upload) -> tuple[Judgement, ...]:
+    """Return the numbers of all raters if a table without texts has several of a score for some output, else nothing."""
+    if judgements.holds_texts(upload):
+        return ()
+    found = Gatherer(upload.name, Severities())
+    lines = judgements.parse(upload).given
+    given = dict.fromkeys(line.judgement for line in lines)
+    if len({(j.key, j.name) for j in given}) == len(given):
+        return ()
+    for line, judgement in lines:
+        found.judge(line, judgement)
+    found.problems.check()
+    return tuple(given)
+
+
+def _of_raters(upload: Upload, given: Sequence[Judgement], name: str | None) -> tuple[dict[OutputKey, Human], int]:
+    """Return a score that is computed from the numbers of several raters: their mean, unless `name` is another one."""
+    by_name = numbers.by_output(given)
+    names = list(by_name)
+    if name is None and len(numbers.named(given)) > 1:
+        raise _several(upload.name, names)
+    chosen = name or names[0]
+    if chosen not in by_name:
+        raise unknown(f"human score in {upload.name}", chosen, by_name)
+    others = ", ".join(other for other in names if other != chosen)
+    also = f"; --human-score can also name {others}" if others else ""
+    print_note(f"{upload.name}: {chosen} is computed from the numbers of {len({j.rater for j in given})} raters{also}.")
+    return {key: (value, None) for key, value in by_name[chosen].items()}, 0
+
+
 def _chosen(
-    scores: tuple[HumanScore, ...], of_labels: dict[OutputKey, Human], upload: Upload, name: str | None
+    scores: tuple[HumanScore, ...], of_labels: dict[OutputKey, Human], files: str, name: str | None
 ) -> dict[OutputKey, Human]:
     by_name: dict[str, dict[OutputKey, Human]] = {MQM: dict(of_labels)} if of_labels else {}
     for system, doc_id, segment_id, called, value in scores:
         by_name.setdefault(called, {})[OutputKey(system, doc_id, segment_id)] = (value, None)
     if name is None and len(by_name) > 1:
-        raise _several(upload, list(by_name))
+        raise _several(files, list(by_name))
     chosen = name or next(iter(by_name))
     if chosen not in by_name:
-        raise unknown(f"human score in {upload.name}", chosen, by_name)
+        raise unknown(f"human score in {files}", chosen, by_name)
     return by_name[chosen]
 
 
-def _several(upload: Upload, names: Sequence[str]) -> UserError:
+def _several(files: str, names: Sequence[str]) -> UserError:
     return UserError(
-        "the file has several human scores", where=upload.name, got=", ".join(names), expected="one score",
+        "the file has several human scores", where=files, got=", ".join(names), expected="one score",
         hint=f"Choose one: --human-score {names[0]}",
     )  # fmt: skip
 

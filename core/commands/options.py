@@ -29,12 +29,11 @@ Columns = Annotated[
         help=f"role of a column or a text file, where the guess is wrong; {', '.join(ROLES)}. Repeatable",
     ),
 ]
-Human = Annotated[
-    Path,
-    typer.Option(
-        help="file with human scores: a CSV with system, doc_id, segment_id and score; outputs with scores; or labels"
-    ),
-]
+HUMAN = (
+    "file with human scores: a CSV with system, doc_id, segment_id and score; outputs with scores; or labels or scores that can be "
+    "imported on Projects (docs/formats.md), repeatable"
+)
+Human = Annotated[list[Path], typer.Option(help=HUMAN)]
 HumanScore = Annotated[
     str | None,
     typer.Option("--human-score", help="name of the human score to use if the file has several; mqm for labels"),

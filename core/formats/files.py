@@ -39,7 +39,16 @@ def beginning(upload: Upload, size: int) -> bytes:
 
 def file_name(path: Path) -> str:
     """Return the name of a file as text that can be stored: the name of a file need not be UTF-8."""
-    return path.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return _as_text(path.name)
+
+
+def path_name(path: Path) -> str:
+    """Return the path of a file, with / between its folders, as text that can be stored."""
+    return _as_text(path.as_posix())
+
+
+def _as_text(name: str) -> str:
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def base_name(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from core.errors import UserError, unknown
@@ -12,7 +13,7 @@ from core.formats.mapping import ColumnMapping, MetricColumn
 SINGLE = ("document", "segment", "source", "system", "output")
 ROLES = (*SINGLE, "reference", "human", "metric", "unused")
 """Roles of columns."""
-FILE_ROLES = ("source", "reference", "system", "unused")
+FILE_ROLES = ("source", "reference", "document", "system", "unused")
 """Roles of line-aligned text files."""
 
 
@@ -68,7 +69,8 @@ class GivenRoles:
 
 def files_of(roles: LineRoles) -> list[str]:
     """Return the files that have a role, also “unused”."""
-    return [*filter(None, [roles.source]), *roles.references, *(file for file, _ in roles.systems), *roles.unused]
+    single = filter(None, [roles.source, roles.document])
+    return [*single, *roles.references, *(file for file, _ in roles.systems), *roles.unused]
 
 
 def _with_file_role(roles: LineRoles, role: str, file: str) -> LineRoles:
@@ -78,11 +80,15 @@ def _with_file_role(roles: LineRoles, role: str, file: str) -> LineRoles:
         tuple(f for f in roles.references if f != file),
         tuple(pair for pair in roles.systems if pair[0] != file),
         tuple(f for f in roles.unused if f != file),
+        None if roles.document == file else roles.document,
     )
     match role:
         case "source":
             replaced = (roles.source,) if roles.source else ()
             return roles._replace(source=file, unused=(*roles.unused, *replaced))
+        case "document":
+            replaced = (roles.document,) if roles.document else ()
+            return roles._replace(document=file, unused=(*roles.unused, *replaced))
         case "reference":
             return roles._replace(references=(*roles.references, file))
         case "system":
@@ -144,14 +150,22 @@ def table_as_read(
     return [f"How {file} was read (--column ROLE=NAME changes it):", *(f"  {note}" for note in notes), *lines]
 
 
+def short_names(files: Sequence[str]) -> dict[str, str]:
+    """Return the name of each file without its folder, or with it if another file has the same name."""
+    bases = Counter(map(base_name, files))
+    return {file: base_name(file) if bases[base_name(file)] == 1 else file for file in files}
+
+
 def files_as_read(roles: LineRoles) -> list[str]:
     """Return how line-aligned text files were read: a heading, then a line for each role with its files."""
-    systems = [file if stem(file) == name else f"{file} ({name})" for file, name in roles.systems]
+    shown = short_names(files_of(roles))
+    shown |= {file: f"{shown[file]} ({name})" for file, name in roles.systems if stem(file) != name}
     of = {
         "source": [*filter(None, [roles.source])],
         "reference": roles.references,
-        "system": systems,
+        "document": [*filter(None, [roles.document])],
+        "system": [file for file, _ in roles.systems],
         "unused": roles.unused,
     }
-    lines = [f"  {role}: {', '.join(files)}" for role, files in of.items() if files]
+    lines = [f"  {role}: {', '.join(map(shown.__getitem__, files))}" for role, files in of.items() if files]
     return ["How the text files were read (--column ROLE=FILE changes it):", *lines]

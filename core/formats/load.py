@@ -10,12 +10,12 @@ from core.data import SEVERITIES, Dataset
 from core.errors import ImportProblems, UserError
 from core.formats.build import Builder
 from core.formats.columns import guessed
-from core.formats.files import Upload, extension, file_name
+from core.formats.files import Upload, extension, file_name, path_name
 from core.formats.given_roles import GivenRoles, files_as_read, table_as_read
 from core.formats.labels.label_file import Severities
 from core.formats.labels.label_formats import FORMATS
 from core.formats.labels.label_formats import guess as label_format
-from core.formats.lines import aligned, guess_roles
+from core.formats.lines import guess_roles, stage_roles
 from core.formats.parsing.cells import FileTable, TableRow
 from core.formats.problems import Collector
 from core.formats.table import TABLE_EXTENSIONS, read_table
@@ -55,16 +55,14 @@ def load_as(paths: Sequence[Path], given: GivenRoles) -> Loaded:
     uploads = [read_upload(path) for path in paths]
     tables = [u for u in uploads if extension(u.name) in TABLE_EXTENSIONS]
     if not tables and uploads:
-        roles = given.of_files(guess_roles([u.name for u in uploads]))
-        by_name = {u.name: u for u in uploads}
-        if len(by_name) < len(uploads):
+        by_path = {path_name(path): upload for path, upload in zip(paths, uploads, strict=True)}
+        roles = given.of_files(guess_roles(list(by_path)))
+        names = [system for _, system in roles.systems]
+        if len(by_path) < len(uploads) or len(set(names)) < len(names):
             raise UserError(
                 "two files have the same name", hint="Rename one: line-aligned files are identified by name"
             )
-        source = by_name[roles.source] if roles.source else None
-        systems = {system: by_name[name] for name, system in roles.systems}
-        lines = aligned(source, [by_name[name] for name in roles.references], systems)
-        return Loaded(lines, tuple(files_as_read(roles)))
+        return Loaded(stage_roles(by_path, roles).dataset(), tuple(files_as_read(roles)))
     if len(tables) < len(uploads):
         other = next(u.name for u in uploads if u not in tables)
         raise UserError(

@@ -60,8 +60,14 @@ def read_metric(upload: Upload, severities: Severities, texts: Dataset | None) -
         found.problem(0, "", "no scores", "at least one", "Check that the export has finished")
     found.problems.check()
     name = name_in(upload.name)
-    lower = lower_is_better(name.rpartition("-")[0] or name)
-    return LabelFile(known, (), external=(ExternalScores(name, not lower, (source_file(upload),), values),))
+    higher = higher_is_better(name, values.values())
+    return LabelFile(known, (), external=(ExternalScores(name, higher, (source_file(upload),), values),))
+
+
+def higher_is_better(name: str, values: Iterable[Value]) -> bool:
+    """Return the direction of a metric by its name, `METRIC-REF`: lower is better for error rates, unless they are negated (no score is
+    above 0), as files for mt-metrics-eval should be."""
+    return not lower_is_better(name.rpartition("-")[0] or name) or all((v.value or 0) <= 0 for v in values)
 
 
 def is_of_systems(name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple, cast
 
 _CAPITALS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SOURCE = re.compile(r"(src|source|input)s?")
@@ -20,6 +20,63 @@ _LANGUAGES = frozenset(
     "en de fr zh cs ja ru uk is ha es it pt nl pl ro tr ar hi ko fi et lt lv gu kk ta ps km iu he hr bn xh zu mr ne si sw vi th fa el hu "
     "sv da nb nn bg sr sk sl ca ga eng deu fra zho ces jpn rus ukr isl hau spa hin kor ara english german french chinese".split()
 )
+_PAIR = r"(?P<pair>[A-Za-z_]{2,}-[A-Za-z_]{2,})"
+_NAME, _TEXT, _SCORE = r"(?P<name>[^/]+)", r"\.(?:txt|jsonl)", r"\.(?P<level>seg|sys|doc|domain)\.score"
+_NAMED_BY_PAIR = (
+    ("document", "documents", r"\.docs"),
+    ("rating", "human-scores", rf"\.{_NAME}\.(?P<level>seg)\.rating"),
+    ("human", "human-scores", rf"\.{_NAME}{_SCORE}"),
+    ("source", "sources", _TEXT),
+    ("reference", "references", rf"\.{_NAME}{_TEXT}"),
+)
+_IN_FOLDER_OF_PAIR = (("system", "system-outputs", _TEXT), ("metric", "metric-scores", _SCORE))
+MTME_FOLDERS = frozenset(folder for _, folder, _ in (*_NAMED_BY_PAIR, *_IN_FOLDER_OF_PAIR)) | {"metadata"}
+_PLACED = [
+    *((kind, re.compile(rf"(?:.*/)?{folder}/{_PAIR}{rest}(?:\.gz)?")) for kind, folder, rest in _NAMED_BY_PAIR),
+    *(
+        (kind, re.compile(rf"(?:.*/)?{folder}/{_PAIR}/{_NAME}{rest}(?:\.gz)?"))
+        for kind, folder, rest in _IN_FOLDER_OF_PAIR
+    ),
+]
+_UNPLACED = [
+    *((kind, re.compile(rf"{_PAIR}{rest}(?:\.gz)?")) for kind, _, rest in _NAMED_BY_PAIR),
+    *((kind, re.compile(rf"{_NAME}{rest}(?:\.gz)?")) for kind, _, rest in _IN_FOLDER_OF_PAIR),
+]
+MtmeKind = Literal["source", "reference", "system", "document", "human", "rating", "metric"]
+
+
+class MtmeName(NamedTuple):
+    """What a file is in mt-metrics-eval's layout: its kind, language pair ("" if its name does not say it), the name of its reference,
+    system, score or metric ("" if it has none), and the level of its scores (`seg`, `sys`, `doc` or `domain`)."""
+
+    kind: MtmeKind
+    pair: str
+    name: str
+    level: str
+
+
+def mtme_name(path: str) -> MtmeName | None:
+    """Return what the folder of a file says in mt-metrics-eval's layout, None if it is not of this layout: `sources/en-de.txt`,
+    `references/en-de.refA.txt`, `system-outputs/en-de/A.txt`, `documents/en-de.docs`, `human-scores/en-de.mqm.seg.score`,
+    `metric-scores/en-de/COMET-refA.seg.score`."""
+    return _mtme(_PLACED, path.replace("\\", "/"), "")
+
+
+def mtme_name_without_folder(name: str, pair: str = "") -> MtmeName | None:
+    """Return what the name of a file says in mt-metrics-eval's layout where its folder is not known. With `pair`, only names of this
+    pair and names without a pair (systems and metrics) are recognised."""
+    return _mtme(_UNPLACED, name, pair)
+
+
+def _mtme(patterns: Sequence[tuple[str, re.Pattern[str]]], name: str, pair: str) -> MtmeName | None:
+    for kind, pattern in patterns:
+        found = pattern.fullmatch(name)
+        if found is None:
+            continue
+        said = {"pair": "", "name": "", "level": ""} | found.groupdict()
+        if not (pair and said["pair"]) or said["pair"] == pair:
+            return MtmeName(cast(MtmeKind, kind), **said)
+    return None
 
 
 def words_of(name: str) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ from db import exports
 from db.store import open_store
 from db.transfer import main
 from tests.builders import small_dataset
+from tests.mtme import files, write
 
 N = 30
 TEXTS = Dataset(
@@ -302,6 +303,14 @@ def test_wrong_arguments_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_problems_of_files_are_named_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And a folder of mt-metrics-eval is imported as it is."""
+    folder, url = write(tmp_path / "wmt77", files()), f"sqlite:///{tmp_path}/f.db"
+    assert main(["--database", url, "import", str(folder), "--pair", "de-en"]) == 2
+    assert main(["--database", url, "import", str(folder)]) == 0
+    [project] = open_store(url).projects.list()
+    assert (project.name, project.n_outputs, project.human_scores) == ("wmt77 en-de", 20, ("mqm",))
+    assert len(open_store(url).scores.external(project.id)) == 4
+    assert "  metric: COMET-refA, COMET-refB" in capsys.readouterr().err
     table = tmp_path / "a.csv"
     table.write_text("system,segment_id,hyp\nA,1,x\nA,1,y\nA\n", "utf-8")
     assert main(["--database", f"sqlite:///{tmp_path}/e.db", "import", str(table)]) == 2

@@ -4,6 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.ports.store import Store
+from tests.mtme import files
 from tests.pages.test_projects import MQM, button, press, table, texts, uploaded
 from tests.pages.test_shell import run, store
 
@@ -102,6 +103,23 @@ def test_a_seg_score_file_of_a_metric_is_told_from_one_of_people(store: Store) -
     [project] = store.projects.list()
     assert project.human_scores == ("mqm",)
     assert [(m.name, m.n) for m in store.scores.external(project.id)] == [("COMET-22", 2)]
+
+
+def test_a_folder_of_mt_metrics_eval_is_imported_as_it_is(store: Store) -> None:
+    at = run("projects")
+    at.button(key="begin-outputs").click().run()
+    at = at.segmented_control(key="projects-upload-kind").set_value("Folder").run()
+    given = [(f"wmt77/{name}", text.encode(), "text/plain") for name, text in files().items()]
+    at = at.file_uploader[0].set_value(given).run()
+    roles = {s.label.replace("\\", ""): s.value for s in at.selectbox if s.label.startswith("Role of")}
+    assert roles["Role of wmt77/documents/en-de.docs"] == "document"
+    assert "Metric: COMET-refA, COMET-refB, QE.v2-src, TER-refA" in said(at).replace("*", "")
+    assert "refB: both a reference and a system." in said(at)
+    press(at, "Import 5 segments × 4 systems, labels of 10 outputs by 1 rater, 19 human scores")
+    [project] = store.projects.list()
+    assert (project.name, project.human_scores) == ("wmt77 en-de", ("mqm",))
+    assert {m.name: m.higher_is_better for m in store.scores.external(project.id)}["TER-refA"] is False
+    assert len(store.labels.events(project.id)) > 10
 
 
 def scoring_opened(at: AppTest, project: int) -> AppTest:

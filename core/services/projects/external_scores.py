@@ -13,6 +13,9 @@ from core.formats.streams.staged import StagedImport
 from core.ports.imports import StagedMetric
 from core.ports.store import Store
 
+NAMED = 6
+"""How many metrics a summary names."""
+
 
 class ImportChanges(NamedTuple):
     """The effect of an import: counts of new and unchanged values, every conflict, and the names in conflict."""
@@ -68,5 +71,6 @@ def staged_summary(staged: StagedImport) -> str:
 
 
 def _summary(metrics: Sequence[ExternalScores | StagedMetric], n: int) -> str:
-    names = ", ".join(f"{m.name} {'↑' if m.higher_is_better else '↓'}" for m in metrics)
-    return f"{counted(n, 'metric score')} ({names})" if metrics else ""
+    names = [f"{m.name} {'↑' if m.higher_is_better else '↓'}" for m in metrics]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{counted(n, 'metric score')} ({', '.join(names[:NAMED])}{more})" if metrics else ""

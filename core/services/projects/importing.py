@@ -14,10 +14,12 @@ from core.formats.build import Builder
 from core.formats.column_doubts import doubts
 from core.formats.columns import guessed, is_google_mqm
 from core.formats.files import extension
-from core.formats.given_roles import files_as_read, table_as_read
+from core.formats.given_roles import files_as_read, files_of, table_as_read
 from core.formats.labels.label_formats import guess as label_format_of
-from core.formats.lines import LineRoles, guess_roles, stage_lines
+from core.formats.lines import LineRoles, guess_roles, stage_roles
 from core.formats.mapping import ColumnMapping
+from core.formats.mtme_folder import MtmeFiles, is_layout, pairs_of
+from core.formats.mtme_folder import files_of as files_of_pair
 from core.formats.notes import summary
 from core.formats.parsing.cells import FileTable, TableRow, TableStream, characters_in
 from core.formats.parsing.text_check import binary_kind
@@ -56,20 +58,25 @@ class TablePlan:
 class ImportPlan:
     """How the files will be read. A page changes the plan with `dataclasses.replace` and previews it again.
 
-    `tables` belong to kind "table", `roles` to kind "lines", `formats` to kind "labels" (None: format not recognised).
-    `problems` are files that cannot be read; the preview repeats them.
+    `tables` belong to kind "table", `roles` to kind "lines", `formats` to kind "labels" (None: format not recognised), and `pairs` and
+    `mtme`, the files of the chosen one, to kind "mtme", a folder in mt-metrics-eval's layout. `problems` are files that cannot be
+    read; the preview repeats them.
     """
 
-    kind: Literal["table", "lines", "labels"]
+    kind: Literal["table", "lines", "labels", "mtme"]
     tables: tuple[TablePlan, ...] = ()
     roles: LineRoles = LineRoles()
     formats: tuple[tuple[str, str | None], ...] = ()
     problems: tuple[Problem, ...] = ()
+    pairs: tuple[str, ...] = ()
+    mtme: MtmeFiles | None = None
 
     def as_read(self) -> list[str]:
         """Return how the files are read, as lines: the role of every column or text file."""
         if self.kind == "lines":
             return files_as_read(self.roles)
+        if self.mtme is not None:
+            return self.mtme.as_read()
         return [line for t in self.tables for line in table_as_read(t.file, t.columns, t.mapping, t.reason, t.notes)]
 
 
@@ -108,7 +115,8 @@ def _same_names(files: Sequence[AnyFile]) -> tuple[list[AnyFile], list[Problem]]
 
 
 def plan(files: Sequence[AnyFile], *, labels: bool = False) -> ImportPlan:
-    """Guess how to read the files: labels by content, tables by extension (CSV, TSV, JSONL), else text lines.
+    """Guess how to read the files: a folder of mt-metrics-eval by its layout, labels by content, tables by extension (CSV, TSV, JSONL),
+    else text lines.
 
     With `labels` all files are read as labels. Without it, a table of scores by rater is read as a table of outputs. Never
     raises for invalid files; the plan lists the problems.
@@ -117,6 +125,8 @@ def plan(files: Sequence[AnyFile], *, labels: bool = False) -> ImportPlan:
     problems = Collector()
     problems.extend(found)
     names = [f.name for f in files]
+    if is_layout(names):
+        return plan_pair(names, problems=problems.closed())
     formats = {
         f.name: name
         for f in files
@@ -157,6 +167,16 @@ def plan(files: Sequence[AnyFile], *, labels: bool = False) -> ImportPlan:
     return ImportPlan("table", tuple(tables), problems=problems.closed())
 
 
+def plan_pair(names: Sequence[str], pair: str = "", problems: Sequence[Problem] = ()) -> ImportPlan:
+    """Return how the files of a language pair in mt-metrics-eval's layout are read: of the first pair, unless `pair` names one."""
+    pairs = pairs_of(names)
+    try:
+        found = files_of_pair(list(dict.fromkeys(names)), pair or pairs[0])
+    except ImportProblems as error:
+        return ImportPlan("mtme", problems=(*problems, *error.problems), pairs=pairs)
+    return ImportPlan("mtme", problems=tuple(problems), pairs=pairs, mtme=found)
+
+
 def _beginning(table: TableStream) -> FileTable:
     """Return the first rows of a table."""
 
@@ -185,14 +205,14 @@ def preview(
     """Read the files by the plan. Return what they hold with notes, or every problem.
 
     `texts` has the outputs for tables that have only scores. `progress` is called with the share of the work. Never raises for invalid
-    files. For kind "labels" only the problems of the plan are repeated.
+    files. For kinds "labels" and "mtme" only the problems of the plan are repeated.
     """
     files, _ = _same_names(files)
     by_name = {f.name: f for f in files}
     if not files:
         return _refused([Problem("", 0, "", "no files", "at least one file", "Choose the files to import")])
     match plan.kind:
-        case "labels":
+        case "labels" | "mtme":
             return Preview(None, plan.problems, (), counted(len(files), "file") + " of labels")
         case "lines":
             return _preview_lines(by_name, plan, progress)
@@ -208,7 +228,7 @@ def _preview_lines(by_name: dict[str, AnyFile], plan: ImportPlan, progress: Prog
     roles = plan.roles
     problems = Collector()
     problems.extend(plan.problems)
-    named = [*([roles.source] if roles.source else []), *roles.references, *(file for file, _ in roles.systems)]
+    named = [name for name in files_of(roles) if name not in roles.unused]
     for name in named:
         if name not in by_name:
             problems.add(name, 0, "", "no such file", "one of the uploaded files", "Choose the files again")
@@ -223,12 +243,7 @@ def _preview_lines(by_name: dict[str, AnyFile], plan: ImportPlan, progress: Prog
     if problems:
         return _refused(problems.closed())
     try:
-        staged = stage_lines(
-            by_name[roles.source] if roles.source else None,
-            [by_name[name] for name in roles.references],
-            {system: by_name[file] for file, system in roles.systems},
-            progress,
-        )
+        staged = stage_roles(by_name, roles, progress)
     except ImportProblems as error:
         return _refused(error.problems)
     return Preview(staged, (), staged.notes(), summary(staged.counts()))

@@ -54,7 +54,7 @@ def offer(ready: ReadyUpload, projects: Sequence[Project], current: Project | No
 
 
 def _new(ready: ReadyUpload, taken: set[str], place: DeltaGenerator) -> ImportOffer:
-    free = unused_name(stem(ready.files[0]), taken)
+    free = unused_name(ready.title or stem(ready.files[0]), taken)
     name = place.text_input("Name of the new project", free, max_chars=120, key=f"import-name-{free}").strip()
     if not name:
         st.warning("Enter a name for the new project.", icon=":material/info:")

@@ -14,16 +14,24 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from core.data import Dataset, ExternalScores, OutputKey
 from core.errors import Problem
 from core.formats.files import Upload, stem
+from core.formats.mtme_folder import MtmeFiles
 from core.formats.notes import counts_of, notes_on
 from core.formats.problems import how_many
 from core.formats.streams.staged import StagedImport
 from core.formatting import format_count
 from core.ports.projects import Project
-from core.services.projects import label_import
+from core.services.projects import label_import, mtme
 from core.services.projects.adding import StoredOutputs
 from core.services.projects.importing import ImportPlan, Preview, plan, preview, without_outputs
 from core.services.projects.label_import import LabelFiles
-from pages._ui.projects import upload_campaigns, upload_columns, upload_formats, upload_lines, upload_references
+from pages._ui.projects import (
+    upload_campaigns,
+    upload_columns,
+    upload_formats,
+    upload_lines,
+    upload_mtme,
+    upload_references,
+)
 from pages._ui.projects.upload_formats import LabelFormats
 from pages._ui.shared import page, tables, wiring
 
@@ -31,12 +39,14 @@ ROUND = "projects-round"
 HOW_READ = "2 · How the files were read"
 ROWS = 12
 LONGEST = 300
+KINDS = ("Files", "Folder")
 LARGEST = 100 << 20
 """Bytes of the files of an upload, which the server holds in memory while the page is open."""
 GUIDE = (
     "**Tables** (CSV, TSV, JSONL with one JSON object per line, Parquet, or Arrow): one row per output, or one row per segment with one column per system. "
     "Columns may hold human scores and external scores. "
     "**Text** (one file per system, one for references, one for the source): line 7 of every file is segment 7. "
+    "**Folder of mt-metrics-eval** (sources, references, system-outputs, documents, human-scores, metric-scores): read as it is. "
     "UTF-8, optionally gzipped (.gz). Label files are recognized too. For more than 100 MB: `python -m core projects import`."
 )
 LABEL_GUIDE = (
@@ -57,6 +67,7 @@ class ReadyUpload:
     files: tuple[str, ...]
     project: Project | None = None
     external: tuple[ExternalScores, ...] = ()  # those of label files
+    title: str = ""  # suggested name of a new project; by default that of the first file
 
 
 def steps(
@@ -65,7 +76,13 @@ def steps(
     """Draw the steps up to the preview; return what can be imported, or None and the problems."""
     key = f"upload-{st.session_state.get(ROUND, 0)}"
     st.subheader("1 · Files", anchor=False)
-    given = st.file_uploader("Files to import", accept_multiple_files=True, key=key, label_visibility="collapsed")
+    folder = st.segmented_control(
+        "Upload", KINDS, default=KINDS[0], required=True, key="projects-upload-kind", label_visibility="collapsed",
+    ) == KINDS[1]  # fmt: skip
+    given = st.file_uploader(
+        "Files to import", accept_multiple_files="directory" if folder else True, key=f"{key}{'-folder' * folder}",
+        label_visibility="collapsed",
+    )  # fmt: skip
     if not given:
         st.caption(LABEL_GUIDE if labels else GUIDE)
         return None, ()
@@ -90,6 +107,9 @@ def steps(
         st.subheader(HOW_READ, anchor=False)
         roles, wrong = upload_lines.roles(planned.roles, uploads(given), key)
         mapped = replace(planned, roles=roles, problems=(*planned.problems, *wrong))
+    elif planned.kind == "mtme":
+        st.subheader(HOW_READ, anchor=False)
+        mapped = upload_mtme.choose(planned, uploads(given), key)
     elif planned.kind == "labels":
         if upload_campaigns.only(uploads(given), dict(planned.formats)):
             _choose_others()
@@ -104,7 +124,10 @@ def steps(
     with st.spinner(f"Reading {_megabytes(size)} and checking every row …"):
         seen = _previewed(ids, mapped, owner, given)
         mqm = _labels(ids, chosen_labels, given) if chosen_labels and not mapped.problems else None
-    return _shown(seen, mqm, tuple(f.name for f in given), owner, key)
+        if mapped.mtme is not None and not mapped.problems:
+            mqm = _folder(ids, mapped.mtme, given)
+    ready, wrong = _shown(seen, mqm, tuple(f.name for f in given), owner, key)
+    return (replace(ready, title=mapped.mtme.title) if ready and mapped.mtme else ready), wrong
 
 
 def uploads(given: Sequence[UploadedFile]) -> list[Upload]:
@@ -130,11 +153,17 @@ def _labels(ids: tuple[str, ...], chosen: LabelFormats, _given: Sequence[Uploade
     return label_import.read(uploads(_given), dict(chosen.formats), texts, metrics=dict(chosen.metrics))
 
 
+@st.cache_resource(max_entries=3, ttl=900, show_spinner=False)
+def _folder(ids: tuple[str, ...], chosen: MtmeFiles, _given: Sequence[UploadedFile]) -> LabelFiles:
+    return mtme.read(uploads(_given), chosen)
+
+
 def forget() -> None:
     """Empty the upload, and discard the texts that were read for previews."""
     st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
     _previewed.clear()
     _labels.clear()
+    _folder.clear()
 
 
 def _megabytes(size: int) -> str:

@@ -35,7 +35,7 @@ def test_the_report_is_written_with_what_the_join_left_out(
 ) -> None:
     monkeypatch.setattr(command, "DRAWS", 20)
     refined, human = files(tmp_path)
-    run(refined, human, tmp_path / "lambda.json", seed=3)
+    run(refined, [human], tmp_path / "lambda.json", seed=3)
     told = capsys.readouterr().err.splitlines()
     report = json.loads((tmp_path / "lambda.json").read_text(encoding="utf-8"))
     assert {"lambda", "plateau", "agreement", "agreement_at", "ci", "cross_validated", "n"} <= report.keys()
@@ -57,7 +57,7 @@ def test_names_that_were_made_safe_for_a_spreadsheet_still_join(tmp_path: Path) 
     refined, human = files(tmp_path)
     refined.write_text(refined.read_text(encoding="utf-8").replace('"system": "A"', '"system": "=A"'), encoding="utf-8")
     human.write_text(human.read_text(encoding="utf-8").replace("\nA,", "\n'=A,"), encoding="utf-8")
-    assert run(refined, human, tmp_path / "o.json", group="segment").n == 79
+    assert run(refined, [human], tmp_path / "o.json", group="segment").n == 79
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_bad_input_is_one_clear_error(tmp_path: Path, which: str, old: str, new:
     path = tmp_path / which
     path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
     with pytest.raises(UserError) as caught:
-        run(refined, human, tmp_path / "lambda.json")
+        run(refined, [human], tmp_path / "lambda.json")
     assert message in str(caught.value)
     assert not (tmp_path / "lambda.json").exists()
 
@@ -85,7 +85,7 @@ def test_files_without_a_common_output_name_one_of_each(tmp_path: Path) -> None:
     refined, human = files(tmp_path)
     human.write_text("system,doc_id,segment_id,score\nX,d,1,2\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"no output in common.*A / d0 / 0 and X / d / 1"):
-        run(refined, human, tmp_path / "lambda.json")
+        run(refined, [human], tmp_path / "lambda.json")
 
 
 def test_files_of_one_name_in_two_folders_are_counted_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,7 +99,7 @@ def test_files_of_one_name_in_two_folders_are_counted_apart(tmp_path: Path, caps
         text = "".join(json.dumps(line) + "\n" for line in lines)
         (tmp_path / folder / "same.jsonl").write_text(text, encoding="utf-8")
     both = (tmp_path / "A" / "same.jsonl", tmp_path / "B" / "same.jsonl")
-    run(*both, tmp_path / "lambda.json")
+    run(both[0], [both[1]], tmp_path / "lambda.json")
     told = capsys.readouterr().err.splitlines()
     joined = json.loads((tmp_path / "lambda.json").read_text(encoding="utf-8"))["joined"]
     assert joined == {"outputs": 50, "without_human_score": 30, "without_distances": 0}

@@ -36,7 +36,7 @@ def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_metric_whose_lower_values_are_better_is_negated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scores, human = files(tmp_path)
-    run(human, tmp_path / "t.csv", scores=scores)
+    run(tmp_path / "t.csv", [human], scores=scores)
     notes = capsys.readouterr().err.splitlines()
     rows = {(r["metric"], r["statistic"]): r for r in read_table(tmp_path / "t.csv")}
     for label, scores in (("chrF", GOOD), ("TER", POOR)):
@@ -55,7 +55,7 @@ def test_outputs_add_baselines_and_a_system_can_be_excluded(tmp_path: Path) -> N
     lines = [f"{k.system},{k.doc_id},{k.segment_id},a source,{'long ' * (i + 1)}" for i, k in enumerate(PEOPLE.scores)]
     texts.write_text("system,doc_id,segment_id,source,output\n" + "\n".join(lines) + "\n", encoding="utf-8")
     scores, human = files(tmp_path)
-    found = run(human, tmp_path / "t.json", scores=scores, exclude=["C"], outputs=[texts], tests=True)
+    found = run(tmp_path / "t.json", [human], scores=scores, exclude=["C"], outputs=[texts], tests=True)
     assert found.of("sentinel:shortness", "kendall").value == pytest.approx(
         stats.kendalltau([-i for i in range(8)], flat(HUMAN_SCORES)[:8]).statistic
     )
@@ -75,7 +75,7 @@ def test_tests_cover_every_statistic_of_the_table(
     tmp_path: Path, level: Level, tested: list[str], untested: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scores, human = files(tmp_path)
-    run(human, tmp_path / "t.json", scores=scores, level=level, tests=True)
+    run(tmp_path / "t.json", [human], scores=scores, level=level, tests=True)
     notes = capsys.readouterr().err.splitlines()
     report = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
     assert [t["statistic"] for t in [report["tests"], *report["more_tests"]]] == tested
@@ -88,7 +88,7 @@ def test_tests_cover_every_statistic_of_the_table(
 @pytest.mark.parametrize("ending", ["tex", "html"])
 def test_other_endings_give_other_files(tmp_path: Path, ending: str) -> None:
     scores, human = files(tmp_path)
-    run(human, tmp_path / f"t.{ending}", scores=scores, level="system")
+    run(tmp_path / f"t.{ending}", [human], scores=scores, level="system")
     text = (tmp_path / f"t.{ending}").read_text(encoding="utf-8")
     assert ("\\toprule" if ending == "tex" else "<!doctype html>") in text
     assert "pairwise accuracy" in text
@@ -116,9 +116,9 @@ def test_what_cannot_be_used_is_named(tmp_path: Path, change, message: str) -> N
     out = tmp_path / change.get("out", "t.csv")
     if message:
         with pytest.raises(UserError, match=message):
-            run(paths["human"], out, scores=paths["scores"], **options)
+            run(out, [paths["human"]], scores=paths["scores"], **options)
     else:  # outputs without a counterpart are left out
-        found = run(paths["human"], out, scores=paths["scores"])
+        found = run(out, [paths["human"]], scores=paths["scores"])
         assert len(found.joined.keys) < 12
 
 
@@ -126,7 +126,7 @@ def test_files_without_a_common_output_are_refused(tmp_path: Path) -> None:
     scores, human = files(tmp_path)
     human.write_text(human.read_text(encoding="utf-8").replace(",d0", ",e0").replace(",d1", ",e1"), encoding="utf-8")
     with pytest.raises(UserError, match="fewer than two outputs have a human score"):
-        run(human, tmp_path / "t.csv", scores=scores)
+        run(tmp_path / "t.csv", [human], scores=scores)
 
 
 def test_outputs_with_equal_mean_ratings_tie(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_outputs_with_equal_mean_ratings_tie(tmp_path: Path) -> None:
     ]
     scores.write_text(scores_csv(rows), encoding="utf-8")
     for group in ("segment", "pooled"):
-        found = run(rated, tmp_path / "t.json", scores=scores, group=group)
+        found = run(tmp_path / "t.json", [rated], scores=scores, group=group)
         assert found.of("chrf", "kendall").value == 1.0
         assert found.of("chrf", "acc_eq").value == 1.0
 
@@ -153,7 +153,7 @@ def test_system_scores_as_given_stand_beside_means_of_segments(
     given, people = tmp_path / "en-de.COMET-refA.sys.score", tmp_path / "en-de.mqm.sys.score"
     given.write_text("A\t0.2\nB 0.9\nC\t0.1\nrefA\t0.5\n", encoding="utf-8")
     people.write_text("A\t-3\nB\t-1\nC\tNone\n", encoding="utf-8")
-    found = run(human, tmp_path / "t.json", scores=scores, level="system", external=[f"COMET={given}"])
+    found = run(tmp_path / "t.json", [human], scores=scores, level="system", external=[f"COMET={given}"])
     rows = {r.statistic: r for r in found.given}
     assert {r.grouping for r in found.given} == {"as given"}
     assert (rows["kendall"].value, rows["pairwise"].value, rows["kendall"].n) == (
@@ -171,7 +171,7 @@ def test_system_scores_as_given_stand_beside_means_of_segments(
     assert len(report["rows"]) == len(found.rows) + 5 - 1  # no soft pairwise accuracy
     options = {"scores": scores, "level": "system", "external": [str(given)], "human_systems": people}
     for ending in ("csv", "tex", "html"):
-        other = run(human, tmp_path / f"t.{ending}", **options)
+        other = run(tmp_path / f"t.{ending}", [human], **options)
         assert "COMET-refA (external), as given" in (tmp_path / f"t.{ending}").read_text(encoding="utf-8")
         assert next(r for r in other.given if r.statistic == "kendall")[5] == 1.0  # A and B, by --human-systems
     assert "no system score of C" in capsys.readouterr().err
@@ -187,8 +187,8 @@ def test_system_scores_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
     ]:
         given.write_text(text, encoding="utf-8")
         with pytest.raises(UserError, match=message):
-            run(human, tmp_path / "t.csv", scores=scores, level="system", external=[str(given)])
+            run(tmp_path / "t.csv", [human], scores=scores, level="system", external=[str(given)])
     with pytest.raises(UserError, match="need --level system"):
-        run(human, tmp_path / "t.csv", scores=scores, external=[str(given)])
+        run(tmp_path / "t.csv", [human], scores=scores, external=[str(given)])
     with pytest.raises(UserError, match="no scores to evaluate.*shown beside these"):
-        run(human, tmp_path / "t.csv", level="system", external=[str(given)])
+        run(tmp_path / "t.csv", [human], level="system", external=[str(given)])

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from core.__main__ import program
 from core.commands.evaluate import read_scores, run
-from core.commands.external_scores import read
+from core.commands.external_scores import given, read
 from core.data import Score
 from core.errors import ImportProblems, UserError
 from core.formats.load import load
@@ -53,7 +53,7 @@ def test_metrics_from_elsewhere_stand_beside_ours_and_say_so(
 ) -> None:
     scores, human = files(tmp_path)
     found = run(
-        human, tmp_path / "t.csv", scores=scores, external=[f"COMET={seg_score(tmp_path)}", f"judge={judge(tmp_path)}"],
+        tmp_path / "t.csv", [human], scores=scores, external=[f"COMET={seg_score(tmp_path)}", f"judge={judge(tmp_path)}"],
         lower=["judge"], outputs=[texts(tmp_path)],
     )  # fmt: skip
     rows = {r["metric"]: r for r in read_table(tmp_path / "t.csv") if r["statistic"] == "kendall"}
@@ -76,19 +76,19 @@ def test_alone_they_need_no_scores_of_ours(tmp_path: Path) -> None:
     assert ended.exit_code == 0, ended.output
     assert '"judge (external)"' in (tmp_path / "t.json").read_text(encoding="utf-8")
     with pytest.raises(UserError, match="no scores to evaluate"):
-        run(human, tmp_path / "t.json")
+        run(tmp_path / "t.json", [human])
 
 
 @pytest.mark.parametrize("column", ["score", "GPT-4"])
 def test_a_table_has_scores_in_the_column_of_the_metric_or_score(tmp_path: Path, column: str) -> None:
-    [found] = read([f"GPT-4={judge(tmp_path, column)}"], None)
+    [found] = read([given(f"GPT-4={judge(tmp_path, column)}")], None)
     assert f"|column:{column}|" in found.metric.signature
     assert len(found.values) == 12
     assert not found.metric.turned
 
 
 def test_an_error_rate_is_turned_by_its_name(tmp_path: Path) -> None:
-    [found] = read([f"WER={judge(tmp_path)}"], None)
+    [found] = read([given(f"WER={judge(tmp_path)}")], None)
     assert found.metric.turned
 
 
@@ -102,7 +102,7 @@ def test_an_export_states_the_direction_of_an_external_metric(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("files", "message"),
     [
         (["a|b={judge}"], "no |"),
         (["a={judge}", "a={judge}"], "two files have the same metric name"),
@@ -111,17 +111,17 @@ def test_an_export_states_the_direction_of_an_external_metric(tmp_path: Path) ->
         (["={judge}"], "no name for the metric"),
     ],
 )
-def test_what_cannot_be_read_is_one_clear_line(tmp_path: Path, given: list[str], message: str) -> None:
+def test_what_cannot_be_read_is_one_clear_line(tmp_path: Path, files: list[str], message: str) -> None:
     paths = {"judge": judge(tmp_path), "score": seg_score(tmp_path)}
     with pytest.raises(UserError, match=re.escape(message)):
-        read([text.format(**paths) for text in given], None)
+        read([given(text.format(**paths)) for text in files], None)
 
 
 def test_a_system_that_is_not_there_and_lines_too_few_are_named(tmp_path: Path) -> None:
     path = tmp_path / "X-refA.seg.score"
     path.write_text("Z 1\nZ 2\nA 1\n", encoding="utf-8")
     with pytest.raises(ImportProblems) as raised:
-        read([str(path)], load([texts(tmp_path)]))
+        read([given(str(path))], load([texts(tmp_path)]))
     assert [p.found for p in raised.value.problems] == ["a system named “Z”", "1 line of “A”"]
 
 
@@ -129,4 +129,4 @@ def test_lower_names_a_metric_that_is_there(tmp_path: Path) -> None:
     scores, human = files(tmp_path)
     for ours in (scores, None):
         with pytest.raises(UserError, match="--lower: no metric has this name"):
-            run(human, tmp_path / "t.csv", scores=ours, external=[str(judge(tmp_path))], lower=["nothing"])
+            run(tmp_path / "t.csv", [human], scores=ours, external=[str(judge(tmp_path))], lower=["nothing"])

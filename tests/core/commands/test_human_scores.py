@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from core.commands.human_scores import read
-from core.data import OutputKey
+from core.data import Dataset, Output, OutputKey, Segment
 from core.errors import ImportProblems, UserError
 from core.formats.given_roles import GivenRoles
 from tests.paths import DATA
@@ -87,6 +87,44 @@ def test_labels_are_weighted_by_the_scheme(tmp_path: Path, capsys: pytest.Captur
     table.write_text("system,doc_id,segment_id,score\nA,d,1,-3.5\n", encoding="utf-8")
     with pytest.raises(UserError, match="--scheme has no effect"):
         read(table, scheme="marot")
+
+
+def test_human_scores_may_be_in_any_format_that_can_be_imported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Files without texts need the outputs; several files of labels are read together; raters are averaged."""
+    texts = Dataset((Segment("d", "1", "s"),), tuple(Output(system, "d", "1", "a text") for system in "AB"))
+    spans = '{"errors": [{"start": 0, "end": 1, "category": "Source error", "severity": "%s"}]}'
+    given = {
+        "en-de.mqm.seg.score": "A -3.5\nB None\n",
+        "en-de.mqm.r1.seg.rating": f"A\t{spans % 'Major'}\nB\tNone\n",
+        "en-de.mqm.r2.seg.rating": f"A\t{spans % 'Minor'}\nB\tNone\n",
+        "da.csv": "system,doc_id,segment_id,rater,score\nA,d,1,r1,70\nA,d,1,r2,60\nB,d,1,r1,10\n",
+        "one.csv": "system,doc_id,segment_id,rater,score\nA,d,1,r1,70\nB,d,1,r2,60\n",
+        "COMET-refA.seg.score": "A 1\nB 2\n",
+        "same.csv": "system,doc_id,segment_id,rater,score\nA,d,1,r1,70\nA,d,1,r1,60\n",
+    }
+    for name, text in given.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    score, first, second, table, one, metric, same = (tmp_path / name for name in given)
+    assert read(score, texts=texts)[0] == {KEY: (-3.5, None)}
+    assert read([first, second], texts=texts)[0] == {KEY: (-3.0, 2)}
+    assert read([first, second], scheme="marot", texts=texts)[0] == {KEY: (0.0, 2)}
+    assert read(table)[0] == {KEY: (65.0, None), OutputKey("B", "d", "1"): (10.0, None)}
+    assert (
+        "da.csv: score is computed from the numbers of 2 raters; --human-score can also name score z."
+        in capsys.readouterr().err
+    )
+    assert read(table, "score z")[0][KEY][0] > 0
+    assert read(one)[0][KEY] == (70.0, None)
+    for paths, outputs, message in (
+        (score, None, "need their outputs. Give them with --outputs"),
+        ([first, metric], texts, "COMET-refA.seg.score: this is no file of human labels or scores"),
+        ([first, tmp_path / "x.csv"], texts, "cannot be read"),
+        (same, None, "found 60 by “r1” for “A”"),
+    ):
+        with pytest.raises(UserError, match=message):
+            read(paths, texts=outputs)
 
 
 def test_a_file_without_scores_says_what_is_missing(tmp_path: Path) -> None:

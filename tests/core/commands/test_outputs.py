@@ -23,9 +23,10 @@ INPUTS: dict[str, list[str]] = {
     "refine": ["refine {files} --prompts {prompts}:mt --out {out}"],
     "mqm": ["mqm {file} --out {out}"],
     "convert": ["convert {labels} --texts {texts} --to marot --out {out}"],
-    "calibrate": ["calibrate {refined} --human {human} --out {out}"],
+    "calibrate": ["calibrate {refined} --human {human} --outputs {outputs} --out {out}"],
     "evaluate": [
-        "evaluate {scores} --human {human} --human-systems {human_systems} --external X={external} --outputs {outputs} --out {out}"
+        "evaluate {scores} --human {human} --human-systems {human_systems} --external X={external} --outputs {outputs} --out {out}",
+        "evaluate --mtme {mtme} --out {out}",
     ],
     "sensitivity": ["sensitivity {pairs} --out {out}"],
     "adversarial": ["adversarial {cases} --out {out}"],

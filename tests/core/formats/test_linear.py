@@ -152,7 +152,7 @@ def of_commands(n: int, folder: Path) -> Iterator[Reading]:
     yield "human scores", lambda: human_scores.read_human(Upload("h.csv", scores.encode()))
     yield "refined", lambda: calibrate.read_refined(Upload("r.jsonl", refined.encode()))
     yield "scores", lambda: evaluate.read_scores(ours)
-    yield "external scores", lambda: external_scores.read([f"X={folder}/external{n}.csv"], None)
+    yield "external scores", lambda: external_scores.read([external_scores.given(f"X={folder}/external{n}.csv")], None)
 
 
 def test_readers_take_twice_as_many_steps_for_twice_as_many_lines(tmp_path: Path) -> None:
