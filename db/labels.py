@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from sqlalchemy import ColumnElement, Connection, Engine, Select, exists, insert, select
@@ -21,10 +21,12 @@ from db.columns import now
 from db.engine import explained_for, reading, take_turns, writing
 from db.failures import Conflict
 from db.group_commit import GroupCommit
+from db.kept_folds import KeptFolds
 from db.lookup import parts, rater_id
 from db.slices import Hidden, OneTransaction
 from db.tables import events, outputs, raters, segments
 
+T = TypeVar("T")
 LONGEST_LOG = 5000
 """Edits of one rater in one segment, each of which is read whenever the segment is shown. Twice as many other actions are accepted."""
 PLANS = 3
@@ -53,6 +55,7 @@ class SqlLabels:
         self._places: WeakValueDictionary[_Place, Lock] = WeakValueDictionary()
         self._logs: OrderedDict[_Place, _Log] = OrderedDict()
         self._kept = 0  # events of these logs together
+        self._folds = KeptFolds(_events)
         self._lock = Lock()
 
     def append(self, project_id: int, rater: str, segment: SegmentKey, actions: Sequence[Action]) -> list[str]:
@@ -153,6 +156,10 @@ class SqlLabels:
     ) -> list[Event]:
         with reading(self._engine) as connection:
             return _events(connection, project_id, rater, segment, after)
+
+    def folded(self, project_id: int, rater: str, fold: Callable[[Iterable[Event]], T]) -> Mapping[SegmentKey, T]:
+        with reading(self._engine) as connection:
+            return self._folds.read(connection, project_id, rater, fold)
 
     def by_segment(self, project_id: int, progress: Progress = no_progress) -> Iterator[list[Event]]:
         labelled = select(events.c.segment).where(events.c.project_id == project_id).distinct()

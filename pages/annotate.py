@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.data import SegmentKey
-from core.mqm.log import SegmentLabels, fold_segment
+from core.mqm.log import fold_segment
 from core.ports.projects import Project
 from core.services.labels import labels as work
 from core.services.labels.exchange import editor_data, nearby
@@ -41,7 +41,7 @@ def main() -> None:
 def workspace(project: Project, rater: str) -> None:
     """Draw progress, navigation and the editor. Changes in the editor redraw this part only."""
     store = wiring.store()
-    mine = work.current(store, project.id, rater)
+    mine = work.states(store, project.id, rater)
     asked = batches.asked(project)
     if asked is None:
         return
@@ -65,7 +65,7 @@ def workspace(project: Project, rater: str) -> None:
         st.rerun()
 
 
-def open_segment(project: Project, asked: work.Outline, mine: dict[SegmentKey, SegmentLabels]) -> SegmentKey:
+def open_segment(project: Project, asked: work.Outline, mine: work.StateBySegment) -> SegmentKey:
     """Return the segment to show: the one the annotator went to, else from the address, else the next unlabelled one."""
     keys = list(asked)
     here = state.place(project.id)
@@ -82,9 +82,7 @@ def open_segment(project: Project, asked: work.Outline, mine: dict[SegmentKey, S
     return here
 
 
-def header(
-    project: Project, asked: work.Outline, rater: str, mine: dict[SegmentKey, SegmentLabels], segment: SegmentKey
-) -> None:
+def header(project: Project, asked: work.Outline, rater: str, mine: work.StateBySegment, segment: SegmentKey) -> None:
     done = work.progress(asked, mine)
     keys = list(asked)
     at = keys.index(segment)

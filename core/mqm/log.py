@@ -111,6 +111,22 @@ class SegmentLabels:
         return bool(self.declined) or ("score" not in self.asks and "spans" not in self.asks)
 
 
+class SubmissionState(NamedTuple):
+    """How far a rater is with a segment: what a page needs to know of every segment but the open one.
+
+    `seconds` is the working time. `outputs` are those whose labels have what the protocol asks for, None if it asks for nothing about single outputs
+    (`SegmentLabels.answered`).
+    """
+
+    submitted: bool
+    seconds: float
+    outputs: frozenset[str] | None
+
+    def answered(self, system: str) -> bool:
+        """Return whether the submission has what its protocol asks for this output."""
+        return self.outputs is None or system in self.outputs
+
+
 IDLE_SECONDS = 120.0
 """A longer pause between two events counts as this much working time."""
 
@@ -129,6 +145,13 @@ def fold_segment(events: Iterable[Event]) -> SegmentLabels:
     for event in events:
         folded.add(event)
     return folded.labels
+
+
+def fold_state(events: Iterable[Event]) -> SubmissionState:
+    """Return how far one rater is with one segment."""
+    labels = fold_segment(events)
+    answered = None if labels.answered_without_outputs else frozenset(filter(labels.answered, labels.outputs))
+    return SubmissionState(labels.submitted, labels.seconds, answered)
 
 
 class _Done(NamedTuple):

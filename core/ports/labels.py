@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from core.data import SegmentKey
 from core.errors import UserError
 from core.progress import Progress, no_progress
 
+T = TypeVar("T")
 ActionKind = Literal[
     "open",
     "add",
@@ -96,6 +97,14 @@ class LabelLog(Protocol):
         self, project_id: int, *, rater: str | None = None, segment: SegmentKey | None = None, after: int = 0
     ) -> list[Event]:
         """Return the events in the order of recording, of one rater or segment or of all, whose numbers are above `after`."""
+        ...
+
+    def folded(self, project_id: int, rater: str, fold: Callable[[Iterable[Event]], T]) -> Mapping[SegmentKey, T]:
+        """Return what `fold` makes of a rater's events of each segment, in the order of the first event.
+
+        The results are kept in memory: the next call reads the events of segments that have new ones, and no others. `fold` is a
+        function of a module, and its results are small and are not changed.
+        """
         ...
 
     def by_segment(self, project_id: int, progress: Progress = no_progress) -> Iterator[list[Event]]:

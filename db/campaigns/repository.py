@@ -220,6 +220,11 @@ class SqlCampaigns:
             "campaign": campaign_id, "rater": rater, "code": code, "joined": current_time(), "excluded": "",
             "has_left": False,
         }  # fmt: skip
+        with reading(
+            self._engine
+        ) as connection:  # at every save and every page: the turn of a writer is for those who are new
+            if mine := connection.execute(found).first():
+                return Participant._make(mine)
         with writing(self._engine) as connection:
             require_campaign(connection, campaign_id)
             if connection.execute(found).first() is None:

@@ -12,14 +12,14 @@ from typing import Any
 from core.campaigns.design import CampaignDesign, design_from_json
 from core.data import Dataset, Output, Segment, SegmentKey
 from core.errors import UserError
-from core.mqm.log import SegmentLabels, fold
+from core.mqm.log import SegmentLabels, fold_segment
 from core.ports.campaigns import Assignment, Campaign, CampaignUnit, Participant
 from core.ports.store import Store
 from core.services.campaigns.answers import key_of
 from core.services.campaigns.drawing import draw
 from core.services.campaigns.tutorials import feedback, mark
 from core.services.labels.exchange import AFTER, BEFORE, editor_data
-from core.services.labels.labels import open_segment
+from core.services.labels.labels import StateBySegment, open_segment, states
 from core.services.labels.units import Step, choose_segment
 
 LEAST_FOR_PACE = 5
@@ -86,23 +86,23 @@ def page(
     require_started(campaign)
     at, design = now or datetime.now(UTC), design_from_json(campaign.design)
     who = participant(store, campaign, rater)
-    labels = {segment: of for (_, segment), of in fold(store.labels.events(campaign.texts, rater=rater)).items()}
+    labelled = states(store, campaign.texts, rater)
     given_so_far = store.campaigns.assignments(campaign.id, who.id)
-    who = _after_tutorial(store, design, who, given_so_far, labels)
+    who = _after_tutorial(store, campaign, design, who, given_so_far, labelled)
     mine = _shown(design, who, given_so_far)
-    if _wants_more(campaign, who, mine, labels):
+    if _wants_more(campaign, who, mine, labelled):
         lease = _lease(design, at) if design.assigning == "dynamic" else None
         place = [p.id for p in store.campaigns.participants(campaign.id)].index(who.id)
         mine += _shown(design, who, store.campaigns.assign(campaign.id, who.id, at, lease, draw(design, who, place)))
     if not mine:
         raise UserError("there is nothing to label", hint=_why_nothing(campaign, who))
     asked = {key_of(a.unit.name): a.order for a in mine}
-    segment = choose_segment(asked, labels, here, step)
+    segment = choose_segment(asked, labelled, here, step)
     given = mine[list(asked).index(segment)]
     opened = open_segment(store, campaign.texts, rater, segment, given.order, order=given.order)
     if campaign.state == "running" and given.opened is None:
         store.campaigns.touch(campaign.id, who.id, given.unit.name, at, _lease(design, at), submitted=opened.submitted)
-    submitted = [key for key in asked if (of := labels.get(key)) is not None and of.submitted]
+    submitted = [key for key in asked if (of := labelled.get(key)) is not None and of.submitted]
     data = editor_data(
         in_context(store, campaign, given.unit), campaign.texts, rater, segment, given.order,
         store.labels.events(campaign.texts, rater=rater, segment=segment),
@@ -110,7 +110,7 @@ def page(
         protocol=design.protocol, declines=True,
     )  # fmt: skip
     at_unit = list(asked).index(segment) + 1
-    about = _about(store, campaign, design, who, given, mine, labels)
+    about = _about(store, campaign, design, who, given, mine, labelled, opened)
     return data | {"done": len(submitted), "total": len(asked), "at": at_unit, "campaign": about}
 
 
@@ -127,15 +127,13 @@ def _shown(design: CampaignDesign, who: Participant, given: Sequence[Assignment]
     return tutorial + [a for a in given if a.unit.kind != "tutorial"]
 
 
-def _wants_more(
-    campaign: Campaign, who: Participant, mine: Sequence[Assignment], labels: Mapping[SegmentKey, SegmentLabels]
-) -> bool:
+def _wants_more(campaign: Campaign, who: Participant, mine: Sequence[Assignment], labelled: StateBySegment) -> bool:
     """Return whether everything is submitted and the participant may get more."""
-    return _more_later(campaign, who) and not _open_units(mine, labels)
+    return _more_later(campaign, who) and not _open_units(mine, labelled)
 
 
-def _open_units(mine: Sequence[Assignment], labels: Mapping[SegmentKey, SegmentLabels]) -> list[Assignment]:
-    return [a for a in mine if (of := labels.get(key_of(a.unit.name))) is None or not of.submitted]
+def _open_units(mine: Sequence[Assignment], labelled: StateBySegment) -> list[Assignment]:
+    return [a for a in mine if (of := labelled.get(key_of(a.unit.name))) is None or not of.submitted]
 
 
 def _more_later(campaign: Campaign, who: Participant) -> bool:
@@ -154,19 +152,21 @@ def _why_nothing(campaign: Campaign, who: Participant) -> str:
 
 def _after_tutorial(
     store: Store,
+    campaign: Campaign,
     design: CampaignDesign,
     who: Participant,
     mine: Sequence[Assignment],
-    labels: Mapping[SegmentKey, SegmentLabels],
+    labelled: StateBySegment,
 ) -> Participant:
     """Return the participant, with the result of the tutorial once all of it is submitted."""
-    units = [a.unit for a in mine if a.unit.kind == "tutorial"]
-    if who.passed_tutorial is not None or not units:
+    tutorial = [a for a in mine if a.unit.kind == "tutorial"]
+    if who.passed_tutorial is not None or not tutorial or _open_units(tutorial, labelled):
         return who
-    answered = [labels.get(key_of(unit.name)) for unit in units]
-    if any(of is None or not of.submitted for of in answered):
-        return who
-    reached = mark(design, [(unit, of) for unit, of in zip(units, answered, strict=True) if of is not None])
+    answers = (
+        fold_segment(store.labels.events(campaign.texts, rater=who.rater, segment=key_of(a.unit.name)))
+        for a in tutorial
+    )
+    reached = mark(design, [(a.unit, labels) for a, labels in zip(tutorial, answers, strict=True)])
     who = who._replace(passed_tutorial=reached >= design.pass_mark)
     store.campaigns.change(who)
     return who
@@ -222,35 +222,32 @@ def _systems_beside(unit: CampaignUnit, shown: Mapping[str, str], here: Mapping[
 
 def _about(
     store: Store, campaign: Campaign, design: CampaignDesign, who: Participant, given: Assignment,
-    mine: Sequence[Assignment], labels: Mapping[SegmentKey, SegmentLabels],
+    mine: Sequence[Assignment], labelled: StateBySegment, own: SegmentLabels,
 ) -> dict[str, Any]:  # fmt: skip
     """Return what the page says of the campaign; nothing in it shows which units are checks."""
     tutorial = [a for a in mine if a.unit.kind == "tutorial"]
-    done = not _open_units(mine, labels) and campaign.state != "paused"
-    own = labels.get(key_of(given.unit.name))
-    shown = given.unit.kind == "tutorial" and own is not None and own.submitted
+    done = not _open_units(mine, labelled) and campaign.state != "paused"
+    shown = given.unit.kind == "tutorial" and own.submitted
     return {
         "title": design.protocol.title,
         "instructions": design.protocol.instructions,
         "state": campaign.state,
         "tutorial": {"at": tutorial.index(given) + 1, "of": len(tutorial)} if given in tutorial else None,
         "passed": who.passed_tutorial,
-        "feedback": feedback(design, given.unit, own) if shown and own is not None else None,
-        "seconds_left": seconds_left(design, mine, labels),
+        "feedback": feedback(design, given.unit, own) if shown else None,
+        "seconds_left": seconds_left(design, mine, labelled),
         "lease_minutes": design.lease_minutes if design.assigning == "dynamic" else None,
         "finished": done,
         "code": who.code if done or who.left else None,
     }
 
 
-def seconds_left(
-    design: CampaignDesign, mine: Sequence[Assignment], labels: Mapping[SegmentKey, SegmentLabels]
-) -> float:
+def seconds_left(design: CampaignDesign, mine: Sequence[Assignment], labelled: StateBySegment) -> float:
     """Return the time for the units that a participant has and has not submitted, in seconds.
 
     It is based on the median time of the participant's submitted units, or on the planned time while these are few.
     """
-    times = [of.seconds for a in mine if (of := labels.get(key_of(a.unit.name))) is not None and of.submitted]
+    times = [of.seconds for a in mine if (of := labelled.get(key_of(a.unit.name))) is not None and of.submitted]
     each = median(times) if len(times) >= LEAST_FOR_PACE else design.seconds_per_unit
     return each * (len(mine) - len(times))
 

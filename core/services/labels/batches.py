@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,13 +16,12 @@ from core.calibration.sampling_variance import batch_mean
 from core.columns import Mask, ProjectIndex
 from core.data import SegmentKey, grouped
 from core.formats.problems import counted
-from core.mqm.log import SegmentLabels
 from core.mqm.rated_by_output import RatedByOutput
 from core.mqm.schemes import scheme as scheme_of
 from core.ports.batches import SavedBatch
 from core.ports.calibrations import SavedLambda
 from core.ports.store import Store
-from core.services.labels.labels import Outline
+from core.services.labels.labels import Outline, StateBySegment
 from core.services.projects.view import Column, View
 from core.signature import number, signature
 from core.text.languages import SAMPLE, language
@@ -204,10 +203,10 @@ def outline(batch: SavedBatch) -> Outline:
     return {segment: tuple(systems) for segment, systems in by_segment.items()}
 
 
-def outputs_done(asked: Outline, labels: Mapping[SegmentKey, SegmentLabels]) -> int:
+def outputs_done(asked: Outline, states: StateBySegment) -> int:
     """Count the outputs that one annotator has labelled and submitted."""
     return sum(
-        (mine := labels.get(segment)) is not None and mine.submitted and mine.answered(system)
+        (mine := states.get(segment)) is not None and mine.submitted and mine.answered(system)
         for segment, systems in asked.items()
         for system in systems
     )

@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from core.data import SegmentKey
-from core.mqm.log import SegmentLabels, fold, fold_segment
+from core.mqm.log import SegmentLabels, SubmissionState, fold_segment, fold_state
 from core.ports.labels import Action
 from core.ports.store import Store
 
-LabelsBySegment = Mapping[SegmentKey, SegmentLabels]
+StateBySegment = Mapping[SegmentKey, SubmissionState]
 Outline = Mapping[SegmentKey, tuple[str, ...]]
 """The segments to label in their order, each with its systems."""
 
@@ -92,30 +92,27 @@ def _labels(store: Store, project_id: int, rater: str, segment: SegmentKey) -> S
     return fold_segment(store.labels.events(project_id, rater=rater, segment=segment))
 
 
-def current(store: Store, project_id: int, rater: str) -> dict[SegmentKey, SegmentLabels]:
-    """Return a rater's labels of every segment the rater has opened."""
-    folded = fold(store.labels.events(project_id, rater=rater))
-    return {segment: labels for (_, segment), labels in folded.items()}
+def states(store: Store, project_id: int, rater: str) -> StateBySegment:
+    """Return how far a rater is with every segment that the rater has opened. Events are read once, however often this is called."""
+    return store.labels.folded(project_id, rater, fold_state)
 
 
-def finished(labels: SegmentLabels | None, systems: Collection[str]) -> bool:
+def finished(state: SubmissionState | None, systems: Collection[str]) -> bool:
     """Return whether a segment is submitted and no system was added since."""
-    return labels is not None and labels.submitted and all(labels.answered(system) for system in systems)
+    return state is not None and state.submitted and all(state.answered(system) for system in systems)
 
 
-def progress(asked: Outline, labels: LabelsBySegment) -> SegmentProgress:
+def progress(asked: Outline, mine: StateBySegment) -> SegmentProgress:
     """Count the segments, and those the rater has submitted."""
-    return SegmentProgress(
-        sum(finished(labels.get(segment), systems) for segment, systems in asked.items()), len(asked)
-    )
+    return SegmentProgress(sum(finished(mine.get(segment), systems) for segment, systems in asked.items()), len(asked))
 
 
-def next_unlabelled(asked: Outline, labels: LabelsBySegment, after: SegmentKey | None = None) -> SegmentKey | None:
+def next_unlabelled(asked: Outline, mine: StateBySegment, after: SegmentKey | None = None) -> SegmentKey | None:
     """Return the first unsubmitted segment after `after`, wrapping around; None if all are done.
 
     `after` itself is returned only if no other segment is left.
     """
     order = list(asked)
     start = order.index(after) + 1 if after is not None and after in asked else 0
-    rest = (key for key in order[start:] + order[:start] if not finished(labels.get(key), asked[key]))
+    rest = (key for key in order[start:] + order[:start] if not finished(mine.get(key), asked[key]))
     return next(rest, None)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
 from core.data import SegmentKey, grouped
 from core.errors import UserError
-from core.mqm.log import SegmentLabels, fold
 from core.ports.store import Store
 from core.services.labels.exchange import editor_data, nearby
-from core.services.labels.labels import Outline, finished, open_segment
+from core.services.labels.labels import Outline, StateBySegment, finished, open_segment, states
 from core.services.labels.protocols import is_stored, of_project
 
 Step = Literal["here", "next", "previous", "unlabelled"]
@@ -30,9 +28,7 @@ def outline(store: Store, project_id: int, batch: str | None = None, *, archived
     return {segment: tuple(systems) for segment, systems in by_segment.items()}
 
 
-def choose_segment(
-    asked: Outline, labels: Mapping[SegmentKey, SegmentLabels], here: SegmentKey | None, step: Step
-) -> SegmentKey:
+def choose_segment(asked: Outline, mine: StateBySegment, here: SegmentKey | None, step: Step) -> SegmentKey:
     """Return the segment to show: `here` or a step from it; without `here`, the first one that is not submitted.
 
     Raises `UserError` if there is no segment.
@@ -46,7 +42,7 @@ def choose_segment(
     if at is not None and step in ("next", "previous"):
         return keys[max(0, min(at + (1 if step == "next" else -1), len(keys) - 1))]
     start = 0 if at is None else at + 1
-    rest = (key for key in keys[start:] + keys[:start] if not finished(labels.get(key), asked[key]))
+    rest = (key for key in keys[start:] + keys[:start] if not finished(mine.get(key), asked[key]))
     return next(rest, keys[at or 0])
 
 
@@ -54,11 +50,11 @@ def unit(
     store: Store, project_id: int, rater: str, asked: Outline, here: SegmentKey | None = None, step: Step = "here"
 ) -> dict[str, Any]:
     """Return the data of the editor for one segment (`exchange.editor_data`), with `done` and `total` segments."""
-    labels = {segment: of for (_, segment), of in fold(store.labels.events(project_id, rater=rater)).items()}
-    segment = choose_segment(asked, labels, here, step)
+    mine = states(store, project_id, rater)
+    segment = choose_segment(asked, mine, here, step)
     systems = asked[segment]
     open_segment(store, project_id, rater, segment, systems)
-    submitted = {key for key, of in asked.items() if finished(labels.get(key), of)}
+    submitted = {key for key, of in asked.items() if finished(mine.get(key), of)}
     data = editor_data(
         nearby(store, project_id, segment), project_id, rater, segment, systems,
         store.labels.events(project_id, rater=rater, segment=segment),

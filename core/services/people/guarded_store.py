@@ -90,6 +90,7 @@ RULES: Mapping[str, Mapping[str, CallRule]] = {
         "append": label_own,
         "append_valid": label_own,
         "events": read,
+        "folded": read,
         "by_segment": read,
         "raters": visible_raters,
         "newest": read,

@@ -6,13 +6,11 @@ from collections.abc import Collection, Mapping
 
 import streamlit as st
 
-from core.data import SegmentKey
 from core.formatting import format_count
-from core.mqm.log import SegmentLabels
 from core.ports.batches import SavedBatch
 from core.ports.projects import Project
 from core.services.labels import batches as service
-from core.services.labels.labels import Outline, SegmentProgress
+from core.services.labels.labels import Outline, SegmentProgress, StateBySegment
 from pages._ui.shared import page, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 
@@ -95,7 +93,7 @@ def _label(batch: SavedBatch) -> str:
     return f"{batch.name}, {format_count(len(batch.outputs), 'output')}"
 
 
-def progress(project: Project, done: SegmentProgress, asked: Outline, mine: dict[SegmentKey, SegmentLabels]) -> None:
+def progress(project: Project, done: SegmentProgress, asked: Outline, mine: StateBySegment) -> None:
     """Draw the progress: submitted segments, and in a calibration set labelled / assigned outputs."""
     of_batch = asked is not wiring.index(project).outline
     text = f"{done.submitted} of {done.total} segments submitted."

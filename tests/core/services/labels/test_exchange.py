@@ -24,7 +24,7 @@ def test_a_mark_is_recorded_under_its_system_and_acknowledged() -> None:
     store, project = filled()
     answer = receive(store, "Ana", outbox(project, add(project)))
     assert (answer.acknowledged, answer.refused) == (["a1"], {})
-    (mark,) = work.current(store, project, "Ana")[HERE].of("Aardvark").marks
+    (mark,) = work.save(store, project, "Ana", HERE, []).labels.of("Aardvark").marks
     assert (mark.span.start, mark.span.end, mark.span.quote) == (2, 5, "bad")
 
 
@@ -63,7 +63,7 @@ def test_an_undo_after_a_refused_action_undoes_nothing_older(readable: bool, par
     answer = receive(store, "Ana", second)
     assert (answer.acknowledged, set(answer.refused)) == (["a3"], {wrong["id"], "u"})
     assert "an earlier action was refused" in answer.refused["u"]
-    assert [m.id for m in work.current(store, project, "Ana")[HERE].of("Aardvark").marks] == ["m1", "m3"]
+    assert [m.id for m in work.save(store, project, "Ana", HERE, []).labels.of("Aardvark").marks] == ["m1", "m3"]
     # what the browser draws: the events it is sent, and what is left in its outbox, which is nothing
     assert [e["id"] for e in drawn(store, project, "Ana")["events"]] == ["a1", "a3"]
 
@@ -281,7 +281,7 @@ def test_a_stale_verdict_is_refused_and_the_saved_mark_stays() -> None:
     other = NO_ERROR | {"id": "w", "output": IDS["Buzzard"]}
     answer = receive(store, "Ana", outbox(project, verdict, other))
     assert (answer.stale, list(answer.refused), answer.acknowledged) == (["v"], ["v"], ["w"])
-    labels = work.current(store, project, "Ana")[HERE]
+    labels = work.save(store, project, "Ana", HERE, []).labels
     assert [m.id for m in labels.of("Aardvark").marks] == ["m1"]
     assert labels.of("Buzzard").verdict == "no_error"
 

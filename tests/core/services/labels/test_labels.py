@@ -1,11 +1,18 @@
+from collections.abc import Callable
+
 import pytest
 
 from core.data import Dataset, Output, Segment, SegmentKey
 from core.errors import UserError
-from core.ports.labels import Action
+from core.mqm.log import fold
+from core.ports.labels import Action, Event
 from core.ports.store import Store
-from core.services.labels import labels
+from core.services.labels import labels, units
+from core.services.projects.next_step import next_step
+from db import kept_folds
+from db import labels as db_labels
 from tests.builders import small_dataset
+from tests.core.services.campaigns.world import campaign_world, scores
 from tests.labels import submitted
 from tests.stores import new_store
 
@@ -42,7 +49,7 @@ def test_the_order_is_shuffled_recorded_once_and_stays(store: Store, project: in
     [event] = store.labels.events(project)
     payload = {"order": list(order), "ids": [opened.ids[s] for s in order], "seed": 1}
     assert (event.action.kind, event.action.payload) == ("open", payload)
-    assert labels.current(store, project, "ann")[S0].order == order
+    assert labels.save(store, project, "ann", S0, []).labels.order == order
 
 
 def test_the_seed_repeats_the_order_and_others_give_others(store: Store, project: int) -> None:
@@ -74,7 +81,7 @@ def test_a_stale_page_does_not_change_the_order(store: Store, project: int) -> N
     order = labels.open_segment(store, project, "ann", S0, SYSTEMS, seed=1).order
     again = labels.open_segment(store, project, "ann", S0, SYSTEMS[:2], seed=1)
     assert labels.shown_order(again, SYSTEMS[:2]) == tuple(s for s in order if s in "AB")
-    assert labels.current(store, project, "ann")[S0].order == order
+    assert labels.save(store, project, "ann", S0, []).labels.order == order
 
 
 def test_a_segment_that_is_not_there_is_a_user_error(store: Store, project: int) -> None:
@@ -93,7 +100,7 @@ def test_saving_returns_what_is_on_disk_and_the_labels_after_it(store: Store, pr
 
 def test_raters_never_see_each_other(store: Store, project: int) -> None:
     submit(store, project, "ann", S0)
-    assert labels.current(store, project, "bob") == {}
+    assert labels.states(store, project, "bob") == {}
     assert labels.save(store, project, "bob", S0, []).labels.outputs == {}
 
 
@@ -103,7 +110,7 @@ def test_progress_and_the_next_segment_follow_the_submissions(store: Store, proj
     data = store.projects.index(project).outline
 
     def state(after: SegmentKey | None) -> tuple[labels.SegmentProgress, SegmentKey | None]:
-        mine = labels.current(store, project, "ann")
+        mine = labels.states(store, project, "ann")
         return labels.progress(data, mine), labels.next_unlabelled(data, mine, after)
 
     assert state(None) == ((0, 3), S0)
@@ -120,7 +127,7 @@ def test_a_segment_with_a_new_system_is_asked_for_again(store: Store, project: i
     for segment in (S0, S1, S2):
         submit(store, project, "ann", segment)
     store.projects.add(project, Dataset((Segment("doc", "1", None),), (Output("E", "doc", "1", "late"),)))
-    data, mine = store.projects.index(project).outline, labels.current(store, project, "ann")
+    data, mine = store.projects.index(project).outline, labels.states(store, project, "ann")
     assert (labels.progress(data, mine), labels.next_unlabelled(data, mine)) == ((2, 3), S1)
 
 
@@ -133,3 +140,75 @@ def test_only_submitted_labels_are_returned(store: Store, project: int) -> None:
     assert len(rows) == 3 * 4
     assert {(r.rater, r.key.segment) for r in rows} == {("bob", S1), ("ann", S0), ("bob", S0)}
     assert rows[0].errors == ()
+
+
+def test_a_page_reads_the_events_of_one_segment_whatever_the_rater_has_done(
+    store: Store, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    plain = db_labels._read
+    monkeypatch.setattr(db_labels, "_read", lambda *given: counted(plain(*given)))
+
+    def counted(events: list[Event]) -> list[Event]:
+        read.append(len(events))
+        return events
+
+    def cost(page: Callable[[], object]) -> int:
+        read.clear()
+        page()
+        return sum(read)
+
+    keys = [SegmentKey("many", str(i)) for i in range(7)]
+    made = tuple(Output("A", *key, "text") for key in keys)
+    store.projects.add(project, Dataset(tuple(Segment(*key, "source") for key in keys), made))
+    outline = store.projects.index(project).outline
+    world = campaign_world("esa", segments=5, overlap=1, people=1)
+    found = []
+    for key in keys:
+        submit(store, project, "ann", key)
+        world.work("Ana", scores(), 1)
+        found.append(
+            (
+                cost(lambda: units.unit(store, project, "ann", outline, step="unlabelled")),
+                cost(lambda: world.page("Ana", "unlabelled")),
+                cost(lambda: next_step(store, store.projects.get(project), scoring=True)),
+            )
+        )
+    assert len(set(found[2:])) == 1, found
+
+
+def test_states_are_those_of_all_events_after_every_change(
+    store: Store, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_folds, "MOST_SEGMENTS", 4)  # two raters' states do not fit together
+    monkeypatch.setattr(kept_folds, "MOST_CHANGED", 1)
+
+    def check() -> None:
+        for rater in ("ann", "bob"):
+            folded = fold(store.labels.events(project, rater=rater))
+            found = labels.states(store, project, rater)
+            assert list(found) == [segment for _, segment in folded]
+            for (_, segment), of in folded.items():
+                mine = found[segment]
+                assert (mine.submitted, mine.seconds) == (of.submitted, of.seconds)
+                assert [mine.answered(s) for s in SYSTEMS] == [of.answered(s) for s in SYSTEMS]
+
+    for segments in ((), (S1,), (S0,), (S1,), (S0, S2)):
+        for segment in segments:
+            submit(store, project, "ann", segment)
+            check()
+            submit(store, project, "bob", segment)
+        check()
+        for rater in ("ann", "bob"):
+            withdrawn = Action(f"{rater}-{len(store.labels.events(project))}", "verdict", "B", {"value": None})
+            labels.save(store, project, rater, S1, [withdrawn])
+        check()
+    declined = [Action("d", "decline", None, {"reason": "broken"}), Action("e", "submit", None, {})]
+    labels.save(store, project, "ann", S2, declined)
+    check()
+    # A backup is restored: the newest event that is kept in memory is no longer there.
+    other = new_store()
+    other.projects.add(other.projects.create("p").id, small_dataset(3, SYSTEMS))
+    submit(other, project, "ann", S0)
+    monkeypatch.setattr(store.labels, "_engine", other.labels._engine)  # type: ignore[attr-defined]
+    check()

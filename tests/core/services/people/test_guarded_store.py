@@ -51,7 +51,7 @@ READS = {
     ("exports", "texts"), ("exports", "keys"), ("exports", "scores"), ("exports", "n_references"), ("exports", "most_references"),
     ("imports", "stored"), ("projects", "get"), ("projects", "dataset"), ("projects", "document"), ("projects", "index"), ("projects", "texts"),
     ("projects", "search"), ("projects", "human_score"), ("scores", "column"), ("scores", "signatures"), ("scores", "table"), ("scores", "detail"),
-    ("scores", "external"), ("jobs", "get"), ("jobs", "recent"), ("jobs", "unfinished"), ("jobs", "progress"), ("labels", "events"), ("labels", "by_segment"), ("labels", "raters"),
+    ("scores", "external"), ("jobs", "get"), ("jobs", "recent"), ("jobs", "unfinished"), ("jobs", "progress"), ("labels", "events"), ("labels", "folded"), ("labels", "by_segment"), ("labels", "raters"),
     ("labels", "newest"), ("calibrations", "list"), ("batches", "list"), ("judgements", "list"), ("cases", "list"),
     ("stress", "list"), ("stress", "report"), ("settings", "get"), ("campaigns", "list"), ("campaigns", "get"), ("campaigns", "units"),
     ("campaigns", "has_any"), ("campaigns", "versions"),
@@ -134,7 +134,7 @@ def filled(store: Store) -> World:
         "participant_id": 1, "participant": store.campaigns.join(campaign.id, "Rosa", "C"), "now": WHEN,
         "lease_until": WHEN, "unit": "u1", "submitted": True, "draw": lambda state: (), "choose": lambda state: HandOver((), {}),
         "priority": 1, "chunk": None, "chunk_id": 1, "window": None, "chunks": (), "known": {}, "outputs": (), "reason": "",
-        "result": None, "message": "",
+        "result": None, "message": "", "fold": tuple,
     }  # fmt: skip
     arguments["case"] = KeptCase("c", "p", None, None, "good", "worse")
     people = {name: Identity(account, store.people.roles(account.id)) for name, account in made.items()}
