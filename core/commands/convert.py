@@ -14,6 +14,7 @@ from core.errors import ImportProblems, UserError
 from core.formats import mtme_score, output
 from core.formats.labels.label_file import Severities, Written
 from core.formats.labels.label_formats import guess, label_format
+from core.formats.labels.unread_forms import described
 from core.formats.load import read_upload
 from core.services.export.export import write_labels
 from core.services.projects.label_import import LabelFiles, read
@@ -47,8 +48,10 @@ def run(
     output.check(inputs, [("--out", out)])
     uploads = [read_upload(path) for path in labels]
     formats = {u.name: label_format(source).name if source else guess(u) or "" for u in uploads}
-    if unknown := [name for name, found in formats.items() if not found]:
-        raise UserError("the format cannot be detected", where=unknown[0], hint="Give it with --from")
+    if unknown := next((u for u in uploads if not formats[u.name]), None):
+        form = described(unknown)
+        hint = f"{form.todo}. --from names a format that cannot be detected"
+        raise UserError("the format cannot be detected", where=unknown.name, got=form.found, hint=hint)
     found = read(
         uploads, formats, read_texts(texts, column) if texts else None, Severities(dict(map(_renamed, severity or ())))
     )

@@ -23,9 +23,12 @@ from core.formats.files import Upload, numbered_lines
 from core.formats.labels.label_file import Gatherer, LabelFile, Severities
 from core.formats.labels.mtme_rating import blocks, name_in, needed, refuse_name
 from core.formats.parsing.numbers import expected_number, is_absent, number
+from core.formats.parsing.text_check import refused
 from core.formats.problems import Collector, shown
 
 _OF_SYSTEMS = re.compile(r"\.sys\.scores?(\.gz)?$", re.IGNORECASE)
+_OTHER_LEVEL = re.compile(r"\.(sys|doc|domain)\.scores?(\.gz)?$", re.IGNORECASE)
+_LEVELS = {"sys": "systems", "doc": "documents", "domain": "domains"}
 _NO_NAME = re.compile(r"\s|^$")
 
 
@@ -105,8 +108,26 @@ def read_systems(upload: Upload) -> dict[str, float | None]:
 
 
 def _scores(upload: Upload, found: Gatherer, known: Dataset) -> Iterator[tuple[OutputKey, float | None]]:
-    """Yield each output with its score (None if missing), then check that the file has all lines."""
-    for at, key, said in blocks(upload, found, known, _split):
+    """Yield each output with its score (None if missing), then check that the file has all lines.
+
+    Raises `ImportProblems` for a file named as scores of systems, documents or domains, and for lines with more than system and score.
+    """
+    if level := _OTHER_LEVEL.search(upload.name):
+        todo = "Choose the .seg.score file of the same scores"
+        todo += ". Scores of systems are read by python -m core evaluate" if level[1].lower() == "sys" else ""
+        name = f"scores of {_LEVELS[level[1].lower()]} ({level[0]})"
+        raise refused(upload.name, 0, name, "scores of segments, .seg.score", todo)
+    systems = frozenset(known.systems)
+
+    def split(line: str) -> tuple[str, str, str]:
+        system, blank, score = _split(line)
+        first, *rest = line.split()
+        if system not in systems and len(rest) > 1 and first in systems and number(rest[0]) is not None:
+            todo = "Keep the system and its score (score_mqm of mt-metrics-eval without --raters and --docs)"
+            raise refused(upload.name, 0, f"lines such as {shown(line)}", "SYSTEM SCORE", todo)
+        return system, blank, score
+
+    for at, key, said in blocks(upload, found, known, split):
         value = number(said)
         if is_absent(said):
             if found.output(key) is not None:

@@ -64,7 +64,7 @@ def stream_as_written(file: AnyFile, limit: int | None = None, progress: Progres
     """Return the rows of a table as a stream; `limit` stops after that many rows (to preview the columns).
 
     CSV: comma, quotes as in RFC 4180, line breaks inside quotes. TSV: no quoting, as in Google's files, unless every record with a quote
-    could come from a writer that quotes. Other delimiters (also `;`), comments above the header and Excel's `sep=;`: see `_layout`. Lines end in `\\n`
+    could come from a writer that quotes. Other delimiters (also `;`), comments above the header and Excel's `sep=;`: see `layout_of`. Lines end in `\\n`
     or `\\r\\n`; U+2028, U+0085, `\\v` and a lone `\\r` stay in their field. Blank lines are skipped. JSONL of documents with the outputs
     of many systems gives one row per output (`documents`). Parquet and Arrow: `streams.columnar`. `progress` is called with the share of the file, in every reading. Raises
     `ImportProblems` with the reason why the file cannot be read, and at the end of each reading with every row of the wrong length (CSV and TSV)
@@ -95,7 +95,7 @@ def refuse_without_rows(table: AnyTable) -> None:
         )
 
 
-class _Layout(NamedTuple):
+class TableLayout(NamedTuple):
     """How a delimited file is laid out: its delimiter, the line of the header, and sentences about what is not as usual."""
 
     delimiter: str
@@ -103,7 +103,7 @@ class _Layout(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def _layout(name: str, lines: Iterable[str]) -> _Layout:
+def layout_of(name: str, lines: Iterable[str]) -> TableLayout:
     """Find the header and the delimiter in the first lines.
 
     A line `sep=;` names the delimiter, as Excel writes it. Lines that begin with # are comments, up to the first line with as many
@@ -113,11 +113,11 @@ def _layout(name: str, lines: Iterable[str]) -> _Layout:
     first = list(islice(((n, line) for n, line in enumerate(lines, 1) if without_end(line).strip()), HEAD))
     wanted = "\t" if extension(name) in ("tsv", "tab") else ","
     if not first:
-        return _Layout(wanted, 1)
+        return TableLayout(wanted, 1)
     at, header = first[0]
     if (named := _SEP.fullmatch(without_end(header))) and len(first) > 1:
         mark = {"\\t": "\t", "tab": "\t"}.get(named[1].casefold(), named[1])
-        return _Layout(mark, first[1][0], (f"line {at} names the delimiter: {_MARKS.get(mark, shown(mark))}",))
+        return TableLayout(mark, first[1][0], (f"line {at} names the delimiter: {_MARKS.get(mark, shown(mark))}",))
     rest = list(dropwhile(lambda numbered: numbered[1].startswith("#"), first))
     notes: tuple[str, ...] = ()
     if rest and rest is not first:
@@ -131,7 +131,7 @@ def _layout(name: str, lines: Iterable[str]) -> _Layout:
             notes = (f"comments before line {header_at} are not read",)
             first = [(n, line) for n, line in first if n >= header_at]
     mark = _best_delimiter(wanted, [line for _, line in first])
-    return _Layout(mark, first[0][0], (*notes, *([] if mark == wanted else [f"delimiter: {_MARKS[mark]}"])))
+    return TableLayout(mark, first[0][0], (*notes, *([] if mark == wanted else [f"delimiter: {_MARKS[mark]}"])))
 
 
 def _known(line: str, mark: str) -> int:
@@ -172,7 +172,7 @@ def _field_counts(lines: Sequence[str], mark: str) -> list[int]:
 def header_of(name: str, lines: Iterable[str]) -> list[str]:
     """Return the names of the columns of a CSV or TSV whose first lines these are; [] if its quotes have a fault."""
     first = list(islice(lines, HEAD))
-    layout = _layout(name, first)
+    layout = layout_of(name, first)
     try:
         return next(csv.reader(first[layout.header - 1 :], delimiter=layout.delimiter, strict=True), [])
     except csv.Error:
@@ -180,7 +180,7 @@ def header_of(name: str, lines: Iterable[str]) -> list[str]:
 
 
 def _delimited(text: TextFile, limit: int | None) -> TableStream:
-    name, layout = text.name, _layout(text.name, text.lines())
+    name, layout = text.name, layout_of(text.name, text.lines())
     delimiter, before = layout.delimiter, layout.header - 1
 
     def table_lines() -> Iterator[str]:

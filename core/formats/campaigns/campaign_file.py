@@ -10,18 +10,18 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from core.data import Dataset, OutputKey, Span, distinct_errors, grouped
 from core.errors import Problem, UserError
-from core.formats.campaigns.span_json import SpanStyle, SpanText, read_span
+from core.formats.campaigns.span_json import SpanStyle, SpanText, category_of, read_span
 from core.formats.labels.answers import FileAnswer, FileProtocol
+from core.formats.labels.answers import Kind as Kind
 from core.formats.labels.label_file import Severities, repeated_errors
+from core.formats.labels.pearmut_answer import INSTRUCTIONS
 from core.formats.labels.text_reading import TextReading
 from core.formats.parsing.numbers import json_number
 from core.formats.problems import counted, shown, shown_segment
-
-Kind = Literal["item", "check", "tutorial"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST = 253402300799.0  # the last second of the year 9999, the last that `datetime` stores
@@ -105,7 +105,9 @@ class CampaignReading(TextReading):
         self._rated: dict[tuple[str, Kind, OutputKey], tuple[CampaignRating, tuple[OddSpan, ...], bool]] = {}
         self._texts: dict[tuple[str | None, str | None], SpanText] = {}
 
-    def errors(self, rating: CampaignRating, spans: Iterable[Any]) -> tuple[tuple[Span, ...], tuple[OddSpan, ...]]:
+    def errors(
+        self, line: int, rating: CampaignRating, spans: Iterable[Any]
+    ) -> tuple[tuple[Span, ...], tuple[OddSpan, ...]]:
         """Return the error spans of a rating from their JSON objects, checked against its text, and the odd ones among them."""
         texts = self._span_text(rating)
         errors, odd = [], []
@@ -114,6 +116,8 @@ class CampaignReading(TextReading):
             span, why = read_span(value, texts, self.severities)
             if span is not None:
                 errors.append(span)
+                if span.category == INSTRUCTIONS and not category_of(value):
+                    self.second_token(line)
             if why:
                 odd.append(odd_span(rating, value, why, left_out=span is None))
         return tuple(errors), tuple(odd)
@@ -131,7 +135,7 @@ class CampaignReading(TextReading):
 
         `said` is whether the file says by other means that the annotator was asked for errors and answered.
         """
-        errors, odd = (None, ()) if spans is None else self.errors(rating, spans)
+        errors, odd = (None, ()) if spans is None else self.errors(line, rating, spans)
         self.add(line, replace(rating, errors=errors), odd, said=said)
 
     def add(self, line: int, rating: CampaignRating, odd: Iterable[OddSpan] = (), *, said: bool = False) -> None:
@@ -159,7 +163,7 @@ class CampaignReading(TextReading):
         if self.replaced:
             found = counted(self.replaced, "rating that was changed or reset", "ratings that were changed or reset")
             self.warn(0, "", found, "one per annotator and text", "The last one counts")
-        warnings = (*self.warnings, *self.unread_warnings(), *odd_warnings(self.file, odd))
+        warnings = (*self.warnings, *self.unread_warnings(), *self.token_warnings(), *odd_warnings(self.file, odd))
         return CampaignFile(self.dataset(), tuple(ratings), tuple(odd), warnings, self.replaced)
 
     def _answered(self) -> tuple[list[CampaignRating], list[OddSpan]]:

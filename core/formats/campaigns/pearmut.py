@@ -23,7 +23,7 @@ from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating, C
 from core.formats.campaigns.span_json import EXACT, PEARMUT
 from core.formats.files import Upload, raw_lines, text_bytes
 from core.formats.labels.label_file import Severities
-from core.formats.labels.pearmut_answer import read_answer
+from core.formats.labels.pearmut_answer import RESET, has_texts, kind_of, read_answer
 from core.formats.labels.pearmut_answer import skipped as left_with_skip
 from core.formats.parsing.json_list import is_list
 from core.formats.parsing.json_records import Record, records
@@ -31,10 +31,7 @@ from core.formats.parsing.json_text import NotJson, parsed
 from core.formats.parsing.numbers import json_number
 from core.formats.problems import counted, shown
 
-RESET = "__RESET__"
-WELCOME, RANDOM = "welcome_", "random_"
 JOINTS = ("_###_", "_#_")
-_TUTORIALS = (WELCOME, "goodbye_")
 
 Identity = tuple[str, Kind, OutputKey]
 
@@ -66,6 +63,8 @@ def read(upload: Upload, campaign: str | None = None, severities: Severities | N
             continue
         if _is_form(record):
             forms += 1
+            continue
+        if not has_texts(record):
             continue
         there, empty, skipped = _page(found, record, rater, page or "", sliders)
         pages.setdefault((rater, page or ""), []).extend(there)
@@ -191,16 +190,6 @@ def _kind(item: Record, page: str) -> Kind:
     if isinstance(kept, dict) and kept.get("kind") in get_args(Kind):
         return cast(Kind, kept["kind"])
     return kind_of(item.text("item_id", needed=False), page)
-
-
-def kind_of(name: str | None, page: str) -> Kind:
-    """Return the kind of an item from its id and its page."""
-    name = name or ""
-    if page.startswith(_TUTORIALS) or "_tutorial_" in name or name.startswith("tutorial"):
-        return "tutorial"
-    if page.startswith(RANDOM) or name.startswith("attention_check") or (not name and page and not page.isdecimal()):
-        return "check"
-    return "item"
 
 
 def _segment(item: Record, page: str, i: int) -> SegmentKey:

@@ -18,10 +18,10 @@ from core.formats.campaigns.campaign_file import (
     seconds_text,
     texts_of,
 )
-from core.formats.campaigns.pearmut import JOINTS, RANDOM, WELCOME, kind_of, split_id
+from core.formats.campaigns.pearmut import JOINTS, split_id
 from core.formats.campaigns.span_json import EXACT, PEARMUT, SpanText, write_span
 from core.formats.labels.label_file import Written
-from core.formats.labels.pearmut_answer import NO_ERROR
+from core.formats.labels.pearmut_answer import NO_ERROR, RANDOM, WELCOME, kind_of
 
 Place = tuple[SegmentKey, str | None]
 """Segment and source text of an item."""

@@ -11,15 +11,12 @@ from typing import Any, NamedTuple
 
 from core.data import SEVERITIES, Side, Span
 from core.formats.campaigns.units import Units
-from core.formats.labels.esa import OMISSION
 from core.formats.labels.label_file import UNSPECIFIED, Severities, category_or_none
 from core.formats.labels.pearmut_answer import EXACT as EXACT
+from core.formats.labels.pearmut_answer import INSTRUCTIONS, OMISSION
 from core.formats.problems import shown
 
 UNDECIDED = "undecided"
-INSTRUCTIONS = "Instructions fault"
-"""The category of an output that ignores the instructions of the task."""
-
 LONGEST_OFFSET = 18
 """The most digits of an offset."""
 
@@ -66,7 +63,7 @@ def read_span(value: Any, texts: SpanText, severities: Severities) -> tuple[Span
     if texts.output is None:
         return None, NO_TEXT
     severity, odd = _severity(value.get("severity"), severities)
-    category, note = _category(value), value.get("note")
+    category, note = category_of(value), value.get("note")
     where, token = _place(value, texts)
     if isinstance(where, str):
         return None, where
@@ -86,7 +83,8 @@ def _severity(name: Any, severities: Severities) -> tuple[str, str]:
     return (known, "") if known else (name, f"severity {shown(name)}")
 
 
-def _category(value: dict[str, Any]) -> str | None:
+def category_of(value: dict[str, Any]) -> str | None:
+    """Return the category that the object of a span names, as a path; None if it names none."""
     path = value.get("error_type") or value.get("category")
     if isinstance(path, list):
         path = "/".join(str(part) for part in path if part is not None)

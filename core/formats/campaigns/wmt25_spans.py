@@ -28,8 +28,8 @@ from core.formats.campaigns.campaign_file import (
 from core.formats.campaigns.span_json import APPRAISE, LONGEST_OFFSET, NO_OFFSETS, NO_SEVERITY, UNDECIDED
 from core.formats.campaigns.units import BACKWARDS, OUTSIDE
 from core.formats.files import Upload
-from core.formats.labels.esa import OMISSION
 from core.formats.labels.label_file import UNSPECIFIED, Severities, Written
+from core.formats.labels.pearmut_answer import OMISSION
 from core.formats.parsing.cells import Cell
 from core.formats.problems import counted, shown
 from core.formats.table import read_as_written

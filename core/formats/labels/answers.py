@@ -7,7 +7,10 @@ error" only if the protocol asked for errors and the annotator answered.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+Kind = Literal["item", "check", "tutorial"]
+"""What a rated text is for: rating, an attention check, or training."""
 
 
 class FileAnswer(NamedTuple):

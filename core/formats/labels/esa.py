@@ -4,12 +4,14 @@ Three forms are read and recognised line by line:
 
 - WMT24's release: `src`, `tgt`, `doc_id`, `line_id`, `system`, `annotator`, `esa_score`, `esa_spans`, `langs`, `domain`.
 - Appraise's `ExportSystemScoresToJSONL`: `source_text`, `target_text`, `document_id`, `item_id`, `target_id` (the system),
-  `annotator`, `score`, `mqm_annotations`; of its item types only TGT and REF are read, not its attention checks.
+  `annotator`, `score`, `mqm_annotations`; the last five by output in a list `targets` if several outputs were rated together. Of its item
+  types only TGT and REF are read, not its attention checks, and no scores of whole documents.
 - Pearmut's logs: `user_id`, `item_i`, and the parallel lists `item` (`item_id`, `src`, `ref`, `tgt` by model) and `annotation`
-  (`score`, `sliders` and `error_spans` by model), with one element per item of the document.
+  (`score`, `sliders` and `error_spans` by model), with one element per item of the document. The last record of a page counts, and
+  `__RESET__` discards those before.
 
 A span has `start_i`, `end_i` and `severity`. `end_i` is *inclusive*; offsets count UTF-16 units, as in browsers (Pearmut does not count
-line breaks), and blanks before the text do not count, because Appraise's page trims it. "missing" at both ends is an omission without a position; in Pearmut the position after the last character is one too.
+line breaks), and blanks before the text do not count, because Appraise's page trims it. "missing" at both ends is an omission without a position; in Pearmut the position after the last character is one too, and the next one is its second special token.
 The category is a path: a list in `error_type` (Appraise), a text in `category` (Pearmut), or null.
 
 An empty list of error spans is a rating if errors were asked for: WMT24's form says so, the others show it by a span in some line. With
@@ -43,14 +45,24 @@ from core.formats.labels.label_file import (
     left_behind,
     utf16,
 )
-from core.formats.labels.pearmut_answer import EXACT, NO_ERROR, read_answer, skipped
+from core.formats.labels.pearmut_answer import (
+    EXACT,
+    INSTRUCTIONS,
+    NO_ERROR,
+    OMISSION,
+    RESET,
+    has_texts,
+    kind_of,
+    read_answer,
+    skipped,
+)
 from core.formats.parsing.json_records import Record, records
 from core.formats.problems import counted, shown
 from core.formats.write import json_lines
 
 SCORE = "ESA"
-OMISSION = "Accuracy/Omission"
 MISSING = "missing"
+CHANGED = "answer changed or reset later"
 
 
 class _Line(NamedTuple):
@@ -63,27 +75,53 @@ class _Line(NamedTuple):
     score: float | None
     answer: FileAnswer
     asked: bool = False
+    sliders: tuple[tuple[str, float], ...] = ()
+
+
+class _Lines:
+    """The answers in their order. In Pearmut's log the last one of an annotator to an output counts."""
+
+    def __init__(self) -> None:
+        self.held: dict[tuple[Any, ...], _Line] = {}
+        self._pages: dict[tuple[str | None, str | None], list[tuple[Any, ...]]] = {}
+
+    def add(self, answer: _Line) -> None:
+        self.held[(len(self.held),)] = answer
+
+    def discard(self, rater: str | None, key: OutputKey) -> int:
+        return self.held.pop((rater, key), None) is not None
+
+    def replace(self, answer: _Line, page: str | None) -> None:
+        name = (answer.rater, answer.key)
+        self.held[name] = answer
+        self._pages.setdefault((answer.rater, page), []).append(name)
+
+    def reset(self, rater: str | None, page: str | None) -> int:
+        """Discard the answers of a page, of all pages if it is None, and return how many there were."""
+        of = [at for at in self._pages if at[0] == rater] if page is None else [(rater, page)]
+        names = [name for at in of for name in self._pages.pop(at, ())]
+        return sum(self.held.pop(name, None) is not None for name in names)
 
 
 def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -> LabelFile:
     """Read the ratings, and the scores as the human score "ESA" (0 to 100, higher is better). Raises `ImportProblems`."""
     found = Gatherer(upload.name, severities)
-    pairs: dict[str, int] = {}
-    lines: list[_Line] = []
+    lines = _Lines()
     left_out = Counter[str]()
     for record in records(upload, found.problems):
-        if "annotation" in record.values and "item" in record.values:
-            lines += _pearmut(found, record, left_out)
+        if "annotation" in record.values:
+            _pearmut(found, record, lines, left_out)
         elif record.values.get("item_type", "TGT") not in ("TGT", "REF"):
             left_out["item of attention checks"] += 1
+        elif record.flag("is_complete_document"):
+            left_out["score of a whole document"] += 1
         else:
-            lines += [of] if (of := _one_output(found, record)) else []
-            if pair := record.text("langs", needed=False) or _languages(record):
-                pairs.setdefault(pair, record.line)
-    if len(pairs) > 1:
-        todo = "Keep only the lines of one pair: all pairs use the same segment numbers"
-        found.problem(list(pairs.values())[1], "langs", f"several language pairs ({', '.join(pairs)})", "one", todo)
-    _rate(found, lines, left_out)
+            for output in _targets(record):
+                if of := _one_output(found, output):
+                    lines.add(of)
+            names = [record.text(name, needed=False) for name in ("source_language", "target_language")]
+            found.languages(record.line, *([pair] if (pair := record.text("langs", needed=False)) else names))
+    _rate(found, list(lines.held.values()), left_out)
     for what, n in (+left_out).items():
         noun, _, rest = what.partition(" ")
         found.warn(0, "", f"{counted(n, noun)} {rest}".rstrip(), "answers of annotators to outputs", "Left out")
@@ -111,15 +149,24 @@ def _rate(found: Gatherer, lines: Sequence[_Line], left_out: Counter[str]) -> No
             left_out["output without an answer"] += 1
         if x.score is not None and not without:
             found.score(x.key, SCORE, x.score)
+        for name, number in x.sliders:
+            found.score(x.key, name, number)
 
 
 def _typed(x: _Line) -> bool:
     return any(e is not None and e.category not in (UNSPECIFIED, OMISSION) for e in x.errors or ())
 
 
-def _languages(record: Record) -> str:
-    two = (record.text("source_language", needed=False), record.text("target_language", needed=False))
-    return "-".join(filter(None, two))
+def _targets(record: Record) -> list[Record]:
+    """Return a record of Appraise once per output; those rated together are listed in `targets`."""
+    if "targets" not in record.values:
+        return [record]
+    inner = record.records("targets")
+    for target in inner:
+        target.values = {**record.values, **target.values}
+        target.values["item_id"] = target.values.pop("segment_id", target.values.get("item_id"))
+        target.values.setdefault("mqm_annotations", [])
+    return inner
 
 
 def _one_output(found: Gatherer, record: Record) -> _Line | None:
@@ -137,20 +184,25 @@ def _one_output(found: Gatherer, record: Record) -> _Line | None:
     return _Line(record.line, key, rater, errors, score, answer, "esa_spans" in record.values)
 
 
-def _pearmut(found: Gatherer, record: Record, left_out: Counter[str]) -> list[_Line]:
-    """Read one document of one user; tutorials and checks (`welcome_0`, `random_1`) and skipped outputs are left out."""
-    item_i, rater = record.text("item_i", needed=False) or "", record.text("user_id")
-    lines: list[_Line] = []
-    if item_i.startswith(("welcome_", "random_", "goodbye_")):
-        return lines
+def _pearmut(found: Gatherer, record: Record, lines: _Lines, left_out: Counter[str]) -> None:
+    """Add the answers in one document of one user; tutorials, checks and skipped outputs are left out."""
+    page, rater = record.text("item_i", needed=False), record.text("user_id")
+    if record.values.get("annotation") == RESET:
+        left_out[CHANGED] += lines.reset(rater, page)
+        return
+    if not has_texts(record):
+        return
     items, annotations = record.records("item"), record.values.get("annotation")
     if not isinstance(annotations, list) or len(items) != len(annotations):
         size = len(annotations) if isinstance(annotations, list) else shown(str(annotations))
         record.problem("annotation", f"{size} for {counted(len(items), 'item')}", "one per item")
-        return lines
+        return
     left = skipped(record.values.get("actions"))
     for i, (item, value) in enumerate(zip(items, annotations, strict=True)):
-        outputs, segment = item.record("tgt"), item.text("item_id", needed=False) or f"{item_i}-{i}"
+        if "form" in item.values or kind_of(item.text("item_id", needed=False), page or "") != "item":
+            left_out["item of tutorials, checks and forms"] += 1
+            continue
+        outputs, segment = item.record("tgt"), item.text("item_id", needed=False) or f"{page or ''}-{i}"
         if not isinstance(value, dict):
             left_out["item without an annotation"] += 1
             continue
@@ -166,15 +218,14 @@ def _pearmut(found: Gatherer, record: Record, left_out: Counter[str]) -> list[_L
             found.add_texts(record.line, key, source, text, [reference] if reference else [])
             for what in response.unread:
                 found.unread(record.line, what, rating=not response.skipped)
+            left_out[CHANGED] += lines.discard(rater, key)
             if response.skipped:
                 left_out["output that was skipped"] += not response.unread
                 continue
             spans = None if response.spans is None else said.records("error_spans")
             errors = None if spans is None else [_span(found, s, key, text, breaks=False) for s in spans]
-            lines.append(_Line(record.line, key, rater, errors, response.score, response.answer))
-            for name, number in response.sliders:
-                found.score(key, name, number)
-    return lines
+            answer = _Line(record.line, key, rater, errors, response.score, response.answer, False, response.sliders)
+            lines.replace(answer, page)
 
 
 def _span(
@@ -191,6 +242,10 @@ def _span(
     category = path if isinstance(path, str) else None
     note = record.text("note", needed=False) or ""
     starts, ends = record.values.get("start_i"), record.values.get("end_i")
+    if not breaks and starts == ends == units[-1] + 1:
+        if not category:
+            found.second_token(line)
+        return found.span(line, key, "output", 0, 0, severity, category or INSTRUCTIONS, note)
     if MISSING in (starts, ends) or (starts == ends == units[-1] and not breaks):
         first, last = record.whole("source_start_i", needed=False), record.whole("source_end_i", needed=False)
         if first is None or last is None:
@@ -263,4 +318,11 @@ def _lost(labels: list[RatedOutput], scores: dict[OutputKey, float]) -> list[str
 def recognised(record: Record) -> bool:
     """Return whether an object is a line of one of the three forms."""
     keys = record.values.keys()
-    return {"esa_spans", "tgt"} <= keys or {"mqm_annotations", "target_text"} <= keys or {"annotation", "item"} <= keys
+    forms = (
+        {"esa_spans", "tgt"},
+        {"mqm_annotations", "target_text"},
+        {"targets", "source_text"},
+        {"annotation", "item"},
+        {"annotation", "item_i"},
+    )
+    return any(form <= keys for form in forms)

@@ -2,7 +2,8 @@
 
 Columns: `system doc doc_id seg_id rater source target category severity comment`; Marot's names `docSegId`,
 `globalSegId` and `metadata` are read too. `doc` and `seg_id` name the segment; `doc_id` is only its place in the
-document. There is no quoting: cells are separated by tabs, lines end at `\\n` or `\\r\\n`.
+document. There is no quoting: cells are separated by tabs, lines end at `\\n` or `\\r\\n`. A file that a spreadsheet or pandas has saved
+with quotes, or with commas, is read with a warning.
 
 What the plain form cannot store (a tab or line break in a cell, a text with `<v>`, an empty source) is written in readable form in the
 plain columns and exactly in an additional column `metadata`, as JSON:
@@ -14,7 +15,7 @@ like systems and stay systems. Unrated outputs are not part of the format. Rows 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from core.data import (
@@ -31,7 +32,7 @@ from core.data import (
     grouped,
 )
 from core.errors import Problem
-from core.formats.labels.google_mqm_rows import MqmRow, column_of, is_clean, plain_cells, rows_of
+from core.formats.labels.google_mqm_rows import MqmRow, MqmRows, column_of, is_clean, plain_cells, rows_of
 from core.formats.labels.google_mqm_text import MarkedCell, MarkedRange, has_tag, nearest, place, plain_text
 from core.formats.labels.label_file import checked, repeated_errors
 from core.formats.problems import counted
@@ -62,13 +63,16 @@ def read(data: bytes, file: str = "MQM TSV") -> GoogleMqm:
     Irregularities of real files (no `</v>`, no `<v>`, several spans in a row, a text that differs between rows) become warnings, and the
     error is kept. Exact duplicates of an error count once. Raises `ImportProblems` if the file does not have this format.
     """
-    return of_rows(*rows_of(data, file), file)
+    return of_rows(rows_of(data, file), file)
 
 
-def of_rows(rows: Sequence[MqmRow], stale: Iterable[MqmRow], file: str) -> GoogleMqm:
-    """Combine the rows; `stale` are rows whose metadata does not match their plain columns."""
+def of_rows(read_there: MqmRows, file: str) -> GoogleMqm:
+    """Combine the rows of a file."""
+    rows = read_there.rows
     differs = ("metadata", "values that differ from the plain columns", "the same", "The plain columns are used")
-    odd: list[Oddity] = [(row.line, *differs) for row in stale]
+    expected, done = "cells between tabs, without quoting", "Read all the same"
+    odd: list[Oddity] = [(1, "", note, expected, done) for note in read_there.notes]
+    odd += [(row.line, *differs) for row in read_there.stale]
     by_segment = grouped((row.segment, row) for row in rows)
     by_output = grouped((row.key, row) for row in rows)
     sources = {

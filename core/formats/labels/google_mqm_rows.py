@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from core.data import OutputKey, SegmentKey, Side, Span
-from core.formats.files import Upload, numbered_lines
+from core.formats.columns import is_google_mqm
+from core.formats.files import Upload, check_line_ends, raw_lines, text_bytes, without_end
 from core.formats.labels.google_mqm_text import BREAKING, has_tag, marked, readable
+from core.formats.labels.unread_forms import described
 from core.formats.parsing.json_text import NotJson, parsed
 from core.formats.parsing.limits import Meter
+from core.formats.parsing.text_check import refused
 from core.formats.problems import Collector, counted
+from core.formats.table import TableLayout, clearly_quoted, header_of, layout_of, quoted_records
 
 REQUIRED = ("system", "doc", "seg_id", "rater", "source", "target", "category", "severity")
 OPTIONAL = ("doc_id", "comment", "metadata")
@@ -60,42 +65,87 @@ def is_clean(name: str) -> bool:
     return "".join(filter(str.isalnum, name.casefold())) == "noerror"
 
 
-Rows = tuple[list[MqmRow], list[MqmRow]]
-"""All rows, and those whose metadata does not match their plain columns."""
+class MqmRows(NamedTuple):
+    """All rows, those whose metadata does not match their plain columns, and what is unusual in the layout of the file."""
+
+    rows: list[MqmRow]
+    stale: list[MqmRow]
+    notes: tuple[str, ...] = ()
 
 
-def rows_of(data: bytes, file: str) -> Rows:
+class _Records(NamedTuple):
+    """The cells of each line with its number, and what is unusual in the layout of the file."""
+
+    lines: Iterator[tuple[int, list[str]]]
+    notes: tuple[str, ...]
+
+
+def records_of(upload: Upload, problems: Collector) -> _Records:
+    """Return the cells of a file: separated by tabs and without quoting, unless the whole file is quoted, or has Google's columns with
+    another delimiter, as spreadsheets and pandas save it. Raises `ImportProblems` as `numbered_lines`."""
+    data = text_bytes(upload)
+    check_line_ends(upload.name, data)
+    layout = TableLayout("\t", 1)
+    if "\t" not in next(raw_lines(data)):
+        other = layout_of(upload.name, raw_lines(data))
+        layout = other if is_google_mqm(header_of(upload.name, raw_lines(data))) else layout
+    tabs, before = layout.delimiter == "\t", layout.header - 1
+    quoted = tabs and b'"' in data and clearly_quoted(lambda: raw_lines(data))
+    lines = islice(raw_lines(data), before, None)
+    cells: Iterator[tuple[int, list[str]]]
+    if tabs and not quoted:
+        cells = ((number, without_end(line).split("\t")) for number, line in enumerate(lines, start=1))
+    else:
+        cells = quoted_records(upload.name, lines, layout.delimiter, problems, before)
+    notes = ("cells in quotes, which are not read",) if quoted else layout.notes
+    return _Records(_metered(upload.name, cells), notes)
+
+
+def _metered(file: str, records: Iterable[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
+    meter = Meter(file)
+    for number, cells in records:
+        meter.row(number)
+        yield number, cells
+
+
+def rows_of(data: bytes, file: str) -> MqmRows:
     """Return the rows of a file with a header. Raises `ImportProblems`."""
-    lines = numbered_lines(Upload(file, data))
-    header = next(lines)[1]
-    names = [ALIASES.get(n.strip().lower(), n.strip().lower()) for n in header.split("\t")]
+    upload, problems = Upload(file, data), Collector()
+    records, notes = records_of(upload, problems)
+    header = next(records, (1, [""]))[1]
+    problems.check()
+    names = [ALIASES.get(n.strip().lower(), n.strip().lower()) for n in header]
     Meter(file).columns(1, len(names))
-    problems = Collector()
-    for name in (n for n in REQUIRED if n not in names):
+    missing = [n for n in REQUIRED if n not in names]
+    if 2 * len(missing) > len(REQUIRED):
+        form = described(upload)
+        raise refused(
+            file, 1, form.found, f"Google’s columns ({', '.join(REQUIRED)}), or another format of labels", form.todo
+        )
+    for name in missing:
         todo = "Add the column, or choose a file in Google's MQM form"
         problems.add(file, 1, name, "no such column", "\t".join(REQUIRED), todo)
     for name in (n for n in (*REQUIRED, *OPTIONAL) if names.count(n) > 1):
         problems.add(file, 1, name, "the column twice", "once", "Remove one")
     problems.check()
     least = max(names.index(n) for n in REQUIRED) + 1
-    rows = split_rows(file, lines, names, least, f"{len(names)}", row_of, problems)
-    if not rows[0] and not problems:
+    found = split_rows(file, records, names, least, f"{len(names)}", row_of, problems)
+    if not found.rows and not problems:
         problems.add(file, 0, "", "a header without rows", "one row per error", "Choose another file")
     problems.check()
-    return rows
+    return found._replace(notes=notes)
 
 
 def split_rows(
-    file: str, lines: Iterable[tuple[int, str]], names: Sequence[str], least: int, expected: str,
+    file: str, records: Iterable[tuple[int, list[str]]], names: Sequence[str], least: int, expected: str,
     row_of: Callable[[int, dict[str, str]], tuple[MqmRow, bool]], problems: Collector,
-) -> Rows:  # fmt: skip
-    """Return the rows in the lines that are not empty; `row_of` gets the cells by name, of which at least `least` must be there."""
+) -> MqmRows:  # fmt: skip
+    """Return the rows in the records that are not empty; `row_of` gets the cells by name, of which at least `least` must be there."""
     rows, stale = [], []
     memo: dict[str, str] = {}
-    for number, line in lines:
-        if not line:
+    for number, cells in records:
+        if not cells or cells == [""]:
             continue
-        cells = line.split("\t")
         if not least <= len(cells) <= len(names):
             todo = "Correct the row: cells cannot contain tabs"
             problems.add(file, number, "", counted(len(cells), "cell"), expected, todo)
@@ -107,7 +157,7 @@ def split_rows(
             continue
         rows.append(row)
         stale += [] if fits else [row]
-    return rows, stale
+    return MqmRows(rows, stale)
 
 
 def row_of(number: int, cells: dict[str, str]) -> tuple[MqmRow, bool]:

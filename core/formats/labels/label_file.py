@@ -91,6 +91,7 @@ class Gatherer(TextReading):
         self._rated: dict[tuple[OutputKey, str], list[Span]] = {}
         self._scores: dict[tuple[OutputKey, str], list[float]] = {}
         self._judged: dict[tuple[OutputKey, str, str], float] = {}
+        self._pairs: dict[str, int] = {}
         if texts:
             self.add_dataset(texts)
 
@@ -126,6 +127,11 @@ class Gatherer(TextReading):
             self.warn(line, "rater", found, "once", "The errors of both ratings are merged")
         self._rated.setdefault((key, rater), []).extend(e for e in errors if e is not None)
 
+    def languages(self, line: int, *names: str | None) -> None:
+        """Note the languages of a record; several pairs in one file are a problem."""
+        if pair := "-".join(filter(None, names)):
+            self._pairs.setdefault(pair, line)
+
     def no_output(self, line: int, key: OutputKey, what: str, done: str) -> None:
         """Add the problem of a number or rating (`what`) whose output is not there."""
         found = f"{what} of {shown(key.system)}, segment {shown(key.segment_id)}"
@@ -150,6 +156,10 @@ class Gatherer(TextReading):
             self.problem(line, given.name, found, f"{before:g}, as before", "Keep one of the two numbers")
 
     def done(self) -> LabelFile:
+        if len(self._pairs) > 1:
+            todo = "Keep only the lines of one pair: all pairs use the same segment numbers"
+            named = f"several language pairs ({', '.join(self._pairs)})"
+            self.problem(list(self._pairs.values())[1], "languages", named, "one", todo)
         if not (self._rated or self._scores or self._judged or self.problems):
             unread = self.unread_answers()
             found = "no labels and no scores" + (f" that can be read; not read: {unread}" if unread else "")
@@ -166,6 +176,7 @@ class Gatherer(TextReading):
             *self._said_of_means(),
             *self.warnings,
             *self.unread_warnings(),
+            *self.token_warnings(),
             *repeated_errors(self.file, repeated),
         )
         return LabelFile(self.dataset(scores), rated, warnings, judgements)

@@ -171,7 +171,7 @@ def guess(upload: Upload) -> str | None:
         return "marot" if {"docsegid", "metadata"} <= names else "google"
     if "\t" in first and first.partition("\t")[2].startswith(('{"errors"', "None")):
         return "mtme"
-    if len(columns) == len(marot.COLUMNS) and columns[-1].startswith("{") and columns[-1].endswith("}"):
+    if len(columns) == len(marot.COLUMNS) and marot.is_row(columns):
         return "marot"
     if extension(upload.name) == "rating":
         return "mtme"
@@ -179,6 +179,8 @@ def guess(upload: Upload) -> str | None:
     if table:
         columns = header_of(upload.name, head.splitlines(keepends=True))
         names = {plain(c) for c in columns}
+        if is_google_mqm(columns):
+            return "marot" if {"docsegid", "metadata"} <= names else "google"
     if table and judgements.rater_column(columns) and not names & {"category", "severity", "side"}:
         return "judgements"
     return None
@@ -194,7 +196,12 @@ def _guess_json(head: str) -> str | None:
         return None
     if any(
         keys <= value.keys()
-        for keys in ({"data", "annotations"}, {"data", "predictions"}, {"annotation_id", "annotator"})
+        for keys in (
+            {"data", "annotations"},
+            {"data", "completions"},
+            {"data", "predictions"},
+            {"annotation_id", "annotator"},
+        )
     ):
         return "label-studio"
     if {"hypothesis", "errors", "system_id"} <= value.keys():
@@ -202,4 +209,6 @@ def _guess_json(head: str) -> str | None:
     if esa.recognised(Record("", 0, value, Collector())):
         return "esa"
     keys = list(value)
-    return "judgements" if judgements.rater_column(keys) and not {"category", "severity"} & set(keys) else None
+    nested = any(isinstance(inner, dict) for v in value.values() for inner in (v if isinstance(v, list) else [v]))
+    table = not nested and not {"category", "severity"} & set(keys)
+    return "judgements" if table and judgements.rater_column(keys) else None

@@ -14,14 +14,22 @@ references are stored; human scores are not part of the format.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from core.data import Dataset, RatedOutput, Segment, SegmentKey, Span
-from core.formats.files import Upload, numbered_lines
+from core.formats.files import Upload
 from core.formats.labels.google_mqm import GoogleMqm, of_rows
-from core.formats.labels.google_mqm_rows import MqmRow, metadata_of, plain_cells, row_of, split_rows
+from core.formats.labels.google_mqm_rows import (
+    MqmRow,
+    is_clean,
+    metadata_of,
+    plain_cells,
+    records_of,
+    row_of,
+    split_rows,
+)
 from core.formats.labels.google_mqm_text import has_tag, marked
 from core.formats.labels.label_file import (
     UNSPECIFIED,
@@ -39,25 +47,28 @@ NO_ERROR = "no-error"
 NON_TRANSLATION = "non-translation"
 
 
+def is_row(cells: Sequence[str]) -> bool:
+    """Return whether ten cells are a row of a file without a header: its last cell is an object, or its severity is a known one."""
+    *_, severity, metadata = cells
+    known = Severities().find(severity) is not None or is_clean(severity)
+    return known or (metadata.startswith("{") and metadata.endswith("}"))
+
+
 def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -> LabelFile:
     """Read the segments, outputs and rated errors of a file, with warnings as for Google's TSV.
 
     Raises `ImportProblems` for rows of the wrong length, unknown severities, and a file without rows.
     """
     problems, references = Collector(), dict[SegmentKey, tuple[str, ...]]()
-    header = "\t".join(COLUMNS[:2]) + "\t"
-    lines = (
-        (number, line)
-        for number, line in numbered_lines(upload)
-        if not (line.startswith(header) and "rater" in line.split("\t"))
-    )
+    records, notes = records_of(upload, problems)
+    lines = ((number, cells) for number, cells in records if not (cells[:2] == [*COLUMNS[:2]] and "rater" in cells))
     expected = f"{len(COLUMNS)} columns of Marot's format"
     row_of = partial(_row, references)
-    rows, stale = split_rows(upload.name, lines, COLUMNS, len(COLUMNS) - 1, expected, row_of, problems)
-    if not rows and not problems:
+    found = split_rows(upload.name, lines, COLUMNS, len(COLUMNS) - 1, expected, row_of, problems)
+    if not found.rows and not problems:
         problems.add(upload.name, 0, "", "no rows", "one row per error", "Check that the export has finished")
     problems.check()
-    found_there = of_rows(rows, stale, upload.name)
+    found_there = of_rows(found._replace(notes=notes), upload.name)
     rated = [_known(r, severities, upload.name, problems, found_there) for r in found_there.rated]
     problems.check()
     dataset = found_there.dataset

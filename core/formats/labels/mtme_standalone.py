@@ -33,6 +33,7 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -
     found = Gatherer(upload.name, severities)
     scores = 0
     for record in read_records(upload, found.problems):
+        found.languages(record.line, *(record.text(name, needed=False) for name in ("src_lang", "tgt_lang")))
         system, text = record.text("system_id"), record.text("hypothesis")
         segment = record.text("segment_name", "segment_id")
         errors = record.records("errors")

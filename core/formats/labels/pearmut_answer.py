@@ -8,14 +8,21 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from core.formats.labels.answers import FileAnswer
+from core.formats.labels.answers import FileAnswer, Kind
 from core.formats.parsing.json_records import Record
 from core.formats.problems import shown
 
 EXACT = "errorscope"
 """The key under which this program keeps what other tools ignore."""
 NO_ERROR = "no-error"
+OMISSION = "Accuracy/Omission"
+INSTRUCTIONS = "Instructions fault"
+"""The category of an output that ignores the instructions of the task."""
+RESET = "__RESET__"
+"""The annotation of a record that discards what the annotator did before on its page, or on all pages if it names none."""
+WELCOME, RANDOM = "welcome_", "random_"
 
+_TUTORIALS = (WELCOME, "goodbye_")
 _KNOWN = frozenset(("score", "error_spans", "sliders", "comment", EXACT))
 
 
@@ -56,6 +63,24 @@ def read_answer(record: Record, page_skipped: bool) -> PearmutAnswer | None:
     said = kept == NO_ERROR or (defined is not None and not values and not unread)
     skipped = (page_skipped and not complete) or bool(unread and not spans and score is None and not sliders)
     return PearmutAnswer(score, sliders, spans, said, skipped, unread)
+
+
+def kind_of(name: str | None, page: str) -> Kind:
+    """Return the kind of an item from its id and its page."""
+    name = name or ""
+    if page.startswith(_TUTORIALS) or "_tutorial_" in name or name.startswith("tutorial"):
+        return "tutorial"
+    if page.startswith(RANDOM) or name.startswith("attention_check") or (not name and page and not page.isdecimal()):
+        return "check"
+    return "item"
+
+
+def has_texts(record: Record) -> bool:
+    """Return whether a record has its texts; if not, add a problem."""
+    if record.values.get("item") is None:
+        todo = "Choose a log whose records have “item”, or import its scores as a table by annotator"
+        record.problem("item", "nothing: ratings without their texts", "the texts of the page", todo)
+    return record.values.get("item") is not None
 
 
 def skipped(actions: Any) -> bool:

@@ -17,6 +17,7 @@ class TextReading:
         self.file, self.problems, self.meter = file, Collector(), Meter(file)
         self.warnings: list[Problem] = []
         self._unread: dict[tuple[str, bool], list[int]] = {}
+        self._second_tokens: list[int] = []
         self._segments: dict[SegmentKey, tuple[str | None, int]] = {}
         self._references: dict[SegmentKey, tuple[str, ...]] = {}
         self._outputs: dict[OutputKey, tuple[str, int]] = {}
@@ -41,6 +42,17 @@ class TextReading:
             found = f"{what}, {counted(len(lines), 'time')}"
             done = "Left out" if rating else "Not read: these outputs have no rating by these annotators"
             yield Problem(self.file, min(lines), "", found, "answers of this format (docs/formats.md)", done)
+
+    def second_token(self, line: int) -> None:
+        """Count an error span at Pearmut's second special token, whose name is in the file of the campaign only."""
+        self._second_tokens.append(line)
+
+    def token_warnings(self) -> Iterator[Problem]:
+        """Yield the warning about the second special token."""
+        if lines := self._second_tokens:
+            found = f"{counted(len(lines), 'error span')} on the second special token after the text"
+            done = "Read as “Instructions fault”, the usual one. Check special_tokens in the file of the campaign"
+            yield Problem(self.file, min(lines), "error spans", found, "[missing], the first token", done)
 
     def add_texts(self, line: int, key: OutputKey, source: str | None, text: str, refs: Sequence[str] = ()) -> None:
         """Add the texts of one output; an empty source counts as missing."""

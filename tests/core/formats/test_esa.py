@@ -187,3 +187,73 @@ def test_scores_are_read_back_and_means_are_reported() -> None:
     assert files.lost == ("Scores: the mean over raters is written for every rater of an output.",)
     without = Dataset(data.segments, data.outputs)
     assert "1 rating without a score" in write(without, [rating()], totals_of(without)).lost[0]
+
+
+APPRAISE = {
+    "annotator": "u1", "source_id": "1", "source_text": "Hi", "target_id": "S", "target_text": "Halo", "score": 60,
+    "mqm_annotations": "[]", "item_id": 3, "item_type": "TGT", "source_language": "eng", "target_language": "deu",
+    "document_id": "d", "is_complete_document": False, "task_type": "Document",
+}  # fmt: skip
+
+
+def test_appraise_scores_of_whole_documents_are_left_out() -> None:
+    whole = {**APPRAISE, "item_id": 4, "target_text": "Halo. Ciao.", "score": 7, "is_complete_document": True}
+    got = found({**APPRAISE, "mqm_annotations": '[{"start_i": 0, "end_i": 3, "severity": "major"}]'}, whole)
+    assert [(h.segment_id, h.value) for h in got.dataset.human_scores] == [("3", 60.0)]
+    assert [o.text for o in got.dataset.outputs] == ["Halo"]
+    assert [w.found for w in got.warnings] == ["1 score of a whole document"]
+
+
+def test_appraise_outputs_that_were_rated_together_are_outputs() -> None:
+    shared = {k: v for k, v in APPRAISE.items() if k not in ("target_id", "target_text", "score", "mqm_annotations")}
+    span = [{"start_i": 0, "end_i": 3, "severity": "minor", "error_type": None}]
+    targets = [
+        {"target_id": "A", "target_text": " Halo", "score": 80, "mqm_annotations": json.dumps(span)},
+        {"target_id": "B", "target_text": "Hallo", "score": 20, "mqm_annotations": "[]"},
+    ]
+    got = found({**shared, "targets": targets})
+    assert [(r.key, [e.quote for e in r.errors]) for r in got.rated] == [
+        (OutputKey("A", "d", "3"), ["Halo"]), (OutputKey("B", "d", "3"), []),
+    ]  # fmt: skip
+    assert [h.value for h in got.dataset.human_scores] == [80.0, 20.0]
+    without = [{k: v for k, v in t.items() if k != "mqm_annotations"} for t in targets]
+    scores = found({**shared, "targets": without})
+    assert (scores.rated, len(scores.dataset.human_scores)) == ((), 2)
+
+
+def pearmut(user: str, page: object, **answers: object) -> dict[str, object]:
+    item = {"item_id": f"d-{page}", "src": "s", "tgt": dict.fromkeys(answers, "abc def")}
+    return {"user_id": user, "item_i": page, "item": [item], "annotation": [answers], "actions": []}
+
+
+def answer(score: int, *spans: tuple[int, int]) -> dict[str, object]:
+    return {"score": score, "error_spans": [{"start_i": a, "end_i": b, "severity": "major"} for a, b in spans]}
+
+
+def test_the_last_record_of_a_pearmut_log_counts_and_a_reset_discards() -> None:
+    got = found(
+        pearmut("u1", 0, A=answer(10, (0, 2)), B=answer(20)),
+        pearmut("u2", 0, A=answer(30, (0, 0))),
+        pearmut("u1", 0, A=answer(90)),
+        {"user_id": "u2", "item_i": 0, "annotation": "__RESET__"},
+    )
+    assert got.rated == ()  # no error span is left, so that nothing shows that errors were asked for
+    assert {(h.system, h.value) for h in got.dataset.human_scores} == {("A", 90.0), ("B", 20.0)}
+    assert "2 answers changed or reset later" in [w.found for w in got.warnings]
+    every = found(pearmut("u", 0, A=answer(1)), pearmut("u", 1, A=answer(2)), {"user_id": "u", "annotation": "__RESET__"},
+                  pearmut("v", 1, A=answer(3)))  # fmt: skip
+    assert [h.value for h in every.dataset.human_scores] == [3.0]
+
+
+def test_pearmut_tokens_checks_forms_and_missing_texts_are_said() -> None:
+    got = found(pearmut("u", 0, A=answer(5, (0, 2), (7, 7), (8, 8))))
+    assert [e.category for e in got.rated[0].errors] == ["Unspecified", "Accuracy/Omission", "Instructions fault"]
+    assert got.warnings[0].found == "1 error span on the second special token after the text"
+    check, form = pearmut("u", 1, A=answer(1)), pearmut("u", "welcome_0")
+    check["item"] = [{"item_id": "attention_check_3", "tgt": {"A": "x"}}]
+    form |= {"item": [{"text": "Your language?", "form": "string"}], "annotation": ["German"]}
+    left = found(pearmut("u", 0, A=answer(5)), check, form)
+    assert [o.segment_id for o in left.dataset.outputs] == ["d-0"]
+    assert "2 items of tutorials, checks and forms" in [w.found for w in left.warnings]
+    (problem,) = problems({"user_id": "u", "item_i": 0, "annotation": {"A": answer(5)}})
+    assert problem.found == "nothing: ratings without their texts"

@@ -1,4 +1,6 @@
+import csv
 import gzip
+import io
 from contextlib import suppress
 
 import pytest
@@ -7,7 +9,9 @@ from hypothesis import strategies as st
 
 from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span, distinct_errors
 from core.errors import ImportProblems, UserError
+from core.formats.files import Upload
 from core.formats.labels.google_mqm import COLUMNS, read, write
+from core.formats.labels.label_formats import guess
 from core.formats.problems import CAP
 from tests.paths import DATA
 
@@ -131,7 +135,8 @@ def test_rows_that_only_carry_texts_are_no_ratings() -> None:
     [
         (b"", 0, ""),
         (HEAD.encode(), 0, ""),
-        (b"system\tdoc\n", 1, "seg_id"),
+        (b"system\tdoc\n", 1, ""),
+        (b"system\tdoc\trater\tsource\ttarget\n", 1, "seg_id"),
         (b"\xff\xfes\x00", 0, ""),
         (HEAD.encode() + b"S\td\t1\n", 2, ""),
         (HEAD.encode() + b"S\td\t1\t7\tr\ts\tt\tStyle\tMinor\tx\ty\n", 2, ""),
@@ -334,3 +339,44 @@ def test_ted_zh_en_survives_the_round_trip() -> None:
     before = {kept(line) for line in gzip.decompress(raw).decode().split("\n") if line}
     after = {kept(line) for line in written.split("\n") if line}
     assert len(before ^ after) == 2  # the row that now has its </v>
+
+
+def test_files_that_spreadsheets_and_pandas_saved_are_read_without_quotes() -> None:
+    rows = [
+        HEAD.strip().split("\t"),
+        ["S", "d", "1", "7", "r", 'A "b"', '<v>C</v> "d"', "Style", "Minor"],
+        ["T", "d", "1", "7", "r", 'A "b"', "e, f", "No-error", "No-error"],
+    ]
+    for delimiter, note in (("\t", "cells in quotes"), (",", ""), (";", "delimiter: semicolon")):
+        held = io.StringIO()
+        csv.writer(held, delimiter=delimiter, lineterminator="\r\n").writerows(rows)
+        upload = Upload("labels.csv", held.getvalue().encode())
+        assert guess(upload) == "google"
+        got = read(upload.data, upload.name)
+        assert [(o.system, o.text) for o in got.dataset.outputs] == [("S", 'C "d"'), ("T", "e, f")]
+        assert (got.dataset.segments[0].source, got.rated[0].errors[0].quote) == ('A "b"', "C")
+        assert note in " ".join(w.found for w in got.warnings)
+        assert bool(got.warnings) == bool(note)
+    kept = read("".join("\t".join(row) + "\n" for row in rows).encode())  # no writer of CSV leaves such cells
+    assert ([o.text for o in kept.dataset.outputs], kept.warnings) == (['C "d"', "e, f"], ())
+
+
+@pytest.mark.parametrize(
+    ("data", "found", "todo"),
+    [
+        ("<?xml version='1.0'?>\n<results/>", "XML", "XML is not read"),
+        ('[{"campaign_id": "c", "info": {}, "data": []}]', "the tasks of a Pearmut campaign", "annotations"),
+        ('{"annotations": [], "item": [], "user_id": "u"}', "an early version of Pearmut", "as a table"),
+        ('[{"documentID": "", "targetID": "", "itemID": 0, "targetText": ""}]', "texts of an Appraise campaign", "Campaigns"),
+        ("u,sysA,12,TGT,eng,deu,78,1.1,2.2\n", "scores of Appraise in rows without a document", "rater,system,segment"),
+        ('{"one": 1, "two": {"three": 3}}', "JSON with the keys “one”, “two”, “three”", "docs/formats.md"),
+        ("user;time;clicks\n1;2;3\n", "the columns “user”, “time”, “clicks”", "docs/formats.md"),
+        ("hello there\n", "the line “hello there”", "docs/formats.md"),
+    ],
+)  # fmt: skip
+def test_a_file_of_another_kind_is_one_problem_that_names_it(data: str, found: str, todo: str) -> None:
+    with pytest.raises(ImportProblems) as caught:
+        read(data.encode(), "file.csv")
+    (problem,) = caught.value.problems
+    assert found in problem.found
+    assert todo in problem.todo

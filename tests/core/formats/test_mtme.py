@@ -174,3 +174,28 @@ def test_human_scores_of_an_unusual_name_are_a_warning() -> None:
     for name, warned in (("en-de.mqm.seg.score", False), ("New-v2.seg.score", True)):
         got = mtme_score.read(Upload(name, text.encode()), Severities(), TEXTS)
         assert [w.found for w in got.warnings] == ["scores read as human scores, New-v2"] * warned
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("en-de.mqm.doc.score", "A 1\nA 2\nA 3\n", "scores of documents (.doc.score)"),
+        ("en-de.mqm.domain.score", "news A 1\n", "scores of domains (.domain.score)"),
+        ("COMET-refA.sys.score", "A 1\n", "scores of systems (.sys.score)"),
+        ("en-de.mqm.seg.score", "A -1.0 1.0 rater1\n", "lines such as “A -1.0 1.0 rater1”"),
+    ],
+)
+def test_scores_that_are_not_one_per_segment_are_refused(name: str, text: str, found: str) -> None:
+    for read in (mtme_score.read, mtme_score.read_metric):
+        with pytest.raises(ImportProblems) as caught:
+            read(Upload(name, text.encode()), SEVERITIES, TEXTS)
+        assert [p.found for p in caught.value.problems] == [found]
+
+
+def test_standalone_ratings_of_several_language_pairs_are_refused() -> None:
+    lines = [
+        {"source": "s", "hypothesis": "h", "errors": [], "segment_id": i, "system_id": "A", "src_lang": lang, "tgt_lang": "en"}
+        for i, lang in enumerate(("de", "fr"))
+    ]  # fmt: skip
+    with pytest.raises(ImportProblems, match="de-en, fr-en"):
+        mtme_standalone.read(Upload("r.jsonl", "\n".join(map(json.dumps, lines)).encode()), SEVERITIES)

@@ -206,3 +206,16 @@ def test_everything_that_was_rated_is_restored(file: CampaignFile) -> None:
     rated = {r.key for r in file.ratings if r.kind == "item"}
     assert {o for o in file.dataset.outputs if o.key in rated} == set(read.dataset.outputs)
     assert contents(again(read)) == contents(read)
+
+
+def test_the_second_token_is_said_to_be_a_guess_unless_it_has_a_category() -> None:
+    units = 2 + len(" ahouse")  # the emoji is two units, the line break none
+    token = {"start_i": units, "end_i": units, "severity": "major"}
+    assert [w.found for w in found(record([token])).warnings if "token" in w.found] == []
+    second = {**token, "start_i": units + 1, "end_i": units + 1}
+    (warning,) = [w for w in found(record([second])).warnings if "token" in w.found]
+    assert (warning.row, warning.found) == (1, "1 error span on the second special token after the text")
+    named = found(record([{**second, "category": "Instructions fault"}]))
+    assert not [w for w in named.warnings if "token" in w.found]
+    with pytest.raises(ImportProblems, match="ratings without their texts"):
+        found({k: v for k, v in RECORD.items() if k != "item"})
