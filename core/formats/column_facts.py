@@ -40,6 +40,10 @@ FACTS = frozenset(
     "note notes metadata meta batch campaign seed prompt status reason category severity error errors label labels".split()
 )
 TEXTS = frozenset("text texts txt string raw full body content plain clean tokenized detokenized".split())
+_KEYS = IDS - {"no", "num", "number"}
+_TIMES = frozenset("time times timestamp date duration seconds minutes start end lead".split())
+_EFFORTS = frozenset("time times seconds minutes".split())
+"""Words of times that may measure quality, as the time of post-editing does."""
 GENERIC = IDS | SYSTEMS | DOCUMENTS | SEGMENTS | REFERENCES | OUTPUTS | SOURCES | TEXTS
 """Words that are no name of a system."""
 
@@ -86,6 +90,17 @@ def has_name_of_a_score(name: str) -> bool:
     return bool(words & SCORES) or words == {"human"} or looks_like_a_metric(name)
 
 
+def is_named_like_a_time(name: str) -> bool:
+    """Return whether numbers of this name say when or how long somebody worked (start_time, lead_time, seconds)."""
+    words = set(words_of(name))
+    return bool(words & (_TIMES - _EFFORTS) or (words and words <= _TIMES)) and not has_name_of_a_score(name)
+
+
+def is_named_like_an_id(name: str) -> bool:
+    """Return whether numbers of this name are IDs (id, annotation_id)."""
+    return words_of(name)[-1:] != () and words_of(name)[-1] in _KEYS and not has_name_of_a_score(name)
+
+
 def is_nameless(name: str) -> bool:
     """Return whether a program has named a column, because it had no name: the index of pandas or R, an empty header cell."""
     return _NAMELESS.fullmatch(name.strip()) is not None
@@ -126,9 +141,9 @@ def role_by_words(name: str, kind: Kind) -> str:
     code = bool(words) and words[-1] in IDS
     if there & RATERS and not there & SCORES:
         return "rater"
-    if there & FACTS and there <= FACTS | GENERIC:
-        return "unused"
     number = kind in ("number", "mixed")
+    if (there & FACTS and there <= FACTS | GENERIC) or (number and is_named_like_a_time(name)):
+        return "unused"
     if number and there and there <= NUMBERED:
         return "segment"
     if number and (not code or there & SCORES):

@@ -39,15 +39,17 @@ _NAMES: dict[str, list[str]] = {
 }
 _REFERENCE = re.compile(r"(ref|refs|reference|references|goldreference|humanreference|gold)(\d+|[a-z])?")
 _NEVER_A_SYSTEM = frozenset(
-    "lang language langpair lp srclang tgtlang sourcelang targetlang domain comment comments note notes rater annotator date time "
+    "lang language langpair lp srclang tgtlang trglang sourcelang targetlang domain comment comments note notes rater annotator date time "
     "timestamp task dataset split url error errors category severity metadata topic genre seed prompt reason status signature "
     "metric label labels side start end quote verdict submitted".split()
 )
 _LONG_TEXT = 100
+_NUMBERED = re.compile(r"\d")
 JUDGED = "judged by its cells"
 _FACT, _RATER = "named like a fact about the row", "names the annotator; “Import labels” keeps annotators apart"
 _OTHER_ID, _ROW_ID = "a further ID", "numbers the rows: other systems have the same texts under other IDs"
 _INDEX = "an index of the rows"
+_SEVERAL = "one of several systems in each row: a table has one row per system"
 _LEFT_OVER = {
     "number": "numbers in a table with one column per system", "mixed": "numbers in a table with one column per system",
     "empty": "no cell filled in the rows that were looked at", "other": "neither texts nor numbers",
@@ -72,6 +74,21 @@ def roles_of(columns: Iterable[str], names: Mapping[str, Iterable[str]] = _NAMES
     by_name = _by_name(columns)
     known = {role: next((by_name[n] for n in usual if n in by_name), None) for role, usual in names.items()}
     return {role: column for role, column in known.items() if column is not None}
+
+
+def named_roles(columns: Iterable[str]) -> dict[str, str]:
+    """Return the columns whose role is known from their names together.
+
+    In Google's files `doc` is the document and `doc_id` a place in it; beside a system, `target` is the output.
+    """
+    by_name = _by_name(columns)
+    roles = roles_of(by_name.values())
+    if {"doc", "docid", "segid"} <= by_name.keys():
+        roles["document"] = by_name["doc"]
+    target = by_name.get("target") or by_name.get("tgt")
+    if target and "output" not in roles and "system" in roles:
+        roles["output"] = target
+    return roles
 
 
 def _by_name(columns: Iterable[str]) -> dict[str, str]:
@@ -127,7 +144,8 @@ class _Guesser:
                 self._take("unused", column, why=_INDEX)
         scores = [c for c in self.left if self.facts[c].is_number]
         self._by_cells()
-        long = "output" in self.roles or ("system" in self.roles and bool(scores) and not self.systems)
+        named = plain(self.roles.get("system", "")) in _NAMES["system"] and any(map(has_name_of_a_score, scores))
+        long = "output" in self.roles or ("system" in self.roles and bool(scores) and (named or not self.systems))
         mapping = ColumnMapping(
             layout="long" if long else "wide",
             document=self.roles.get("document"),
@@ -168,10 +186,8 @@ class _Guesser:
 
     def _by_name(self) -> None:
         """Give the usual names their roles, unless the cells contradict: a long text is no name of a document or a system."""
-        by_name, roles = _by_name(self.table.columns), roles_of(self.table.columns)
+        by_name, roles = _by_name(self.table.columns), named_roles(self.table.columns)
         target = by_name.get("target") or by_name.get("tgt")
-        if target and "output" not in roles and "system" in roles:
-            roles["output"] = target
         for role, column in roles.items():
             facts = self.facts[column]
             long_text = facts.kind == "text" and facts.length > _LONG_TEXT
@@ -206,6 +222,10 @@ class _Guesser:
         for column in outputs if len(outputs) > 1 else ():
             self._take("systems", column)
         claims["system"] = [c for c in named if c not in outputs]
+        numbered = [c for c in claims["system"] if _NUMBERED.search(c) and words_of(c)[-1] in IDS]
+        if "system" not in self.roles and len(numbered) > 1:
+            for column in claims.pop("system"):
+                self._take("unused", column, why=_SEVERAL)
         for role in ("document", "segment", "system"):
             for column in claims.get(role, ()):
                 if role not in self.roles:

@@ -14,23 +14,29 @@ from typing import NamedTuple
 
 from core.data import Dataset, Judgement, OutputKey
 from core.errors import ImportProblems, Problem
-from core.formats.column_facts import counts_rows, facts_of, is_nameless
-from core.formats.columns import plain, roles_of
+from core.formats.column_facts import counts_rows, facts_of, is_named_like_a_time, is_named_like_an_id, is_nameless
+from core.formats.columns import named_roles, plain
 from core.formats.files import Upload
 from core.formats.labels.label_file import Gatherer, LabelFile, Severities
 from core.formats.labels.mtme_rating import needed
+from core.formats.labels.unread_forms import ITEM_TYPES
 from core.formats.parsing.cells import FileTable
 from core.formats.parsing.formula import unescaped
 from core.formats.parsing.numbers import expected_number, is_absent, looks_like_a_number, number
-from core.formats.problems import Collector, shown
+from core.formats.problems import Collector, counted, shown
 from core.formats.reader import CellReader
 from core.formats.table import is_json, read_table
 from core.formats.write import csv_lines, each_json_line
 
-RATER = frozenset("rater raterid annotator annotatorid judge judgeid evaluator user userid worker workerid".split())
+RATER = frozenset(
+    "rater raterid annotator annotatorid judge judgeid evaluator user userid username worker workerid".split()
+)
 RANK = frozenset("rank ranking position place".split())
 KEYS = ("system", "doc_id", "segment_id", "rater")
 NO_SCORE = frozenset("date time timestamp start end duration seconds seed batch".split())
+
+ITEM_TYPE, CHECKS = "itemtype", ITEM_TYPES - {"TGT", "REF"}
+"""The column in which Appraise says what was rated, and the types of its attention checks."""
 
 DIFFERS = "The rater already gave another number: correct the file, replace the project's numbers, or import into a new project"
 
@@ -43,11 +49,13 @@ class JudgementLine(NamedTuple):
 
 
 class JudgementFile(NamedTuple):
-    """The judgements of a file, its texts, if it has any: (line, output, source, text), and the columns of numbers that are not read."""
+    """The judgements of a file, its texts, if it has any: (line, output, source, text), and the columns of numbers that are not read.
+    `checks` counts rows of attention checks."""
 
     given: tuple[JudgementLine, ...]
     texts: tuple[tuple[int, OutputKey, str | None, str], ...] = ()
     unread: tuple[str, ...] = ()
+    checks: int = 0
 
 
 def is_rank(name: str) -> bool:
@@ -63,10 +71,10 @@ def parse(upload: Upload) -> JudgementFile:
     """Read the judgements of a file. Raises `ImportProblems` for missing columns, cells that are not numbers, and a system that a rater
     ranks twice in a segment."""
     table = read_table(upload)
-    if table.columns[: len(KEYS)] == KEYS and "output" not in roles_of(table.columns) and not is_json(upload.name):
+    if table.columns[: len(KEYS)] == KEYS and "output" not in named_roles(table.columns) and not is_json(upload.name):
         table = unescaped(table).held()
     problems = Collector()
-    roles, rater, (numbers, others) = roles_of(table.columns), rater_column(table.columns), _numbers(table)
+    roles, rater, (numbers, others) = named_roles(table.columns), rater_column(table.columns), _numbers(table)
     for there, what in (
         (roles.get("system"), "a column with the system"),
         (roles.get("segment"), "a column with the segment id"),
@@ -75,12 +83,17 @@ def parse(upload: Upload) -> JudgementFile:
     ):
         if not there:
             have = f"the columns {', '.join(table.columns)}"
-            problems.add(table.name, 1, "", have, what, "Name it in the first line")
+            todo = "Name it in the first line. A table has one row per annotator and output"
+            problems.add(table.name, 1, "", have, what, todo)
     problems.check()
     reader = CellReader(table, problems)
     given, texts = [], []
+    item_type, checks = next((c for c in table.columns if plain(c) == ITEM_TYPE), None), 0
     ranked: set[tuple[OutputKey, str]] = set()
     for row in table.rows:
+        if (reader.text(row, item_type) or "").strip() in CHECKS:
+            checks += 1
+            continue
         key = OutputKey(*(reader.text(row, roles.get(role)) or "" for role in ("system", "document", "segment")))
         who = reader.text(row, rater) or ""
         if not (key.system and key.segment_id and who.strip()):
@@ -105,13 +118,13 @@ def parse(upload: Upload) -> JudgementFile:
                     ranked.add((key, who))
                 given.append(JudgementLine(row.line, Judgement(key, who, column, value)))
     problems.check()
-    return JudgementFile(tuple(given), tuple(texts), tuple(others))
+    return JudgementFile(tuple(given), tuple(texts), tuple(others), checks)
 
 
 def holds_texts(upload: Upload) -> bool:
     """Return whether the file has a column with outputs; False also if it cannot be read."""
     try:
-        return "output" in roles_of(read_table(upload, 1).columns)
+        return "output" in named_roles(read_table(upload, 1).columns)
     except ImportProblems:
         return False
 
@@ -119,7 +132,7 @@ def holds_texts(upload: Upload) -> bool:
 def _numbers(table: FileTable) -> tuple[list[str], list[str]]:
     """Return the columns without a role in which at least half of the non-empty cells are numbers, and other columns with numbers: those
     of an index, a time or a seed, and those with fewer numbers."""
-    taken = {*roles_of(table.columns).values(), rater_column(table.columns)}
+    taken = {*named_roles(table.columns).values(), rater_column(table.columns)}
     facts = facts_of(table)
     scores, others = [], []
     for i, column in enumerate(table.columns):
@@ -128,6 +141,7 @@ def _numbers(table: FileTable) -> tuple[list[str], list[str]]:
         cells = [cell for row in table.rows if isinstance(cell := row.cells[i], str) and not is_absent(cell)]
         numbers = sum(map(looks_like_a_number, cells))
         no_score = plain(column) in NO_SCORE or is_nameless(column) or counts_rows(column, facts[column])
+        no_score = no_score or is_named_like_a_time(column) or is_named_like_an_id(column)
         if not no_score and cells and (2 * numbers >= len(cells) or facts[column].is_number):
             scores.append(column)
         elif numbers:
@@ -147,6 +161,9 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None) -> Label
             found.no_output(line, j.key, "a judgement", "judged")
         else:
             found.judge(line, j)
+    if parsed.checks:
+        found.warn(0, "item type", counted(parsed.checks, "row of attention checks", "rows of attention checks"),
+                   "outputs (TGT, REF)", "Left out")  # fmt: skip
     for column in parsed.unread:
         todo = "It is not imported. If it is a score or rank, rename it in the first line, and leave cells without a number empty"
         found.warn(1, column, "numbers that are no scores by their name or cells", "scores or ranks", todo)

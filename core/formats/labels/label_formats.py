@@ -179,6 +179,8 @@ def guess(upload: Upload) -> str | None:
     if table:
         columns = header_of(upload.name, head.splitlines(keepends=True))
         names = {plain(c) for c in columns}
+        if label_studio.is_csv(columns, head):
+            return "label-studio"
         if is_google_mqm(columns):
             return "marot" if {"docsegid", "metadata"} <= names else "google"
     if table and judgements.rater_column(columns) and not names & {"category", "severity", "side"}:

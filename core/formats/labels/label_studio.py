@@ -2,13 +2,15 @@
 
 According to its documentation ("Label Studio task format"), an annotation is a list `result` of regions. A region has an `id`, a `type`
 and a `value`; text regions have `start`, `end` (exclusive) and usually `text`. Further answers about a region (severity, category, note)
-are regions of the same `id`. Offsets are code points since late 2021 and UTF-16 units in older exports; the quotes in `text` show which.
-`was_cancelled` annotations were skipped. `predictions` are read only if no task has an annotation; their model is the rater.
+are regions of the same `id`; a note may be in the `meta` of a region. Offsets are code points since late 2021 and UTF-16 units in older exports; the quotes in `text` show which.
+`was_cancelled` annotations were skipped. Until version 1.0 annotations were named `completions`. `predictions` are read only if no task has an annotation; their model is the rater.
 
 Any such export with text regions can be read: among the labels, choices and taxonomy of a region, the name of a severity is the severity,
 and the rest is the category path. Texts are in `data` as `output` (or target, mt, translation, hypothesis, text) and `source` (or src);
 regions whose `to_name` is that of the source are error spans in the source. Regions of HyperText have their offsets in `globalOffsets`,
 those of Paragraphs in `startOffset` and `endOffset`, which are read if the quote confirms them.
+
+Ratings and numbers about a whole output are scores by annotator, under the name of their control tag.
 
 An annotation with a region of another kind is no rating. Without regions, the output has no errors if the file shows that errors were
 asked for (an annotation has regions), or if a choice says "no error"; another choice about the whole output is not understood, and the
@@ -23,22 +25,32 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from core.data import Dataset, OutputKey, Side, Span
-from core.formats.files import Upload
+from core.data import Dataset, Judgement, OutputKey, Side, Span
+from core.formats.files import Upload, beginning
 from core.formats.labels.google_mqm_rows import is_clean
 from core.formats.labels.label_file import Gatherer, LabelFile, Severities, utf16
 from core.formats.parsing.json_records import Record, records
+from core.formats.parsing.numbers import json_number
+from core.formats.parsing.text_check import refused
 from core.formats.problems import counted, shown
 
 _OUTPUT = ("output", "target", "tgt", "mt", "translation", "hypothesis", "text")
 _SOURCE = ("source", "src")
+_ANNOTATIONS = ("annotations", "completions")
+"""Names of the list of annotations; the second one until version 1.0."""
 _TEXT_REGIONS = ("labels", "choices", "taxonomy", "hypertextlabels", "paragraphlabels")
 _NEUTRAL = frozenset(("textarea", "rating", "number", "slider", "datetime", "relation"))
 """Answers that say nothing about the errors of an output."""
+_SCORES = ("rating", "number", "slider")
+"""Answers that are scores, if they are about a whole output."""
 _PLACES = frozenset(("start", "startOffset", "globalOffsets", "x", "points", "vertices", "rle", "ranges", "sequence"))
 """Keys of the value of a region, in a text, an image, audio or video."""
 
 _MARKUP = re.compile("[<&]")
+_BREAKS = re.compile(r"(?:\r|\n|\\n)+")
+"""Line breaks in a text or in its quote, in which each is written as a backslash and an n."""
+_CSV = frozenset(("annotation_id", "annotator", "lead_time"))
+_CSV_REGION = re.compile(r'\{""(start|end|text|labels|x|points)"":')
 
 
 class _Region(NamedTuple):
@@ -56,8 +68,8 @@ class _Region(NamedTuple):
 
 
 class _Annotation(NamedTuple):
-    """What one annotator said of one task: the regions, and in words the regions that are not read and the answers about the whole
-    output, `neutral` ones apart. `ours` is whether the rater is written as by this program."""
+    """What one annotator said of one task: the regions, the scores by name, and in words the regions that are not read and the answers
+    about the whole output, `neutral` ones apart. `ours` is whether the rater is written as by this program."""
 
     line: int
     key: OutputKey
@@ -66,22 +78,31 @@ class _Annotation(NamedTuple):
     unread: list[str]
     answers: list[str]
     neutral: list[str]
+    scores: list[tuple[str, float]]
     ours: bool
+
+
+def is_csv(columns: Sequence[str], head: str) -> bool:
+    """Return whether a table is Label Studio's CSV with regions as JSON in its cells."""
+    return set(columns) >= _CSV and _CSV_REGION.search(head) is not None
 
 
 def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -> LabelFile:
     """Read the ratings with their texts. Raises `ImportProblems`, also for a span whose quote does not match its offsets."""
+    if beginning(upload, 1000).decode("utf-8-sig", "replace").lstrip()[:1] not in ("[", "{"):
+        todo = "Choose JSON in Label Studio’s export"
+        raise refused(upload.name, 0, "a table, such as Label Studio’s CSV", "Label Studio’s JSON", todo)
     found = Gatherer(upload.name, severities)
     tasks = list(records(upload, found.problems))
-    guesses = not any(_listed(t, "annotations") for t in tasks)
+    guesses = not any(_listed(t, name) for t in tasks for name in _ANNOTATIONS)
     left_out = Counter({"prediction": 0 if guesses else sum(_listed(t, "predictions") for t in tasks)})
     annotations: list[_Annotation] = []
     seen: dict[tuple[OutputKey, str], Record] = {}
     for task in tasks:
         key = _task(found, task)
         left_out["unsubmitted draft"] += _listed(task, "drafts")
-        for said in task.records("predictions" if guesses else "annotations", needed=False):
-            if said.flag("was_cancelled"):
+        for said in task.records(*(["predictions"] if guesses else _ANNOTATIONS), needed=False):
+            if said.flag("was_cancelled") or said.flag("skipped"):
                 left_out["skipped annotation"] += 1
             elif key is not None and not guesses and _is_copy(said, key, seen):
                 left_out["repeated annotation"] += 1
@@ -93,10 +114,12 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -
         marks = [_mark(found, region, wide) for region in a.regions]
         if _is_rating(found, a, asked):
             found.rating(a.line, a.key, a.rater, marks)
+        for name, number in a.scores:
+            found.judge(a.line, Judgement(a.key, a.rater, name, number))
     for what, n in left_out.items():
         if n:
             found.warn(0, "", counted(n, what), "completed annotations by annotators, each once", "Left out")
-    if not asked and any(not (a.answers or a.neutral or a.ours) for a in annotations):
+    if not asked and any(not (a.answers or a.neutral or a.scores or a.ours) for a in annotations):
         found.warn(0, "result", "no region in any annotation", "annotations in which errors were asked for",
                    "Empty annotations are read as outputs without errors")  # fmt: skip
     return found.done()
@@ -117,7 +140,9 @@ def _is_copy(said: Record, key: OutputKey, seen: dict[tuple[OutputKey, str], Rec
 def _is_rating(found: Gatherer, a: _Annotation, asked: bool) -> bool:
     """Return whether an annotation says which errors the output has, and count what is not read."""
     clean = any(map(is_clean, a.answers))
-    rating = not a.unread and bool(a.regions or clean or (not a.answers and (asked or a.ours or not a.neutral)))
+    rating = not a.unread and bool(
+        a.regions or clean or (not a.answers and (asked or a.ours or not (a.neutral or a.scores)))
+    )
     for what in (*a.unread, *(answer for answer in a.answers if not is_clean(answer)), *a.neutral):
         found.unread(a.line, what, rating=rating)
     return rating
@@ -137,8 +162,14 @@ def _task(found: Gatherer, task: Record) -> OutputKey | None:
         data.problem(_name_of(data.values, _OUTPUT), "a list of paragraphs", "the output as one text",
                      "Make one task per output, with its text in the field “output”")  # fmt: skip
         return None
-    text = data.text(*_OUTPUT) if data else None
+    text = data.text(*_OUTPUT, needed=False) if data else None
     if data is None or text is None:
+        if data is not None and not _name_of(data.values, _OUTPUT):
+            kinds = {_kind(item) for a in task.records(*_ANNOTATIONS, needed=False) for item in a.records("result")}
+            found_there = f"the fields {', '.join(map(shown, data.values)) or 'none'}"
+            found_there += f", with answers of type {', '.join(sorted(kinds))}" if kinds else ""
+            task.problem("data", found_there, "the rated output in a field named output, target, mt, translation, hypothesis or text",
+                         "Name that field “output”, and make one task per output")  # fmt: skip
         return None
     segment = data.text("segment_id", "seg_id", needed=False) or task.text("id", needed=False) or str(task.line)
     system = data.text("system", "model", needed=False) or "output"
@@ -165,6 +196,7 @@ def _annotation(found: Gatherer, said: Record, task: Record, key: OutputKey, gue
         else:
             by_id.setdefault(item.text("id", needed=False) or f"#{i}", []).append(item)
     regions, unread, answers, neutral = list[_Region](), list[str](), list[str](), list[str]()
+    scores: list[tuple[str, float]] = []
     for items in by_id.values():
         placed = [i for i in items if _PLACES & _value(i).keys() and _kind(i) not in _NEUTRAL]
         marked = next((i for i in placed if _kind(i) in _TEXT_REGIONS), placed[0] if placed else None)
@@ -181,12 +213,24 @@ def _annotation(found: Gatherer, said: Record, task: Record, key: OutputKey, gue
                 neutral += [f"answer of type {shown(name)} about a region" for name in sorted(further)]
             continue
         for item in items:
+            if (score := _score(item, task)) is not None:
+                scores.append(score)
+                continue
             if _kind(item) in _NEUTRAL:
                 neutral.append(f"answer of type {shown(_kind(item))}")
                 continue
             said_so = [a if is_clean(a) else f"{_kind(item)} {shown(a)} about a whole output" for a in _answers(item)]
             answers += said_so or [f"answer of type {shown(_kind(item))}"]
-    return _Annotation(task.line, key, rater or "annotator", regions, unread, answers, neutral, ours)
+    return _Annotation(task.line, key, rater or "annotator", regions, unread, answers, neutral, scores, ours)
+
+
+def _score(item: Record, task: Record) -> tuple[str, float] | None:
+    """Return name and value of a score of a whole output; None for another answer."""
+    value = (
+        json_number(_value(item).get(_kind(item))) if _kind(item) in _SCORES and _side(item, task) == "output" else None
+    )
+    name = item.text("from_name", needed=False)
+    return (name, value) if name and value is not None else None
 
 
 def _side(item: Record, task: Record) -> Side | None:
@@ -245,14 +289,22 @@ def _region(
     answers = [a for i in items if _kind(i) != "textarea" for a in _answers(i)]
     severity = next((a for a in answers if found.severities.find(a)), None)
     rest = list(dict.fromkeys(a for a in answers if a != severity))
-    note = "\n".join(a for i in items if i.values.get("type") == "textarea" for a in _answers(i))
+    notes = [a for i in items if i.values.get("type") == "textarea" for a in _answers(i)]
+    meta = marked.values.get("meta")
+    notes += [a for a in _texts(meta.get("text")) if a not in notes] if isinstance(meta, dict) else []
+    note = "\n".join(notes)
     quote, value = _value(marked).get("text"), marked.record("value") or marked
     if severity is None:
         found.problem(value.line, "result", f"a region with {', '.join(map(shown, rest)) or 'no label'}",
-                      "Major, Minor or Neutral among its labels", "Give every region a severity")  # fmt: skip
+                      "Major, Minor or Neutral among its labels",
+                      "Give every region a severity, or say which label is one with --severity LABEL=Major (python -m core convert)")  # fmt: skip
         return None
     quoted = quote if isinstance(quote, str) else None
     return _Region(value, key, side, *place, quoted, severity, "/".join(rest), note)
+
+
+def _texts(given: Any) -> list[str]:
+    return [a for a in (given if isinstance(given, list) else [given]) if isinstance(a, str) and a]
 
 
 def _value(item: Record) -> dict[str, Any]:
@@ -272,7 +324,7 @@ def _in_units(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 
 def _quotes(text: str, quote: str) -> bool:
-    return text == quote or text.replace("\n", "\\n") == quote
+    return text == quote or _BREAKS.sub("\n", text) == _BREAKS.sub("\n", quote)
 
 
 def _counts_units(found: Gatherer, region: _Region) -> bool:

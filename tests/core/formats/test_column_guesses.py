@@ -262,3 +262,21 @@ def test_a_plain_table_gives_no_warning() -> None:
         )
         == ""
     )
+
+
+def test_times_are_no_scores_and_a_named_system_column_beats_other_texts() -> None:
+    head = "systemID,username,email,segmentID,score,startTime,durationInSeconds,itemType\n"
+    rows = "".join(f"{s},u{i},u{i}@x.org,{i},{i + 50},1537.{i},{i}.5,TGT\n" for i in range(4) for s in "AB")
+    got = guessed(read_table(Upload("t.csv", (head + rows).encode())))
+    assert (got.mapping.layout, got.mapping.system, got.mapping.human_scores) == ("long", "systemID", ("score",))
+    assert got.why("durationInSeconds") == "named like a fact about the row"
+
+
+def test_two_systems_in_a_row_are_no_outputs() -> None:
+    head = "srclang,trglang,segmentId,judgeID,system1Id,system1rank,system2Id,system2rank\n"
+    rows = "".join(
+        f"cze,eng,{i},judge1,newstest.uedin-{i % 2}.cs-en,1,newstest.online-{i % 3}.cs-en,2\n" for i in range(6)
+    )
+    got = guessed(read_table(Upload("ranks.csv", (head + rows).encode())))
+    assert (got.mapping.system, got.mapping.systems, got.mapping.human_scores) == (None, (), ())
+    assert got.why("system2Id") == "one of several systems in each row: a table has one row per system"

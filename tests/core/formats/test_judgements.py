@@ -112,3 +112,25 @@ def test_an_index_is_no_score_and_a_column_with_other_cells_is() -> None:
     got = parse(Upload("a.csv", "\n".join([header, *rows]).replace("#N/A", "").encode()))
     assert {g.judgement.name for g in got.given} == {"quality"}
     assert got.unread == ("column 1", "seed")
+
+
+def test_times_and_ids_are_no_scores_and_attention_checks_are_left_out() -> None:
+    head = "taskID,systemID,username,segmentID,score,startTime,durationInSeconds,lead_time,annotation_id,itemType\n"
+    rows = [
+        "7,A,ann,1,70,15377.5,9.5,3.5,12,TGT",
+        "7,B,ann,1,60,15379.5,8.5,4.5,11,TGT",
+        "7,A,ann,1,3,15380.5,9.5,2.5,19,BAD",
+    ]
+    got = read(table(head + "\n".join(rows)), SEVERITIES, TEXTS)
+    assert got.judgements == (Judgement(A, "ann", "score", 70), Judgement(B, "ann", "score", 60))
+    assert got.warnings[0].found == "1 row of attention checks"
+    unread = ["taskID", "startTime", "durationInSeconds", "lead_time", "annotation_id"]
+    assert [w.column for w in got.warnings[1:]] == unread
+
+
+def test_documents_and_outputs_have_their_names_in_googles_tables() -> None:
+    text = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tscore\nA\tnews\t4\t9\tr\ts\tt\t5\nB\tnews\t4\t9\tr\ts\tu\t3\n"
+    got = read(table(text, "psqm.tsv"), SEVERITIES, None)
+    assert [(o.system, o.doc_id, o.segment_id, o.text) for o in got.dataset.outputs] == [
+        ("A", "news", "9", "t"), ("B", "news", "9", "u"),
+    ]  # fmt: skip

@@ -218,3 +218,42 @@ def test_the_short_json_of_label_studio_is_named() -> None:
     assert guess(upload) == "label-studio"
     with pytest.raises(ImportProblems, match="JSON-MIN; expected Label Studio’s JSON"):
         read(upload, SEVERITIES)
+
+
+def test_the_form_of_version_0_and_line_breaks_in_quotes_are_read() -> None:
+    text = "liest\r\nzwei"
+    old = task(region(0, 10, "Minor", quote="liest\\n\\nzwe"), region(7, 11, "Major", quote="zwei", name="x2"))
+    old["completions"] = old.pop("annotations")
+    old["data"]["text"] = text
+    old["completions"].append({"id": 10, "skipped": True, "result": []})
+    got = found(old)
+    assert [e.quote for r in got.rated for e in r.errors] == ["liest\r\nzwe", "zwei"]
+    assert [w.found for w in got.warnings] == ["1 skipped annotation"]
+
+
+def test_the_note_of_a_region_may_be_in_its_meta() -> None:
+    noted = region(4, 7, "Minor") | {"meta": {"text": ["why", "so"]}}
+    assert [e.note for e in errors(task(noted))] == ["why\nso"]
+
+
+def test_ratings_and_numbers_are_scores_by_annotator() -> None:
+    stars = {"id": "a", "from_name": "adequacy", "to_name": "text", "type": "rating", "value": {"rating": 4}}
+    percent = {"id": "b", "from_name": "da", "to_name": "text", "type": "number", "value": {"number": 71.5}}
+    got = found(task(stars, percent))
+    assert (got.rated, got.warnings) == ((), ())
+    assert [(j.rater, j.name, j.value) for j in got.judgements] == [("3", "adequacy", 4.0), ("3", "da", 71.5)]
+    both = found(task(stars, region(4, 7, "Major")))
+    assert [len(both.rated), len(both.judgements), len(both.warnings)] == [1, 1, 0]
+    about_source = found(task(stars | {"to_name": "source"}, region(4, 7, "Major")))
+    assert (about_source.judgements, about_source.warnings[0].found) == ((), "answer of type “rating”, 1 time")
+
+
+def test_other_exports_and_tasks_without_an_output_are_named() -> None:
+    table = 'annotation_id,annotator,id,label,lead_time,text\n1,a,5,"[{""start"":0,""end"":2,""labels"":[""Minor""]}]",9.5,x\n'
+    upload = Upload("export.csv", table.encode())
+    assert guess(upload) == "label-studio"
+    with pytest.raises(ImportProblems, match="Choose JSON in Label Studio’s export"):
+        read(upload, SEVERITIES)
+    pair = task({"id": "p", "type": "pairwise", "value": {"selected": "left"}}) | {"data": {"one": "x", "two": "y"}}
+    (problem,) = problems(pair)
+    assert (problem.column, problem.found) == ("data", "the fields “one”, “two”, with answers of type pairwise")
