@@ -187,10 +187,8 @@ def _export(store: Store, given: argparse.Namespace) -> str:
         if given.format == PAY
         else exporting.export(store, campaign, given.format)
     )
-    files = [
-        given.out if n == 1 else given.out.with_name(f"{given.out.stem}.{n}{given.out.suffix}")
-        for n in range(1, len(written.texts) + 1)
-    ]
+    parts = (exporting.FORMATS[given.format].part(n) for n in range(2, len(written.texts) + 1))
+    files = [given.out, *(given.out.with_name(f"{given.out.stem}.{part}") for part in parts)]
     for file, text in zip(files, written.texts, strict=True):
         with file.open("x", encoding="utf-8", newline="") as held:
             held.write(text)

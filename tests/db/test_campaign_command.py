@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -88,6 +89,8 @@ def test_status_and_pay(database: str, tmp_path: Path, capsys: pytest.CaptureFix
     assert out.read_text(encoding="utf-8").startswith("name,completion_code,units")
     assert run(database, "export", "cats", "pilot", "--format", "pay", "--out", str(out)) == 2
     assert run(database, "status", "cats", "other") == 2
+    assert run(database, "export", "cats", "pilot", "--format", "appraise", "--out", str(tmp_path / "a.csv")) == 0
+    assert json.loads((tmp_path / "a.batches.json").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "appraise"])

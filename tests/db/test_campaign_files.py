@@ -52,6 +52,8 @@ def test_a_campaign_file_reads_only_rated_segments(store: Store, name: str, monk
     monkeypatch.setattr(type(store.projects), "dataset", lambda *_: pytest.fail("the whole project is read"))
     assert exporting.export(store, world.campaign, name).texts
     assert 0 < len(read) <= 2
+    made = exporting.as_file(store, world.campaign, name)
+    assert made.startswith(b"PK") == exporting.FORMATS[name].several, "several files as one are none"
 
 
 def test_a_campaign_without_ratings_is_an_empty_file(store: Store) -> None:

@@ -16,22 +16,30 @@ from core.mqm.scores import errors_of
 from core.ports.campaigns import Campaign, CampaignUnit
 from core.ports.store import Store
 from core.services.campaigns.answers import Answer, answers, key_of
+from core.services.export.export import zipped
 from core.services.projects.texts import joined, output_parts
 
 
 class CampaignFormat(NamedTuple):
-    """A file format of campaigns; `holds` says what a file contains."""
+    """A file format of campaigns; `holds` says what a file contains. With `several`, there may be more than one file, and `second` is
+    the ending of the second one if it is of another kind."""
 
     label: str
     ending: str
     holds: str
     write: Callable[[CampaignFile], Written]
+    several: bool = False
+    second: str = ""
+
+    def part(self, n: int) -> str:
+        """Return the ending of the n-th file, from 1."""
+        return self.ending if n == 1 else self.second or f"{n}.{self.ending}"
 
 
 FORMATS: Mapping[str, CampaignFormat] = {
-    "appraise": CampaignFormat("Appraise CSV", "csv", "One row per rating with scores, error spans and times, as Appraise exports it.", appraise_write.write),
+    "appraise": CampaignFormat("Appraise CSV", "csv", "A ZIP with one row per rating (scores, error spans and times), as Appraise exports it, and the batches with the texts.", appraise_write.write, True, "batches.json"),
     "wmt25": CampaignFormat("WMT25 JSONL", "jsonl", "One line per segment with the texts and the ratings of each system.", wmt25.write),
-    "wmt25-spans": CampaignFormat("WMT25 error spans, TSV", "tsv", "One row per output and annotator with the places of the error spans.", wmt25_spans.write),
+    "wmt25-spans": CampaignFormat("WMT25 error spans, TSV", "tsv", "A ZIP with one file per annotator of an output; a row has the places of the error spans of an output.", wmt25_spans.write, True),
     "pearmut": CampaignFormat("Pearmut JSON", "json", "All units of each annotator with scores and error spans, as Pearmut exports it.", pearmut_write.write),
 }  # fmt: skip
 
@@ -44,6 +52,15 @@ def export(store: Store, campaign: Campaign, name: str) -> Written:
     if name not in FORMATS:
         raise unknown("format", name, FORMATS)
     return FORMATS[name].write(campaign_file(store, campaign))
+
+
+def as_file(store: Store, campaign: Campaign, name: str) -> bytes:
+    """Return the submitted ratings in this format as one file: a ZIP if the format may have several."""
+    written, wanted = export(store, campaign, name), FORMATS[name]
+    if not wanted.several:
+        return "".join(written.texts).encode("utf-8", "surrogatepass")
+    files = {f"ratings.{wanted.part(n)}": text for n, text in enumerate(written.texts, start=1)}
+    return zipped(files).read()
 
 
 def campaign_file(store: Store, campaign: Campaign) -> CampaignFile:

@@ -168,7 +168,7 @@ def labels_as(store: Store, project_id: int, progress: Progress = no_progress, *
     if len(written.texts) == 1:
         return Export(spooled(written.texts), wanted.ending, wanted.mime, (*lost, *written.lost))
     rounds = {f"labels.round{n}.{wanted.ending}": text for n, text in enumerate(written.texts, start=1)}
-    return Export(_zipped(rounds), f"{wanted.ending}.zip", "application/zip", (*lost, *written.lost))
+    return Export(zipped(rounds), f"{wanted.ending}.zip", "application/zip", (*lost, *written.lost))
 
 
 def _whole(store: Store, project_id: int, project: ProjectTotals, progress: Progress) -> Dataset:
@@ -270,11 +270,13 @@ def _free_name(folder: str, name: str, taken: Collection[str]) -> str:
     return next(n for n in wanted if n not in taken)
 
 
-def _zipped(files: Mapping[str, str]) -> IO[bytes]:
+def zipped(files: Mapping[str, str]) -> IO[bytes]:
+    """Return a ZIP with these texts by file name, read from its beginning."""
     held = spooled()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in files.items():
             _add(archive, name, text)
+    held.seek(0)
     return held
 
 

@@ -16,8 +16,6 @@ from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.files import download, file_name
 from pages._ui.shared.markdown import escape_markdown
 
-MIME = {"csv": "text/csv", "jsonl": "application/jsonl", "tsv": "text/tab-separated-values", "json": "application/json"}
-
 
 def draw(project: Project, campaign: Campaign, found: CampaignComparison) -> None:
     """Draw links to the pages that use the results, and the downloads."""
@@ -113,11 +111,11 @@ def _ratings(campaign: Campaign) -> None:
     st.caption(escape_markdown(wanted.holds))
 
     def made() -> bytes:
-        written = exporting.export(store, campaign, chosen)
+        written = exporting.as_file(store, campaign, chosen)
         store.audit.record(who, "exported", campaign.project_id, campaign=campaign.name, format=chosen)
-        return "".join(written.texts).encode("utf-8", "surrogatepass")
+        return written
 
-    st.download_button(
-        "Download", made, f"{file_name(campaign.name)}.{chosen}.{wanted.ending}", MIME[wanted.ending], on_click="ignore",
-        key=f"campaign-export-{campaign.id}-{chosen}", icon=":material/download:", type="primary", width="stretch",
+    download(
+        "Download", made, f"{file_name(campaign.name)}.{chosen}.{'zip' if wanted.several else wanted.ending}",
+        f"campaign-export-{campaign.id}-{chosen}", type="primary", width="stretch",
     )  # fmt: skip

@@ -10,7 +10,7 @@ from core.services.export.files import JUDGEMENTS, LABELS, OUTPUTS, SCORES, Expo
 from core.settings import load as settings
 from pages._ui.projects import large_exports
 from pages._ui.shared import drafts, errors, wiring
-from pages._ui.shared.files import file_name
+from pages._ui.shared.files import download, file_name
 from pages._ui.shared.markdown import escape_markdown
 
 
@@ -48,9 +48,9 @@ def _choice(project: Project, kinds: dict[str, ExportFile]) -> None:
         store.audit.record(who, "exported", project.id, format=chosen)
         return kind.make(store, project.id).data
 
-    st.download_button(
-        "Download", made, f"{file_name(project.name)}.{ending}", mime,
-        icon=":material/download:", on_click="ignore", key=f"export-{chosen}-{project.id}", width="stretch", type="primary",
+    download(
+        "Download", made, f"{file_name(project.name)}.{ending}", f"export-{chosen}-{project.id}",
+        mime=mime, width="stretch", type="primary",
     )  # fmt: skip
 
 

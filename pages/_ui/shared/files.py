@@ -1,4 +1,4 @@
-"""Downloads of text files, and file names made of project names."""
+"""Downloads, and file names made of project names. All pages draw their downloads here."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from typing import Any
 
 import streamlit as st
 
+from pages._ui.shared import person
+
 MIME = {
     "csv": "text/csv",
     "html": "text/html",
     "json": "application/json",
+    "jsonl": "application/jsonl",
     "tex": "text/x-tex",
+    "tsv": "text/tab-separated-values",
     "txt": "text/plain",
+    "zip": "application/zip",
 }
 
 
@@ -22,12 +27,28 @@ def file_name(name: str) -> str:
     return re.sub(r"\W+", "-", name).strip("-_")[:60] or "project"
 
 
-def download(label: str, text: str | Callable[[], str], name: str, key: str | None = None, **layout: Any) -> None:
-    """Draw a download button for a text file in UTF-8; a function is called at the click. `name` ends as in `MIME`."""
-    data = _encoded(text) if isinstance(text, str) else lambda: _encoded(text())
-    mime = MIME[name.rpartition(".")[2]]
-    st.download_button(label, data, name, mime, key=key, on_click="ignore", icon=":material/download:", **layout)
+Content = str | bytes
 
 
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+def download(
+    label: str,
+    content: Content | Callable[[], Content],
+    name: str,
+    key: str | None = None,
+    *,
+    mime: str = "",
+    **layout: Any,
+) -> None:
+    """Draw a download button for a file; text is encoded in UTF-8. Without `mime`, `name` ends as in `MIME`.
+
+    A function is called at the click, as the person for whom the button was drawn: it may use `wiring`.
+    """
+    data = person.made_at_click(lambda: _encoded(content())) if callable(content) else _encoded(content)
+    st.download_button(
+        label, data, name, mime or MIME[name.rpartition(".")[2]],
+        key=key, on_click="ignore", icon=":material/download:", **layout,
+    )  # fmt: skip
+
+
+def _encoded(content: Content) -> bytes:
+    return content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content

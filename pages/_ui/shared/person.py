@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -15,12 +17,49 @@ from core.services.people.accounts import accounts_required
 from core.services.people.identity import LOCAL, SESSION_COOKIE, Identity
 from core.settings import load_access
 
+T = TypeVar("T")
 _WHO = "errorscope_who"
 _KEPT = "errorscope_kept"
 
 
+class _Click(NamedTuple):
+    """A file that is made at a click: the login cookie of the person for whom the button was drawn, and what is kept meanwhile."""
+
+    token: object
+    kept: dict[Hashable, Any]
+
+
+_CLICK: ContextVar[_Click | None] = ContextVar("errorscope_click", default=None)
+
+
+def made_at_click(make: Callable[[], T]) -> Callable[[], T]:
+    """Return a function that makes a file as the person of this session, for Streamlit to call at a click.
+
+    Streamlit calls it outside a run, where no cookie is known. The login is looked up again at the click: who has logged out since then, or
+    has lost the role, gets no file.
+    """
+    token = _token()
+
+    @wraps(make)
+    def made() -> T:
+        before = _CLICK.set(_Click(token, {}))
+        try:
+            return make()
+        finally:
+            _CLICK.reset(before)
+
+    return made
+
+
+def is_known() -> bool:
+    """Return whether the person can be looked up here: in a run, or while a file is made at a click."""
+    return _CLICK.get() is not None or get_script_run_ctx(suppress_warning=True) is not None
+
+
 def kept_for_run() -> dict[Hashable, Any]:
-    """Return what is kept for this run, at first nothing. Callbacks belong to the next run. Outside a run, nothing is kept."""
+    """Return what is kept for this run or click, at first nothing. Callbacks belong to the next run. Elsewhere, nothing is kept."""
+    if (click := _CLICK.get()) is not None:
+        return click.kept
     run = get_script_run_ctx(suppress_warning=True)
     if run is None:
         return {}
@@ -45,8 +84,13 @@ def identity(people: Callable[[], People]) -> Identity:
     return found
 
 
+def _token() -> object:
+    click = _CLICK.get()
+    return st.context.cookies.get(SESSION_COOKIE) if click is None else click.token
+
+
 def _identity(people: People) -> Identity:
-    token = st.context.cookies.get(SESSION_COOKIE)
+    token = _token()
     found = sessions.resolve(people, token) if isinstance(token, str) else None
     if found is None and not accounts_required(people, load_access()):
         return LOCAL

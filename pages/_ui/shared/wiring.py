@@ -14,7 +14,6 @@ from threading import Lock
 from typing import cast
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.columns import ProjectIndex, ScoreColumn
 from core.data import Dataset, Item, Judgement, Segment, SegmentKey, Value
@@ -55,10 +54,10 @@ def store() -> Store:
     kept = person.kept_for_run()
     if "store" not in kept:
         drawn_for = identity()
-        # Callbacks belong to the next run, so they ask again; files that are made at a click have no run to ask.
+        # Callbacks belong to the next run, so they ask again; background threads have nobody to ask.
         kept["store"] = guarded(
             _opened(_database()),
-            lambda: identity() if get_script_run_ctx(suppress_warning=True) else drawn_for,
+            lambda: identity() if person.is_known() else drawn_for,
             lambda: person.kept_for_run().setdefault("answers", {}),
         )
     return cast(Store, kept["store"])
