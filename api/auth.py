@@ -28,12 +28,12 @@ from core.services.people.accounts import accounts_required
 from core.services.people.csrf import csrf_token, is_csrf_token
 from core.services.people.identity import LOCAL, SESSION_COOKIE, Identity
 from core.services.people.names import LONGEST_ACCOUNT, cleaned
-from core.services.people.passwords import check_password
+from core.services.people.passwords import AT_ONCE, check_password
 from core.services.people.throttle import LoginThrottle
 from core.settings import load as settings
 from core.settings import load_access
 
-PASSWORD_THREADS = ThreadPoolExecutor(4, thread_name_prefix="password")
+PASSWORD_THREADS = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="password")
 """Passwords are checked here, where 64 MiB and 0.1 s each do not hold up those who save labels."""
 KNOWN_COOKIE = "errorscope_known"
 """A code that shows that this browser has logged in under a name before, so that others who guess do not keep it out."""

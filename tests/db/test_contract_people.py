@@ -1,13 +1,17 @@
 """Accounts, sessions, links and the audit record."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
 from core.errors import UserError
 from core.ports.store import Store
+from db import audit
 from db.engine import writing
 from db.store import store_over
 from db.tables import accounts, links, login_sessions
@@ -123,7 +127,7 @@ def test_the_secret_is_made_once(store: Store) -> None:
     assert store.people.secret() == store.people.secret()
 
 
-def test_audit_entries_come_newest_first_and_page_by_page(store: Store) -> None:
+def test_audit_entries_come_newest_first_and_page_by_page(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     store.audit.record("ann", "project created", 1, name="news")
     store.audit.record("ann", "account added", name="bob", manager=False)
     store.audit.record("bob", "labels exported", 1)
@@ -137,6 +141,22 @@ def test_audit_entries_come_newest_first_and_page_by_page(store: Store) -> None:
     assert [e.act for e in store.audit.entries(1)] == ["labels exported", "project created"]
     assert store.audit.entries(limit=1) == everything[:1]
     assert store.audit.entries(before=everything[0].number) == everything[1:]
+    transactions, commits, n = list[Engine](), store.audit._commits, 12  # type: ignore[attr-defined]
+
+    def counted(engine: Engine) -> AbstractContextManager[Connection]:
+        transactions.append(engine)
+        return writing(engine)
+
+    monkeypatch.setattr(audit, "writing", counted)
+    with ThreadPoolExecutor(n) as threads:
+        with commits._turn:  # another one is being written
+            waiting = [threads.submit(store.audit.record, "unknown", "request refused", status=k) for k in range(n)]
+            while len(commits._waiting) < n:
+                time.sleep(0.001)
+        for done in waiting:
+            done.result(30)
+    assert len(transactions) == 1
+    assert sorted(e.details["status"] for e in store.audit.entries(limit=n)) == list(range(n))
 
 
 def test_a_deleted_project_keeps_its_audit_entries(engine: Engine) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from functools import cache
 from threading import BoundedSemaphore
@@ -14,8 +15,9 @@ from core.ports.people import Account, People
 
 SHORTEST, LONGEST = 10, 1000
 _HASHER = PasswordHasher()
-_AT_ONCE = BoundedSemaphore(4)
-"""Each computation takes 64 MiB; more requests at the same time wait."""
+AT_ONCE = min(4, max(1, (os.cpu_count() or 1) // 4))
+"""Computations at the same time: each takes 64 MiB and four threads, and leaves cores to those who save labels. Others wait."""
+_TURNS = BoundedSemaphore(AT_ONCE)
 
 
 def hash_password(password: str) -> str:
@@ -25,7 +27,7 @@ def hash_password(password: str) -> str:
             "this password cannot be used", got=f"{len(password)} characters", expected=f"{SHORTEST} to {LONGEST:,}",
             hint="Choose another password; several words are easy to remember",
         )  # fmt: skip
-    with _AT_ONCE:
+    with _TURNS:
         return _HASHER.hash(_bytes(password))
 
 
@@ -47,7 +49,7 @@ def check_password(people: People, name: str, password: str) -> Account | None:
 
 
 def _verified(stored: str, password: str) -> bool:
-    with _AT_ONCE:
+    with _TURNS:
         try:
             return _HASHER.verify(stored, _bytes(password))
         except (VerificationError, InvalidHashError):
