@@ -4,18 +4,27 @@ A real server is started. Each annotator has a personal link and makes one actio
 answer is sent again, as the browser does. At the end each action is looked up in the database: an acknowledged one that is not there
 is lost, one that is there twice is doubled. With --kills, the server is killed (SIGKILL) that often at random moments. With --servers 2,
 two servers on one database stand behind a proxy that passes each connection to one of those that run.
+
+With --neighbours, the annotators work alone first, then beside one neighbour after the other, who sends the largest requests that are allowed
+in a loop. The exit status is 1 if the 95th percentile of their saves grows by more than 200 ms.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import csv
 import hashlib
 import random
 import secrets
+import signal
+import subprocess
+import sys
 import tempfile
+import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -28,6 +37,7 @@ from core.ports.store import Store
 from core.services.labels.labels import open_segment
 from db.store import open_store
 from tests.browser.conftest import Server
+from tests.paths import ROOT
 from tests.ports import free_port
 
 SYSTEMS = ("A", "B", "C", "D")
@@ -35,6 +45,12 @@ SEGMENTS = 20
 ACTIONS_PER_SECOND = 1.0
 ANSWER_SECONDS = 30.0
 RETRY_SECONDS = 0.5
+BATCHES, BATCH, TOO_MANY = 100, 200, 12_000
+"""Batches in the neighbour's request and actions in each of them, as many as are allowed; and actions that are too many."""
+OUTPUTS = 100_000
+"""Of the neighbour's import and export."""
+LONGEST_WAIT = 0.2
+"""Seconds that another save may take longer because of a neighbour."""
 
 
 class Annotator:
@@ -110,6 +126,78 @@ def prepared(store: Store, annotators: int, n_segments: int = SEGMENTS) -> list[
     return found
 
 
+class Neighbour:
+    """Somebody who sends the largest requests that are allowed, each as soon as the one before is answered."""
+
+    def __init__(self, store: Store, server: Server, database: str, home: Path) -> None:
+        (self.annotator,) = prepared(store, 1, BATCHES)
+        self.client = httpx.Client(base_url=server.url, timeout=300.0)
+        self.command = [sys.executable, "-m", "db.transfer", "--database", database]
+        self.table, self.chance = home / "neighbour.csv", random.Random(1)
+        with self.table.open("w", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(("doc_id", "segment_id", "system", "source", "output"))
+            for n in range(OUTPUTS // len(SYSTEMS)):
+                rows.writerows(
+                    (f"document {n // 50}", n, s, f"Source text {n}. " * 4, f"Output of {s} for {n}. " * 5)
+                    for s in SYSTEMS
+                )
+        self.bring()
+        self.project = max(p.id for p in store.projects.list())
+        self.kinds: dict[str, Callable[[], object]] = {
+            f"{BATCHES} batches of {BATCH} actions": lambda: self.save(BATCHES, BATCH),
+            f"{TOO_MANY:,} actions in a batch (refused)": lambda: self.save(1, TOO_MANY),
+            f"export of {OUTPUTS:,} outputs": self.take,
+            f"import of {OUTPUTS:,} outputs": self.bring,
+            f"import of {OUTPUTS:,} outputs into a project that has some": self.add,
+        }
+
+    def save(self, batches: int, size: int) -> None:
+        places = list(self.annotator.ids.items())[:batches]
+        sent = [
+            {"project": self.annotator.project, "doc": segment.doc_id, "segment": segment.segment_id, "actions": [
+                {"id": secrets.token_hex(8), "kind": "verdict", "output": self.chance.choice(ids), "payload": {"value": None}}
+                for _ in range(size)
+            ]} for segment, ids in places
+        ]  # fmt: skip
+        body = {"rater": self.annotator.name, "batches": sent}
+        self.client.post("/api/actions", json=body, headers=self.annotator.headers)
+
+    def take(self) -> None:
+        self.client.get(f"/api/projects/{self.project}/exports/outputs-csv").raise_for_status()
+
+    def bring(self, *into: str) -> None:
+        target = into or ("--name", secrets.token_hex(8))
+        subprocess.run([*self.command, "import", str(self.table), *target], cwd=ROOT, check=True, capture_output=True)
+
+    def add(self) -> None:
+        """Import the table into a project that has another output, so that it is compared and written as a whole."""
+        first = self.table.with_name("first.csv")
+        first.write_text("doc_id,segment_id,system,source,output\nfirst,0,A,A source.,An output.\n")
+        name = secrets.token_hex(8)
+        subprocess.run([*self.command, "import", str(first), "--name", name], cwd=ROOT, check=True, capture_output=True)
+        self.bring("--into", name)
+
+    def begin(self, kind: str, took: list[float]) -> Callable[[], None]:
+        """Send requests until the function that is returned is called; note how many seconds each takes."""
+        done = threading.Event()
+
+        def work() -> None:
+            while not done.is_set():
+                began = time.monotonic()
+                self.kinds[kind]()
+                took.append(time.monotonic() - began)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+
+        def end() -> None:
+            done.set()
+            thread.join()
+
+        return end
+
+
 async def proxy(port: int, backends: list[int]) -> asyncio.Server:
     """Pass each connection to one of the backends that accept it, in turn."""
     turn = [0]
@@ -167,35 +255,65 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--servers", type=int, default=1, choices=(1, 2))
+    parser.add_argument("--neighbours", action="store_true", help="without and with others who send large requests")
     args, _ = parser.parse_known_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the servers end too
     home = Path(tempfile.mkdtemp(prefix="errorscope-saves-"))
     url = args.database or f"sqlite:///{home / 'errorscope.db'}"
     store = open_store(url)
+    slower = False
     servers = [Server(home / str(n), {"ERRORSCOPE_DB": url, "ERRORSCOPE_WORKER": "off"}) for n in range(args.servers)]
     for server in servers:
         server.start()
     try:
         for number in args.annotators:
             annotators = prepared(store, number)
+            if args.neighbours:
+                slower |= _with_neighbours(store, servers[0], annotators, url, home, args.seconds)
+                continue
             killed = asyncio.run(load(servers, annotators, args.seconds, args.kills, args.servers > 1))
-            _report(store, annotators, killed, url.partition(":")[0])
+            _report(store, annotators, url.partition(":")[0], f"servers killed {killed}")
     finally:
         for server in servers:
             server.kill()
+    sys.exit(1 if slower else 0)
 
 
-def _report(store: Store, annotators: list[Annotator], killed: int, database: str) -> None:
+def _with_neighbours(
+    store: Store, server: Server, annotators: list[Annotator], url: str, home: Path, seconds: float
+) -> bool:
+    """Print how long saves take alone and beside each neighbour; return whether one of them delays the others too much."""
+    neighbour, database, alone, slower = Neighbour(store, server, url, home), url.partition(":")[0], 0.0, False
+    for kind in ("", *neighbour.kinds):
+        took = list[float]()
+        for annotator in annotators:
+            annotator.seconds.clear()
+        end = neighbour.begin(kind, took) if kind else None
+        asyncio.run(load([server], annotators, seconds, 0, False))
+        if end is not None:
+            end()
+        of = f"beside {len(took)} × {kind}, {max(took):.1f} s each at most" if kind else "alone"
+        p95 = _report(store, annotators, database, of)
+        alone = alone if kind else p95
+        slower |= p95 > alone + LONGEST_WAIT
+    return slower
+
+
+def _report(store: Store, annotators: list[Annotator], database: str, beside: str) -> float:
+    """Print how long saves took and what became of them; return the 95th percentile in seconds."""
     acknowledged = [i for a in annotators for i in a.acknowledged]
     found = Counter(e.action.id for e in store.labels.events(annotators[0].project))
     lost = sum(i not in found for i in acknowledged)
     doubled = sum(n > 1 for n in found.values()) + len(acknowledged) - len(set(acknowledged))
-    ms = np.percentile([s for a in annotators for s in a.seconds], [50, 95, 99, 100]) * 1000
+    took = [s for a in annotators for s in a.seconds]
+    ms = np.percentile(took, [50, 95, 99, 100]) * 1000
     print(
-        f"{database:12} {len(annotators):4} annotators, {len(acknowledged):6,} actions: p50 {ms[0]:.0f}, p95 {ms[1]:.0f}, p99 {ms[2]:.0f}, "
+        f"{database:12} {len(annotators):4} annotators, {len(took):6,} actions: p50 {ms[0]:.0f}, p95 {ms[1]:.0f}, p99 {ms[2]:.0f}, "
         f"largest {ms[3]:.0f} ms; lost {lost}, doubled {doubled}, refused {sum(len(a.refused) for a in annotators)}, "
-        f"sent again {sum(a.retries for a in annotators)}, servers killed {killed}",
+        f"sent again {sum(a.retries for a in annotators)}; {beside}",
         flush=True,
     )
+    return float(ms[1]) / 1000
 
 
 if __name__ == "__main__":
