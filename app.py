@@ -25,8 +25,8 @@ from core.memory import collect_garbage_rarely, return_freed_memory
 from core.services.people.accounts import require_manager
 from core.settings import load_access, load_limits, offline, share_cores
 from pages._ui.shared import account, drafts, errors, jobs, person, state, theme, wiring
+from pages._ui.shared import page as page_parts
 from pages._ui.shared.headers import SecurityHeaders
-from pages._ui.shared.page import icon
 from pages._ui.shared.warm_up import prepared
 
 PAGES = {
@@ -95,16 +95,6 @@ def limit_uploads() -> None:
         config.set_option("server.maxUploadSize", min(load_limits().text_mb, UPLOAD_MB))
 
 
-def hidden_pages() -> set[str]:
-    """Return the pages that the sidebar leaves out, because this person cannot use them. They refuse by themselves too."""
-    try:
-        who = wiring.identity()
-    except UserError:  # the page says what is wrong
-        return set()
-    usable = {"annotate": who.labels_on_pages, "access": who.manages, "campaigns": who.manages}
-    return {name for name, can_use in usable.items() if not can_use}
-
-
 def base_path() -> str:
     """Return the path under which the server answers, such as /errorscope, or ""."""
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
@@ -132,11 +122,11 @@ def main() -> None:
     offline()
     share_cores()
     st.set_page_config(page_title="Errorscope", page_icon=str(HERE / "pages/_ui/shared/icon.png"), layout="wide")
-    hidden = hidden_pages()
+    hidden = page_parts.hidden()
     sections = {
         section: [
             st.Page(
-                f"pages/{name}.py", title=title, icon=icon(name), url_path=name,
+                f"pages/{name}.py", title=title, icon=page_parts.icon(name), url_path=name,
                 visibility="hidden" if name in hidden else "visible",
             )
             for name, title in pages.items()

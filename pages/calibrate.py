@@ -27,7 +27,7 @@ def main() -> None:
     refinements = wiring.view(project).refinements()
     if not refinements:
         page.info("BARTScore++ has not been computed for this project yet. λ is its weight of explicit errors.")
-        page.link("compare", "Compute scores on Compare")
+        page.link_to_scoring(project)
         return
     with st.container(border=True):
         column = calibration_form.choose_metric(refinements)
@@ -43,7 +43,8 @@ def main() -> None:
         with errors.boundary():
             found = fitted(column, people, choice, data)
             if found is not None:
-                keep(project, column, people, found, batch.name if batch else "")
+                if wiring.may_change(project.id):
+                    keep(project, column, people, found, batch.name if batch else "")
                 behind(project, column, people, choice, data, found, SECTIONS[:2] if batch else SECTIONS)
     saved_lambdas.saved(project, refinements)
 

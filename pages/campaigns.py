@@ -22,6 +22,9 @@ DRAW = {
     "start": start_step.draw,
 }
 
+SET_UP = "Set up human evaluations with several people, and follow them."
+FOLLOW = "Follow human evaluations with several people."
+
 
 def main() -> None:
     """Draw the page."""
@@ -30,11 +33,11 @@ def main() -> None:
     if wanted == address.IMPORT and wiring.identity().manages:
         finished_import.draw()
         return
-    project = page.start("Campaigns", "Set up human evaluations with several people, and follow them.")
-    my_campaigns.draw()
+    project = page.start("Campaigns", SET_UP if wiring.identity().manages else FOLLOW)
+    my_campaigns.draw(wanted)
     if project is None:
         return
-    manages = wiring.identity().role(project.id) == "manager"
+    manages = wiring.may_change(project.id)
     if wanted == address.NEW and manages:
         set_up(project, step if step in DRAW else steps.NAMES[0])
     elif wanted in (None, address.NEW, address.IMPORT):

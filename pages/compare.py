@@ -62,14 +62,16 @@ def scoring_box(project: Project, view: View) -> None:
     """Draw the scoring panel, open while there are no scores."""
     metrics = [c for c in view.columns if not c.human and not c.labelled]
     running = [job for job in jobs.active(project.id) if not job.timing]
+    manages = wiring.may_change(project.id)
     if not metrics:
+        waiting = "Choose metrics and compute scores." if manages else "A manager of this project can compute scores."
         text = (
-            "Scoring is running. Scores appear here when they are ready."
-            if running
-            else "Not scored yet. Choose metrics and compute scores."
+            "Scoring is running. Scores appear here when they are ready." if running else f"Not scored yet. {waiting}"
         )
         st.info(text, icon=":material/hourglass_empty:" if running else ":material/info:")
     cancelled.line(project)
+    if not manages:
+        return
     # a label or key that changes would close the panel
     box = st.expander("Compute scores", expanded=not metrics, key=f"compare-scoring-{project.id}", on_change="rerun")
     if box.open:  # the panel of a closed box would take most of the time of the page

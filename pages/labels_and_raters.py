@@ -38,7 +38,8 @@ def main() -> None:
         else:
             no_labels()
     with building, errors.boundary():
-        batch_builder.builder(project)
+        if wiring.may_change(project.id):
+            batch_builder.builder(project)
         batch_builder.batches(project, rated)
     with typology, errors.boundary():
         typology_form.section(project)

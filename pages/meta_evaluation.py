@@ -42,7 +42,7 @@ def main() -> None:
     view = wiring.view(project)
     if all(c.human for c in view.columns):
         page.info("No metric has been computed for this project yet.")
-        page.link("compare", "Compute scores on Compare")
+        page.link_to_scoring(project)
         return
     with st.container(border=True):
         people = calibration_form.choose_human_scores(project)
@@ -57,7 +57,7 @@ def main() -> None:
     data = evaluation_data.joined(project, view, people, wanted)
     evaluation_data.unfinished(project, view, data)
     if data.too_few:
-        evaluation_form.too_few(data, people, wanted.excluded)
+        evaluation_form.too_few(project, data, people, wanted.excluded)
         return
     statistic = wanted.statistic
     found = evaluation_data.evaluated(data, wanted.choice, statistic)

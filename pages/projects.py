@@ -21,13 +21,16 @@ HEADINGS = {
     "labels": ("Import labels", "Add error spans and scores by annotators from files."),
 }
 
+READING = "Projects", "Open a project, and see what waits for you."
+"""The heading for people who manage no project."""
+
 
 def main() -> None:
     """Draw the page."""
     choice = state.projects()
     manages = wiring.identity().manages
     uploading = st.session_state.get(UPLOADING) if manages else None
-    heading(*HEADINGS[uploading])
+    heading(*HEADINGS[uploading] if manages else READING)
     if (job := importing.running()) is not None:
         finish(job)
     if uploading:
@@ -45,7 +48,7 @@ def main() -> None:
         with st.container(horizontal=True):
             begin("Upload outputs", "outputs", ":material/upload_file:", primary=choice.project is None)
             begin("Import labels", "labels", ":material/label:")
-            if not any(p.sample for p in choice.all):
+            if wiring.identity().manager and not any(p.sample for p in choice.all):
                 open_sample(choice.all)
     if choice.all:
         project_list.listing(choice.all, choice.project, imported=imported)
@@ -108,7 +111,8 @@ def upload_steps(projects: list[Project], current: Project | None) -> None:
 
     st.button("Back to projects", icon=":material/arrow_back:", on_click=back, type="tertiary")
     labels = st.session_state.get(UPLOADING) == "labels"
-    ready, _ = upload.steps(projects, current, labels=labels)
+    mine = [p for p in projects if wiring.may_change(p.id)]
+    ready, _ = upload.steps(mine, current if current in mine else None, labels=labels)
     if ready is not None:
         started = importing.button(ready, import_offer.offer(ready, projects, current))
         if started is not None:

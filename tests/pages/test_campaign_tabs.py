@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.ports.campaigns import Campaign
 from core.ports.store import Store
+from core.services.campaigns.adjudication import queue
 from core.services.campaigns.comparison import CampaignComparison
 from core.services.people import accounts, sessions
 from core.services.people.identity import SESSION_COOKIE
@@ -23,7 +24,7 @@ from core.stats.significance.holm import Comparison
 from db.engine import connect
 from db.store import store_over
 from pages._ui.campaigns import results_tab
-from pages._ui.campaigns.campaign_tabs import screen_key
+from pages._ui.campaigns.campaign_data import screen_key
 from tests.core.services.campaigns import filled
 from tests.pages.said import words
 from tests.paths import APP
@@ -155,6 +156,12 @@ def test_disagreements_are_decided_without_names_by_others(
     judge = accounts.add(store, "test", "judge", "correct horse battery", manager=False)
     accounts.set_role(store, "test", campaign.project_id, judge, "adjudicator")
     logged_in(store, monkeypatch, "judge")
+    at = AppTest.from_file(APP, default_timeout=60).run()
+    units = sum(not d.decided_by for d in queue(store, campaign))
+    assert f"**{units} units to decide** · pilot · news, pilot" in words(at)
+    at.button(key=f"campaign-decide-{campaign.id}").click().run()
+    assert at.title[0].value == "Campaigns"
+    assert any(b.label == "Start from version 1" for b in at.button), "not where the work is"
     at = opened(campaign)
     assert "3 annotators. Names are hidden from people who decide" in words(at)
     assert list(at.button_group[0].options) == ["Progress", "Disagreements", "Results"]

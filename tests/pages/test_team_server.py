@@ -1,4 +1,4 @@
-"""A server with accounts: every download opens."""
+"""A server with accounts: every download opens, and each role sees the actions that it may take, and no others."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import ast
 import csv
 import io
 import json
+import re
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import Context
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple
@@ -21,8 +23,9 @@ from streamlit.testing.v1 import AppTest
 import app
 from core.errors import UserError
 from core.ports.store import Store
-from core.services.people import accounts, sessions
-from pages._ui.campaigns.campaign_tabs import screen_key
+from core.services.people import accounts, guarded_store, sessions
+from core.services.people.guarded_call import CallRule, GuardedCall
+from pages._ui.campaigns.campaign_data import screen_key
 from pages._ui.shared import files
 from tests.pages.team import TeamServer, log_in, serve
 from tests.pages.test_robustness import STRINGS
@@ -204,3 +207,137 @@ def test_every_download_of_every_page_opens(store: Store, drawn: list[Drawn], mo
     sessions.end(store, token)
     with pytest.raises(UserError, match="no longer logged in"):
         pay.content()
+
+
+class ChangeAllowedError(Exception):
+    """A change that the guard has let pass. It is not carried out: the next action finds the same project."""
+
+
+HARMLESS = {"labels", "timings", "audit"}
+"""Ports whose changes are carried out: without them no page could be drawn."""
+MANAGERS_READ = {f"people.{name}" for name in ("accounts", "members", "taking_part", "links", "roles", "has_link")}
+"""Methods that only managers may call, and that change nothing."""
+
+
+class Watch:
+    """What the guard has allowed and refused since `clear`."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.refused, self.allowed = list[str](), list[str]()
+        watched = {
+            port: {
+                name: self.rule(f"{port}.{name}", rule, rule in guarded_store.READING) for name, rule in rules.items()
+            }
+            for port, rules in guarded_store.RULES.items()
+        }
+        patch.setattr(guarded_store, "RULES", watched)
+
+    def rule(self, name: str, rule: CallRule, reads: bool) -> CallRule:
+        def asked(call: GuardedCall) -> Any:
+            def change(*given: Any, **more: Any) -> Any:
+                self.allowed.append(name)
+                raise ChangeAllowedError(name)
+
+            carried_out = reads or name in MANAGERS_READ or name.partition(".")[0] in HARMLESS
+            try:
+                return rule(call if carried_out else call._replace(method=change))
+            except UserError as error:
+                self.refused.append(f"{name}: {error}")
+                raise
+
+        return asked
+
+    def clear(self) -> None:
+        self.refused.clear()
+        self.allowed.clear()
+
+
+class Visit(NamedTuple):
+    """An address that shows actions, with what the session has kept."""
+
+    page: str
+    state: dict[str, object]
+    query: dict[str, str]
+
+
+def visits(world: TeamServer) -> Iterator[Visit]:
+    """Yield the pages, with the sections and screens that have actions of their own."""
+    for page in PAGES:
+        if page not in ("robustness", "campaigns"):
+            yield Visit(page, {}, {})
+    for section in ("Break a metric", "Adversarial suite", "Saved cases", "Combine"):
+        yield Visit("robustness", {"robustness-section": section, "robustness-metrics": STRINGS}, {})
+    yield Visit("robustness", {"robustness-section": "Stress tests", "lab-metrics": STRINGS}, {})
+    yield Visit("robustness", {"robustness-section": "Stress tests"}, {"run": str(world.run)})
+    yield Visit("campaigns", {}, {})
+    for screen in ("Progress", "People", "Quality", "Disagreements", "Results"):
+        yield Visit("campaigns", {screen_key(world.campaign): screen}, {"campaign": str(world.campaign.id)})
+
+
+def actions(at: AppTest) -> Iterator[tuple[str, str]]:
+    """Yield the kind and the key of what can be pressed or chosen."""
+    for kind, elements in (("button", at.button), ("checkbox", at.checkbox), ("selectbox", at.selectbox)):
+        for element in elements:
+            if not element.disabled:
+                yield kind, str(element.key or element.label)
+
+
+def act(at: AppTest, kind: str, key: str) -> None:
+    """Press a button with other texts in the fields, change a box, or choose another option, and run the page."""
+    element = next(e for e in getattr(at, kind) if str(e.key or e.label) == key)
+    if kind == "selectbox":
+        others = [o for o in element.options if o != element.options[element.index or 0]]
+        if others:
+            element.select(others[0]).run()
+    elif kind == "checkbox":
+        element.set_value(not element.value).run()
+    else:
+        for field in at.text_input:
+            if not field.disabled:
+                field.set_value(f"{field.value} 2")
+        element.click().run()
+
+
+def walk(at: AppTest, again: Callable[[], AppTest], watch: Watch) -> Iterator[tuple[tuple[str, str], AppTest]]:
+    """Take every action of a page, and those that appear through them; yield each with the page afterwards. `again` opens the page anew."""
+    done, seen, fresh, title = set[tuple[str, str]](), set[tuple[str, str]](), True, at.title[0].value
+    while True:
+        todo = [a for a in actions(at) if a not in done and a[1] != "switcher"]
+        if not todo and fresh:
+            return
+        if todo:
+            taken = next((a for a in reversed(todo) if a not in seen), todo[0])
+            seen |= set(todo)
+            done.add(taken)
+            watch.clear()
+            act(at, *taken)
+            yield taken, at
+        fresh = not todo or bool(watch.allowed) or not at.title or at.title[0].value != title
+        if fresh:
+            at = again()
+
+
+@pytest.mark.extended
+def test_roles_see_the_actions_they_may_take_and_no_others(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    world, watch, wrong, allowed = serve(store), Watch(monkeypatch), list[str](), dict[str, set[str]]()
+    for name in ("vera", "adam", "mia"):
+        log_in(store, monkeypatch, name)
+        mine = allowed.setdefault(name, set())
+        for visit in visits(world):
+            again = partial(opened, visit.page, world.project, visit.state, **visit.query)
+            watch.clear()
+            at = again()
+            wrong += [f"{name}: {visit.page} is drawn with {what}" for what in watch.refused]
+            for action, after in walk(at, again, watch):
+                where = f"{name}: {visit.page} {visit.state or ''}: {action}"
+                wrong += [f"{where}: {what}" for what in (*watch.refused, *(e.value for e in after.exception))]
+                if not watch.allowed:
+                    wrong += [f"{where}: {e.value}" for e in after.error if re.search("fault|managers", e.value)]
+                mine |= set(watch.allowed)
+    assert not wrong, "\n".join(wrong)
+    assert allowed["vera"] == set()
+    assert allowed["adam"] == set(), "decisions are labels, which are carried out"
+    assert allowed["mia"] >= {
+        "batches.save", "calibrations.save", "campaigns.set_state", "campaigns.delete", "cases.remove", "people.set_role",
+        "projects.delete", "projects.rename", "settings.put", "stress.delete",
+    }  # fmt: skip

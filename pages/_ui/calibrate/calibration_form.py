@@ -100,7 +100,8 @@ def _none_yet() -> None:
         "annotate outputs and submit at least 2 segments."
     )
     with st.container(horizontal=True):
-        page.link("projects", "Import human scores on Projects")
+        if wiring.identity().manages:
+            page.link("projects", "Import human scores on Projects")
         page.link("annotate", "Annotate outputs")
 
 

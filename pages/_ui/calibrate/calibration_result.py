@@ -15,7 +15,7 @@ from core.services.calibrate import calibration as service
 from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
 from core.services.projects.view import Column
 from pages._ui.calibrate.calibration_form import MEASURES
-from pages._ui.shared import drafts, page, tables
+from pages._ui.shared import drafts, page, tables, wiring
 from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -111,7 +111,8 @@ def _more_labels(how: str) -> None:
     """Draw links to Annotate and to the drawing of a calibration set."""
     with st.container(horizontal=True):
         page.link("annotate", how)
-        page.link("labels_and_raters", "Select a calibration set")
+        if wiring.identity().manages:
+            page.link("labels_and_raters", "Select a calibration set")
 
 
 def scanned(found: Calibration) -> bool:

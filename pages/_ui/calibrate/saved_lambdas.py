@@ -43,7 +43,7 @@ def _saved(project: Project, item: SavedLambda, columns: Sequence[Column]) -> No
             if mine is not None:
                 state.use_refinement(project.id, mine.name)
             st.switch_page("pages/compare.py", query_params=address(project, item.value))
-        if st.button("Delete", key=f"delete-{item.id}", type="tertiary"):
+        if wiring.may_change(project.id) and st.button("Delete", key=f"delete-{item.id}", type="tertiary"):
             with errors.boundary():
                 wiring.store().calibrations.delete(project.id, item.name)
                 st.rerun()

@@ -17,12 +17,19 @@ from pages._ui.shared import errors, wiring
 
 EVERY = 30
 """Seconds between two readings of a running campaign."""
+DECISIONS = "Disagreements"
+"""The screen on which adjudicators decide."""
 Version = tuple[tuple[Participant, ...], int]
+
+
+def screen_key(campaign: Campaign) -> str:
+    """Return the key of the open screen of a campaign."""
+    return f"campaign-screen-{campaign.id}"
 
 
 def manages(campaign: Campaign) -> bool:
     """Return whether the person may change the campaign."""
-    return wiring.identity().role(campaign.project_id) == "manager"
+    return wiring.may_change(campaign.project_id)
 
 
 def sees_people(campaign: Campaign) -> bool:

@@ -17,13 +17,13 @@ from pages._ui.campaigns import (
     quality_tab,
     results_tab,
 )
-from pages._ui.shared import drafts, errors
+from pages._ui.shared import drafts, errors, wiring
 
 SCREENS: Mapping[str, Callable[[Project, Campaign], None]] = {
     "Progress": progress_tab.draw,
     "People": people_tab.draw,
     "Quality": quality_tab.draw,
-    "Disagreements": adjudication.draw,
+    campaign_data.DECISIONS: adjudication.draw,
     "Results": results_tab.draw,
 }
 NAMED = ("People", "Quality")
@@ -34,13 +34,10 @@ def draw(project: Project, campaign: Campaign) -> None:
     """Draw the campaign with one of its screens."""
     campaign_head.draw(campaign)
     shown = [name for name in SCREENS if name not in NAMED or campaign_data.sees_people(campaign)]
-    key = drafts.kept(screen_key(campaign), fits=lambda name: name in shown)
+    key = drafts.kept(campaign_data.screen_key(campaign), fits=lambda name: name in shown)
     if st.session_state.get(key) not in shown:
-        st.session_state[key] = shown[0]
+        decides = wiring.identity().role(campaign.project_id) == "adjudicator"
+        st.session_state[key] = campaign_data.DECISIONS if decides else shown[0]
     screen = st.segmented_control("Screen", shown, key=key, required=True, label_visibility="collapsed")
     with errors.boundary():
         SCREENS[str(screen)](project, campaign)
-
-
-def screen_key(campaign: Campaign) -> str:
-    return f"campaign-screen-{campaign.id}"

@@ -1,18 +1,25 @@
-"""The campaigns in which the person of this session takes part, each with the way to the annotator's page."""
+"""The work that waits for the person of this session: units to decide, and campaigns to annotate."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from core.formatting import format_count
 from core.ports.campaigns import Campaign
+from core.ports.projects import Project
 from core.services.campaigns import taking_part
-from pages._ui.campaigns import campaign_data
-from pages._ui.shared import page, wiring
+from pages._ui.campaigns import address, campaign_data
+from pages._ui.shared import page, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 
-def draw() -> None:
-    """Draw one line per campaign that runs or is paused; nothing for people who take part in none."""
+def draw(opened: str | None = None) -> None:
+    """Draw one line per campaign in which work waits, except for decisions in the `opened` one; nothing for people without such work."""
+    for project in state.projects().all:
+        if wiring.identity().role(project.id) == "adjudicator":
+            for campaign in wiring.store().campaigns.list(project.id):
+                if str(campaign.id) != opened:
+                    _decisions(project, campaign)
     for mine in taking_part.campaigns(wiring.store(), wiring.identity(), count=False):
         if mine.state not in ("running", "paused"):
             continue
@@ -23,6 +30,22 @@ def draw() -> None:
                 width="stretch",
             )
             st.link_button("Continue", wiring.address(f"tasks/{mine.texts}"), type="primary")
+
+
+def _decisions(project: Project, campaign: Campaign) -> None:
+    """Draw how many units wait for a decision, with the way to them."""
+    if campaign.state == "draft" or wiring.identity().takes_part(campaign.texts):
+        return
+    left = sum(not unit.decided_by for unit in campaign_data.disputes(campaign))
+    if not left:
+        return
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        name, of = escape_markdown(campaign.name), escape_markdown(project.name)
+        st.markdown(f"**{format_count(left, 'unit')} to decide** · {name} · {of}", width="stretch")
+        if st.button("Decide", type="primary", key=f"campaign-decide-{campaign.id}", help=f"Open {name}"):
+            st.session_state[campaign_data.screen_key(campaign)] = campaign_data.DECISIONS
+            to = {state.PROJECT: str(project.id), address.CAMPAIGN: str(campaign.id)}
+            st.switch_page("pages/campaigns.py", query_params=to)
 
 
 def hides(campaign: Campaign) -> bool:

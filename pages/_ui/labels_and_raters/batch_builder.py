@@ -41,7 +41,7 @@ def builder(project: Project) -> None:
     metrics = {c.name: c for c in view.columns}
     if not metrics:
         page.info("No metric has been computed for this project yet. Outputs are selected by their scores.")
-        page.link("compare", "Compute scores on Compare")
+        page.link_to_scoring(project)
         return
     st.markdown(
         f"Select outputs to label next. Recommended: at least {ENOUGH_OUTPUTS} outputs, good and bad ones, each labelled by 2 or 3 "
@@ -55,7 +55,7 @@ def builder(project: Project) -> None:
         usable = [n for n, c in metrics.items() if c.refinement] if method == "informative" else list(metrics)
         if not usable:
             page.info("This needs BARTScore++.")
-            page.link("compare", "Compute scores on Compare")
+            page.link_to_scoring(project)
             return
         name = left.selectbox("Metric", usable, format_func=lambda n: metrics[n].label, key=f"batch-metric-{method}")
         column = metrics[name]
@@ -159,6 +159,8 @@ def batches(project: Project, rated: RatedByOutput) -> None:
     there = [batch for batch in every if not batch.archived]
     kept = [batch for batch in every if batch.archived]
     if not every:
+        if not wiring.may_change(project.id):
+            page.info("There is no calibration set yet. A manager of this project can make one.")
         return
     st.subheader("Calibration sets", anchor=False)
     for batch in reversed(there):
@@ -172,12 +174,14 @@ def batches(project: Project, rated: RatedByOutput) -> None:
                     help=escape_markdown(batch.signature),
                 )
                 st.space("stretch")
-                st.page_link(
-                    "pages/annotate.py", label="Annotate this set", icon=":material/edit_note:",
-                    query_params=address(project, batch.name),
-                )  # fmt: skip
-                copy_link("annotate", address(project, batch.name), f"batch-link-{batch.id}")
-                _delete(project, batch, rated, done.once)
+                if wiring.identity().may_label(project.id):
+                    st.page_link(
+                        "pages/annotate.py", label="Annotate this set", icon=":material/edit_note:",
+                        query_params=address(project, batch.name),
+                    )  # fmt: skip
+                    copy_link("annotate", address(project, batch.name), f"batch-link-{batch.id}")
+                if wiring.may_change(project.id):
+                    _delete(project, batch, rated, done.once)
             if done.once:
                 corrected(rated, batch)
     if kept:

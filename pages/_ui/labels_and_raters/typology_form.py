@@ -17,9 +17,15 @@ WHERE = {"output": "output", "source": "source", "either": "output or source"}
 
 
 def section(project: Project) -> None:
-    """Draw the choice of the typology and its tables."""
+    """Draw the typology: for managers its choice and tables to edit, for others the tables."""
     store = wiring.store()
     now = typologies.of_project(store, project.id)
+    if not wiring.may_change(project.id):
+        st.markdown(f"Annotators choose severities and categories from **{escape_markdown(now.title)}**.")
+        page.caption(now.source)
+        _table(now.severities, f"severities-{project.id}-{hash(now)}", fixed=True, read_only=True)
+        _table(now.categories, f"categories-{project.id}-{hash(now)}", fixed=True, read_only=True)
+        return
     choices = {t.name: t for t in (*TYPOLOGIES.values(), now)}
     st.markdown("Annotators choose severities and categories from this typology, with the definitions a key away.")
     name = st.selectbox(
@@ -43,7 +49,7 @@ def section(project: Project) -> None:
 
 
 def _table(
-    rows: tuple[Explained, ...] | tuple[Category, ...], key: str, *, fixed: bool = False
+    rows: tuple[Explained, ...] | tuple[Category, ...], key: str, *, fixed: bool = False, read_only: bool = False
 ) -> list[dict[str, Any]]:
     columns = st.column_config
     edited = st.data_editor(
@@ -51,7 +57,7 @@ def _table(
         key=key,
         hide_index=True,
         num_rows="fixed" if fixed else "dynamic",
-        disabled=["name"] if fixed else [],
+        disabled=True if read_only else ["name"] if fixed else [],
         column_config={
             "name": columns.TextColumn("Severity"),
             "path": columns.TextColumn("Category", required=True),

@@ -101,7 +101,7 @@ def asked(project: Project, view: View, people: HumanScores) -> EvaluationOption
     return EvaluationOptions(choice, statistic, tuple(names), tuple(excluded), lam, partly)
 
 
-def too_few(data: EvaluationData, people: HumanScores, excluded: tuple[str, ...]) -> None:
+def too_few(project: Project, data: EvaluationData, people: HumanScores, excluded: tuple[str, ...]) -> None:
     """Say that there are too few outputs to compare, with links to get more."""
     rated = sum(k.system not in excluded for k in people.scores)
     if not rated:
@@ -111,4 +111,4 @@ def too_few(data: EvaluationData, people: HumanScores, excluded: tuple[str, ...]
         text = f"{scored} of {rated} labelled outputs {'has' if scored == 1 else 'have'} scores of all chosen metrics"
     page.info(f"{text}. At least 2 are needed.")
     page.link("annotate", "Annotate outputs")
-    page.link("compare", "Compute scores on Compare")
+    page.link_to_scoring(project)

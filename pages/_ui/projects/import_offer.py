@@ -39,10 +39,12 @@ def offer(ready: ReadyUpload, projects: Sequence[Project], current: Project | No
     """Draw the choice of the target project; say what is new there, or why the import is impossible."""
     if ready.project is not None:
         return _existing(ready, ready.project)
-    names = {NEW: "New project"} | {p.id: f"Add to “{p.name}”" for p in projects}
+    projects = [p for p in projects if wiring.may_change(p.id)]
+    names = {NEW: "New project"} if wiring.identity().manager else {}
+    names |= {p.id: f"Add to “{p.name}”" for p in projects}
     left, right = st.columns(2, vertical_alignment="bottom")
     guess = 0
-    if current is not None and current.n_outputs:
+    if current is not None and current in projects and current.n_outputs:
         with st.spinner("Comparing with the open project …"):
             goes_on = adding.goes_on_with(wiring.store(), current.id, ready.dataset)
         guess = list(names).index(current.id) if goes_on else 0

@@ -73,6 +73,8 @@ def _actions(project: Project) -> None:
                 bool(wiring.store().labels.raters(project.id) or known_labels.raters(project)),
                 bool(wiring.store().scores.signatures(project.id)),
             )
+        if not wiring.may_change(project.id):
+            return
         with st.popover("Add references", icon=":material/menu_book:"):
             _references(project)
         with st.popover("Rename", icon=":material/edit:"):

@@ -32,11 +32,11 @@ def what_next(project: Project, *, panel: bool) -> None:
     text.markdown(f"**What next:** {escape_markdown(found.why)}")
     text.caption(" → ".join(words))
     here = panel and found.step == "score"
-    if found.step in BUTTONS and not here:
+    if found.step in BUTTONS and not here and _may_take(found.step, project):
         target, label = BUTTONS[found.step]
         if action.button(label, icon=page.icon(target), type="primary", width="stretch", key=f"next-{project.id}"):
             st.switch_page(f"pages/{target}.py", query_params={state.PROJECT: str(project.id)})
-    if found.step in ("score", "label") and wiring.identity().role(project.id) == "manager":
+    if found.step in ("score", "label") and wiring.may_change(project.id):
         label, there = "Set up a human evaluation", {state.PROJECT: str(project.id), address.CAMPAIGN: address.NEW}
         if action.button(label, icon=page.icon("campaigns"), width="stretch", key=f"next-people-{project.id}"):
             st.switch_page("pages/campaigns.py", query_params=there)
@@ -44,3 +44,10 @@ def what_next(project: Project, *, panel: bool) -> None:
     if panel:
         with st.expander("Compute scores", expanded=True, icon=":material/bolt:"), errors.boundary():
             scoring.panel(project, primary=here)
+
+
+def _may_take(step: Step, project: Project) -> bool:
+    """Return whether the person may take a step: everybody may evaluate."""
+    if step == "label":
+        return wiring.identity().may_label(project.id)
+    return step == "evaluate" or wiring.may_change(project.id)

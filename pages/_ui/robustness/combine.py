@@ -9,7 +9,6 @@ import streamlit as st
 
 from core.data import OutputKey, Value
 from core.formats.adversarial import phenomenon
-from core.formats.files import Upload
 from core.metrics import readiness, registry
 from core.metrics.base import Metric
 from core.metrics.entailment.menli import NAME, NLI_METRICS
@@ -57,6 +56,10 @@ class CombineData(NamedTuple):
 
 def draw(project: Project) -> None:
     """The section."""
+    if not wiring.may_change(project.id):
+        parts.explained()
+        st.caption("A manager of this project can combine metrics.")
+        return
     states = readiness.of_all()
     able = [name for name in NLI_METRICS if states[name].state == "ready"]
     if not able:
@@ -129,12 +132,10 @@ def _cases(project: Project, nli: str, others: Sequence[str]) -> tuple[suite_cas
         key = drafts.kept(f"combine-most-{project.id}", min(MOST, top), lambda most: most <= top)
         most = st.number_input("Maximum segments", 1, top, min(MOST, top), key=key)
         seed = st.number_input("Seed", 0, 2**31 - 1, 0, key=drafts.kept("combine-seed"))
-    sent = list[Upload]()
-    if wiring.identity().manages:
-        sent = drafts.uploads(
-            "Files with adversarial cases (CSV in MENLI’s format), one dataset per file", suite_cases.KINDS, "combine-files",
-            several=True, help=suite_cases.MENLI_FILE,
-        )  # fmt: skip
+    sent = drafts.uploads(
+        "Files with adversarial cases (CSV in MENLI’s format), one dataset per file", suite_cases.KINDS, "combine-files",
+        several=True, help=suite_cases.MENLI_FILE,
+    )  # fmt: skip
     if not origins:
         st.caption("No segment of this project has a reference: adversarial cases need a file.")
     free = nli == "nli-src" and not any("reference" in registry.load(name).spec.needs for name in others)

@@ -230,7 +230,9 @@ def _use(project: Project, nli: ScaledMetric, other: ScaledMetric, w: float) -> 
     st.code(name, language=None, wrap_lines=True)
     flag = f"combine-queued-{project.id}"
     with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button("Compute on this project", icon=":material/play_arrow:", key="combine-use"):
+        if wiring.may_change(project.id) and st.button(
+            "Compute on this project", icon=":material/play_arrow:", key="combine-use"
+        ):
             wiring.store().jobs.enqueue(project.id, (name,))
             st.session_state[flag] = name
             st.rerun()

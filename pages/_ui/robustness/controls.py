@@ -82,7 +82,9 @@ def choose_metrics(key: str, default: Sequence[str]) -> list[Metric]:
 def save_case(
     project: Project, texts: TextPair, scores: Sequence[KeptScore], kind: str, key: str, error_in: str | None = None
 ) -> None:
-    """Draw the form that saves a case in a collection."""
+    """Draw the form that saves a case in a collection, for those who may."""
+    if not wiring.may_change(project.id):
+        return
     store = wiring.store()
     there = list(dict.fromkeys(c.collection for c in reversed(store.cases.list(project.id)))) or [FIRST]
     field = COLLECTION if key == "desk" else f"{COLLECTION}-{key}"

@@ -62,9 +62,10 @@ def _case(project: Project, case: KeptCase) -> None:
         )  # fmt: skip
         with st.container(horizontal=True):
             controls.open_button(texts, f"open-kept-{case.id}", "Open")
-            remove = errors.guarded(wiring.store().cases.remove)
-            args = (project.id, case.id or 0)
-            st.button("Delete", on_click=remove, args=args, key=f"remove-kept-{case.id}", icon=":material/delete:")
+            if wiring.may_change(project.id):
+                remove = errors.guarded(wiring.store().cases.remove)
+                args = (project.id, case.id or 0)
+                st.button("Delete", on_click=remove, args=args, key=f"remove-kept-{case.id}", icon=":material/delete:")
         with st.expander("Signatures"):
             st.text("\n".join(s.signature for s in case.scores))
 

@@ -43,9 +43,9 @@ def opened(project: Project) -> Report | None:
             "Run", [NEW, *runs], key=OPEN, width=440, format_func=lambda i: _line(runs[i]) if i in runs else "New run"
         )  # fmt: skip
         now: int = st.session_state[OPEN]
-        if now != NEW:
-            _manage(project, runs[now])
-        if wiring.identity().manages:
+        if wiring.may_change(project.id):
+            if now != NEW:
+                _manage(project, runs[now])
             _upload(project)
     _undo(project)
     if now == NEW:

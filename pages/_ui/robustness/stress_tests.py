@@ -14,7 +14,7 @@ from pages._ui.robustness import (
     stress_runs,
     tour,
 )
-from pages._ui.shared import errors
+from pages._ui.shared import errors, wiring
 
 
 def draw(project: Project) -> None:
@@ -44,7 +44,10 @@ def _report(project: Project) -> None:
         with errors.boundary():
             tour.draw(project)
         with errors.boundary():
-            stress_form.draw(project)
+            if wiring.may_change(project.id):
+                stress_form.draw(project)
+            else:
+                st.caption("A manager of this project can run stress tests. Saved runs are under *Run* above.")
         return
     with errors.boundary():
         stress_catalogue.draw(report)

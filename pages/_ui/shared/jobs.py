@@ -118,7 +118,8 @@ def _line(own_worker: bool) -> None:
                 name = escape_markdown(names.get(job.project_id, ""))
                 label = "Cancel" if len(jobs) == 1 else f"Cancel scoring: {name}"
                 label = "Skip the estimate" if job.timing else label
-                st.button(label, key=f"cancel-{job.id}", on_click=errors.guarded(store.jobs.cancel), args=(job.id,))
+                if wiring.may_change(job.project_id):
+                    st.button(label, key=f"cancel-{job.id}", on_click=errors.guarded(store.jobs.cancel), args=(job.id,))
         if len(jobs) > 2:
             st.caption(f"{format_count(len(jobs) - 2, 'more job')} waiting")
 

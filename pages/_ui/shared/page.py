@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.errors import UserError
 from core.ports.projects import Project
-from pages._ui.shared import state
+from pages._ui.shared import state, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 ICONS = {
@@ -40,7 +41,12 @@ def start(title: str, purpose: str, *, empty: bool = False) -> Project | None:
     if project is not None and (project.n_outputs or empty):
         return project
     missing = "There is no project yet." if project is None else "This project has no outputs yet."
-    st.markdown(f"{missing} Upload the outputs of your systems, or open the sample project.")
+    manages = wiring.identity().manages
+    st.markdown(
+        f"{missing} Upload the outputs of your systems, or open the sample project."
+        if manages
+        else f"{missing} A manager uploads outputs."
+    )
     link("projects", "Open Projects")
     return None
 
@@ -55,9 +61,30 @@ def caption(text: str) -> None:
     st.caption(escape_markdown(text))
 
 
+def hidden() -> set[str]:
+    """Return the pages that the sidebar and links leave out, because this person cannot use them. They refuse by themselves too."""
+    try:
+        who = wiring.identity()
+    except UserError:  # the page says what is wrong
+        return set()
+    usable = {"annotate": who.labels_on_pages, "access": who.manages}
+    return {name for name, can_use in usable.items() if not can_use}
+
+
 def link(page: str, label: str) -> None:
-    """Draw a link to another page, with the icon of the page."""
+    """Draw a link to another page, with the icon of the page; nothing if this person cannot use the page."""
+    project = state.projects().project
+    if page in hidden() or (page == "annotate" and project and not wiring.identity().may_label(project.id)):
+        return
     st.page_link(f"pages/{page}.py", label=label, icon=icon(page))
+
+
+def link_to_scoring(project: Project) -> None:
+    """Draw a link to where scores are computed, or say who computes them."""
+    if wiring.may_change(project.id):
+        link("compare", "Compute scores on Compare")
+    else:
+        st.caption("A manager of this project can compute scores.")
 
 
 def icon(page: str) -> str:

@@ -29,7 +29,9 @@ def line(project: Project, text: str, columns: Sequence[Column], key: str) -> No
 
 
 def finish_button(project: Project, metrics: Sequence[str], segments: Sequence[SegmentKey] = (), *, key: str) -> None:
-    """Draw the button that scores what is missing, of all outputs or of those of `segments`."""
+    """Draw the button that scores what is missing, of all outputs or of those of `segments`. Only managers may score."""
+    if not wiring.may_change(project.id):
+        return
     queue = wiring.store().jobs
 
     @errors.guarded

@@ -75,6 +75,11 @@ def identity() -> Identity:
     return person.identity(lambda: _opened(_database()).people)
 
 
+def may_change(project_id: int) -> bool:
+    """Return whether the person manages the project. What changes it is drawn for managers only: storage would refuse it."""
+    return identity().role(project_id) == "manager"
+
+
 @st.cache_resource(show_spinner="Opening …")
 def _opened(database: str) -> Store:
     opened = shared_store(database)
