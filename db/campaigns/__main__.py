@@ -17,11 +17,13 @@ from core.formats.files import Upload, file_name
 from core.formats.labels.label_file import Written
 from core.formatting import format_count
 from core.ports.campaigns import Campaign
+from core.ports.projects import Project
 from core.ports.store import Store
 from core.reports.campaign_text import campaign_report
 from core.services.campaigns import creating, exporting, importing, people, planning
 from core.services.campaigns.progress import progress
 from core.services.labels.exchange import LARGEST_NUMBER
+from core.services.labels.typologies import of_project
 from core.services.projects.adding import ImportTarget
 from core.settings import load as settings
 from db.command import exit_status
@@ -81,7 +83,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _design_options(parser: argparse.ArgumentParser) -> None:
     base = CampaignDesign()
-    parser.add_argument("--protocol", choices=list(PROTOCOLS), default=base.protocol.name)
+    parser.add_argument(
+        "--protocol", choices=list(PROTOCOLS), default=base.protocol.name,
+        help="mqm asks for the error typology of the project",
+    )  # fmt: skip
     parser.add_argument("--systems", nargs="+", default=[], metavar="SYSTEM", help="default: all")
     parser.add_argument("--people", type=int, default=base.people, help="how many people are planned")
     parser.add_argument("--overlap", type=int, default=base.overlap, help="distinct raters of each unit")
@@ -106,8 +111,10 @@ def _design_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _design(given: argparse.Namespace) -> CampaignDesign:
+def _design(store: Store, given: argparse.Namespace, project: Project) -> CampaignDesign:
     protocol = PROTOCOLS[given.protocol]
+    if protocol.name == "mqm":
+        protocol = protocol.edited(typology=of_project(store, project.id))
     if given.instructions is not None:
         protocol = protocol.edited(instructions=given.instructions.read_text(encoding="utf-8"))
     if not 0 <= given.seed <= LARGEST_NUMBER:
@@ -119,8 +126,9 @@ def _design(given: argparse.Namespace) -> CampaignDesign:
 
 
 def _plan(store: Store, given: argparse.Namespace) -> str:
-    design = _design(given)
-    outline = store.projects.index(project_of(store, given.project).id).outline
+    project = project_of(store, given.project)
+    design = _design(store, given, project)
+    outline = store.projects.index(project.id).outline
     found = creating.estimate(outline, design)
     systems = set(design.systems) or {s for names in outline.values() for s in names}
     lines = [
@@ -153,9 +161,13 @@ def _detectable(outline: Outline, design: CampaignDesign) -> str:
 
 def _create(store: Store, given: argparse.Namespace) -> str:
     names = [] if given.invite is None else given.invite.read_text(encoding="utf-8").splitlines()
-    campaign = creating.create(store, WHO, project_of(store, given.project).id, given.name, _design(given))
+    project = project_of(store, given.project)
+    design = _design(store, given, project)
+    campaign = creating.create(store, WHO, project.id, given.name, design)
     store.audit.record(WHO, "campaign created", campaign.project_id, name=campaign.name)
-    lines = [f"created {campaign.name}: {format_count(len(store.campaigns.units(campaign.id)), 'unit')}"]
+    units = format_count(len(store.campaigns.units(campaign.id)), "unit")
+    typology = f", error typology {design.protocol.typology.title}" if design.protocol.name == "mqm" else ""
+    lines = [f"created {campaign.name}: {units}{typology}"]
     if wanted := [name for name in names if name.strip()]:
         lines += [f"{made.link.rater}\t{made.path}" for made in people.invite(store, WHO, campaign, wanted)]
     if given.start:

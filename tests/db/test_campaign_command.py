@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from core.campaigns.design import design_from_json
+from core.mqm.typology import TYPOLOGIES
 from core.services.campaigns.exporting import FORMATS, campaign_file
-from core.services.labels import all_labels
+from core.services.labels import all_labels, typologies
 from db.campaigns.__main__ import main
 from db.engine import connect
 from db.store import open_store, store_over
@@ -57,6 +59,11 @@ def test_create_prints_a_link_for_each_name(database: str, tmp_path: Path, capsy
     assert {"campaign created", "campaign started", "link created"} <= {e.act for e in store.audit.entries(None)}
     assert run(database, *made) == 2
     assert "there is a campaign of this name" in capsys.readouterr().err
+    typologies.choose_bundled(store, project, "data_to_text")
+    assert run(database, "create", "cats", "of the project", "--protocol", "mqm") == 0
+    assert capsys.readouterr().out == "created of the project: 18 units, error typology Data-to-text\n"
+    made_of = design_from_json(store.campaigns.list(project)[-1].design)
+    assert made_of.protocol.typology == TYPOLOGIES["data_to_text"]
 
 
 @pytest.fixture(scope="module")

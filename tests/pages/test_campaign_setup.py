@@ -10,6 +10,7 @@ from core.mqm.actions import label_actions
 from core.ports.campaigns import Campaign
 from core.ports.store import Store
 from core.services.campaigns import creating, people
+from core.services.labels import typologies
 from core.services.people.links import resolve
 from pages._ui.campaigns.setup.choices import edited
 from tests.pages.opened_page import new_project
@@ -80,9 +81,14 @@ def test_the_list_leads_to_a_set_up_that_survives_other_pages(store: Store) -> N
     at = opened(project, campaign=str(only(store, project).id), step="data")
     assert [b.label for b in at.button if b.label == "Start"]
 
-    at = opened(filled(store), campaign="new", step="protocol")
+    project = filled(store)
+    typologies.choose_bundled(store, project, "data_to_text")
+    at = opened(project, campaign="new", step="protocol")
     press(at, "MQM by experts")
     assert field(at, "Protocol").value == "mqm"  # type: ignore[attr-defined]
+    assert "MQM (Data-to-text)" in words(at)
+    typology = field(at, "Error typology")
+    assert typology.options == ["Data-to-text (of this project)", "Translation (MQM)", "Summaries"]  # type: ignore[attr-defined]
     press(at, "Next")
     assert field(at, "How units are given out").value == "fixed"  # type: ignore[attr-defined]
     put(at, "Annotators", 9)

@@ -13,19 +13,21 @@ from core.campaigns.selection import Outline, of_documents, sampled
 from core.campaigns.tutorial import tutorial_from_json
 from core.data import SEVERITIES, SegmentKey
 from core.errors import UserError
-from core.mqm.typology import TYPOLOGIES, Typology, from_json, to_json
+from core.mqm.typology import MQM, TYPOLOGIES, Typology, from_json, to_json
 
 Choices = Mapping[str, Any]
 DEFAULTS: Choices = {
     "some_systems": False, "systems": (), "which": "all", "seed": 0, "documents": (),
-    "protocol": "esa", "typology": "mqm",
+    "protocol": "esa", "typology": "",
     "people": 3, "overlap": 2, "assigning": "dynamic", "block_size": 10, "lease_minutes": 60,
     "pay_per_hour": 0.0, "currency": "EUR",
     "checks": 0.05, "repeats": 0.05, "tutorial": (), "pass_mark": 0.5,
     "name": "", "names": "", "days": 30,
 }  # fmt: skip
-"""The choices and their defaults. `instructions/esa`, `seconds/esa`, … belong to one protocol: see the functions below."""
+"""The choices and their defaults; `usual_typology` is that of `typology`. `instructions/esa`, `seconds/esa`, … belong to one protocol: see the functions below."""
 LONGEST_CURRENCY = 12
+PROJECT = "project"
+"""The choice of a typology that is stored with the project."""
 
 
 def chosen(choices: Choices, name: str) -> Any:
@@ -89,10 +91,16 @@ def category_rows(typology: Typology) -> list[dict[str, Any]]:
     return [category._asdict() for category in typology.categories]
 
 
+def usual_typology(own: Typology | None) -> str:
+    """Return the default choice of the typology: that of the project, which is `PROJECT` unless it is a bundled one."""
+    bundled = next((name for name, typology in TYPOLOGIES.items() if typology == own), PROJECT)
+    return bundled if own is not None else MQM.name
+
+
 def typology_of(choices: Choices, own: Typology | None = None) -> Typology:
-    """Return the typology of an MQM campaign, with edited categories. `own` is the one of the project, chosen as "project"."""
-    name = chosen(choices, "typology")
-    base = own if own is not None and name == "project" else TYPOLOGIES.get(name, TYPOLOGIES["mqm"])
+    """Return the typology of an MQM campaign, with edited categories. `own` is the one of the project."""
+    name = chosen(choices, "typology") or usual_typology(own)
+    base = own if own is not None and name == PROJECT else TYPOLOGIES.get(name, MQM)
     rows = choices.get(f"categories/{name}")
     if rows is None or list(rows) == category_rows(base):
         return base

@@ -14,8 +14,7 @@ from core.services.campaigns import setup_design
 from pages._ui.campaigns.setup.steps import Setup
 from pages._ui.labels_and_raters.typology_form import WHERE
 from pages._ui.shared import errors, page
-
-PROJECT = "project"
+from pages._ui.shared.markdown import escape_markdown
 
 
 def draw(setup: Setup) -> None:
@@ -39,7 +38,8 @@ def draw(setup: Setup) -> None:
                 f"anchors/{name}", setup_design.anchor_rows(base), num_rows="dynamic", column_config=_anchors()
             )
     if "spans" in base.asks:
-        with st.expander("Severities and categories" if name == "mqm" else "Severities"):
+        title = setup_design.typology_of(choices.values, setup.own).title
+        with st.expander(f"Severities and categories: {escape_markdown(title)}" if name == "mqm" else "Severities"):
             _severities(setup, base)
     if "preference" in base.asks:
         st.checkbox("Annotators may say that both outputs are equally good", key=choices.widget("ties", True))
@@ -102,11 +102,14 @@ def _severities(setup: Setup, base: Protocol) -> None:
     if base.name != "mqm":
         page.caption("This protocol asks for no category, except that a part of the source is missing.")
         return
+    usual = setup_design.usual_typology(setup.own)
     titles = {name: typology.title for name, typology in TYPOLOGIES.items()}
-    if setup.own not in TYPOLOGIES.values():
-        titles = {PROJECT: f"{setup.own.title} (of this project)"} | titles
-    name = st.selectbox("Error typology", titles, format_func=titles.__getitem__, key=choices.widget("typology"))
-    typology = setup.own if name == PROJECT else TYPOLOGIES[name]
+    titles = {usual: f"{setup.own.title} (of this project)"} | {n: t for n, t in titles.items() if n != usual}
+    key = choices.widget("typology", usual)
+    if st.session_state[key] not in titles:
+        st.session_state[key] = usual
+    name = st.selectbox("Error typology", titles, format_func=titles.__getitem__, key=key)
+    typology = setup.own if name == usual else TYPOLOGIES[name]
     columns = st.column_config
     choices.table(
         f"categories/{name}", setup_design.category_rows(typology), num_rows="dynamic",

@@ -83,6 +83,7 @@ def _rows(setup: Setup, design: CampaignDesign) -> list[tuple[str, str]]:
     return [
         ("Data", f"{data} ({WHICH[setup.choices['which']].lower()})"),
         ("Protocol", design.protocol.title),
+        *([("Error typology", design.protocol.typology.title)] if design.protocol.name == "mqm" else []),
         ("Annotators", f"{design.people}, {design.overlap} per output"),
         ("Units given out", ASSIGNING[design.assigning].lower()),
         ("Attention checks", format_percent(design.checks)),

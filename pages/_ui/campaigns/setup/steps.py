@@ -21,7 +21,7 @@ from core.services.campaigns.saved_setup import SavedDraft
 from core.services.labels.typologies import of_project
 from core.services.projects.texts import StoredTexts
 from pages._ui.campaigns.setup.choices import REACHED, SetupChoices
-from pages._ui.shared import wiring
+from pages._ui.shared import page, wiring
 
 STEPS = {"data": "Data", "protocol": "Protocol", "people": "People", "checks": "Checks", "start": "Start"}
 NAMES = tuple(STEPS)
@@ -62,7 +62,7 @@ def step_line(setup: Setup, step: str, go: Callable[[str], None]) -> None:
         "Step", NAMES, default=step, key=key, required=True, label_visibility="collapsed",
         format_func=lambda name: _title(name, step, reached), on_change=lambda: go(st.session_state[key]),
     )  # fmt: skip
-    st.caption(" · ".join(summary(setup)))
+    page.caption(" · ".join(summary(setup)))
 
 
 def _title(name: str, step: str, reached: int) -> str:
@@ -82,7 +82,11 @@ def summary(setup: Setup) -> list[str]:
         data = error.what
     checks = f"{format_percent(chosen(values, 'checks'))} attention checks, {format_percent(chosen(values, 'repeats'))} repeats"
     people = f"{format_count(chosen(values, 'people'), 'annotator')}, {chosen(values, 'overlap')} per output"
-    return [data, PROTOCOLS[setup_design.protocol_name(values)].title, people, checks]
+    name = setup_design.protocol_name(values)
+    protocol = PROTOCOLS[name].title
+    if name == "mqm":
+        protocol += f" ({setup_design.typology_of(values, setup.own).title})"
+    return [data, protocol, people, checks]
 
 
 def buttons(step: str, go: Callable[[str], None]) -> None:

@@ -14,7 +14,8 @@ from core.errors import UserError
 from core.formats.files import Upload
 from core.mqm.schemes import GOOGLE
 from core.mqm.scores import rater_penalty
-from core.services.campaigns import planning, setup_design, starting, tutorial_items
+from core.mqm.typology import TYPOLOGIES, from_json, to_json
+from core.services.campaigns import planning, saved_setup, setup_design, starting, tutorial_items
 from core.services.campaigns.completion import completion
 from core.services.campaigns.preview import preview_data, preview_units
 from core.services.campaigns.tutorial_items import item_row, labelled_by, suggested_range
@@ -85,6 +86,17 @@ def test_edited_categories_make_an_own_typology() -> None:
     rows = [*setup_design.category_rows(PROTOCOLS["mqm"].typology), {"path": "Tone"}]
     typology = setup_design.protocol_of({"protocol": "mqm", "categories/mqm": rows}).typology
     assert (typology.name, typology.categories[-1].path) == ("own", "Tone")
+
+
+def test_a_campaign_has_the_typology_of_its_project_by_default() -> None:
+    own = from_json(to_json(TYPOLOGIES["summaries"]) | {"name": "own", "title": "Ours"})
+    for typology in (*TYPOLOGIES.values(), own):
+        design = setup_design.design_of({"protocol": "mqm"}, OUTLINE, typology)
+        assert design.protocol.typology == typology
+    chosen = {"protocol": "mqm", "typology": "mqm"}
+    assert setup_design.design_of(chosen, OUTLINE, own).protocol.typology == TYPOLOGIES["mqm"]
+    saved = saved_setup.settings_of({"protocol": "mqm"})[saved_setup.SETTING]
+    assert "typology" not in saved, "a draft keeps a typology that nobody has chosen"
 
 
 def test_a_free_name_and_the_names_of_annotators_are_suggested() -> None:
