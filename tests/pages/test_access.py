@@ -213,7 +213,9 @@ def test_a_manager_sets_roles_and_adds_and_disables_accounts(store: Store, proje
     vera = person(store, "vera", project, "viewer")
     visit.as_account(store, accounts.find(store.people, "ann"))
     at = run("access", project)
-    at.selectbox(key=f"access-role-{project}-{vera.id}").set_value("adjudicator").run()
+    role = at.selectbox(key=f"access-role-{project}-{vera.id}")
+    assert (role.label, role.proto.label_visibility.value) == ("Role of vera in news", 0)
+    role.set_value("adjudicator").run()
     assert not at.exception
     assert store.people.roles(vera.id) == {project: "adjudicator"}
     newest = store.audit.entries(project, limit=1)[0]

@@ -11,10 +11,12 @@ from core.ports.campaigns import Campaign
 from core.ports.store import Store
 from core.services.campaigns import creating, people
 from core.services.labels import typologies
+from core.services.people import accounts
 from core.services.people.links import resolve
 from pages._ui.campaigns.setup.choices import edited
 from tests.pages.opened_page import new_project
 from tests.pages.said import words
+from tests.pages.team import log_in
 from tests.paths import APP
 
 SYSTEMS = ("A", "B", "C")
@@ -153,6 +155,31 @@ def test_choices_of_every_step_make_a_running_campaign(store: Store) -> None:
     assert (len(design.segments), design.people, design.pay_per_hour, design.checks) == (7, 5, 18.0, 0.2)
     assert design.seconds_per_unit == 25
     assert any(u.kind == "check" for u in store.campaigns.units(campaign.id))
+
+
+def test_accounts_are_chosen_and_links_are_for_others(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = filled(store)
+    made = {n: accounts.add(store, "me", n, "correct horse battery", manager=n == "ann") for n in ("ann", "eva", "zoe")}
+    accounts.set_role(store, "me", project, made["zoe"], "viewer")
+    accounts.set_active(store, "me", accounts.add(store, "me", "gone", "correct horse battery", manager=False), False)
+    log_in(store, monkeypatch, "ann")
+    at = opened(project, campaign="new", step="start")
+    picker = field(at, "Annotators with an account")
+    assert picker.options == ["zoe (viewer)", "ann", "eva"]  # type: ignore[attr-defined]
+    put(at, "Annotators with an account", [made["eva"].id, made["zoe"].id])
+    assert "zoe sees the names of systems" in words(at)
+    names = "Annotators without an account, one name per line"
+    assert field(at, names).value == "Annotator 1"  # type: ignore[attr-defined]
+    put(at, names, "eva")
+    press(at, "Create 1 link and start")
+    assert "Choose the account in the list" in words(at)
+    put(at, names, "")
+    press(at, "Create and start")
+    campaign = only(store, project)
+    assert (campaign.state, [p.rater for p in store.campaigns.participants(campaign.id)]) == ("running", ["eva", "zoe"])
+    assert store.people.campaigns(made["eva"].id) == [campaign.texts]
+    assert store.people.links(campaign.texts) == []
+    assert "Find it when they log in: eva, zoe" in words(at)
 
 
 def test_submitted_labels_become_the_tutorial(store: Store) -> None:

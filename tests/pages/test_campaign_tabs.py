@@ -233,7 +233,7 @@ def test_an_account_is_added_and_finds_the_campaign(
     accounts.set_role(store, "test", campaign.project_id, vera, "viewer")
     logged_in(store, monkeypatch, "ann")
     at = opened(campaign, "People")
-    choice = next(s for s in at.selectbox if s.label == "Or somebody with an account")
+    choice = next(s for s in at.selectbox if s.label == "Or a person with an account")
     assert list(choice.options) == ["vera (viewer)", "ann"]
     choice.select("vera (viewer)").run()
     assert "vera sees the names of systems" in words(at)

@@ -134,7 +134,7 @@ def draw_downloads(world: TeamServer, suite: int, *, manages: bool) -> None:
     if manages:
         at.text_area(key=f"campaign-names-{campaign.id}").input(f"Eva {len(world.store.people.links(campaign.texts))}")
         press(at, "Create links")
-        shown = {"campaign-new-links": (campaign.id, [("Ana", "t/abc")])}
+        shown = {"campaign-new-links": (campaign.id, [("Ana", "t/abc")], [])}
         opened("campaigns", project, {screen_key(campaign): "Progress", **shown}, **of)
     at = opened("campaigns", project, {screen_key(campaign): "Results"}, **of)
     choose_each(at, f"campaign-format-{campaign.id}")

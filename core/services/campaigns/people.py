@@ -49,9 +49,17 @@ def check_names(store: Store, names: Iterable[str]) -> list[str]:
     taken = {account.name.casefold() for account in store.people.accounts()}
     if clash := next((name for name in wanted if name.casefold() in taken), None):
         raise UserError(
-            "there is an account with this name", got=clash, hint="Choose another name, or add the account on People"
+            "there is an account with this name",
+            got=clash,
+            hint="Choose the account in the list of accounts instead of typing its name, or type another name",
         )
     return wanted
+
+
+def check_account(account: Account) -> None:
+    """Raise `UserError` if the account cannot take part in any campaign."""
+    if not account.active:
+        raise UserError("this account is disabled", got=account.name, hint="Enable it on Access, or choose another")
 
 
 def add_account(store: Store, who: str, campaign: Campaign, account: Account) -> Participant:
@@ -59,8 +67,7 @@ def add_account(store: Store, who: str, campaign: Campaign, account: Account) ->
 
     Raises `UserError` if the account is disabled, if an annotator by link has this name, or if the person has decided on disagreements.
     """
-    if not account.active:
-        raise UserError("this account is disabled", got=account.name, hint="Enable it on Access, or choose another")
+    check_account(account)
     name = account.name.casefold()
     if any(link.rater.casefold() == name for link in store.people.links(campaign.texts)):
         raise UserError("an annotator with a link has this name", got=account.name, hint="Choose another account")
@@ -78,12 +85,17 @@ def remove_account(store: Store, who: str, campaign: Campaign, account: Account)
     store.audit.record(who, "account removed", campaign.project_id, campaign=campaign.name, account=account.name)
 
 
+def active_accounts(store: Store, project_id: int) -> list[Account]:
+    """Return the active accounts, members of the project first."""
+    members = {account.id for account, _ in store.people.members(project_id)}
+    found = [a for a in store.people.accounts() if a.active]
+    return sorted(found, key=lambda a: (a.id not in members, a.name.casefold()))
+
+
 def addable(store: Store, campaign: Campaign) -> list[Account]:
     """Return the active accounts that do not take part yet, members of the project first."""
     there = {account.id for account in store.people.taking_part(campaign.texts)}
-    members = {account.id for account, _ in store.people.members(campaign.project_id)}
-    found = [a for a in store.people.accounts() if a.active and a.id not in there]
-    return sorted(found, key=lambda a: (a.id not in members, a.name.casefold()))
+    return [a for a in active_accounts(store, campaign.project_id) if a.id not in there]
 
 
 def exclude(store: Store, who: str, campaign: Campaign, participant_id: int, reason: str) -> None:

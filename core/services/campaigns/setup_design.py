@@ -22,7 +22,7 @@ DEFAULTS: Choices = {
     "people": 3, "overlap": 2, "assigning": "dynamic", "block_size": 10, "lease_minutes": 60,
     "pay_per_hour": 0.0, "currency": "EUR",
     "checks": 0.05, "repeats": 0.05, "tutorial": (), "pass_mark": 0.5,
-    "name": "", "names": "", "days": 30,
+    "name": "", "names": "", "accounts": (), "days": 30,
 }  # fmt: skip
 """The choices and their defaults; `usual_typology` is that of `typology`. `instructions/esa`, `seconds/esa`, … belong to one protocol: see the functions below."""
 LONGEST_CURRENCY = 12

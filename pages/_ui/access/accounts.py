@@ -61,8 +61,8 @@ def _role(account: Account, project: Project, role: Role | None) -> None:
     if key not in st.session_state or st.session_state[key] != role:  # set here, because it may change elsewhere
         st.session_state[key] = role
     st.selectbox(
-        f"Role of {account.name}", list(ROLES), format_func=ROLES.__getitem__, key=key, on_change=change,
-        label_visibility="collapsed", width=280,
+        escape_markdown(f"Role of {account.name} in {project.name}"), list(ROLES), format_func=ROLES.__getitem__,
+        key=key, on_change=change, width=320, placeholder=ROLES[None],
     )  # fmt: skip
 
 

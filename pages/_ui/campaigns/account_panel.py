@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 import streamlit as st
@@ -14,6 +14,23 @@ from core.services.campaigns import people as service
 from core.services.people import links
 from pages._ui.campaigns import campaign_data
 from pages._ui.shared import errors, page, wiring
+
+
+def titles(project_id: int, accounts: Iterable[Account]) -> dict[int, str]:
+    """Return the names of accounts with their roles in the project, by id."""
+    roles = {account.id: role for account, role in wiring.store().people.members(project_id)}
+    return {a.id: f"{a.name} ({roles[a.id]})" if a.id in roles else a.name for a in accounts}
+
+
+def say_who_is_not_blind(project_id: int, accounts: Iterable[Account]) -> None:
+    """Name the accounts that see names of systems and labels of the project on other pages."""
+    roles = {account.id: role for account, role in wiring.store().people.members(project_id)}
+    seeing = [a.name for a in accounts if a.manager or roles.get(a.id, "annotator") != "annotator"]
+    if seeing:
+        page.caption(
+            f"{', '.join(seeing)} {'sees' if len(seeing) == 1 else 'see'} the names of systems and the labels of this project on "
+            "other pages. For blind ratings choose people without a role here, or annotators."
+        )
 
 
 def access(campaign: Campaign) -> Mapping[str, Link | Account]:
@@ -36,12 +53,11 @@ def add(campaign: Campaign) -> None:
     if not store.people.accounts():
         return
     there = {account.id: account for account in service.addable(store, campaign)}
-    roles = {account.id: role for account, role in store.people.members(campaign.project_id)}
+    names = titles(campaign.project_id, there.values())
     with st.container(horizontal=True, vertical_alignment="bottom"), errors.boundary():
         chosen = st.selectbox(
-            "Or somebody with an account", there, index=None, placeholder="Choose or type a name", width=360,
-            format_func=lambda i: f"{there[i].name} ({roles[i]})" if i in roles else there[i].name,
-            key=f"campaign-account-{campaign.id}",
+            "Or a person with an account", there, index=None, placeholder="Choose or type a name", width=360,
+            format_func=names.__getitem__, key=f"campaign-account-{campaign.id}",
             help="The person logs in, finds the campaign there with Continue, and sees what annotators with a link see.",
         )  # fmt: skip
         if st.button("Add account", key=f"campaign-add-account-{campaign.id}"):
@@ -50,11 +66,8 @@ def add(campaign: Campaign) -> None:
             service.add_account(store, wiring.identity().who, campaign, there[chosen])
             campaign_data.changed()
             st.rerun()
-    if chosen is not None and (there[chosen].manager or roles.get(chosen, "annotator") != "annotator"):
-        page.caption(
-            f"{there[chosen].name} sees the names of systems and the labels of this project on other pages. For blind ratings "
-            "choose somebody without a role here, or an annotator."
-        )
+    if chosen is not None:
+        say_who_is_not_blind(campaign.project_id, [there[chosen]])
 
 
 def change(campaign: Campaign, who: Participant, account: Account | None) -> None:

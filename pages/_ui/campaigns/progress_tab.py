@@ -32,7 +32,7 @@ def _live(campaign: Campaign) -> None:
         page.info("The campaign has not started. Check its people, then start it above.")
     elif not found.progress.ratings:
         page.info(
-            "Nobody has submitted a unit yet. Each annotator needs the personal link. If one is lost, *People* makes a new one."
+            "Nobody has submitted a unit yet. Annotators need their personal link, or log in. If a link is lost, *People* makes a new one."
         )
     left, right = st.columns(2, gap="large")
     with left:

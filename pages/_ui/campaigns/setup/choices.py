@@ -73,6 +73,11 @@ class SetupChoices:
         drafts.forget(self._key)
         self.begin_visit()
 
+    def begin_again(self) -> None:
+        """Let the widgets begin anew with what was chosen: the defaults of some follow from others. For callbacks."""
+        self.gather()
+        self.begin_visit()
+
     def begin_visit(self) -> None:
         """Give the widgets new keys."""
         st.session_state[_VISIT] = st.session_state.get(_VISIT, 0) + 1

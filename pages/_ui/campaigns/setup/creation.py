@@ -13,6 +13,7 @@ import streamlit as st
 from core.campaigns.design import CampaignDesign
 from core.formatting import format_count
 from core.ports.campaigns import Campaign
+from core.ports.people import Account
 from core.progress import Progress
 from core.services.campaigns import creating, starting
 from pages._ui.access.links import warn_if_local
@@ -33,6 +34,7 @@ class NewCampaign(NamedTuple):
     name: str
     design: CampaignDesign
     names: Sequence[str]
+    accounts: Sequence[Account]
     expires: datetime | None
     start: bool
     setup: Mapping[str, Any]
@@ -45,7 +47,12 @@ def press(start: bool) -> None:
 
 
 def ask_if_pressed(
-    setup: Setup, name: str, design: CampaignDesign, names: Sequence[str], expires: datetime | None
+    setup: Setup,
+    name: str,
+    design: CampaignDesign,
+    names: Sequence[str],
+    accounts: Sequence[Account],
+    expires: datetime | None,
 ) -> None:
     """Ask for a campaign if a button was pressed: the page creates it in this run and, if it is interrupted, in the next one.
 
@@ -54,8 +61,9 @@ def ask_if_pressed(
     start = st.session_state.pop(_PRESSED, None)
     if start is None:
         return
-    wanted = NewCampaign(name, design, tuple(names) if start else (), expires, start, setup.choices.values, setup.draft)
-    starting.check_start(wiring.store(), setup.project.id, name, design, wanted.names, setup.draft)
+    invited = (tuple(names), tuple(accounts)) if start else ((), ())
+    wanted = NewCampaign(name, design, *invited, expires, start, setup.choices.values, setup.draft)
+    starting.check_start(wiring.store(), setup.project.id, name, design, wanted.names, setup.draft, wanted.accounts)
     st.session_state[_ASKED] = (setup.project.id, secrets.token_hex(8), wanted)
 
 
@@ -76,9 +84,10 @@ def draw(setup: Setup) -> None:
         else:
             made, links = starting.start(
                 store, who, project, wanted.name, wanted.design, wanted.names, wanted.expires, progress,
-                setup=wanted.setup, draft=wanted.draft,
+                setup=wanted.setup, draft=wanted.draft, accounts=wanted.accounts,
             )  # fmt: skip
-            st.session_state[_LINKS] = (made.id, [(new.link.rater, new.path) for new in links])
+            shown = [(new.link.rater, new.path) for new in links]
+            st.session_state[_LINKS] = (made.id, shown, [account.name for account in wanted.accounts])
         _forget()  # from here on, nothing may interrupt before the campaign is opened: it would be created again
         return made.id
 
@@ -93,16 +102,25 @@ def _forget() -> None:
     st.session_state.pop(_ASKED, None)
 
 
+def _hide_links() -> None:
+    st.session_state.pop(_LINKS, None)
+
+
 def links(campaign: Campaign) -> None:
-    """Draw the personal links of a campaign that was just started. They are in this session only."""
-    of, paths = st.session_state.get(_LINKS, (None, ()))
+    """Draw who was invited to a campaign that was just started. The personal links are in this session only."""
+    of, paths, accounts = st.session_state.get(_LINKS, (None, (), ()))
     if of != campaign.id:
         return
     made = [(name, urljoin(st.context.url or "", path)) for name, path in paths]
     with st.container(border=True, key="campaign-links"):
+        st.markdown(":material/check_circle: **The campaign is running.**")
+        if accounts:
+            st.markdown(f"Find it when they log in: {escape_markdown(', '.join(accounts))}.")
+        if not made:
+            st.button("Close", on_click=_hide_links, type="tertiary")
+            return
         st.markdown(
-            f":material/check_circle: **The campaign is running.** {format_count(len(made), 'personal link')}, shown only once: copy them now, "
-            "and send each person theirs."
+            f"{format_count(len(made), 'personal link')}, shown only once: copy them now, and send each person theirs."
         )
         warn_if_local()
         with st.container(height=420 if len(made) > MOST_LINKS else "content", border=False):
@@ -115,6 +133,6 @@ def links(campaign: Campaign) -> None:
             name = f"{files.file_name(campaign.name)}-links.csv"
             files.download("Download as CSV", starting.links_csv(made), name, key="campaign-links-csv")
             st.button(
-                "Hide links", on_click=lambda: st.session_state.pop(_LINKS, None), type="tertiary",
+                "Hide links", on_click=_hide_links, type="tertiary",
                 help="They are not shown again. *People* makes a new link for whoever has lost one.",
             )  # fmt: skip

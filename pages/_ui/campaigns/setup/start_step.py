@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import streamlit as st
 
 from core.campaigns.design import CampaignDesign
 from core.formatting import format_count, format_percent
-from core.services.campaigns import setup_design, starting
+from core.ports.people import Account
+from core.services.campaigns import people, setup_design, starting
 from core.services.campaigns.creating import estimate
 from core.services.people.names import LONGEST
 from pages._ui.access.links import VALID, warn_if_local
+from pages._ui.campaigns import account_panel
 from pages._ui.campaigns.setup import creation, people_step, preview
 from pages._ui.campaigns.setup.data_step import WHICH
 from pages._ui.campaigns.setup.people_step import ASSIGNING
@@ -20,11 +23,12 @@ from pages._ui.shared import errors, page, tables, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 LONGEST_NAME = 80
+ACCOUNTS = "accounts"
 
 
 def draw(setup: Setup) -> None:
     """Draw the step."""
-    st.subheader("Who gets a link?", anchor=False)
+    st.subheader("Who annotates?", anchor=False)
     design = None
     with errors.boundary():
         design = setup.design()
@@ -48,9 +52,11 @@ def _form(setup: Setup, design: CampaignDesign) -> None:
     invited = starting.invited(wiring.store(), draft) if draft is not None else []
     if invited:
         page.info(f"Invited already: {escape_markdown(', '.join(invited))}. Their links stay valid.")
-    usual_names = "" if invited else setup_design.usual_names(design.people)
+    accounts = _accounts(setup, invited)
+    usual_names = "" if invited else setup_design.usual_names(design.people - len(accounts))
     typed = st.text_area(
-        "Annotators, one name per line", height="content", key=choices.widget("names", usual_names),
+        "Annotators without an account, one name per line" if wiring.store().people.accounts() else "Annotators, one name per line",
+        height="content", key=choices.widget("names", usual_names),
         help=f"Each gets a personal link. Names have up to {LONGEST} characters and appear in results; pseudonyms are fine.",
     )  # fmt: skip
     days = st.selectbox("Links work for", VALID, format_func=VALID.__getitem__, key=choices.widget("days"), width=220)
@@ -60,7 +66,8 @@ def _form(setup: Setup, design: CampaignDesign) -> None:
     with st.container(horizontal=True):
         label = f"Create {format_count(len(names), 'link')} and start" if names else "Create and start"
         st.button(
-            label, type="primary", icon=":material/play_arrow:", disabled=not (names or invited), key="campaign-create",
+            label, type="primary", icon=":material/play_arrow:", disabled=not (names or accounts or invited),
+            key="campaign-create",
             on_click=creation.press, args=(True,),
         )  # fmt: skip
         st.button(
@@ -68,9 +75,29 @@ def _form(setup: Setup, design: CampaignDesign) -> None:
             help="Nobody is invited, and nothing starts yet", on_click=creation.press, args=(False,),
         )  # fmt: skip
     with errors.boundary():
-        creation.ask_if_pressed(setup, name, design, names, expires)
+        creation.ask_if_pressed(setup, name, design, names, accounts, expires)
     with errors.boundary():
         creation.draw(setup)
+
+
+def _accounts(setup: Setup, invited: Sequence[str]) -> list[Account]:
+    """Draw the choice of people with an account, and return them; nothing on a server without accounts."""
+    choices, project = setup.choices, setup.project
+    there = {a.id: a for a in people.active_accounts(wiring.store(), project.id) if a.name not in invited}
+    if not there:
+        return []
+    kept = tuple(i for i in choices[ACCOUNTS] if i in there)
+    if kept != tuple(choices[ACCOUNTS]):
+        choices.keep(ACCOUNTS, kept)
+    names = account_panel.titles(project.id, there.values())
+    chosen = st.multiselect(
+        "Annotators with an account", there, format_func=names.__getitem__, key=choices.widget(ACCOUNTS),
+        placeholder="Choose or type names", on_change=choices.begin_again,
+        help="They need no link: they find the campaign when they log in.",
+    )  # fmt: skip
+    accounts = [there[i] for i in chosen]
+    account_panel.say_who_is_not_blind(project.id, accounts)
+    return accounts
 
 
 def _rows(setup: Setup, design: CampaignDesign) -> list[tuple[str, str]]:
