@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from pathlib import Path
 from urllib.parse import urlencode
 
+from babel.dates import format_date
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -84,7 +85,8 @@ async def of_account(request: Request) -> Response:
         return _login(request)
     project = min(request.path_params["project"], LARGEST_NUMBER)
     token = csrf_token(await run_in_threadpool(secret, settings().database), request.cookies.get(SESSION_COOKIE, ""))
-    return await _page(request, lambda: people.identify(request), lambda who: project, lambda: {CSRF_HEADER: token})
+    headers = {CSRF_HEADER: token}
+    return await _page(request, lambda: people.identify(request), lambda who: project, lambda: headers, back=True)
 
 
 @annotators_page
@@ -93,16 +95,27 @@ async def tasks(request: Request) -> Response:
     who = await run_in_threadpool(identity_of, request)
     if who is None:
         return _login(request)
-    names = {p.id: p.name for p in await run_in_threadpool(store().projects.list)}
-    mine = [
-        (project, names[project]) for project, role in who.roles.items() if role == "annotator" and project in names
-    ]
+    mine = await run_in_threadpool(_projects, who)
     campaigns = await run_in_threadpool(taking_part.campaigns, store(), who)
     if len(mine) == 1 and not campaigns:
         asked = request.query_params.get("lang")
         query = f"?lang={asked}" if asked in catalogue.LANGUAGES else ""
         return RedirectResponse(f"./tasks/{mine[0][0]}{query}", 303, {"Cache-Control": "no-store"})
-    return _html(request, "tasks.html", projects=mine, campaigns=campaigns, pages=who.sees_pages)
+    day = partial(format_date, format="medium", locale=catalogue.language_of(request))
+    return _html(request, "tasks.html", projects=mine, campaigns=campaigns, pages=who.sees_pages, day=day)
+
+
+def _projects(who: Identity) -> list[tuple[int, str]]:
+    """Return number and name of the projects in which the account only annotates."""
+    names = {p.id: p.name for p in store().projects.list()}
+    return [
+        (project, names[project]) for project, role in who.roles.items() if role == "annotator" and project in names
+    ]
+
+
+def _way_back(who: Identity) -> str:
+    """Return the page that the annotator's page of an account leads back to: the list of its tasks, or the logout if there is one task."""
+    return "tasks" if who.campaigns or who.sees_pages or len(_projects(who)) > 1 else "logout"
 
 
 def _login(request: Request) -> Response:
@@ -116,29 +129,37 @@ async def _page(
     who: Callable[[], Identity],
     project: Callable[[Identity], int],
     headers: Callable[[], dict[str, str]],
+    *,
+    back: bool = False,
 ) -> Response:
+    """Answer with the page; with `back`, it leads back to the tasks of the account."""
+    to = ""
+
     def read() -> tuple[int, Campaign | None]:
+        nonlocal to
         found = who()
         request.state.who = found
+        to = _way_back(found) if back else ""
         return project(found), unit.campaign_of(found, project(found))
 
     said = catalogue.of_request(request)
     try:
         project_id, campaign = await run_in_threadpool(read)
     except RequestRefused as refused:
-        return _html(request, "refused.html", refused.status, title=said(REFUSED), sentence=said(refused.sentence))
+        sentence = said(refused.sentence)
+        return _html(request, "refused.html", refused.status, title=said(REFUSED), sentence=sentence, back=to)
     except Unavailable:
         raise
     except UserError as error:
         sentence = catalogue.begun(f"{said(error.what)}. {said(error.hint)}")
-        return _html(request, "refused.html", 404, title=said(REFUSED), sentence=sentence)
-    protocol = design_from_json(campaign.design).protocol if campaign else None
+        return _html(request, "refused.html", 404, title=said(REFUSED), sentence=sentence, back=to)
+    design = design_from_json(campaign.design) if campaign else None
     texts = catalogue.page_texts(catalogue.language_of(request))
     start = json.dumps({"project": project_id, "campaign": campaign is not None, "headers": headers(), "texts": texts})
     return _html(
         request, "task.html", start=start.replace("<", "\\u003c"), campaign=campaign is not None,
-        title=said(protocol.title if protocol else "Mark the errors"), refused=said(REFUSED),
-        instructions=markdown.html(said(protocol.instructions)) if protocol else "",
+        title=said(design.shown_title if design else "Mark the errors"), refused=said(REFUSED), back=to,
+        instructions=markdown.html(said(design.protocol.instructions)) if design else "",
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any, Literal, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
@@ -31,7 +32,8 @@ class CampaignDesign:
     `systems` () means all, `segments` () all of the project. `block_size` is the largest number of consecutive segments of a document
     that one person gets together. A unit that was opened and not submitted for `lease_minutes` is given to somebody else.
     `checks` and `repeats` are shares of the units, in [0, 0.5]. `importance` by document (default 1) makes some more likely
-    to be drawn first. Times and pay are for the estimate and the pay table.
+    to be drawn first. Times and pay are for the estimate and the pay table. `title` is the name that annotators see, and `finish_by`
+    the deadline that they see: nothing ends by itself then.
     """
 
     protocol: Protocol = PROTOCOLS["esa"]
@@ -51,6 +53,13 @@ class CampaignDesign:
     seconds_per_unit: float = 60.0
     pay_per_hour: float = 0.0
     currency: str = "EUR"
+    title: str = ""
+    finish_by: date | None = None
+
+    @property
+    def shown_title(self) -> str:
+        """Return the name that annotators see. The name of a campaign may name systems, so it is not shown by itself."""
+        return self.title or self.protocol.title
 
     def check(self) -> None:
         """Raise `UserError` for a design that cannot be carried out."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import get_args
 
@@ -20,7 +22,7 @@ from core.ports.campaigns import Campaign
 from core.ports.projects import Project
 from core.ports.store import Store
 from core.reports.campaign_text import campaign_report
-from core.services.campaigns import creating, exporting, importing, people, planning
+from core.services.campaigns import creating, exporting, importing, people, planning, setup_design
 from core.services.campaigns.progress import progress
 from core.services.labels.exchange import LARGEST_NUMBER
 from core.services.labels.typologies import of_project
@@ -59,6 +61,10 @@ def _parser() -> argparse.ArgumentParser:
     _design_options(make)
     make.add_argument(
         "--invite", type=Path, metavar="FILE", help="text file with one name per line; prints a link for each"
+    )
+    make.add_argument("--title", help="name that annotators see; default: NAME, or the protocol if NAME names a system")
+    make.add_argument(
+        "--finish-by", type=date.fromisoformat, metavar="DAY", help="deadline that annotators see, such as 2026-12-24"
     )
     make.add_argument("--start", action="store_true", help="start at once; otherwise it is a draft")
     status = command("status", "show the progress, and the work of each person", _status)
@@ -163,6 +169,9 @@ def _create(store: Store, given: argparse.Namespace) -> str:
     names = [] if given.invite is None else given.invite.read_text(encoding="utf-8").splitlines()
     project = project_of(store, given.project)
     design = _design(store, given, project)
+    systems = design.systems or store.projects.index(project.id).systems
+    title = given.title or setup_design.usual_title(given.name, systems, design.protocol)
+    design = replace(design, title=title, finish_by=given.finish_by)
     campaign = creating.create(store, WHO, project.id, given.name, design)
     store.audit.record(WHO, "campaign created", campaign.project_id, name=campaign.name)
     units = format_count(len(store.campaigns.units(campaign.id)), "unit")

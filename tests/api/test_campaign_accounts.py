@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import date
 from typing import Any, NamedTuple
 
 import pytest
@@ -65,8 +66,11 @@ def taking(site: Site) -> Taking:
 def test_a_participant_finds_the_campaign_and_continues(taking: Taking) -> None:
     start = taking.get("eva", "/tasks")
     assert start.status_code == 200
-    (address,) = re.findall(r'href="(tasks/\d+)\?lang=en">Continue<', start.text)
-    assert taking.get("eva", f"/{address}").status_code == 200
+    (address,) = re.findall(r'href="(tasks/\d+)\?lang=en">Start<', start.text)
+    page = taking.get("eva", f"/{address}")
+    assert page.status_code == 200
+    assert re.search(r'href="\.\./tasks\?lang=en">All tasks<', page.text), "no way back"
+    assert ">Log out<" in taking.get("zoe", f"/tasks/{taking.site.project}").text, "her only task"
     unit = taking.unit("eva").json()
     assert (unit["rater"], unit["project"]) == ("eva", taking.campaign.texts)
     saved = taking.save("eva", unit)
@@ -74,6 +78,28 @@ def test_a_participant_finds_the_campaign_and_continues(taking: Taking) -> None:
     after = taking.unit("eva", step="unlabelled").json()
     assert after["done"] == 1
     assert "1 submitted" in taking.get("eva", "/tasks").text
+    assert ">Continue<" in taking.get("eva", "/tasks").text
+
+    store, boss = taking.site.store, "boss"
+    design = CampaignDesign(PROTOCOLS["da"], title="Spring <news>", finish_by=date(2027, 3, 9))
+    for state in ("draft", "paused", "finished"):
+        made = creating.create(store, boss, taking.site.project, state, design)
+        people.add_account(store, boss, made, accounts.find(store.people, "eva"))
+        store.campaigns.set_state(made.id, state)
+    items = re.findall(r"<li>(.*?)</li>", taking.get("eva", "/tasks").text, re.DOTALL)
+    words = [" ".join(re.sub("<[^>]*>", " ", item).split()).partition(" · since")[0] for item in items]
+    assert words[0].startswith("Direct assessment")
+    assert sorted(words[1:]) == [
+        "Spring &lt;news&gt; finished, thank you 0 submitted",
+        "Spring &lt;news&gt; not started yet finish by Mar 9, 2027",
+        "Spring &lt;news&gt; paused finish by Mar 9, 2027 · 0 submitted",
+    ]
+    buttons = [re.findall(r'class="task-button".*?>(\w+)<', item) for item in items]
+    assert [len(of) for of in buttons].count(1) == 3, "one button per campaign that can be opened"
+    german = taking.site.client.get("/tasks?lang=de", headers=taking.headers("eva")).text
+    assert "bis 09.03.2027 fertig" in german
+    named = made.texts
+    assert "<h1>Spring &lt;news&gt;</h1>" in taking.get("eva", f"/tasks/{named}").text
 
 
 def test_a_get_of_a_page_neither_joins_nor_takes_units(taking: Taking) -> None:

@@ -174,12 +174,16 @@ def test_accounts_are_chosen_and_links_are_for_others(store: Store, monkeypatch:
     press(at, "Create 1 link and start")
     assert "Choose the account in the list" in words(at)
     put(at, names, "")
+    put(at, "Name of the campaign", "system B or C?")
+    title = field(at, "Name that annotators see")
+    assert (title.value, title.placeholder) == ("", "system B or C?")  # type: ignore[attr-defined]
     press(at, "Create and start")
     campaign = only(store, project)
     assert (campaign.state, [p.rater for p in store.campaigns.participants(campaign.id)]) == ("running", ["eva", "zoe"])
     assert store.people.campaigns(made["eva"].id) == [campaign.texts]
     assert store.people.links(campaign.texts) == []
     assert "Find it when they log in: eva, zoe" in words(at)
+    assert design_from_json(campaign.design).shown_title == "system B or C?"
 
 
 def test_submitted_labels_become_the_tutorial(store: Store) -> None:

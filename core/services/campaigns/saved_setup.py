@@ -11,7 +11,7 @@ from core.services.campaigns.setup_design import DEFAULTS, Choices
 SETTING = "campaign_setup"
 _REPEATED = "tutorial_keys/"
 """Choices with this prefix repeat the keys of `tutorial`, and are no plain values."""
-_COMPUTED = ("name", "names", "typology")
+_COMPUTED = ("name", "title", "names", "typology")
 """Choices whose usual value is none of `DEFAULTS`."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -22,7 +23,7 @@ DEFAULTS: Choices = {
     "people": 3, "overlap": 2, "assigning": "dynamic", "block_size": 10, "lease_minutes": 60,
     "pay_per_hour": 0.0, "currency": "EUR",
     "checks": 0.05, "repeats": 0.05, "tutorial": (), "pass_mark": 0.5,
-    "name": "", "names": "", "accounts": (), "days": 30,
+    "name": "", "title": "", "names": "", "accounts": (), "days": 30, "finish_by": None,
 }  # fmt: skip
 """The choices and their defaults; `usual_typology` is that of `typology`. `instructions/esa`, `seconds/esa`, … belong to one protocol: see the functions below."""
 LONGEST_CURRENCY = 12
@@ -159,6 +160,8 @@ def design_of(choices: Choices, outline: Outline, own: Typology | None = None) -
         seconds_per_unit=seconds_of(choices, outline),
         tutorial=tutorial_of(choices),
         currency=" ".join(str(chosen(choices, "currency")).split())[:LONGEST_CURRENCY],
+        title=" ".join(str(chosen(choices, "title")).split()),
+        finish_by=None if (day := chosen(choices, "finish_by")) is None else date.fromisoformat(day),
         **{
             name: chosen(choices, name)
             for name in (
@@ -177,6 +180,21 @@ def usual_name(choices: Choices, taken: Iterable[str], today: date) -> str:
     first = f"{PROTOCOLS[protocol_name(choices)].title}, {today.day} {today:%b %Y}"
     names = (first, *(f"{first} ({n})" for n in range(2, len(there) + 3)))
     return next(name for name in names if name.casefold() not in there)
+
+
+def named_system(title: str, systems: Iterable[str]) -> str:
+    """Return the first system that a title names, in whole or by a word of three letters or more; "" if there is none."""
+    words = _words(title)
+    return next((system for system in systems if words & _words(system)), "")
+
+
+def _words(text: str) -> set[str]:
+    return {word for word in re.findall(r"\w{3,}", text.casefold()) if not word.isdigit()}
+
+
+def usual_title(name: str, systems: Iterable[str], protocol: Protocol) -> str:
+    """Return the title for annotators: the name of the campaign, or the title of its protocol if the name names a system."""
+    return protocol.title if named_system(name, systems) else name.strip()
 
 
 def usual_names(people: int) -> str:

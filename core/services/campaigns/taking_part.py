@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import NamedTuple
 
 from core.campaigns.design import design_from_json
@@ -15,13 +15,14 @@ _WAITS: dict[CampaignState, str] = {"draft": "not started yet", "paused": "pause
 
 
 class OwnCampaign(NamedTuple):
-    """One of these campaigns. `title` is that of the annotator's page: the name of a campaign may name systems."""
+    """One of these campaigns, with the title and the deadline that annotators see."""
 
     texts: int
     title: str
     created: datetime
     state: CampaignState
     submitted: int
+    finish_by: date | None = None
 
     @property
     def opens(self) -> bool:
@@ -47,8 +48,10 @@ def campaigns(store: Store, who: Identity, *, count: bool = True) -> list[OwnCam
         if campaign is None or who.rater is None:
             continue
         submitted = _submitted(store, campaign, who.rater) if count else 0
-        title = design_from_json(campaign.design).protocol.title
-        found.append(OwnCampaign(texts, title, campaign.created, campaign.state, submitted))
+        design = design_from_json(campaign.design)
+        found.append(
+            OwnCampaign(texts, design.shown_title, campaign.created, campaign.state, submitted, design.finish_by)
+        )
     return sorted(found, key=lambda c: (c.state != "running", -c.created.timestamp()))
 
 

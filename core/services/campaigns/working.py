@@ -229,7 +229,7 @@ def _about(
     done = not _open_units(mine, labelled) and campaign.state != "paused"
     shown = given.unit.kind == "tutorial" and own.submitted
     return {
-        "title": design.protocol.title,
+        "title": design.shown_title,
         "instructions": design.protocol.instructions,
         "state": campaign.state,
         "tutorial": {"at": tutorial.index(given) + 1, "of": len(tutorial)} if given in tutorial else None,

@@ -45,6 +45,8 @@ def headline(campaign: Campaign, found: CampaignSnapshot) -> str:
         parts.append(f"{format_percent(found.complete_share)} of units complete")
     if campaign.state == "finished" or not found.ratings_left:
         return " · ".join([*parts, "all ratings are there"] if not found.ratings_left else parts)
+    if found.design.finish_by is not None:
+        parts.append(f"deadline {found.design.finish_by:%d %b %Y}")
     parts.append(f"about {format_duration(found.hours_left * 3600)} of work left")
     if campaign.state == "running" and p.done_by is not None:
         parts.append(f"done by {p.done_by:%a} {p.done_by.day} {p.done_by:%b} at this pace")

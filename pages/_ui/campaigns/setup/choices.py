@@ -7,6 +7,7 @@ drawn. Every visit of a step has widgets of its own, which begin with the values
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
 import streamlit as st
@@ -117,6 +118,9 @@ class SetupChoices:
 
 
 def _plain(value: Any) -> Any:
+    """Return what a widget sent as a value that JSON can hold."""
+    if isinstance(value, date):
+        return value.isoformat()
     return tuple(value) if isinstance(value, list) else value
 
 

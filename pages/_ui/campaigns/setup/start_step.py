@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, date, datetime
 
 import streamlit as st
 
@@ -49,6 +50,7 @@ def _form(setup: Setup, design: CampaignDesign) -> None:
     taken = [c.name for c in wiring.store().campaigns.list(setup.project.id)]
     usual = draft.name if draft is not None else setup_design.usual_name(choices.values, taken, today)
     name = st.text_input("Name of the campaign", max_chars=LONGEST_NAME, key=choices.widget("name", usual))
+    design = replace(design, title=_title(setup, name, design))
     invited = starting.invited(wiring.store(), draft) if draft is not None else []
     if invited:
         page.info(f"Invited already: {escape_markdown(', '.join(invited))}. Their links stay valid.")
@@ -59,7 +61,11 @@ def _form(setup: Setup, design: CampaignDesign) -> None:
         height="content", key=choices.widget("names", usual_names),
         help=f"Each gets a personal link. Names have up to {LONGEST} characters and appear in results; pseudonyms are fine.",
     )  # fmt: skip
-    days = st.selectbox("Links work for", VALID, format_func=VALID.__getitem__, key=choices.widget("days"), width=220)
+    with st.container(horizontal=True):
+        days = st.selectbox(
+            "Links work for", VALID, format_func=VALID.__getitem__, key=choices.widget("days"), width=220
+        )
+        _deadline(setup)
     names = setup_design.names_of(typed)
     warn_if_local()
     expires = setup_design.expiry(int(days), today)
@@ -78,6 +84,34 @@ def _form(setup: Setup, design: CampaignDesign) -> None:
         creation.ask_if_pressed(setup, name, design, names, accounts, expires)
     with errors.boundary():
         creation.draw(setup)
+
+
+def _title(setup: Setup, name: str, design: CampaignDesign) -> str:
+    """Draw the field for the name that annotators see, and return this name."""
+    systems = design.systems or setup.outputs.systems
+    usual = setup_design.usual_title(name, systems, design.protocol)
+    typed = st.text_input(
+        "Name that annotators see", max_chars=LONGEST_NAME, key=setup.choices.widget("title"), placeholder=usual,
+        help="The name of the campaign, unless you type another one or it names a system: annotators must not know the systems.",
+    )  # fmt: skip
+    shown = " ".join(typed.split()) or usual
+    if named := setup_design.named_system(shown, systems):
+        st.warning(
+            f"Annotators read this name, and it may tell them of the system **{escape_markdown(named)}**.",
+            icon=":material/visibility:",
+        )
+    return shown
+
+
+def _deadline(setup: Setup) -> None:
+    """Draw the choice of a deadline."""
+    key = setup.choices.widget("finish_by")
+    if isinstance(st.session_state[key], str):
+        st.session_state[key] = date.fromisoformat(st.session_state[key])
+    st.date_input(
+        "Finish by (optional)", key=key, value=None, format="YYYY-MM-DD", width=220,
+        help="Annotators see this deadline. The campaign does not end by itself.",
+    )  # fmt: skip
 
 
 def _accounts(setup: Setup, invited: Sequence[str]) -> list[Account]:
@@ -115,6 +149,7 @@ def _rows(setup: Setup, design: CampaignDesign) -> list[tuple[str, str]]:
         ("Units given out", ASSIGNING[design.assigning].lower()),
         ("Attention checks", format_percent(design.checks)),
         ("Repeats", format_percent(design.repeats)),
+        *([("Deadline", f"{design.finish_by:%d %b %Y}")] if design.finish_by else []),
         ("Tutorial", tutorial),
         *people_step.rows(estimate(dict(setup.outline), design), design),
     ]

@@ -6,7 +6,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from core.campaigns.design import design_from_json
+from core.campaigns.design import design_from_json, design_to_json
 from core.campaigns.protocol import PROTOCOLS
 from core.campaigns.protocol_notes import NOTES, STARTING_POINTS
 from core.data import OutputKey, RatedOutput, Span, grouped
@@ -104,6 +104,17 @@ def test_a_free_name_and_the_names_of_annotators_are_suggested() -> None:
     assert first == "ESA, 2 Mar 2026"
     assert setup_design.usual_name({}, [first.upper()], TODAY) == "ESA, 2 Mar 2026 (2)"
     assert setup_design.names_of(setup_design.usual_names(2) + "\n\n ") == ["Annotator 1", "Annotator 2"]
+
+
+def test_annotators_read_a_name_that_names_no_system() -> None:
+    protocol = PROTOCOLS["mqm"]
+    for name in ("GPT-4o against the rest", "the rest and claude", "news by opus"):
+        assert setup_design.usual_title(name, ["gpt-4o", "claude-3-opus"], protocol) == protocol.title
+    assert setup_design.usual_title(" Spring 2026 ", ["gpt-4o", "A", "system 2026"], protocol) == "Spring 2026"
+    choices = {"title": "Spring", "finish_by": "2026-03-09"}
+    design = design_from_json(design_to_json(setup_design.design_of(choices, OUTLINE)))
+    assert (design.shown_title, design.finish_by) == ("Spring", date(2026, 3, 9))
+    assert setup_design.design_of({}, OUTLINE).shown_title == PROTOCOLS["esa"].title
 
 
 def test_links_end_with_their_last_day() -> None:
