@@ -5,8 +5,10 @@ Arrays have shape (n_segments, n_systems). NaN marks a missing value; tables and
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
@@ -14,6 +16,7 @@ import numpy as np
 
 from core.columns import Array, Mask, ProjectIndex, Scale, ScoreColumn
 from core.data import OutputKey, SegmentKey
+from core.formats.role_names import is_human_name
 from core.metrics import registry
 from core.metrics.base import MetricSpec
 from core.metrics.external import MARK, is_external
@@ -24,6 +27,8 @@ from core.refine.result import weighted
 from core.services.projects.texts import StoredTexts
 from core.signature import fields_of, signature
 
+LOOK, FEWEST = 20, 5
+"""Segments in which outputs are compared with references, and the fewest outputs of a system that must be references."""
 HUMAN, LABELS = "human score", "labels"
 """Added in brackets to the labels of imported human scores, and of scores computed from error spans."""
 
@@ -107,6 +112,16 @@ class View:
     @property
     def documents(self) -> tuple[str, ...]:
         return tuple(self.index.documents)
+
+    @cached_property
+    def reference_systems(self) -> tuple[str, ...]:
+        """The systems that are references, by their names or because all their outputs in the first segments are references there."""
+        equal, n = Counter[str](), Counter[str]()
+        for segment, outputs in self.texts.each(self.segments[:LOOK]):
+            with_text = {system: text for system, text in outputs.items() if text.strip()}
+            n.update(with_text.keys())
+            equal.update(system for system, text in with_text.items() if text in segment.references)
+        return tuple(s for s in self.systems if is_human_name(s) or (n[s] >= FEWEST and equal[s] == n[s]))
 
     def column(self, name: str) -> Column:
         return next(c for c in self.columns if c.name == name)

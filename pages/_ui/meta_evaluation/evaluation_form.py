@@ -6,7 +6,6 @@ from typing import Literal, NamedTuple
 
 import streamlit as st
 
-from core.formats.role_names import is_human_name
 from core.ports.projects import Project
 from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate.evaluate import LABELS, STATISTICS, AgreementOptions, StatisticName, usual_group
@@ -72,10 +71,10 @@ def asked(project: Project, view: View, people: HumanScores) -> EvaluationOption
             help="Compares all metrics on the outputs that every metric has scored, which may be few. Otherwise metrics whose "
             "scoring is not finished are set aside.",
         )  # fmt: skip
-        human = [s for s in view.systems if is_human_name(s)]
+        human = list(view.reference_systems)
         excluded = st.multiselect(
             "Excluded systems", view.systems, human, key=drafts.kept(f"evaluate-out-{project.id}", human), placeholder="none",
-            help="Exclude human references that are listed as systems.",
+            help="References that are systems too are excluded unless you remove them here.",
         )  # fmt: skip
         unit = st.selectbox(
             "Bootstrap over",

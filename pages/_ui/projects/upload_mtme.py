@@ -32,7 +32,7 @@ def choose(planned: ImportPlan, files: Sequence[Upload], key: str) -> ImportPlan
         st.caption("Scores of systems (.sys.score) are not imported. `python -m core evaluate --mtme` compares them.")
     if references := planned.mtme.reference_systems:
         st.caption(
-            f"{escape_markdown(', '.join(references))}: both a reference and a system. Exclude such systems on *Meta-evaluation*, as "
-            "mt-metrics-eval does: metrics compare them with themselves."
+            f"{escape_markdown(', '.join(references))}: both a reference and a system. *Meta-evaluation* leaves such systems out unless you "
+            "choose otherwise, as mt-metrics-eval does."
         )
     return replace(planned, mtme=replace(planned.mtme, roles=roles), problems=(*planned.problems, *wrong))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from core.data import OutputKey
+from core.data import Dataset, OutputKey
 from core.formats.files import Upload
 from core.formats.mtme_folder import files_of, is_layout, pairs_of
 from core.services.projects import mtme
 from core.services.projects.importing import plan, preview
 from tests.mtme import DOCS, files
+from tests.views import view_of
 
 GIVEN = files()
 FLAT = {name.rpartition("/")[2]: text for name, text in GIVEN.items() if "zh-en" not in name and "README" not in name}
@@ -60,6 +61,16 @@ def test_missing_translations_have_no_output_and_no_scores() -> None:
     assert not any(lost in m.values for m in read.external)
     assert read.dataset.segments[2].references == ("refB 2 says it",)
     assert any("1 output left out, with their scores" in w.found for w in read.warnings)
+
+
+def test_systems_whose_outputs_are_references_are_known_by_their_texts() -> None:
+    given = {
+        name.replace("refB", "synthetic_ref"): text.replace("refB", "synthetic_ref") for name, text in GIVEN.items()
+    }
+    data = mtme.read(uploads(given), files_of(list(given), "en-de")).dataset
+    assert view_of(data, (), {}, {}).reference_systems == ("synthetic_ref",)
+    four = Dataset(data.segments[:4], tuple(o for o in data.outputs if o.key.segment != data.segments[4].key))
+    assert view_of(four, (), {}, {}).reference_systems == ()
 
 
 def test_only_files_of_the_layout_make_a_folder() -> None:
