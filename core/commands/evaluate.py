@@ -208,6 +208,11 @@ def run(
     output.write({out: text})
     notes = [f"{missing} rows of {scores.name} have no score."] if scores and missing else []
     notes += [f"{e.metric.label} has no score in {e.missing} lines of its file." for e in elsewhere if e.missing]
+    notes += [
+        f"{m.label}: lower is assumed to be better, as for an error rate."
+        for m in [*(e.metric for e in elsewhere), *(g.metric for g in given)]
+        if m.turned and name_of(m.name) not in lower
+    ]
     notes += [f"{unscored} rows of {name} have no score."] if unscored else []
     notes += [
         f"--exclude {name}: no output of this system has a human score, so nothing was left out." for name in not_rated

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from core.commands.human_scores import read_human
+from core.commands.progress import counted
 from core.data import Dataset, OutputKey, Value
 from core.errors import UserError
 from core.formats import mtme_score
@@ -56,7 +57,9 @@ def read(files: Sequence[MetricFile], texts: Dataset | None, lower: Collection[s
     twice or belongs to a built-in metric, or if a file does not match the outputs.
     """
     found: dict[str, ExternalMetricScores] = {}
-    for file in files:
+    progress = counted("files of metric scores", len(files))
+    for i, file in enumerate(files):
+        progress(i / len(files))
         upload = read_upload(file.path)
         of_metric_file = extension(upload.name) == "score"
         name = file.name

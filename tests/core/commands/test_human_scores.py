@@ -102,11 +102,12 @@ def test_human_scores_may_be_in_any_format_that_can_be_imported(
         "da.csv": "system,doc_id,segment_id,rater,score\nA,d,1,r1,70\nA,d,1,r2,60\nB,d,1,r1,10\n",
         "one.csv": "system,doc_id,segment_id,rater,score\nA,d,1,r1,70\nB,d,1,r2,60\n",
         "COMET-refA.seg.score": "A 1\nB 2\n",
+        "en-de.mqm.sys.score": "A 1\nB 2\n",
         "same.csv": "system,doc_id,segment_id,rater,score\nA,d,1,r1,70\nA,d,1,r1,60\n",
     }
     for name, text in given.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    score, first, second, table, one, metric, same = (tmp_path / name for name in given)
+    score, first, second, table, one, metric, systems, same = (tmp_path / name for name in given)
     assert read(score, texts=texts)[0] == {KEY: (-3.5, None)}
     assert read([first, second], texts=texts)[0] == {KEY: (-3.0, 2)}
     assert read([first, second], scheme="marot", texts=texts)[0] == {KEY: (0.0, 2)}
@@ -121,6 +122,7 @@ def test_human_scores_may_be_in_any_format_that_can_be_imported(
         (score, None, "need their outputs. Give them with --outputs"),
         ([first, metric], texts, "COMET-refA.seg.score: this is no file of human labels or scores"),
         ([first, tmp_path / "x.csv"], texts, "cannot be read"),
+        (systems, texts, "found scores of systems; expected one score per output"),
         (same, None, "found 60 by “r1” for “A”"),
     ):
         with pytest.raises(UserError, match=message):

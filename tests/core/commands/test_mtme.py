@@ -43,6 +43,7 @@ def test_a_folder_is_evaluated_as_it_is(tmp_path: Path, capsys: pytest.CaptureFi
         "  not read: human-scores/en-de.mqm.domain.score (scores of documents or domains)\n",
         "  not read: 1 file (pair zh-en)\n",
         "  not read: README.md (not named as in mt-metrics-eval's layout)\n",
+        "\nTER-refA (external): lower is assumed to be better, as for an error rate.\n",
         "Excluded from the comparison because it is a reference: refB (--include NAME",
         "The metrics used different references (refA, refB); all are compared.",
     ):
