@@ -103,7 +103,11 @@ def _import(store: Store, given: argparse.Namespace, share: Percent) -> str:
         hint = "Name the folder of the test set instead of its files"
         raise UserError("these files are a folder in mt-metrics-eval's layout", hint=hint)
     if planned.kind == "labels":
-        raise UserError("these files hold labels", hint="Import labels on the page Projects")
+        campaigns = [name for name, format in planned.formats if format is None]
+        hint = "Import labels on the page Projects"
+        if campaigns:
+            hint = f"{campaigns[0]} belongs to a campaign of another tool: python -m core campaign import --help"
+        raise UserError("these files hold labels", hint=hint)
     project = project_of(store, given.into) if given.into else None
     if without_outputs(planned) and project is None:
         raise UserError("these files have scores but no outputs", hint="Name the project of the outputs with --into")

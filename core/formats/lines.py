@@ -5,6 +5,7 @@ In mt-metrics-eval's layout, texts may also be JSON Lines, and a `.docs` file ha
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -25,6 +26,8 @@ from core.progress import Progress, no_progress, part
 
 _FIELDS = {"source": "source", "reference": "target", "system": "hypothesis"}
 """The field with the text in mt-metrics-eval's JSON Lines, by the role of the file."""
+_XML = re.compile(r"\s*<(\?xml|!doctype|(src|ref|tst)set|mteval|dataset)\b", re.IGNORECASE)
+"""How XML files begin, and the test sets of WMT (.xml, .sgm)."""
 
 
 class LineRoles(NamedTuple):
@@ -100,7 +103,12 @@ def stage_lines(
         try:
             text = TextFile(file, part(progress, i, 2 * len(given)))
             files.append(text)
-            counts.append(sum(1 for _ in _texts(text, role)))
+            lines = _texts(text, role)
+            top = next(lines, None)
+            if top and _XML.match(top):
+                todo = "Write the text of its segments into a file, one per line"
+                problems.add(file.name, 1, "", f"XML ({shown(top)})", "plain text, one segment per line", todo)
+            counts.append((top is not None) + sum(1 for _ in lines))
         except ImportProblems as error:
             problems.extend(error.problems)
     problems.check()

@@ -63,7 +63,7 @@ def how_many(problems: Iterable[Problem]) -> int:
 
 def shown(text: str, limit: int = 60) -> str:
     """Return a user's text for a message: quoted, on one line, cut at `limit` code points."""
-    flat = text.encode("unicode_escape").decode() if not text.isprintable() else text
+    flat = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[: limit + 1])
     return f"“{flat[:limit]}{'…' if len(flat) > limit else ''}”"
 
 

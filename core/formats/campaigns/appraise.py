@@ -3,7 +3,8 @@
 The twelve columns are the account, the system (`targetID`), the item, its type (TGT, or BAD for an attention check), the source and
 target language, the score, the document, whether the score is of a whole document, the error spans as JSON, and the first and the last
 moment of the rating in seconds since 1970. `ExportSystemScoresToCSV --batch-info` adds two, the number of the batch and a database id.
-An output of several systems (`targetID` A+B) has one row per system. WMT25 has the id of the source in the third column, and the texts in its release.
+Exports of campaigns without
+error spans (WMT20 to WMT22) lack their column. An output of several systems (`targetID` A+B) has one row per system. WMT25 has the id of the source in the third column, and the texts in its release.
 
 `start_i` and `end_i` are the first and last UTF-16 unit of the target without the blanks at its ends, where `<br>` counts as one. A row is added whenever the annotator
 comes back to an item; exports begin with the newest. The latest one counts.
@@ -38,6 +39,15 @@ from core.formats.table import quoted_records
 
 COLUMNS = 12
 WITH_BATCH = COLUMNS + 2
+SPANS_AT = 9
+"""The place of the error spans, a column that exports of campaigns without them (until WMT22) do not have."""
+
+
+def with_spans(cells: Sequence[str]) -> list[str]:
+    """Return the cells of a row with an empty one for the error spans if the export has no column for them."""
+    without = len(cells) in (COLUMNS - 1, WITH_BATCH - 1) and cells[SPANS_AT - 1].strip() in ("True", "False")
+    without = without and number(cells[SPANS_AT]) is not None  # the time when the rating began
+    return [*cells[:SPANS_AT], *([""] if without else []), *cells[SPANS_AT:]]
 
 
 class AppraiseRow(NamedTuple):
@@ -110,9 +120,10 @@ def _rows(upload: Upload, found: CampaignReading) -> list[AppraiseRow]:
     data = text_bytes(upload)
     check_line_ends(upload.name, data)
     rows: list[AppraiseRow] = []
-    for line, cells in quoted_records(upload.name, raw_lines(data), ",", found.problems):
-        if not any(cells):
+    for line, written in quoted_records(upload.name, raw_lines(data), ",", found.problems):
+        if not any(written):
             continue
+        cells = with_spans(written)
         if len(cells) not in (COLUMNS, WITH_BATCH):
             todo = "Export the scores with Appraise’s ExportSystemScoresToCSV, of a campaign that rates one output at a time in its document"
             found.problem(

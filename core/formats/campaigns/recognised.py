@@ -7,7 +7,7 @@ import re
 from typing import Literal
 
 from core.formats.campaigns import wmt25_spans
-from core.formats.campaigns.appraise import COLUMNS, WITH_BATCH
+from core.formats.campaigns.appraise import COLUMNS, WITH_BATCH, with_spans
 from core.formats.files import Upload, beginning
 from core.formats.parsing.numbers import number
 
@@ -41,7 +41,7 @@ def _is_appraise(head: str) -> bool:
         rows = [row for _, row in zip(range(2), csv.reader(head.splitlines(keepends=True)), strict=False)]
     except csv.Error:
         return False
-    cells = rows[-1] if rows else []
+    cells = with_spans(rows[-1]) if rows else []
     if len(cells) not in (COLUMNS, WITH_BATCH) or cells[8].strip() not in ("True", "False"):
         return False
     spans = cells[9].strip()

@@ -14,11 +14,13 @@ references are stored; human scores are not part of the format.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from core.data import Dataset, RatedOutput, Segment, SegmentKey, Span
+from core.errors import Problem
 from core.formats.files import Upload
 from core.formats.labels.google_mqm import GoogleMqm, of_rows
 from core.formats.labels.google_mqm_rows import (
@@ -59,11 +61,11 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -
 
     Raises `ImportProblems` for rows of the wrong length, unknown severities, and a file without rows.
     """
-    problems, references = Collector(), dict[SegmentKey, tuple[str, ...]]()
+    problems, references, unread = Collector(), dict[SegmentKey, tuple[str, ...]](), Counter[str]()
     records, notes = records_of(upload, problems)
     lines = ((number, cells) for number, cells in records if not (cells[:2] == [*COLUMNS[:2]] and "rater" in cells))
     expected = f"{len(COLUMNS)} columns of Marot's format"
-    row_of = partial(_row, references)
+    row_of = partial(_row, references, unread)
     found = split_rows(upload.name, lines, COLUMNS, len(COLUMNS) - 1, expected, row_of, problems)
     if not found.rows and not problems:
         problems.add(upload.name, 0, "", "no rows", "one row per error", "Check that the export has finished")
@@ -73,11 +75,18 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -
     problems.check()
     dataset = found_there.dataset
     segments = tuple(Segment(*s.key, s.source, references.get(s.key, ())) for s in dataset.segments)
-    return LabelFile(Dataset(segments, dataset.outputs), tuple(rated), found_there.warnings)
+    left_out = (
+        Problem(upload.name, 0, "metadata", f"{what}, {counted(n, 'time')}", "notes, references and tokens", "Left out")
+        for what, n in (+unread).items()
+    )
+    return LabelFile(Dataset(segments, dataset.outputs), tuple(rated), (*found_there.warnings, *left_out))
 
 
-def _row(references: dict[SegmentKey, tuple[str, ...]], number: int, cells: Mapping[str, str]) -> tuple[MqmRow, bool]:
-    """Return a row in the form of Google's TSV, and whether its metadata matches its plain cells; add its references."""
+def _row(
+    references: dict[SegmentKey, tuple[str, ...]], unread: Counter[str], number: int, cells: Mapping[str, str]
+) -> tuple[MqmRow, bool]:
+    """Return a row in the form of Google's TSV, and whether its metadata matches its plain cells; add its references, and count scores
+    of metrics and corrected translations, which are not read."""
     written = cells.get("metadata", "")
     metadata = metadata_of(written)
     note = written if metadata is None else metadata.get("note")
@@ -85,6 +94,9 @@ def _row(references: dict[SegmentKey, tuple[str, ...]], number: int, cells: Mapp
     comment = note if isinstance(note, str) else ""
     row, fits = row_of(number, {**cells, "seg_id": cells["docSegId"], "comment": comment})
     segment = metadata.get("segment")
+    metrics = segment.get("metrics") if isinstance(segment, dict) else None
+    unread.update(f"score of the metric {shown(name)}" for name in metrics or () if isinstance(metrics, dict))
+    unread["corrected translation"] += bool(metadata.get("corrected_translation"))
     if isinstance(segment, dict) and (texts := _references(segment)):
         references.setdefault(row.segment, texts)
     if not row.exact and not row.clean and row.category and not has_tag(row.target) and not has_tag(row.source or ""):

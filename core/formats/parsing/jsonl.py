@@ -9,6 +9,7 @@ from core.formats.parsing.cells import Cell, FileTable, TableRow, TableStream, c
 from core.formats.parsing.json_list import elements
 from core.formats.parsing.json_text import NotJson, as_written
 from core.formats.parsing.limits import Meter
+from core.formats.parsing.text_check import refused
 from core.formats.problems import Collector, shown
 
 _ONE_OBJECT = "one JSON object per line"
@@ -30,6 +31,15 @@ def stream_jsonl(name: str, lines: Callable[[], Iterable[str]], limit: int | Non
     def records() -> Iterator[tuple[int, str]]:
         return ((number, line.strip(" \t\r\n")) for number, line in enumerate(lines(), start=1))
 
+    number, first = next(((number, text) for number, text in records() if text), (0, ""))
+    if first in ("[", "{") or first.startswith("[{"):
+        listed = first[0] == "["
+        todo = (
+            "Write one object per line, for example with: jq -c '.[]' FILE"
+            if listed
+            else "Write each object on one line"
+        )
+        raise refused(name, number, "one list" if listed else "one object over several lines", _ONE_OBJECT, todo)
     return _stream(name, records, limit)
 
 

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 from core.data import Dataset, ExternalScores
 from core.errors import ImportProblems, Problem
 from core.formats.build import Builder
+from core.formats.campaigns.recognised import recognised
 from core.formats.column_doubts import doubts
 from core.formats.columns import guessed, is_google_mqm
 from core.formats.files import extension
@@ -118,8 +119,8 @@ def plan(files: Sequence[AnyFile], *, labels: bool = False) -> ImportPlan:
     """Guess how to read the files: a folder of mt-metrics-eval by its layout, labels by content, tables by extension (CSV, TSV, JSONL),
     else text lines.
 
-    With `labels` all files are read as labels. Without it, a table of scores by rater is read as a table of outputs. Never
-    raises for invalid files; the plan lists the problems.
+    With `labels` all files are read as labels. Without it, a table of scores by rater is read as a table of outputs. Files of campaigns
+    are labels of no format. Never raises for invalid files; the plan lists the problems.
     """
     files, found = _same_names(files)
     problems = Collector()
@@ -132,7 +133,8 @@ def plan(files: Sequence[AnyFile], *, labels: bool = False) -> ImportPlan:
         for f in files
         if (name := label_format_of(beginning_of(f, HEAD))) and (labels or name != "judgements")
     }
-    if labels or (formats and len(formats) == len(files)):
+    named = {*formats, *(f.name for f in files if f.name not in formats and recognised(beginning_of(f, HEAD)))}
+    if labels or (named and len(named) == len(files)):
         return ImportPlan("labels", formats=tuple((n, formats.get(n)) for n in names), problems=problems.closed())
     if not formats and not any(extension(name) in TABLE_EXTENSIONS for name in names):
         return ImportPlan("lines", roles=guess_roles(list(dict.fromkeys(names))), problems=problems.closed())

@@ -145,3 +145,9 @@ def test_a_second_source_is_a_system_and_equal_stems_differ() -> None:
     roles = guess_roles(["open-source.txt", "source.txt", "m.1", "m.2"])
     assert roles.source == "source.txt"
     assert roles.systems == (("open-source.txt", "open-source"), ("m.1", "m.1"), ("m.2", "m.2"))
+
+
+def test_xml_is_no_line_aligned_text() -> None:
+    for text in ('<?xml version="1.0"?>\n<dataset/>\n', '<refset trglang="de">\n<doc>\n'):
+        (problem,) = problems(None, [], {"A": up("A.sgm", text)})
+        assert (problem.row, problem.expected) == (1, "plain text, one segment per line")

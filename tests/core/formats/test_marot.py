@@ -124,3 +124,11 @@ def test_texts_with_tabs_and_tags_are_exact_in_metadata() -> None:
     back = read(Upload("m", text.encode()), Severities())
     assert back.dataset.outputs == data.outputs
     assert back.rated == (RatedOutput(OutputKey("S", "d", "7"), "r", (Span("output", 3, 5, "\tx", "Minor", "Style"),)),)
+
+
+def test_scores_of_metrics_and_corrected_translations_are_said_to_be_left_out() -> None:
+    more = json.dumps({"corrected_translation": "x", "segment": {"metrics": {"Bleurt-X": 0.5, "MQM": 1}}})
+    got = found(f"S|1|r|s|<v>t</v>|Style|Minor|{more}", "S|2|r|s|t|no-error|no-error|{}")
+    assert [w.found for w in got.warnings] == [
+        "score of the metric “Bleurt-X”, 1 time", "score of the metric “MQM”, 1 time", "corrected translation, 1 time",
+    ]  # fmt: skip

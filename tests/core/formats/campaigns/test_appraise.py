@@ -337,3 +337,15 @@ def test_everything_is_restored(file: CampaignFile) -> None:
     )
     assume(read.ratings)
     assert contents(again(read)) == contents(read)
+
+
+def test_exports_without_a_column_for_error_spans_are_scores() -> None:
+    whole = ITEM | {"itemID": 9, "isCompleteDocument": True}
+    rows = [row(), row(item="9", whole="True", score="50")]
+    for batch in ([], ["1", "77"]):
+        upload = table(*([*cells[:9], *cells[10:], *batch] for cells in rows))
+        assert recognised(upload) == "appraise"
+        got = appraise.read(upload, batches(ITEM, whole))
+        assert [(r.key, r.score, r.errors) for r in got.ratings] == [(KEY, 71.0, None)]
+        assert [w.found for w in got.warnings] == ["1 score of a whole document"]
+    assert recognised(table(["u", "sysA", "12", "TGT", "eng", "deu", "78", "1.5", "2.5", "1", "77"])) is None
