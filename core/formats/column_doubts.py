@@ -21,6 +21,7 @@ from core.formats.columns import JUDGED, guessed
 from core.formats.given_roles import role_in
 from core.formats.mapping import ColumnMapping
 from core.formats.parsing.cells import FileTable
+from core.formats.parsing.numbers import looks_like_a_number
 from core.formats.problems import counted, shown
 from core.formats.role_names import is_human_name, words_of
 
@@ -39,6 +40,7 @@ def doubts(table: FileTable, mapping: ColumnMapping) -> tuple[Problem, ...]:
         return ()
     facts = facts_of(table)
     found = (
+        *_no_header(facts),
         *_told_by_cells(table, mapping),
         *_same_texts(mapping, facts),
         *_segments(mapping, facts),
@@ -50,6 +52,12 @@ def doubts(table: FileTable, mapping: ColumnMapping) -> tuple[Problem, ...]:
 
 
 Doubt = tuple[str, str, str, str]
+
+
+def _no_header(facts: dict[str, ColumnFacts]) -> Iterator[Doubt]:
+    if number := next((c for c in facts if looks_like_a_number(c) and facts[c].is_number), None):
+        todo = "If the first line is a row, write the names of the columns above it"
+        yield number, "a number as the name of a column of numbers", "names of columns in the first line", todo
 
 
 def _told_by_cells(table: FileTable, mapping: ColumnMapping) -> Iterator[Doubt]:

@@ -51,7 +51,8 @@ def with_spans(cells: Sequence[str]) -> list[str]:
 
 
 class AppraiseRow(NamedTuple):
-    """One row with its line. `spans` is None if the cell is empty; `batch` is the number of the batch, if the export has it."""
+    """One row with its line. `spans` is None if the cell is empty; `batch` is the number of the batch, if the export has it; `whole` is
+    whether the score is of a whole document."""
 
     line: int
     rater: str
@@ -61,6 +62,7 @@ class AppraiseRow(NamedTuple):
     began: datetime | None
     ended: datetime | None
     batch: int | None = None
+    whole: bool = False
 
 
 def read(upload: Upload, texts: Upload | Dataset | None, severities: Severities | None = None) -> CampaignFile:
@@ -139,7 +141,7 @@ def _is_header(cells: Sequence[str]) -> bool:
 
 
 def _row(line: int, cells: Sequence[str], found: CampaignReading) -> AppraiseRow | None:
-    account, system, item, of_type, _, _, score, document, _, spans, began, ended, *batch = cells
+    account, system, item, of_type, _, _, score, document, whole, spans, began, ended, *batch = cells
     value = number(score)
     if value is None and score.strip():
         found.problem(line, "score", shown(score), expected_number(score), "Correct the row, or export it again")
@@ -166,7 +168,8 @@ def _row(line: int, cells: Sequence[str], found: CampaignReading) -> AppraiseRow
         )
         return None
     names = (item, document, of_type.strip() or "TGT", system)
-    return AppraiseRow(line, account, names, value, errors, times[0], times[1], int(batch[0]) if batch else None)
+    return AppraiseRow(line, account, names, value, errors, times[0], times[1], int(batch[0]) if batch else None,
+                      whole.strip() == "True")  # fmt: skip
 
 
 def _joined(
@@ -179,6 +182,7 @@ def _joined(
         shares.setdefault(row.rater, Counter()).update({item.batch for item in items.get(row.name, ())})
     for row in rows:
         there = [item for item in items.get(row.name, []) if row.batch in (None, item.batch)]
+        there = [item for item in there if item.document_score == row.whole] or there
         if not there:
             number, document, of_type, system = row.name
             what = f"item {shown(number)} ({of_type}) of {shown(system)}, document {shown(document)}"

@@ -280,3 +280,7 @@ def test_two_systems_in_a_row_are_no_outputs() -> None:
     got = guessed(read_table(Upload("ranks.csv", (head + rows).encode())))
     assert (got.mapping.system, got.mapping.systems, got.mapping.human_scores) == (None, (), ())
     assert got.why("system2Id") == "one of several systems in each row: a table has one row per system"
+
+
+def test_a_first_line_of_numbers_is_said_to_be_no_header() -> None:
+    assert "a number as the name of a column" in warned("ann,A,12,78.5,x y\nann,B,13,31.5,y z\nann,C,14,9,z z\n")

@@ -348,4 +348,6 @@ def test_exports_without_a_column_for_error_spans_are_scores() -> None:
         got = appraise.read(upload, batches(ITEM, whole))
         assert [(r.key, r.score, r.errors) for r in got.ratings] == [(KEY, 71.0, None)]
         assert [w.found for w in got.warnings] == ["1 score of a whole document"]
+        same = appraise.read(table(row(), row(whole="True", score="50")), batches(ITEM, whole | {"itemID": 7}))
+        assert [r.score for r in same.ratings] == [71.0]
     assert recognised(table(["u", "sysA", "12", "TGT", "eng", "deu", "78", "1.5", "2.5", "1", "77"])) is None
