@@ -12,6 +12,7 @@ from core.commands.progress import print_notes
 from core.data import OutputKey
 from core.errors import ImportProblems, UserError
 from core.formats import mtme_score, output
+from core.formats.campaigns.recognised import BATCHES, recognised
 from core.formats.labels.label_file import Severities, Written
 from core.formats.labels.label_formats import guess, label_format
 from core.formats.labels.unread_forms import described
@@ -49,6 +50,10 @@ def run(
     uploads = [read_upload(path) for path in labels]
     formats = {u.name: label_format(source).name if source else guess(u) or "" for u in uploads}
     if unknown := next((u for u in uploads if not formats[u.name]), None):
+        if kind := recognised(unknown):
+            kind = "appraise" if kind == BATCHES else kind
+            hint = f"python -m core campaign analyse and import read it, with --format {kind}"
+            raise UserError("this file belongs to a campaign of another tool", where=unknown.name, hint=hint)
         form = described(unknown)
         hint = f"{form.todo}. --from names a format that cannot be detected"
         raise UserError("the format cannot be detected", where=unknown.name, got=form.found, hint=hint)

@@ -78,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
         read.add_argument("file", type=Path)
         read.add_argument("--format", required=True, choices=list(exporting.FORMATS))
         read.add_argument("--texts", type=Path, metavar="FILE", help="the batches with the texts, for Appraise")
+        read.add_argument("--campaign", metavar="NAME", help="one of the campaigns in a file of Pearmut")
         if name == "import":
             read.add_argument("--name", required=True, help="name of the new project")
     write = command("export", "write the ratings, or the table of units, time and pay", _export)
@@ -218,7 +219,7 @@ def _export(store: Store, given: argparse.Namespace) -> str:
 
 def _read(given: argparse.Namespace) -> CampaignFile:
     texts = None if given.texts is None else Upload(file_name(given.texts), given.texts.read_bytes())
-    return importing.read(given.format, Upload(file_name(given.file), given.file.read_bytes()), texts)
+    return importing.read(given.format, Upload(file_name(given.file), given.file.read_bytes()), texts, given.campaign)
 
 
 def _analyse(store: Store, given: argparse.Namespace) -> str:

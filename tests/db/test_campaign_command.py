@@ -115,6 +115,11 @@ def test_an_exported_campaign_is_analysed_and_imported(
     there = all_labels.judgements(world.store, again.id)
     before = all_labels.judgements(world.store, world.project)
     if name == "pearmut":
+        out.write_text(json.dumps(json.loads(out.read_text(encoding="utf-8")) | {"empty": []}), encoding="utf-8")
+        capsys.readouterr()
+        assert run(database, "analyse", str(out), "--format", name) == 2
+        assert "--campaign NAME" in capsys.readouterr().err
+        assert run(database, "analyse", str(out), "--format", name, "--campaign", "campaign") == 0
         assert {(j.key.system, j.rater, j.value) for j in there} == {
             (j.key.system, j.rater.removesuffix(" (pilot)"), j.value) for j in before
         }

@@ -111,7 +111,7 @@ def _records(upload: Upload, campaign: str | None, found: CampaignReading) -> It
         return
     names = ", ".join(map(shown, whole))
     if campaign is None and len(whole) > 1:
-        todo = "Choose one campaign: ids repeat between campaigns"
+        todo = "Choose one campaign (on the command line: --campaign NAME), because IDs repeat between campaigns"
         raise ImportProblems([Problem(upload.name, 0, "", f"{len(whole)} campaigns ({names})", "one", todo)])
     if campaign is not None and campaign not in whole:
         raise ImportProblems(

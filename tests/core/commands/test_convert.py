@@ -71,6 +71,12 @@ def test_bad_input_is_one_clear_error_and_writes_nothing(labels: Path, tmp_path:
         run([labels], "xliff", out)
     with pytest.raises(UserError, match="cannot be detected"):
         run([tmp_path / "outputs.csv"], "marot", out)
+    (tmp_path / "old.xml").write_text("<?xml version='1.0'?>\n<results/>\n", encoding="utf-8")
+    with pytest.raises(UserError, match="got XML"):
+        run([tmp_path / "old.xml"], "marot", out)
+    (tmp_path / "da.csv").write_text("u,A,7,TGT,eng,deu,71,d#A,False,[],1.5,2.5\n", encoding="utf-8")
+    with pytest.raises(UserError, match="campaign of another tool.*--format appraise"):
+        run([tmp_path / "da.csv"], "marot", out)
     with pytest.raises(UserError, match="not written in this format"):
         run([labels], "judgements", out)
     with pytest.raises(UserError, match="critical=Major"):
