@@ -21,7 +21,7 @@ $(VENV)/ready: requirements.lock requirements-cpu.lock requirements-cuda.lock Ma
 
 $(VENV)/ready-to-test: $(VENV)/ready tests/requirements.lock
 	$(PY) $(LOCKED) tests/requirements.lock
-	-$(PY) -m mypy >/dev/null # reads the types of the packages, which takes longer than those of the program, and keeps them
+	-$(PY) -m mypy --num-workers 2 >/dev/null # reads the types of the packages, which takes longer than those of the program, and keeps them
 	touch $@
 
 run: $(VENV)/ready
