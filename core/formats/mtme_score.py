@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, repeat
 
 from core.data import Dataset, ExternalScores, OutputKey, SegmentKey, Value
-from core.errors import ImportProblems, Problem
 from core.formats.external import file_of_people, lower_is_better, no_score, source_file
 from core.formats.files import Upload, numbered_lines
 from core.formats.labels.label_file import Gatherer, LabelFile, Severities
@@ -35,7 +34,6 @@ _NO_NAME = re.compile(r"\s|^$")
 
 def read(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
     """Read scores of the outputs in `texts` as human scores named after the file. Raises `ImportProblems`."""
-    _refuse_systems(upload)
     known = needed(upload, texts)
     found = Gatherer(upload.name, severities, known)
     name = name_in(upload.name)
@@ -57,7 +55,6 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None) -> Label
 def read_metric(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
     """Read external scores of the outputs in `texts`, named after the file; higher is better unless the name is an error rate.
     Raises `ImportProblems`."""
-    _refuse_systems(upload)
     known = needed(upload, texts)
     found = Gatherer(upload.name, severities, known)
     missing = no_score(upload.name)
@@ -74,14 +71,6 @@ def higher_is_better(name: str, values: Iterable[Value]) -> bool:
     """Return the direction of a metric by its name, `METRIC-REF`: lower is better for error rates, unless they are negated (no score is
     above 0), as files for mt-metrics-eval should be."""
     return not lower_is_better(name.rpartition("-")[0] or name) or all((v.value or 0) <= 0 for v in values)
-
-
-def _refuse_systems(upload: Upload) -> None:
-    if is_of_systems(upload.name):
-        todo = "Give it to evaluate --level system, with --external (metric) or --human-systems. It is not imported into projects"
-        raise ImportProblems(
-            [Problem(upload.name, 0, "", "scores of systems", "one score per output, .seg.score", todo)]
-        )
 
 
 def is_of_systems(name: str) -> bool:
