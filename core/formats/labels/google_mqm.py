@@ -35,7 +35,7 @@ from core.errors import Problem
 from core.formats.labels.google_mqm_rows import MqmRow, MqmRows, column_of, is_clean, plain_cells, rows_of
 from core.formats.labels.google_mqm_text import MarkedCell, MarkedRange, has_tag, nearest, place, plain_text
 from core.formats.labels.label_file import checked, repeated_errors
-from core.formats.problems import counted
+from core.formats.problems import Collector, counted
 
 COLUMNS = ("system", "doc", "doc_id", "seg_id", "rater", "source", "target", "category", "severity", "comment")
 NO_ERROR = "No-error"
@@ -67,8 +67,8 @@ def read(data: bytes, file: str = "MQM TSV") -> GoogleMqm:
 
 
 def of_rows(read_there: MqmRows, file: str) -> GoogleMqm:
-    """Combine the rows of a file."""
-    rows = read_there.rows
+    """Combine the rows of a file. Raises `ImportProblems` for ratings without a rater."""
+    rows, problems = read_there.rows, Collector()
     differs = ("metadata", "values that differ from the plain columns", "the same", "The plain columns are used")
     expected, done = "cells between tabs, without quoting", "Read all the same"
     odd: list[Oddity] = [(1, "", note, expected, done) for note in read_there.notes]
@@ -86,6 +86,9 @@ def of_rows(read_there: MqmRows, file: str) -> GoogleMqm:
     for row in rows:
         if row.check or (not row.rater and not row.category):
             continue  # Marot keeps references and metrics in rows without a rater
+        if not row.rater.strip():
+            problems.add(file, row.line, "rater", "no rater", "the name of the rater", "Name the rater")
+            continue
         found = errors.setdefault((row.key, row.rater), [])
         if row.clean:
             if row.severity and not is_clean(row.severity) and row.severity.lower() != "neutral":
@@ -93,6 +96,7 @@ def of_rows(read_there: MqmRows, file: str) -> GoogleMqm:
         else:
             found.append(_error(row, sources[row.segment], targets[row.key], odd))
             lines.setdefault((row.key, row.rater, found[-1]), row.line)
+    problems.check()
     both = ("category", "No-error beside errors of the same rater", "one or the other", "The errors are kept")
     odd += [(row.line, *both) for row in rows if row.clean and errors.get((row.key, row.rater))]
     if checks:

@@ -33,9 +33,11 @@ from core.formats.parsing.json_records import Record, records
 from core.formats.parsing.numbers import json_number
 from core.formats.parsing.text_check import refused
 from core.formats.problems import counted, shown
+from core.formats.role_names import words_of
 
 _OUTPUT = ("output", "target", "tgt", "mt", "translation", "hypothesis", "text")
 _SOURCE = ("source", "src")
+_SEGMENT, _SYSTEM = ("segment_id", "seg_id"), ("system", "model")
 _ANNOTATIONS = ("annotations", "completions")
 """Names of the list of annotations; the second one until version 1.0."""
 _TEXT_REGIONS = ("labels", "choices", "taxonomy", "hypertextlabels", "paragraphlabels")
@@ -119,10 +121,28 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -
     for what, n in left_out.items():
         if n:
             found.warn(0, "", counted(n, what), "completed annotations by annotators, each once", "Left out")
+    if guesses and annotations:
+        found.warn(0, "predictions", counted(len(annotations), "prediction") + " and no annotation", "annotations",
+                   "Read as ratings by their models")  # fmt: skip
+    _warn_of_unpaired(found, tasks)
     if not asked and any(not (a.answers or a.neutral or a.scores or a.ours) for a in annotations):
         found.warn(0, "result", "no region in any annotation", "annotations in which errors were asked for",
                    "Empty annotations are read as outputs without errors")  # fmt: skip
     return found.done()
+
+
+def _warn_of_unpaired(found: Gatherer, tasks: Sequence[Record]) -> None:
+    """Warn if tasks with outputs of several systems have the same source, but no ID of the segment that joins them."""
+    systems: dict[str, set[str]] = {}
+    for task in tasks:
+        data = task.values.get("data")
+        if isinstance(data, dict) and not _name_of(data, _SEGMENT):
+            source, system = data.get(_name_of(data, _SOURCE)), data.get(_name_of(data, _SYSTEM))
+            if isinstance(source, str) and source and isinstance(system, str):
+                systems.setdefault(source, set()).add(system)
+    if n := sum(len(of) > 1 for of in systems.values()):
+        found.warn(0, "data", counted(n, "source") + " in tasks of several systems, without segment_id", "segment_id",
+                   "Each task is a segment of its own. To compare systems, give their tasks the same segment_id")  # fmt: skip
 
 
 def _is_copy(said: Record, key: OutputKey, seen: dict[tuple[OutputKey, str], Record]) -> bool:
@@ -171,8 +191,8 @@ def _task(found: Gatherer, task: Record) -> OutputKey | None:
             task.problem("data", found_there, "the rated output in a field named output, target, mt, translation, hypothesis or text",
                          "Name that field “output”, and make one task per output")  # fmt: skip
         return None
-    segment = data.text("segment_id", "seg_id", needed=False) or task.text("id", needed=False) or str(task.line)
-    system = data.text("system", "model", needed=False) or "output"
+    segment = data.text(*_SEGMENT, needed=False) or task.text("id", needed=False) or str(task.line)
+    system = data.text(*_SYSTEM, needed=False) or "output"
     key = OutputKey(system, data.text("doc_id", "doc", needed=False) or "", segment)
     source = data.text(*_SOURCE, needed=False)
     references = data.values.get("references")
@@ -240,7 +260,7 @@ def _side(item: Record, task: Record) -> Side | None:
         return "source"
     if isinstance(data, dict) and isinstance(to, str) and to in data and to != _name_of(data, _OUTPUT):
         return None
-    return "output"
+    return "source" if isinstance(to, str) and {*words_of(to)} & {*_SOURCE} else "output"
 
 
 def _place(item: Record, text: str) -> tuple[int, int] | None:

@@ -18,6 +18,7 @@ from core.data import (
     SegmentKey,
     Span,
     distinct_errors,
+    grouped,
 )
 from core.errors import ImportProblems, Problem
 from core.formats.external import merge
@@ -147,10 +148,33 @@ def read(
     given = tuple(Judgement(*of, value) for of, value in judged.items())
     rated = tuple(RatedOutput(*of, spans) for of, spans in errors.items())
     warnings += repeated_errors("", repeated)
+    warnings += _similar("rater", [*(r.rater for r in rated), *(j.rater for j in given)])
+    warnings += _similar("system", [key.system for key in outputs])
     return LabelFiles(
         Dataset(tuple(segments.values()), tuple(written), human), rated, tuple(warnings), judgements=given,
         external=tuple(computed.values()),
     )  # fmt: skip
+
+
+def _similar(kind: str, names: Sequence[str]) -> list[Problem]:
+    """Return the warning about names that differ only in case and blanks."""
+    by_letters = grouped(("".join(name.split()).casefold(), name) for name in dict.fromkeys(names))
+    found = [", ".join(map(shown, same)) for same in by_letters.values() if len(same) > 1]
+    todo = f"They are different {kind}s. If they are one, correct the file"
+    return (
+        [
+            Problem(
+                "",
+                0,
+                kind,
+                f"names that differ only in case or blanks: {'; '.join(found)}",
+                f"one name per {kind}",
+                todo,
+            )
+        ]
+        if found
+        else []
+    )
 
 
 def _differs(problems: Collector, file: str, place: str, found: str | None, before: str | None) -> None:

@@ -380,3 +380,8 @@ def test_a_file_of_another_kind_is_one_problem_that_names_it(data: str, found: s
     (problem,) = caught.value.problems
     assert found in problem.found
     assert todo in problem.todo
+
+
+def test_a_rating_needs_its_rater() -> None:
+    with pytest.raises(ImportProblems, match="line 2, rater: found no rater"):
+        read((HEAD + "S\td\t1\t7\t \ts\tt\tNo-error\tNo-error\n").encode())

@@ -110,6 +110,7 @@ def test_predictions_are_read_only_where_nobody_annotated() -> None:
     guess = {"model_version": "v1", "result": [region(4, 7, "Major")]}
     only = task() | {"annotations": [], "predictions": [guess]}
     assert [r.rater for r in found(only).rated] == ["v1"]
+    assert [w.found for w in found(only).warnings] == ["1 prediction and no annotation"]
     beside = found(task(), only | {"id": 18})
     assert [r.rater for r in beside.rated] == ["3"]
     assert beside.warnings[0].found == "1 prediction"
@@ -257,3 +258,18 @@ def test_other_exports_and_tasks_without_an_output_are_named() -> None:
     pair = task({"id": "p", "type": "pairwise", "value": {"selected": "left"}}) | {"data": {"one": "x", "two": "y"}}
     (problem,) = problems(pair)
     assert (problem.column, problem.found) == ("data", "the fields “one”, “two”, with answers of type pairwise")
+
+
+def test_tasks_of_one_source_need_a_segment_id_to_be_compared() -> None:
+    def of(system: str, **more: str) -> dict[str, Any]:
+        made = task(region(4, 7, "Major"))
+        return made | {"id": system, "data": made["data"] | {"system": system, **more}}
+
+    (warning,) = found(of("A"), of("B")).warnings
+    assert warning.found == "1 source in tasks of several systems, without segment_id"
+    together = found(of("A", segment_id="s"), of("B", segment_id="s"))
+    assert ([s.segment_id for s in together.dataset.segments], together.warnings) == (["s"], ())
+
+
+def test_a_text_named_after_the_source_is_the_source() -> None:
+    assert [e.quote for e in errors(task(region(0, 4, "Major") | {"to_name": "source_text"}))] == ["eine"]

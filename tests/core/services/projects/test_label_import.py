@@ -53,6 +53,11 @@ def test_outputs_and_labels_come_in_under_the_names_of_the_raters() -> None:
     assert labels(store, done.project.id) == {(r.key, r.rater, frozenset(r.errors)) for r in found.rated}
 
 
+def test_names_that_differ_only_in_case_or_blanks_are_said() -> None:
+    found = read([tsv(ROWS[0], ROWS[1].replace("\tann\t", "\tAnn \t"))])
+    assert [w.found for w in found.warnings] == ["names that differ only in case or blanks: “ann”, “Ann ”"]
+
+
 def test_an_error_in_two_files_counts_once() -> None:
     found = read([tsv(*ROWS), tsv(ROWS[0], ROWS[2], name="again.tsv")])
     assert found.rated == read([tsv(*ROWS)]).rated
