@@ -63,6 +63,11 @@ def plain(name: str) -> str:
     return "".join(filter(str.isalnum, name.casefold()))
 
 
+def is_reference_name(name: str) -> bool:
+    """Return whether a column has a usual name of references, such as `ref`, `reference2`, `refA`."""
+    return _REFERENCE.fullmatch(plain(name)) is not None
+
+
 def is_google_mqm(columns: Iterable[str]) -> bool:
     """Return whether this is the header of Google's MQM TSV (system doc doc_id seg_id rater source target category severity)."""
     names = {plain(c) for c in columns}
@@ -197,7 +202,7 @@ class _Guesser:
                 continue
             self._take(role, column)
         for column in list(self.left):
-            if _REFERENCE.fullmatch(plain(column)):
+            if is_reference_name(column):
                 self._take("references", column)
             elif plain(column) in _NEVER_A_SYSTEM:
                 self._take("unused", column, why=_FACT)

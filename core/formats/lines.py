@@ -5,7 +5,6 @@ In mt-metrics-eval's layout, texts may also be JSON Lines, and a `.docs` file ha
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -17,6 +16,8 @@ from core.formats.files import base_name, extension, stem, without_end
 from core.formats.parsing.cells import FilePlace
 from core.formats.parsing.json_text import NotJson, parsed
 from core.formats.parsing.limits import Meter
+from core.formats.parsing.numbers import means_a_number
+from core.formats.plain_lines import FEW, notes_on_files, other_format
 from core.formats.problems import Collector, counted, shown
 from core.formats.role_names import file_roles, mtme_name, words_of
 from core.formats.streams.opened import AnyFile, TextFile
@@ -26,8 +27,6 @@ from core.progress import Progress, no_progress, part
 
 _FIELDS = {"source": "source", "reference": "target", "system": "hypothesis"}
 """The field with the text in mt-metrics-eval's JSON Lines, by the role of the file."""
-_XML = re.compile(r"\s*<(\?xml|!doctype|(src|ref|tst)set|mteval|dataset)\b", re.IGNORECASE)
-"""How XML files begin, and the test sets of WMT (.xml, .sgm)."""
 
 
 class LineRoles(NamedTuple):
@@ -85,8 +84,8 @@ def stage_lines(
     """Read line-aligned files; segments are numbered "1", "2", … over all documents, which `documents` names (by default "").
 
     An empty output line is an empty output; an empty source or reference line means that there is none. `progress` is called with the
-    share of the work. Raises `ImportProblems` for unreadable files, no system or too many (`ERRORSCOPE_MAX_SYSTEMS`), and every file
-    with a different number of lines.
+    share of the work. Raises `ImportProblems` for unreadable files, files that are no lines of text (`plain_lines`), no system or too many
+    (`ERRORSCOPE_MAX_SYSTEMS`), and every file with a different number of lines.
     """
     Meter("").systems(len(systems))
     problems = Collector()
@@ -103,14 +102,12 @@ def stage_lines(
         try:
             text = TextFile(file, part(progress, i, 2 * len(given)))
             files.append(text)
-            lines = _texts(text, role)
-            top = next(lines, None)
-            if top and _XML.match(top):
-                todo = "Write the text of its segments into a file, one per line"
-                problems.add(file.name, 1, "", f"XML ({shown(top)})", "plain text, one segment per line", todo)
-            counts.append((top is not None) + sum(1 for _ in lines))
+            counts.append(sum(1 for _ in _texts(text, role)))
         except ImportProblems as error:
             problems.extend(error.problems)
+            continue
+        if role != "document" and not _in_json(text) and (other := other_format(text.lines(), role)):
+            problems.add(file.name, 1, "", other.found, "one text per line", other.todo)
     problems.check()
     lengths = Counter(counts)
     usual = max(lengths, key=lambda n: lengths[n])
@@ -120,7 +117,7 @@ def stage_lines(
             problems.add(file.name, 0, "", counted(n, "line"), f"{usual}, as {witness} has", todo)
     problems.check()
     Meter(", ".join(f.name for f in systems.values())).outputs(usual * len(systems))
-    stage, n_refs, names = Stage(), len(references), tuple(systems)
+    stage, n_refs, names, numeric = Stage(), len(references), tuple(systems), set(systems)
     for text in files:
         text.progress = no_progress
     characters = 0
@@ -135,13 +132,18 @@ def stage_lines(
         last = first + len(names)
         for system, line, place in zip(names, texts[first:last], places[first:last], strict=True):
             stage.outputs[OutputKey(system, *key)] = line, place
+            if system in numeric and not means_a_number(line):
+                numeric.remove(system)
         characters += sum(map(len, texts))
         if len(stage.outputs) >= AT_ONCE or characters >= CHARACTERS:
             stage.keep()
             characters = 0
             progress((1 + number / usual) / 2)
     stage.keep()
-    return StagedImport(stage, ())
+    of_system = {system: file.name for system, file in systems.items()}
+    numbers = [name for system, name in of_system.items() if system in numeric and usual >= FEW]
+    notes = notes_on_files(list(of_system.values()), [file.name for file, *_ in given], numbers)
+    return StagedImport(stage, (), notes=notes)
 
 
 def numbered(text: TextFile) -> Iterator[str]:
@@ -154,7 +156,7 @@ def numbered(text: TextFile) -> Iterator[str]:
 
 def _texts(file: TextFile, role: str) -> Iterator[str]:
     """Yield the text of each line: the line itself, the document in it, or the field of JSON Lines. Raises `ImportProblems`."""
-    in_json = extension(file.name) == "jsonl"
+    in_json = _in_json(file)
     for number, line in enumerate(numbered(file), start=1):
         if role == "document":
             words = line.split()
@@ -163,6 +165,10 @@ def _texts(file: TextFile, role: str) -> Iterator[str]:
             yield words[1]
         else:
             yield _field(file, number, line, _FIELDS[role]) if in_json else line
+
+
+def _in_json(file: TextFile) -> bool:
+    return extension(file.name) == "jsonl"
 
 
 def _field(file: TextFile, number: int, line: str, name: str) -> str:

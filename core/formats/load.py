@@ -9,6 +9,7 @@ from typing import NamedTuple
 from core.data import SEVERITIES, Dataset
 from core.errors import ImportProblems, UserError
 from core.formats.build import Builder
+from core.formats.column_doubts import doubts
 from core.formats.columns import guessed
 from core.formats.files import Upload, extension, file_name, path_name
 from core.formats.given_roles import GivenRoles, files_as_read, table_as_read
@@ -35,7 +36,7 @@ def read_upload(path: Path) -> Upload:
 
 
 class Loaded(NamedTuple):
-    """A dataset, and how its files were read, as lines for people: the role of every column or text file."""
+    """A dataset, and how its files were read, as lines for people: the role of every column or text file, then what is odd or missing."""
 
     dataset: Dataset
     as_read: tuple[str, ...]
@@ -62,7 +63,8 @@ def load_as(paths: Sequence[Path], given: GivenRoles) -> Loaded:
             raise UserError(
                 "two files have the same name", hint="Rename one: line-aligned files are identified by name"
             )
-        return Loaded(stage_roles(by_path, roles).dataset(), tuple(files_as_read(roles)))
+        staged = stage_roles(by_path, roles)
+        return Loaded(staged.dataset(), (*files_as_read(roles), *staged.notes()))
     if len(tables) < len(uploads):
         other = next(u.name for u in uploads if u not in tables)
         raise UserError(
@@ -73,7 +75,7 @@ def load_as(paths: Sequence[Path], given: GivenRoles) -> Loaded:
         )
     builder = Builder()
     problems = Collector()
-    as_read: list[str] = []
+    as_read, warnings = list[str](), list[str]()
     for upload in tables:
         try:
             labelled = label_format(upload) in LABELLED
@@ -85,11 +87,13 @@ def load_as(paths: Sequence[Path], given: GivenRoles) -> Loaded:
         mapping = given.of_table(table.columns, found.mapping)
         if not labelled:
             as_read += table_as_read(upload.name, table.columns, mapping, found.why, table.notes)
+            warnings += (problem.sentence() for problem in doubts(table, mapping))
         builder.add(table, mapping)
     if problems:
         problems.extend(builder.problems.closed())
     problems.check()
-    return Loaded(builder.dataset(), tuple(as_read))
+    staged = builder.staged()
+    return Loaded(staged.dataset(), (*as_read, *warnings, *staged.notes()))
 
 
 class _AnySeverity(Severities):

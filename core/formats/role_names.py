@@ -111,6 +111,12 @@ def file_roles(names: Sequence[str]) -> list[Literal["source", "reference", ""]]
     ]
 
 
+def names_a_language(words: Sequence[str], shared: set[str]) -> bool:
+    """Return whether the words of a file name are those that all files share, usual ones, and a language: `corpus.de` beside `corpus.en`."""
+    own = [word for word in words if word not in shared and word not in _PLAIN]
+    return bool(own) and all(map(_is_language, own))
+
+
 def _is_named(words: Sequence[str], kind: re.Pattern[str], shared: set[str] | frozenset[str] = frozenset()) -> bool:
     others = [word for word in words if not kind.fullmatch(word)]
     return len(others) < len(words) and all(

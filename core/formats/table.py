@@ -10,7 +10,7 @@ from itertools import dropwhile, islice
 from typing import NamedTuple
 
 from core.errors import ImportProblems, Problem
-from core.formats.columns import roles_of
+from core.formats.columns import is_reference_name, roles_of
 from core.formats.documents import by_output, holds_documents
 from core.formats.files import extension, refuse_cr_only, without_end
 from core.formats.parsing.cells import AnyTable, FileTable, Nested, TableRow, TableStream
@@ -153,6 +153,17 @@ def _best_delimiter(wanted: str, lines: Sequence[str]) -> str:
     if usual not in even and most_fit and counts[best][0] <= counts[usual][0]:
         return usual  # the other rows are problems
     return best
+
+
+def columns_in(lines: Sequence[str]) -> list[str]:
+    """Return the names of the columns if these are the first lines of a table: two usual names, and as many fields in every record."""
+    for mark in _MARKS:
+        names = without_end(lines[0]).split(mark)
+        known = len(roles_of(names)) + any(map(is_reference_name, names)) if len(names) > 1 else 0
+        counts = _field_counts(lines, mark) if known > 1 else []
+        if len(counts) > 1 and set(counts) == {len(names)}:
+            return names
+    return []
 
 
 def _field_counts(lines: Sequence[str], mark: str) -> list[int]:

@@ -9,7 +9,7 @@ from core.errors import ImportProblems, Problem, UserError
 from core.formats import lines
 from core.formats.files import Upload
 from core.formats.given_roles import GivenRoles, files_as_read
-from core.formats.lines import LineRoles, aligned, guess_roles, numbered
+from core.formats.lines import LineRoles, aligned, guess_roles, numbered, stage_lines
 from core.formats.streams.opened import TextFile
 from core.formats.streams.stage import Stage
 
@@ -147,7 +147,39 @@ def test_a_second_source_is_a_system_and_equal_stems_differ() -> None:
     assert roles.systems == (("open-source.txt", "open-source"), ("m.1", "m.1"), ("m.2", "m.2"))
 
 
-def test_xml_is_no_line_aligned_text() -> None:
-    for text in ('<?xml version="1.0"?>\n<dataset/>\n', '<refset trglang="de">\n<doc>\n'):
-        (problem,) = problems(None, [], {"A": up("A.sgm", text)})
-        assert (problem.row, problem.expected) == (1, "plain text, one segment per line")
+def test_files_that_are_no_lines_of_text_are_refused() -> None:
+    rows = [("A", 1, "ein Haus", "a house"), ("B", 1, "ein Haus", "one house"), ("A", 2, "rot", "red")]
+    tsv = "".join("\t".join(map(str, row)) + "\n" for row in [("system", "segment", "source", "output"), *rows])
+    objects = "".join(f'{{"system": "{s}", "id": {n}, "output": "{o}"}}\n' for s, n, _, o in rows)
+    for text, found, todo in (
+        ('<tstset setid="t">\n<seg id="1">a</seg>\n', "XML or SGML", "sacrebleu"),
+        ('\n<?xml version="1.0"?>\n<dataset id="t">\n', "XML or SGML", "sacrebleu"),
+        ("S-0\tein\nT-0\ta\nH-0\t-0.1\tan\nD-0\t-0.1\tan\nP-0\t-0.1 -0.2\n", "fairseq-generate", "grep ^D-"),
+        ("a.txt\tSegment 0\tscore: 0.81\na.txt\tscore: 0.8100\n", "comet-score", "--to_json"),
+        (tsv, "a table with the columns “system”", ".tsv"),
+        (tsv.replace("\t", ";"), "a table with the columns “system”", ".csv"),
+        (objects, "JSON objects with “system”", ".jsonl"),
+        ("1\ta b\n2\tc d\n3\te f\n", "2 columns separated by tabs", "cut -f2"),
+    ):
+        (problem,) = problems(None, [], {"A": up("A.txt", text)})
+        assert (found in problem.found, todo in problem.todo) == (True, True), problem
+
+
+def test_texts_that_look_a_little_like_another_format_are_read() -> None:
+    for text in (
+        "<b>Hello</b> there\n", '{"name": "Blue Spice"}\n', "source, output\nin, out\nyes\n", "1\ta\n2\tb\n", "a\tb\nc\nd\n", "S-0\n",
+    ):  # fmt: skip
+        assert stage_lines(None, [], {"A": up("A.txt", text)}).n_outputs == text.count("\n")
+    data = "name\tBlue Spice\nname\tAromi\nname\tBlue Spice\n"
+    assert stage_lines(up("src.txt", data), [], {"A": up("A.txt", "a\nb\nc\n")}).n_outputs == 3
+
+
+def test_files_of_numbers_and_files_named_after_a_language_are_noted() -> None:
+    texts = "a b\nb c\nc d\n"
+    files = {name: up(name, texts) for name in ("set.de", "set.en", "set.hyp.en")} | {
+        "A.bleu": up("A.bleu", "20.1\n3\n.5\n")
+    }
+    notes = stage_lines(None, [], {name: files[name] for name in files if name != "A.bleu"}).notes()
+    assert [note.split(":")[0] for note in notes if "language" in note] == ["set.de", "set.en"]
+    notes = stage_lines(files["set.de"], [files["set.en"]], {"A": files["A.bleu"], "B": up("B.en", texts)}).notes()
+    assert notes == ("A.bleu: every line is a number. Is it a file of scores? Then do not use it.",)

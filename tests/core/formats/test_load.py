@@ -81,9 +81,20 @@ def test_roles_are_listed_and_can_be_given(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
     lines = load_as([tmp_path / "ref.txt", tmp_path / "A.txt"], GivenRoles(["system=ref.txt"]))
     assert lines.dataset.systems == ("A", "ref")
-    assert lines.as_read[1:] == ("  system: A.txt, ref.txt",)
+    assert lines.as_read[1:2] == ("  system: A.txt, ref.txt",)
     table = load_as([tmp_path / "a.csv"], GivenRoles(["system=ref"]))
     assert table.dataset.systems == ("A", "ref")
-    assert table.as_read[1:] == ("  segment: id", "  system: ref, A", "  unused: Unnamed: 0 (an index of the rows)")
+    assert table.as_read[1:4] == ("  segment: id", "  system: ref, A", "  unused: Unnamed: 0 (an index of the rows)")
     with pytest.raises(UserError, match="one column per system has no scores of outputs"):
         load_as([tmp_path / "a.csv"], GivenRoles(["human=Unnamed: 0"]))
+
+
+def test_what_is_odd_or_missing_is_said(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("seg,system,output,quality\n1,A,x,3\n1,A,x,4\n1,refA,y,4\n")
+    table = load_as([tmp_path / "a.csv"], GivenRoles())
+    said = " ".join(table.as_read)
+    assert "the system “refA”, and no reference" in said
+    assert "No segment has a reference" in said
+    assert "rated several times (1 further row)" in said
+    (tmp_path / "A.bleu").write_text("1\n2\n3\n")
+    assert "every line is a number" in " ".join(load_as([tmp_path / "A.bleu"], GivenRoles()).as_read)
