@@ -19,13 +19,11 @@ from typing import NamedTuple
 
 from core.errors import ImportProblems, Problem
 from core.formats.columns import plain, roles_of
-from core.formats.files import Upload, extension, text_bytes
+from core.formats.files import Upload
 from core.formats.parsing.cells import FileTable, TableRow
-from core.formats.parsing.json_list import is_list
-from core.formats.parsing.jsonl import read_list
 from core.formats.problems import Collector, counted, shown
 from core.formats.reader import CellReader
-from core.formats.table import read_table, refuse_without_rows
+from core.formats.table import read_table
 
 _NAMES: dict[str, list[str]] = {
     "type": "type errortype error pertname perturbation perturbationtype phenomenon phenomena category kind".split(),
@@ -86,7 +84,7 @@ def read_pairs(uploads: Sequence[Upload]) -> PerturbedPairs:
     left_out = 0
     for upload in uploads:
         try:
-            table = _read(upload)
+            table = read_table(upload)
             reader = CellReader(table, problems)
             roles, references = _columns(table)
         except ImportProblems as error:
@@ -139,11 +137,3 @@ def _pair(reader: CellReader, row: TableRow, roles: Mapping[str, str], reference
         reader.text(row, roles.get("source")) or None,
         reader.text(row, roles.get("id")) or "",
     )
-
-
-def _read(upload: Upload) -> FileTable:
-    if extension(upload.name) == "json" and is_list(data := text_bytes(upload, by_line=False)):
-        table = read_list(upload.name, data)
-        refuse_without_rows(table)
-        return table
-    return read_table(upload)

@@ -12,19 +12,21 @@ from typing import NamedTuple
 from core.errors import ImportProblems, Problem
 from core.formats.columns import is_reference_name, roles_of
 from core.formats.documents import by_output, holds_documents
-from core.formats.files import extension, refuse_cr_only, without_end
+from core.formats.files import extension, refuse_cr_only, unpacked, without_end
 from core.formats.parsing.cells import AnyTable, FileTable, Nested, TableRow, TableStream
 from core.formats.parsing.formula import EXPORTED, unescaped
-from core.formats.parsing.jsonl import stream_jsonl
+from core.formats.parsing.jsonl import holds_members, stream_jsonl, stream_list, stream_members
 from core.formats.parsing.limits import Meter, limits
 from core.formats.parsing.numbers import looks_like_a_number
 from core.formats.problems import Collector, counted, shown
 from core.formats.streams.columnar import COLUMNAR_EXTENSIONS, stream_columnar
-from core.formats.streams.opened import AnyFile, TextFile
+from core.formats.streams.opened import AnyFile, TextFile, opened
 from core.progress import Progress, no_progress
 
 TABLE_EXTENSIONS = frozenset({"csv", "tsv", "tab", "jsonl", "ndjson", "json"}) | COLUMNAR_EXTENSIONS
 
+HEAD_BYTES = 4096
+_RECORDS = 'Write each row as an object, in pandas: df.to_json(FILE, orient="records", lines=True)'
 HEAD = 100
 """Lines from which the header and the delimiter are judged."""
 _SEP = re.compile(r'"?sep=(\\t|tab|[^\w"])"?[,;\t]*', re.IGNORECASE)
@@ -65,8 +67,8 @@ def stream_as_written(file: AnyFile, limit: int | None = None, progress: Progres
 
     CSV: comma, quotes as in RFC 4180, line breaks inside quotes. TSV: no quoting, as in Google's files, unless every record with a quote
     could come from a writer that quotes. Other delimiters (also `;`), comments above the header and Excel's `sep=;`: see `layout_of`. Lines end in `\\n`
-    or `\\r\\n`; U+2028, U+0085, `\\v` and a lone `\\r` stay in their field. Blank lines are skipped. JSONL of documents with the outputs
-    of many systems gives one row per output (`documents`). Parquet and Arrow: `streams.columnar`. `progress` is called with the share of the file, in every reading. Raises
+    or `\\r\\n`; U+2028, U+0085, `\\v` and a lone `\\r` stay in their field. Blank lines are skipped. JSON: one object per line, one list of objects, or
+    {system: [objects]}; documents with the outputs of many systems give one row per output (`documents`). Parquet and Arrow: `streams.columnar`. `progress` is called with the share of the file, in every reading. Raises
     `ImportProblems` with the reason why the file cannot be read, and at the end of each reading with every row of the wrong length (CSV and TSV)
     and every text that no database can store (Parquet and Arrow).
     """
@@ -74,16 +76,44 @@ def stream_as_written(file: AnyFile, limit: int | None = None, progress: Progres
         table = stream_columnar(file, limit, progress)
         refuse_without_rows(table)
         return table
-    text = TextFile(file, progress)
     if is_json(file.name):
-        table = stream_jsonl(file.name, text.lines, limit)
+        table = _json(file, limit, progress)
         if holds_documents(table):
             whole = by_output(table)
             table = replace(whole, each=lambda: islice(whole.each(), limit))
+        else:
+            _refuse_one_object_of_lists(table)
     else:
-        table = _delimited(text, limit)
+        table = _delimited(TextFile(file, progress), limit)
     refuse_without_rows(table)
     return table
+
+
+def _json(file: AnyFile, limit: int | None, progress: Progress) -> TableStream:
+    """Return the objects of a JSON file as a stream: one per line, one list, or an object {system: [objects]}."""
+    name = file.name
+    with opened(file) as raw:
+        head = unpacked(name, raw).read(HEAD_BYTES).decode("utf-8-sig", "replace").strip()
+    first, _, below = head.partition("\n")
+    lines = below and first.rstrip().endswith(("}", "]"))  # each line is complete
+    listed = head.startswith("[") and (extension(name) == "json" or not lines)
+    text = TextFile(file, progress, by_line=not listed)
+    if listed:
+        return stream_list(name, text.text, limit)
+    if holds_members(head) and not lines:
+        return stream_members(name, text.text, limit)
+    if below and first.startswith("{") and first.rstrip().endswith(("{", "[", ",")):
+        found = "one JSON object over several lines"
+        raise ImportProblems([Problem(name, 1, "", found, "one object per line, or a list of objects", _RECORDS)])
+    return stream_jsonl(name, text.lines, limit)
+
+
+def _refuse_one_object_of_lists(table: TableStream) -> None:
+    """Raise `ImportProblems` if the only object has the columns of a table as lists or objects, as pandas writes by default."""
+    rows = list(islice(table.each(), 2))
+    if len(rows) == 1 < len(table.columns) and all(isinstance(cell, Nested | tuple) for cell in rows[0].cells):
+        found = f"one object with lists or objects: {', '.join(map(shown, table.columns[:6]))}"
+        raise ImportProblems([Problem(table.name, rows[0].line, "", found, "one object per row", _RECORDS)])
 
 
 def refuse_without_rows(table: AnyTable) -> None:

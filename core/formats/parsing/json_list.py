@@ -1,11 +1,11 @@
-"""Read the elements of a JSON list one by one, regardless of line breaks."""
+"""Read the elements of a JSON list, or of the lists in an object, one by one, regardless of line breaks."""
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Iterator
+from typing import TextIO
 
 from core.errors import ImportProblems, Problem
 from core.formats.parsing.limits import Meter
@@ -21,28 +21,46 @@ def is_list(data: bytes) -> bool:
     return data.removeprefix(b"\xef\xbb\xbf")[:4096].lstrip(b" \t\r\n")[:1] == b"["
 
 
-def elements(name: str, data: bytes) -> Iterator[tuple[int, str]]:
+def elements(name: str, text: TextIO) -> Iterator[tuple[int, str]]:
     """Yield each element of the list as JSON text, with the line it begins on.
 
-    Only a part of the file is decoded at a time. Raises `ImportProblems` for broken JSON, an unterminated list, text after it, and an
+    Only a part of the file is held at a time. Raises `ImportProblems` for broken JSON, an unterminated list, text after it, and an
     element longer than the limit.
     """
-    window = _Window(name, data)
-    window.skip()
-    window.at += 1
-    sign = window.skip()
-    window.at += sign == "]"
-    while sign != "]":
+    window = _Window(name, text)
+    yield from _items(window)
+    window.end("the list")
+
+
+def members(name: str, text: TextIO) -> Iterator[tuple[str, int, str]]:
+    """Yield each element of the lists in an object {key: list} with its key and line, as `elements` does."""
+    window = _Window(name, text)
+    window.take("{")
+    keys = set[str]()
+    sign = ","
+    while sign == ",":
+        window.skip()
+        line, found = window.element()
+        if not found.startswith('"') or found in keys:
+            raise _broken(name, line, f"{shown(found)} twice" if found in keys else shown(found))
+        keys.add(found)
+        window.take(":")
+        for at, item in _items(window):
+            yield json.loads(found), at, item
+        sign = window.take(",", "}")
+    window.end("the object")
+
+
+def _items(window: _Window) -> Iterator[tuple[int, str]]:
+    window.take("[")
+    if window.skip() == "]":
+        window.take("]")
+        return
+    sign = ","
+    while sign == ",":
         window.skip()
         yield window.element()
-        sign = window.skip()
-        if sign not in ("]", ","):
-            found = shown(window.text[window.at : window.at + 20]) if sign else "a list that does not end"
-            raise window.broken(window.at, found)
-        window.at += 1
-    line = window.line_of(window.at)
-    if window.skip():
-        raise _broken(name, line, f"{shown(window.text[window.at : window.at + 60])} after the list")
+        sign = window.take(",", "]")
 
 
 def _broken(name: str, line: int, found: str) -> ImportProblems:
@@ -53,9 +71,8 @@ def _broken(name: str, line: int, found: str) -> ImportProblems:
 class _Window:
     """The decoded part of the file: `at` is the position in it, `line` the line number of the position `counted`."""
 
-    def __init__(self, name: str, data: bytes) -> None:
-        self.name, self.meter = name, Meter(name)
-        self.stream = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
+    def __init__(self, name: str, stream: TextIO) -> None:
+        self.name, self.meter, self.stream = name, Meter(name), stream
         self.text, self.at, self.line, self.counted = "", 0, 1, 0
 
     def line_of(self, where: int) -> int:
@@ -77,6 +94,21 @@ class _Window:
             self.at = found.end() if found else self.at
             if self.at < len(self.text) or not self.more():
                 return self.text[self.at : self.at + 1]
+
+    def take(self, *signs: str) -> str:
+        """Skip blanks, and go behind the next character, which must be one of the signs."""
+        sign = self.skip()
+        if sign not in signs:
+            found = shown(self.text[self.at : self.at + 20]) if sign else "a list that does not end"
+            raise self.broken(self.at, found)
+        self.at += 1
+        return sign
+
+    def end(self, what: str) -> None:
+        """Raise `ImportProblems` if anything follows."""
+        line = self.line_of(self.at)
+        if self.skip():
+            raise _broken(self.name, line, f"{shown(self.text[self.at : self.at + 60])} after {what}")
 
     def element(self) -> tuple[int, str]:
         """Return the line and the text of the element that begins here, and go to its end."""

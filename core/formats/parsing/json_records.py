@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from types import UnionType
 from typing import Any
 
-from core.formats.files import Upload, check_lines, raw_lines, text_bytes
+from core.formats.files import Upload, check_lines, lines_of, raw_lines, text_bytes
 from core.formats.parsing.json_list import elements, is_list
 from core.formats.parsing.json_text import NotJson, parsed
 from core.formats.parsing.limits import Meter
@@ -90,7 +91,7 @@ def records(upload: Upload, problems: Collector) -> Iterator[Record]:
     data = text_bytes(upload, by_line=False)
     if is_list(data):
         texts: Iterable[tuple[int, str]] = (
-            (i, text) for i, (_, text) in enumerate(elements(upload.name, data), start=1)
+            (i, text) for i, (_, text) in enumerate(elements(upload.name, lines_of(io.BytesIO(data))), start=1)
         )
     else:
         check_lines(upload.name, data)

@@ -1,23 +1,31 @@
-"""Read JSON Lines: one object per line. Numbers keep the digits they were written with."""
+"""Read JSON Lines, one object per line, and lists of objects. Numbers keep the digits they were written with."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from itertools import islice
+from typing import TextIO
 
-from core.formats.parsing.cells import Cell, FileTable, TableRow, TableStream, cell_of
-from core.formats.parsing.json_list import elements
+from core.formats.parsing.cells import Cell, TableRow, TableStream, cell_of
+from core.formats.parsing.json_list import elements, members
 from core.formats.parsing.json_text import NotJson, as_written
 from core.formats.parsing.limits import Meter
-from core.formats.parsing.text_check import refused
 from core.formats.problems import Collector, shown
 
 _ONE_OBJECT = "one JSON object per line"
 _WHOLE = "Write the character itself, in UTF-8"
+_MEMBERS = re.compile(r'\s*\{\s*"([^"\\]|\\.)*"\s*:\s*\[\s*\{')
+SYSTEM = "system"
 
 
-Records = Callable[[], Iterable[tuple[int, str]]]
-"""The JSON texts of a file with their lines, read again at each call."""
+_WRAPPERS = frozenset("data rows records examples instances items segments".split())
+"""Keys of a list that are no name of a system."""
+
+_Rows = Callable[[Collector, Meter], Iterator[tuple[int, dict[str, Cell]]]]
+"""The objects of a file as cells with their lines, read again at each call."""
 
 
 def stream_jsonl(name: str, lines: Callable[[], Iterable[str]], limit: int | None = None) -> TableStream:
@@ -31,22 +39,50 @@ def stream_jsonl(name: str, lines: Callable[[], Iterable[str]], limit: int | Non
     def records() -> Iterator[tuple[int, str]]:
         return ((number, line.strip(" \t\r\n")) for number, line in enumerate(lines(), start=1))
 
-    number, first = next(((number, text) for number, text in records() if text), (0, ""))
-    if first in ("[", "{") or first.startswith("[{"):
-        listed = first[0] == "["
-        todo = (
-            "Write one object per line, for example with: jq -c '.[]' FILE"
-            if listed
-            else "Write each object on one line"
-        )
-        raise refused(name, number, "one list" if listed else "one object over several lines", _ONE_OBJECT, todo)
-    return _stream(name, records, limit)
+    return _stream(name, lambda problems, meter: _objects(name, records(), problems, meter), limit)
 
 
-def read_list(name: str, data: bytes) -> FileTable:
-    """Read one list of objects into rows, as `stream_jsonl` does. An object gets the line it begins on, or the next line after the previous
-    object's if that is higher."""
-    return _stream(name, lambda: _one_a_line(elements(name, data)), None).held()
+def stream_list(name: str, text: Callable[[], AbstractContextManager[TextIO]], limit: int | None = None) -> TableStream:
+    """Return the objects of one list as rows, as `stream_jsonl` does. An object gets the line it begins on, or the next line after the
+    previous object's if that is higher. `text` opens the text of the file."""
+
+    def rows(problems: Collector, meter: Meter) -> Iterator[tuple[int, dict[str, Cell]]]:
+        with text() as stream:
+            yield from _objects(name, _one_a_line(elements(name, stream)), problems, meter)
+
+    return _stream(name, rows, limit)
+
+
+def stream_members(
+    name: str, text: Callable[[], AbstractContextManager[TextIO]], limit: int | None = None
+) -> TableStream:
+    """Return the objects of an object {system: [objects]} as rows, as `stream_list` does, with the key as system (comet-score writes it).
+
+    An object may name its system itself; keys such as `data` are no system.
+    """
+    keys: dict[str, None] = {}
+
+    def rows(problems: Collector, meter: Meter) -> Iterator[tuple[int, dict[str, Cell]]]:
+        with text() as stream:
+            last = 0
+            for key, line, found in members(name, stream):
+                last = max(line, last + 1)
+                row = _object(name, last, found, problems)
+                if row is None:
+                    meter.row(last)
+                    continue
+                named = key.casefold() in _WRAPPERS or SYSTEM in row
+                keys.update({} if named else {key: None})
+                yield last, row if named else {SYSTEM: key, **row}
+
+    table = _stream(name, rows, limit)
+    systems = ", ".join(map(shown, list(keys)[:8])) + (f" and {len(keys) - 8} more" if len(keys) > 8 else "")
+    return replace(table, notes=(f"the keys of the object are systems: {systems}",) if keys else ())
+
+
+def holds_members(head: str) -> bool:
+    """Return whether a text begins as an object does whose first value is a list of objects."""
+    return _MEMBERS.match(head) is not None
 
 
 def _one_a_line(found: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
@@ -56,10 +92,10 @@ def _one_a_line(found: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         yield last, text
 
 
-def _stream(name: str, records: Records, limit: int | None) -> TableStream:
+def _stream(name: str, rows: _Rows, limit: int | None) -> TableStream:
     problems, meter = Collector(), Meter(name)
     columns: dict[str, None] = {}
-    for number, row in islice(_objects(name, records(), problems, meter), limit):
+    for number, row in islice(rows(problems, meter), limit):
         columns.update(dict.fromkeys(row))
         meter.columns(number, len(columns))
         meter.row(number, len(columns) + sum(len(cell) for cell in row.values() if isinstance(cell, tuple)))
@@ -67,7 +103,7 @@ def _stream(name: str, records: Records, limit: int | None) -> TableStream:
     names = tuple(columns)
 
     def each() -> Iterator[TableRow]:
-        for number, row in islice(_objects(name, records(), Collector(), Meter(name)), limit):
+        for number, row in islice(rows(Collector(), Meter(name)), limit):
             yield TableRow(number, tuple(map(row.get, names)))
 
     return TableStream(name, names, each)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, TextIO
 
 from core.data import SourceFile
 from core.errors import UserError
@@ -64,15 +65,15 @@ def source_of(file: AnyFile, column: str = "") -> SourceFile:
 class TextFile:
     """A text file whose content was checked once, as `text_bytes` does, and whose lines can be read many times.
 
-    Raises `ImportProblems` as `text_bytes` does, and for CR-only line ends. `progress` is called with the share of the file that was read,
+    With `by_line`, the length of a line is limited. Raises `ImportProblems` as `text_bytes` does, and for CR-only line ends. `progress` is called with the share of the file that was read,
     in every reading.
     """
 
-    def __init__(self, file: AnyFile, progress: Progress = no_progress) -> None:
+    def __init__(self, file: AnyFile, progress: Progress = no_progress, *, by_line: bool = True) -> None:
         self.file, self.name = file, file.name
         self.progress, self._size = progress, max(1, size_of(file))
         with opened(file) as raw:
-            self.facts = check_text(self.name, unpacked(self.name, raw), progress=self._reporter(raw))
+            self.facts = check_text(self.name, unpacked(self.name, raw), by_line=by_line, progress=self._reporter(raw))
         if self.facts.carriage_return and not self.facts.line_feed:
             raise refuse_cr_only(self.name)
 
@@ -83,6 +84,13 @@ class TextFile:
             while some := lines.readlines(AT_ONCE):
                 report()
                 yield from some
+
+    @contextmanager
+    def text(self) -> Iterator[TextIO]:
+        """Open the text of the file, to read it in pieces of any size."""
+        with opened(self.file) as raw, lines_of(unpacked(self.name, raw)) as text:
+            yield text
+            self._reporter(raw)()
 
     def _reporter(self, raw: BinaryIO) -> Callable[[], None]:
         return lambda: self.progress(min(1.0, raw.tell() / self._size))

@@ -43,7 +43,7 @@ KINDS = ("Files", "Folder")
 LARGEST = 100 << 20
 """Bytes of the files of an upload, which the server holds in memory while the page is open."""
 GUIDE = (
-    "**Tables** (CSV, TSV, JSONL with one JSON object per line, Parquet, or Arrow): one row per output, or one row per segment with one column per system. "
+    "**Tables** (CSV, TSV, JSON with one object per line or a list of objects, Parquet, or Arrow): one row per output, or one row per segment with one column per system. "
     "Columns may hold human scores and external scores. "
     "**Text** (one file per system, one for references, one for the source): line 7 of every file is segment 7. "
     "**Folder of mt-metrics-eval** (sources, references, system-outputs, documents, human-scores, metric-scores): read as it is. "

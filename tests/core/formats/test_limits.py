@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import subprocess
@@ -15,7 +16,7 @@ from core.commands.calibrate import read_refined
 from core.commands.stress import own_injection
 from core.errors import ImportProblems, UserError
 from core.formats import build
-from core.formats.files import Upload, numbered_lines
+from core.formats.files import Upload, lines_of, numbered_lines
 from core.formats.pairs import read_pairs
 from core.formats.parsing.json_list import elements
 from core.formats.table import read_table
@@ -175,7 +176,7 @@ def test_elements_of_a_list_are_found_across_pieces(monkeypatch: pytest.MonkeyPa
     values = [{"a": "x" * i, "b": [i, -1.5e3, None, "]}", "😀\n"]} for i in range(40)] + [12345, "text", []]
     for indent in (None, 1):
         data = b"\xef\xbb\xbf \n" + json.dumps(values, indent=indent, ensure_ascii=False).encode() + b"\n\n"
-        found = list(elements("a.json", data))
+        found = list(elements("a.json", lines_of(io.BytesIO(data))))
         assert [json.loads(text) for _, text in found] == values
         lines = data.decode("utf-8-sig").split("\n")
         assert all(text.split("\n")[0] in lines[line - 1] for line, text in found)

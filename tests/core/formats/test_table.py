@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
+import json
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import ImportProblems, Problem
+from core.formats.columns import guessed
 from core.formats.files import Upload, raw_lines
-from core.formats.parsing.cells import FileTable, Nested, characters_in
+from core.formats.parsing.cells import FileTable, Nested, TableRow, characters_in
+from core.formats.streams.opened import StoredFile
 from core.formats.table import clearly_quoted, read_table, sample_values
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
@@ -236,3 +241,47 @@ def test_samples_are_the_first_values_shortened() -> None:
 def test_the_characters_of_all_kinds_of_cells_are_counted() -> None:
     assert characters_in(("ab", "c")) == 3
     assert characters_in(("ab", None, ("c", "de"), Nested("{}"))) == 7
+
+
+def test_a_list_of_objects_is_read_however_it_is_laid_out(tmp_path: Path) -> None:
+    objects = [{"system": "A", "output": "x\ny", "DA": 1.50}, {"system": "B", "output": "ü", "refs": ["r", "s"]}]
+    for indent in (None, 2):
+        data = gzip.compress(json.dumps(objects, indent=indent).encode()) if indent else json.dumps(objects).encode()
+        (tmp_path / "a.json").write_bytes(data)
+        for file in (Upload("a.json", data), StoredFile("a.json", tmp_path / "a.json")):
+            got = read_table(file)
+            assert got.columns == ("system", "output", "DA", "refs")
+            assert [row.cells for row in got.rows] == [("A", "x\ny", "1.5", None), ("B", "ü", None, ("r", "s"))]
+    assert read_table(Upload("a.json", b'[{"a": 1},\n{"a": 2}]'), 1).rows == (TableRow(1, ("1",)),)
+    for text, found in (
+        ('[{"a": 1}, 2]', "2"), ('[{"a": 1}\n', "does not end"), ('[{"a": 1}] x', "after the list"), ("[]", "no rows"),
+    ):  # fmt: skip
+        assert found in refused("a.json", text)[0].found
+
+
+def test_the_keys_of_an_object_of_lists_are_systems() -> None:
+    """As comet-score --to_json writes it."""
+    of = {s: [{"src": f"s {i}", "mt": f"{s} {i}", "ref": f"r {i}", "COMET": 0.5} for i in range(3)] for s in "AB"}
+    for indent in (None, 4):
+        got = read_table(Upload("comet.json", json.dumps(of, indent=indent).encode()))
+        assert got.notes == ("the keys of the object are systems: “A”, “B”",)
+        mapping = guessed(got).mapping
+        assert (mapping.system, mapping.output, mapping.source, mapping.references) == ("system", "mt", "src", ("ref",))
+        assert [m.name for m in mapping.metrics] == ["COMET"]
+        assert [row.cells[0] for row in got.rows] == ["A"] * 3 + ["B"] * 3
+    whole = read_table(Upload("a.json", b'{"data": [{"system": "A", "output": "x"}]}'))
+    assert (whole.columns, whole.notes) == (("system", "output"), ())
+    lines = '{"turns": [{"a": 1}], "output": "x"}\n{"turns": [{"a": 1}], "output": "y"}\n'
+    assert cells("a.jsonl", lines) == [(Nested('[{"a": "1"}]'), "x"), (Nested('[{"a": "1"}]'), "y")]
+    assert "“0.5}” " in refused("a.json", '{"A": [{"a": 1}], "B": 0.5}')[0].found + " "
+
+
+def test_json_that_is_no_list_of_rows_is_refused_with_one_problem() -> None:
+    for text, found in (
+        ('{\n "name": "BLEU",\n "score": 31.2\n}', "one JSON object over several lines"),
+        ('{"system": {"0": "A"}, "output": {"0": "x"}}', "lists or objects: “system”, “output”"),
+        ('{"predictions": ["x", "y"], "references": [["r"], ["s"]]}', "lists or objects: “predictions”, “references”"),
+    ):
+        (problem,) = refused("a.json", text)
+        assert found in problem.found
+        assert "lines=True" in problem.todo
