@@ -31,6 +31,7 @@ HEAD = 100
 """Lines from which the header and the delimiter are judged."""
 _SEP = re.compile(r'"?sep=(\\t|tab|[^\w"])"?[,;\t]*', re.IGNORECASE)
 _MARKS = {",": "comma", ";": "semicolon", "\t": "tab"}
+_OTHER_QUOTES = frozenset(("''", "``", "“”", "„“", "‘’", "«»"))
 _LONE_CR = re.compile("\r(?!\n$)")
 _STAND_IN = "\udc0d"  # stands for a lone CR while `csv` looks at it; valid UTF-8 never decodes to it
 
@@ -241,8 +242,13 @@ def _delimited(text: TextFile, limit: int | None) -> TableStream:
     columns = _column_names(name, line, fields, problems)
     ahead = list(islice(records(Collector()), 1, HEAD))
     _refuse_no_header(name, line, fields, ahead, problems)
+    if len(fields) > 1 and all(len(field) > 1 and field[0] + field[-1] in _OTHER_QUOTES for field in fields):
+        again = 'Save the table again with " as the text delimiter'
+        problems.add(name, line, "", f"names of columns in {fields[0][0]}{fields[0][-1]}", 'texts in " "', again)
     problems.check()
-    todo = "Put texts with a comma, a quote or a line break in quotes" if not plain else "Remove tabs from the texts"
+    todo = "Remove tabs from the texts"
+    if not plain:
+        todo = f"Put texts with a {_MARKS.get(delimiter, shown(delimiter))}, a quote or a line break in double quotes"
     width, header = len(columns), fields if len(columns) > 1 else None
     wider = _one_wider(ahead, width)
     if wider:
@@ -300,7 +306,8 @@ def _column_names(name: str, line: int, fields: Sequence[str], problems: Collect
     for i, column in enumerate(columns, start=1):
         if column in first:
             found = f"the name twice, in columns {first[column]} and {i}"
-            problems.add(name, line, column, found, "unique column names", "Rename one of them")
+            todo = "Rename one of them, and write the names in one line if they are in several"
+            problems.add(name, line, column, found, "unique column names", todo)
         first.setdefault(column, i)
     if any("\r" in column for column in columns):
         raise refuse_cr_only(name)

@@ -17,8 +17,9 @@ _NEARLY = re.compile(
     r"|\d+\s*/\s*\d+",
     re.IGNORECASE,
 )
+_THOUSANDS = re.compile(r"[+\-−–]?\d{1,3}([,.'’ \u00a0\u202f]\d{3})+([.,]\d+)?")
 _NO_NUMBER = re.compile(r"#[A-Z0-9/]+[!?]?|[\W_]+|n\.\s?[ad]\.?", re.IGNORECASE)
-_ABSENT = frozenset({"", "na", "n/a", "nan", "none", "null"})
+_ABSENT = frozenset({"", "na", "n/a", "nan", "none", "null", "<na>"})
 
 
 def number(text: str) -> float | None:
@@ -55,6 +56,8 @@ def expected_number(text: str) -> str:
     """Return what was expected instead of a text that `number` does not accept."""
     if looks_like_a_number(text):
         return BOUNDS + f", in at most {LONGEST} characters"
+    if _THOUSANDS.fullmatch(text.strip()):
+        return "a number with a point for decimals and no separator of thousands"
     if text.count(",") == 1:
         return "a number with a point, not a comma"
     if "%" in text:
@@ -80,5 +83,5 @@ def parse_lambda(text: str) -> float | None:
 
 
 def is_absent(text: str) -> bool:
-    """Return whether a text stands for a missing number: empty, NA, N/A, NaN, None, null."""
+    """Return whether a text stands for a missing number: empty, NA, N/A, NaN, None, null, <NA>."""
     return text.strip().lower() in _ABSENT

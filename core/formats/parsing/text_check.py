@@ -31,10 +31,15 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\x28\xb5\x2f\xfd", "a Zstandard file"),
     (b"\x7fELF", "a program"),
 )
+_COMPRESSED = frozenset({"a gzip file inside a gzip file", "an xz file", "a bzip2 file", "a Zstandard file"})
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 _UTF8 = "text in UTF-8"
 _SAVE_AS_UTF8 = "Save it again and choose the encoding UTF-8"
 _AS_TEXT = "Save the table as CSV (UTF-8), TSV or JSONL and upload that"
+
+
+_UNPACK = "Unpack it, and choose the files in it"
+_DECOMPRESS = "Decompress it, or compress the text as .gz"
 
 
 def refused(name: str, row: int, found: str, expected: str, todo: str) -> ImportProblems:
@@ -45,11 +50,20 @@ def binary_kind(data: bytes) -> str:
     """Return the kind of a binary file in words, from its first bytes; "" if it may be text."""
     if _PICKLE.match(data):
         return "a Python pickle"
+    if data[257:262] == b"ustar":
+        return "a tar archive"
     for magic, kind in _SIGNATURES:
         if data.startswith(magic):
             office = magic == b"PK\x03\x04" and (b"xl/" in data[:65536] or b"xl/" in data[-65536:])
             return "an Excel workbook" if office else kind
     return ""
+
+
+def instead_of(kind: str) -> str:
+    """Return what to do with a binary file of this kind."""
+    if "archive" in kind:
+        return _UNPACK
+    return _DECOMPRESS if kind in _COMPRESSED else _AS_TEXT
 
 
 class TextFacts(NamedTuple):
@@ -88,7 +102,7 @@ class TextScan:
             todo = "Check that the export that wrote it has finished"
             raise refused(name, 0, "an empty file", "at least one line", todo)
         if kind := binary_kind(self._head if self._size <= _HEAD else self._head + self._tail):
-            raise refused(name, 0, kind, _UTF8, _AS_TEXT)
+            raise refused(name, 0, kind, _UTF8, instead_of(kind))
         if self._head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             raise refused(name, 0, "UTF-16", _UTF8, _SAVE_AS_UTF8)
         self._decode(b"", final=True)

@@ -14,7 +14,7 @@ from core.formats.build import Builder
 from core.formats.campaigns.recognised import recognised
 from core.formats.column_doubts import doubts
 from core.formats.columns import guessed, is_google_mqm
-from core.formats.files import extension
+from core.formats.files import beginning, extension
 from core.formats.given_roles import files_as_read, files_of, table_as_read
 from core.formats.labels.label_formats import guess as label_format_of
 from core.formats.lines import LineRoles, guess_roles, stage_roles
@@ -23,7 +23,7 @@ from core.formats.mtme_folder import MtmeFiles, is_layout, pairs_of
 from core.formats.mtme_folder import files_of as files_of_pair
 from core.formats.notes import summary
 from core.formats.parsing.cells import FileTable, TableRow, TableStream, characters_in
-from core.formats.parsing.text_check import binary_kind
+from core.formats.parsing.text_check import binary_kind, instead_of
 from core.formats.problems import Collector, counted, how_many
 from core.formats.streams.opened import AnyFile, beginning_of, source_of
 from core.formats.streams.staged import KnownOutputs, StagedImport
@@ -145,8 +145,10 @@ def plan(files: Sequence[AnyFile], *, labels: bool = False) -> ImportPlan:
             mqm.append(upload.name)
             continue
         if extension(upload.name) not in TABLE_EXTENSIONS:
-            found_there = binary_kind(beginning_of(upload, HEAD).data) or "plain text beside tables"
-            todo = "Upload tables and text files separately, or rename the file to .csv, .tsv or .jsonl"
+            kind = binary_kind(beginning(beginning_of(upload, HEAD), HEAD))
+            separate = "Upload tables and text files separately, or rename the file to .csv, .tsv or .jsonl"
+            todo = instead_of(kind) if kind else separate
+            found_there = kind or "plain text beside tables"
             problems.add(upload.name, 0, "", found_there, "only tables, or only text files", todo)
             continue
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import pickle
+import tarfile
 import zipfile
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from core.errors import ImportProblems, Problem
 from core.formats.files import Upload, extension, raw_lines, stem, text_bytes, without_end
+from core.services.projects.importing import plan
 
 
 def refused(data: bytes, max_bytes: int = 1 << 20, name: str = "data.csv") -> Problem:
@@ -132,3 +134,20 @@ def test_lines_round_trip(lines: list[str]) -> None:
 )
 def test_names_are_labels_only(name: str, expected: tuple[str, str]) -> None:
     assert (stem(name), extension(name)) == expected
+
+
+def test_an_archive_is_to_be_unpacked_and_a_table_to_be_saved_as_text() -> None:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        archive.addfile(tarfile.TarInfo("a.txt"))
+    for data, found, todo in (
+        (packed.getvalue(), "a tar archive", "Unpack it"), (b"PK\x03\x04" + b"a" * 90, "a ZIP archive", "Unpack it"),
+        (b"\xfd7zXZ\x00", "an xz file", "Decompress it"), (b"PK\x03\x04xl/workbook", "an Excel workbook", "CSV (UTF-8)"),
+    ):  # fmt: skip
+        with pytest.raises(ImportProblems) as caught:
+            text_bytes(Upload("a.txt", data))
+        (problem,) = caught.value.problems
+        assert problem.found == found
+        assert todo in problem.todo
+        beside = plan([Upload("b.csv", b"a,b\n1,2\n"), Upload("a.zip", data)]).problems
+        assert [(p.found, todo in p.todo) for p in beside] == [(found, True)]

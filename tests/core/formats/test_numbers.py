@@ -25,7 +25,7 @@ from core.formats.files import Upload
 from core.formats.labels import judgements
 from core.formats.mapping import ColumnMapping
 from core.formats.parsing.cells import FileTable
-from core.formats.parsing.numbers import json_number, number, parse_lambda
+from core.formats.parsing.numbers import expected_number, json_number, number, parse_lambda
 from core.formats.table import read_table
 from core.metrics import options
 from core.metrics import ranges as stored_ranges
@@ -217,3 +217,12 @@ def test_a_number_out_of_bounds_keeps_a_number_column() -> None:
     assert guess(table).human_scores == ("adequacy",)
     with pytest.raises(ImportProblems, match="line 2, adequacy: found “1e308”; expected a number from −10¹⁵ to 10¹⁵"):
         imported(table, guess(table))
+
+
+def test_what_is_wrong_with_a_number_is_said() -> None:
+    for texts, expected in (
+        (("4,5", "0,435e2", "12,34"), "a number with a point, not a comma"),
+        (("12,345", "1,234.5", "1.234,5", "1 234", "1\u202f234,5", "1'234"), "a number with a point for decimals and no separator of thousands"),
+        (("80%", "80\u00a0%"), "a number without %"),
+    ):  # fmt: skip
+        assert {expected_number(text) for text in texts} == {expected}

@@ -285,3 +285,18 @@ def test_json_that_is_no_list_of_rows_is_refused_with_one_problem() -> None:
         (problem,) = refused("a.json", text)
         assert found in problem.found
         assert "lines=True" in problem.todo
+
+
+def test_other_quotes_than_double_ones_are_named() -> None:
+    (problem,) = refused("a.csv", "'system','output'\n'A','one, two'\n'B','three, four'\n")
+    assert (
+        problem.sentence()
+        == 'a.csv, line 1: found names of columns in \'\'; expected texts in " ". Save the table again with " as the text delimiter'
+    )
+    assert table("a.csv", "'a',b\n'x',y\n").columns == ("'a'", "b")
+    assert "semicolon" in refused("a.csv", "a;b\nx;y;z\nx;y\nx;y\n")[0].todo
+
+
+def test_a_name_in_several_header_lines_is_named() -> None:
+    pivot = ",score,score\nsystem,A,B\nsegment,,\n1,2,3\n"
+    assert "write the names in one line if they are in several" in refused("a.csv", pivot)[0].todo
