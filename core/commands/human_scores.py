@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from core.commands.options import SchemeName
 from core.commands.progress import print_note, print_notes
 from core.data import Dataset, HumanScore, Judgement, OutputKey
 from core.errors import ImportProblems, Problem, UserError, unknown
+from core.formats.column_doubts import unread_scores
 from core.formats.columns import guessed
 from core.formats.files import Upload, extension
 from core.formats.given_roles import GivenRoles, table_as_read
@@ -67,6 +69,13 @@ def read(
     table = read_table(upload, LOOK)
     found = guessed(table)
     mapping = given.of_table(table.columns, found.mapping)
+    if name is None and (unread := unread_scores(table, mapping)):
+        raise UserError(
+            "a column has the name of a score, but its cells are not numbers",
+            where=upload.name,
+            got=", ".join(unread),
+            hint="Write one number per cell, or choose another score: --human-score NAME",
+        )
     keys = _keys(table.columns, mapping)
     if keys is None and mapping.scores_only:
         return read_human(upload, name or SCORE)  # raises an error that names the missing columns
@@ -77,9 +86,10 @@ def read(
         print_note(*table_as_read(upload.name, table.columns, mapping, found.why, table.notes))
         return read_human(upload, name or next(iter(names), SCORE), keys)
     loaded = load_as(paths, given)
-    if not loaded.dataset.human_scores:
-        return read_human(upload, name or SCORE)  # raises an error that names the missing columns
     print_note(*loaded.as_read)
+    if not loaded.dataset.human_scores:
+        hint = "Write each score as a number in a column of its own, or name the column: --column human=NAME"
+        raise UserError("the file has no human scores", where=upload.name, expected="a column of numbers", hint=hint)
     return _chosen(loaded.dataset.human_scores, {}, upload.name, name), 0
 
 
@@ -212,7 +222,7 @@ def _chosen(
 def _several(files: str, names: Sequence[str]) -> UserError:
     return UserError(
         "the file has several human scores", where=files, got=", ".join(names), expected="one score",
-        hint=f"Choose one: --human-score {names[0]}",
+        hint=f"Choose one: --human-score {shlex.quote(names[0])}",
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from core.data import Dataset, ExternalScores, OutputKey
 from core.errors import Problem
 from core.formats.mapping import ColumnMapping
 from core.formats.metric_columns import MetricScores, named, number_in, other_score
+from core.formats.odd_texts import OddTexts
 from core.formats.parsing.cells import AnyTable, FilePlace, TableRow, characters_in
 from core.formats.parsing.limits import Meter, limits, too_much
 from core.formats.parsing.numbers import is_absent
@@ -46,6 +47,7 @@ class Builder:
         self._notes: list[str] = []
         self._n_new = 0
         self._systems = set[str]()
+        self._odd, self._of_systems = OddTexts(), False
         self._stopped = False  # a table was not read to its end
         self.holds_means = False  # human scores that are means of several ratings
 
@@ -78,6 +80,7 @@ class Builder:
         outputs = [c for c in ([mapping.output] if long else mapping.systems) if c is not None]
         metrics = [(metric, self._metrics.number(metric)) for metric in mapping.metrics if long]
         stage, again, absent, rated_again = self.stage, 0, 0, 0
+        self._odd = OddTexts()
         meter = Meter(table.name)
         for batch in self._batches(table, mapping):
             keys = [key for _, key, _ in batch if key is not None]
@@ -123,6 +126,11 @@ class Builder:
             )
         if absent:
             self._notes.append(f"{table.name}: {counted(absent, 'row')} without an output.")
+        self._notes += self._odd.notes(table.name)
+        if mapping.scores_only and mapping.segment is None and self._counts.one_each(table.name):
+            todo = "Scores of whole systems cannot be imported. Write one row per output, with the ID of its segment"
+            self.problems.add(table.name, 0, "", "one row per system, without segment IDs", "scores of outputs", todo)
+            self._of_systems = True
         if again:
             self._notes.append(f"{table.name}: {counted(again, 'output')} already in another file, with the same text.")
 
@@ -135,7 +143,8 @@ class Builder:
         if long and mapping.output is None and not mapping.scores_only:
             faults.append(("", have, "a column with outputs", "Say which column holds them"))
         if not long and not (mapping.systems or mapping.references or mapping.source):
-            faults.append(("", have, "a column for each system", "Say which columns hold outputs"))
+            todo = "Say which columns hold outputs; a cell of theirs has one text"
+            faults.append(("", have, "a column with outputs, or one for each system", todo))
         if long and mapping.system is None and not mapping.system_name:
             faults.append(("", "no system", "a column with systems, or one name", "Name the system"))
         for fault in faults:
@@ -188,6 +197,9 @@ class Builder:
         here, key = reader.place(row), output.segment
         if old is None:
             self.stage.segments[key] = StagedSegment(0, source, here, references, here)
+            self._odd.take("sources", source or "")
+            for text in references:
+                self._odd.take("references", text)
             return
         if old.source is None and source is not None:
             old.source, old.source_at, old.changed = source, here, True
@@ -216,6 +228,7 @@ class Builder:
                 raise too_much(reader.file, row.line, "rows", self._most)
             self._n_new += 1
             outputs[key] = (text, reader.place(row))
+            self._odd.take("outputs", text)
             return False
         before, place = outputs[key]
         if before != text:
@@ -266,14 +279,30 @@ class Builder:
         """Return the import: segments in the order of the files, outputs in segment order. Raises `ImportProblems`."""
         if not self._stopped:
             self._counts.check(self.problems)
+            self._check_ids()
         found = StagedImport(self.stage, self._metrics.metrics(), self._known, self._notes, self.holds_means)
-        scored = not self._stopped and self._check_scored(found)
+        scored = not self._stopped and not self._of_systems and self._check_scored(found)
         if not self.holds_outputs and not (self._known and scored) and not self.problems:
             self.problems.add(
                 "", 0, "", "no outputs", "the outputs of at least one system", "Say which columns hold outputs"
             )
         self.problems.check()
         return found
+
+    def _check_ids(self) -> None:
+        """Add a problem if IDs of segments are written in two ways, `1.0` and `1`, as pandas and spreadsheets do."""
+        pairs = (
+            "SELECT a.segment, b.segment, a.refs_file, a.refs_line FROM segments a JOIN segments b ON b.doc = a.doc "
+            "AND b.segment = CAST(CAST(a.segment AS INTEGER) AS TEXT) WHERE b.segment <> a.segment "
+            "AND (a.segment GLOB '[0-9]*.0' OR a.segment GLOB '0[0-9]*') AND a.segment NOT GLOB '*[^0-9.]*' ORDER BY a.id"
+        )
+        found = list(self.stage.query(pairs))
+        if found:
+            first, second, file, line = found[0]
+            place, what = self.stage.place(file, line), f"segment {shown(first)} beside segment {shown(second)}"
+            more = f", and {counted(len(found) - 1, 'more ID')} of this kind" if len(found) > 1 else ""
+            todo = "Write the IDs alike in all rows (pandas writes 1.0 where an ID is missing, spreadsheets drop zeros)"
+            self.problems.add(place.file, place.line, "", what + more, "each ID written in one way", todo)
 
     def _check_scored(self, found: StagedImport) -> bool:
         """Check that every score belongs to an output; return whether there are any scores."""

@@ -15,6 +15,7 @@ from core.formats.column_facts import (
     ColumnFacts,
     facts_of,
     has_name_of_a_score,
+    numbers_outputs,
     role_by_words,
 )
 from core.formats.columns import JUDGED, guessed
@@ -44,6 +45,7 @@ def doubts(table: FileTable, mapping: ColumnMapping) -> tuple[Problem, ...]:
         *_told_by_cells(table, mapping),
         *_same_texts(mapping, facts),
         *_segments(mapping, facts),
+        *_repeated(mapping, facts),
         *_scores(mapping, facts),
         *_systems(mapping, facts),
         *_unused(mapping, facts),
@@ -104,11 +106,38 @@ def _segments(mapping: ColumnMapping, facts: dict[str, ColumnFacts]) -> Iterator
     if mapping.layout == "wide" or mapping.system is None or mapping.segment is None:
         return
     systems, ids = facts[mapping.system], facts[mapping.segment]
-    if systems.distinct > 1 and ids.distinct == len(ids.cells):
+    outputs = facts[mapping.output] if mapping.output else ids
+    if systems.distinct > 1 and (ids.distinct == len(ids.cells) or numbers_outputs(ids, systems, outputs)):
         todo = "If it numbers the rows, choose Not used for it: the rows of each system are then matched by their order"
-        yield mapping.segment, "another segment ID in each row", "the same ID for all systems of a segment", todo
+        each = "row" if ids.distinct == len(ids.cells) else "output"
+        yield mapping.segment, f"another segment ID in each {each}", "the same ID for all systems of a segment", todo
     if systems.distinct == len(systems.cells) and len(systems.cells) > 4:
         yield mapping.system, "another system in each row", "names that repeat", "Check the role of this column above"
+
+
+def _repeated(mapping: ColumnMapping, facts: dict[str, ColumnFacts]) -> Iterator[Doubt]:
+    """Rows without IDs that repeat all texts of another row, as in a table with one row per segment and metric."""
+    outputs = (mapping.system, mapping.output, *mapping.systems)
+    segment = (mapping.source, *mapping.references)
+    if mapping.segment or mapping.document or mapping.human_scores or not any(outputs) or not any(segment):
+        return  # rows with human scores rate an output again
+    texts = [column for column in (*segment, *outputs) if column is not None]
+    rows = list(zip(*(facts[column].cells for column in texts), strict=True))
+    repeated = len(rows) - len(set(rows))
+    if 5 * repeated >= len(rows):
+        todo = "Each row becomes a segment: keep one row per segment (those of one metric), or name a column with segment IDs"
+        yield texts[0], f"{counted(repeated, 'row')} with the texts of another row", "another segment in each row", todo
+
+
+def unread_scores(table: FileTable, mapping: ColumnMapping) -> list[str]:
+    """Return the columns with the name of a score whose cells are not numbers, so that they are not used."""
+    used = mapping.columns()
+    return [
+        column
+        for column, values in facts_of(table).items()
+        if column not in used and values.kind in ("text", "texts", "other")
+        if has_name_of_a_score(column) and values.length <= _LONG_TEXT
+    ]
 
 
 def _scores(mapping: ColumnMapping, facts: dict[str, ColumnFacts]) -> Iterator[Doubt]:
@@ -164,6 +193,10 @@ def _unused(mapping: ColumnMapping, facts: dict[str, ColumnFacts]) -> Iterator[D
     used = mapping.columns()
     for column, values in facts.items():
         role = role_by_words(column, values.kind)
+        if column not in used and values.kind == "other" and role != "unused":
+            todo = "Write each value in a column of its own if it is a text or a score"
+            yield column, "several values in a cell, which are not used", "one text or number per cell", todo
+            continue
         if column in used or (values.distinct < 2 and not has_name_of_a_score(column)) or role in ("rater", "unused"):
             continue
         if role == "system" and mapping.system is None:

@@ -116,6 +116,22 @@ def counts_rows(name: str, facts: ColumnFacts) -> bool:
     return max(numbers) - min(numbers) == len(numbers) - 1
 
 
+def differ_in_number(names: Iterable[str]) -> set[str]:
+    """Return the names that differ only in a number or letter, as those of raters' scores: `annotator_1`, `annotator_2`; `rater A`, `rater B`."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name in names:
+        words = tuple(word for word in words_of(name) if len(word) > 1)
+        if words and words[-1] not in IDS:
+            alike.setdefault(words, []).append(name)
+    return {name for group in alike.values() if len(group) > 1 for name in group}
+
+
+def numbers_outputs(ids: ColumnFacts, systems: ColumnFacts, outputs: ColumnFacts) -> bool:
+    """Return whether each ID stands beside one system and one output, in one or several rows, and there are more IDs than systems."""
+    both = set(zip(ids.cells, systems.cells, outputs.cells, strict=True))
+    return 1 < systems.distinct < ids.distinct == len(both)
+
+
 def facts_of(table: FileTable) -> dict[str, ColumnFacts]:
     """Return the facts of every column."""
     facts: dict[str, ColumnFacts] = {}

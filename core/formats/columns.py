@@ -14,9 +14,11 @@ from core.formats.column_facts import (
     LOOK,
     ColumnFacts,
     counts_rows,
+    differ_in_number,
     facts_of,
     has_name_of_a_score,
     is_nameless,
+    numbers_outputs,
     role_by_words,
 )
 from core.formats.external import looks_like_a_metric, lower_is_better
@@ -52,7 +54,7 @@ _INDEX = "an index of the rows"
 _SEVERAL = "one of several systems in each row: a table has one row per system"
 _LEFT_OVER = {
     "number": "numbers in a table with one column per system", "mixed": "numbers in a table with one column per system",
-    "empty": "no cell filled in the rows that were looked at", "other": "neither texts nor numbers",
+    "empty": "no cell filled in the rows that were looked at", "other": "several values in a cell",
 }  # fmt: skip
 _UNKNOWN = "neither its name nor its cells say what it holds"
 MQM_COLUMNS = frozenset({"system", "doc", "source", "target", "category", "severity", "rater"})
@@ -191,7 +193,9 @@ class _Guesser:
 
     def _by_name(self) -> None:
         """Give the usual names their roles, unless the cells contradict: a long text is no name of a document or a system."""
-        by_name, roles = _by_name(self.table.columns), named_roles(self.table.columns)
+        nested = [c for c in self.table.columns if self.facts[c].kind == "other"]
+        by_name = _by_name(self.table.columns)
+        roles = roles_of(nested) | named_roles(c for c in self.table.columns if c not in nested)
         target = by_name.get("target") or by_name.get("tgt")
         for role, column in roles.items():
             facts = self.facts[column]
@@ -217,7 +221,9 @@ class _Guesser:
             if role := role_by_words(column, self.facts[column].kind):
                 claims.setdefault(role, []).append(column)
         scores = {c for c in self.left if self.facts[c].is_number}.difference(*claims.values())
-        raters = [c for c in claims.get("rater", ()) if scores or not self.facts[c].is_number]
+        claimed = [c for c in claims.get("rater", ()) if self.facts[c].kind != "other"]
+        of_raters = differ_in_number(c for c in claimed if self.facts[c].is_number)
+        raters = [c for c in claimed if c not in of_raters and (scores or not self.facts[c].is_number)]
         for reason, columns in ((_FACT, claims.get("unused", ())), (_RATER, raters)):
             for column in columns:
                 if self.facts[column].length <= _LONG_TEXT:
@@ -354,14 +360,14 @@ class _Guesser:
     def _document_or_segment(self) -> None:
         """A document with one source, whose systems have one output each, is a segment, also if each was rated several times.
 
-        A column with a name such as `id`, which differs in each row, is the ID of the row if most texts stand in rows of several systems.
+        A column with a name such as `id`, which differs for each output, is the ID of the row if most texts stand in rows of several systems.
         The ID of a segment is one whatever its cells are.
         """
         system, document, segment = (self.roles.get(role) for role in ("system", "document", "segment"))
         if system is None:
             return
         output, systems = self.facts[self.roles["output"]], self.facts[system]
-        if segment is not None and systems.distinct > 1 and self.facts[segment].distinct == self.n > systems.distinct:
+        if segment is not None and numbers_outputs(self.facts[segment], systems, output):
             if IDS.issuperset(words_of(segment)) and self._shared_texts(systems):
                 self.unused[self.roles.pop("segment")] = _ROW_ID
                 self.by_content.append(segment)

@@ -13,6 +13,7 @@ from core.data import Dataset, OutputKey, SegmentKey
 from core.errors import ImportProblems, Problem
 from core.formats.build import CHARACTERS
 from core.formats.files import base_name, extension, stem, without_end
+from core.formats.odd_texts import OddTexts
 from core.formats.parsing.cells import FilePlace
 from core.formats.parsing.json_text import NotJson, parsed
 from core.formats.parsing.limits import Meter
@@ -120,7 +121,7 @@ def stage_lines(
     stage, n_refs, names, numeric = Stage(), len(references), tuple(systems), set(systems)
     for text in files:
         text.progress = no_progress
-    characters = 0
+    odd, characters = {system: OddTexts() for system in systems}, 0
     rows = zip(*(_texts(text, role) for text, (_, _, role) in zip(files, given, strict=True)), strict=True)
     for number, texts in enumerate(rows, start=1):
         places = [FilePlace(text.name, number) for text in files]
@@ -132,6 +133,7 @@ def stage_lines(
         last = first + len(names)
         for system, line, place in zip(names, texts[first:last], places[first:last], strict=True):
             stage.outputs[OutputKey(system, *key)] = line, place
+            odd[system].take("outputs", line)
             if system in numeric and not means_a_number(line):
                 numeric.remove(system)
         characters += sum(map(len, texts))
@@ -142,7 +144,8 @@ def stage_lines(
     stage.keep()
     of_system = {system: file.name for system, file in systems.items()}
     numbers = [name for system, name in of_system.items() if system in numeric and usual >= FEW]
-    notes = notes_on_files(list(of_system.values()), [file.name for file, *_ in given], numbers)
+    notes = [note for system, file in of_system.items() for note in odd[system].notes(file)]
+    notes += notes_on_files(list(of_system.values()), [file.name for file, *_ in given], numbers)
     return StagedImport(stage, (), notes=notes)
 
 

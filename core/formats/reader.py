@@ -29,7 +29,8 @@ class CellReader:
         if cell is None or isinstance(cell, str):
             return cell
         found = "a list" if isinstance(cell, tuple) else shown(cell.json)
-        self.problem(row, column or "", found, "one text", "Map another column, or write a text there")
+        todo = "Map another column, or write the texts in it as columns of their own"
+        self.problem(row, column or "", found, "one text", todo)
         return None
 
     def needed(self, row: TableRow, column: str, expected: str = "a text", *, may_be_empty: bool = False) -> str:

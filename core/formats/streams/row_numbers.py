@@ -42,6 +42,10 @@ class RowCounts:
         self._counts[place] = n + 1
         return n + 1
 
+    def one_each(self, file: str) -> bool:
+        """Return whether a file has one row for each of its systems."""
+        return bool(self._counts) and all(n == 1 for (its_file, *_), n in self._counts.items() if its_file == file)
+
     def check(self, problems: Collector) -> None:
         """Check that every system has the same number of rows: without segment ids rows are matched by order."""
         if not self._counts:

@@ -132,7 +132,7 @@ def test_human_scores_may_be_in_any_format_that_can_be_imported(
 def test_a_file_without_scores_says_what_is_missing(tmp_path: Path) -> None:
     path = tmp_path / "outputs.csv"
     path.write_text("system,doc_id,segment_id,output\nA,d,1,text\n")
-    with pytest.raises(ImportProblems, match="this column is missing"):
+    with pytest.raises(UserError, match="no human scores.*a column of its own"):
         read(path)
 
 
@@ -149,3 +149,15 @@ def test_summeval_is_read_with_the_keys_that_its_outputs_have() -> None:
     found, lost = read(SUMMEVAL, "relevance")
     assert (len(found), lost) == (1600, 0)
     assert found.keys() == {output.key for output in load([SUMMEVAL]).outputs}
+
+
+def test_another_score_is_not_taken_for_one_that_cannot_be_read(tmp_path: Path) -> None:
+    for name, cell in (("a.jsonl", [4, 3]), ("b.jsonl", "good")):
+        rows = [
+            {"system": "AB"[i % 2], "segment_id": i // 2, "output": f"o {i}", "coherence": cell, "n_words": i % 5}
+            for i in range(8)
+        ]
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+        with pytest.raises(UserError, match="the name of a score, but its cells are not numbers.*coherence"):
+            read(tmp_path / name)
+        assert len(read(tmp_path / name, "n_words")[0]) == 8

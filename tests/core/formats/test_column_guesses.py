@@ -284,3 +284,41 @@ def test_two_systems_in_a_row_are_no_outputs() -> None:
 
 def test_a_first_line_of_numbers_is_said_to_be_no_header() -> None:
     assert "a number as the name of a column" in warned("ann,A,12,78.5,x y\nann,B,13,31.5,y z\nann,C,14,9,z z\n")
+
+
+def test_columns_of_raters_hold_their_scores_if_there_are_several() -> None:
+    for names in (("annotator_1", "annotator_2"), ("rater A", "rater B"), ("judge1", "judge2")):
+        rows = [f"{'AB'[i % 2]},{i // 2},out {i},{i % 5},{i % 3},{i % 4}.5,{i % 3}" for i in range(12)]
+        text = f"system,segment,output,{','.join(names)},mean,annotator_id\n" + "\n".join(rows)
+        guess = guessed(read_table(Upload("a.csv", text.encode())))
+        assert guess.mapping.human_scores == (*names, "mean")
+        assert "names the annotator" in guess.why("annotator_id")
+
+
+def test_several_values_in_a_cell_are_no_role_if_a_text_may_have_it_and_are_said() -> None:
+    line = '{"id": %d, "translation": {"de": "s %d", "en": "r %d"}, "prediction": "o %d", "expert_annotations": [{"coherence": 4}]}\n'
+    table = read_table(Upload("a.jsonl", "".join(line % (i, i, i, i) for i in range(4)).encode()))
+    guess = guessed(table)
+    assert (guess.mapping.output, guess.mapping.source) == ("prediction", None)
+    said = [doubt.column for doubt in doubts(table, guess.mapping) if "several values in a cell" in doubt.found]
+    assert said == ["translation", "expert_annotations"]
+    alone = read_table(Upload("a.jsonl", b'{"translation": {"de": "s"}}\n{"translation": {"de": "t"}}\n'))
+    assert guessed(alone).mapping.output == "translation"  # a problem when it is read
+
+
+def test_an_id_of_outputs_that_are_rated_several_times_is_no_segment() -> None:
+    rows = [
+        f"j{j},{2 * i + k},{s},text {i},out {i} {s},{j}" for i in range(4) for k, s in enumerate("AB") for j in range(3)
+    ]
+    text = "judge,id,system,mr,output,quality\n" + "\n".join(rows)
+    assert guessed(read_table(Upload("a.csv", text.encode()))).mapping.segment is None
+    assert "segment_id: another segment ID in each output" in warned(text.replace("id,", "segment_id,", 1))
+
+
+def test_rows_that_repeat_all_texts_are_said() -> None:
+    """As in MATEO's table of sentences: one row per segment and metric."""
+    rows = [f"{m},s {i},r {i},x {i},.{i},y {i},.{i}" for m in ("comet", "bertscore") for i in range(4)]
+    assert "src: 4 rows with the texts of another row" in warned(
+        "metric,src,ref,A,A_score,B,B_score\n" + "\n".join(rows)
+    )
+    assert "another row" not in warned("src,ref,A,B\n" + "".join(f"s {i},r {i},x,y\n" for i in range(4)))

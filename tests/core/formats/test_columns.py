@@ -221,7 +221,10 @@ def test_a_mapping_that_does_not_fit_is_a_problem() -> None:
         ("output", "one role per column"),
     ]
     assert problems("a,b\n1,2\n", ColumnMapping(system_name="x"))[0].expected == "a column with outputs"
-    assert problems("a,b\n1,2\n", ColumnMapping(layout="wide"))[0].expected == "a column for each system"
+    assert (
+        problems("a,b\n1,2\n", ColumnMapping(layout="wide"))[0].expected
+        == "a column with outputs, or one for each system"
+    )
     assert problems("a,b\n1,2\n", ColumnMapping(output="a"))[0].found == "no system"
 
 

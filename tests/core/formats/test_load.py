@@ -98,3 +98,35 @@ def test_what_is_odd_or_missing_is_said(tmp_path: Path) -> None:
     assert "rated several times (1 further row)" in said
     (tmp_path / "A.bleu").write_text("1\n2\n3\n")
     assert "every line is a number" in " ".join(load_as([tmp_path / "A.bleu"], GivenRoles()).as_read)
+
+
+def test_segment_ids_written_in_two_ways_are_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("system,segment_id,output\n" + "".join(f"A,{i}.0,x {i}\n" for i in (1, 2, 10)))
+    (tmp_path / "b.csv").write_text("segment_id,reference\n1,r\n2,s\n10,t\n")
+    with pytest.raises(ImportProblems, match="a.csv, line 2: found segment “1.0” beside segment “1”, and 2 more IDs"):
+        load([tmp_path / "a.csv", tmp_path / "b.csv"])
+    (tmp_path / "b.csv").write_text("segment_id,reference\n01.0.0,r\n1a.0,s\n1.00,t\n3,u\n")
+    assert len(load([tmp_path / "a.csv", tmp_path / "b.csv"]).segments) == 7
+    (tmp_path / "a.csv").write_text("system,segment_id,output\nA,007,x\n")
+    (tmp_path / "b.csv").write_text("segment_id,reference\n7,r\n")
+    with pytest.raises(ImportProblems, match="segment “007” beside segment “7”"):
+        load([tmp_path / "a.csv", tmp_path / "b.csv"])
+
+
+def test_texts_that_stand_for_none_or_are_in_subwords_are_said(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("source,reference,A\ns,nan,the de@@ lay\nt,nan,None\nu,r,x @@ -1\n")
+    notes = load_as([tmp_path / "a.csv"], GivenRoles()).as_read[-3:]
+    assert notes[0].startswith("a.csv: 2 texts among the references are “nan”, read as a text.")
+    assert notes[1].startswith("a.csv: 1 text among the outputs is “None”")
+    assert notes[2].startswith("a.csv: 1 text among the outputs has marks of subwords")
+    (tmp_path / "A.txt").write_text("▁the ▁cat\nthe dog\n")
+    assert "A.txt: 1 text among the outputs has marks of subwords" in " ".join(
+        load_as([tmp_path / "A.txt"], GivenRoles()).as_read
+    )
+
+
+def test_scores_of_whole_systems_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("system\tbleu\tter\nA\t31.2\t48\nB\t27.5\t52\n")
+    with pytest.raises(ImportProblems, match="one row per system, without segment IDs") as caught:
+        load([tmp_path / "a.tsv"])
+    assert len(caught.value.problems) == 1
