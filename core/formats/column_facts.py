@@ -25,7 +25,7 @@ RATERS = frozenset("rater raters annotator annotators worker judge evaluator use
 REFERENCES = frozenset("ref refs reference references gold golden truth highlights ht".split())
 OUTPUTS = frozenset(
     "output outputs out hyp hypothesis summary summ translation mt prediction pred predicted generated generation candidate "
-    "response decoded completion claim".split()
+    "response decoded completion claim summaries translations predictions hypotheses generations candidates responses completions".split()
 )
 SOURCES = frozenset(
     "source src input article document doc dialogue dialog conversation mr meaning representation context passage story post "

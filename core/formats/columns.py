@@ -55,6 +55,7 @@ _SEVERAL = "one of several systems in each row: a table has one row per system"
 _LEFT_OVER = {
     "number": "numbers in a table with one column per system", "mixed": "numbers in a table with one column per system",
     "empty": "no cell filled in the rows that were looked at", "other": "several values in a cell",
+    "texts": "lists of texts, which only references may be",
 }  # fmt: skip
 _UNKNOWN = "neither its name nor its cells say what it holds"
 MQM_COLUMNS = frozenset({"system", "doc", "source", "target", "category", "severity", "rater"})
@@ -151,6 +152,7 @@ class _Guesser:
                 self._take("unused", column, why=_INDEX)
         scores = [c for c in self.left if self.facts[c].is_number]
         self._by_cells()
+        self._index_of_segments()
         named = plain(self.roles.get("system", "")) in _NAMES["system"] and any(map(has_name_of_a_score, scores))
         long = "output" in self.roles or ("system" in self.roles and bool(scores) and (named or not self.systems))
         mapping = ColumnMapping(
@@ -356,6 +358,21 @@ class _Guesser:
                 if facts.is_function_of(of) and of.is_function_of(facts):
                     self._take("segment", column, by_content=True)
                     return
+
+    def _index_of_segments(self) -> None:
+        """A column without a name whose whole numbers repeat, each at most once for a system, has the IDs of the segments: pandas keeps the
+        numbers of the rows when tables of systems are put together. Numbers that do not repeat are an index of the rows."""
+        if "system" not in self.roles or {"segment", "document"} & self.roles.keys():
+            return
+        systems = self.facts[self.roles["system"]].cells
+        for column in [c for c in self.unused if is_nameless(c)]:
+            facts = self.facts[column]
+            whole = facts.kind == "number" and all(cell.strip().isdecimal() for cell in facts.cells)
+            if whole and facts.distinct < self.n == len(set(zip(systems, facts.cells, strict=True))):
+                del self.unused[column]
+                self.roles["segment"] = column
+                self.by_content.append(column)
+                return
 
     def _document_or_segment(self) -> None:
         """A document with one source, whose systems have one output each, is a segment, also if each was rated several times.

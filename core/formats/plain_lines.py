@@ -19,7 +19,9 @@ LOOK = 100
 FEW = 3
 """Fewer lines than these say nothing about a file."""
 
-_MARKUP = re.compile(r"\s*<(\?xml|!doctype|(html|srcset|refset|tstset|mteval|dataset|tmx|xliff)\b)", re.IGNORECASE)
+_MARKUP = re.compile(
+    r"\s*<(\?xml|!doctype|(html|srcset|refset|tstset|mteval|dataset|doc|seg|tmx|xliff)\b)", re.IGNORECASE
+)
 _LOGS = (
     (
         re.compile(r"[STHDPE]-\d+\t"),
@@ -30,6 +32,16 @@ _LOGS = (
         re.compile(r"[^\t]+\t(Segment \d+\t)?score: -?[\d.]+$"),
         "scores as comet-score prints them",
         "Choose the files with the outputs, or the JSON file that comet-score --to_json writes",
+    ),
+    (
+        re.compile(r"(BLEU|chrF|TER)\S* = \d"),
+        "scores as sacrebleu prints them",
+        "Choose the files with the outputs",
+    ),
+    (
+        re.compile(r"\d+ \|\|\| .* \|\|\| "),
+        "an n-best list",
+        "Write the best output of each segment on a line of its own, without the other fields",
     ),
 )
 

@@ -31,6 +31,11 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\x28\xb5\x2f\xfd", "a Zstandard file"),
     (b"\x7fELF", "a program"),
 )
+_OFFICE = (
+    (b"opendocument.spreadsheet", "an OpenDocument spreadsheet"), (b"opendocument.", "an OpenDocument file"),
+    (b"xl/", "an Excel workbook"), (b"word/", "a Word document"),
+)  # fmt: skip
+"""What is in a ZIP archive of an office program, and its name."""
 _COMPRESSED = frozenset({"a gzip file inside a gzip file", "an xz file", "a bzip2 file", "a Zstandard file"})
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 _UTF8 = "text in UTF-8"
@@ -54,8 +59,8 @@ def binary_kind(data: bytes) -> str:
         return "a tar archive"
     for magic, kind in _SIGNATURES:
         if data.startswith(magic):
-            office = magic == b"PK\x03\x04" and (b"xl/" in data[:65536] or b"xl/" in data[-65536:])
-            return "an Excel workbook" if office else kind
+            ends = data[:65536] + data[-65536:] if magic == b"PK\x03\x04" else b""
+            return next((office for sign, office in _OFFICE if sign in ends), kind)
     return ""
 
 

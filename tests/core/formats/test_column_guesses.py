@@ -302,6 +302,10 @@ def test_several_values_in_a_cell_are_no_role_if_a_text_may_have_it_and_are_said
     assert (guess.mapping.output, guess.mapping.source) == ("prediction", None)
     said = [doubt.column for doubt in doubts(table, guess.mapping) if "several values in a cell" in doubt.found]
     assert said == ["translation", "expert_annotations"]
+    several = read_table(
+        Upload("a.jsonl", b'{"source": "s", "predictions": ["x", "y"]}\n{"source": "t", "predictions": ["z"]}\n')
+    )
+    assert guessed(several).mapping.output == "predictions"  # a problem when it is read
     alone = read_table(Upload("a.jsonl", b'{"translation": {"de": "s"}}\n{"translation": {"de": "t"}}\n'))
     assert guessed(alone).mapping.output == "translation"  # a problem when it is read
 
@@ -322,3 +326,14 @@ def test_rows_that_repeat_all_texts_are_said() -> None:
         "metric,src,ref,A,A_score,B,B_score\n" + "\n".join(rows)
     )
     assert "another row" not in warned("src,ref,A,B\n" + "".join(f"s {i},r {i},x,y\n" for i in range(4)))
+
+
+def test_an_index_that_repeats_for_each_system_has_the_ids_of_segments() -> None:
+    for name in ("", "Unnamed: 0", "__index_level_0__", "level_1"):
+        rows = [f"{i},{s},out {i} {s},{i % 5}" for s, ids in (("A", (0, 1, 2, 5)), ("B", (1, 2, 5, 7))) for i in ids]
+        text = f"{name},system,output,DA\n" + "\n".join(rows)
+        table = read_table(Upload("a.csv", text.encode()))
+        assert guessed(table).mapping.segment == table.columns[0]
+        assert f"{table.columns[0]}: the segment ID, judged by its cells" in warned(text)
+        twice = read_table(Upload("a.csv", (text + "\n" + "\n".join(rows)).encode()))
+        assert guessed(twice).mapping.segment is None

@@ -142,7 +142,7 @@ def test_an_archive_is_to_be_unpacked_and_a_table_to_be_saved_as_text() -> None:
         archive.addfile(tarfile.TarInfo("a.txt"))
     for data, found, todo in (
         (packed.getvalue(), "a tar archive", "Unpack it"), (b"PK\x03\x04" + b"a" * 90, "a ZIP archive", "Unpack it"),
-        (b"\xfd7zXZ\x00", "an xz file", "Decompress it"), (b"PK\x03\x04xl/workbook", "an Excel workbook", "CSV (UTF-8)"),
+        (b"\xfd7zXZ\x00", "an xz file", "Decompress it"), (b"PK\x03\x04mimetypeapplication/vnd.oasis.opendocument.spreadsheet", "an OpenDocument spreadsheet", "CSV (UTF-8)"), (b"PK\x03\x04xl/workbook", "an Excel workbook", "CSV (UTF-8)"),
     ):  # fmt: skip
         with pytest.raises(ImportProblems) as caught:
             text_bytes(Upload("a.txt", data))

@@ -156,6 +156,13 @@ def test_files_that_are_no_lines_of_text_are_refused() -> None:
         ('\n<?xml version="1.0"?>\n<dataset id="t">\n', "XML or SGML", "sacrebleu"),
         ("S-0\tein\nT-0\ta\nH-0\t-0.1\tan\nD-0\t-0.1\tan\nP-0\t-0.1 -0.2\n", "fairseq-generate", "grep ^D-"),
         ("a.txt\tSegment 0\tscore: 0.81\na.txt\tscore: 0.8100\n", "comet-score", "--to_json"),
+        (
+            "BLEU = 33.03 66.7/40.0/25.0/20.0 (BP = 1.000)\nBLEU = 20.1 50.0/1.0\n",
+            "sacrebleu",
+            "the files with the outputs",
+        ),
+        ("0 ||| a b ||| F0= -1 ||| -1.5\n0 ||| a c ||| F0= -2 ||| -2.5\n", "n-best", "the best output of each segment"),
+        ('<seg id="1">a</seg>\n<seg id="2">b</seg>\n', "XML or SGML", "sacrebleu"),
         (tsv, "a table with the columns “system”", ".tsv"),
         (tsv.replace("\t", ";"), "a table with the columns “system”", ".csv"),
         (objects, "JSON objects with “system”", ".jsonl"),
