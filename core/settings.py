@@ -70,7 +70,7 @@ class Settings:
     """All settings.
 
     `home` is the folder of the database and logs, `database` any SQLAlchemy URL, `prompts` an optional JSON file of prompt
-    lists. `device` is auto, cpu or cuda; `worker` auto or off; `workers` the number of scoring processes; `stall` the
+    lists. `device` is auto, cpu or cuda; `worker` auto or off; `workers` the number of scoring processes, or None; `stall` the
     minutes that one may go on without progress; `dtype` fp32 or bf16. `dtype` and `languages` configure the seq2seq
     model. `seq2seq` and the models after `languages` are a bundled name, a path or a hub id; "" means not configured
     (`core.models.kinds`).
@@ -81,7 +81,7 @@ class Settings:
     seq2seq: str = "bundled"
     device: str = "auto"
     worker: str = "auto"
-    workers: int = 1
+    workers: int | None = None
     stall: int = 30
     prompts: Path | None = None
     dtype: str = "fp32"
@@ -155,7 +155,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         database=own.get("ERRORSCOPE_DB") or f"sqlite:///{home / 'errorscope.db'}",
         prompts=Path(prompts).expanduser() if prompts else None,
         limits=_limits(own),
-        workers=_whole(own, "ERRORSCOPE_WORKERS", 1, 999),
+        workers=_whole(own, "ERRORSCOPE_WORKERS", 1, 999) if own.get("ERRORSCOPE_WORKERS", "").strip() else None,
         stall=_whole(own, "ERRORSCOPE_STALL", 30, MINUTES_OF_A_WEEK),
         **texts,
     )

@@ -74,7 +74,7 @@ def main(
         signal.signal(number, lambda *_: stop.set())
     try:
         chosen = settings()
-        workers = chosen.workers if given.workers is None else given.workers
+        workers = chosen.workers or 1 if given.workers is None else given.workers
         if not 1 <= workers <= LARGEST:
             raise UserError("this number of workers is not possible", got=str(workers), expected=f"1 to {LARGEST}")
         log_to(chosen.home)

@@ -16,6 +16,7 @@ from core.formats.adversarial import read_cases
 from core.formats.load import read_upload
 from core.metrics import registry
 from core.reports import adversarial as report
+from core.scoring.pool import processes
 from core.services.robustness.adversarial import ALL, PhenomenonRow, answer, table
 from core.services.robustness.adversarial import failures as failed_cases
 
@@ -48,7 +49,7 @@ def run(
     if solver and solver not in {m.spec.name for m in loaded}:
         raise UserError("this metric is not scored", where="--solved-by", got=solved_by, hint="Add it to --metrics")
     read = read_cases([read_upload(path) for path in cases], reference_free=reference_free, fixed=fixed)
-    answered = answer(read.cases, loaded, show_scoring)
+    answered = answer(read.cases, loaded, show_scoring, workers=processes())
     rows = table(read.cases, answered, seed=seed)
     if not any(row.compared for row in rows):
         raise UserError("no metric scored any case", got=next((r.reason for r in rows if r.reason), ""))

@@ -51,6 +51,14 @@ HumanScheme = Annotated[
     ),
 ]  # fmt: skip
 Out = Annotated[Path, typer.Option(help="file to write")]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=1024,
+        help="number of processes for work without models (default: ERRORSCOPE_WORKERS, or one per available processor)",
+    ),
+]
 Metrics = Annotated[str, typer.Option(help="metric names, separated by commas")]
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from core.commands.options import Columns, Files, Out, chosen, read_texts
+from core.commands.options import Columns, Files, Out, Workers, chosen, read_texts
 from core.commands.progress import print_note, show_scoring
 from core.commands.set_score import set_score
 from core.data import Dataset, OutputKey, Score, Value
@@ -16,6 +16,7 @@ from core.formats import output
 from core.formats.write import scores_csv, scores_jsonl
 from core.metrics.base import Metric
 from core.scoring.dataset import Memory, for_dataset, score_dataset
+from core.scoring.pool import processes
 from core.services.projects.references import with_references
 from core.signature import content_key
 
@@ -34,6 +35,7 @@ def run(
         typer.Option(help="system whose outputs also serve as references, as in MQM files; repeatable"),
     ] = None,
     column: Columns = None,
+    workers: Workers = None,
 ) -> None:
     """Write the scores as CSV, or as JSON Lines if `out` ends in .jsonl. Raises `UserError`."""
     if set_ is not None:
@@ -42,20 +44,25 @@ def run(
     output.check(output.named("an input", *files), [("--out", out)])
     dataset = with_references(read_texts(files, column), reference or ())
     fitted = [for_dataset(metric, dataset) for metric in loaded]
-    memory = scored(dataset, fitted)
-    rows: list[Score] = []
-    for metric in fitted:
+    memory = scored(dataset, fitted, workers=processes(workers))
+    write = scores_jsonl if out.suffix == ".jsonl" else scores_csv
+    output.write({out: write(_rows(dataset, fitted, memory))})
+
+
+def _rows(dataset: Dataset, metrics: Sequence[Metric], memory: Memory) -> Iterator[Score]:
+    for metric in metrics:
         name, signature = metric.spec.name, metric.signature()
         for key, value in values_of(dataset, memory, signature):
-            rows.append(Score(*key, name, signature, value.value, value.status, value.reason))
-    write = scores_jsonl if out.suffix == ".jsonl" else scores_csv
-    output.write({out: write(rows)})
+            yield Score(*key, name, signature, value.value, value.status, value.reason)
 
 
-def scored(dataset: Dataset, metrics: Sequence[Metric]) -> Memory:
-    """Return the scores of all outputs. Raises `UserError` if a metric scores none; prints how many others it did not score."""
+def scored(dataset: Dataset, metrics: Sequence[Metric], *, workers: int = 1) -> Memory:
+    """Return the scores of all outputs. Raises `UserError` if a metric scores none; prints how many others it did not score.
+
+    `workers` is that of `score_dataset`.
+    """
     memory = Memory()
-    for result in score_dataset(dataset, metrics, memory, show_scoring):
+    for result in score_dataset(dataset, metrics, memory, show_scoring, workers=workers):
         if result.failed and not result.new and not result.known:
             raise UserError(f"{result.metric} scored no output", got=result.reason)
         if result.failed:

@@ -15,6 +15,7 @@ from core.formats import output
 from core.formats.load import read_upload
 from core.formats.pairs import read_pairs
 from core.formats.write import csv_text, json_text
+from core.scoring.pool import processes
 from core.services.evaluate.sensitivity import SensitivityRow, score_pairs, table
 
 
@@ -37,7 +38,7 @@ def run(
     loaded = chosen(metrics)
     output.check(output.named("an input", *pairs), [("--out", out)])
     read = read_pairs([read_upload(path) for path in pairs])
-    scored = score_pairs(read.pairs, loaded, show_scoring, empty=empty)
+    scored = score_pairs(read.pairs, loaded, show_scoring, empty=empty, workers=processes())
     rows = table(read.pairs, scored, lam=lam, seed=seed)
     if not any(row.n or row.compared for row in rows):
         raise UserError("no metric scored any pair", got=rows[0].reason)

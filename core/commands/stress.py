@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from core.commands.options import LARGEST_SEED, MANY, Columns, Files, Metrics, read_texts, split
+from core.commands.options import LARGEST_SEED, MANY, Columns, Files, Metrics, Workers, read_texts, split
 from core.commands.progress import print_note, print_result, show_scoring
 from core.data import Dataset
 from core.errors import UserError, unknown
@@ -25,12 +25,12 @@ from core.reports.stress_csv import as_csv
 from core.reports.stress_html import as_html, summary
 from core.robustness.stress.gold import gold_of, left_out, no_references
 from core.robustness.stress.noised import GROUPS, expanded
-from core.robustness.stress.pool import cores
 from core.robustness.stress.report import VERDICT_NAMES, Report, as_json
 from core.robustness.stress.run import StressTestRequest, checked
 from core.robustness.stress.run import run as stress
 from core.robustness.stress.score_log import ScoredLog, opened
 from core.scoring.dataset import Memory
+from core.scoring.pool import processes
 
 
 def run(
@@ -63,14 +63,7 @@ def run(
         str, typer.Option(help="exit with status 1 if a metric fails one of these tests, separated by commas")
     ] = "",
     inject: Annotated[Path | None, typer.Option(help="file with your own texts to inject, one per line")] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=1024,
-            help="number of processes that perturb texts and score without models; default: the available processors",
-        ),
-    ] = None,
+    workers: Workers = None,
     column: Columns = None,
 ) -> Report:
     """Run stress tests over the files, write the reports, print the verdicts, and return the report.
@@ -107,7 +100,7 @@ def run(
         raise error
     asked = asked._replace(data=_data(files, dataset), left_out=left_out(dataset, gold))
     with opened(log) if log else nullcontext(Memory()) as cache:
-        report = stress(golds, asked, cache, show_scoring, noises=noises, workers=workers or cores())
+        report = stress(golds, asked, cache, show_scoring, noises=noises, workers=processes(workers))
         output.write({path: write(report) for path, write in written})
         failed = {signature for (signature, _), value in cache.values.items() if value.status == "error"}
         if isinstance(cache, ScoredLog) and not failed:

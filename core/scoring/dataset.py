@@ -16,6 +16,7 @@ from core.metrics.base import Metric
 from core.models.process import ModelProcessEnded
 from core.ports.timings import Timings
 from core.progress import Cancelled
+from core.scoring.pool import START_SECONDS, pooled
 from core.scoring.progress import OnScoring, ScoringProgress
 from core.scoring.timing import ENOUGH, MeasuredChunk, Stopwatch, model_of, spread
 from core.scoring.values import WrongCountError, reason_of, values_of
@@ -86,6 +87,7 @@ def score_dataset(
     claim: Claim = claim_all,
     timings: Timings | None = None,
     only_time: bool = False,
+    workers: int = 1,
 ) -> list[ScoringResult]:
     """Score every output with every metric, with `scores` as cache; equal texts are scored once.
 
@@ -95,6 +97,8 @@ def score_dataset(
     chunks in a row, or the same `UserError` on two texts in a row. `claim` decides which values to compute here; others are
     awaited, and computed here if no worker stores them. `on_scoring` is called between items.
 
+    Metrics without a model score the outputs of a segment after each other, and in up to `workers` processes if they take long.
+
     With `timings`, a sample of each metric is scored first if its speed is unknown, so that the time of the whole job is known;
     with `only_time` nothing else is scored, and progress counts metrics.
 
@@ -102,24 +106,38 @@ def score_dataset(
     ends. Values stored before that are kept.
     """
     items = {content_key(*item): item for _, item in dataset.items()}
+    needs_model = [metric.spec.needs_model for metric in metrics]
+    together = items if all(needs_model) else _by_segment(items)
+    if not any(needs_model):
+        items = together
     work = _Work(on_scoring, only_time)
-    for metric in metrics:
-        work.runs.append(_Run(items, for_dataset(metric, dataset), scores, claim, work, Pacing(chunk), timings))
-    untimed = [run for run in work.runs if timings is not None and not run.is_timed()]
-    end = time.monotonic() + SAMPLES_MOST
-    for k, run in enumerate(untimed):
-        run.time_sample((end - time.monotonic()) / (len(untimed) - k))
-    return [run.result() if only_time else run.score() for run in work.runs]
+    with pooled([for_dataset(metric, dataset) for metric in metrics], workers, after=START_SECONDS) as ready:
+        for metric in ready:
+            in_order = items if metric.spec.needs_model else together
+            largest = LARGEST_CHUNK * (1 if metric.spec.needs_model else workers)
+            work.runs.append(_Run(in_order, metric, scores, claim, work, Pacing(chunk, max(chunk, largest)), timings))
+        untimed = [run for run in work.runs if timings is not None and not run.is_timed()]
+        end = time.monotonic() + SAMPLES_MOST
+        for k, run in enumerate(untimed):
+            run.time_sample((end - time.monotonic()) / (len(untimed) - k))
+        return [run.result() if only_time else run.score() for run in work.runs]
+
+
+def _by_segment(items: Mapping[str, Item]) -> dict[str, Item]:
+    """Return the items so that those with the same texts to compare with follow each other: a metric reads these texts once."""
+    together = grouped(((item.source, item.references), key) for key, item in items.items())
+    return {key: items[key] for keys in together.values() for key in keys}
 
 
 @dataclass
 class Pacing:
     """What a run learns of a metric and a next run of the same metric goes on with: the size of its parts, and failures in a row.
 
-    Parts begin at `first` items. `abandoned` is the reason why no further texts are tried, or "".
+    Parts begin at `first` items and grow to `largest`. `abandoned` is the reason why no further texts are tried, or "".
     """
 
     first: int = FIRST_CHUNK
+    largest: int = LARGEST_CHUNK
     size: int = 0
     in_a_row: int = 0
     last_why: str = ""
@@ -309,7 +327,7 @@ class _Run:
             self.watch.add(part, took)
         _warm.add(self._loaded)
         if took < QUICK_SECONDS:
-            self.pacing.size = min(2 * self.pacing.size, max(self.chunk, LARGEST_CHUNK))
+            self.pacing.size = min(2 * self.pacing.size, self.pacing.largest)
         elif took > SLOW_SECONDS:
             self.pacing.size = max(1, self.pacing.size // 2)
 

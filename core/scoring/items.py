@@ -21,12 +21,17 @@ class ScoredItems(NamedTuple):
 
 
 def score_items(
-    items: Sequence[Item], metrics: Sequence[Metric], on_scoring: OnScoring | None = None, scores: Memory | None = None
+    items: Sequence[Item],
+    metrics: Sequence[Metric],
+    on_scoring: OnScoring | None = None,
+    scores: Memory | None = None,
+    *,
+    workers: int = 1,
 ) -> list[ScoredItems]:
     """Score items that belong to no dataset with every metric; equal items are scored once.
 
     Items with the same source and references count as outputs of one segment. Existing values in `scores` are reused, new
-    ones are added to it. Raises `Cancelled` when `on_scoring` does.
+    ones are added to it. `workers` is that of `score_dataset`. Raises `Cancelled` when `on_scoring` does.
     """
     texts_of = grouped(((item.source, item.references), item.hypothesis) for item in dict.fromkeys(items))
     segments = tuple(Segment("", str(i), *anchor) for i, anchor in enumerate(texts_of))
@@ -36,5 +41,7 @@ def score_items(
     metrics, keys = [for_dataset(metric, dataset) for metric in metrics], [content_key(*item) for item in items]
     return [
         ScoredItems(metric.spec, done.signature, [cache.values[done.signature, key] for key in keys])
-        for metric, done in zip(metrics, score_dataset(dataset, metrics, cache, on_scoring), strict=True)
+        for metric, done in zip(
+            metrics, score_dataset(dataset, metrics, cache, on_scoring, workers=workers), strict=True
+        )
     ]

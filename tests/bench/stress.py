@@ -19,9 +19,9 @@ from core.perturbations.registry import NOISE_TYPES, noises
 from core.progress import no_progress
 from core.robustness.stress.gold import Gold, from_references
 from core.robustness.stress.noised import noised
-from core.robustness.stress.pool import cores
 from core.robustness.stress.run import StressTestRequest, run
 from core.scoring.dataset import Memory
+from core.scoring.pool import cores
 from tests.bench.smart import FILE, outputs
 
 METRICS = ("rouge2", "rougeL", "chrf", "bleu")

@@ -1,4 +1,4 @@
-"""chrF, BLEU and TER per segment, computed by sacreBLEU (Post 2018), with the fields of its signature."""
+"""chrF, BLEU and TER per segment, as computed by sacreBLEU (Post 2018), with the fields of its signature."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from typing import Any
 from core.data import Item, Value
 from core.errors import UserError
 from core.metrics.base import Metric, MetricSpec, Option, Values, family
+from core.metrics.lexical.ter import TerReference
 from core.progress import Progress
 from core.signature import GIVEN, package, signature
 from core.text.scripts import Writing, tokens_by, writing
 
 HELD = 16
-"""Reference sets kept tokenized, since outputs of a segment often follow each other."""
+"""Reference sets kept tokenized, since outputs of a segment follow each other (`core.scoring.dataset`)."""
 
-References = list[list[str]]
+References = Sequence[str]
+Scored = Callable[[str], float]
+"""Returns the score of an output, compared with references that are read already."""
 
 
 SCRIPT, MECAB = "script", "ja-mecab"
@@ -28,7 +31,7 @@ TER_WORDS: dict[Writing, str] = {"spaced": "tercom", "han": "zh-tercom", "unspac
 
 def _metric(
     spec: MetricSpec,
-    build: Callable[[Values, References, Writing], Any],
+    build: Callable[[Values, References, Writing], Scored],
     facts: Callable[[Values], dict[str, object]],
     words: Callable[[Values], dict[Writing, str] | None] = lambda values: None,
 ) -> Metric:
@@ -46,13 +49,13 @@ def _metric(
 
         def score(items: Sequence[Item], progress: Progress) -> list[Value]:
             @lru_cache(HELD)
-            def against(references: tuple[str, ...]) -> Any:
-                return build(values, [[reference] for reference in references], writing(references))
+            def against(references: tuple[str, ...]) -> Scored:
+                return build(values, references, writing(references))
 
             out = []
             for done, item in enumerate(items):
                 progress(done / len(items))
-                out.append(Value(float(against(item.references).corpus_score([item.hypothesis], None).score)))
+                out.append(Value(against(item.references)(item.hypothesis)))
             return out
 
         return Metric(spec, lambda: signed(()), score, signature_for=signed if chosen else None)
@@ -63,10 +66,19 @@ def _metric(
 BETA = 2  # sacreBLEU omits β from its signature; here other values are part of it
 
 
-def _chrf(values: Values, references: References, _: Writing) -> Any:
+def _chrf(values: Values, references: References, _: Writing) -> Scored:
     from sacrebleu.metrics.chrf import CHRF
 
-    return CHRF(beta=values["beta"], word_order=values["word_order"], references=references)
+    return _scored(CHRF(beta=values["beta"], word_order=values["word_order"], references=_streams(references)))
+
+
+def _streams(references: References) -> list[list[str]]:
+    """Return the references of one segment as sacreBLEU takes them: one list per reference, with one text per segment."""
+    return [[reference] for reference in references]
+
+
+def _scored(metric: Any) -> Scored:
+    return lambda output: float(metric.corpus_score([output], None).score)
 
 
 def _chrf_facts(values: Values) -> dict[str, object]:
@@ -74,14 +86,14 @@ def _chrf_facts(values: Values) -> dict[str, object]:
     return {"nrefs": "var", "case": "mixed", "eff": True, "nc": 6, "nw": values["word_order"], "space": False, **beta}
 
 
-def bleu(tokenize: str, how: Writing, references: References | None = None) -> Any:
+def bleu(tokenize: str, how: Writing, references: References = ()) -> Any:
     """Return sacreBLEU's sentence BLEU with a tokenizer, or with one by script. Raises UserError if MeCab is missing."""
     from sacrebleu.metrics.bleu import BLEU
 
     if tokenize == SCRIPT:
         tokenize = BLEU_WORDS[how]
     try:
-        made = BLEU(effective_order=True, tokenize=tokenize, references=references)
+        made = BLEU(effective_order=True, tokenize=tokenize, references=_streams(references) or None)
     except RuntimeError as error:
         if tokenize != MECAB:
             raise
@@ -122,18 +134,22 @@ def _bleu_facts(values: Values) -> dict[str, object]:
     }
 
 
-class _Ter:
-    """sacreBLEU's TER; texts in scripts without spaces are first split into words by its BLEU tokenizer."""
+def _ter(references: References, how: Writing) -> Scored:
+    """Return TER against references. Texts in scripts without spaces are first split into words by sacreBLEU's tokenizer for BLEU."""
+    cut: Callable[[str], str] = str if how == "spaced" else bleu(SCRIPT, how).tokenizer
 
-    def __init__(self, how: Writing, references: References) -> None:
-        from sacrebleu.metrics.ter import TER
+    def words(text: str) -> list[str]:
+        return cut(text).lower().split()
 
-        cut = None if how == "spaced" else bleu(SCRIPT, how).tokenizer
-        self._cut: Callable[[str], str] = cut or str
-        self._own = TER(references=[[self._cut(text) for text in stream] for stream in references])
+    compared = [TerReference(words(text)) for text in references]
+    length = sum(map(len, compared)) / len(compared)
 
-    def corpus_score(self, outputs: Sequence[str], _: None) -> Any:
-        return self._own.corpus_score([self._cut(text) for text in outputs], None)
+    def score(output: str) -> float:
+        found = words(output)
+        edits = min(reference.edits(found) for reference in compared)
+        return 100 * (edits / length if length else float(edits > 0))
+
+    return score
 
 
 def _ter_facts(values: Values) -> dict[str, object]:
@@ -176,7 +192,7 @@ BLEU = _metric(
             ),
         ),
     ),
-    lambda values, references, how: bleu(values["tokenize"], how, references),
+    lambda values, references, how: _scored(bleu(values["tokenize"], how, references)),
     _bleu_facts,
     lambda values: BLEU_WORDS if values["tokenize"] == SCRIPT else None,
 )  # fmt: skip
@@ -191,7 +207,7 @@ TER = _metric(
         higher_is_better=False,
         needs=frozenset({"reference"}),
     ),
-    lambda values, references, how: _Ter(how, references),
+    lambda values, references, how: _ter(references, how),
     _ter_facts,
     lambda values: TER_WORDS,
 )

@@ -14,7 +14,7 @@ from core.models import process
 from core.perturbations import registry
 from core.perturbations.noise.base import Noise, NoiseContext, TextPool
 from core.robustness.stress.gold import Gold
-from core.robustness.stress.pool import DIED, follow_parent, spawned
+from core.scoring.pool import DIED, follow_parent, spawned
 from core.text.edits import Outcome
 
 log = logging.getLogger(__name__)

@@ -12,8 +12,8 @@ from core.data import Dataset, Item, Output, Segment, SegmentKey, Value
 from core.metrics.base import Metric
 from core.progress import Progress
 from core.robustness.stress.gold import Gold
-from core.robustness.stress.pool import BATCH, pooled
 from core.scoring.dataset import FIRST_CHUNK, ScoreCache, score_dataset
+from core.scoring.pool import BATCH, pooled
 from core.scoring.progress import OnScoring, ScoringProgress
 from core.signature import content_key
 

@@ -62,17 +62,22 @@ class SensitivityRow(NamedTuple):
 
 
 def score_pairs(
-    pairs: Sequence[PerturbedPair], metrics: Sequence[Metric], on_scoring: OnScoring | None = None, *, empty: str = ""
+    pairs: Sequence[PerturbedPair],
+    metrics: Sequence[Metric],
+    on_scoring: OnScoring | None = None,
+    *,
+    empty: str = "",
+    workers: int = 1,
 ) -> list[PairValues]:
     """Score the three texts of every pair with every metric; equal texts of a reference are scored once.
 
-    `empty` is the text of the empty output. Raises `Cancelled` when `on_scoring` does.
+    `empty` is the text of the empty output; `workers` is that of `score_dataset`. Raises `Cancelled` when `on_scoring` does.
     """
     n, outputs = len(pairs), [p.good for p in pairs] + [p.perturbed for p in pairs] + [empty] * len(pairs)
     items = [Item(p.source, output, p.references) for p, output in zip([*pairs] * 3, outputs, strict=True)]
     return [
         PairValues(spec, signed, tuple(values[:n]), tuple(values[n : 2 * n]), tuple(values[2 * n :]), empty)
-        for spec, signed, values in score_items(items, metrics, on_scoring)
+        for spec, signed, values in score_items(items, metrics, on_scoring, workers=workers)
     ]
 
 

@@ -106,17 +106,20 @@ def answer(
     metrics: Sequence[Metric],
     on_scoring: OnScoring | None = None,
     scores: Memory | None = None,
+    *,
+    workers: int = 1,
 ) -> list[Answered]:
     """Score both texts of every case with every metric; equal texts of an anchor are scored once.
 
-    Existing values in `scores` are reused, new ones are added to it. Raises `Cancelled` when `on_scoring` does.
+    Existing values in `scores` are reused, new ones are added to it. `workers` is that of `score_dataset`. Raises `Cancelled` when
+    `on_scoring` does.
     """
     if not cases:
         return [Answered(metric.spec, metric.signature(), (), ()) for metric in metrics]
     items = [item for case in cases for item in (case.good, case.bad)]
     return [
         Answered(scored.spec, scored.signature, tuple(scored.values[::2]), tuple(scored.values[1::2]))
-        for scored in score_items(items, metrics, on_scoring, scores)
+        for scored in score_items(items, metrics, on_scoring, scores, workers=workers)
     ]
 
 

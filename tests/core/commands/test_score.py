@@ -8,6 +8,7 @@ import pytest
 
 from core.metrics.registry import METRICS, specs
 from core.refine.result import weighted
+from core.scoring import pool
 from tests.core.commands.program import read_table, run, run_program
 from tests.tiny_checkpoints import environment_of
 
@@ -39,6 +40,19 @@ def test_score_writes_one_row_per_output_and_metric(table: Path, tmp_path: Path)
     lacking = by["B", "3", "chrf"]
     assert (lacking["score"], lacking["status"]) == ("", "needs")
     assert "reference" in lacking["reason"]
+
+
+def test_few_outputs_start_no_process(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def spawned(workers: int, initializer: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(pool, "spawned", spawned)
+    written = []
+    for workers in ("1", "2"):
+        done = run("score", str(table), "--metrics", "chrf,ter", "--workers", workers, "--out", str(tmp_path / workers))
+        assert done.returncode == 0, done.stderr
+        written.append((tmp_path / workers).read_bytes())
+    assert written[0] == written[1]
 
 
 def test_metrics_with_options_stand_beside_their_plain_form(table: Path, tmp_path: Path) -> None:

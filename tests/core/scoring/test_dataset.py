@@ -3,12 +3,15 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.data import Dataset, Item, Output, Segment, Value
 from core.errors import Unavailable, UserError
+from core.metrics import registry
 from core.metrics.base import Metric
+from core.metrics.lexical import rouge, sacre
 from core.ports.store import Store
 from core.progress import Cancelled, Progress
 from core.scoring import dataset as scoring
@@ -49,6 +52,36 @@ def stored(cache: Puts, text: str) -> Value:
 @pytest.fixture
 def store() -> Store:
     return new_store()
+
+
+def test_string_metrics_read_the_references_of_a_segment_once() -> None:
+    by_system = Dataset(
+        tuple(Segment("d", str(i), None, (f"a b reference {i}",)) for i in range(9)),
+        tuple(Output(str(k), "d", str(i), f"{k} b output {i}") for k in range(7) for i in range(9)),
+    )
+    read: list[str] = []
+    writing, tokenized = sacre.writing, rouge._Overlap.read
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sacre, "writing", lambda texts: read.append(texts[0]) or writing(texts))
+        patch.setattr(rouge._Overlap, "read", lambda self, text: read.append(text) or tokenized(self, text))
+        for name in ("chrf", "bleu", "ter", "rouge1"):
+            score_dataset(by_system, [registry.load(name)], scoring.Memory())
+            references = [text for text in read if "reference" in text]
+            assert 9 <= len(references) <= 9 + 3, name  # a part may end within a segment
+            read.clear()
+
+
+def test_metrics_with_a_model_keep_the_order_of_the_outputs() -> None:
+    data = Dataset(
+        tuple(Segment("d", str(i), None, (f"r{i}",)) for i in range(2)),
+        tuple(Output(str(k), "d", str(i), f"{k}{i}") for k in range(2) for i in range(2)),
+    )
+    orders = []
+    for needs in (frozenset[Any](), frozenset({"lm"})):
+        seen: list[Item] = []
+        score_dataset(data, [counting_metric(needs=needs, seen=seen)], scoring.Memory())
+        orders.append([item.hypothesis for item in seen])
+    assert orders == [["00", "10", "01", "11"], ["00", "01", "10", "11"]]
 
 
 def test_each_output_is_scored_and_equal_texts_once(store: Store) -> None:

@@ -6,10 +6,11 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import count
 from pathlib import Path
+from threading import Event
 from types import ModuleType
 from typing import Any
 
@@ -18,7 +19,8 @@ import pytest
 from core.data import Item
 from core.metrics import registry
 from core.progress import Cancelled, no_progress
-from core.robustness.stress.pool import cores, pooled
+from core.scoring import pool
+from core.scoring.pool import cores, pooled
 from tests.builders import counting_metric, stop_when
 from tests.paths import ROOT
 
@@ -102,6 +104,48 @@ def test_processes_do_not_run_the_main_module_again(monkeypatch: pytest.MonkeyPa
     assert not (tmp_path / "ran").exists()
 
 
+def test_processes_start_only_for_long_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, started = registry.load("chrf"), list[ThreadPoolExecutor]()
+    held = Event()
+
+    def spawned(workers: int, initializer: object) -> ThreadPoolExecutor:
+        started.append(ThreadPoolExecutor(1, initializer=held.wait))
+        return started[-1]
+
+    monkeypatch.setattr(pool, "spawned", spawned)
+    expected = plain.score(ITEMS, no_progress)
+    with pooled([plain], 2, after=1000) as (away,):
+        assert away.score(ITEMS, no_progress) == expected
+    assert not started
+    with pooled([plain], 2, after=1e-9) as (away,):
+        shares: list[float] = []
+        assert away.score(ITEMS, shares.append) == expected  # here, while the process starts
+        assert (shares[0], shares == sorted(shares), len(started)) == (0.0, True, 1)
+        held.set()
+        wait([started[0].submit(int)])
+        submitted: list[object] = []
+        monkeypatch.setattr(
+            pool, "_score", lambda name, items: submitted.append(name) or plain.score(items, no_progress)
+        )
+        assert away.score(ITEMS, no_progress) == expected
+        assert len(submitted) == len(pool._parts(ITEMS)) > 1
+
+
+def test_outputs_of_a_segment_stay_in_one_part() -> None:
+    items = [Item(None, f"{segment} {k}", (f"r{segment}",)) for segment in range(6) for k in range(20)]
+    items += [Item(None, str(k), ("other",)) for k in range(300)]
+    assert list(map(len, pool._parts(items))) == [40, 40, 40, 128, 128, 44]
+    assert [item for part in pool._parts(items) for item in part] == items
+    assert pool._parts([]) == []
+
+
+def test_the_number_of_processes_is_asked_for_or_that_of_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ERRORSCOPE_WORKERS", raising=False)
+    assert (pool.processes(), pool.processes(7)) == (cores(), 7)
+    monkeypatch.setenv("ERRORSCOPE_WORKERS", "3")
+    assert (pool.processes(), pool.processes(7)) == (3, 7)
+
+
 def test_an_error_of_the_metric_itself_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     with pooled([registry.load("chrf")], 2) as (away,):
         failed: Future[Any] = Future()
@@ -127,7 +171,7 @@ def gone(pid: int) -> bool:
 def test_no_process_outlives_a_parent_that_was_killed() -> None:
     code = (
         "import multiprocessing as m, time\n"
-        "from core.data import Item\nfrom core.metrics import registry\nfrom core.robustness.stress.pool import pooled\n"
+        "from core.data import Item\nfrom core.metrics import registry\nfrom core.scoring.pool import pooled\n"
         "if __name__ == '__main__':\n"
         " with pooled([registry.load('chrf')], 2) as (metric,):\n"
         "  metric.score([Item(None, f'text {i}', ('text',)) for i in range(500)], lambda share: None)\n"
