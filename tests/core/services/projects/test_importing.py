@@ -226,12 +226,9 @@ def test_nothing_that_looks_like_a_table_raises(text: str, name: str) -> None:
     assert (got.dataset is None) == bool(got.problems)
 
 
-def test_json_that_is_no_lines_is_one_problem_and_a_campaign_is_none() -> None:
-    for text, found in (
-        ('[{"system": "A"},\n {"system": "B"}]', "one list"),
-        ("{\n}", "one object over several lines"),
-    ):
-        (problem,) = seen(up("a.json", text)).problems
-        assert (problem.row, problem.found) == (1, found)
+def test_json_is_lines_or_one_list_or_one_problem_and_a_campaign_is_none() -> None:
+    (problem,) = seen(up("a.json", "{\n}")).problems
+    assert (problem.row, problem.found) == (1, "one JSON object over several lines")
+    assert seen(up("a.json", '[{"system": "A", "output": "x"},\n {"system": "B", "output": "y"}]')).problems == ()
     log = '{"camp": [\n{"user_id": "u", "item_i": 0, "annotation": [], "item": []}]}'
     assert plan([up("annotations.json", log)]) == ImportPlan("labels", formats=(("annotations.json", None),))
