@@ -4,8 +4,14 @@ let editor = null;
 const part = (id) => document.getElementById(id);
 const { project, campaign: inCampaign, headers, texts = {} } = JSON.parse(part("start").textContent);
 const server = { url: "../api/actions", headers };
-const opened = new URLSearchParams(location.search);
-let shown = { project, doc: opened.get("doc"), segment: opened.get("segment") };
+
+/** The segment that the address of the page names. */
+function addressed() {
+  const place = new URLSearchParams(location.search);
+  return { doc: place.get("doc"), segment: place.get("segment") };
+}
+let shown = addressed();
+let started = false;
 
 /** A text in the reader's language, with {names} replaced by values. */
 const said = (text, values = {}) => (texts[text] ?? text).replace(/\{(\w+)\}/g, (_, name) => values[name]);
@@ -16,28 +22,51 @@ function mounted(parent, create) {
 }
 
 function connected() {
-  return [(name, { to }) => step(to), () => {}];
+  return [(name, { to, submitted = false }) => step(to, submitted), () => {}];
 }
 
-function show(unit) {
-  shown = unit;
-  const place = new URLSearchParams(location.search);
-  place.set("doc", unit.doc);
-  place.set("segment", unit.segment);
-  history.replaceState(null, "", `?${place}`);
-  part("place").textContent = `${unit.at} / ${unit.total}`;
-  part("rater").textContent = unit.rater;
-  part("bar").value = unit.total ? unit.done / unit.total : 0;
+/** Show a segment. `from` is the one that was submitted just before: U takes that submission back while nothing is changed here. */
+function show(unit, from = null) {
+  visit(unit, from && { ...from, version: fold(unit.events).canUndo?.id ?? "" });
   const { campaign } = unit;
-  const more = campaign ? !campaign.finished : unit.done < unit.total;
-  part("progress").textContent = said(campaign ? "{done} of {total} submitted" : "{done} of {total} segments submitted", unit);
+  const { done, left } = campaign ?? { done: unit.done, left: unit.total - unit.done };
+  const more = campaign ? !campaign.finished : left > 0;
+  part("place").textContent = campaign ? said("Segment {at}", unit) : `${unit.at} / ${unit.total}`;
+  part("rater").textContent = unit.rater;
+  part("bar").value = done + left ? done / (done + left) : 0;
+  part("progress").textContent = campaign ? progressOf(campaign) : said("{done} of {total} segments submitted", unit);
+  if (!started || (unit.done && !part("instructions").dataset.folded)) part("instructions").open = !unit.done;
+  if (unit.done) part("instructions").dataset.folded = "";
   part("done").hidden = more;
+  started = true;
   for (const button of document.querySelectorAll("[data-step]")) {
     const { step: to } = button.dataset;
     button.disabled = to === "previous" ? unit.at === 1 : to === "next" ? unit.at === unit.total && (!campaign || unit.done < unit.total || !more) : !more;
   }
   if (campaign) showCampaign(unit);
-  drawEditor({ parentElement: part("editor"), data: { ...inLanguage(unit), texts, server } });
+  const goesOn = !campaign?.tutorial; // there, a submission is answered with what was expected
+  drawEditor({ parentElement: part("editor"), data: { ...inLanguage(unit), texts, server, submitted_before: history.state, goes_on: goesOn } });
+}
+
+/**
+ * Note in the history which segment is shown, so that Back leads to the one before. The state of an entry is the submission that led to it,
+ * until the segment is left: so U can take it back after a reload too.
+ */
+function visit({ doc, segment }, after = null) {
+  shown = { doc, segment };
+  const place = new URLSearchParams(location.search);
+  place.set("doc", doc);
+  place.set("segment", segment);
+  const address = `?${place}`;
+  if (!started || address === location.search) return history.replaceState(history.state, "", address);
+  history.replaceState(null, "");
+  history.pushState(after, "", address);
+}
+
+/** How much this person has done. What is left is known for a list, and estimated where everybody gets the next segments in turn. */
+function progressOf({ done, left, lease_minutes: dynamic, tutorial }) {
+  if (!left) return said("{done} done", { done });
+  return said(dynamic || tutorial ? "{done} done · about {left} left for you" : "{done} done · {left} left for you", { done, left });
 }
 
 /** The unit with its definitions in the reader's language; those that a manager has written stay as they are. */
@@ -47,10 +76,9 @@ function inLanguage(unit) {
   return { ...unit, severities, categories, whole: explained(unit.whole), anchors: unit.anchors.map((a) => ({ ...a, text: said(a.text) })) };
 }
 
-function showCampaign({ campaign, done, total }) {
+function showCampaign({ campaign }) {
   const minutes = Math.max(1, Math.round(campaign.seconds_left / 60));
-  part("left").textContent = done === total ? ""
-    : said(campaign.lease_minutes ? "about {minutes} min for these; then more may follow" : "about {minutes} min left", { minutes });
+  part("left").textContent = campaign.seconds_left ? said("about {minutes} min left", { minutes }) : "";
   const { tutorial } = campaign;
   tell("notice", campaign.state === "paused" ? [said("The evaluation is paused. You can finish what you have; there is nothing new at present.")]
     : tutorial ? [said("Introduction, {at} of {of}: you see what was expected after each submission.", tutorial)] : []);
@@ -77,28 +105,40 @@ function tell(id, lines) {
 let latest = 0; // number of the request whose answer is shown
 let leaving = false;
 
-/** Show another segment, or this one as the server has it now ("stay"), unless the annotator goes to another one meanwhile. */
-async function step(to) {
+/**
+ * Show another segment, or this one as the server has it now ("stay"), unless the annotator goes to another one meanwhile. `to` is a step
+ * or {doc, segment, withdraw}: a segment, and whether to withdraw its submission. `submitted`: the one that is left was just submitted.
+ */
+async function step(to, submitted) {
   if (to === "stay" && leaving) return;
   const mine = (latest += 1);
   leaving = to !== "stay";
   try {
-    const answer = await open(to === "stay" ? "here" : to);
+    const answer = await open(to);
     if (mine !== latest) return;
     say("");
-    show(answer);
+    show(answer, submitted ? shown : null);
+    if (to.withdraw) editor.withdraw();
+    if (submitted && !part("done").hidden) part("done").scrollIntoView({ block: "center" });
   } catch (error) {
     const why = error.name === "Error" ? `: ${error.message}` : said(", because the server does not answer");
     if (to !== "stay" && mine === latest) say(`${said("This segment could not be opened")}${why}. ${said("Your labels are kept in this browser.")}${error.ended ? "" : ` ${said("Try again.")}`}`);
+    if (to.doc && mine === latest) visit(shown);
   } finally {
     if (mine === latest) leaving = false;
   }
 }
 
 const open = (to) => {
-  const { project: of, doc, segment } = shown;
-  return post("../api/unit", { project: of, doc, segment, step: to });
+  const { doc, segment } = to.doc ? to : shown;
+  return post("../api/unit", { project, doc, segment, step: to.doc || to === "stay" ? "here" : to });
 };
+
+// Back and Forward of the browser. If that segment cannot be opened, the address is again that of the one on the screen.
+addEventListener("popstate", () => {
+  history.replaceState(null, "");
+  editor?.travel(addressed());
+});
 
 /** Open the first segment. Until the server can be reached and used, it is asked again. */
 async function start() {
@@ -134,14 +174,6 @@ function say(text) {
   box.hidden = !text;
 }
 
-const instructions = part("instructions");
-const READ = `errorscope.instructions${inCampaign ? `/${project}` : ""}`;
-try {
-  instructions.open = !localStorage.getItem(READ);
-  localStorage.setItem(READ, "1");
-} catch {
-  instructions.open = true; // a private window
-}
 for (const button of document.querySelectorAll("[data-step]")) button.addEventListener("click", () => editor.travel(button.dataset.step));
 for (const link of document.querySelectorAll("[data-language]")) {
   link.addEventListener("click", (e) => {
@@ -154,6 +186,7 @@ for (const link of document.querySelectorAll("[data-language]")) {
 if (inCampaign) {
   document.addEventListener("keydown", (e) => {
     if (e.key !== "h" || e.ctrlKey || e.metaKey || e.altKey || e.target.matches("input, textarea, select")) return;
+    const instructions = part("instructions");
     instructions.open = !instructions.open;
     instructions.scrollIntoView({ block: "nearest" });
   });

@@ -108,6 +108,18 @@ class CampaignVersion(NamedTuple):
     excluded: tuple[int, ...]
 
 
+class RemainingWork(NamedTuple):
+    """`units` are the items of a campaign that are not retired, and `ratings` those of them that are submitted, at most k per unit.
+
+    `people` have joined. `gone` of them get no more units: they have left, are excluded or did not pass the tutorial.
+    """
+
+    units: int
+    ratings: int
+    people: int
+    gone: int
+
+
 class NewAssignment(NamedTuple):
     unit_id: int
     slot: int | None
@@ -210,6 +222,10 @@ class Campaigns(Protocol):
 
     def assignments(self, campaign_id: int, participant_id: int | None = None) -> builtins.list[Assignment]:
         """Return the assignments by participant and position."""
+        ...
+
+    def remaining_work(self, campaign_id: int) -> RemainingWork:
+        """Return how much of a campaign is submitted, and how many people work on the rest, without reading its units."""
         ...
 
     def assign(

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, Engine, delete, func, insert, select, update
+from sqlalchemy import Connection, Engine, delete, func, insert, or_, select, update
 
 from core.data import Dataset
 from core.errors import UserError
@@ -25,6 +25,7 @@ from core.ports.campaigns import (
     HandOver,
     NewUnit,
     Participant,
+    RemainingWork,
 )
 from db import imports, slices
 from db.campaigns import assigning
@@ -267,6 +268,21 @@ class SqlCampaigns:
             require_campaign(connection, campaign_id)
             units = {unit.id: unit for unit in units_of(connection, *of_campaign)}
             return assignments_of(connection, units, *mine)
+
+    def remaining_work(self, campaign_id: int) -> RemainingWork:
+        unit, who = campaign_units.c, participants.c
+        items = (unit.campaign == campaign_id, unit.kind == "item", unit.retired.is_(False))
+        rated = (*items, assignments.c.state == "submitted", assignments.c.slot.is_not(None))
+        mine = who.campaign == campaign_id
+        gone = or_(who.excluded != "", who.has_left, who.passed_tutorial.is_(False))
+        counted = select(
+            select(func.count()).select_from(campaign_units).where(*items).scalar_subquery(),
+            select(func.count()).select_from(assignments).join(campaign_units).where(*rated).scalar_subquery(),
+            select(func.count()).select_from(participants).where(mine).scalar_subquery(),
+            select(func.count()).select_from(participants).where(mine, gone).scalar_subquery(),
+        )  # fmt: skip
+        with reading(self._engine) as connection:
+            return RemainingWork._make(connection.execute(counted).one())
 
     def assign(
         self, campaign_id: int, participant_id: int, now: datetime, lease_until: datetime | None, draw: Draw

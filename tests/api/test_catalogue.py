@@ -84,7 +84,7 @@ def needed() -> set[str]:
 def test_the_texts_are_found() -> None:
     assert len(catalogue.editor_texts()) > 150
     assert {"Segments", "Take a break"} <= of_template()
-    assert {"{done} of {total} submitted", "Well done.", "Not quite.", "Try again."} <= of_script()
+    assert {"{done} done · about {left} left for you", "Well done.", "Not quite.", "Try again."} <= of_script()
     assert {"Non-translation", "Unusable", "Pairwise preference", "“left” for “right”."} <= of_protocols()
     assert {"Facts/Number", "“won” for a team that lost.", "Summaries"} <= of_protocols()
     assert {"Shift + arrows", "Esc"} <= of_keys()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from core.mqm.log import SegmentLabels, fold_segment
 from core.ports.store import Store
 from core.services.labels.protocols import settings_of
 from tests.browser.conftest import Server
-from tests.browser.span_editor import Host, drag, saved
+from tests.browser.span_editor import Host, drag
 
 HERE = SegmentKey("news", "1")
 TEXT = "The grey cat sat upon an old mat yesterday evening 😀."
@@ -53,7 +54,7 @@ def kinds(host: Host, name: str) -> list[str]:
 
 
 class Actions(NamedTuple):
-    """What it took to label a unit: all actions, and those for its errors."""
+    """What it took from one unit to the next: all actions, and those for errors."""
 
     unit: int
     errors: int
@@ -93,7 +94,13 @@ class Hands:
 
 
 def track(page: Page, number: int) -> Locator:
-    return page.get_by_role("slider", name=f"Score of output {number}", exact=True)
+    return page.get_by_role("slider").nth(number - 1)
+
+
+def following(page: Page) -> None:
+    """Wait until the second unit is shown, which follows a submission of the first one."""
+    expect(page).to_have_url(re.compile("segment=2$"))
+    expect(page.locator(".esa-said")).to_have_text("Submitted · U to undo")
 
 
 def errors_by_keyboard(hands: Hands, name: ProtocolName) -> None:
@@ -113,7 +120,7 @@ def errors_by_mouse(hands: Hands, name: ProtocolName) -> None:
 
 
 def by_keyboard(hands: Hands, name: ProtocolName) -> Actions:
-    """Label the open unit, which has the focus, and submit it."""
+    """Label the open unit, which has the focus, and submit it, which shows the next one."""
     asks = PROTOCOLS[name].asks
     if "spans" in asks:
         hands.counted(lambda: errors_by_keyboard(hands, name))
@@ -126,13 +133,14 @@ def by_keyboard(hands: Hands, name: ProtocolName) -> Actions:
                 hands.press("Tab")
     if "preference" in asks:
         hands.press("2")
-    hands.press("Enter")
-    saved(hands.page)
+    else:
+        hands.press("Enter")
+    following(hands.page)
     return Actions(hands.count, hands.errors)
 
 
 def by_mouse(hands: Hands, name: ProtocolName) -> Actions:
-    """Label the open unit and submit it."""
+    """Label the open unit and submit it, which shows the next one."""
     asks = PROTOCOLS[name].asks
     if "spans" in asks:
         hands.counted(lambda: errors_by_mouse(hands, name))
@@ -141,9 +149,10 @@ def by_mouse(hands: Hands, name: ProtocolName) -> Actions:
             track(hands.page, number + 1).scroll_into_view_if_needed()
             hands.at(number + 1, SCORES[number])
     if "preference" in asks:
-        hands.click(hands.page.get_by_role("button", name="Output 2 is better"))
-    hands.click(hands.page.get_by_test_id("submit"))
-    saved(hands.page)
+        hands.click(hands.page.locator(".esa-output").nth(1))
+    else:
+        hands.click(hands.page.get_by_test_id("submit"))
+    following(hands.page)
     return Actions(hands.count, hands.errors)
 
 

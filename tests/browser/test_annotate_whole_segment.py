@@ -38,7 +38,7 @@ def opened(host: Host, page: Page, name: str, doc: str = "news") -> None:
 
 
 def output(page: Page, number: int) -> Locator:
-    return page.get_by_role("textbox", name=f"Output {number}", exact=True)
+    return page.get_by_role("textbox", name=re.compile(rf"^Output( {number})?$"))  # a single one has no number
 
 
 def shown(page: Page, doc: str, segment: str) -> None:
@@ -122,7 +122,8 @@ def test_a_segment_with_every_action_by_keyboard_alone(host: Host, page: Page) -
     press("Enter")
     saved(page)
     assert kinds(host, "Keys")[11:] == ["add", "verdict", "verdict", "submit"]
-    press("Enter")
+    if not host.by_link:  # there, the names of the systems can be shown now
+        press("Enter")
     shown(page, "news", "2")
     expect(output(page, 1)).to_be_focused()
     press("n")
@@ -187,7 +188,6 @@ def test_a_segment_with_every_action_by_mouse_alone(link: Host, page: Page) -> N
     page.get_by_test_id("submit").click()
     saved(page)
     assert kinds(link, "Mouse")[9:] == ["add", "verdict", "verdict", "submit"]
-    page.get_by_test_id("submit").click()
     shown(page, "news", "2")
     expect(output(page, 1)).to_be_focused()
 

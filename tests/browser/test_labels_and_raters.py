@@ -116,4 +116,4 @@ def test_the_link_of_a_set_is_copied_or_shown_to_copy(server: Server, page: Page
     page.get_by_label("Name", exact=True).fill("Lea")
     page.get_by_role("button", name="Start").click()
     expect(page.get_by_text("0 / 3 labelled")).to_be_visible()
-    expect(page.get_by_role("textbox", name="Output 1", exact=True)).to_be_focused()
+    expect(page.get_by_role("textbox", name="Output", exact=True)).to_be_focused()

@@ -99,6 +99,48 @@ def test_an_open_page_saves_by_itself_when_the_network_is_back(link: Host, own: 
     assert quotes(link, "waits") == ["weather"]
 
 
+def test_a_submission_waits_for_the_server_and_the_page_then_goes_on(link: Host, own: BrowserContext) -> None:
+    tab = opened(link, own.new_page(), "gone")
+    done, state = tab.locator("#done"), tab.get_by_test_id("submit")
+
+    def submit_all() -> None:
+        for card in tab.locator(".esa-output").all():
+            card.get_by_role("button", name="No error").click()
+        state.click()
+
+    own.set_offline(True)
+    submit_all()
+    expect(tab.locator(".esa-said")).to_contain_text("Submitted, waiting to send")
+    expect(state).to_have_text("Waiting to send")
+    tab.keyboard.press("u")
+    expect(tab.locator(".esa-said")).to_contain_text("The submission of this segment is withdrawn")
+    state.click()
+    expect(state).to_have_text("Waiting to send")
+    own.set_offline(False)
+    expect(text(tab, "Und dann?")).to_be_visible()
+    expect(tab.locator(".esa-said")).to_have_text("Submitted · U to undo")
+    assert [a.kind for a in edits(link, "gone")] == ["verdict"] * 3 + ["submit", "reopen", "submit"]
+    own.set_offline(True)
+    submit_all()
+    expect(state).to_have_text("Waiting to send")
+    expect(foot(tab)).to_contain_text(f"Waiting to send … 4 changes {UNSAVED}")
+    expect(tab.locator(".esa-said")).to_contain_text("Submitted, waiting to send")
+    expect(done).to_be_hidden()
+    own.set_offline(False)
+    expect(done).to_be_visible()
+    expect(tab.locator(".esa-said")).to_contain_text("All segments are done")
+    own.set_offline(True)
+    tab.locator(".esa-output").first.get_by_role("button", name="Non-translation").click()
+    expect(foot(tab)).to_contain_text(f"1 change {UNSAVED}")
+    expect(done).to_be_hidden()
+    own.set_offline(False)
+    saved(tab)
+    expect(done).to_be_hidden()
+    tab.keyboard.press("u")
+    tab.keyboard.press("Enter")
+    expect(done).to_be_visible()
+
+
 def test_labels_of_another_link_wait_until_it_is_open_again(link: Host, shared: Server, own: BrowserContext) -> None:
     other = Host(shared, project_to_annotate(shared.store(), "same name"), by_link=True)
     first, second = link.address("twice"), other.address("twice")
@@ -229,7 +271,7 @@ def test_labels_made_while_the_disk_is_full_are_saved_once(
     try:
         mark(tab, "weather")
         mark(tab, "home")
-        expect(foot(tab)).to_have_text(f"Saving … 2 changes {UNSAVED}. {disk.said}.")
+        expect(foot(tab)).to_have_text(f"Waiting to send … 2 changes {UNSAVED}. {disk.said}.")
         assert quotes(host, name) == ["bad"]
         tab.keyboard.press("j")  # a segment that was never opened: opening it is saved too
         expect(tab.get_by_role("alert")).to_contain_text(disk.said)

@@ -179,6 +179,35 @@ def test_submit_goes_to_what_is_missing_then_to_the_next_segment(link: Host, pag
     expect(page.locator("#progress")).to_have_text("1 of 2 segments submitted")
     saved(page)
     assert len(edits(link, "submit", "submit")) == 1
-    page.keyboard.press("Enter")
     expect(text(page, "Und dann?")).to_be_visible()
     expect(page).to_have_url(re.compile("segment=2"))
+
+
+def test_back_shows_the_segment_before_and_instructions_fold_after_the_first(link: Host, page: Page) -> None:
+    page.set_viewport_size({"width": 420, "height": 800})
+    opened(link, page, "back")
+    instructions, foot = page.locator("#instructions"), page.locator(".esa-foot")
+    expect(instructions).to_have_attribute("open", "")
+    box, lower = page.locator(".esa-output .esa-text").first.bounding_box(), foot.bounding_box()
+    assert box
+    assert lower
+    assert box["y"] + 40 < lower["y"]  # a line of the first output is in sight
+    page.set_viewport_size({"width": 1400, "height": 1000})
+    mark(page, "weather")
+    for card in page.locator(".esa-output", has_not_text="weather").all():
+        card.get_by_role("button", name="No error").click()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("segment=2$"))
+    expect(instructions).not_to_have_attribute("open", "")
+    text(page, "And then").first.click()
+    page.keyboard.press("n")
+    page.go_back()
+    expect(page).to_have_url(re.compile("segment=1$"))
+    expect(page.locator(".esa-p.marked")).to_have_text("weather")
+    expect(page.get_by_test_id("submit")).to_have_text("Next not submitted ⏎")
+    page.go_forward()
+    expect(page.locator("[data-verdict=no_error][aria-pressed=true]")).to_have_count(1)
+    page.keyboard.press("u")  # the verdict, not the submission of the segment before
+    expect(page.locator("[data-verdict=no_error][aria-pressed=true]")).to_have_count(0)
+    saved(page)
+    assert [a.kind for a in edits(link, "back")][-1] == "submit"

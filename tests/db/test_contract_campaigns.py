@@ -4,7 +4,7 @@ import pytest
 
 from core.data import Dataset, Output, SegmentKey
 from core.errors import UserError
-from core.ports.campaigns import Campaign, CampaignVersion
+from core.ports.campaigns import Campaign, CampaignVersion, RemainingWork
 from core.ports.labels import Action
 from core.ports.store import Store
 from tests.builders import small_dataset
@@ -226,6 +226,11 @@ def test_units_are_retired_and_assigned_again(store: Store, campaign: Campaign) 
     assert only(store, campaign, who).unit.retired
     store.campaigns.retire(campaign.id, [second.id], retired=False)
     assert [u.retired for u in store.campaigns.units(campaign.id)] == [True, False, False]
+    assert store.campaigns.remaining_work(campaign.id) == RemainingWork(units=2, ratings=0, people=1, gone=0)
+    store.campaigns.assign(campaign.id, who, NOW, LEASE, Choice("u1", slot=2))
+    for name in ("u1", "u3"):  # u3 is retired
+        touch(store, campaign, who, name, True)
+    assert store.campaigns.remaining_work(campaign.id) == RemainingWork(units=2, ratings=1, people=1, gone=0)
 
 
 def test_a_participant_joins_once(store: Store, project: int, campaign: Campaign) -> None:
@@ -244,7 +249,11 @@ def test_participants_are_changed(store: Store, campaign: Campaign) -> None:
     changed = rosa._replace(excluded="too fast", left=True, passed_tutorial=False)
     store.campaigns.change(changed._replace(rater="other", code="other"))
     assert store.campaigns.participants(campaign.id) == [changed]
+    for gone in (rosa._replace(excluded="too fast"), rosa._replace(left=True), rosa._replace(passed_tutorial=False)):
+        store.campaigns.change(gone)
+        assert store.campaigns.remaining_work(campaign.id) == RemainingWork(units=3, ratings=0, people=1, gone=1)
     store.campaigns.change(rosa)
+    assert store.campaigns.remaining_work(campaign.id).gone == 0
     assert store.campaigns.participants(campaign.id) == [rosa]
     for wrong in (rosa._replace(id=999), rosa._replace(campaign_id=999)):
         with pytest.raises(UserError, match="no such"):

@@ -6,6 +6,7 @@ import random
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from math import ceil
 from statistics import median
 from typing import Any
 
@@ -226,7 +227,9 @@ def _about(
 ) -> dict[str, Any]:  # fmt: skip
     """Return what the page says of the campaign; nothing in it shows which units are checks."""
     tutorial = [a for a in mine if a.unit.kind == "tutorial"]
-    done = not _open_units(mine, labelled) and campaign.state != "paused"
+    waiting = _open_units(mine, labelled)
+    done = not waiting and campaign.state != "paused"
+    left = 0 if done else units_left(store, campaign, design, who, mine, waiting)
     shown = given.unit.kind == "tutorial" and own.submitted
     return {
         "title": design.shown_title,
@@ -235,21 +238,44 @@ def _about(
         "tutorial": {"at": tutorial.index(given) + 1, "of": len(tutorial)} if given in tutorial else None,
         "passed": who.passed_tutorial,
         "feedback": feedback(design, given.unit, own) if shown else None,
-        "seconds_left": seconds_left(design, mine, labelled),
+        "done": _without_tutorial(mine) - _without_tutorial(waiting),
+        "left": left,
+        "seconds_left": (left + len(waiting) - _without_tutorial(waiting)) * seconds_per_unit(design, mine, labelled),
         "lease_minutes": design.lease_minutes if design.assigning == "dynamic" else None,
         "finished": done,
         "code": who.code if done or who.left else None,
     }
 
 
-def seconds_left(design: CampaignDesign, mine: Sequence[Assignment], labelled: StateBySegment) -> float:
-    """Return the time for the units that a participant has and has not submitted, in seconds.
+def _without_tutorial(given: Sequence[Assignment]) -> int:
+    return sum(a.unit.kind != "tutorial" for a in given)
 
-    It is based on the median time of the participant's submitted units, or on the planned time while these are few.
+
+def units_left(
+    store: Store, campaign: Campaign, design: CampaignDesign, who: Participant, mine: Sequence[Assignment],
+    waiting: Sequence[Assignment],
+) -> int:  # fmt: skip
+    """Estimate how many units a participant still has to submit, without the tutorial. `waiting` are those of `mine` not submitted.
+
+    A fixed list is known. Otherwise it is an equal share of the ratings that are not submitted, in any block: so the number does not
+    rise when the next block is given. It includes the planned checks and repeats.
     """
+    at_hand = _without_tutorial(waiting)
+    listed = design.assigning == "fixed" and _without_tutorial(mine) > 0
+    if listed or campaign.state == "finished" or who.left or who.excluded or who.passed_tutorial is False:
+        return at_hand
+    rest = store.campaigns.remaining_work(campaign.id)
+    people = max(1, max(design.people, rest.people) - rest.gone)
+    share = ceil((rest.units * design.overlap - rest.ratings) / people)
+    rated = sum(a.unit.kind == "item" for a in mine) - sum(a.unit.kind == "item" for a in waiting)
+    items = min(share, rest.units - rated)
+    return max(at_hand, round(items * (1 + design.checks + design.repeats)))
+
+
+def seconds_per_unit(design: CampaignDesign, mine: Sequence[Assignment], labelled: StateBySegment) -> float:
+    """Return the median time of the participant's submitted units, or the planned time while these are few."""
     times = [of.seconds for a in mine if (of := labelled.get(key_of(a.unit.name))) is not None and of.submitted]
-    each = median(times) if len(times) >= LEAST_FOR_PACE else design.seconds_per_unit
-    return each * (len(mine) - len(times))
+    return median(times) if len(times) >= LEAST_FOR_PACE else design.seconds_per_unit
 
 
 def leave(store: Store, campaign: Campaign, rater: str, left: bool = True) -> Participant:

@@ -160,6 +160,7 @@ RULES: Mapping[str, Mapping[str, CallRule]] = {
         "participants": read_campaign,
         "change": change_participant,
         "assignments": read_campaign,
+        "remaining_work": read_campaign,
         "assign": nobody,
         "hand_over": change_campaign(lambda _: "campaign units handed over", "participant_id"),
         "touch": nobody,

@@ -146,7 +146,7 @@ def test_a_segment_is_labelled_by_touch_alone(link: Host, phone: Page) -> None:
     for button in phone.locator("[data-verdict=no_error]").all():
         button.tap()
     phone.get_by_test_id("submit").tap()
-    expect(phone.locator(".esa-said")).to_contain_text("Submitted. Go on with the button below.")
+    expect(phone.locator(".esa-said")).to_have_text("Submitted · Undo")
     assert phone.evaluate("document.documentElement.scrollWidth") == 390
 
 

@@ -7,6 +7,7 @@ const BY_FINGER = matchMedia("(pointer: coarse)"); // no keyboard, and no draggi
 const DECLINE_REASONS = ["broken", "language", "subject"]; // stored in English in every language of the page
 const LONGEST_REASON = 500;
 const SHOWN_MISSING = 4;
+const LONGEST_HOLD = 3000; // milliseconds
 const FEW_OUTPUTS = 3; // with more, the anchors of the score are explained once, above them
 
 function el(tag, props = {}, ...children) {
@@ -39,7 +40,8 @@ function createEditor(parent) {
   const prefer = el("div", { class: "esa-prefer", role: "group", tabindex: "-1" });
   const decline = el("div", { class: "esa-decline" });
   const aloud = el("div", { class: "esa-aloud", "aria-live": "polite" });
-  root.append(el("div", { class: "esa-grid" }, el("div", { class: "esa-main" }, pane, read), side), foot, tool, picker, help, clash, refusal, aloud);
+  const grid = el("div", { class: "esa-grid" }, el("div", { class: "esa-main" }, pane, read), side);
+  root.append(grid, foot, tool, picker, help, clash, refusal, aloud);
   parent.append(root);
 
   let data = null;
@@ -59,6 +61,9 @@ function createEditor(parent) {
   let message = null;
   let around = false;
   let waiting = 0; // the timer of waitFor
+  let onward = false; // this segment was just submitted, and the next one opens once everything is saved
+  let moving = false; // another segment is being opened
+  let moves = 0; // the timer of `hold`
   const left = new Map(); // segments that were left before all was saved -> their labels as shown then
   const unsettled = new Map(); // of these, the ones of which something was refused as stale
   let near = null; // the sentence of the source for the cursor in an output
@@ -71,6 +76,7 @@ function createEditor(parent) {
 
   const keyOf = ({ rater, project, doc, segment }) => JSON.stringify([rater, project, doc, segment]);
   const asks = (what) => data.asks.includes(what);
+  const single = () => data.outputs.length === 1;
   const hasVerdicts = () => asks("spans") && !asks("score"); // with a score, an output without spans is free of errors
   const categoriesOf = (where) => data.categories.filter((c) => c.where === "either" || c.where === where);
   const hasCategories = () => ["output", "source"].some((where) => categoriesOf(where).length > 1);
@@ -167,7 +173,7 @@ function createEditor(parent) {
     if (barred(id)) return draw();
     [sel, mark, half, rebound] = [null, null, false, null];
     act("verdict", id, { value: now.verdict === value ? null : value });
-    if (n) say(phrase("marks.deleted", { n, output: output(id).label }));
+    if (n) say(phrase("marks.deleted", { n, output: output(id).inside }));
     draw();
   }
 
@@ -182,9 +188,16 @@ function createEditor(parent) {
     draw();
   }
 
+  /** Choose the better output, null if both are equally good. Where nothing else is asked, this submits. */
   function choose(winner) {
+    if (moving) return;
+    const once = data.asks.length === 1;
     if (data.locked.length) say(phrase("locked"), "alert");
-    else if (!labels.preference.length || labels.preference[0] !== winner) act("prefer", null, { winner });
+    else {
+      if (once && labels.declined) act("decline", null, { reason: "" });
+      if (!labels.preference.length || labels.preference[0] !== winner) act("prefer", null, { winner });
+      if (once) return submit();
+    }
     prefer.focus({ preventScroll: true }); // so that Enter submits
     draw();
   }
@@ -227,21 +240,34 @@ function createEditor(parent) {
   }
   refusal.addEventListener("close", () => home().focus({ preventScroll: true }));
 
+  /** Whether the last thing that the annotator did is the submission that led to this segment. */
+  const justSubmitted = () => Boolean(data.submitted_before) && (labels.canUndo?.id ?? "") === data.submitted_before.version;
+
+  function withdraw() {
+    onward = false;
+    act("reopen", null, {});
+    draw();
+  }
+
   function step(kind) {
+    if (moving) return;
     settleScores();
-    const last = kind === "undo" ? labels.canUndo : labels.canRedo;
     if (data.locked.length) return say(phrase("locked"), "alert");
+    if (kind === "undo" && labels.submitted) return withdraw();
+    if (kind === "undo" && justSubmitted()) return travel({ ...data.submitted_before, withdraw: true });
+    const last = kind === "undo" ? labels.canUndo : labels.canRedo;
     if (!last) return say(phrase(`${kind}.none`));
     act(kind, null, {});
     if (output(last.output)) target = last.output;
     [sel, half, rebound] = [null, false, null];
     mark = find(last.payload.mark) ? last.payload.mark : null;
-    const what = [phrase(`edit.${last.kind}`), output(last.output)?.label].filter(Boolean).join(", ");
+    const what = [phrase(`edit.${last.kind}`), single() ? null : output(last.output)?.label].filter(Boolean).join(", ");
     say(phrase(kind === "undo" ? "undone" : "redone", { what }));
     draw();
   }
 
   function submit() {
+    if (moving) return;
     commitNote();
     settleScores();
     if (labels.submitted) return travel("unlabelled");
@@ -249,7 +275,12 @@ function createEditor(parent) {
     if (wanted.length) {
       message = null;
       reach(wanted[0]);
-    } else act("submit", null, { outputs: data.outputs.map((o) => o.id) });
+    } else {
+      act("submit", null, { outputs: data.outputs.map((o) => o.id) });
+      onward = Boolean(data.goes_on);
+      if (onward) hold();
+      flush();
+    }
     draw();
   }
 
@@ -365,14 +396,48 @@ function createEditor(parent) {
   function travel(to) {
     commitNote();
     settleScores();
-    flush().then(() => { if (!clash.open) go("go", { to }); });
+    hold();
+    flush().then(() => (clash.open ? release() : leave({ to })));
+  }
+
+  function leave(where) {
+    hold();
+    Promise.resolve(go("go", where)).finally(release);
+  }
+
+  /** Go on after a submission that is saved. If it cannot be saved now, this waits; if it is withdrawn or refused, the segment stays. */
+  function goOn() {
+    if (!onward) return;
+    onward = labels.submitted && !clash.open;
+    if (!onward || outbox.of(place).length) return release();
+    onward = false;
+    leave({ to: "unlabelled", submitted: true });
+  }
+
+  /** Let nothing be changed while another segment is being opened, at most for a while: it may be meant for that one. */
+  function hold() {
+    clearTimeout(moves);
+    moves = setTimeout(release, LONGEST_HOLD);
+    [moving, grid.inert] = [true, true];
+  }
+
+  function free() {
+    clearTimeout(moves);
+    [moving, grid.inert] = [false, false];
+  }
+
+  function release() {
+    if (!moving) return;
+    free();
+    if (!document.activeElement || document.activeElement === document.body) home().focus({ preventScroll: true });
+    drawFoot();
   }
 
   // ---- saving -------------------------------------------------------------------------------------------------------
 
   /** Send what is not saved yet; resolves when nothing is left, or the server did not take it. */
   function flush() {
-    flight.running ??= sendAll().finally(() => { flight.running = null; });
+    flight.running ??= sendAll().finally(() => { flight.running = null; goOn(); });
     return flight.running;
   }
 
@@ -424,7 +489,7 @@ function createEditor(parent) {
     if (refused.length > stale.length) message = { text: phrase("refused", { why: answer.refused[refused.find((e) => !stale.includes(e)).action.id] }), tone: "alert" };
     if (stale.length) collided(stale, mine);
     refold();
-    if (fold(data.events).submitted !== wasSubmitted) go("go", { to: "stay" });
+    if (fold(data.events).submitted !== wasSubmitted && !onward) go("go", { to: "stay" });
   }
 
   /** Add what was saved to the events of the open segment: the page may have been drawn before. */
@@ -511,11 +576,14 @@ function createEditor(parent) {
     flush();
   }
 
+  /** How many changes wait because the server cannot be reached, or does not take them now. */
+  const unsent = () => (flight.why !== null || navigator.onLine === false ? outbox.of(place).length : 0);
+
   function savedState() {
     const n = outbox.of(place).length;
     const why = flight.why ? ` ${flight.why}.` : "";
     if (n && flight.ended && outbox.durable()) return ["late", phrase("state.kept", { n, why })];
-    if (n && (flight.why !== null || navigator.onLine === false)) return ["late", phrase("state.late", { n, why })];
+    if (unsent()) return ["late", phrase("state.late", { n, why })];
     if (n) return ["busy", phrase("state.busy")];
     if (drafting) return ["busy", phrase("state.note")];
     const done = flight.savedAt ? phrase("state.saved.at", { time: flight.savedAt.toLocaleTimeString([], { hour12: false }) })
@@ -565,14 +633,16 @@ function createEditor(parent) {
         },
       }) : null;
       const card = el("section", { class: "esa-output", "data-output": o.id, tabindex: asks("spans") ? null : "-1", "aria-label": asks("spans") ? null : o.label },
-        el("div", { class: "esa-head" }, el("h4", { text: o.label }), el("span", { class: "esa-name" }), state, el("span", { class: "esa-verdicts" }, ...buttons)),
+        el("div", { class: "esa-head" }, digitsChoose() && cards.size < 9 ? el("kbd", { text: String(cards.size + 1), "aria-hidden": "true" }) : null, el("h4", { text: o.label }), el("span", { class: "esa-name" }), state, el("span", { class: "esa-verdicts" }, ...buttons)),
         el("div", { class: "esa-flow" },
           o.before ? judged({ class: "esa-dim esa-cut esa-around" }, o.before) : null,
           asks("spans") ? textLine(o.id, o.text, o.label) : stillText(o.text),
           o.after ? judged({ class: "esa-dim esa-cut esa-around" }, o.after) : null),
         slider?.node ?? null);
       card.addEventListener("click", (e) => {
-        if (!e.target.isConnected || e.target.closest("button, .esa-text, .esa-score")) return; // a tap has redrawn the text
+        if (!e.target.isConnected || e.target.closest("button, .esa-score")) return; // a tap has redrawn the text
+        if (digitsChoose() && getSelection().isCollapsed) return choose(o.id); // no text of it was selected
+        if (digitsChoose() || e.target.closest(".esa-text")) return;
         if (!isEmpty(sel)) clear();
         if (target !== o.id) focusOn(o.id);
       });
@@ -581,6 +651,7 @@ function createEditor(parent) {
     }
     root.classList.toggle("esa-no-marks", !asks("spans"));
     root.classList.toggle("esa-pairs", asks("preference") && data.outputs.length === 2);
+    root.classList.toggle("esa-choices-by-card", digitsChoose());
     side.hidden = !asks("spans");
     prefer.replaceChildren();
     if (asks("preference")) read.append(prefer);
@@ -684,7 +755,7 @@ function createEditor(parent) {
       card.classList.toggle("esa-done", asks("preference") ? labels.preference.length > 0 : answered(of(o.id), data.asks));
     }
     const forWhom = pane.querySelector(".esa-for");
-    if (forWhom) fill(forWhom, data.outputs.length === 1 && !hasVerdicts() ? [el("span", { text: phrase("omission.single") })] : [el("span", { text: phrase("omission.for") }), chips(phrase("omission.in"))]);
+    if (forWhom) fill(forWhom, single() ? [el("span", { text: phrase("omission.single") })] : [el("span", { text: phrase("omission.for") }), chips(phrase("omission.in"))]);
     if (asks("preference")) drawPreference();
     if (data.declines) drawDecline();
     root.classList.toggle("esa-wide", around);
@@ -696,7 +767,8 @@ function createEditor(parent) {
     const outputs = data.outputs.map((o, i) => option(o.id, digitsChoose() && i < 9 ? String(i + 1) : ""));
     const tie = data.ties ? [option(null, digitsChoose() ? "0" : "")] : [];
     prefer.classList.toggle("esa-wanted", wanted.some((w) => w.need === "preference"));
-    fill(prefer, [el("h4", { text: phrase("prefer") }), el("div", { class: "esa-options-row" }, ...outputs.slice(0, -1), ...tie, ...outputs.slice(-1))]);
+    const how = data.asks.length === 1 ? el("p", { class: "esa-quiet", text: phrase(BY_FINGER.matches ? "prefer.how.touch" : "prefer.how") }) : null;
+    fill(prefer, [el("h4", { text: phrase("prefer") }), el("div", { class: "esa-options-row" }, ...outputs.slice(0, -1), ...tie, ...outputs.slice(-1)), how].filter(Boolean));
   }
 
   const digitsChoose = () => asks("preference") && !asks("spans");
@@ -722,7 +794,7 @@ function createEditor(parent) {
     const empty = given ? `${VERDICTS[given]}.` : phrase(`side.empty${hasVerdicts() ? "" : ".score"}${BY_FINGER.matches ? ".touch" : ""}`, { keys: [keys.slice(0, -1).join(", "), ...keys.slice(-1)].filter(Boolean).join(phrase("or")) });
     const scrolled = side.scrollTop;
     fill(side, [
-      el("div", { class: "esa-head" }, el("h4", { text: output(target).label }), chips(phrase("spans.of"))),
+      el("div", { class: "esa-head" }, el("h4", { text: single() ? phrase("aria.spans") : output(target).label }), single() ? null : chips(phrase("spans.of"))),
       rows.length ? el("ol", { class: "esa-marks" }, ...rows) : el("p", { class: "esa-quiet", text: empty }),
     ]);
     side.scrollTop = scrolled;
@@ -767,13 +839,14 @@ function createEditor(parent) {
       ...(hasVerdicts() ? [["N", phrase("hint.no_error")], ["X", VERDICTS.non_translation.replace(/^./u, (first) => first.toLowerCase())]] : []),
       ...(asks("score") ? asks("spans") ? [["S", phrase("hint.score")]] : [["0 … 9", phrase("hint.digits")]] : []),
     ];
-    const steps = [["undo", "U", phrase("undo"), labels.canUndo], ["redo", "R", phrase("redo"), labels.canRedo]];
+    const steps = [["undo", "U", phrase("undo"), labels.canUndo || labels.submitted || justSubmitted()], ["redo", "R", phrase("redo"), labels.canRedo]];
     const said = wanted.length
       ? el("div", { class: "esa-said alert", role: "alert" }, el("span", { text: phrase("missing", { n: wanted.length }) }),
         ...wanted.slice(0, SHOWN_MISSING).map((w) => el("button", { type: "button", class: "esa-plain", text: w.text, onclick: () => reach(w) })), wanted.length > SHOWN_MISSING ? el("span", { text: phrase("missing.more", { n: wanted.length - SHOWN_MISSING }) }) : null)
       : message ? el("div", { class: `esa-said ${message.tone}`, role: "status", text: message.text })
       : data.locked.length ? el("div", { class: "esa-said done", role: "status", text: phrase("locked") })
-      : labels.submitted ? el("div", { class: "esa-said done", role: "status", text: phrase(data.next ? BY_FINGER.matches ? "submitted.touch" : "submitted" : "submitted.all") })
+      : labels.submitted || justSubmitted() ? el("div", { class: `esa-said ${unsent() ? "" : "done"}`, role: "status" }, el("span", {}, `${submission()} · `,
+        el("button", { type: "button", class: "esa-plain", "data-key": "take back", text: phrase(BY_FINGER.matches ? "undo" : "submitted.undo"), disabled: moving, onclick: () => step("undo") })))
       : labels.declined ? el("div", { class: "esa-said", role: "status", dir: "auto", text: phrase("labels.declined", { reason: reasonText(labels.declined) }) })
       : withdrawn() ? el("div", { class: "esa-said alert", role: "status", text: phrase("withdrawn") }) : null;
     fill(foot,
@@ -785,9 +858,18 @@ function createEditor(parent) {
           el("span", { class: "esa-steps" }, ...steps.map(([kind, k, what, possible]) =>
             el("button", { type: "button", "data-key": kind, disabled: !possible || data.locked.length > 0, title: `${what} (${k})`, onclick: () => step(kind) }, el("kbd", { text: k }), ` ${what}`))),
           el("span", { class: `esa-saved ${tone}`, role: "status", "data-testid": "saved-state", text }),
-          el("button", { type: "button", class: "esa-submit", "data-key": "submit", "data-testid": "submit", text: phrase(labels.submitted ? (data.next ? "submit.next" : "submit.done") : "submit"), disabled: labels.submitted && !data.next, onclick: submit }))].filter(Boolean),
+          el("button", { type: "button", class: "esa-submit", "data-key": "submit", "data-testid": "submit", text: phrase(labels.submitted ? (unsent() ? "submit.waiting" : moving || !data.next ? "submit.done" : "submit.next") : "submit"), disabled: labels.submitted && (moving || unsent() > 0 || !data.next), onclick: submit }))].filter(Boolean),
     );
+    root.toggleAttribute("data-unsaved", outbox.of(place).length > 0);
     clearFoot();
+  }
+
+  /** What is said of a submission: of this segment, or of the one before it. */
+  function submission() {
+    if (!labels.submitted || moving) return phrase("submitted.now");
+    if (unsent()) return phrase("submitted.waiting");
+    if (outbox.of(place).length) return phrase("submitted.now");
+    return phrase(data.next ? BY_FINGER.matches ? "submitted.touch" : "submitted" : "submitted.all");
   }
 
   /** Keep the foot above the line of running jobs, and what is scrolled to above both. */
@@ -807,7 +889,7 @@ function createEditor(parent) {
     const choices = (set) => levels().map((s, i) => el("button", { type: "button", class: s.toLowerCase(), title: data.severities[i].definition, "aria-pressed": m ? String(m.severity === s) : null, onclick: () => set(s) }, el("kbd", { text: String(i + 1) }), ` ${severityName(s)}`));
     const parts = rebound ? [button(phrase("bounds.set"), endRebound), button(phrase("cancel"), clear)]
       : m ? [...choices((s) => changeMark(m.id, { severity: s })), hasCategories() && button(phrase("tool.category"), () => editCategory()), button(phrase("tool.note"), editNote), button(phrase("tool.delete"), () => deleteMark(m.id))]
-      : [...choices(addMark), focus === "source" ? el("small", { text: phrase("omission.tool", { output: output(target).label }) }) : half ? el("small", { text: phrase(BY_FINGER.matches ? "tool.half.touch" : "tool.half") }) : null];
+      : [...choices(addMark), focus === "source" ? el("small", { text: phrase(single() ? "omission.tool.single" : "omission.tool", { output: output(target).label }) }) : half ? el("small", { text: phrase(BY_FINGER.matches ? "tool.half.touch" : "tool.half") }) : null];
     tool.replaceChildren(...parts.filter(Boolean));
     const text = m ? textOf(m) : texts.get(focus);
     float(tool, m ? rectOf(text, text.units(m.start), text.units(m.end)) : rectOf(text, startOf(sel), endOf(sel)), true);
@@ -1228,12 +1310,12 @@ function createEditor(parent) {
     else if (e.key === "Tab" && !e.shiftKey && (!on || on === document.body)) run = () => { focusOn(target); showCursor(); };
     else if (!e.altKey && !(on?.tagName === "BUTTON" && (e.key === "Enter" || e.key === " "))) {
       const command = commandOf(nameOf(e));
-      if (command) run = () => command(e);
+      if (command) run = e.repeat ? () => {} : () => command(e); // a key that is held down does not submit one segment after the other
     }
     if (!run) return;
     e.preventDefault();
     e.stopImmediatePropagation();
-    run();
+    if (!moving) run();
   }
 
   function onCopy(e) {
@@ -1268,6 +1350,10 @@ function createEditor(parent) {
   return {
     travel,
     lookAgain,
+    /** Withdraw the submission of the open segment, if it is submitted. */
+    withdraw() {
+      if (labels.submitted && !data.locked.length) withdraw();
+    },
     update(component) {
       const next = component.data;
       if (!next) return;
@@ -1285,19 +1371,23 @@ function createEditor(parent) {
       const rebuilt = moved || shape(next) !== shape(data);
       const had = rebuilt && !moved ? focus : null;
       if (moved && place && outbox.here(place).length) left.set(keyOf(place), labels);
-      [data, place] = [{ ...next, outputs: next.outputs.map((o, i) => ({ ...o, label: phrase("output", { n: String(i + 1) }), inside: phrase("output.inside", { n: String(i + 1) }) })) }, there];
+      [data, place] = [{ ...next, outputs: next.outputs.map((o, i, { length }) => ({ ...o, label: phrase(length > 1 ? "output" : "output.single", { n: String(i + 1) }), inside: phrase(length > 1 ? "output.inside" : "output.single.inside", { n: String(i + 1) }) })) }, there];
       addSaved();
       if (moved) {
         if (data.server) outbox.recall(place);
         [target, focus, sel, half, mark, rebound, wanted, message] = [data.outputs[0].id, null, null, false, null, null, [], null];
         picker.hidden = true;
+        onward = false;
       }
       if (rebuilt) build();
       if (had && texts.has(had)) texts.get(had).el.focus({ preventScroll: true });
       refold();
       if (moved && unsettled.get(keyOf(place))) compare(unsettled.get(keyOf(place)));
       unsettled.delete(keyOf(place));
-      if (moved) begin(lastFocus.place === keyOf(place) ? lastFocus.id : null);
+      if (moved) {
+        free();
+        begin(lastFocus.place === keyOf(place) ? lastFocus.id : null);
+      }
       draw();
       if (outbox.of(place).length) flush();
     },
@@ -1308,6 +1398,7 @@ function createEditor(parent) {
       }
       clearTimeout(flight.timer);
       clearTimeout(waiting);
+      clearTimeout(moves);
       clearInterval(clearing);
       stop();
       for (const [where, type, f, capture] of listeners) where.removeEventListener(type, f, capture ?? false);

@@ -84,6 +84,39 @@ def test_work_keeps_the_lease() -> None:
     assert progress(world.store, world.campaign, world.now).ratings == 7
 
 
+def test_what_is_left_for_a_person_does_not_rise_with_the_next_block() -> None:
+    def shown(world: CampaignWorld) -> tuple[int, int]:
+        about = world.page("Ana")["campaign"]
+        return about["done"], about["left"]
+
+    for size in (1, 2):
+        world = campaign_world(overlap=2, people=3, block_size=size)
+        seen = [shown(world)]
+        while seen[-1][1]:
+            assert [world.work(name, scores(), 1) for name in ("Ana", "Ben", "Cem")] == [1, 1, 1]
+            seen.append(shown(world))
+        assert seen == [(n, 6 - n) for n in range(7)]  # 9 units × 2 ratings / 3 people
+        world = campaign_world(overlap=2, people=3, block_size=size)  # the others do not come
+        seen = [shown(world)]
+        while world.work("Ana", scores(), 1):
+            seen.append(shown(world))
+        assert seen[0] == (0, 6)
+        assert seen[-1] == (9, 0)
+        assert [left for _, left in seen] == sorted((left for _, left in seen), reverse=True)
+    listed = campaign_world(overlap=2, people=3, assigning="fixed")
+    assert [shown(listed), listed.work("Ana", scores(), 2), shown(listed)] == [(0, 6), 2, (2, 4)]
+
+
+def test_the_share_of_who_leaves_is_left_for_the_others() -> None:
+    world = campaign_world(overlap=2, people=4, checks=0.5)
+    assert world.page("Ana")["campaign"]["left"] == 8  # ⌈9 units × 2 ratings / 4 people⌉, and a check for every two
+    world.page("Ben")
+    working.leave(world.store, world.campaign, "Ben")
+    assert world.page("Ana")["campaign"]["left"] == 9
+    working.leave(world.store, world.campaign, "Ana")
+    assert world.page("Ana")["campaign"]["left"] == 3  # what was given
+
+
 def test_nobody_labels_a_unit_that_was_not_given_to_them() -> None:
     world = campaign_world(overlap=1, people=2)
     unit = world.page("Ana")
@@ -195,7 +228,7 @@ def test_the_tutorial_comes_first_tells_what_was_right_and_can_end_the_work() ->
     world = campaign_world("esa", overlap=1, people=2, tutorial=(item,), pass_mark=0.6)
     unit = world.page("Ana", "unlabelled")
     assert unit["campaign"]["tutorial"] == {"at": 1, "of": 1}
-    assert unit["campaign"]["feedback"] is None
+    assert (unit["campaign"]["feedback"], unit["campaign"]["done"], unit["campaign"]["left"]) == (None, 0, 5)
     assert world.send("Ana", unit, [span(unit, 0, 22, 34), *scores(30)(unit), {"kind": "submit"}]) == []
     feedback = world.page("Ana", "here", SegmentKey(unit["doc"], unit["segment"]))["campaign"]["feedback"]
     assert feedback["right"]

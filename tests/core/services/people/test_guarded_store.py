@@ -55,7 +55,7 @@ READS = {
     ("labels", "newest"), ("calibrations", "list"), ("batches", "list"), ("judgements", "list"), ("cases", "list"),
     ("stress", "list"), ("stress", "report"), ("settings", "get"), ("campaigns", "list"), ("campaigns", "get"), ("campaigns", "units"),
     ("campaigns", "has_any"), ("campaigns", "versions"),
-    ("campaigns", "participants"), ("campaigns", "assignments"),
+    ("campaigns", "participants"), ("campaigns", "assignments"), ("campaigns", "remaining_work"),
 }  # fmt: skip
 WRITES = {
     ("imports", "add"), ("projects", "rename"), ("projects", "delete"), ("projects", "add"), ("scores", "remove_external"),
