@@ -78,3 +78,21 @@ def test_a_barrier_is_found(page: Page) -> None:
     (one,) = found(page, dark=True)
     assert one.startswith("color-contrast: ")
     assert "#bbbbbb" in one
+
+
+def test_titles_and_choices_are_whole_in_narrow_windows(shared: Server, page: Page) -> None:
+    page.set_viewport_size({"width": 1000, "height": 900})
+    page.goto(f"{shared.url}/meta_evaluation?project={shared.project('Sample: German and Arabic into English')}")
+    more = page.get_by_test_id("stMain").get_by_role("button", name="More options")
+    expect(more).to_be_visible()
+    at_rest(page)
+    cut = "all => all.filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.value || e.textContent)"
+    assert page.get_by_test_id("stMain").get_by_test_id("stSelectbox").locator("input").evaluate_all(cut) == []
+    assert more.locator("p").evaluate_all(cut) == []
+    page.set_viewport_size({"width": 420, "height": 900})
+    title = page.get_by_role("heading", name="Meta-evaluation").bounding_box()
+    head = page.get_by_test_id("stHeader").bounding_box()
+    assert title
+    assert head
+    assert title["y"] >= head["y"] + head["height"]
+    page.set_viewport_size({"width": 1400, "height": 1000})

@@ -35,7 +35,7 @@ TEXTS = [
     "a\nb", "a\n\nb", "a\n    b", "a\n===", "a\n---", "a\r\n# b", "a\u2028# b", "$$\nx\n$$", "| a | b |\n|---|---|\n| c | d |",
     "\u200bwww.example.invalid", "\u200bhttps://example.invalid", "http\u200b://example.invalid", "<https://example.invalid>",
     "[x]: http://example.invalid", "[x][y]", "ftp://example.invalid", "xmpp:a@example.invalid", "://", "http:://a", "&amp; &lt; &copy;",
-    "a_b_c d*e*f", "Ünï -- cödé 日本語 עברית", "!", "\\", "<!-- x -->", "<script>alert(1)</script>", "</p><b>x</b>", "x:y:z", ":+1: :-1:", "<->",
+    "a_b_c d*e*f", "doc_id a_b.csv v1.5-2 example.com _a_b_", "Ünï -- cödé 日本語 עברית", "!", "\\", "<!-- x -->", "<script>alert(1)</script>", "</p><b>x</b>", "x:y:z", ":+1: :-1:", "<->",
     ":small[]", "a:small[]b", "=SUM(A1)", "{x}", "%s", "a​b",
 ]  # fmt: skip
 MARKED_UP = """(box) => [...box.querySelectorAll('[data-testid=stMarkdownContainer] *')].filter((e) =>

@@ -43,7 +43,7 @@ def test_number_columns_become_metrics_or_human_scores(store: Store) -> None:
     store.projects.delete(project.id)
 
     at = uploaded(("p.csv", CSV))
-    roles = {s.label.replace("\\", ""): s.value for s in at.selectbox if s.label.startswith("Role of column")}
+    roles = {s.label: s.value for s in at.selectbox if s.label.startswith("Role of column")}
     assert roles["Role of column comet"] == "metrics"
     assert roles["Role of column adequacy"] == "human_scores"
     assert "1 human score, 3 metric scores (comet ↑)**; no errors, 2 warnings." in said(at)

@@ -33,3 +33,9 @@ def test_the_text_comes_back_and_nothing_in_it_is_markup(text: str) -> None:
             part
         )
     assert ":material/" not in escaped
+
+
+def test_names_keep_their_letters_so_that_labels_are_read_aloud_as_they_are() -> None:
+    for name in ("doc_id", "a_b.csv", "v1.5-beta_2", "wmt23.en-de"):
+        assert escape_markdown(name) == name
+    assert escape_markdown("_a_ -b 1. c--d") == "\\_a\\_ \\-b 1\\. c\\-:small[]\\-d"

@@ -201,6 +201,4 @@ def test_faults_and_errors_of_users_are_told_apart() -> None:
             raise UserError("the file is *odd*", where="a_b.csv", got="<b>", expected="text", hint="Look at it")
 
     at = AppTest.from_function(refused).run()
-    assert at.error[0].value == (
-        "**The file is \\*odd\\*** (a\\_b\\.csv)  \nfound \\<b\\>; expected text  \nLook at it"
-    )
+    assert at.error[0].value == ("**The file is \\*odd\\*** (a_b.csv)  \nfound \\<b\\>; expected text  \nLook at it")

@@ -47,7 +47,7 @@ def toolbar(project: Project, view: View, *, labelled: bool) -> tuple[Query, boo
 
     Return the query, whether names are hidden, and the place for a link to another part of the page.
     """
-    with st.container(horizontal=True, vertical_alignment="bottom", key="compare-toolbar"):
+    with st.container(horizontal=True, vertical_alignment="center", key="compare-toolbar"):
         key = f"compare-search-{project.id}"
         if key not in st.session_state:
             st.session_state[key] = " ".join(state.kept(state.FILTER, project.id))

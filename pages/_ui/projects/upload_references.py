@@ -10,7 +10,6 @@ from core.formats.role_names import is_human_name
 from core.formats.streams.staged import StagedImport
 from core.services.projects import references
 from pages._ui.shared import page
-from pages._ui.shared.markdown import escape_markdown
 
 
 def offer(dataset: Dataset | StagedImport, key: str) -> Dataset | StagedImport:
@@ -23,7 +22,7 @@ def offer(dataset: Dataset | StagedImport, key: str) -> Dataset | StagedImport:
     human = next(filter(is_human_name, systems))
     chosen = st.multiselect(
         "Use the outputs of these systems as references", systems, [human],
-        format_func=escape_markdown, key=f"{key}-as-references",
+        key=f"{key}-as-references",
     )  # fmt: skip
     page.caption(
         f"The files have no references, but {human} is named like a human translation. It also stays a system of the project; "

@@ -168,7 +168,7 @@ def _texts() -> TextPair:
 
 def _kinds(tried: Sequence[PerturbationTrial]) -> None:
     names = {t.perturbation.name: t.phenomenon for t in tried if isinstance(t.outcome, Change)}
-    left, right = st.columns([5, 1], vertical_alignment="bottom")
+    left, right = st.columns([5, 1], vertical_alignment="top")
     key, chosen = keys.kinds_key(), st.session_state.get(keys.PERTURBATION)
     st.session_state.setdefault(key, chosen if chosen in names else None)
     left.pills(

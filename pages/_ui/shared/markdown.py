@@ -6,7 +6,8 @@ import re
 
 _BREAK = ":small[]"
 """An empty directive. It draws nothing but splits the text, so that no later replacement can match across it."""
-_SPECIAL = re.compile(r"[\\`*_{}\[\]()<>#+\-.!|~$:&@^=\"'/]")
+_SPECIAL = re.compile(r"[\\`*{}\[\]()<>#+!|~$:&@^=\"'/]|(?<![A-Za-z0-9])[_.-]|[_.-](?![A-Za-z0-9])")
+"""What Markdown may interpret. Inside a word, `_`, `.` and `-` mean nothing; without backslashes, `doc_id` is read aloud as it is."""
 _DIVIDED = re.compile(
     r"(?<=:)(?=//|[\w+-]+:)"  # https://…, :streamlit:, :material_home:, :smile:
     r"|(?<=[<>=~-])(?=[<>=~-])"  # ->, <-, --, >=, <=, ~=: become symbols

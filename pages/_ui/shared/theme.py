@@ -10,6 +10,7 @@ from pages._ui.shared.markdown import escape_markdown
 STYLE = """
 .stMainBlockContainer { padding-top: 3.25rem; padding-bottom: 5rem; max-width: 96rem; }
 @media (min-width: 800px) { .stMainBlockContainer { padding-left: 2.5rem; padding-right: 2.5rem; } }
+@media (max-width: 799px) { .stMainBlockContainer { padding-top: 4.5rem; } }  /* Streamlit's header is not transparent there */
 .stLayoutWrapper:has(.st-key-errorscope-foot), [data-testid="stLayoutWrapper"]:has(.st-key-errorscope-foot) { position: sticky; bottom: 0; z-index: 90; }
 .st-key-errorscope-foot { background: var(--paper); border-top: 1px solid var(--line); padding: .4rem 0 1rem; margin-bottom: -.6rem; }
 .stMainBlockContainer h1 { font-size: 1.6rem; font-weight: 600; padding: 0 0 .25rem; }
@@ -23,6 +24,10 @@ STYLE = """
 :is([data-testid="stTextArea"] textarea, [data-testid="stTextInput"] input) { unicode-bidi: plaintext; text-align: start; }  /* right to left for Hebrew */
 ::placeholder { color: var(--quiet) !important; opacity: 1; }
 [data-testid="stSelectbox"] input { text-overflow: ellipsis; }  /* a cut choice shows that it is cut */
+@media (min-width: 641px) {  /* below, each column has a row of its own */
+  .stHorizontalBlock:not(:has(.stText)) > .stColumn:has(> .stVerticalBlock > .stElementContainer > .stSelectbox) { min-width: min(100%, 15.75rem); }
+  .stColumn:has(.stButton, .stPopover):not(:has(.stMarkdown, .stSelectbox, .stTextInput)) { min-width: max-content; }
+}  /* what does not fit beside the others gets the next row, instead of being cut */
 [data-testid="stElementToolbar"] button[aria-label="Download as CSV"] { display: none; }  /* it does not escape spreadsheet formulas */
 """
 
