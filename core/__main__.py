@@ -11,7 +11,7 @@ import typer
 
 from core.commands.progress import status
 from core.errors import UserError
-from core.settings import offline, share_cores
+from core.settings import offline, one_thread_per_product, share_cores
 
 COMMANDS = {
     "score": "Score outputs: one row per output and metric, with signature, status and reason.",
@@ -40,6 +40,9 @@ PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_opt
 """Settings of the commands in `ELSEWHERE`."""
 ELSEWHERE = ("db", "users", "campaign", "projects", "workers", "jobs")
 """Commands on the database, whose arguments another program reads."""
+
+IN_THREADS = ("evaluate",)
+"""Commands that spread numpy's work over threads themselves."""
 
 
 def common(
@@ -70,6 +73,8 @@ def main() -> None:
         status.quiet = True
         arguments = [argument for argument in arguments if argument != "--quiet"]
     command = next((argument for argument in arguments if not argument.startswith("-")), "")
+    if command in IN_THREADS:
+        one_thread_per_product()
     try:
         with status.running(command):
             program(command)(arguments, prog_name="python -m core")

@@ -13,10 +13,11 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 from core.calibration.bootstrap_batch import STEPS, BootstrapBatch, DrawAgreements, GroupMembers
-from core.calibration.scan import SortedOutputs, collect, histogram, in_threads, sort_outputs
+from core.calibration.scan import SortedOutputs, collect, histogram, sort_outputs
 from core.calibration.terms import start_order
 from core.progress import Progress
 from core.stats.correlation.pairs import Floats, Ints, dense_ranks, ratio, weighted_ranks
+from core.stats.threads import in_threads
 
 PAIRS_AT_ONCE = 15_000_000
 DRAWS_AT_ONCE = 64

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from core.calibration.bootstrap_batch import STEPS, BootstrapBatch, DrawAgreements, GroupMembers
-from core.calibration.scan import in_threads
 from core.calibration.terms import start_order
 from core.progress import Progress
 from core.stats.correlation.pairs import Floats, Ints
+from core.stats.threads import in_threads
 
 DRAWS_AT_ONCE = 16
 

@@ -6,21 +6,16 @@ the exact agreement at the ends of each bin.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from core.progress import Progress, no_progress
 from core.stats.correlation.pairs import Floats, Ints
+from core.stats.threads import WORKERS, in_threads
 
 BLOCK = 1 << 17
-WORKERS = min(4, os.cpu_count() or 1)
-Part = TypeVar("Part")
-Result = TypeVar("Result")
 
 
 class SortedOutputs(NamedTuple):
@@ -39,20 +34,6 @@ def sort_outputs(exp: Ints, imp: Ints, human: Floats) -> SortedOutputs:
     """Return the outputs sorted for the scan."""
     row = np.lexsort((imp, exp))
     return SortedOutputs(exp[row].astype(np.float64), imp[row].astype(np.float64), human[row], row)
-
-
-def in_threads(work: Callable[[Part], Result], parts: Sequence[Part], progress: Progress = no_progress) -> list[Result]:
-    """Apply `work` to each part in several threads (numpy releases the GIL)."""
-    found = []
-    with ThreadPoolExecutor(WORKERS) as pool:
-        try:
-            for result in pool.map(work, parts):
-                found.append(result)
-                progress(len(found) / len(parts))
-        except BaseException:  # also where `progress` raises
-            pool.shutdown(cancel_futures=True)
-            raise
-    return found
 
 
 class _Buffers:

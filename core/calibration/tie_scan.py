@@ -19,10 +19,10 @@ from scipy.sparse import csc_matrix
 from core.calibration.bootstrap_batch import STEPS, DrawAgreements
 from core.calibration.breakpoints import on_grid
 from core.calibration.curve import SAME, BestLambda, CurvePoint, Plateau, defined, from_omega, omega
-from core.calibration.scan import in_threads
 from core.progress import Progress
 from core.stats.correlation.pairs import Floats, Ints, pairs_within, random_pairs_within, ratio
 from core.stats.correlation.ties import calibrate_ties
+from core.stats.threads import in_threads
 
 SCANNED = 200_000
 """Maximum number of pairs in a scan; above it, a random sample of this size is used."""

@@ -118,7 +118,15 @@ def as_json(found: Evaluation, tests: Sequence[SignificanceMatrix] = ()) -> str:
         "rows": [r._asdict() for r in (*found.rows, *found.given)],
         "notes": [*filter(None, [found.joined.set_aside]), *found.joined.notes],
     }
-    kinds = [{"statistic": m.statistic, "test": m.test, "pairs": [p._asdict() for p in m.pairs]} for m in tests]
+    kinds = [
+        {
+            "statistic": m.statistic,
+            "test": m.test,
+            "ended_early": m.ended_early,
+            "pairs": [p._asdict() for p in m.pairs],
+        }
+        for m in tests
+    ]
     if kinds:
         report["tests"] = kinds[0]
     if kinds[1:]:
@@ -237,6 +245,7 @@ def methods(found: Evaluation, tests: Sequence[SignificanceMatrix] = (), systems
             f"Differences between metrics in {LABELS[tested.statistic]} were tested two-sided with {tested.test}{test} and Holm's "
             f"correction over {len(tested.pairs)} pairs{'' if tested.all_pairs else ' (the best against each other metric)'}, at {ALPHA:g}; {tested.significant} are significant."
         )
+        sentences.append(tested.ended_early)
     if systems is not None and systems.tests:
         sentences.append(
             "Systems were compared by approximate randomization (10,000 draws, two-sided), with Holm's correction over "
@@ -313,11 +322,15 @@ def as_html(
                 format_number(p.difference),
                 format_number(p.p),
                 format_number(p.adjusted),
+                *([f"{p.draws:,}{' (ended early)' if p.ended else ''}"] if tested.draws else []),
             ]
             for p in tested.pairs
         ]
-        caption = f"{LABELS[tested.statistic]}: differences between metrics, {tested.test}"
-        tables.append(_table(caption, ["better", "worse", "difference", "p", "p (Holm)"], pairs))
+        caption = f"{LABELS[tested.statistic]}: differences between metrics, {tested.test}. {tested.ended_early}".strip(
+            ". "
+        )
+        columns = ["better", "worse", "difference", "p", "p (Holm)", *(["draws"] if tested.draws else [])]
+        tables.append(_table(caption, columns, pairs))
     if systems is not None and systems.means:
         means = [[m.rank_text, m.system, format_number(m.mean), interval(m.low, m.high)] for m in systems.means]
         tables.append(

@@ -45,13 +45,14 @@ def soft_pairwise_accuracy(metric: npt.ArrayLike, human: npt.ArrayLike, *, seed:
 
 
 def at_least(scores: Floats, signs: Floats) -> Floats:
-    """Count the sign vectors for which system i's lead over j is at least the observed one; shape (n_systems, n_systems).
+    """Count the sign vectors for which system i's lead over j > i is at least the observed one; shape (n_systems, n_systems).
 
-    A sign of −1 swaps the two systems' scores of that segment.
+    A sign of −1 swaps the two systems' scores of that segment. Other cells are 0.
     """
     drawn, seen = signs @ scores.T, scores.sum(1)
     counts = np.zeros((len(scores), len(scores)))
     for i, row in enumerate(scores):
-        slack = ROUNDING * np.abs(row - scores).sum(1)
-        counts[i] = (drawn[:, [i]] - drawn >= seen[i] - seen - slack).sum(0)
+        slack = ROUNDING * np.abs(row - scores[i + 1 :]).sum(1)
+        far = drawn[:, [i]] - drawn[:, i + 1 :] >= seen[i] - seen[i + 1 :] - slack
+        counts[i, i + 1 :] = np.count_nonzero(far, axis=0)
     return counts

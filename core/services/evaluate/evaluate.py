@@ -23,6 +23,7 @@ from core.stats.correlation.ties import (
     tie_curve_by,
 )
 from core.stats.pairwise_accuracy import soft_pairwise_accuracy
+from core.stats.threads import in_threads
 
 StatisticName = Literal["kendall", "acc_eq", "spearman", "pearson", "soft_pairwise", "pairwise"]
 STATISTICS: dict[Level, tuple[StatisticName, ...]] = {
@@ -133,11 +134,8 @@ def evaluate(
     Soft pairwise accuracy comes without its interval, which is slow (`significance.with_soft_intervals`).
     """
     data = joined.whole() if choice.level == "system" else joined
-    rows: list[AgreementRow] = []
-    for k, scored_metric in enumerate(joined.scored_metrics):
-        rows += rows_of(data, scored_metric, choice, statistics)
-        progress((k + 1) / len(joined.scored_metrics))
-    return Evaluation(tuple(rows), joined, choice)
+    of_metrics = in_threads(lambda m: rows_of(data, m, choice, statistics), joined.scored_metrics, progress)
+    return Evaluation(tuple(row for rows in of_metrics for row in rows), joined, choice)
 
 
 def rows_of(

@@ -23,9 +23,10 @@ from core.stats.bootstrap import mean_interval, method_of
 from core.stats.buckets import quantile_buckets
 from core.stats.correlation.agreement_interval import soft_pairwise_intervals
 from core.stats.correlation.correlation import group_ids
+from core.stats.correlation.pairs import Floats
 from core.stats.means import group_means, row_means
-from core.stats.significance.holm import Comparison, holm
-from core.stats.significance.perm_both import perm_both
+from core.stats.significance.holm import Comparison, Ended, holm
+from core.stats.significance.perm_both import CLEAR, ENOUGH, FEWEST, PermBoth
 from core.stats.significance.rank_ranges import rank_ranges, wins_of
 from core.stats.significance.system_comparison import compare_systems
 from core.stats.significance.williams import williams
@@ -40,7 +41,10 @@ NO_TEST = "Soft pairwise accuracy has no test between metrics. Use pairwise accu
 
 
 class MetricComparison(NamedTuple):
-    """Two metrics by name, the better one first: difference of their agreements, p, and p adjusted by Holm over all pairs."""
+    """Two metrics by name, the better one first: difference of their agreements, p, and p adjusted by Holm over all pairs.
+
+    `draws` were made (0 for a test by formula). `ended` says why they are fewer than those of other pairs (`Comparison`).
+    """
 
     first: str
     second: str
@@ -48,6 +52,8 @@ class MetricComparison(NamedTuple):
     p: float | None
     adjusted: float | None
     reason: str
+    draws: int = 0
+    ended: Ended = ""
 
 
 class SignificanceMatrix(NamedTuple):
@@ -70,6 +76,27 @@ class SignificanceMatrix(NamedTuple):
     @property
     def significant(self) -> int:
         return sum(p.adjusted is not None and p.adjusted <= ALPHA for p in self.pairs)
+
+    @property
+    def ended_early(self) -> str:
+        """Return how many tests made fewer draws, why, and what their p is; "" if none."""
+        reached, clear = (sum(p.ended == why for p in self.pairs) for why in ("reached", "clear"))
+        parts = []
+        if reached:
+            parts.append(
+                f"{reached:,} when, after at least {FEWEST:,} draws, {ENOUGH} had reached the observed difference (p = {ENOUGH}/draws; "
+                "Besag and Clifford 1991)"
+            )
+        if clear:
+            parts.append(
+                f"{clear:,} because the difference exceeds {CLEAR:g} standard deviations of the first draws (p = 1/{self.draws + 1:,}, the "
+                "smallest that all draws can show)"
+            )
+        return (
+            f"Draws ended early in {reached + clear:,} of {len(self.pairs):,} tests: {'; '.join(parts)}."
+            if parts
+            else ""
+        )
 
 
 class RankedSystem(NamedTuple):
@@ -148,7 +175,7 @@ def compare_metrics(
     """Test the differences between metrics: all pairs, or the best metric against each other one.
 
     Uses Williams's test for Pearson over single outputs or systems' means, PERM-BOTH otherwise; two-sided, with Holm's
-    correction over all tested pairs. Raises `ValueError` for soft pairwise accuracy, `UserError` for too many pairs of outputs.
+    correction over all tested pairs. Draws end early where the result is clear. Raises `ValueError` for soft pairwise accuracy, `UserError` for too many pairs of outputs.
     """
     if statistic == "soft_pairwise":
         raise ValueError(NO_TEST)
@@ -159,34 +186,56 @@ def compare_metrics(
     by_formula = statistic == "pearson" and choice.of_pairs != "segment"
     pairs = [p for p in combinations(names, 2) if all_pairs or p[0] == names[0]]
     draws = 0 if by_formula else draws_for(len(pairs))
-    tests = []
-    for k, (first, second) in enumerate(pairs):
-        tests.append(_test(data, first, second, statistic, choice, draws))
-        progress((k + 1) / len(pairs))
+    tests = (
+        _formula(data, pairs, choice) if by_formula else _permutations(data, pairs, statistic, choice, draws, progress)
+    )
+    progress(1.0)
     adjusted = holm([t.p for t in tests])
     rows = tuple(
-        MetricComparison(a, b, t.difference, t.p, q, t.reason)
+        MetricComparison(a, b, t.difference, t.p, q, t.reason, t.draws, t.ended)
         for (a, b), t, q in zip(pairs, tests, adjusted, strict=True)
     )
     tied = names[:1] + [r.second for r in rows if r.first == names[0] and (r.adjusted is None or r.adjusted > ALPHA)]
-    test = "Williams’s test" if by_formula else f"PERM-BOTH, {draws:,} draws"
+    test = (
+        "Williams’s test"
+        if by_formula
+        else f"PERM-BOTH, {'up to ' if any(t.ended for t in tests) else ''}{draws:,} draws"
+    )
     return SignificanceMatrix(statistic, tuple(names), rows, test, draws, tuple(tied))
 
 
-def _test(
-    data: EvaluationData, first: str, second: str, statistic: StatisticName, choice: AgreementOptions, draws: int
-) -> Comparison:
-    x, y = data.scores[first], data.scores[second]
-    if draws:
-        return perm_both(
-            measure_of(statistic), x, y, data.human, group=choice.of_pairs, segments=data.of_segment,
-            systems=data.of_system, seed=choice.seed, draws=draws,
-        )  # fmt: skip
-    if choice.level == "system":
-        table = data.table
-        means = [row_means(table.of(v)) for v in (x, y, data.human)]
-        return williams(means[0], means[1], means[2])
-    return williams(x, y, data.human)
+Pairs = Sequence[tuple[str, str]]
+
+
+def _formula(data: EvaluationData, pairs: Pairs, choice: AgreementOptions) -> list[Comparison]:
+    """Compare Pearson's r of pairs of metrics over single outputs or systems' means."""
+
+    def of(values: Floats) -> Floats:
+        return row_means(data.table.of(values)) if choice.level == "system" else values
+
+    human, scores = of(data.human), {name: of(data.scores[name]) for name in dict.fromkeys(n for p in pairs for n in p)}
+    return [williams(scores[first], scores[second], human) for first, second in pairs]
+
+
+def _permutations(
+    data: EvaluationData,
+    pairs: Pairs,
+    statistic: StatisticName,
+    choice: AgreementOptions,
+    draws: int,
+    progress: Progress,
+) -> list[Comparison]:
+    if not pairs:
+        return []
+    names, measure, group = list(dict.fromkeys(n for p in pairs for n in p)), measure_of(statistic), choice.of_pairs
+    of_ties = measure == "acc_eq" and group != "system"
+    seen = [data.tie_calibration(n, group).statistic if of_ties else data.agreement(measure, n, group) for n in names]
+    test = PermBoth(
+        measure, data.human, np.stack([data.scores[n] for n in names]), seen, group=group, segments=data.of_segment,
+        systems=data.of_system, seed=choice.seed, draws=draws, early=True,
+    )  # fmt: skip
+    at = {name: k for k, name in enumerate(names)}
+    return test.compare([(at[first], at[second]) for first, second in pairs], progress)
 
 
 def with_soft_intervals(found: Evaluation, progress: Progress = no_progress, *, draws: int = SOFT_DRAWS) -> Evaluation:

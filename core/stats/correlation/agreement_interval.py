@@ -25,12 +25,21 @@ from core.stats.correlation.correlation import (
     rows_by,
     system_agreement,
 )
-from core.stats.correlation.pairs import Floats, Ints, dense_ranks, pairs_within, random_pairs_within, ratio
+from core.stats.correlation.pairs import (
+    Floats,
+    Ints,
+    dense_ranks,
+    pairs_within,
+    random_pairs_within,
+    ratio,
+    tau_b_by_weights,
+)
 from core.stats.means import equalized
 from core.stats.pairwise_accuracy import at_least
 from core.stats.significance.perm_both import agreement_with_ties
 from core.stats.significance.random_signs import CELLS_AT_ONCE, random_signs
 from core.stats.table import complete_table
+from core.stats.threads import in_threads
 
 MAX_WORK = 400_000_000
 """Maximum of pairs × draws for acc_eq; above it, all draws use one random sample of the pairs."""
@@ -109,6 +118,8 @@ def _pooled(measure: Measure, m: Floats, h: Floats, ids: Ints, n: int, seed: int
         return _kendall(m, h, ids, n, seed, draws)
     if len(m) <= MAX_SQUARE and measure in ("pearson", "spearman"):
         return _linear(measure, m, h, ids, n, seed, draws)
+    if measure == "kendall":
+        return np.concatenate([tau_b_by_weights(m, h, block[:, ids]) for block in _weights(n, seed, draws, 4 * len(m))])
     found = [FUNCTIONS[measure](m, h, weights[ids]).value for weights in draws_of(n, seed, draws)]
     return np.array(found, dtype=np.float64)  # None becomes NaN
 
@@ -249,13 +260,19 @@ def soft_pairwise_intervals(
     if len(people) < 2 or len(groups) < 2:
         return {}
     rng = np.random.default_rng(seed)
-    found = np.zeros((draws, len(of_metrics)))
-    for k in range(draws):
-        drawn = np.concatenate([groups[g] for g in rng.integers(0, len(groups), len(groups))])
+    resampled = [
+        (np.concatenate([groups[g] for g in rng.integers(0, len(groups), len(groups))]), int(rng.integers(2**31)))
+        for _ in range(draws)
+    ]
+
+    def once(resample: tuple[Ints, int]) -> Floats:
+        drawn, of_signs = resample
         counts = np.zeros((1 + len(of_metrics), len(people), len(people)))
-        for signs in random_signs(len(drawn), int(rng.integers(2**31)), PERMUTATIONS):
+        for signs in random_signs(len(drawn), of_signs, PERMUTATIONS):
             counts += [at_least(table[:, drawn], signs) for table in (people, *of_metrics)]
         p = counts[:, *pairs] / PERMUTATIONS
-        found[k] = 1 - np.abs(p[1:] - p[0]).mean(1)
-        progress((k + 1) / draws)
+        found: Floats = 1 - np.abs(p[1:] - p[0]).mean(1)
+        return found
+
+    found = np.stack(in_threads(once, resampled, progress))
     return {name: percentiles(found[:, i]) for i, name in enumerate(metrics)}

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 ROUNDING = 1e-12
+Ended = Literal["", "reached", "clear"]
 
 
 class Comparison(NamedTuple):
     """The `difference` (first minus second) and its two-sided `p`; None, with a reason, if undefined.
 
-    `n` counts the segments or outputs compared, `draws` the random draws used for `p`.
+    `n` counts the segments or outputs compared, `draws` the random draws used for `p`, and `ended` says why these are fewer than
+    asked for: enough of them `reached` the observed difference, or it is so large that it is `clear` that none will.
     """
 
     difference: float | None
@@ -21,6 +23,7 @@ class Comparison(NamedTuple):
     reason: str = ""
     n: int = 0
     draws: int = 0
+    ended: Ended = ""
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

@@ -8,24 +8,40 @@ systems).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from core.errors import UserError
+from core.progress import Progress, no_progress
 from core.stats.checks import vectors
 from core.stats.correlation.batch import acc_eq_of_pairs, cells, evaluator
-from core.stats.correlation.correlation import Group, Measure, Statistic, agreement
-from core.stats.correlation.pairs import Floats, random_pairs_within
+from core.stats.correlation.correlation import Group, Measure, Statistic, agreement, group_ids, rows_by
+from core.stats.correlation.pairs import Floats, pairs_within, random_pairs_within
 from core.stats.correlation.ties import calibrate_ties_by
-from core.stats.significance.holm import ROUNDING, Comparison
-from core.stats.significance.random_signs import random_signs
+from core.stats.significance.exchanged_orders import LARGEST_TABLE, PooledOrder, SystemMeans
+from core.stats.significance.exchanged_ties import CalibratedTies
+from core.stats.significance.exchanges import EachDraw, ExchangedPair, Exchanges, InSegments
+from core.stats.significance.holm import ROUNDING, Comparison, Ended
+from core.stats.significance.sign_draws import SignDraws, sign_stages
+from core.stats.threads import in_threads
 
 MAX_PAIRS = 500_000
 """Maximum number of pairs per draw for acc_eq: about 4,700 segments of 15 systems, or 1,000 pooled outputs."""
 SAMPLED = 100_000
 """Size of the random sample used for more pooled pairs."""
+FEWEST = 1000
+"""Draws that are made in any case before a test ends early."""
+ENOUGH = 100
+"""A test ends early when so many draws have reached the observed difference."""
+CLEAR = 8.0
+"""A test ends early when no draw has reached the observed difference and it is larger than so many standard deviations of the draws."""
+STAGES = (FEWEST, 10_000)
+"""Numbers of draws after which the tests that have ended are left out. All further draws are one stage, if they fit in memory."""
+PAIRS_AT_ONCE = 64
 
 
 def agreement_with_ties(
@@ -66,35 +82,157 @@ def perm_both(
     p ≤ .05 it rejects for two equally good metrics in 28 % of cases with 15 systems (tests/core/stats/type_one_error.py).
     """
     x, y, h = vectors(first, second, human)
-    height = cells(measure, len(x), group, segments)
-    many = measure == "acc_eq" and height > MAX_PAIRS
-    if many and group == "segment":
-        raise UserError(
-            "there are too many pairs of outputs to calibrate ties in every draw",
-            got=f"{height:,} pairs within segments",
-            expected=f"at most {MAX_PAIRS:,}",
-            hint="Select fewer outputs",
-        )
-    seen = [agreement_with_ties(measure, m, h, group=group, segments=segments, systems=systems) for m in (x, y)]
-    for statistic in seen:
-        if statistic.value is None:
-            return Comparison(None, None, statistic.reason, len(h))
-    difference = float(seen[0].value or 0.0) - float(seen[1].value or 0.0)
-    at, note = difference, ""
-    value = evaluator(measure, h, group=group, segments=segments, systems=systems)
-    if many:
-        note = f"p uses a random sample of {SAMPLED:,} of {height:,} pairs"
-        height, value = SAMPLED, acc_eq_of_pairs(h, *random_pairs_within([np.arange(len(h))], SAMPLED, seed)[:2])
-        at = float(value(x[None])[0] - value(y[None])[0])
-    middle, half = (_z(x) + _z(y)) / 2, (_z(x) - _z(y)) / 2
-    drawn = np.concatenate(
-        [value(middle + s * half) - value(middle - s * half) for s in random_signs(len(h), seed, draws, height)]
-    )
-    drawn = drawn[~np.isnan(drawn)]
-    if len(drawn) < draws / 2 or not len(drawn):
-        return Comparison(difference, None, f"undefined on {draws - len(drawn)} of {draws} draws", len(h), len(drawn))
-    as_far = np.abs(drawn) >= abs(at) - ROUNDING
-    return Comparison(difference, float((as_far.sum() + 1) / (len(drawn) + 1)), note, len(h), len(drawn))
+    scores = np.stack([x, y])
+    seen = [agreement_with_ties(measure, m, h, group=group, segments=segments, systems=systems) for m in scores]
+    test = PermBoth(measure, h, scores, seen, group=group, segments=segments, systems=systems, seed=seed, draws=draws)
+    return test.compare([(0, 1)])[0]
+
+
+class PermBoth:
+    """PERM-BOTH between many metrics, which share the random exchanges.
+
+    `scores` has the shape (n_metrics, n_outputs), `seen` the agreement of each metric (`agreement_with_ties`).
+    """
+
+    def __init__(
+        self,
+        measure: Measure,
+        human: Floats,
+        scores: Floats,
+        seen: Sequence[Statistic],
+        *,
+        group: Group = "pooled",
+        segments: Sequence[Hashable] = (),
+        systems: Sequence[Hashable] = (),
+        seed: int,
+        draws: int,
+        early: bool = False,
+    ) -> None:
+        """Prepare the tests; with `early`, draws end early where the result is clear. Raises `UserError` for too many pairs of outputs."""
+        self._measure, self._human, self._scores, self._seen = measure, human, scores, seen
+        self._group, self._segments, self._systems = group, segments, systems
+        self._seed, self._draws, self._early = seed, draws, early
+        self._cells = cells(measure, len(human), group, segments)
+        self._sampled = measure == "acc_eq" and group != "system" and self._cells > MAX_PAIRS
+        if self._sampled and group == "segment":
+            raise UserError(
+                "there are too many pairs of outputs to calibrate ties in every draw",
+                got=f"{self._cells:,} pairs within segments",
+                expected=f"at most {MAX_PAIRS:,}",
+                hint="Select fewer outputs",
+            )
+
+    def compare(self, pairs: Sequence[tuple[int, int]], progress: Progress = no_progress) -> list[Comparison]:
+        """Return the comparison of each pair of metrics, by their places in the scores. `progress` gets the share that is done."""
+        tests = [_Draws() for _ in pairs]
+        defined = [s.value is not None for s in self._seen]
+        open_ = [k for k, (a, b) in enumerate(pairs) if defined[a] and defined[b]]
+        exchanges, values = self._exchanges() if open_ else (None, np.zeros(0))
+        if exchanges is not None:
+            height = SAMPLED if self._sampled else self._cells
+            ends, made = [*STAGES, *range(0, self._draws, min(exchanges.most, self._draws))], 0
+            for draws in sign_stages(len(self._human), self._seed, self._draws, height, ends):
+                if not open_:
+                    break
+                exchanges.prepare(draws)
+                left = len(open_) / len(pairs)
+                at = partial(_overall, left, made / self._draws, len(draws) / self._draws, progress)
+
+                def work(chunk: list[int], draws: SignDraws = draws) -> None:
+                    apart = [abs(float(values[a] - values[b])) for a, b in (pairs[k] for k in chunk)]
+                    built = [exchanges.pair(*pairs[k]) for k in chunk]
+                    for k, at, found in zip(chunk, apart, _differences(built, draws, apart), strict=True):
+                        tests[k].take(found, at, self._draws if self._early else 0, clear=self._group != "system")
+
+                in_threads(work, [open_[k : k + PAIRS_AT_ONCE] for k in range(0, len(open_), PAIRS_AT_ONCE)], at)
+                made += len(draws)
+                open_ = [k for k in open_ if not tests[k].ended]
+        progress(1.0)
+        return [self._comparison(a, b, test) for (a, b), test in zip(pairs, tests, strict=True)]
+
+    def _exchanges(self) -> tuple[Exchanges, Floats]:
+        """Return how differences are computed in the draws, and the value of each metric without an exchange."""
+        measure, group, human, n = self._measure, self._group, self._human, len(self._human)
+        standard = np.stack([_z(of) for of in self._scores])
+        values = np.array([s.value for s in self._seen], dtype=np.float64)  # None becomes NaN
+        if self._sampled:
+            i, j, _ = random_pairs_within([np.arange(n)], SAMPLED, self._seed)
+            of = acc_eq_of_pairs(human, i, j)
+            values = np.array([of(scores[None])[0] for scores in self._scores])
+            return CalibratedTies(human, standard, i, j, np.full(SAMPLED, 1.0 / SAMPLED), rough=self._early), values
+        if measure == "acc_eq" and group != "system":
+            groups = (
+                [r for r in rows_by(group_ids(self._segments)) if len(r) > 1] if group == "segment" else [np.arange(n)]
+            )
+            i, j, share = pairs_within(groups)
+            return CalibratedTies(human, standard, i, j, share / len(groups), rough=self._early), values
+        if group == "segment":
+            return InSegments(measure, human, standard, self._segments), values
+        if group == "system" and measure != "pearson":
+            return SystemMeans(measure, human, standard, self._systems), values
+        if measure in ("kendall", "spearman") and (n + 1) * (len(np.unique(human)) + 1) <= LARGEST_TABLE:
+            return PooledOrder(measure, human, standard), values
+        value = evaluator(measure, human, group=group, segments=self._segments, systems=self._systems)
+        return EachDraw(standard, value, self._cells), values
+
+    def _comparison(self, first: int, second: int, test: _Draws) -> Comparison:
+        seen, n = [self._seen[first], self._seen[second]], len(self._human)
+        for statistic in seen:
+            if statistic.value is None:
+                return Comparison(None, None, statistic.reason, n)
+        difference = float(seen[0].value or 0.0) - float(seen[1].value or 0.0)
+        if test.defined < test.made / 2 or not test.defined:
+            reason = f"undefined on {test.made - test.defined} of {test.made} draws"
+            return Comparison(difference, None, reason, n, test.defined)
+        note = f"p uses a random sample of {SAMPLED:,} of {self._cells:,} pairs" if self._sampled else ""
+        return Comparison(difference, test.p(self._draws), note, n, test.defined, test.ended)
+
+
+@dataclass
+class _Draws:
+    """The draws of a test: all that were `made`, those with a `defined` difference, and those that `reached` the observed one."""
+
+    made: int = 0
+    defined: int = 0
+    reached: int = 0
+    ended: Ended = ""
+
+    def take(self, found: Floats, at: float, most: int, *, clear: bool) -> None:
+        """Add the differences of further draws, and end if the result is clear before `most` draws. 0: never end early."""
+        there = ~np.isnan(found)
+        far = there & (np.abs(found) >= at - ROUNDING)
+        reached, defined = self.reached + np.cumsum(far), self.defined + np.cumsum(there)
+        enough = (reached >= ENOUGH) & (defined >= FEWEST) & (self.made + 1 + np.arange(len(found)) < most)
+        last = int(enough.argmax()) if enough.any() else len(found) - 1
+        self.made, self.defined, self.reached = self.made + last + 1, int(defined[last]), int(reached[last])
+        if enough.any():
+            self.ended = "reached"
+        elif (
+            clear
+            and self.made < most
+            and not self.reached
+            and self.defined >= FEWEST
+            and at > CLEAR * float(found[there].std())
+        ):
+            self.ended = "clear"
+
+    def p(self, draws: int) -> float:
+        if self.ended == "reached" and self.defined > FEWEST:
+            return self.reached / self.defined
+        return (self.reached + 1) / ((draws if self.ended == "clear" else self.defined) + 1)
+
+
+def _differences(pairs: Sequence[ExchangedPair], draws: SignDraws, apart: Sequence[float]) -> Iterator[Floats]:
+    """Yield the differences of each pair of metrics in each draw; those that need sums over the outputs share one product."""
+    linear = [pair.linear for pair in pairs if pair.linear is not None]
+    sums = iter(draws.times(np.stack(linear, axis=1))) if linear else iter(())
+    for pair, at in zip(pairs, apart, strict=True):
+        yield pair.differences(draws, np.zeros(0) if pair.linear is None else next(sums), at)
+
+
+def _overall(left: float, before: float, share: float, progress: Progress, done: float) -> None:
+    """Report the progress: a share `left` of the tests goes on, and of their draws the share `before` had been made."""
+    progress(1 - left * (1 - before - done * share))
 
 
 def _z(scores: Floats) -> Floats:

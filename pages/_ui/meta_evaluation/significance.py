@@ -43,7 +43,7 @@ def differences(found: Evaluation, statistic: StatisticName) -> None:
     if done is None:
         st.markdown(
             f"Is the best metric better than the others in {escape_markdown(LABELS[statistic])}, or is the difference chance? The "
-            "best baseline is tested too. With *all outputs pooled* this can take minutes; within segments it is quick."
+            "best baseline is tested too. With many metrics, all pairs take minutes."
         )
     with st.container(horizontal=True):
         for every, label in (
@@ -95,7 +95,7 @@ def _matrix(found: Evaluation, done: tests.SignificanceMatrix) -> None:
         if done.draws
         else ""
     )
-    text = f"p after Holm’s correction, row against column; coloured if p ≤ .05. {done.test}, two-sided.{floor} {how}"
+    text = f"p after Holm’s correction, row against column; coloured if p ≤ .05. {done.test}, two-sided.{floor} {how} {done.ended_early}"
     page.caption(text)
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from core.calibration.calibrate import BestAgreement, CalibrationPoint, calibrate
 from core.calibration.learning import learn
-from core.calibration.scan import in_threads
 from core.calibration.top_systems import by_top
 from core.data import OutputKey
 from core.progress import Progress, part
+from core.stats.threads import in_threads
 
 rng = np.random.default_rng(0)
 POINTS = [

@@ -51,7 +51,7 @@ def test_all_permutations_give_the_exact_p_value_of_scipy(levels: int) -> None:
     scores = rng.integers(0, levels, (3, 8)) / 10
     signs = np.array(list(product([1.0, -1.0], repeat=8)))
     found = at_least(scores, signs) / len(signs)
-    for i, j in product(range(3), repeat=2):
+    for i, j in combinations(range(3), 2):
         exact = scipy.stats.permutation_test(
             (scores[i], scores[j]),
             lambda a, b: float(np.sum(a - b)),

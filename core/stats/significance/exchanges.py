@@ -1,0 +1,286 @@
+"""Differences in agreement of two metrics that exchange the scores of random outputs, for many draws of the same outputs.
+
+For signs s, u has the scores of the first metric where s = +1 and those of the second elsewhere, v the others. Each draw has a
+difference f(u) − f(v). f sums a function of pairs of outputs, f(u) = Σ w(u_i, u_j), so f(u) − f(v) is linear in s, unless ties
+change what it is divided by. Hence most of the work is one matrix product for many pairs of metrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from functools import cache
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import rankdata
+
+from core.stats.correlation.batch import Many, cells, evaluator
+from core.stats.correlation.correlation import Measure
+from core.stats.correlation.pairs import Floats, Ints, ratio
+from core.stats.correlation.ties import blocks_by_size
+from core.stats.significance.random_signs import CELLS_AT_ONCE
+from core.stats.significance.sign_draws import SignDraws
+
+LARGEST_GROUP = 14
+"""Largest segment whose differences are computed for every pattern of signs; above, for every draw."""
+MOST = 1 << 62
+SEGMENTS_AT_ONCE = 16
+"""Segments whose patterns are computed at once, so that they fit into the cache of the processor."""
+Flags = npt.NDArray[np.bool_]
+
+
+class ExchangedPair(Protocol):
+    """Two metrics. `differences` needs the sums of sign × `linear`, of shape (n_outputs,), in each draw, unless it is None."""
+
+    @property
+    def linear(self) -> Floats | None: ...
+
+    def differences(self, draws: SignDraws, sums: Floats, at: float) -> Floats:
+        """Return the difference in each draw, (n_draws,), NaN if undefined.
+
+        A difference that is surely nearer or surely farther than `at` may be a rough one.
+        """
+        ...
+
+
+class Exchanges(Protocol):
+    """A measure, the human scores and the standardized scores of all metrics, (n_metrics, n_outputs)."""
+
+    @property
+    def most(self) -> int:
+        """Draws whose shared numbers fit in memory."""
+        ...
+
+    def prepare(self, draws: SignDraws) -> None:
+        """Compute what all pairs of metrics share in these draws."""
+        ...
+
+    def pair(self, first: int, second: int) -> ExchangedPair: ...
+
+
+class EachDraw:
+    """Compute the agreement anew in every draw. `value` does it for many score vectors, with `cells` numbers for each."""
+
+    most = MOST
+
+    def __init__(self, scores: Floats, value: Many, cells: int) -> None:
+        self.scores, self.value, self._step = scores, value, max(1, CELLS_AT_ONCE // max(1, cells))
+
+    def prepare(self, draws: SignDraws) -> None:
+        pass
+
+    def pair(self, first: int, second: int) -> EachDrawPair:
+        return EachDrawPair(self, first, second)
+
+    def of(self, first: int, second: int, draws: SignDraws, which: Ints) -> Floats:
+        """Return the differences in some of the draws."""
+        found, x, y = np.empty(len(which)), self.scores[first], self.scores[second]
+        for start in range(0, len(which), self._step):
+            part = slice(start, start + self._step)
+            positive = draws.positive(which[part])
+            found[part] = self.value(np.where(positive, x, y)) - self.value(np.where(positive, y, x))
+        return found
+
+
+class EachDrawPair:
+    linear = None
+
+    def __init__(self, shared: EachDraw, first: int, second: int) -> None:
+        self._shared, self._pair = shared, (first, second)
+
+    def differences(self, draws: SignDraws, sums: Floats, at: float) -> Floats:
+        return self._shared.of(*self._pair, draws, np.arange(len(draws)))
+
+
+class InSegments:
+    """τ-b, ρ or r averaged over segments.
+
+    τ-b and ρ of a segment without ties among the scores of both metrics are linear in the signs. Other segments are computed
+    once for every pattern of signs, and draws look the pattern up.
+    """
+
+    most = MOST
+
+    def __init__(self, measure: Measure, human: Floats, scores: Floats, segments: Sequence[Hashable]) -> None:
+        blocks, self.n = blocks_by_size(segments, len(human)), len(human)
+        value = evaluator(measure, human, group="segment", segments=segments)
+        self.each = EachDraw(scores, value, cells(measure, self.n, "segment", segments))
+        self.blocks = [_Correlated(b, human) if measure == "pearson" else _Ordered(b, human, measure) for b in blocks]
+        self.defined = sum(int(np.count_nonzero(b.spread)) for b in self.blocks)
+
+    def prepare(self, draws: SignDraws) -> None:
+        for block in self.blocks:
+            block.prepare(draws)
+
+    def pair(self, first: int, second: int) -> InSegmentsPair:
+        return InSegmentsPair(self, first, second)
+
+
+class InSegmentsPair:
+    def __init__(self, shared: InSegments, first: int, second: int) -> None:
+        self._shared, self._pair, self._scores = shared, (first, second), shared.each.scores[[first, second]]
+        self.linear: Floats = np.zeros(shared.n)
+        self._by_pattern: list[Ints] = []
+        for block in shared.blocks:
+            terms, by_pattern = block.linear(*self._scores[:, block.rows])
+            self.linear[block.rows] = terms
+            self._by_pattern.append(by_pattern)
+
+    def differences(self, draws: SignDraws, sums: Floats, at: float) -> Floats:
+        shared, total = self._shared, sums.copy()
+        undefined = np.zeros((2, len(draws)), dtype=np.int64)
+        for block, which in zip(shared.blocks, self._by_pattern, strict=True):
+            if len(which) and block.size > LARGEST_GROUP:
+                return shared.each.of(*self._pair, draws, np.arange(len(draws)))
+            first, second = self._scores[:, block.rows]
+            for start in range(0, len(which), SEGMENTS_AT_ONCE):
+                some = which[start : start + SEGMENTS_AT_ONCE]
+                for segment, of_u in zip(some, block.every_pattern(some, first[some], second[some]), strict=True):
+                    pattern, of_v = block.patterns[segment].astype(np.intp), of_u[::-1]
+                    if (gone := np.isnan(of_u)).any():
+                        undefined += gone.take(pattern), gone[::-1].take(pattern)
+                        of_u, of_v = np.nan_to_num(of_u), np.nan_to_num(of_v)
+                    total += (of_u - of_v).take(pattern)
+        total /= np.maximum(1, shared.defined - undefined[0])
+        if (uneven := np.flatnonzero((undefined[0] != undefined[1]) | (undefined[0] == shared.defined))).size:
+            total[uneven] = shared.each.of(*self._pair, draws, uneven)
+        return total
+
+
+class _Segments:
+    """Segments of one size: the rows of their outputs, (n_segments, size), and the `spread` of their human scores, 0 if these are equal."""
+
+    spread: Floats
+
+    def __init__(self, rows: Ints) -> None:
+        self.rows, self.size = rows, rows.shape[1]
+        self.patterns = np.zeros((len(rows), 0), dtype=np.uint16)
+
+    def prepare(self, draws: SignDraws) -> None:
+        if self.size <= LARGEST_GROUP:
+            self.patterns = draws.patterns(self.rows)
+
+
+class _Correlated(_Segments):
+    """Segments whose Pearson's r is computed."""
+
+    def __init__(self, rows: Ints, human: Floats) -> None:
+        super().__init__(rows)
+        of = human[rows]
+        self._human = of - of.mean(1, keepdims=True)
+        self.spread = np.where(of.max(1) > of.min(1), (self._human**2).sum(1), 0.0)
+
+    def linear(self, first: Floats, second: Floats) -> tuple[Floats, Ints]:
+        return np.zeros(first.shape), np.flatnonzero(self.spread)
+
+    def every_pattern(self, which: Ints, first: Floats, second: Floats) -> Floats:
+        """Return r of u for every pattern of signs, (n_which, n_patterns), NaN if undefined."""
+        bits, size = _patterns(self.size).bits, self.size
+        middle = (first + second).mean(1, keepdims=True) / 2
+        x, y, human = first - middle, second - middle, self._human[which]
+
+        def summed(of_first: Floats, of_second: Floats) -> Floats:
+            return (of_first - of_second) @ bits + of_second.sum(1, keepdims=True)
+
+        spread = summed(x**2, y**2) - summed(x, y) ** 2 / size
+        found = ratio(summed(x * human, y * human), np.sqrt(np.maximum(spread, 0) * self.spread[which][:, None]))
+        for one in np.flatnonzero(_may_be_constant(first, second)):
+            u = np.where(bits.T > 0, first[one], second[one])
+            found[one, u.max(1) == u.min(1)] = np.nan
+        return np.clip(found, -1, 1, out=found)
+
+
+class _Ordered(_Segments):
+    """Segments whose τ-b or ρ is computed from the signs of the differences of all pairs of outputs, times `weights`."""
+
+    def __init__(self, rows: Ints, human: Floats, measure: Measure) -> None:
+        super().__init__(rows)
+        of, k = human[rows], self.size
+        if measure == "kendall":
+            self._weights = np.sign(of[:, :, None] - of[:, None, :])
+            self.spread = np.abs(self._weights).sum((1, 2)) / 2
+            tied = np.arange(k + 1) * np.arange(-1, k) / 2
+        else:
+            ranks = rankdata(of, axis=1)
+            self._weights = (ranks[:, :, None] - ranks[:, None, :]) / 2
+            self.spread = ((ranks - (k + 1) / 2) ** 2).sum(1)
+            tied = (np.arange(k + 1) ** 3 - np.arange(k + 1)) / 12
+        self._whole, self._tied = float(tied[k]), tied
+        """The spread of a metric without ties, and what t tied outputs reduce it by, by t."""
+
+    def linear(self, first: Floats, second: Floats) -> tuple[Floats, Ints]:
+        """Return the coefficient of each sign, (n_segments, size), and the segments that are not linear, for which it is 0."""
+        signs = _signs(first, second)
+        tied = (np.abs(np.stack(signs)).min(0).sum((1, 2)) < self.size * (self.size - 1)) & (self.spread > 0)
+        whole = ~tied & (self.spread > 0)
+        terms = (self._weights * (signs[0] - signs[1] + signs[2] - signs[3])).sum(2) / 2
+        below = np.sqrt(self._whole * np.where(whole, self.spread, 1.0))
+        return np.where(whole[:, None], terms / below[:, None], 0.0), np.flatnonzero(tied)
+
+    def every_pattern(self, which: Ints, first: Floats, second: Floats) -> Floats:
+        """Return the statistic of u for every pattern of signs, (n_which, n_patterns), NaN if undefined."""
+        of = _patterns(self.size)
+        xx, yy, xy, yx = _signs(first, second)
+        weights, (i, j) = self._weights[which] / 4, np.triu_indices(self.size, 1)
+        constant = (weights * (xx + yy + xy + yx))[:, i, j].sum(1, keepdims=True)
+        terms = (weights * (xx - yy + xy - yx)).sum(2)
+        products = (weights * (xx + yy - xy - yx))[:, i, j]
+        # exact in single precision: multiples of 1/8 below 2^12
+        above = np.concatenate([constant, terms, products], axis=1).astype(np.float32) @ of.features
+        spread = np.full(above.shape, self._whole)
+        tied = self._tied[of.ones]
+        for one in range(len(which)):
+            for with_first, with_second in _tie_groups(first[one], second[one]):
+                if with_second == 0 or with_first == 0:
+                    at = of.numbers & with_first if with_first else ~of.numbers & with_second
+                    spread[one] -= tied.take(at)
+                else:
+                    spread[one] -= self._tied[of.ones[of.numbers & with_first] + of.ones[~of.numbers & with_second]]
+        return ratio(above.astype(np.float64), np.sqrt(spread * self.spread[which][:, None]))
+
+
+class _Patterns(NamedTuple):
+    """All patterns of signs of k outputs: their `numbers` 0 … 2^k − 1, `ones` (how many signs are +1), `bits` (k, n_patterns), and the
+    `features` 1, s_i and s_i·s_j, (1 + k + k(k − 1)/2, n_patterns)."""
+
+    numbers: Ints
+    ones: Ints
+    bits: Floats
+    features: npt.NDArray[np.float32]
+
+
+@cache
+def _patterns(k: int) -> _Patterns:
+    numbers = np.arange(1 << k)
+    bits = ((numbers >> np.arange(k)[:, None]) & 1).astype(np.float64)
+    signs, (i, j) = 2 * bits - 1, np.triu_indices(k, 1)
+    features = np.concatenate([np.ones((1, len(numbers))), signs, signs[i] * signs[j]])
+    return _Patterns(numbers, bits.sum(0).astype(np.int64), bits, features.astype(np.float32))
+
+
+def _signs(first: Floats, second: Floats) -> list[Floats]:
+    """Return the signs of x_i − x_j, y_i − y_j, x_i − y_j and y_i − x_j of each segment, (n_segments, size, size)."""
+    pairs = ((first, first), (second, second), (first, second), (second, first))
+    found = [np.sign(a[:, :, None] - b[:, None, :]) for a, b in pairs]
+    same = np.arange(first.shape[1])
+    for signs in found[2:]:
+        signs[:, same, same] = 0  # an output forms no pair with itself
+    return found
+
+
+def _tie_groups(first: Floats, second: Floats) -> Iterator[tuple[int, int]]:
+    """Yield which outputs of a segment have the same value, at least two: those of the first and of the second metric, as bits."""
+    groups: dict[float, list[int]] = {}
+    for place, (x, y) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+        groups.setdefault(x, [0, 0])[0] |= 1 << place
+        groups.setdefault(y, [0, 0])[1] |= 1 << place
+    yield from ((a, b) for a, b in groups.values() if a & (a - 1) or b & (b - 1) or (a and b))
+
+
+def _may_be_constant(first: Floats, second: Floats) -> Flags:
+    """Return in which segments u can have equal scores only, (n_segments,)."""
+    found = np.zeros(len(first), dtype=bool)
+    for value in (first[:, :1], second[:, :1]):
+        found |= ((first == value) | (second == value)).all(1)
+    return found
