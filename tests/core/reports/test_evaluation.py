@@ -135,6 +135,26 @@ def test_the_methods_state_every_choice() -> None:
     assert "soft pairwise accuracy (Thompson et al. 2024; 1,000 permutations)" in system
 
 
+def test_tests_that_end_early_are_stated_with_their_p() -> None:
+    found = evaluate(joined(), AgreementOptions(draws=5))
+    done = compare_metrics(found, "kendall")
+    assert done.ended_early == ""
+    pairs = (
+        done.pairs[0]._replace(ended="reached", draws=1412),
+        done.pairs[1]._replace(ended="clear"),
+        done.pairs[2],
+    )
+    early = done._replace(pairs=pairs, test="PERM-BOTH, up to 9,999 draws", draws=9999)
+    for said in (methods(found, [early]), as_html(found, "kendall", [early])):
+        assert "Draws ended early in 2 of 3 tests: 1 when, after at least 1,000 draws, 100 had reached" in said
+        assert "p = 100/draws" in said
+        assert "1 because the difference exceeds 8 standard deviations of the first draws (p = 1/10,000" in said
+    assert ">1,412 (ended early)<" in as_html(found, "kendall", [early])
+    report = json.loads(as_json(found, [early]))
+    assert [p["ended"] for p in report["tests"]["pairs"]] == ["reached", "clear", ""]
+    assert report["tests"]["ended_early"] == early.ended_early
+
+
 def test_json_has_rows_signatures_and_tests() -> None:
     found = evaluate(joined(), AgreementOptions(draws=5))
     report = json.loads(as_json(found, [compare_metrics(found, "kendall")]))
