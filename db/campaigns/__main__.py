@@ -71,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     status.add_argument("name")
     for name, help, run in (
         ("analyse", "say what a campaign file of another tool contains: checks, ranking, agreement, times", _analyse),
-        ("import", "make a project from a campaign file of another tool", _import),
+        ("import", "make a project from a campaign file of another tool, or add its ratings to a project", _import),
     ):
         read = commands.add_parser(name, help=help, description=help)
         read.set_defaults(run=run)
@@ -80,7 +80,13 @@ def _parser() -> argparse.ArgumentParser:
         read.add_argument("--texts", type=Path, metavar="FILE", help="the batches with the texts, for Appraise")
         read.add_argument("--campaign", metavar="NAME", help="one of the campaigns in a file of Pearmut")
         if name == "import":
-            read.add_argument("--name", required=True, help="name of the new project")
+            target = read.add_mutually_exclusive_group(required=True)
+            target.add_argument("--name", help="name of the new project")
+            target.add_argument(
+                "--project",
+                metavar="PROJECT",
+                help="name or number of an existing project, to which the ratings are added",
+            )
     write = command("export", "write the ratings, or the table of units, time and pay", _export)
     write.add_argument("name")
     write.add_argument("--format", required=True, choices=[*exporting.FORMATS, PAY])
@@ -227,10 +233,14 @@ def _analyse(store: Store, given: argparse.Namespace) -> str:
 
 
 def _import(store: Store, given: argparse.Namespace) -> str:
-    found = _read(given)
-    done = importing.import_campaign(store, ImportTarget(given.name), found)
+    found, target = _read(given), ImportTarget(given.name or "")
+    if given.project is not None:
+        project = project_of(store, given.project)
+        target = ImportTarget(project.name, project.id)
+    done = importing.import_campaign(store, target, found)
     store.audit.record(WHO, "data imported", done.project.id, labelled=done.labelled)
-    said = [f"imported {len(found.of_kind('item')):,} ratings as {done.project.name}", *done.notes]
+    where = "as" if target.project_id is None else "into"
+    said = [f"imported {len(found.of_kind('item')):,} ratings {where} {done.project.name}", *done.notes]
     return "\n".join([*said, *(w.sentence() for w in found.warnings)])
 
 

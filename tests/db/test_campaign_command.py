@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from core.campaigns.design import design_from_json
+from core.data import Dataset
+from core.formats.campaigns.campaign_file import CampaignFile
 from core.mqm.typology import TYPOLOGIES
 from core.services.campaigns.exporting import FORMATS, campaign_file
 from core.services.labels import all_labels, typologies
@@ -100,29 +102,95 @@ def test_status_and_pay(database: str, tmp_path: Path, capsys: pytest.CaptureFix
     assert json.loads((tmp_path / "a.batches.json").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if name != "appraise"])
 def test_an_exported_campaign_is_analysed_and_imported(
-    name: str, finished: CampaignWorld, database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    finished: CampaignWorld, database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world, out = finished, tmp_path / f"campaign.{FORMATS[name].ending}"
-    assert run(database, "export", "cats", "pilot", "--format", name, "--out", str(out)) == 0
-    capsys.readouterr()
-    assert run(database, "analyse", str(out), "--format", name) == 0
-    said = capsys.readouterr().out
-    assert "Bob: score" in said or name == "wmt25-spans"
-    assert run(database, "import", str(out), "--format", name, "--name", "again") == 0
-    again = next(p for p in world.store.projects.list() if p.name == "again")
-    there = all_labels.judgements(world.store, again.id)
+    world = finished
     before = all_labels.judgements(world.store, world.project)
-    if name == "pearmut":
-        out.write_text(json.dumps(json.loads(out.read_text(encoding="utf-8")) | {"empty": []}), encoding="utf-8")
+    for name in (name for name in FORMATS if name != "appraise"):
+        out = tmp_path / f"{name}.{FORMATS[name].ending}"
+        assert run(database, "export", "cats", "pilot", "--format", name, "--out", str(out)) == 0
         capsys.readouterr()
-        assert run(database, "analyse", str(out), "--format", name) == 2
-        assert "--campaign NAME" in capsys.readouterr().err
-        assert run(database, "analyse", str(out), "--format", name, "--campaign", "campaign") == 0
-        assert {(j.key.system, j.rater, j.value) for j in there} == {
-            (j.key.system, j.rater.removesuffix(" (pilot)"), j.value) for j in before
-        }
+        assert run(database, "analyse", str(out), "--format", name) == 0
+        said = capsys.readouterr().out
+        assert "Bob: score" in said or name == "wmt25-spans"
+        assert run(database, "import", str(out), "--format", name, "--name", f"again {name}") == 0
+    again = next(p for p in world.store.projects.list() if p.name == "again pearmut")
+    there = all_labels.judgements(world.store, again.id)
+    assert {(j.key.system, j.rater, j.value) for j in there} == {
+        (j.key.system, j.rater.removesuffix(" (pilot)"), j.value) for j in before
+    }
+    out = tmp_path / f"pearmut.{FORMATS['pearmut'].ending}"
+    out.write_text(json.dumps(json.loads(out.read_text(encoding="utf-8")) | {"empty": []}), encoding="utf-8")
+    capsys.readouterr()
+    assert run(database, "analyse", str(out), "--format", "pearmut") == 2
+    assert "--campaign NAME" in capsys.readouterr().err
+    assert run(database, "analyse", str(out), "--format", "pearmut", "--campaign", "campaign") == 0
+
+
+def test_a_campaign_is_imported_into_an_existing_project(
+    finished: CampaignWorld, database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, given = finished.store, ("--format", "pearmut", "--project")
+    exported = campaign_file(store, finished.campaign)
+
+    def written(file: CampaignFile) -> str:
+        (tmp_path / "c.json").write_text(FORMATS["pearmut"].write(file).texts[0], encoding="utf-8")
+        return str(tmp_path / "c.json")
+
+    def counts(project: int) -> tuple[int, int, int]:
+        found = store.projects.get(project)
+        return found.n_segments, found.n_outputs, len(store.judgements.list(project))
+
+    data = dataset()
+    other = store.projects.create("other").id
+    store.projects.add(other, replace(data, outputs=data.outputs[2:]))
+    before = counts(other)
+    n, lacking = (
+        len(exported.dataset.outputs),
+        sum(o.key in {x.key for x in data.outputs[:2]} for o in exported.dataset.outputs),
+    )
+    assert run(database, "import", written(exported), *given, "other") == 0
+    said = capsys.readouterr().out
+    assert f"imported {len(exported.of_kind('item'))} ratings into other" in said
+    assert f"{n - lacking} of {n} outputs of the file are in the project with the same text" in said
+    assert (f"{lacking} are not there" in said or f"{lacking} is not there" in said) == bool(lacking)
+    after = counts(other)
+    assert after == (before[0], before[1] + lacking, len(exported.of_kind("item")))
+    assert run(database, "import", written(exported), *given, "other") == 0
+    assert "Nothing is new." in capsys.readouterr().out
+
+    def renamed(segment: str) -> str:
+        return f"new {segment}"
+
+    first = exported.dataset.outputs[0]
+    changed = replace(
+        exported.dataset, outputs=(replace(first, text=f"{first.text} again"), *exported.dataset.outputs[1:])
+    )
+    moved = replace(
+        exported,
+        dataset=Dataset(
+            tuple(replace(s, segment_id=renamed(s.segment_id)) for s in exported.dataset.segments),
+            tuple(replace(o, segment_id=renamed(o.segment_id)) for o in exported.dataset.outputs),
+        ),
+        ratings=tuple(
+            replace(r, key=r.key._replace(segment_id=renamed(r.key.segment_id))) for r in exported.of_kind("item")
+        ),
+    )
+    other_score = replace(
+        exported, ratings=tuple(replace(r, score=(r.score or 0) - 1) for r in exported.of_kind("item"))
+    )
+    for project, file, why in (
+        ("other", replace(exported, dataset=changed), "again"),
+        ("other", moved, "the texts are in the project under other names"),
+        ("other", other_score, "by Ana for"),
+        ("cats", exported, "campaign “pilot”: these ratings are in the project already"),
+    ):
+        (number,) = (p.id for p in store.projects.list() if p.name == project)
+        unchanged = counts(number)
+        assert run(database, "import", written(file), *given, project) == 2
+        assert why in capsys.readouterr().err
+        assert counts(number) == unchanged
 
 
 def test_appraise_needs_its_batches(

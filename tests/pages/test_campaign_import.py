@@ -79,6 +79,11 @@ def test_a_campaign_is_analysed_and_imported(store: Store) -> None:
         (project,) = [p for p in store.projects.list() if not p.sample]
         assert project.name == "scores"
         assert {(j.rater, j.name) for j in store.judgements.list(project.id)} == {("Ana", "ESA"), ("Ben", "ESA")}
+        again = opened(*files(name))
+        select = next(s for s in again.selectbox if s.label == "Import into")
+        select.set_value(project.id).run()
+        assert "6 of 6 outputs of the file are in the project with the same text" in words(again)
+        assert "Every output of the project is in the file" in words(again)
         store.projects.delete(project.id)
 
 

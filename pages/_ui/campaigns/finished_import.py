@@ -17,7 +17,7 @@ from core.services.campaigns.exporting import FORMATS
 from pages._ui.campaigns import address, imported_view
 from pages._ui.projects import import_offer, importing, upload
 from pages._ui.projects.upload import ReadyUpload
-from pages._ui.shared import page, state
+from pages._ui.shared import errors, page, state, wiring
 
 GUIDE = (
     "**Appraise**: the CSV of scores, and the JSON file of batches with the texts. **Pearmut**: its JSON, or its log (JSONL). **WMT25**: the "
@@ -58,7 +58,14 @@ def draw() -> None:
     labels = service.labels_of(found)
     ready = ReadyUpload(labels.dataset, labels.summary(), labels, (chosen.ratings.name,))
     choice = state.projects()
-    if (job := importing.button(ready, import_offer.offer(ready, choice.all, choice.project))) is not None:
+    what = import_offer.offer(ready, choice.all, choice.project)
+    if what.target.project_id is not None:
+        match = service.match(wiring.store(), what.target.project_id, found)
+        page.caption(match.sentence())
+        if match.refused is not None:
+            errors.show(match.refused)
+            what = what._replace(possible=False)
+    if (job := importing.button(ready, what)) is not None:
         _finish(job)
 
 
