@@ -6,11 +6,11 @@ import logging
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from core.data import Dataset, Item, Value, grouped
+from core.data import Dataset, Item, SegmentKey, Value, grouped
 from core.errors import Unavailable, UserError
 from core.metrics.base import Metric
 from core.models.process import ModelProcessEnded
@@ -18,6 +18,7 @@ from core.ports.timings import Timings
 from core.progress import Cancelled
 from core.scoring.pool import START_SECONDS, pooled
 from core.scoring.progress import OnScoring, ScoringProgress
+from core.scoring.project_metric import depends_on_texts, examples_of, for_project
 from core.scoring.timing import ENOUGH, MeasuredChunk, Stopwatch, model_of, spread
 from core.scoring.values import WrongCountError, reason_of, values_of
 from core.signature import content_key
@@ -26,6 +27,7 @@ log = logging.getLogger(__name__)
 
 FIRST_CHUNK = 8
 LARGEST_CHUNK = 1024
+WINDOW = 10_000  # outputs whose scripts are looked at together
 QUICK_SECONDS, SLOW_SECONDS = 1.0, 10.0  # faster chunks are doubled, slower ones halved
 GIVE_UP_AFTER = 5  # consecutive chunks in which all texts fail
 WAIT_SECONDS = 0.3  # between checks for values of other workers
@@ -158,8 +160,20 @@ def score_chunk(
 
 
 def for_dataset(metric: Metric, dataset: Dataset) -> Metric:
-    """Return the metric for all outputs of a dataset, fitted on them if its values depend on other outputs."""
-    return metric.for_outputs([(key.segment, item) for key, item in dataset.items()])
+    """Return the metric for all outputs of a dataset, fitted on them if its values depend on other outputs.
+
+    A signature that names the scripts of the texts is computed from the few outputs that decide it, since it is checked after each chunk.
+    """
+    outputs = [(key.segment, item) for key, item in dataset.items()] if depends_on_texts(metric) else []
+    if metric.fit is not None or metric.signature_for is None:
+        return metric.for_outputs(outputs)
+
+    def stream() -> Iterator[list[tuple[int, SegmentKey, Item]]]:
+        for start in range(0, len(outputs), WINDOW):
+            yield [(start + k, *output) for k, output in enumerate(outputs[start : start + WINDOW])]
+
+    [examples] = examples_of([metric], stream)
+    return for_project(metric, stream, [outputs[k][1] for k in examples])
 
 
 class _Work:

@@ -2,6 +2,7 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,23 @@ def test_string_metrics_read_the_references_of_a_segment_once() -> None:
             references = [text for text in read if "reference" in text]
             assert 9 <= len(references) <= 9 + 3, name  # a part may end within a segment
             read.clear()
+
+
+def test_signatures_of_scripts_are_not_computed_from_all_outputs_again() -> None:
+    data, read = small_dataset(300), list[int]()
+    plain = counting_metric()
+
+    def sign(items: Sequence[Item]) -> str:
+        read.append(len(items))
+        return "length|" + "+".join(sorted({"han" if "語" in item.hypothesis else "spaced" for item in items}))
+
+    metric = replace(plain, signature_for=sign)
+    last = data.outputs[-1]
+    data = Dataset(data.segments, (*data.outputs[:-1], replace(last, text="語")))
+    [result] = score_dataset(data, [metric], scoring.Memory(), chunk=4)
+    assert result.signature == metric.for_outputs([(k.segment, i) for k, i in data.items()]).signature()
+    assert result.signature == "length|han+spaced"
+    assert sum(read) < 8 * len(data.outputs)  # before: once per chunk, so that time was quadratic
 
 
 def test_metrics_with_a_model_keep_the_order_of_the_outputs() -> None:
