@@ -114,7 +114,11 @@ def _scores(upload: Upload, found: Gatherer, known: Dataset) -> Iterator[tuple[O
     """
     if level := _OTHER_LEVEL.search(upload.name):
         todo = "Choose the .seg.score file of the same scores"
-        todo += ". Scores of systems are read by python -m core evaluate" if level[1].lower() == "sys" else ""
+        todo += (
+            ". evaluate --level system reads scores of systems (--external, --human-systems)"
+            if level[1].lower() == "sys"
+            else ""
+        )
         name = f"scores of {_LEVELS[level[1].lower()]} ({level[0]})"
         raise refused(upload.name, 0, name, "scores of segments, .seg.score", todo)
     systems = frozenset(known.systems)

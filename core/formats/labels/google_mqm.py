@@ -86,7 +86,7 @@ def of_rows(read_there: MqmRows, file: str) -> GoogleMqm:
     for row in rows:
         if row.check or (not row.rater and not row.category):
             continue  # Marot keeps references and metrics in rows without a rater
-        if not row.rater.strip():
+        if not row.rater:
             problems.add(file, row.line, "rater", "no rater", "the name of the rater", "Name the rater")
             continue
         found = errors.setdefault((row.key, row.rater), [])

@@ -384,4 +384,4 @@ def test_a_file_of_another_kind_is_one_problem_that_names_it(data: str, found: s
 
 def test_a_rating_needs_its_rater() -> None:
     with pytest.raises(ImportProblems, match="line 2, rater: found no rater"):
-        read((HEAD + "S\td\t1\t7\t \ts\tt\tNo-error\tNo-error\n").encode())
+        read((HEAD + "S\td\t1\t7\t\ts\tt\tNo-error\tNo-error\n").encode())
