@@ -65,9 +65,7 @@ def scoring_box(project: Project, view: View) -> None:
     manages = wiring.may_change(project.id)
     if not metrics:
         waiting = "Choose metrics and compute scores." if manages else "A manager of this project can compute scores."
-        text = (
-            "Scoring is running. Scores appear here when they are ready." if running else f"Not scored yet. {waiting}"
-        )
+        text = "Scoring is running. Its scores appear here." if running else f"Not scored yet. {waiting}"
         st.info(text, icon=":material/hourglass_empty:" if running else ":material/info:")
     cancelled.line(project)
     if not manages:

@@ -20,9 +20,8 @@ HEADINGS = {
     "outputs": ("Upload outputs", "Add the outputs of one or more systems, with their sources and references."),
     "labels": ("Import labels", "Add error spans and scores by annotators from files."),
 }
-
+# The heading for people who manage no project.
 READING = "Projects", "Open a project, and see what waits for you."
-"""The heading for people who manage no project."""
 
 
 def main() -> None:
