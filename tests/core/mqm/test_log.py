@@ -324,7 +324,7 @@ def test_an_undo_and_a_redo_restore_the_version() -> None:
 def test_outputs_whose_systems_were_shown_are_locked() -> None:
     reveal = simple("reveal", systems=["A"])
     assert labels_after(FINE_A, FINE_B, SUBMIT, reveal).submitted
-    for late in (add("m1"), simple("verdict", "A", value=None), UNDO):
+    for late in (add("m1"), simple("verdict", "A", value=None), UNDO, REOPEN):
         with pytest.raises(UserError, match="locked"):
             labels_after(FINE_A, FINE_B, SUBMIT, reveal, late)
     assert labels_after(FINE_A, reveal, FINE_B, SUBMIT).submitted  # B was added later, and is still blind
