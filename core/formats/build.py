@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from core.data import Dataset, ExternalScores, OutputKey
 from core.errors import Problem
-from core.formats.mapping import ColumnMapping
+from core.formats.mapping import ColumnMapping, MetricColumn
 from core.formats.metric_columns import MetricScores, named, number_in, other_score
 from core.formats.odd_texts import OddTexts
 from core.formats.parsing.cells import AnyTable, FilePlace, TableRow, characters_in
@@ -65,7 +65,7 @@ class Builder:
         """
         if not self._mapping_fits(table, mapping):
             return
-        for metric in mapping.metrics:
+        for metric in mapping.external():
             self._metrics.column(table.name, metric, digest)
         try:
             self._add_rows(table, mapping, progress)
@@ -78,7 +78,11 @@ class Builder:
     def _add_rows(self, table: AnyTable, mapping: ColumnMapping, progress: Progress) -> None:
         reader, long = CellReader(table, self.problems), mapping.layout == "long"
         outputs = [c for c in ([mapping.output] if long else mapping.systems) if c is not None]
-        metrics = [(metric, self._metrics.number(metric)) for metric in mapping.metrics if long]
+        metrics = [("", metric, self._metrics.number(metric)) for metric in mapping.metrics if long]
+        for score in mapping.system_scores if not long else ():
+            if score.higher_is_better is not None:
+                metric = MetricColumn(score.column, score.name, score.higher_is_better)
+                metrics.append((score.system, metric, self._metrics.number(metric)))
         stage, again, absent, rated_again = self.stage, 0, 0, 0
         self._odd = OddTexts()
         meter = Meter(table.name)
@@ -86,9 +90,10 @@ class Builder:
             keys = [key for _, key, _ in batch if key is not None]
             self._systems.update((key.system for key in keys) if long else outputs)
             meter.systems(len(self._systems), mapping.system or "")
-            stage.load(keys, keys if long else (OutputKey(c, *k.segment) for k in keys for c in outputs))
+            of_outputs = keys if long else [OutputKey(c, *k.segment) for k in keys for c in outputs]
+            stage.load(keys, of_outputs)
             if metrics:
-                stage.load_scores(keys, metrics=True)
+                stage.load_scores(of_outputs, metrics=True)
             for row, key, problems in batch:
                 if problems:
                     self.problems.extend(problems)
@@ -113,8 +118,9 @@ class Builder:
                     output = key if long else OutputKey(column, key.doc_id, key.segment_id)
                     again += text is not None and self._output(reader, row, output, text, column)
                 self._ratings(reader, row, key, mapping)
-                for metric, number in metrics:
-                    self._metrics.score(reader.place(row), key, metric, number, reader.text(row, metric.column))
+                for system, metric, number in metrics:
+                    output = OutputKey(system, *key.segment) if system else key
+                    self._metrics.score(reader.place(row), output, metric, number, reader.text(row, metric.column))
             stage.keep()
         self._means(reader.file, progress, one_each=not rated_again)
         stage.end_table()
@@ -147,6 +153,7 @@ class Builder:
             faults.append(("", have, "a column with outputs, or one for each system", todo))
         if long and mapping.system is None and not mapping.system_name:
             faults.append(("", "no system", "a column with systems, or one name", "Name the system"))
+        faults += _system_score_faults(mapping) if not long else []
         for fault in faults:
             self.problems.add(table.name, 1, *fault)
         return not faults
@@ -240,20 +247,26 @@ class Builder:
 
     def _rates_again(self, reader: CellReader, row: TableRow, key: OutputKey, mapping: ColumnMapping) -> bool:
         """Return whether a row repeats a key with the same output, so that it holds further ratings."""
-        if mapping.layout == "wide" or mapping.output is None or not mapping.human_scores or mapping.metrics:
+        if not mapping.human() or mapping.external():
             return False
-        there = self.stage.outputs.get(key)
-        return there is not None and there[0] == reader.cell(row, mapping.output)
+        outputs = {OutputKey(column, *key.segment): column for column in mapping.systems}
+        if mapping.layout == "long":
+            outputs = {} if mapping.output is None else {key: mapping.output}
+        there = {output: self.stage.outputs.get(output, (None,))[0] for output in outputs}
+        return any(text is not None for text in there.values()) and all(
+            there[output] == reader.cell(row, column) for output, column in outputs.items()
+        )
 
     def _ratings(self, reader: CellReader, row: TableRow, key: OutputKey, mapping: ColumnMapping) -> None:
-        for column in mapping.human_scores if mapping.layout == "long" else ():
+        for column, system, name, _ in mapping.human():
             here = reader.place(row)
             text = reader.text(row, column)
             if text is None or is_absent(text):
                 continue
             value = number_in(text, here, column, self.problems)
             if value is not None:
-                self.stage.ratings.append((key, column, value, row.line))
+                output = OutputKey(system, *key.segment) if system else key
+                self.stage.ratings.append((output, name, value, row.line))
 
     def _means(self, file: str, progress: Progress, *, one_each: bool) -> None:
         """Add the scores of a table, whose outputs may have several ratings."""
@@ -329,3 +342,24 @@ class Builder:
     def external(self) -> tuple[ExternalScores, ...]:
         """Return the external scores in memory; call it after `dataset` found no problem."""
         return self.staged().external()
+
+
+def _system_score_faults(mapping: ColumnMapping) -> list[tuple[str, str, str, str]]:
+    """Return the problems of the columns with scores of one system: column, found, expected, what to do."""
+    faults: list[tuple[str, str, str, str]] = []
+    taken: dict[tuple[str, str, bool], str] = {}
+    directions: dict[str, bool] = {}
+    for column, system, name, higher in mapping.system_scores:
+        if system not in mapping.systems:
+            found = f"a score of {shown(system)}, whose outputs are not used"
+            faults.append((column, found, "a score of a system", "Choose another role for one of the two columns"))
+        if not name and higher is None:
+            faults.append((column, "no name for the human score", "a name", "Type a name"))
+        first = taken.setdefault((system, name, higher is None), column)
+        if first != column:
+            found = f"a second score {shown(name)} of {shown(system)}"
+            faults.append((column, found, f"one of this name; {first} has it", "Give the two scores different names"))
+        if higher is not None and directions.setdefault(name, higher) != higher:
+            found = f"another direction of {shown(name)} than for other systems"
+            faults.append((column, found, "one direction per metric", "Choose the same for all systems"))
+    return faults

@@ -119,7 +119,7 @@ def _repeated(mapping: ColumnMapping, facts: dict[str, ColumnFacts]) -> Iterator
     """Rows without IDs that repeat all texts of another row, as in a table with one row per segment and metric."""
     outputs = (mapping.system, mapping.output, *mapping.systems)
     segment = (mapping.source, *mapping.references)
-    if mapping.segment or mapping.document or mapping.human_scores or not any(outputs) or not any(segment):
+    if mapping.segment or mapping.document or mapping.human() or not any(outputs) or not any(segment):
         return  # rows with human scores rate an output again
     texts = [column for column in (*segment, *outputs) if column is not None]
     rows = list(zip(*(facts[column].cells for column in texts), strict=True))
@@ -142,7 +142,7 @@ def unread_scores(table: FileTable, mapping: ColumnMapping) -> list[str]:
 
 def _scores(mapping: ColumnMapping, facts: dict[str, ColumnFacts]) -> Iterator[Doubt]:
     text = mapping.segment or mapping.source or next(iter(mapping.references), None)
-    for column in mapping.human_scores:
+    for column, *_ in mapping.human():
         values = facts[column]
         whole = all(cell.lstrip("-").isdigit() for cell in values.cells if cell)
         named = bool(IDS.intersection(words_of(column)[-1:]))
@@ -216,5 +216,5 @@ def _unused(mapping: ColumnMapping, facts: dict[str, ColumnFacts]) -> Iterator[D
             found = f"a column of texts ({counted(values.distinct, 'different text')}) that is not used"
             yield column, found, "a source, reference or output", "Choose its role above if it has one"
         elif values.is_number and mapping.layout == "wide" and role == "":
-            todo = "Scores need one row per output: upload them as a table of their own"
-            yield column, "a column of numbers that is not used", "outputs in a table with one column per system", todo
+            todo = "If it is a score of one system, name it SYSTEM_SCORE (A_quality) or choose its role above; else upload a table with one row per output"
+            yield column, "a column of numbers that is not used", "numbers whose name says their system", todo

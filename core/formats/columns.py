@@ -23,9 +23,10 @@ from core.formats.column_facts import (
 )
 from core.formats.external import looks_like_a_metric, lower_is_better
 from core.formats.files import stem
-from core.formats.mapping import ColumnMapping, MetricColumn
+from core.formats.mapping import ColumnMapping, MetricColumn, SystemScore
 from core.formats.parsing.cells import FileTable
 from core.formats.role_names import words_of
+from core.formats.system_scores import scores_of_systems
 
 _NAMES: dict[str, list[str]] = {
     "document": "docid documentid doc document docname documentname".split(),
@@ -45,6 +46,7 @@ _NEVER_A_SYSTEM = frozenset(
     "timestamp task dataset split url error errors category severity metadata topic genre seed prompt reason status signature "
     "metric label labels side start end quote verdict submitted".split()
 )
+_NAMES_OF_SCORES = frozenset("metric metrics criterion criteria aspect dimension".split())
 _LONG_TEXT = 100
 _NUMBERED = re.compile(r"\d")
 JUDGED = "judged by its cells"
@@ -53,7 +55,7 @@ _OTHER_ID, _ROW_ID = "a further ID", "numbers the rows: other systems have the s
 _INDEX = "an index of the rows"
 _SEVERAL = "one of several systems in each row: a table has one row per system"
 _LEFT_OVER = {
-    "number": "numbers in a table with one column per system", "mixed": "numbers in a table with one column per system",
+    "number": "numbers that are not recognised as scores of one system", "mixed": "numbers whose name says no system",
     "empty": "no cell filled in the rows that were looked at", "other": "several values in a cell",
     "texts": "lists of texts, which only references may be",
 }  # fmt: skip
@@ -126,7 +128,7 @@ def guessed(table: FileTable) -> Guess:
     Cells decide where names do not: a text that is the same for all outputs of a segment is its source or reference, one that
     differs from row to row is an output, a short text that repeats is a system, and so on. Other number columns are human scores,
     or external scores if they have the name of a metric (COMET, BLEURT, …). With outputs in one column (or a system column and
-    scores) the layout is long; else it is wide, and the other text columns are systems. Without a system column all rows of a long
+    scores) the layout is long; else it is wide, the other text columns are systems, and numbers with the name of a system are its scores. Without a system column all rows of a long
     table belong to one system, named after the file.
     """
     return _Guesser(table).result()
@@ -140,6 +142,7 @@ class _Guesser:
         self.roles: dict[str, str] = {}
         self.references: list[str] = []
         self.systems: list[str] = []
+        self.system_scores: tuple[SystemScore, ...] = ()
         self.by_content: list[str] = []
         self.unused: dict[str, str] = {}
         self.left = list(dict.fromkeys(table.columns))
@@ -172,7 +175,8 @@ class _Guesser:
                 metrics=tuple(MetricColumn(c, c, not lower_is_better(c)) for c in scores if looks_like_a_metric(c)),
             )
         else:
-            mapping = mapping.with_(systems=tuple(c for c in self.table.columns if c in self.systems))
+            systems = tuple(c for c in self.table.columns if c in self.systems)
+            mapping = mapping.with_(systems=systems, system_scores=self.system_scores)
         used = mapping.columns()
         unused = {
             c: self.unused.get(c) or _LEFT_OVER.get(self.facts[c].kind, _UNKNOWN) for c in self.facts if c not in used
@@ -421,5 +425,12 @@ class _Guesser:
             if first in texts and self.facts[first].length > 3 * self.facts[second].length:
                 self._take("source", first, by_content=True)
                 texts.remove(first)
-        for column in texts:
+        for column in [c for c in texts if self.facts[c].kind != "mixed"]:
+            self._take("systems", column)
+        numbers = [c for c in self.left if self.facts[c].is_number]
+        if any(plain(c) in _NAMES_OF_SCORES for c in self.table.columns):
+            numbers = []  # each row has scores of the metric or criterion that this column names
+        self.system_scores = scores_of_systems(numbers, self.systems)
+        scores = {score.column for score in self.system_scores}
+        for column in [c for c in texts if c in self.left and c not in scores]:
             self._take("systems", column)

@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from core.errors import UserError, unknown
+from core.formats.columns import JUDGED
 from core.formats.files import base_name, stem
 from core.formats.lines import LineRoles
-from core.formats.mapping import ColumnMapping, MetricColumn
+from core.formats.mapping import ColumnMapping, MetricColumn, SystemScore
+from core.formats.system_scores import score_of_system
 
 SINGLE = ("document", "segment", "source", "system", "output")
 ROLES = (*SINGLE, "reference", "human", "metric", "unused")
@@ -38,14 +40,7 @@ class GivenRoles:
             if name in columns:
                 self._found.add(name)
                 mapping = with_role(mapping, role, name)
-        if mapping.layout == "wide" and (mapping.human_scores or mapping.metrics):
-            raise UserError(
-                "a table with one column per system has no scores of outputs",
-                where="--column",
-                got=", ".join((*mapping.human_scores, *(m.column for m in mapping.metrics))),
-                hint="Put the scores in a table with one row per output, or name the column with the outputs: --column output=NAME",
-            )
-        return mapping
+        return _with_systems_of_scores(mapping) if mapping.layout == "wide" else mapping
 
     def of_files(self, roles: LineRoles) -> LineRoles:
         """Return the roles of text files with those given to them by name. Raises `UserError` for a role that only columns have."""
@@ -65,6 +60,25 @@ class GivenRoles:
         """Raise `UserError` if a name is neither a column of a table nor a text file among those read so far."""
         if unused := [name for _, name in self._given if name not in self._found]:
             raise UserError("no file has this column, and no text file has this name", where="--column", got=unused[0])
+
+
+def _with_systems_of_scores(mapping: ColumnMapping) -> ColumnMapping:
+    """Return a wide mapping whose given scores have the system that their names say. Raises `UserError` if a name says none."""
+    given: list[tuple[str, bool | None]] = [(column, None) for column in mapping.human_scores]
+    given += [(m.column, m.higher_is_better) for m in mapping.metrics]
+    scores = []
+    for column, direction in given:
+        score = score_of_system(column, mapping.systems)
+        if score is None:
+            raise UserError(
+                "the name of this column does not say the system that has these scores",
+                where="--column",
+                got=column,
+                expected=f"a name such as {next(iter(mapping.systems), 'SYSTEM')}_quality in a table with one column per system",
+                hint="Rename it, put the scores in a table with one row per output, or name the column with the outputs: --column output=NAME",
+            )
+        scores.append(score._replace(higher_is_better=direction))
+    return mapping.with_(human_scores=(), metrics=(), system_scores=(*mapping.system_scores, *scores))
 
 
 def files_of(roles: LineRoles) -> list[str]:
@@ -106,6 +120,7 @@ def with_role(mapping: ColumnMapping, role: str, column: str) -> ColumnMapping:
         **{name: None for name in SINGLE if getattr(mapping, name) == column},
         references=others(mapping.references), systems=others(mapping.systems), human_scores=others(mapping.human_scores),
         metrics=tuple(m for m in mapping.metrics if m.column != column),
+        system_scores=tuple(s for s in mapping.system_scores if column not in (s.column, s.system)),
     )  # fmt: skip
     match role:
         case "reference":
@@ -117,7 +132,7 @@ def with_role(mapping: ColumnMapping, role: str, column: str) -> ColumnMapping:
         case "unused":
             return mapping
         case "output":
-            return mapping.with_(output=column, layout="long", systems=())
+            return mapping.with_(output=column, layout="long", systems=(), system_scores=())
         case "system" if mapping.layout == "wide":
             return mapping.with_(systems=(*mapping.systems, column))
     return mapping.with_(**{role: column})
@@ -128,8 +143,15 @@ def role_in(mapping: ColumnMapping, column: str) -> str:
     lists = {"reference": mapping.references, "system": mapping.systems, "human": mapping.human_scores}
     if any(m.column == column for m in mapping.metrics):
         return "metric"
+    if score := score_in(mapping, column):
+        return "human" if score.higher_is_better is None else "metric"
     single = next((role for role in SINGLE if getattr(mapping, role) == column), None)
     return single or next((role for role, columns in lists.items() if column in columns), "unused")
+
+
+def score_in(mapping: ColumnMapping, column: str) -> SystemScore | None:
+    """Return the score of one system that a column of a wide table has, or None."""
+    return next((score for score in mapping.system_scores if score.column == column), None)
 
 
 def table_as_read(
@@ -139,8 +161,10 @@ def table_as_read(
     of: dict[tuple[int, str], list[str]] = {}
     for column in columns:
         role = role_in(mapping, column)
-        reason = why(column)
-        of.setdefault((ROLES.index(role), reason), []).append(column)
+        reason = said if (said := why(column)) == JUDGED or role == "unused" else ""
+        score = score_in(mapping, column)
+        named = f"{column} ({score.name} of {score.system})" if score else column
+        of.setdefault((ROLES.index(role), reason), []).append(named)
     lines = [
         f"  {ROLES[role]}: {', '.join(named)}" + (f" ({reason})" if reason else "")
         for (role, reason), named in sorted(of.items())

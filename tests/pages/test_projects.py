@@ -222,6 +222,22 @@ def test_columns_and_line_files_get_the_roles_chosen(store: Store) -> None:
     assert [(s.segment_id, s.source) for s in data.segments] == [("1", "Frage"), ("2", "Frage 2")]
     store.projects.delete(project.id)
 
+    text = "id,source,A,B,A_quality,B_quality,q2\n1,Frage,eins,zwei,3,4,5\n2,Wort,drei,vier,1,2,4\n"
+    at = uploaded(("w.csv", text))
+    by_label = {s.label: s for s in at.selectbox}
+    assert by_label[r"Role of column A\_quality"].value == "human of A"
+    assert by_label["Role of column q2"].value == "unused"
+    assert "Human score of B" in by_label["Role of column q2"].options
+    at = by_label["Role of column q2"].set_value("human of B").run()
+    names = [t for t in at.text_input if t.label.startswith("Name of the human score")]
+    assert [t.value for t in names] == ["quality", "quality", "q2"]
+    at = names[-1].set_value("fluency").run()
+    press(at, "Import 2 segments × 2 systems")
+    (project,) = store.projects.list()
+    scores = [(h.system, h.name, h.value) for h in store.projects.dataset(project.id).human_scores][:3]
+    assert scores == [("A", "quality", 3), ("B", "quality", 4), ("B", "fluency", 5)]
+    store.projects.delete(project.id)
+
     head = "segment_id,source,output\n"
     at = uploaded(("a.csv", head + "1,x,one\n"), ("b.csv", head + "1,x,two\n"))
     assert len([s for s in at.selectbox if s.label.startswith("Role of column")]) == 3

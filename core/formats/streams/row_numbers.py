@@ -88,7 +88,8 @@ class RatedTexts:
         """Return the numbers if rows have no IDs and every output stands in several rows, which therefore are several ratings of it;
         otherwise None, and rows are matched by their order."""
         identified = mapping.segment or mapping.document or not (mapping.source or mapping.references)
-        if mapping.layout == "wide" or mapping.output is None or not mapping.human_scores or identified:
+        outputs = mapping.systems if mapping.layout == "wide" else (mapping.system, mapping.output)
+        if not mapping.human() or mapping.scores_only or identified:
             return None
         for name in ("rated", "rated_texts"):
             stage.run(f"DROP TABLE IF EXISTS {name}")
@@ -97,8 +98,7 @@ class RatedTexts:
         def digests() -> Iterator[tuple[bytes, bytes]]:
             for row in table.each():
                 texts = texts_of(reader, row, mapping)
-                output = (reader.cell(row, mapping.system), reader.cell(row, mapping.output))
-                yield _digest(texts), _digest((texts, output))
+                yield _digest(texts), _digest((texts, tuple(reader.cell(row, column) for column in outputs)))
 
         for some in batched(digests(), HELD):
             stage.many("INSERT OR IGNORE INTO rated_texts(digest) VALUES (?)", ((texts,) for texts, _ in some))

@@ -268,7 +268,7 @@ def _preview_tables(
     builder = Builder(texts if without_outputs(plan) else None)
     odd: list[Problem] = []
     for t in plan.tables:
-        problems.extend(external_scores.name_problems((m.name, t.file, m.column) for m in t.mapping.metrics))
+        problems.extend(external_scores.name_problems((m.name, t.file, m.column) for m in t.mapping.external()))
     planned = {table.file: table.mapping for table in plan.tables}
     names = list(dict.fromkeys([*by_name, *planned, *(p.file for p in plan.problems if p.file)]))
     for i, name in enumerate(names):
@@ -281,7 +281,7 @@ def _preview_tables(
                 report = progress_of_steps(part(progress, i, len(names)))
                 table = stream_table(by_name[name], progress=report)
                 if name in planned:
-                    digest = source_of(by_name[name]).sha256 if planned[name].metrics else ""
+                    digest = source_of(by_name[name]).sha256 if planned[name].external() else ""
                     builder.add(table, planned[name], digest, report)
                     odd += doubts(_beginning(table), planned[name])
             except ImportProblems as error:

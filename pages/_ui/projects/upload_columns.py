@@ -9,8 +9,9 @@ from dataclasses import replace
 import streamlit as st
 
 from core.errors import Problem
-from core.formats.given_roles import SINGLE, role_in
-from core.formats.mapping import ColumnMapping, MetricColumn
+from core.formats.given_roles import SINGLE, role_in, score_in
+from core.formats.mapping import ColumnMapping, MetricColumn, SystemScore
+from core.formats.system_scores import score_of_system
 from core.services.projects.importing import TablePlan
 from pages._ui.projects.external_scores import ask
 from pages._ui.shared.markdown import escape_markdown
@@ -33,6 +34,8 @@ ROLES = {
     },
     "wide": COMMON | {"systems": "Outputs of this system"},
 }
+SYSTEM_SCORES = {"human of ": "Human score of ", "metric of ": "External score of "}
+"""Roles of the wide layout, each with the column that has the outputs of the system."""
 LAYOUTS = {"long": "One output", "wide": "One segment, with one column per system"}
 TALL = 12
 
@@ -45,16 +48,18 @@ def tables(planned: Sequence[TablePlan], key: str) -> tuple[tuple[TablePlan, ...
     mapped: dict[str, TablePlan] = {}
     wrong: list[Problem] = []
     for group in alike.values():
-        layout, roles, names, metrics = _group(group, key)
+        layout, roles, names, scores = _group(group, key)
         for table in group:
-            mapping, problems = mapping_of(table, layout, roles, names.get(table.file, ""), metrics)
+            mapping, problems = mapping_of(table, layout, roles, names.get(table.file, ""), scores)
             mapped[table.file] = replace(table, mapping=mapping)
             wrong += problems
     return tuple(mapped[table.file] for table in planned), tuple(wrong)
 
 
 def role_of(mapping: ColumnMapping, column: str) -> str:
-    """Return the role of a column in a mapping, one of `ROLES`."""
+    """Return the role of a column in a mapping, one of `ROLES` or of `SYSTEM_SCORES` with a system."""
+    if score := score_in(mapping, column):
+        return ("human of " if score.higher_is_better is None else "metric of ") + score.system
     role = role_in(mapping, column)
     if role == "system" and mapping.layout == "wide":
         return "systems"
@@ -66,9 +71,13 @@ def mapping_of(
     layout: str,
     roles: Sequence[str],
     system_name: str,
-    metrics: Mapping[str, MetricColumn] | None = None,
+    scores: Mapping[str, SystemScore] | None = None,
 ) -> tuple[ColumnMapping, list[Problem]]:
-    """Return the mapping with these roles; if several columns claim a role for one, the first of them and a problem."""
+    """Return the mapping with these roles; if several columns claim a role for one, the first of them and a problem.
+
+    `scores` are the columns with external scores, or with scores of one system (`system` "" in the long layout).
+    """
+    scores = scores or {}
     of: dict[str, list[str]] = {}
     for column, role in zip(table.columns, roles, strict=True):
         of.setdefault(role, []).append(column)
@@ -84,15 +93,22 @@ def mapping_of(
         references=tuple(of.get("references", ())),
         systems=tuple(of.get("systems", ())),
         human_scores=tuple(of.get("human_scores", ())),
-        metrics=tuple((metrics or {}).get(c, MetricColumn(c, c)) for c in of.get("metrics", ())),
+        metrics=tuple(_metric(scores[c]) if c in scores else MetricColumn(c, c) for c in of.get("metrics", ())),
+        system_scores=tuple(
+            scores[c] for c, role in zip(table.columns, roles, strict=True) if role.startswith(tuple(SYSTEM_SCORES))
+        ),
         system_name=system_name,
     )
     return mapping.with_(**single), problems
 
 
-def _group(group: Sequence[TablePlan], key: str) -> tuple[str, list[str], dict[str, str], dict[str, MetricColumn]]:
-    """Draw the choices for tables with the same columns; return layout, role of each column, system name by file, and
-    external metrics by column."""
+def _metric(score: SystemScore) -> MetricColumn:
+    return MetricColumn(score.column, score.name, bool(score.higher_is_better))
+
+
+def _group(group: Sequence[TablePlan], key: str) -> tuple[str, list[str], dict[str, str], dict[str, SystemScore]]:
+    """Draw the choices for tables with the same columns; return layout, role of each column, system name by file, and by column the
+    scores that have a name or direction of their own."""
     first = group[0]
     this = key + hashlib.sha256(repr([t.file for t in group] + list(first.columns)).encode()).hexdigest()[:12]
     with st.container(border=True):
@@ -103,10 +119,10 @@ def _group(group: Sequence[TablePlan], key: str) -> tuple[str, list[str], dict[s
             "Each row is", LAYOUTS, list(LAYOUTS).index(first.mapping.layout), format_func=LAYOUTS.__getitem__,
             horizontal=True, key=f"{this}-layout",
         )  # fmt: skip
-        options = ROLES[layout]
+        systems = _systems(first, this) if layout == "wide" else []
+        options = ROLES[layout] | {role + s: said + s for role, said in SYSTEM_SCORES.items() for s in systems}
         roles: list[str] = []
-        guesses = {m.column: m for m in first.mapping.metrics}
-        metrics: dict[str, MetricColumn] = {}
+        scores: dict[str, SystemScore] = {}
         with st.container(height=440 if len(first.columns) > TALL else "content", border=False, gap="xsmall"):
             for i, (column, sample) in enumerate(zip(first.columns, first.samples, strict=True)):
                 guessed = role_of(first.mapping, column)
@@ -122,14 +138,43 @@ def _group(group: Sequence[TablePlan], key: str) -> tuple[str, list[str], dict[s
                         format_func=options.__getitem__, key=f"{this}-{layout}-{i}", label_visibility="collapsed",
                     )
                 )  # fmt: skip
-                if roles[-1] == "metrics":
-                    guess = guesses.get(column, MetricColumn(column, column))
+                if (score := _score(first.mapping, column, roles[-1], systems)) is not None:
                     places = st.columns([3, 5, 3])[1:]
-                    metrics[column] = MetricColumn(column, *ask(*guess[1:], column, f"{this}-{i}", places))
+                    if score.higher_is_better is None:
+                        label = f"Name of the human score in {escape_markdown(column)}"
+                        typed = places[0].text_input(label, score.name, key=f"{this}-{i}-human", max_chars=120)
+                        scores[column] = score._replace(name=typed.strip())
+                    else:
+                        named = ask(score.name, score.higher_is_better, column, f"{this}-{i}", places)
+                        scores[column] = SystemScore(column, score.system, *named)
         names = {}
         if layout == "long" and "system" not in roles:
             for i, table in enumerate(group):
                 label = "System that wrote these outputs"
                 label += f" ({escape_markdown(table.file)})" if len(group) > 1 else ""
                 names[table.file] = st.text_input(label, table.mapping.system_name, key=f"{this}-name-{i}").strip()
-    return layout, roles, names, metrics
+    return layout, roles, names, scores
+
+
+def _systems(table: TablePlan, key: str) -> list[str]:
+    """Return the columns that are chosen as outputs of a system, or guessed where nothing is chosen yet."""
+    return [
+        column
+        for i, column in enumerate(table.columns)
+        if st.session_state.get(f"{key}-wide-{i}", role_of(table.mapping, column)) == "systems"
+    ]
+
+
+def _score(mapping: ColumnMapping, column: str, role: str, systems: Sequence[str]) -> SystemScore | None:
+    """Return the guess for a column whose role has a name to ask for: an external score, or a score of one system; else None."""
+    if role == "metrics":
+        guess = next((m for m in mapping.metrics if m.column == column), MetricColumn(column, column))
+        return SystemScore(column, "", guess.name, guess.higher_is_better)
+    kind = next((kind for kind in SYSTEM_SCORES if role.startswith(kind)), None)
+    if kind is None:
+        return None
+    system, human = role.removeprefix(kind), kind == "human of "
+    score = score_in(mapping, column) or score_of_system(column, systems)
+    if score is None or score.system != system:
+        score = SystemScore(column, system, column)
+    return score._replace(higher_is_better=None if human else score.higher_is_better is not False)

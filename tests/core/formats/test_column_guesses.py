@@ -18,6 +18,7 @@ from core.formats.columns import guessed
 from core.formats.files import Upload
 from core.formats.mapping import ColumnMapping
 from core.formats.parsing.cells import FileTable
+from core.formats.system_scores import score_of_system, scores_of_systems
 from core.formats.table import read_table
 
 LONG = {
@@ -94,6 +95,13 @@ WIDE = {
     "english": "en|short|source de_ref|reference|references de_online_a|output|systems de_online_b|output|systems",
     "mr-wide": "mr|mr|source ref|reference|references sclstm_output|output|systems tgen_output|output|systems",
     "pe": "segment no|segment|segment EN source|short|source HT|reference|references MT1|output|systems MT2|output|systems",
+    "rated-systems": "id|segment|segment source|short|source sys1|output|systems sys2|output|systems sys1_quality|da|human_scores "
+    "sys2_quality|da|human_scores fluency (sys1)|rating|human_scores fluency (sys2)|rating|human_scores sys1_comet|float|metrics "
+    "sys2_comet|float|metrics difficulty|float|-",
+    "rated-outputs": "Input|short|source Output 1|output|systems Output 2|output|systems Rating 1|rating|human_scores "
+    "Rating 2|rating|human_scores",
+    "rated-suffix": "src|short|source bart_out|output|systems t5_out|output|systems bart_adequacy|rating|human_scores "
+    "t5_adequacy|rating|human_scores bart_TER|float|metrics t5_TER|float|metrics",
     "dialog": "dialog_id|code|segment history|source|source gold response|reference|references GPT-4|output|systems Llama|output|systems",
 }  # fmt: skip
 WORDS = (
@@ -152,11 +160,12 @@ def roles(mapping: ColumnMapping, columns: tuple[str, ...]) -> dict[str, str]:
             found[column] = role
     for role in ("references", "systems", "human_scores"):
         found |= dict.fromkeys(getattr(mapping, role), role)
+    found |= {s.column: "human_scores" if s.higher_is_better is None else "metrics" for s in mapping.system_scores}
     return found | {m.column: "metrics" for m in mapping.metrics}
 
 
-def test_at_least_49_of_52_tables_are_right_and_none_is_wrong_without_a_warning() -> None:
-    assert len(LONG) + len(WIDE) == 52
+def test_at_least_52_of_55_tables_are_right_and_none_is_wrong_without_a_warning() -> None:
+    assert len(LONG) + len(WIDE) == 55
     wrong = {}
     for name in LONG | WIDE:
         read, expected = table(name)
@@ -337,3 +346,21 @@ def test_an_index_that_repeats_for_each_system_has_the_ids_of_segments() -> None
         assert f"{table.columns[0]}: the segment ID, judged by its cells" in warned(text)
         twice = read_table(Upload("a.csv", (text + "\n" + "\n".join(rows)).encode()))
         assert guessed(twice).mapping.segment is None
+
+
+def test_scores_of_one_system_are_matched_by_whole_words() -> None:
+    of = {
+        ("GPT-4", "DeepL"): {"GPT-4 quality": ("GPT-4", "quality"), "GPT-4o quality": None, "deepl_DA": ("DeepL", "DA")},
+        ("sys1", "sys1_large"): {"sys1_large_score": ("sys1_large", "score"), "score.sys1": ("sys1", "score"), "sys10_score": None},
+        ("output_1", "output_2"): {"fluency 2 [1-5]": ("output_2", "fluency [1-5]"), "q1_1": None, "q2_1": None, "page": None},
+        ("A_text", "B_text"): {"A": ("A_text", "score"), "QualityB": ("B_text", "Quality"), "A1": None},
+        ("GPT-3", "GPT-4"): {"question_3": None, "question_4": None},
+        ("bart_out", "t5_out"): {"BARTScore": None, "bart_score": ("bart_out", "score")},
+        ("系统A", "系统B"): {"系统A 流畅度": ("系统A", "流畅度")},
+    }  # fmt: skip
+    for systems, expected in of.items():
+        for column, named in expected.items():
+            score = score_of_system(column, systems)
+            assert (score and (score.system, score.name)) == named, (systems, column)
+    raters = scores_of_systems(["A_rater", "B_rater", "A_rater1", "B_rater1", "A_pages", "A_fluency"], ["A", "B"])
+    assert [score.column for score in raters] == ["A_rater1", "B_rater1", "A_fluency"]

@@ -85,8 +85,14 @@ def test_roles_are_listed_and_can_be_given(tmp_path: Path) -> None:
     table = load_as([tmp_path / "a.csv"], GivenRoles(["system=ref"]))
     assert table.dataset.systems == ("A", "ref")
     assert table.as_read[1:4] == ("  segment: id", "  system: ref, A", "  unused: Unnamed: 0 (an index of the rows)")
-    with pytest.raises(UserError, match="one column per system has no scores of outputs"):
+    with pytest.raises(UserError, match="does not say the system that has these scores"):
         load_as([tmp_path / "a.csv"], GivenRoles(["human=Unnamed: 0"]))
+    (tmp_path / "w.csv").write_text("id,A,B,A_words,q_B,B_ter\n3,x,y,7,4,50\n4,x,y,6,5,.5\n")
+    roles = GivenRoles(["human=A_words", "human=q_B"])
+    table = load_as([tmp_path / "w.csv"], roles)
+    assert [(h.system, h.name, h.value) for h in table.dataset.human_scores][:2] == [("A", "words", 7), ("B", "q", 4)]
+    assert "  human: A_words (words of A), q_B (q of B)" in table.as_read
+    assert "  metric: B_ter (ter of B)" in table.as_read
 
 
 def test_what_is_odd_or_missing_is_said(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.data import OutputKey
 from core.formats import build
 from core.formats.column_doubts import doubts
 from core.formats.columns import guessed
@@ -35,6 +36,36 @@ def test_a_wide_csv() -> None:
     got = seen(up("a.csv", "id,source,ref,A,B,C\n1,s,r,x,y,z\n2,s,r,x,y,z\n"))
     assert got.summary == "2 segments × 3 systems, 1 reference"
     assert (got.problems, got.notes) == ((), ())
+
+
+def test_a_wide_csv_with_scores_of_each_system() -> None:
+    head = "id,source,A,B,A_quality,B_quality,A_comet,B_comet,A_TER,B_TER\n"
+    got = seen(up("a.csv", head + "1,s,x,y,3,4.5,.7,.8,50,40\n2,t,u,v,1,,.6,,30,20\n"))
+    assert got.summary == "2 segments × 2 systems, no references, 1 human score, 7 metric scores (comet ↑, TER ↓)"
+    assert got.dataset is not None
+    assert (got.problems, got.warnings) == ((), ())
+    scores = [(h.system, h.segment_id, h.name, h.value) for h in got.dataset.human_scores]
+    assert scores == [("A", "1", "quality", 3), ("B", "1", "quality", 4.5), ("A", "2", "quality", 1)]
+    comet, ter = got.external
+    assert [comet.values[OutputKey(*key)].value for key in (("A", "", "1"), ("B", "", "2"))] == [0.7, None]
+    assert comet.files[0].column == "A_comet, B_comet"
+    assert (ter.higher_is_better, ter.values[OutputKey("B", "", "1")].value) == (False, 40)
+    (problem,) = seen(up("a.csv", head + "1,s,x,y,3,good,.7,.8,50,40\n2,t,u,v,1,2,.6,.5,30,20\n")).problems
+    assert (problem.row, problem.column, problem.found) == (2, "B_quality", "“good”")
+
+
+def test_rows_of_a_wide_csv_that_repeat_a_segment_are_ratings() -> None:
+    for ids in ("id,", ""):
+        rows = (("1,", "s,x,y,1,4"), ("1,", "s,x,y,2,5"), ("2,", "t,u,v,3,3"), ("2,", "t,u,v,3,4"))
+        text = f"{ids}source,A,B,A_quality,B_quality\n" + "".join(
+            (first if ids else "") + row + "\n" for first, row in rows
+        )
+        got = seen(up("a.csv", text))
+        assert got.dataset is not None
+        assert any("rated several times" in note for note in got.notes)
+        assert [h.value for h in got.dataset.human_scores] == [1.5, 4.5, 3, 3.5]
+    (problem,) = seen(up("a.csv", "id,source,A,B,A_quality\n1,s,x,y,1\n1,s,x,z,2\n")).problems
+    assert problem.expected == "each key once"
 
 
 def test_a_long_tsv_with_scores() -> None:
