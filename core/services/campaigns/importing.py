@@ -37,7 +37,8 @@ class CampaignMatch(NamedTuple):
             f"{self.matched:,} of {counted(self.outputs, 'output')} of the file are in the project with the same text"
         )
         if self.missing:
-            said += f", {self.missing:,} {'is' if self.missing == 1 else 'are'} not there and {'is' if self.missing == 1 else 'are'} added"
+            be = "is" if self.missing == 1 else "are"
+            said += f", {self.missing:,} {be} not there" + (f" and {be} added" if self.refused is None else "")
         if different := self.outputs - self.matched - self.missing:
             said += f", {different:,} {'has' if different == 1 else 'have'} another text or source there"
         there = "Every output of the project is in the file" if not self.unrated else (
