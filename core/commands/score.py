@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Annotated
 
 import typer
@@ -19,6 +21,8 @@ from core.scoring.dataset import Memory, for_dataset, score_dataset
 from core.scoring.pool import processes
 from core.services.projects.references import with_references
 from core.signature import content_key
+
+NO_PARTS: Mapping[str, float] = MappingProxyType({})
 
 
 def run(
@@ -44,7 +48,7 @@ def run(
     output.check(output.named("an input", *files), [("--out", out)])
     dataset = with_references(read_texts(files, column), reference or ())
     fitted = [for_dataset(metric, dataset) for metric in loaded]
-    memory = scored(dataset, fitted, workers=processes(workers))
+    memory = scored(dataset, fitted, _WithoutParts(), workers=processes(workers))
     write = scores_jsonl if out.suffix == ".jsonl" else scores_csv
     output.write({out: write(_rows(dataset, fitted, memory))})
 
@@ -56,12 +60,21 @@ def _rows(dataset: Dataset, metrics: Sequence[Metric], memory: Memory) -> Iterat
             yield Score(*key, name, signature, value.value, value.status, value.reason)
 
 
-def scored(dataset: Dataset, metrics: Sequence[Metric], *, workers: int = 1) -> Memory:
-    """Return the scores of all outputs. Raises `UserError` if a metric scores none; prints how many others it did not score.
+class _WithoutParts(Memory):
+    """Scores without their parts and details, which are not in the file and take more memory than the rest."""
 
-    `workers` is that of `score_dataset`.
+    def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
+        without = {key: replace(value, parts=NO_PARTS, detail=None) for key, value in values.items()}
+        super().put(metric, signature, without, seconds)
+
+
+def scored(
+    dataset: Dataset, metrics: Sequence[Metric], memory: Memory | None = None, *, workers: int = 1
+) -> Memory:  # fmt: skip
+    """Return the scores of all outputs, in `memory` if given. Raises `UserError` if a metric scores none; prints how many others it did
+    not score. `workers` is that of `score_dataset`.
     """
-    memory = Memory()
+    memory = Memory() if memory is None else memory
     for result in score_dataset(dataset, metrics, memory, show_scoring, workers=workers):
         if result.failed and not result.new and not result.known:
             raise UserError(f"{result.metric} scored no output", got=result.reason)
