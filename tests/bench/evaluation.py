@@ -17,9 +17,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -27,10 +28,10 @@ from core.services.evaluate.significance import draws_for
 from core.stats.correlation.batch import cells, evaluator
 from core.stats.correlation.correlation import Group, Measure
 from core.stats.correlation.pairs import Floats, Ints
-from core.stats.significance.holm import Comparison
 from core.stats.significance.perm_both import PermBoth, agreement_with_ties
 from core.stats.significance.random_signs import random_signs
 
+Result = TypeVar("Result")
 SYSTEMS, SEGMENTS, METRICS = 13, 460, 68
 SEGMENTS_PER_DOCUMENT = 10
 CASES: list[tuple[Group, Measure]] = [
@@ -122,10 +123,9 @@ class Spent(NamedTuple):
     processor: float
 
 
-def spent(work: Callable[[], object]) -> Spent:
+def spent(work: Callable[[], Result]) -> tuple[Result, Spent]:
     began, used = time.perf_counter(), time.process_time()
-    work()
-    return Spent(time.perf_counter() - began, time.process_time() - used)
+    return work(), Spent(time.perf_counter() - began, time.process_time() - used)
 
 
 def pair_by_pair(measure: Measure, human: Floats, scores: Floats, group: Group, places: Places, draws: int) -> None:
@@ -148,10 +148,9 @@ def against_pairs(metrics: int, few: int) -> None:
     for group, measure in CASES:
         where = {"group": group, "segments": places.segments, "systems": places.systems}
         seen = [agreement_with_ties(measure, of, human, **where) for of in scores]  # type: ignore[arg-type]
-        found: list[Comparison] = []
         test = PermBoth(measure, human, scores, seen, seed=0, draws=draws, early=True, **where)  # type: ignore[arg-type]
-        new = spent(lambda test=test, found=found: found.extend(test.compare(pairs)))
-        part = spent(lambda case=(measure, group): pair_by_pair(case[0], human, scores[[0, 5]], case[1], places, few))
+        found, new = spent(partial(test.compare, pairs))
+        _, part = spent(partial(pair_by_pair, measure, human, scores[[0, 5]], group, places, few))
         old = part.processor * draws / few * len(pairs)
         ended = sum(bool(t.ended) for t in found)
         print(

@@ -11,7 +11,7 @@ from core.stats.correlation.batch import cells, evaluator
 from core.stats.correlation.correlation import Measure, group_ids, rows_by
 from core.stats.correlation.pairs import Floats, Ints, dense_ranks
 from core.stats.means import SLACK, group_means
-from core.stats.significance.exchanges import MOST, EachDraw
+from core.stats.significance.exchanges import AT_ONCE, MOST, EachDraw
 from core.stats.significance.sign_draws import SignDraws
 
 LARGEST_TABLE = 40_000_000
@@ -31,6 +31,7 @@ class PooledOrder:
     """
 
     most = MOST
+    at_once = AT_ONCE
 
     def __init__(self, measure: Measure, human: Floats, scores: Floats) -> None:
         n = len(human)
@@ -101,7 +102,7 @@ class PooledOrderPair:
         of_v = shared.whole - shared.lost[second, 0] - shared.lost[first, 1]
         with np.errstate(divide="ignore", invalid="ignore"):
             u, v = 1 / np.sqrt(of_u * shared.spread), 1 / np.sqrt(of_v * shared.spread)
-            found = sums * (u + v) / 2 + self._sum * (u - v) / 2
+            found: Floats = sums * (u + v) / 2 + self._sum * (u - v) / 2
             near = np.abs(np.abs(found) - abs(at)) <= SURELY * shared.deviation * np.abs(u - v) + 1e-9
         doubtful = np.flatnonzero(near | ~np.isfinite(found))
         found[doubtful] = shared.each.of(first, second, draws, doubtful)
@@ -124,6 +125,8 @@ def _tied_rows(scores: Floats) -> tuple[Ints, Ints]:
 
 class SystemMeans:
     """τ-b, ρ or pairwise accuracy of systems' means. Draws with tied means are computed with all rules for ties."""
+
+    at_once = AT_ONCE
 
     def __init__(self, measure: Measure, human: Floats, scores: Floats, systems: Sequence[Hashable]) -> None:
         ids = group_ids(systems)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.stats.correlation.pairs import Floats, Ints
-from core.stats.significance.exchanges import MOST
+from core.stats.significance.exchanges import AT_ONCE, MOST
 from core.stats.significance.sign_draws import SignDraws
 
 CHECKED = 50
@@ -18,6 +18,10 @@ CHECKED = 50
 MARGIN = 3.0
 """Other draws are computed exactly if their linear part is nearer to the observed difference than so many times the largest deviation of
 those computed before."""
+
+
+KEPT = 20_000_000
+"""Differences of scores that a thread keeps, 10 bytes each."""
 
 
 class CalibratedTies:
@@ -32,6 +36,7 @@ class CalibratedTies:
         self.n, self.scores, self.i, self.j, self.rough = len(human), scores, i, j, rough
         self.human = np.sign(human[i] - human[j]).astype(np.int8)
         equal = len(share) > 0 and share.min() == share.max()
+        self.at_once = max(1, min(AT_ONCE, KEPT // max(1, 4 * len(i))))
         self.unit = float(share[0]) if equal else 1.0
         """What a difference of 1 in the sums is worth. With equal shares they are whole numbers."""
         self.share = None if equal else share
@@ -69,7 +74,7 @@ class CalibratedTiesPair:
         of = right + np.where(gap <= epsilon, gain, 0)
         worth = 0.5 * (np.full(len(i), shared.unit) if shared.share is None else shared.share)
         at_i, at_j = worth * (of[3] - of[0] + of[2] - of[1]), worth * (of[3] - of[0] - of[2] + of[1])
-        self.linear: Floats = np.bincount(i, at_i, shared.n) + np.bincount(j, at_j, shared.n)
+        self.linear: Floats = (np.bincount(i, at_i, shared.n) + np.bincount(j, at_j, shared.n)).astype(np.float64)
 
     def differences(self, draws: SignDraws, sums: Floats, at: float) -> Floats:
         found, n = sums.copy(), len(draws)

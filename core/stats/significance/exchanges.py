@@ -25,6 +25,8 @@ from core.stats.significance.sign_draws import SignDraws
 LARGEST_GROUP = 14
 """Largest segment whose differences are computed for every pattern of signs; above, for every draw."""
 MOST = 1 << 62
+AT_ONCE = 64
+"""Pairs of metrics that share a matrix product."""
 SEGMENTS_AT_ONCE = 16
 """Segments whose patterns are computed at once, so that they fit into the cache of the processor."""
 Flags = npt.NDArray[np.bool_]
@@ -52,6 +54,11 @@ class Exchanges(Protocol):
         """Draws whose shared numbers fit in memory."""
         ...
 
+    @property
+    def at_once(self) -> int:
+        """Pairs of metrics whose numbers fit in memory."""
+        ...
+
     def prepare(self, draws: SignDraws) -> None:
         """Compute what all pairs of metrics share in these draws."""
         ...
@@ -63,6 +70,7 @@ class EachDraw:
     """Compute the agreement anew in every draw. `value` does it for many score vectors, with `cells` numbers for each."""
 
     most = MOST
+    at_once = AT_ONCE
 
     def __init__(self, scores: Floats, value: Many, cells: int) -> None:
         self.scores, self.value, self._step = scores, value, max(1, CELLS_AT_ONCE // max(1, cells))
@@ -101,6 +109,7 @@ class InSegments:
     """
 
     most = MOST
+    at_once = AT_ONCE
 
     def __init__(self, measure: Measure, human: Floats, scores: Floats, segments: Sequence[Hashable]) -> None:
         blocks, self.n = blocks_by_size(segments, len(human)), len(human)
@@ -181,7 +190,8 @@ class _Correlated(_Segments):
         x, y, human = first - middle, second - middle, self._human[which]
 
         def summed(of_first: Floats, of_second: Floats) -> Floats:
-            return (of_first - of_second) @ bits + of_second.sum(1, keepdims=True)
+            sums: Floats = (of_first - of_second) @ bits + of_second.sum(1, keepdims=True)
+            return sums
 
         spread = summed(x**2, y**2) - summed(x, y) ** 2 / size
         found = ratio(summed(x * human, y * human), np.sqrt(np.maximum(spread, 0) * self.spread[which][:, None]))

@@ -41,7 +41,6 @@ CLEAR = 8.0
 """A test ends early when no draw has reached the observed difference and it is larger than so many standard deviations of the draws."""
 STAGES = (FEWEST, 10_000)
 """Numbers of draws after which the tests that have ended are left out. All further draws are one stage, if they fit in memory."""
-PAIRS_AT_ONCE = 64
 
 
 def agreement_with_ties(
@@ -144,7 +143,8 @@ class PermBoth:
                     for k, at, found in zip(chunk, apart, _differences(built, draws, apart), strict=True):
                         tests[k].take(found, at, self._draws if self._early else 0, clear=self._group != "system")
 
-                in_threads(work, [open_[k : k + PAIRS_AT_ONCE] for k in range(0, len(open_), PAIRS_AT_ONCE)], at)
+                size = exchanges.at_once
+                in_threads(work, [open_[k : k + size] for k in range(0, len(open_), size)], at)
                 made += len(draws)
                 open_ = [k for k in open_ if not tests[k].ended]
         progress(1.0)

@@ -9,6 +9,7 @@ import pytest
 from core.stats.correlation.batch import cells, evaluator
 from core.stats.correlation.correlation import GROUPS, MEASURES, Group, Measure
 from core.stats.correlation.pairs import Floats
+from core.stats.significance import exchanged_orders
 from core.stats.significance import perm_both as module
 from core.stats.significance.perm_both import PermBoth, agreement_with_ties, perm_both
 from core.stats.significance.random_signs import random_signs
@@ -94,7 +95,7 @@ def test_tests_end_early_where_the_result_is_clear(monkeypatch: pytest.MonkeyPat
     assert shares == sorted(shares)
     assert shares[-1] == 1
     first = list(found.values())
-    monkeypatch.setattr(module, "PAIRS_AT_ONCE", 2)
+    monkeypatch.setattr(exchanged_orders.PooledOrder, "at_once", 2)
     assert compared() == first  # neither threads nor chunks change anything
 
 
