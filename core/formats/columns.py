@@ -23,7 +23,7 @@ from core.formats.column_facts import (
 )
 from core.formats.external import looks_like_a_metric, lower_is_better
 from core.formats.files import stem
-from core.formats.mapping import ColumnMapping, MetricColumn, SystemScore
+from core.formats.mapping import ColumnMapping, MetricColumn, SystemScoreColumn
 from core.formats.parsing.cells import FileTable
 from core.formats.role_names import words_of
 from core.formats.system_scores import scores_of_systems
@@ -142,7 +142,7 @@ class _Guesser:
         self.roles: dict[str, str] = {}
         self.references: list[str] = []
         self.systems: list[str] = []
-        self.system_scores: tuple[SystemScore, ...] = ()
+        self.system_scores: tuple[SystemScoreColumn, ...] = ()
         self.by_content: list[str] = []
         self.unused: dict[str, str] = {}
         self.left = list(dict.fromkeys(table.columns))

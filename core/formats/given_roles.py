@@ -9,7 +9,7 @@ from core.errors import UserError, unknown
 from core.formats.columns import JUDGED
 from core.formats.files import base_name, stem
 from core.formats.lines import LineRoles
-from core.formats.mapping import ColumnMapping, MetricColumn, SystemScore
+from core.formats.mapping import ColumnMapping, MetricColumn, SystemScoreColumn
 from core.formats.system_scores import score_of_system
 
 SINGLE = ("document", "segment", "source", "system", "output")
@@ -149,7 +149,7 @@ def role_in(mapping: ColumnMapping, column: str) -> str:
     return single or next((role for role, columns in lists.items() if column in columns), "unused")
 
 
-def score_in(mapping: ColumnMapping, column: str) -> SystemScore | None:
+def score_in(mapping: ColumnMapping, column: str) -> SystemScoreColumn | None:
     """Return the score of one system that a column of a wide table has, or None."""
     return next((score for score in mapping.system_scores if score.column == column), None)
 

@@ -15,7 +15,7 @@ class MetricColumn(NamedTuple):
     higher_is_better: bool = True
 
 
-class SystemScore(NamedTuple):
+class SystemScoreColumn(NamedTuple):
     """A column of a wide table with a score of one system: the column with the system's outputs, the name of the score, and the direction
     of an external score (None: a human score)."""
 
@@ -43,7 +43,7 @@ class ColumnMapping:
     system: str | None = None
     output: str | None = None
     systems: tuple[str, ...] = ()
-    system_scores: tuple[SystemScore, ...] = ()
+    system_scores: tuple[SystemScoreColumn, ...] = ()
     human_scores: tuple[str, ...] = ()
     metrics: tuple[MetricColumn, ...] = ()
     system_name: str = ""
@@ -64,10 +64,10 @@ class ColumnMapping:
         """Whether the mapping reads scores but no outputs."""
         return self.layout == "long" and self.output is None and bool(self.human_scores or self.metrics)
 
-    def human(self) -> tuple[SystemScore, ...]:
+    def human(self) -> tuple[SystemScoreColumn, ...]:
         """Return the columns with human scores, in the long layout with the system ""."""
         if self.layout == "long":
-            return tuple(SystemScore(column, "", column) for column in self.human_scores)
+            return tuple(SystemScoreColumn(column, "", column) for column in self.human_scores)
         return tuple(score for score in self.system_scores if score.higher_is_better is None)
 
     def external(self) -> tuple[MetricColumn, ...]:

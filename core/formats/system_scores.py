@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from core.formats.column_facts import GENERIC, RATERS, has_name_of_a_score
 from core.formats.external import looks_like_a_metric, lower_is_better
-from core.formats.mapping import SystemScore
+from core.formats.mapping import SystemScoreColumn
 from core.formats.role_names import words_of
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+|\d+")
@@ -27,7 +27,7 @@ class _Part(NamedTuple):
     end: int
 
 
-def score_of_system(column: str, systems: Sequence[str]) -> SystemScore | None:
+def score_of_system(column: str, systems: Sequence[str]) -> SystemScoreColumn | None:
     """Return the system and the score that the name of a column says: `sys1_quality`, `Quality (sys1)`, `bart_score` beside `bart_output`,
     `rating2` beside `output2`. None if it says no system, or several. A score with the name of a metric is an external score."""
     parts = _parts(_SCALE.sub(lambda found: " " * len(found[0]), column))
@@ -40,19 +40,21 @@ def score_of_system(column: str, systems: Sequence[str]) -> SystemScore | None:
         if len(places) == 1:
             ((system, start, end),) = places
             name = _without(column, start, end)
-            return SystemScore(column, system, name, not lower_is_better(name) if looks_like_a_metric(name) else None)
+            return SystemScoreColumn(
+                column, system, name, not lower_is_better(name) if looks_like_a_metric(name) else None
+            )
         if places:
             return None
     return None
 
 
-def scores_of_systems(columns: Iterable[str], systems: Sequence[str]) -> tuple[SystemScore, ...]:
+def scores_of_systems(columns: Iterable[str], systems: Sequence[str]) -> tuple[SystemScoreColumn, ...]:
     """Return the columns of numbers that are scores of one system each.
 
     A number that only one of several systems has needs the usual name of a score. Numbers of annotators are no scores, and of two columns
     with the same score of a system the first is returned.
     """
-    groups: dict[str, dict[str, SystemScore]] = {}
+    groups: dict[str, dict[str, SystemScoreColumn]] = {}
     for column in columns:
         score = score_of_system(column, systems)
         if score and not (RATERS.issuperset(words := words_of(score.name)) and words and score.name[-1].isalpha()):

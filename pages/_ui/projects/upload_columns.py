@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.errors import Problem
 from core.formats.given_roles import SINGLE, role_in, score_in
-from core.formats.mapping import ColumnMapping, MetricColumn, SystemScore
+from core.formats.mapping import ColumnMapping, MetricColumn, SystemScoreColumn
 from core.formats.system_scores import score_of_system
 from core.services.projects.importing import TablePlan
 from pages._ui.projects.external_scores import ask
@@ -71,7 +71,7 @@ def mapping_of(
     layout: str,
     roles: Sequence[str],
     system_name: str,
-    scores: Mapping[str, SystemScore] | None = None,
+    scores: Mapping[str, SystemScoreColumn] | None = None,
 ) -> tuple[ColumnMapping, list[Problem]]:
     """Return the mapping with these roles; if several columns claim a role for one, the first of them and a problem.
 
@@ -102,11 +102,11 @@ def mapping_of(
     return mapping.with_(**single), problems
 
 
-def _metric(score: SystemScore) -> MetricColumn:
+def _metric(score: SystemScoreColumn) -> MetricColumn:
     return MetricColumn(score.column, score.name, bool(score.higher_is_better))
 
 
-def _group(group: Sequence[TablePlan], key: str) -> tuple[str, list[str], dict[str, str], dict[str, SystemScore]]:
+def _group(group: Sequence[TablePlan], key: str) -> tuple[str, list[str], dict[str, str], dict[str, SystemScoreColumn]]:
     """Draw the choices for tables with the same columns; return layout, role of each column, system name by file, and by column the
     scores that have a name or direction of their own."""
     first = group[0]
@@ -122,7 +122,7 @@ def _group(group: Sequence[TablePlan], key: str) -> tuple[str, list[str], dict[s
         systems = _systems(first, this) if layout == "wide" else []
         options = ROLES[layout] | {role + s: said + s for role, said in SYSTEM_SCORES.items() for s in systems}
         roles: list[str] = []
-        scores: dict[str, SystemScore] = {}
+        scores: dict[str, SystemScoreColumn] = {}
         with st.container(height=440 if len(first.columns) > TALL else "content", border=False, gap="xsmall"):
             for i, (column, sample) in enumerate(zip(first.columns, first.samples, strict=True)):
                 guessed = role_of(first.mapping, column)
@@ -139,14 +139,14 @@ def _group(group: Sequence[TablePlan], key: str) -> tuple[str, list[str], dict[s
                     )
                 )  # fmt: skip
                 if (score := _score(first.mapping, column, roles[-1], systems)) is not None:
-                    places = st.columns([3, 5, 3])[1:]
+                    places = st.columns(2)
                     if score.higher_is_better is None:
                         label = f"Name of the human score in {escape_markdown(column)}"
                         typed = places[0].text_input(label, score.name, key=f"{this}-{i}-human", max_chars=120)
                         scores[column] = score._replace(name=typed.strip())
                     else:
                         named = ask(score.name, score.higher_is_better, column, f"{this}-{i}", places)
-                        scores[column] = SystemScore(column, score.system, *named)
+                        scores[column] = SystemScoreColumn(column, score.system, *named)
         names = {}
         if layout == "long" and "system" not in roles:
             for i, table in enumerate(group):
@@ -165,16 +165,16 @@ def _systems(table: TablePlan, key: str) -> list[str]:
     ]
 
 
-def _score(mapping: ColumnMapping, column: str, role: str, systems: Sequence[str]) -> SystemScore | None:
+def _score(mapping: ColumnMapping, column: str, role: str, systems: Sequence[str]) -> SystemScoreColumn | None:
     """Return the guess for a column whose role has a name to ask for: an external score, or a score of one system; else None."""
     if role == "metrics":
         guess = next((m for m in mapping.metrics if m.column == column), MetricColumn(column, column))
-        return SystemScore(column, "", guess.name, guess.higher_is_better)
+        return SystemScoreColumn(column, "", guess.name, guess.higher_is_better)
     kind = next((kind for kind in SYSTEM_SCORES if role.startswith(kind)), None)
     if kind is None:
         return None
     system, human = role.removeprefix(kind), kind == "human of "
     score = score_in(mapping, column) or score_of_system(column, systems)
     if score is None or score.system != system:
-        score = SystemScore(column, system, column)
+        score = SystemScoreColumn(column, system, column)
     return score._replace(higher_is_better=None if human else score.higher_is_better is not False)
