@@ -71,15 +71,21 @@ def of(metric: Metric, wanted: str = FITTED) -> Range:
     """
     if wanted not in (FITTED, DECLARED):
         return parse(wanted)
-    name, signed = metric.spec.name, key(metric.signature())
-    if wanted == FITTED:
+    found = of_signature(metric.signature(), metric.spec.range, fitted=wanted == FITTED)
+    if found is None:
+        raise NoRange(metric.spec.name, metric.spec.label)
+    return found
+
+
+def of_signature(signature: str, declared: tuple[float, float], *, fitted: bool = True) -> Range | None:
+    """Return the stored range of this signature if `fitted`, else the declared one if it is finite, else None."""
+    signed = key(signature)
+    if fitted:
         for path, origin in ((own(), "own"), (SHIPPED, "sample")):
             if signed in (found := stored(path)):
                 return found[signed]._replace(origin=origin)
-    low, high = metric.spec.range
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise NoRange(name, metric.spec.label)
-    return Range(low, high, DECLARED)
+    low, high = declared
+    return Range(low, high, DECLARED) if math.isfinite(low) and math.isfinite(high) else None
 
 
 def parse(text: str) -> Range:

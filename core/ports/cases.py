@@ -6,6 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
+MISSES, BARELY, NOTICES = "misses the error", "barely notices", "notices"
+"""Verdicts on the scores of a good and a changed text."""
+ROUNDING = 1e-6
+"""Relative differences up to this size are rounding errors: models compute with 32-bit numbers."""
+
+
+def change_of(good: float, changed: float, *, higher_is_better: bool) -> float:
+    """Return how much better the changed text scores, in the metric's unit; 0 for a rounding error."""
+    change = 0.0 - (good - changed if higher_is_better else changed - good)  # no −0
+    return 0.0 if abs(change) <= ROUNDING * max(1.0, abs(good), abs(changed)) else change
+
 
 class KeptScore(NamedTuple):
     """One metric's scores of the good and the changed text of a saved case; None with a `reason` if undefined."""
@@ -22,7 +33,7 @@ class KeptScore(NamedTuple):
         """Return whether the changed text scores at least as well; None if a score is missing."""
         if self.good is None or self.changed is None:
             return None
-        return self.changed >= self.good if self.higher_is_better else self.changed <= self.good
+        return change_of(self.good, self.changed, higher_is_better=self.higher_is_better) >= 0
 
 
 @dataclass(frozen=True, slots=True)

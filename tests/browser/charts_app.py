@@ -25,6 +25,7 @@ from core.plots import (
     smart,
     stress,
 )
+from core.ports.cases import NOTICES
 from core.stats.correlation.correlation import Statistic
 from core.stats.raters.rater_agreement import RaterPair
 
@@ -74,8 +75,8 @@ def charts() -> dict[str, Any]:
         "heatmap": combining.heatmap(
             crossed("phenomenon", "metric", NAMES, accuracy=0.6, low=0.5, high=0.7, compared=3, tied=0, undefined=0, reason="")
         ),
-        "changes": robustness.changes(each("share", "good", "changed", metric=NAMES, fooled=False, range=NAMES)),
-        "sweep": robustness.sweep(crossed("phenomenon", "metric", NAMES, share=-0.2, fooled=False, good=1.0, changed=0.5)),
+        "changes": robustness.changes(each("share", "good", "changed", metric=NAMES, verdict=NOTICES, range=NAMES)),
+        "sweep": robustness.sweep(crossed("phenomenon", "metric", NAMES, share=-0.2, verdict=NOTICES, good=1.0, changed=0.5)),
         "lengths": smart.lengths(lengths, NAMES, A),
         "rank-differences": smart.rank_differences(ranks, NAMES, NAMES),
         "catalogue": stress.catalogue(cells, []),

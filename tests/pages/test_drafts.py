@@ -9,6 +9,7 @@ from core.ports.store import Store
 from core.signature import content_key
 from pages._ui.shared import drafts
 from tests.pages import test_calibrate, test_meta_evaluation, test_robustness, test_stress_tests
+from tests.pages.said import words
 from tests.paths import APP
 
 CASES = b"error,id,source,ref,r,hyp_para,hyp_adv_based,hyp_adv_free\nnum,1,,It is 5.,,It is 5!,Was it 99 then,\n"
@@ -97,6 +98,10 @@ def test_forms_of_robustness_outlive_another_page_and_a_reload(project: int) -> 
     visit(at, "models")
     check(visit(at, "robustness"))
     check(loaded_again(at, "robustness"))
+    show(at, "Adversarial suite").multiselect(key="suite-metrics").set_value(["chrf"]).run()
+    at.button(key="suite-run").click().run()
+    assert "perturbations:negation" in words(at)
+    assert "perturbations:negation" in words(loaded_again(at, "robustness")), "results end with the session"
 
 
 def test_files_and_texts_are_kept_in_their_project(project: int, store: Store) -> None:

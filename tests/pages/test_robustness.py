@@ -71,11 +71,17 @@ def test_a_first_change_is_scored_and_saved_once(store: Store) -> None:
     assert not at.exception
     assert at.text_area(key="robustness-good").value == GOOD
     assert at.text_area(key="robustness-changed").value != GOOD
-    assert "0 of 2 metrics miss the error" in words(at)
+    assert "0 of 2 metrics miss the error · 1 barely notices it: chrF" in words(at)
     shown = at.dataframe[0].value
-    assert list(shown["metric"]) == ["chrF ↑", "TER ↓"]
-    assert list(shown["verdict"]) == ["notices", "notices"]
-    assert shown["change"][0] < 0 < shown["change"][1]  # TER is an error rate: it grows
+    assert list(shown["metric"]) == ["TER ↓", "chrF ↑"], "the largest drop first"
+    assert list(shown["verdict"]) == ["notices", "barely notices"]
+    assert [reactions.FORMATS["change"](v) for v in (-0.0192, -0.0002, 0.0, 1e-5)] == [
+        "−0.019",
+        "−0.0002",
+        "±0",
+        "+0.00001",
+    ]
+    assert shown["change"][1] < 0 < shown["change"][0]  # TER is an error rate: it grows
     drawn = "".join(str(e.proto.body) for e in at.get("html"))
     assert "&lt;b&gt;" in drawn
     assert "<b>" not in drawn
@@ -114,7 +120,7 @@ def test_scores_of_models_come_after_those_of_other_metrics(store: Store, monkey
     at.run()
     assert not at.exception
     assert any(waiting in text for text in said)
-    assert list(at.dataframe[0].value["metric"]) == ["chrF ↑", "TER ↓"]
+    assert list(at.dataframe[0].value["metric"]) == ["TER ↓", "chrF ↑"]
 
 
 def test_a_typed_change_is_kept_until_a_kind_of_error_is_chosen(store: Store) -> None:
@@ -123,7 +129,7 @@ def test_a_typed_change_is_kept_until_a_kind_of_error_is_chosen(store: Store) ->
     old = at.pills[0]
     assert old.value
     at.text_area(key="robustness-changed").set_value("She bought 20 cars in Berlin.").run()
-    assert "2 of 2 metrics miss the error: chrF, TER" in words(at)
+    assert "2 of 2 metrics miss the error: TER, chrF" in words(at)
     new = at.pills[0]
     assert new.value is None
     assert new.proto.id != old.proto.id  # so the old choice, which may come with the next click, is nobody's

@@ -1,7 +1,8 @@
 """Try one change of one text, and compare the reactions of all metrics.
 
 A metric misses the error if the changed text scores at least as well as the good one, by the metric's own direction (strict
-preference, Chen and Eger 2023, equation 1).
+preference, Chen and Eger 2023, equation 1). It barely notices the error if the score drops by less than `SMALL`: other words for the
+same meaning change scores as much.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from core.data import Item, Value
 from core.errors import UserError
 from core.formats.adversarial import AdversarialCase, phenomenon
 from core.metrics import ranges
+from core.metrics import registry as registry_of_metrics
 from core.metrics.base import Metric, MetricSpec
 from core.metrics.ranges import Range
 from core.perturbations import registry
 from core.perturbations.base import Perturbation
-from core.ports.cases import KeptScore
+from core.ports.cases import BARELY, MISSES, NOTICES, KeptScore, change_of
 from core.progress import Progress, no_progress
 from core.scoring.dataset import Memory
 from core.scoring.progress import OnScoring
@@ -29,6 +31,8 @@ BY_HAND = "by hand"
 QUICK_NEEDS = frozenset({"source", "reference", "seq2seq", "encoder", "nli"})
 SLOW = ("bartscore++", "menli")
 """Prefixes of metrics that are slow for one pair of texts."""
+SMALL = 0.05
+"""Drops below this share of a metric's range are small; without a range, of the absolute score of the good text."""
 
 
 class TextPair(NamedTuple):
@@ -68,6 +72,42 @@ class Reaction(NamedTuple):
         """Return the scores as they are stored with a case."""
         numbers = (self.good.value, self.changed.value)
         return KeptScore(self.spec.name, self.signature, self.spec.higher_is_better, *numbers, self.reason)
+
+    @property
+    def verdict(self) -> str:
+        """Return whether the metric notices the error, or why that is unknown."""
+        if self.change is None or self.good.value is None:
+            return self.reason
+        return _verdict(self.change, self.share, self.good.value)
+
+
+def verdict_of(score: KeptScore) -> str:
+    """Return whether a saved score notices the error, or why that is unknown."""
+    if score.good is None or score.changed is None:
+        return score.reason
+    change = change_of(score.good, score.changed, higher_is_better=score.higher_is_better)
+    try:
+        declared = registry_of_metrics.load(score.metric).spec.range
+        scale = ranges.of_signature(score.signature, declared)
+    except UserError:
+        scale = None
+    return _verdict(change, _share(change, scale), score.good)
+
+
+def _verdict(change: float, share: float | None, good: float) -> str:
+    if change >= 0:
+        return MISSES
+    small = change > -SMALL * abs(good) if share is None else share > -SMALL
+    return BARELY if small else NOTICES
+
+
+def _share(change: float, scale: Range | None) -> float | None:
+    return None if scale is None else change / (scale.high - scale.low)
+
+
+def by_drop(found: Sequence[Reaction]) -> list[Reaction]:
+    """Return the reactions by the size of the drop, largest first; those without a range and without a score last."""
+    return sorted(found, key=lambda r: (r.change is None, r.share is None, r.share or 0.0))
 
 
 class PerturbationTrial(NamedTuple):
@@ -144,10 +184,9 @@ def _reaction(metric: Metric, answered: Answered, at: int) -> Reaction:
     fields = metric.spec, answered.signature, answered.good[at], answered.bad[at]
     if reason := answered.missing(at):
         return Reaction(*fields, None, None, None, reason)
-    change = 0.0 - float(answered.margins()[at])  # no −0
-    scale = scale_of(metric)
-    share = None if scale is None else change / (scale.high - scale.low)
-    return Reaction(*fields, change, share, change >= 0, "")
+    good, changed = float(answered.good[at].value or 0.0), float(answered.bad[at].value or 0.0)
+    change = change_of(good, changed, higher_is_better=metric.spec.higher_is_better)
+    return Reaction(*fields, change, _share(change, scale_of(metric)), change >= 0, "")
 
 
 def scoring_callback(progress: Progress) -> OnScoring:

@@ -132,9 +132,7 @@ def _told(project: Project, asked: AttackOptions, found: Attack, signature: str)
         }
         for m, s in zip(metrics, shifts or (), strict=False)
     ])  # fmt: skip
-    st.caption(
-        "Change relative to the score before, in the direction of the metric: below 0, the metric notices the errors."
-    )
+    st.caption("Change relative to the score before, in the direction of the metric: below 0, the score is worse.")
     texts = TextPair(asked.item.source, next(iter(asked.item.references), None), found.original, found.text)
     controls.open_button(texts, "lab-attack-open")
     page.caption(signature)

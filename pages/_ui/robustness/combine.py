@@ -70,7 +70,7 @@ def draw(project: Project) -> None:
     with st.container(border=True):
         people = calibration_form.choose_human_scores(project)
         choice = calibration_form.choose_measure(people) if people is not None else LambdaFitOptions()
-        asked = _form(project, able, others, st.session_state.get(key), people)
+        asked = _form(project, able, others, st.session_state.get(drafts.kept(key)), people)
     if asked is not None:
         retry_failed()
     asked = latest(key, asked)

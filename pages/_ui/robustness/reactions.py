@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import Any
@@ -9,12 +10,13 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.formatting import MISSING, format_change, format_count, format_number
+from core.formatting import MISSING, format_change, format_count, format_number, format_percent
 from core.metrics.base import Metric
 from core.plots import robustness as plots
+from core.ports.cases import BARELY, MISSES
 from core.services.robustness import break_metric as service
 from core.services.robustness.adversarial import Remembered
-from core.services.robustness.break_metric import Reaction, TextPair
+from core.services.robustness.break_metric import SMALL, Reaction, TextPair
 from pages._ui.robustness.suite_results import memory
 from pages._ui.shared import page, tables
 from pages._ui.shared.deferred import comes_later
@@ -23,10 +25,20 @@ from pages._ui.shared.markdown import escape_markdown
 
 PART_WITH_MODELS = "reactions"
 """The part of the page with the metrics that need a model, which comes in the second run."""
+
+
+def _change(value: float) -> str:
+    """Return a change with its sign; one that is 0 at three decimals is written with the first digit that is not."""
+    text = format_change(value, leading_zero=True)
+    return (
+        format_change(value, -math.floor(math.log10(abs(value))), leading_zero=True) if value and text == "±0" else text
+    )
+
+
 FORMATS: dict[str, Callable[..., str]] = {
     "good": partial(format_number, leading_zero=True),
     "changed": partial(format_number, leading_zero=True),
-    "change": partial(format_change, leading_zero=True),
+    "change": _change,
 }
 _CHARTED = "robustness-charted"
 SHOWN = ("metric", "verdict", *FORMATS)
@@ -52,7 +64,7 @@ def draw(texts: TextPair, metrics: Sequence[Metric]) -> list[Reaction]:
                 key, "Scoring both texts …", lambda progress, part=part: service.reactions(texts, part, progress, known_scores(texts)), has_no_failure  # type: ignore[misc]
             )  # fmt: skip
         by_name |= {r.spec.name: r for r in found or ()}
-        in_order = [by_name[m.spec.name] for m in metrics if m.spec.name in by_name]
+        in_order = service.by_drop(list(by_name.values()))
         if not in_order:  # cancelled before any score was there
             break
         if not at_once or len(in_order) == len(metrics):
@@ -87,14 +99,11 @@ def _draw_table(found: Sequence[Reaction], *, chart: bool) -> None:
     if not scored:
         page.info("None of these metrics has a score for both texts.")
     else:
-        fooled = [r.spec.label for r in scored if r.fooled]
-        names = f": {escape_markdown(', '.join(fooled))}" if fooled else ""
-        st.markdown(
-            f"#### {len(fooled)} of {format_count(len(scored), 'metric')} {'misses' if len(fooled) == 1 else 'miss'} the error{names}"
-        )
+        st.markdown(f"#### {_headline(scored)}")
         st.caption(
-            "A metric misses the error if the changed text gets the same or a better score than the good text. Both are compared "
-            "with the source and the one reference above, so scores may differ from Compare, which uses all references."
+            "A metric misses the error if the changed text gets the same or a better score than the good text, and barely notices it if "
+            f"the score drops by less than {format_percent(SMALL)} of the metric’s range (without a range: of the score). Both texts are "
+            "compared with the source and the one reference above, so scores may differ from Compare, which uses all references."
         )
     rows = [row(r) for r in found]
     left, right = st.columns([3, 5])
@@ -114,6 +123,18 @@ def _draw_table(found: Sequence[Reaction], *, chart: bool) -> None:
         st.text("\n".join(r.signature for r in found))
 
 
+def _headline(scored: Sequence[Reaction]) -> str:
+    missing, barely = ([r.spec.label for r in scored if r.verdict == verdict] for verdict in (MISSES, BARELY))
+
+    def named(labels: list[str]) -> str:
+        return f": {escape_markdown(', '.join(labels))}" if labels else ""
+
+    said = f"{len(missing)} of {format_count(len(scored), 'metric')} {'misses' if len(missing) == 1 else 'miss'} the error{named(missing)}"
+    return said + (
+        f" · {len(barely)} barely {'notices' if len(barely) == 1 else 'notice'} it{named(barely)}" if barely else ""
+    )
+
+
 def _text(name: str, value: Any) -> str:
     if name not in FORMATS:
         return str(value)
@@ -124,8 +145,7 @@ def row(r: Reaction) -> dict[str, object]:
     """Return a reaction as a row of the table and the charts."""
     arrow = "↑" if r.spec.higher_is_better else "↓"
     raw = None if r.change is None else r.change * (1 if r.spec.higher_is_better else -1)
-    verdict = r.reason if r.fooled is None else "misses the error" if r.fooled else "notices"
     return {
         "metric": f"{r.spec.label} {arrow}", "good": r.good.value, "changed": r.changed.value, "change": raw,
-        "share": r.share, "fooled": r.fooled, "verdict": verdict, "range": f"{arrow} is better",
+        "share": r.share, "verdict": r.verdict, "range": f"{arrow} is better",
     }  # fmt: skip

@@ -8,7 +8,7 @@ from core.formatting import format_number
 from core.ports.cases import KeptCase
 from core.ports.projects import Project
 from core.services.robustness import cases as service
-from core.services.robustness.break_metric import TextPair
+from core.services.robustness.break_metric import TextPair, verdict_of
 from pages._ui.robustness import controls
 from pages._ui.shared import drafts, errors, tables, wiring
 from pages._ui.shared.files import download, file_name
@@ -56,7 +56,7 @@ def _case(project: Project, case: KeptCase) -> None:
         st.html(controls.diff_html(case.good, case.changed, "good text → changed text"))
         tables.text_table(
             [
-                {"metric": s.metric, "good": format_number(s.good, leading_zero=True), "changed": format_number(s.changed, leading_zero=True), "verdict": _verdict(s.fooled, s.reason)}
+                {"metric": s.metric, "good": format_number(s.good, leading_zero=True), "changed": format_number(s.changed, leading_zero=True), "verdict": verdict_of(s)}
                 for s in case.scores
             ]
         )  # fmt: skip
@@ -68,7 +68,3 @@ def _case(project: Project, case: KeptCase) -> None:
                 st.button("Delete", on_click=remove, args=args, key=f"remove-kept-{case.id}", icon=":material/delete:")
         with st.expander("Signatures"):
             st.text("\n".join(s.signature for s in case.scores))
-
-
-def _verdict(fooled: bool | None, reason: str) -> str:
-    return reason if fooled is None else "misses the error" if fooled else "notices"

@@ -53,10 +53,10 @@ def remember(project: Project) -> None:
 
 
 def latest(key: str, asked: T | None) -> T | None:
-    """Return what was asked for just now, else the last time in this session under `key`."""
+    """Return what was asked for just now, else the last time under `key`, also before a reload."""
     if asked is not None:
         st.session_state[key] = asked
-    return asked or st.session_state.get(key)
+    return st.session_state.get(drafts.kept(key))
 
 
 def choose_kind(name: str | None) -> None:

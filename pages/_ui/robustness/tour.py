@@ -7,10 +7,12 @@ from functools import partial
 import streamlit as st
 
 from core.formatting import format_number
+from core.ports.cases import BARELY, MISSES
 from core.ports.projects import Project
 from core.robustness.stress.advice import advice
 from core.robustness.stress.report import Offender
 from core.services.robustness import tour
+from core.services.robustness.break_metric import verdict_of
 from pages._ui.robustness import controls, token_contributions
 from pages._ui.shared import drafts
 from pages._ui.shared.long_jobs import run_cached
@@ -50,8 +52,13 @@ def _shown(project: Project, found: tour.TourResult) -> None:
     good, changed = score.good or 0.0, score.changed or 0.0  # an example without scores is refused
     number = partial(format_number, leading_zero=True)
     arrow = "↑" if score.higher_is_better else "↓"
-    verdict = "✕ misses the error" if score.fooled else "✓ notices the error with the configured models"
-    st.markdown(f"#### {escape_markdown(f'{found.label} {arrow}: {number(good)} → {number(changed)}')} · {verdict}")
+    verdict = verdict_of(score)
+    said = (
+        f"✕ {verdict}"
+        if verdict == MISSES
+        else f"{'≈' if verdict == BARELY else '✓'} {verdict} the error with the configured models"
+    )
+    st.markdown(f"#### {escape_markdown(f'{found.label} {arrow}: {number(good)} → {number(changed)}')} · {said}")
     st.markdown(escape_markdown(found.stop.says))
     stop, texts = found.stop, found.texts
     if texts.reference and stop.metric != "bartscore-faithfulness":
@@ -59,8 +66,8 @@ def _shown(project: Project, found: tour.TourResult) -> None:
     elif texts.source:
         st.html(controls.diff_html(texts.source, texts.source, "source"))
     st.html(controls.diff_html(texts.good, texts.changed, "good text → changed text"))
-    if said := advice(stop.noise, stop.metric):
-        st.info(escape_markdown(said), icon=":material/lightbulb:")
+    if advised := advice(stop.noise, stop.metric):
+        st.info(escape_markdown(advised), icon=":material/lightbulb:")
     rise = (changed - good) * (1 if score.higher_is_better else -1)
     if token_contributions.able(stop.metric) and st.toggle("Show the score of each token", key="lab-tour-strip"):
         token_contributions.draw(

@@ -64,7 +64,10 @@ def _copy(key: str) -> None:
 
 
 def _uploads(value: object) -> list[Upload]:
-    return [each for each in value if isinstance(each, Upload)] if isinstance(value, list) else []
+    """Return the files in a list, or among the options of something that was asked for."""
+    if isinstance(value, Upload):
+        return [value]
+    return [file for each in value for file in _uploads(each)] if isinstance(value, list | tuple) else []
 
 
 def _forget_old_uploads() -> None:

@@ -2,18 +2,19 @@
 
 import pandas as pd
 
-from core.plots.robustness import MISSED, NOTICED, changes, sweep
+from core.plots.robustness import changes, sweep
+from core.ports.cases import BARELY, MISSES, NOTICES
 
 
 def rows(**more: object) -> pd.DataFrame:
     frame = pd.DataFrame(
         {
-            "metric": ["chrF ↑", "BLEU ↑", "odd ↑"],
-            "share": [-0.25, 0.125, None],
-            "good": [80.0, 50.0, 1.0],
-            "changed": [55.0, 62.5, 2.0],
-            "fooled": [False, True, True],
-            "range": ["r"] * 3,
+            "metric": ["chrF ↑", "BERTScore ↑", "BLEU ↑", "odd ↑", "NLI ↑"],
+            "share": [-0.25, -0.004, 0.125, None, None],
+            "good": [80.0, 0.954, 50.0, 1.0, None],
+            "changed": [55.0, 0.952, 62.5, 2.0, 0.5],
+            "verdict": [NOTICES, BARELY, MISSES, MISSES, "no reference"],
+            "range": ["r"] * 5,
         }
     )
     return frame.assign(**more)
@@ -25,14 +26,15 @@ def data_of(chart: dict) -> list[dict]:
 
 def test_a_bar_shows_whether_the_metric_misses_the_error() -> None:
     chart = changes(rows()).to_dict()
-    shown = next(found for found in chart["datasets"].values() if len(found) == 2)
+    shown = next(found for found in chart["datasets"].values() if len(found) == 3)
     assert [(r["metric"], r["verdict"], r["mark"]) for r in shown] == [
-        ("chrF ↑", NOTICED, ""),
-        ("BLEU ↑", MISSED, "✕"),
+        ("chrF ↑", NOTICES, ""),
+        ("BERTScore ↑", BARELY, "≈"),
+        ("BLEU ↑", MISSES, "✕"),
     ]
 
 
 def test_a_cell_shows_its_change_and_a_cross_for_a_miss() -> None:
     shown = data_of(sweep(rows(phenomenon="negation")).to_dict())
-    assert [r["mark"] for r in shown] == ["−25 %", "✕ +12 %", "✕ "]
-    assert [r["fall"] for r in shown][:2] == [0.25, 0.0]
+    assert [r["mark"] for r in shown] == ["−25 %", "≈ > −1 %", "✕ +12 %", "✕", ""]
+    assert [r["fall"] for r in shown][:2] == [0.25, 0.004]

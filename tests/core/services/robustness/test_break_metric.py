@@ -5,10 +5,19 @@ import pytest
 from core.data import Item, Value
 from core.formats.adversarial import read_cases
 from core.formats.files import Upload
-from core.metrics import registry
+from core.metrics import ranges, registry
 from core.perturbations.registry import PERTURBATIONS
-from core.ports.cases import KeptScore
-from core.services.robustness.break_metric import TextPair, changes, perturbed, quick, reactions, sweep
+from core.ports.cases import BARELY, MISSES, NOTICES, KeptScore
+from core.services.robustness.break_metric import (
+    TextPair,
+    by_drop,
+    changes,
+    perturbed,
+    quick,
+    reactions,
+    sweep,
+    verdict_of,
+)
 from core.text.edits import Change, Refused
 from tests.builders import counting_metric
 
@@ -53,6 +62,38 @@ def test_a_stored_score_knows_if_the_metric_was_fooled() -> None:
     assert KeptScore("ter", "s", False, 10.0, 20.0).fooled is False
     assert KeptScore("ter", "s", False, 20.0, 10.0).fooled is True
     assert KeptScore("nli", "s", True, None, 0.2, "why").fooled is None
+    assert KeptScore("nli", "s", True, 0.7000001, 0.7, "").fooled is True, "models round to seven digits"
+
+
+def test_a_small_drop_in_the_range_of_a_metric_is_barely_noticed() -> None:
+    shipped = ranges.stored(ranges.SHIPPED)
+    stored, ter = (next(name for name in shipped if name.startswith(start)) for start in ("bertscore|", "ter|"))
+    assert (shipped[stored].low, shipped[ter].high) == pytest.approx((0.414, 113.33), abs=0.01)
+    for name, signature, higher, good, changed, verdict in (
+        ("bertscore", stored, True, 0.962, 0.943, BARELY),  # 3 % of its range
+        ("bertscore", stored, True, 0.962, 0.930, NOTICES),
+        ("bertscore", stored, True, 0.962, 0.96200001, MISSES),
+        ("bertscore", stored, True, 0.96200001, 0.962, MISSES),  # a rounding error
+        ("ter", ter, False, 10.0, 12.0, BARELY),
+        ("ter", ter, False, 10.0, 110.0, NOTICES),
+        ("comet", "no range is stored", True, 0.8, 0.77, BARELY),
+        ("of another program", "no range is stored", True, -3.0, -3.1, BARELY),
+        ("of another program", "no range is stored", True, -3.0, -3.2, NOTICES),
+        ("of another program", "no range is stored", True, 0.0, -0.001, NOTICES),
+    ):
+        assert verdict_of(KeptScore(name, signature, higher, good, changed)) == verdict, (name, good, changed)
+    assert verdict_of(KeptScore("chrf", "s", True, None, 0.2, "why")) == "why"
+
+    drops = {"large": 0.3, "none": 1.0, "small": 0.96, "tiny": 0.9999}
+    metrics = [
+        counting_metric(name, lambda item, to=to: Value(to if "70" in item.hypothesis else 1.0))  # type: ignore[misc]
+        for name, to in drops.items()
+    ]
+    found = reactions(TEXTS, metrics)
+    assert [r.verdict for r in found] == [NOTICES, MISSES, BARELY, BARELY]
+    shares = {"large": -0.7, "none": 0.0, "small": -0.04, "tiny": -0.0001}
+    ranged = [r._replace(share=shares[r.spec.name]) for r in found]
+    assert [r.spec.name for r in by_drop(ranged)] == ["large", "small", "tiny", "none"]
 
 
 def test_every_perturbation_answers_with_a_change_or_a_reason() -> None:
