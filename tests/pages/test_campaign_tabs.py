@@ -74,6 +74,10 @@ def press(at: AppTest, label: str) -> AppTest:
     return at
 
 
+def primary(at: AppTest) -> list[str]:
+    return [b.label for b in at.button if b.proto.type == "primary"]
+
+
 def progress_line(at: AppTest) -> str:
     return str(at.get("progress")[0].proto.text)
 
@@ -90,8 +94,23 @@ def test_a_campaign_changes_its_state_and_lists_change_hands(store: Store, campa
     assert store.campaigns.get(campaign.id).state == "running"
     next(b for b in at.button if str(b.key).endswith("-Cedar")).click().run()
     assert {s for u in store.campaigns.units(campaign.id) if u.retired for s in u.systems} == {"Cedar"}
-    press(at, "Finish campaign")
+    assert not any(b.label == "Finish now" for b in at.button), "ratings are missing"
+    at = press(at, "Finish campaign")
     assert store.campaigns.get(campaign.id).state == "finished"
+    assert primary(at) == ["See results"]
+    at = press(at, "See results")
+    assert "Alder has the highest mean" in words(at)
+    assert not any(b.label in ("See results", "Resume") for b in at.button)
+    press(at, "Reopen")
+    filled.work(store, campaign)
+    at = opened(campaign)
+    assert primary(at) == ["Finish now"]
+    press(at, "Pause")
+    assert primary(opened(campaign)) == ["Finish now"]
+    press(opened(campaign), "Finish now")
+    assert store.campaigns.get(campaign.id).state == "finished"
+    at = press(press(opened(campaign), "All campaigns"), "See results")
+    assert "Alder has the highest mean" in words(at)
     at = press(opened(campaign), "Delete campaign")
     assert store.campaigns.list(campaign.project_id) == []
     assert not at.error

@@ -42,6 +42,11 @@ class CampaignSnapshot(NamedTuple):
         return max(0, self.progress.wanted - self.progress.ratings)
 
     @property
+    def is_complete(self) -> bool:
+        """Return whether all ratings are there."""
+        return 0 < self.progress.wanted <= self.progress.ratings
+
+    @property
     def hours_left(self) -> float:
         """Return the working time for the ratings left, in hours: at the median time so far, or at the planned one."""
         return self.ratings_left * (self.progress.seconds or self.design.seconds_per_unit) / 3600

@@ -19,6 +19,8 @@ EVERY = 30
 """Seconds between two readings of a running campaign."""
 DECISIONS = "Disagreements"
 """The screen on which adjudicators decide."""
+RESULTS = "Results"
+"""The screen with the results."""
 Version = tuple[tuple[Participant, ...], int]
 
 

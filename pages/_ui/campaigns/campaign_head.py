@@ -20,21 +20,29 @@ STATES: dict[CampaignState, str] = {
     "finished": ":blue-badge[:material/check: Finished]",
 }
 
+CLOSED = (
+    "Annotators can no longer change labels; everything submitted counts. You can reopen the campaign, and decide on "
+    "disagreements at any time."
+)
+
 
 def draw(campaign: Campaign) -> None:
     """Draw the head."""
+    is_complete = campaign_data.current(campaign).is_complete
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f"### {escape_markdown(campaign.name)} {STATES[campaign.state]}", width="content")
         if campaign_data.manages(campaign):
             with st.container(horizontal=True, width="content"), errors.boundary():
-                _buttons(campaign)
-    campaign_data.live(_line, campaign)
+                _buttons(campaign, is_complete)
 
+    def line(campaign: Campaign) -> None:
+        found = campaign_data.current(campaign)
+        if found.is_complete != is_complete:
+            st.rerun()  # the buttons are other ones now
+        done, wanted = found.progress.ratings, found.progress.wanted
+        st.progress(min(1.0, done / wanted) if wanted else 0.0, escape_markdown(headline(campaign, found)))
 
-def _line(campaign: Campaign) -> None:
-    found = campaign_data.current(campaign)
-    done, wanted = found.progress.ratings, found.progress.wanted
-    st.progress(min(1.0, done / wanted) if wanted else 0.0, escape_markdown(headline(campaign, found)))
+    campaign_data.live(line, campaign)
 
 
 def headline(campaign: Campaign, found: CampaignSnapshot) -> str:
@@ -57,22 +65,29 @@ def headline(campaign: Campaign, found: CampaignSnapshot) -> str:
     return " · ".join(parts)
 
 
-def _buttons(campaign: Campaign) -> None:
+def _buttons(campaign: Campaign, is_complete: bool) -> None:
+    """Draw the buttons that fit the state. The one that continues the work is primary."""
+    can_finish = campaign.state in ("running", "paused")
     if campaign.state == "draft":
         campaign_list.continue_button(campaign)
         _change(
             campaign, "Start", "running", ":material/play_arrow:", "Annotators can label from now on.", primary=True
         )
-    elif campaign.state == "running":
+    elif campaign.state == "finished":
+        _results_button(campaign)
+        _change(campaign, "Reopen", "running", ":material/lock_open:", "Annotators can label and change labels again.")
+    if can_finish and is_complete:
+        _change(campaign, "Finish now", "finished", ":material/flag:", f"All ratings are there. {CLOSED}", primary=True)
+    if campaign.state == "running":
         _change(campaign, "Pause", "paused", ":material/pause:", "No new units are given. Open ones can be submitted.")
-    else:
-        _change(campaign, "Resume", "running", ":material/play_arrow:", "Annotators can label again.", primary=True)
-    if campaign.state in ("running", "paused"):
+    elif campaign.state == "paused":
+        _change(
+            campaign, "Resume", "running", ":material/play_arrow:", "Annotators can label again.",
+            primary=not is_complete,
+        )  # fmt: skip
+    if can_finish and not is_complete:
         with st.popover("Finish", icon=":material/flag:", key=f"campaign-ask-finish-{campaign.id}"):
-            st.markdown(
-                "**Annotators can no longer change labels.** Everything submitted counts. You can resume the campaign, "
-                "and decide on disagreements at any time."
-            )
+            st.markdown(f"**Some ratings are missing.** {CLOSED}")
             _change(campaign, "Finish campaign", "finished", ":material/flag:", "", primary=True)
     with st.popover("Delete", icon=":material/delete:", key=f"campaign-ask-delete-{campaign.id}"):
         st.markdown(
@@ -99,6 +114,20 @@ def _change(
     ):  # fmt: skip
         change()
         st.rerun()
+
+
+def _results_button(campaign: Campaign) -> None:
+    """Draw the button that opens the results, unless they are open."""
+    key = campaign_data.screen_key(campaign)
+
+    def show() -> None:
+        st.session_state[key] = campaign_data.RESULTS
+
+    if st.session_state.get(key) != campaign_data.RESULTS:
+        st.button(
+            "See results", type="primary", icon=":material/leaderboard:", on_click=show,
+            key=f"campaign-results-{campaign.id}",
+        )  # fmt: skip
 
 
 def _delete(store: Store, campaign: Campaign) -> None:

@@ -10,7 +10,7 @@ from core.ports.campaigns import Campaign, CampaignState
 from core.ports.projects import Project
 from core.services.campaigns import saved_setup
 from core.services.campaigns.completion import completion
-from pages._ui.campaigns import address
+from pages._ui.campaigns import address, campaign_data
 from pages._ui.campaigns.setup.choices import REACHED, SetupChoices
 from pages._ui.campaigns.setup.steps import NAMES
 from pages._ui.shared import errors, page, wiring
@@ -83,9 +83,12 @@ def _row(campaign: Campaign, manages: bool) -> None:
         if manages:
             continue_button(campaign)
         st.button(
-            "Open",
-            key=f"campaign-open-{campaign.id}",
-            on_click=address.open_campaign,
-            args=(campaign.id,),
-            help=f"Open “{escape_markdown(campaign.name)}”",
-        )
+            "See results" if campaign.state == "finished" else "Open", key=f"campaign-open-{campaign.id}", on_click=_open,
+            args=(campaign,), help=f"Open “{escape_markdown(campaign.name)}”",
+        )  # fmt: skip
+
+
+def _open(campaign: Campaign) -> None:
+    if campaign.state == "finished":
+        st.session_state[campaign_data.screen_key(campaign)] = campaign_data.RESULTS
+    address.open_campaign(campaign.id)

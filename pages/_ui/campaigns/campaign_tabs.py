@@ -24,7 +24,7 @@ SCREENS: Mapping[str, Callable[[Project, Campaign], None]] = {
     "People": people_tab.draw,
     "Quality": quality_tab.draw,
     campaign_data.DECISIONS: adjudication.draw,
-    "Results": results_tab.draw,
+    campaign_data.RESULTS: results_tab.draw,
 }
 NAMED = ("People", "Quality")
 """The screens that name the annotators."""
@@ -32,12 +32,12 @@ NAMED = ("People", "Quality")
 
 def draw(project: Project, campaign: Campaign) -> None:
     """Draw the campaign with one of its screens."""
-    campaign_head.draw(campaign)
     shown = [name for name in SCREENS if name not in NAMED or campaign_data.sees_people(campaign)]
     key = drafts.kept(campaign_data.screen_key(campaign), fits=lambda name: name in shown)
     if st.session_state.get(key) not in shown:
         decides = wiring.identity().role(campaign.project_id) == "adjudicator"
         st.session_state[key] = campaign_data.DECISIONS if decides else shown[0]
+    campaign_head.draw(campaign)
     screen = st.segmented_control("Screen", shown, key=key, required=True, label_visibility="collapsed")
     with errors.boundary():
         SCREENS[str(screen)](project, campaign)
