@@ -174,7 +174,9 @@ def run(
     facts = {"file": name, "score": human_score, "scheme": scheme}
     missing_outputs = folder.missing if folder else frozenset[OutputKey]()
     rated = {key: value for key, value in rated.items() if key not in missing_outputs}
-    people = HumanScores(signature("human", {name: value for name, value in facts.items() if value}), rated)
+    people = HumanScores(
+        signature("human", {name: value for name, value in facts.items() if value}), rated, name=human_score or ""
+    )
     not_rated = _without_human_score(exclude, rated, values, elsewhere, texts)
     excluded = list(dict.fromkeys([*exclude, *(folder.excluded(include) if folder else ())]))
     items = {key: item for key, item in texts.items() if key not in missing_outputs} if texts else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from core.formatting import format_figure, format_number
 from core.plots import evaluate as plots
 from core.plots.compare import means as system_means
 from core.reports.html import render, vega_script
+from core.reports.latex import bold, latex_table, latex_text
 from core.services.evaluate.evaluate import (
     LABELS,
     PERMUTATIONS,
@@ -32,13 +32,6 @@ from core.stats.correlation.correlation import FEWEST_GROUPS
 DAGGER = "†"
 NAMED, SHORT = 3, 25
 LEVELS: dict[Level, str] = {"segment": "single outputs", "system": "system means"}
-_LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", '"': r"\textquotedbl{}", "λ": r"$\lambda$", "τ": r"$\tau$", "ρ": r"$\rho$",
-    "ε": r"$\varepsilon$", "α": r"$\alpha$", "∞": r"$\infty$", "−": r"$-$", "–": "--", "≤": r"$\leq$", "↑": r"$\uparrow$", "↓": r"$\downarrow$",
-    "†": r"\dag{}",
-}  # fmt: skip
 
 
 def cell(row: AgreementRow) -> str:
@@ -134,40 +127,22 @@ def as_json(found: Evaluation, tests: Sequence[SignificanceMatrix] = ()) -> str:
     return json_text(report)
 
 
-def latex_text(text: str) -> str:
-    """Return `text` escaped for LaTeX; control characters become spaces."""
-    return "".join(" " if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") else _LATEX.get(c, c) for c in text)
-
-
 def as_latex(found: Evaluation, statistic: StatisticName, tests: Sequence[SignificanceMatrix] = ()) -> str:
     """Return a booktabs table: metrics from best to worst, then the baselines. Bold: not significantly worse than the best."""
     names = STATISTICS[found.choice.level]
     tested = [m for m in tests if m.pairs]
-    lines = [
-        "% needs \\usepackage{booktabs}", "\\begin{table}", "\\centering", "\\small",
-        f"\\begin{{tabular}}{{l{'r' * len(names)}}}", "\\toprule",
-        " & ".join(["Metric", *(latex_text(LABELS[n]) for n in names)]) + r" \\", "\\midrule",
-    ]  # fmt: skip
-    below = False
+    groups: dict[str, list[list[str]]] = {"metric": [], "sentinel": []}
     for name in found.order(statistic):
         rows = [found.of(name, n) for n in names]
-        if rows[0].kind == "sentinel" and not below:
-            lines.append("\\midrule")
-            below = True
         cells = [latex_text(cell(r)) for r in rows]
         for at in (names.index(m.statistic) for m in tested if name in m.tied):
-            cells[at] = f"\\textbf{{{cells[at]}}}"
-        lines.append(" & ".join([latex_text(rows[0].metric), *cells]) + r" \\")
-    lines += ["\\midrule"] if found.given else []
-    lines += [" & ".join(map(latex_text, cells)) + r" \\" for cells in _given_cells(found)]
+            cells[at] = bold(cells[at])
+        groups[rows[0].kind].append([latex_text(rows[0].metric), *cells])
+    given = [[latex_text(text) for text in cells] for cells in _given_cells(found)]
     kinds = ", ".join(dict.fromkeys(m.test for m in tested))
-    bold = f" Bold: not significantly worse than the best ({kinds}, Holm)." if tested else ""
-    lines += [
-        "\\bottomrule", "\\end{tabular}",
-        f"\\caption{{{latex_text(f'Agreement with {found.joined.people}, with 95 % bootstrap CIs. Below the rule: baselines.{bold}{counted(found)}')}}}",
-        "\\end{table}",
-    ]  # fmt: skip
-    return "\n".join(lines) + "\n"
+    said = f" Bold: not significantly worse than the best ({kinds}, Holm)." if tested else ""
+    caption = f"Agreement with {found.joined.people}, with 95 % bootstrap CIs. Below the rule: baselines.{said}{counted(found)}"
+    return latex_table(["Metric", *(LABELS[n] for n in names)], [*groups.values(), given], caption)
 
 
 def _given_cells(found: Evaluation) -> list[list[str]]:

@@ -6,7 +6,7 @@ import math
 
 from core.formats.write import csv_text
 from core.formatting import format_number
-from core.reports.evaluation import latex_text
+from core.reports.latex import bold, latex_table, latex_text
 from core.services.compare.compare import signature_at
 from core.services.compare.systems import SystemScores
 from core.services.projects.view import Column
@@ -38,19 +38,12 @@ def as_csv(found: SystemScores, lam: float) -> str:
 
 def as_latex(found: SystemScores) -> str:
     """Return a booktabs table with the best means in bold."""
-    lines = [
-        "% needs \\usepackage{booktabs}", "\\begin{table}", "\\centering", "\\small",
-        f"\\begin{{tabular}}{{l{'r' * len(found.columns)}}}", "\\toprule",
-        " & ".join(["System", *(latex_text(title(c)) for c in found.columns)]) + r" \\", "\\midrule",
-    ]  # fmt: skip
+    rows = []
     for system, means, best in zip(found.systems, found.means.tolist(), found.best.tolist(), strict=True):
         cells = [latex_text(mean_text(c, m)) for c, m in zip(found.columns, means, strict=True)]
-        bold = [f"\\textbf{{{cell}}}" if first else cell for cell, first in zip(cells, best, strict=True)]
-        lines.append(" & ".join([latex_text(system), *bold]) + r" \\")
+        rows.append(
+            [latex_text(system), *(bold(cell) if first else cell for cell, first in zip(cells, best, strict=True))]
+        )
     lacking = "".join(f" {c.label}: {n} of {found.outputs} outputs have a score." for c, n in found.partial)
-    lines += [
-        "\\bottomrule", "\\end{tabular}",
-        f"\\caption{{{latex_text(f'Means of output scores over {found.outputs} outputs. Bold: best mean, not tested.{lacking}')}}}",
-        "\\end{table}",
-    ]  # fmt: skip
-    return "\n".join(lines) + "\n"
+    caption = f"Means of output scores over {found.outputs} outputs. Bold: best mean, not tested.{lacking}"
+    return latex_table(["System", *map(title, found.columns)], [rows], caption)

@@ -13,8 +13,9 @@ from streamlit.testing.v1 import AppTest
 
 from core.ports.campaigns import Campaign
 from core.ports.store import Store
+from core.reports.campaign_results import as_latex
 from core.services.campaigns.adjudication import queue
-from core.services.campaigns.comparison import CampaignComparison
+from core.services.campaigns.comparison import CampaignBasis, CampaignComparison
 from core.services.people import accounts, sessions
 from core.services.people.identity import SESSION_COOKIE
 from core.stats.bootstrap import Interval
@@ -216,9 +217,27 @@ def test_a_difference_has_the_better_system_first_and_the_lower_end_of_its_inter
     monkeypatch.setattr(results_tab.plots, "differences", lambda frame, title: charts.append(frame))
     monkeypatch.setattr(results_tab.tables, "text_table", tables.append)
     monkeypatch.setattr(results_tab.st, "altair_chart", lambda chart, width: None)
+    captions = list[str]()
+    monkeypatch.setattr(results_tab.page, "caption", captions.append)
     results_tab._differences(found)
     assert charts[0].loc[0, ["pair", "value", "low", "high"]].tolist() == ["Alder − Birch", 2.0, 1.0, 3.5]
     assert tables[0][0]["difference [95 % CI]"] == "2.00 [1.00, 3.50]"
+    assert captions == [
+        "Blue: significant (Holm, p ≤ .05). Detectable: the smallest difference found with 80 % power, on average 4.00. Tested over segments."
+    ]
+    unclear = found._replace(differences=(difference._replace(adjusted=0.4),))
+    results_tab._differences(unclear)
+    assert captions[1].startswith("No difference is significant (Holm, p ≤ .05). Detectable")
+
+    found = found._replace(basis=CampaignBasis(18, 9, 1, 2, 2, 0, 0, {}, (1.0, 1.0), 0))
+    text = as_latex(found, "Pilot_1")
+    assert r"Alder & \textbf{8.00 [8.00, 8.00]} & 9 \\" in text
+    assert r"Birch & 6.00 [6.00, 6.00] & 9 \\" in text
+    assert (
+        r"\caption{Pilot\_1: score, with 95 \% CIs. 18 ratings of 9 segments by 2 raters. Bold: not significantly below"
+        in text
+    )
+    assert "Bold" not in as_latex(unclear._replace(basis=found.basis), "Pilot")
 
 
 @pytest.mark.extended

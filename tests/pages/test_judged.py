@@ -57,7 +57,7 @@ def test_calibrate_fits_on_numbers_and_ranks_of_raters(store: Store) -> None:
         "score: mean over raters", "score: mean of z-scores by rater", "rank: share of the others ranked below",
         "rank: Bradley–Terry strengths of the systems",
     ]  # fmt: skip
-    assert "agrees best with 2 annotators on 24 outputs" in words(at)
+    assert "agrees best with 2 annotators (“score”) on 24 outputs" in words(at)
     at = choose(at, project, ("numbers", "score", "z"))
     assert "judgements|name:score|by:z|raters:2|higher:yes" in words(at)
     at.selectbox(key=f"lambda-batch-{project}").set_value("pilot").run()
@@ -81,7 +81,7 @@ def test_calibrate_fits_on_numbers_and_ranks_of_raters(store: Store) -> None:
 
 def test_meta_evaluation_and_compare_take_the_numbers_of_raters(store: Store) -> None:
     at = choose(opened("meta_evaluation", project := filled(store)), project, ("numbers", "score", "mean"))
-    assert "agrees with 2 annotators on 24 outputs" in words(at)
+    assert "agrees with 2 annotators (“score”) on 24 outputs" in words(at)
     at.button_group(key="evaluate-section").set_value("Length and bias").run()
     assert not at.exception
     assert next(m for m in at.multiselect if m.label == "Average with").options == ["score z", "rank wins"]

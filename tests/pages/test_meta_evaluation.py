@@ -95,7 +95,7 @@ def test_the_result_is_one_sentence_without_human_references(store) -> None:
     found = evaluate(from_view(view_of(store, project_id), people, excluded=["refA"]), AgreementOptions())
     said = words(at)
     assert sentence(found, "kendall") in said
-    assert "Of 2 metrics, TER agrees best with the human score on 24 outputs: τ-b 1.000" in said
+    assert "Of 2 metrics, TER agrees best with the human score “da” on 24 outputs: τ-b 1.000" in said
     assert "without refA" in said
     table = at.dataframe[0].value
     assert table["metric"].tolist()[:2] == ["TER", "chrF"]
@@ -129,6 +129,8 @@ def test_all_human_scores_are_compared_in_one_table(store, monkeypatch: pytest.M
     assert table.columns.tolist() == ["da", "fluency"]
     assert table.loc["TER"].tolist() == ["1.000", "−1.000"]
     assert "Outputs compared: da 24; fluency 24." in words(at)
+    labels = {button.label for button in at.get("download_button")}
+    assert labels >= {"All human scores as CSV", "All human scores as LaTeX"}
     at.multiselect(key=f"evaluate-every-lower-{project_id}").set_value(["fluency"]).run()
     assert at.dataframe[1].value.set_index("metric").loc["TER"].tolist() == ["1.000", "1.000"]
     kept = [found for found in at.session_state["evaluate_kept"].values() if isinstance(found, Evaluation)]
@@ -162,7 +164,7 @@ def test_differences_are_tested_of_fully_scored_metrics(store) -> None:
     at = opened(project_id)
     assert not at.exception
     assert "Set aside, because only partly scored: BLEU (2 of 24 rated outputs)." in words(at)
-    assert "Of 2 metrics, TER agrees best with the human score on 24 outputs" in words(at)
+    assert "Of 2 metrics, TER agrees best with the human score “da” on 24 outputs" in words(at)
     assert "BLEU" not in at.dataframe[0].value["metric"].tolist()
     next(b for b in at.button if b.label == "Finish scoring").click().run()
     assert [(j.metrics, j.state) for j in store.jobs.recent(project_id)] == [(("bleu",), "queued")]

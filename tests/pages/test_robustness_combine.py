@@ -73,7 +73,9 @@ def test_the_best_weight_comes_first_and_a_slider_moves_it(store: Store) -> None
     assert not at.exception
     assert {s.metric: s.n for s in store.scores.signatures(project)} == {"chrf": 24, "nli": 24}
     said = words(at)
-    assert re.search(r"w = [.\d]+ \[[.\d]+, [.\d]+\] agrees best with the human score on 24 outputs: τ = ", said)
+    assert re.search(
+        r"w = [.\d]+ \[[.\d]+, [.\d]+\] agrees best with the human score “adequacy” on 24 outputs: τ = ", said
+    )
     assert re.search(r"chrF alone [−.\d]+; NLI alone [−.\d]+; on segments left out [−.\d]+\.", said)
     assert re.search(r"With this w, accuracy on the 24 adversarial cases: \d+ %, against 0 % for chrF alone", said)
     assert "NLI 0 … 1 (declared by the metric) · chrF 0 … 100 (declared by the metric)" in said

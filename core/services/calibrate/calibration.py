@@ -33,7 +33,7 @@ class HumanScores:
     """Human scores to agree with: MQM labels of `raters` under a weight scheme, numbers the raters gave, or an imported score.
 
     `signature` identifies them. `scores` maps outputs to (score, number of raters if known); higher is better. `scheme` is
-    the weight scheme of labels. With `of_systems` the scores are per system: all outputs of a system have the same one.
+    the weight scheme of labels, `name` that of imported or given numbers. With `of_systems` the scores are per system: all outputs of a system have the same one.
     """
 
     signature: str
@@ -41,12 +41,15 @@ class HumanScores:
     raters: tuple[str, ...] = ()
     scheme: Scheme | None = None
     of_systems: bool = False
+    name: str = ""
 
     @property
     def words(self) -> str:
+        """Return whose score it is, and its name if it has one: "3 annotators (“fluency”)", "the human score “DA”"."""
+        named = f"“{self.name}”" if self.name else ""
         if self.raters:
-            return counted(len(self.raters), "annotator")
-        return "the human score"
+            return counted(len(self.raters), "annotator") + (f" ({named})" if named else "")
+        return f"the human score {named}".strip()
 
 
 class LambdaFitOptions(NamedTuple):
@@ -74,7 +77,7 @@ def from_score(values: Mapping[OutputKey, float], name: str, *, higher_is_better
     """Return an imported human score; its sign is changed if lower is better."""
     sign = 1.0 if higher_is_better else -1.0
     scores = {key: (sign * value, None) for key, value in values.items()}
-    return HumanScores(signature("human", {"name": name, "higher": higher_is_better}), scores)
+    return HumanScores(signature("human", {"name": name, "higher": higher_is_better}), scores, name=name)
 
 
 def from_judgements(
@@ -94,7 +97,7 @@ def from_judgements(
         scores = {key: (sign * value, n) for key, (value, n) in numbers.scores(of_name, way).items()}
     raters = tuple(sorted({j.rater for j in of_name}))
     facts = {"name": name, "by": way, "raters": len(raters), "higher": sign > 0}
-    return HumanScores(signature("judgements", facts), scores, raters, of_systems=way == "strengths")
+    return HumanScores(signature("judgements", facts), scores, raters, of_systems=way == "strengths", name=name)
 
 
 def points(table: Mapping[OutputKey, Value], people: HumanScores) -> tuple[CalibrationPoint, ...]:

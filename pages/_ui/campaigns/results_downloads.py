@@ -8,6 +8,7 @@ from core.campaigns.design import design_from_json
 from core.formats.write import csv_text
 from core.ports.campaigns import Campaign
 from core.ports.projects import Project
+from core.reports.campaign_results import as_latex
 from core.services.campaigns import exporting
 from core.services.campaigns.comparison import CampaignComparison
 from pages._ui.labels_and_raters import known_labels
@@ -36,6 +37,12 @@ def draw(project: Project, campaign: Campaign, found: CampaignComparison) -> Non
     with st.container(horizontal=True):
         name = file_name(campaign.name)
         download("Results (CSV)", lambda: as_csv(found), f"{name}.results.csv", f"campaign-results-{campaign.id}")
+        download(
+            "LaTeX table",
+            lambda: as_latex(found, campaign.name),
+            f"{name}.results.tex",
+            f"campaign-latex-{campaign.id}",
+        )
         with st.popover("Ratings", icon=":material/download:"), errors.boundary():
             _ratings(campaign)
         with st.popover("Labels and scores of the project", icon=":material/download:"), errors.boundary():

@@ -12,19 +12,16 @@ from core.plots import campaigns as plots
 from core.ports.campaigns import Campaign
 from core.ports.projects import Project
 from core.progress import Progress
+from core.reports.campaign_results import ALPHA, UNITS, digits_of, interval
 from core.services.campaigns import comparison as service
 from core.services.campaigns.comparison import CampaignComparison
 from core.settings import load as settings
-from core.stats.bootstrap import Interval
 from core.stats.campaign.campaign_scores import Unit
 from pages._ui.campaigns import campaign_data, results_downloads, results_raters
 from pages._ui.shared import page, tables, wiring
 from pages._ui.shared.glossary import definition
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
-
-ALPHA = 0.05
-UNITS: dict[Unit, str] = {"item": "segments", "document": "documents"}
 
 
 def draw(project: Project, campaign: Campaign) -> None:
@@ -131,21 +128,6 @@ def basis(campaign: Campaign, found: CampaignComparison) -> str:
     return f"{' · '.join(parts)} · seed {b.seed} · version {service.VERSION}"
 
 
-def interval(value: Interval, digits: int) -> str:
-    """Return a value with its interval: "88.1 [86.0, 90.2]"."""
-    if value.value is None:
-        return value.reason or "undefined"
-    shown = format_number(value.value, digits, leading_zero=True)
-    if value.low is None or value.high is None:
-        return shown
-    ends = (format_number(end, digits, leading_zero=True) for end in (value.low, value.high))
-    return f"{shown} [{', '.join(ends)}]"
-
-
-def _digits(found: CampaignComparison) -> int:
-    return 1 if "100" in found.measure else 2
-
-
 def _means(found: CampaignComparison) -> None:
     st.subheader(
         "System means",
@@ -154,7 +136,7 @@ def _means(found: CampaignComparison) -> None:
     )
     rows = [
         {"system": m.system, "value": m.mean.value, "low": m.mean.low, "high": m.mean.high,
-         "shown": interval(m.mean, _digits(found))}
+         "shown": interval(m.mean, digits_of(found))}
         for m in found.means
     ]  # fmt: skip
     st.altair_chart(plots.means(pd.DataFrame(rows), found.measure), width="stretch")
@@ -164,7 +146,7 @@ def _differences(found: CampaignComparison) -> None:
     if not found.differences:
         page.info("Differences need two systems.")
         return
-    digits, rank = _digits(found), [m.system for m in found.means]
+    digits, rank = digits_of(found), [m.system for m in found.means]
     st.subheader(
         "Differences between systems",
         anchor=False,
@@ -191,15 +173,20 @@ def _differences(found: CampaignComparison) -> None:
                 "pair": f"{first} − {second}", "value": value, "low": low, "high": high, "shown": shown, "p": p,
                 "significant": significant,
             })  # fmt: skip
-    if chart and len(chart) <= 30:
+    drawn = bool(chart) and len(chart) <= 30
+    if drawn:
         st.altair_chart(plots.differences(pd.DataFrame(chart), f"difference: {found.measure}"), width="stretch")
     tables.text_table(rows)
     known = service.mean_detectable(found.differences)
+    said = []
+    if any(one["significant"] for one in chart):
+        said += ["Blue: significant (Holm, p ≤ .05)."] if drawn else []
+    elif chart:
+        said.append("No difference is significant (Holm, p ≤ .05).")
     if known is not None:
-        page.caption(
-            f"Blue: significant (Holm, p ≤ .05). Detectable: the smallest difference found with 80 % power, on average "
-            f"{format_number(known, digits, leading_zero=True)}. Tested over {UNITS[found.by]}."
-        )
+        shown = format_number(known, digits, leading_zero=True)
+        said.append(f"Detectable: the smallest difference found with 80 % power, on average {shown}.")
+    page.caption(" ".join([*said, f"Tested over {UNITS[found.by]}."]))
 
 
 def format_p(p: float | None) -> str:

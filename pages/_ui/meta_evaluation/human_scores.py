@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.ports.projects import Project
 from core.progress import Progress
-from core.reports import evaluation as report
+from core.reports import every_score as report
 from core.services.calibrate.calibration import from_score
 from core.services.evaluate import evaluate as service
 from core.services.evaluate.evaluate import LABELS, Evaluation, StatisticName
@@ -15,6 +15,7 @@ from core.services.projects.view import View
 from pages._ui.meta_evaluation import evaluation_data
 from pages._ui.meta_evaluation.evaluation_form import EvaluationOptions
 from pages._ui.shared import drafts, page, theme, wiring
+from pages._ui.shared.files import download, file_name
 from pages._ui.shared.long_jobs import digest, run_cached
 
 
@@ -48,22 +49,22 @@ def draw(project: Project, view: View, wanted: EvaluationOptions) -> None:
     _table(found, statistic)
     outputs = "; ".join(f"{name} {n:,}" for name, (n, _) in done.items())
     page.caption(f"{LABELS[statistic]}. Bold: the best metric for each human score; it may be ahead by chance. Outputs compared: {outputs}.")  # fmt: skip
+    with st.container(horizontal=True):
+        name = f"{file_name(project.name)}.human-scores"
+        download("All human scores as CSV", lambda: report.as_csv(found), f"{name}.csv", "evaluate-every-csv")
+        download(
+            "All human scores as LaTeX", lambda: report.as_latex(found, statistic), f"{name}.tex", "evaluate-every-tex"
+        )
 
 
 def _table(found: dict[str, Evaluation], statistic: StatisticName) -> None:
-    metrics = list({m.name: m for one in found.values() for m in one.joined.scored_metrics}.values())
-    rows = {(r.name, name): r for name, one in found.items() for r in one.rows}
-    values = pd.DataFrame(
-        {name: [r.value if (r := rows.get((m.name, name))) else None for m in metrics] for name in found}, dtype=float
-    )
-    order = sorted(metrics, key=lambda m: (m.sentinel, -values.mean(axis=1).fillna(-9.0)[metrics.index(m)]))
-    frame = pd.DataFrame({"metric": [m.label for m in order]})
+    metrics = report.order(found, statistic)
+    frame = pd.DataFrame({"metric": [m.label for m in metrics]})
     style = pd.DataFrame("", frame.index, ["metric", *found])
     for name, one in found.items():
-        frame[name] = [report.cell(r) if (r := rows.get((m.name, name))) else report.MISSING for m in order]
-        best = one.best(statistic)
-        style[name] = ["font-weight: 700" if best is not None and m.name == best.name else "" for m in order]
-    style.loc[[m.sentinel for m in order], list(found)] = f"color: {theme.colour('neutral')}"
+        frame[name] = [report.text(one, m, statistic) for m in metrics]
+        style[name] = ["font-weight: 700" if report.is_best(one, m, statistic) else "" for m in metrics]
+    style.loc[[m.sentinel for m in metrics], list(found)] = f"color: {theme.colour('neutral')}"
     columns = {name: st.column_config.TextColumn(f"{name} ↑", alignment="right") for name in found}
     st.dataframe(
         frame.style.apply(lambda _: style, axis=None), hide_index=True, height="content", key="evaluate-every",

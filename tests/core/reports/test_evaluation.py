@@ -5,17 +5,18 @@ import io
 import json
 import re
 
+from core.reports import every_score
 from core.reports.evaluation import (
     as_csv,
     as_html,
     as_json,
     as_latex,
     cell,
-    latex_text,
     methods,
     sentence,
 )
-from core.services.calibrate.calibration import HumanScores
+from core.reports.latex import latex_text
+from core.services.calibrate.calibration import HumanScores, from_score
 from core.services.evaluate.evaluate import AgreementOptions, evaluate
 from core.services.evaluate.evaluation_data import ScoredMetric
 from core.services.evaluate.joining import join
@@ -179,3 +180,22 @@ def test_tests_under_several_statistics_stand_in_every_report() -> None:
     text = as_latex(found, "kendall", tests)
     assert text.count("\\textbf{") == sum(len(m.tied) for m in tests)
     assert "Williams" in text
+
+
+def test_the_name_of_the_human_score_is_in_headline_and_caption() -> None:
+    human = {key: value for key, (value, _) in PEOPLE.scores.items()}
+    found = {
+        name: evaluate(join(from_score(human, name, higher_is_better=True), METRICS, VALUES), AgreementOptions(draws=0))
+        for name in ("adequacy", "fluency_1")
+    }  # fmt: skip
+    assert "agrees best with the human score “adequacy” on 12 outputs" in sentence(found["adequacy"], "kendall")
+    assert "Agreement with the human score “adequacy”" in as_latex(found["adequacy"], "kendall")
+    assert HumanScores("j", {}, ("x", "y"), name="DA").words == "2 annotators (“DA”)"
+    text = every_score.as_latex(found, "kendall")
+    lines = text.split("\n")
+    assert lines[6] == r"Metric & adequacy & fluency\_1 \\"
+    assert lines[8].startswith(r"Good & \textbf{")
+    assert text.count("\\textbf{") == 2
+    assert "Outputs compared: adequacy 12, fluency\\_1 12." in text
+    rows = list(csv.DictReader(io.StringIO(every_score.as_csv(found))))
+    assert {(r["human_score"], r["metric"]) for r in rows} >= {("adequacy", "Good"), ("fluency_1", "Poor")}
