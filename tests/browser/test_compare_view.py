@@ -60,8 +60,17 @@ def test_a_card_shows_error_spans_differences_or_texts_only(shared: Server, page
     page.get_by_role("button", name="differences", exact=True).click()
     expect(card.locator("mark.major")).to_be_hidden()
     expect(card.locator(".esc-output ins").first).to_be_visible()
+    legend = page.locator(".esc-legend")
+    expect(legend).to_have_text("underlined: not in the reference · ‸ words of the reference are missing here")
+    assert (
+        legend.locator("ins").evaluate("i => getComputedStyle(i).textDecorationStyle") == "dotted"
+    )  # as in the outputs
     expect(card.locator(".esc-values")).to_contain_text("chrF")
+    expect(page.locator(".esc-values .best")).to_have_count(2)
+    expect(page.locator(".esc-tablebox")).to_be_hidden()  # the same scores
+    assert page.get_by_text(re.compile(r"^order\b", re.IGNORECASE)).count() == 1
     page.get_by_role("button", name="texts only").click()
+    expect(page.locator(".esc-tablebox")).to_be_visible()
     expect(card.locator(".esc-values")).to_be_hidden()
     expect(card.locator(".esc-output")).to_be_visible()
     expect(card.locator(".esc-errors summary")).to_contain_text("MQM")

@@ -94,8 +94,8 @@ def _order(project: Project, view: View, query: Query) -> Query:
     names, shown = list(labels), st.session_state.get(kept, "document order")
     main = refinement(project, view)
     first = names.index(main.name) if main else 0
-    with st.popover(f"Order: {escape_markdown(shown)}", icon=":material/sort:"):
-        chosen = ORDERS[st.radio("Order of the segments", ORDERS, key="compare-sort", disabled=not labels)]
+    with st.popover(f"Segments by: {escape_markdown(shown)}", icon=":material/sort:"):
+        chosen = ORDERS[st.radio("Sort the segments by", ORDERS, key="compare-sort", disabled=not labels)]
         metric = second = system = ""
         if names and chosen != "document":
             key = f"compare-metric-{project.id}"

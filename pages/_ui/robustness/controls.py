@@ -31,6 +31,7 @@ _STYLE = """<style>
 .rob-text small { display: block; color: var(--quiet); }
 .rob-text del { background: color-mix(in srgb, var(--major) 16%, transparent); text-decoration: line-through; }
 .rob-text ins { background: color-mix(in srgb, var(--accent) 18%, transparent); text-decoration: underline; font-weight: 600; }
+.rob-text del + ins { margin-inline-start: .25em; }
 </style>"""
 
 

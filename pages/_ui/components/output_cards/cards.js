@@ -137,13 +137,17 @@ const STATUS = {
   missing: ["no refinement", ""],
 };
 
+/** Return whether the cards list all scores, because none has a refinement; there is then no table below them. */
+const listed = ({ cards }) => cards.every((c) => c.status === "missing");
+
 /** Draw the scores of an output, on cards without refinement. */
-function values(metrics, card) {
+function values({ cards, metrics }, card) {
   const list = el("dl", "esc-values");
   for (const metric of metrics) {
     const { v, why } = card.scores[metric.name];
     const number = el("dd", "", v === null ? "\u2013" : signed(v, metric.digits));
     number.title = why || metric.hint;
+    if (v !== null && v === bestOf(metric, cards.map((c) => c.scores[metric.name].v))) markBest(number);
     put(list, el("dt", "", metric.label), number);
   }
   return list;
@@ -168,8 +172,8 @@ function drawCard(view, card, scale) {
   if (card.status === "refined") {
     const used = data.references.length > 1 && card.condition >= 0 ? ` toward reference ${card.condition + 1}` : "";
     put(refined, el("div", "esc-label", `refined by the model${used} (struck through: removed, underlined: added)`), foldable(view, `refined ${card.id}`, text(card.refined, false), card.text, FOLD, `refined output of ${card.name}`));
-  } else if (data.cards.every((c) => c.status === "missing")) {
-    put(refined, values(data.metrics, card));
+  } else if (listed(data)) {
+    put(refined, values(data, card));
   } else {
     const [title, fallback] = STATUS[card.status];
     const line = el("p", "esc-status" + (card.status === "non_translation" ? " alert" : ""));
@@ -255,6 +259,18 @@ function segments(choices, now, choose) {
   return seg;
 }
 
+/** Explain the marks in the outputs, in their own style. */
+function legend(shown) {
+  const box = el("span", "esc-legend");
+  const marked = (name, words) => put(el("mark", name), words);
+  if (shown === "errors") put(box, marked("major", "Major"), " ", marked("minor", "Minor"), " ", marked("neutral", "Neutral"));
+  if (shown === "marks" || shown === "all") put(box, el("ins", "", "underlined"), ": not in the reference \u00b7 ");
+  if (shown === "marks") put(box, el("span", "esc-gap", "\u2038"), " words of the reference are missing here");
+  if (shown === "all") put(box, el("del", "", "struck through"), ": only in the reference");
+  box.hidden = shown === "off";
+  return box;
+}
+
 function tools(view) {
   const { data, memory, root } = view;
   const labelled = data.cards.some((c) => c.labels);
@@ -269,10 +285,11 @@ function tools(view) {
   root.dataset.view = memory.view;
   const layouts = [["cards", "cards"], ["texts", "texts only", "Cards without refinement and probabilities"], ["table", "table"]];
   const views = segments(layouts, memory.view, (now) => { remember(view, { view: now }); root.dataset.view = now; rank(view, false); view.context.replaceWith((view.context = context(view))); });
-  const texts = segments(modes, shown, (mode) => { remember(view, { shown: mode }); root.dataset.shown = mode; });
+  let key = legend(shown);
+  const texts = segments(modes, shown, (mode) => { remember(view, { shown: mode }); root.dataset.shown = mode; key.replaceWith((key = legend(mode))); });
   const keys = put(el("span", "esc-keys"), el("kbd", "", "\u2190"), " ", el("kbd", "", "\u2192"), " segments, ", el("kbd", "", "/"), " search");
   const hidden = data.hidden ? el("span", "", "Labels of this segment are hidden until you have submitted it.") : null;
-  return put(el("div", "esc-tools"), put(el("span"), "view", views), put(el("span"), "show in the outputs", texts), orderBox(view), hidden, keys);
+  return put(el("div", "esc-tools"), put(el("span"), "view", views), put(el("span"), "show in the outputs", texts, " ", key), orderBox(view), hidden, keys);
 }
 
 function draw(view) {

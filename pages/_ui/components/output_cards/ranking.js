@@ -90,7 +90,8 @@ function rank(view, animate) {
   }
   if (view.orderBox) view.orderBox.value = orderOf(view)?.name ?? "name";
   view.tablebox.replaceChildren(table(view, rows));
-  view.tablebox.hidden = !view.data.metrics.length && view.memory.view !== "table"; // names alone
+  const repeated = view.memory.view === "cards" && listed(view.data);
+  view.tablebox.hidden = view.memory.view !== "table" && (repeated || !view.data.metrics.length); // without metrics: names alone
 }
 
 function weighing(cell, lam) {

@@ -26,6 +26,18 @@ function textCell(view, part) {
   return part.cell;
 }
 
+/** Return the best of these values, or null if all are equal, there is one, or the metric has no direction. */
+function bestOf(metric, column) {
+  const there = column.filter((v) => v !== null);
+  const best = metric.higher ? Math.max(...there) : Math.min(...there);
+  return metric.higher !== null && there.length > 1 && there.some((v) => v !== best) ? best : null;
+}
+
+function markBest(cell) {
+  cell.className = "best";
+  cell.setAttribute("aria-label", `${cell.textContent}, best`);
+}
+
 function table(view, rows) {
   const { data, lam } = view;
   const whole = view.memory.view === "table";
@@ -36,9 +48,7 @@ function table(view, rows) {
   for (const metric of data.metrics) {
     top.append(metricHead(view, metric));
     const column = rows.map(({ part }) => valueOf(part.card, metric, lam));
-    const there = column.filter((v) => v !== null);
-    const best = metric.higher ? Math.max(...there) : Math.min(...there);
-    values.set(metric.name, { column, best: metric.higher !== null && there.length > 1 && there.some((v) => v !== best) ? best : null });
+    values.set(metric.name, { column, best: bestOf(metric, column) });
   }
   const body = el("tbody");
   rows.forEach(({ part }, i) => {
@@ -50,7 +60,7 @@ function table(view, rows) {
       const { column, best } = values.get(metric.name);
       const td = el("td", "", column[i] === null ? "\u2013" : signed(column[i], metric.digits));
       if (column[i] === null) { td.className = "none"; td.title = card.scores[metric.name].why || "no value"; }
-      else if (column[i] === best) { td.className = "best"; td.setAttribute("aria-label", `${td.textContent}, best`); }
+      else if (column[i] === best) markBest(td);
       row.append(td);
     }
     body.append(row);
