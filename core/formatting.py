@@ -56,6 +56,20 @@ def format_lambda(value: float, digits: int = 3) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def format_fitted_lambda(value: float, ci: tuple[float, float] | None) -> str:
+    """Return λ, or an end of its 95 % CI, to the decimals that two digits of the width of the CI support, and at most three digits.
+
+    Two digits if the CI has no upper end; three without a CI.
+    """
+    if ci is None or math.isinf(value):
+        return format_lambda(value)
+    if math.isinf(ci[1]):
+        return format_lambda(value, 2)
+    text, width = format_lambda(value), ci[1] - ci[0]
+    decimals = max(0, 1 - math.floor(math.log10(width))) if width > 0 else 3
+    return f"{value:,.{decimals}f}" if len(text.partition(".")[2]) > decimals else text
+
+
 def format_count(n: int, noun: str, plural: str = "") -> str:
     """Return the count with its noun: "1 output", "1,200 outputs". `plural` is for irregular nouns."""
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from core.calibration.calibrate import Calibration, CalibrationPoint
-from core.formatting import format_lambda
-from core.plots.calibration import calibration_chart
 from core.ports.projects import Project
 from core.services.calibrate import calibration as service
 from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
@@ -73,8 +71,7 @@ def fitted(
     st.markdown(result.sentence(found, people, choice))
     result.recommended(found)
     result.missing(found, people)
-    st.altair_chart(calibration_chart(found, choice.measure), width="stretch")
-    result.legend(found)
+    result.chart(found, choice.measure)
     if who := theme.scored_by(column.signature):
         st.caption(f"BARTScore++ was {who}. λ is different for another model.")
     return found
@@ -115,7 +112,7 @@ def keep(project: Project, column: Column, people: HumanScores, found: Calibrati
             stored = service.save(
                 wiring.store(), project, name, found, column.refinement_signature, people, batch, lam=lam
             )
-            st.toast(f"Saved λ = {format_lambda(stored.value)} as “{escape_markdown(stored.name)}”")
+            st.toast(f"Saved λ = {saved_lambdas.text_of(stored)} as “{escape_markdown(stored.name)}”")
             if use:
                 state.use_lambda(project.id, stored.value)
                 state.use_refinement(project.id, column.name)

@@ -66,15 +66,21 @@ def calibration_chart(c: Calibration, measure: str = "kendall") -> alt.LayerChar
         layers.append(rule.encode(y=y, tooltip=tooltip(("name:N", " "), value)))
     layers.append(_ticks({"λ = 1": 1.0}, GREY, x, [2, 3]))
     if c.presets:
-        layers.append(_ticks({name: lam for name, (lam, _) in c.presets.items()}, GREEN, x, [1, 4]))
+        by_value: dict[float, list[str]] = {}
+        for name, (lam, _) in c.presets.items():
+            by_value.setdefault(lam, []).append(name)
+        named = {", ".join(names): lam for lam, names in by_value.items()}
+        layers += [_ticks(named, GREEN, x, [1, 4]), _ticks(named, GREEN, x, [], wide=True)]
     chosen = inline([lambda_row(c.lam, agreement=c.agreement)])
     layers.append(chosen.mark_point(color=ORANGE, size=90, filled=True, opacity=1).encode(x=x, y=y, tooltip=lines))
     return alt.LayerChart(layer=layers, width="container", height=320)
 
 
-def _ticks(named: Mapping[str, float], color: str, x: alt.X, dash: list[float]) -> alt.Chart:
+def _ticks(named: Mapping[str, float], color: str, x: alt.X, dash: list[float], *, wide: bool = False) -> alt.Chart:
+    """Return a line per λ; `wide` ones are not seen and catch the mouse beside a thin line, so that its name shows."""
     rows = inline(lambda_row(lam, name=chart_label(name)) for name, lam in named.items())
-    rule = rows.mark_rule(color=color, strokeDash=dash, strokeWidth=1.0)
+    look: dict[str, Any] = {"strokeWidth": 9.0, "opacity": 0.01} if wide else {"strokeWidth": 1.0, "strokeDash": dash}
+    rule = rows.mark_rule(color=color, **look)
     drawn: alt.Chart = rule.encode(x=x, tooltip=tooltip(("name:N", " "), ("lambda:N", "λ")))
     return drawn
 

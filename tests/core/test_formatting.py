@@ -5,7 +5,15 @@ import re
 
 import pytest
 
-from core.formatting import format_change, format_count, format_duration, format_lambda, format_number, format_percent
+from core.formatting import (
+    format_change,
+    format_count,
+    format_duration,
+    format_fitted_lambda,
+    format_lambda,
+    format_number,
+    format_percent,
+)
 from tests.paths import ROOT
 
 
@@ -75,3 +83,20 @@ def test_the_minus_sign_is_made_in_one_place() -> None:
     sources = [path for folder in ("core", "pages") for path in (ROOT / folder).rglob("*.py")]
     found = [str(path.relative_to(ROOT)) for path in sources if made.search(path.read_text("utf-8"))]
     assert found == ["core/formatting.py"]
+
+
+def test_a_fitted_lambda_has_the_digits_its_interval_supports() -> None:
+    for value, ci, text in (
+        (2.3147, (1.3412, 2.7688), "2.3"),
+        (1.3412, (1.3412, 2.7688), "1.3"),
+        (1.684, (1.42, 1.92), "1.68"),
+        (1.684, (1.68, 1.69), "1.68"),  # never more than three digits
+        (1.04, (0.6, 1.7), "1.0"),
+        (0.0, (0.0, 1.7), "0"),
+        (34.21, (5.2, 61.0), "34"),
+        (2.3147, (1.3412, math.inf), "2.3"),
+        (math.inf, (1.3412, math.inf), "∞"),
+        (2.3147, (2.3147, 2.3147), "2.31"),
+        (2.3147, None, "2.31"),
+    ):
+        assert format_fitted_lambda(value, ci) == text, (value, ci)

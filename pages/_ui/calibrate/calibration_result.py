@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -9,11 +10,12 @@ import streamlit as st
 from core.calibration.calibrate import BestAgreement, Calibration, CalibrationPoint
 from core.calibration.presets import PRESETS
 from core.calibration.recommended import ENOUGH_OUTPUTS, ENOUGH_RATERS
-from core.formatting import format_count, format_lambda, format_number
-from core.plots.calibration import plateau_text
+from core.formatting import format_count, format_fitted_lambda, format_lambda, format_number
+from core.plots.calibration import calibration_chart, plateau_text
 from core.services.calibrate import calibration as service
 from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
 from core.services.projects.view import Column
+from core.stats.correlation.correlation import Measure
 from pages._ui.calibrate.calibration_form import MEASURES
 from pages._ui.shared import drafts, page, tables, wiring
 from pages._ui.shared.long_jobs import digest, run_cached
@@ -39,7 +41,12 @@ def fit(data: tuple[CalibrationPoint, ...], human_scores: HumanScores, choice: L
 
 
 def interval(pair: tuple[float, float] | None) -> str:
-    return f" [{format_lambda(pair[0])}, {format_lambda(pair[1])}]" if pair else ""
+    return f" [{format_fitted_lambda(pair[0], pair)}, {format_fitted_lambda(pair[1], pair)}]" if pair else ""
+
+
+def best_lambda(found: Calibration) -> str:
+    """Return the λ with the best agreement, to the digits that its 95 % CI supports."""
+    return format_fitted_lambda(found.lam, found.ci)
 
 
 def best_sentence(best: BestAgreement, human_scores: HumanScores, choice: LambdaFitOptions) -> str:
@@ -54,10 +61,14 @@ def best_sentence(best: BestAgreement, human_scores: HumanScores, choice: Lambda
 def sentence(found: Calibration, human_scores: HumanScores, choice: LambdaFitOptions) -> str:
     """Return the result in one sentence, as Markdown."""
     sign, advised = MEASURES[choice.measure], found.advice.lam
-    head = "No λ is recommended" if advised is None else f"Recommended: λ = {format_lambda(advised)}"
+    head = (
+        "No λ is recommended"
+        if advised is None
+        else f"Recommended: λ = {best_lambda(found) if advised == found.lam else format_lambda(advised)}"
+    )
     beside = f"λ = 1: {format_number(found.at['1'])}; BARTScore without refinement: {format_number(found.at['vanilla'], missing='undefined')}"
     return (
-        f"#### {head}\nλ = {format_lambda(found.lam)}{interval(found.ci)} agrees best with {human_scores.words} on {found.n:,} outputs: "
+        f"#### {head}\nλ = {best_lambda(found)}{interval(found.ci)} agrees best with {human_scores.words} on {found.n:,} outputs: "
         f"{sign} = {format_number(found.agreement)} ({escape_markdown(beside)})"
     )
 
@@ -79,7 +90,7 @@ def to_save(found: Calibration) -> float:
         return found.lam
     words = {
         advised: f"λ = {format_lambda(advised)}, recommended",
-        found.lam: f"λ = {format_lambda(found.lam)}, best agreement",
+        found.lam: f"λ = {best_lambda(found)}, best agreement",
     }
     picked: float = st.radio(
         "λ to save", words, format_func=words.__getitem__, horizontal=True, key=drafts.kept("lambda-to-save")
@@ -120,12 +131,24 @@ def scanned(found: Calibration) -> bool:
     return "acc_eq(eps=best" in found.signature
 
 
-def legend(found: Calibration) -> None:
-    """Draw the legend of the chart."""
+def chart(found: Calibration, measure: Measure) -> None:
+    """Draw the agreement by λ with its legend, and on request the published λ."""
+    place = st.container()
+    shown = bool(found.presets) and st.toggle(
+        "Show the published λ (Lu et al. 2023) in the chart", key=drafts.kept("lambda-published"),
+        help="Each belongs to one data set. Hover over a line for its name.",
+    )  # fmt: skip
+    with place:
+        st.altair_chart(calibration_chart(found if shown else replace(found, presets={}), measure), width="stretch")
+        _legend(found, published=shown)
+
+
+def _legend(found: Calibration, *, published: bool) -> None:
     vanilla = "dashed line: BARTScore without refinement · " if found.at["vanilla"] is not None else ""
     st.caption(
         f"Line: agreement at each λ ({'scan' if scanned(found) else 'exact'}) · orange: λ with the best agreement {escape_markdown(plateau_text(found.plateau))} · "
-        f"pale band: likely range of the agreement (95 % CI, bootstrap over segments) · {vanilla}grey line: λ = 1 · green lines: λ published by Lu et al. (2023)"
+        f"pale band: likely range of the agreement (95 % CI, bootstrap over segments) · {vanilla}grey line: λ = 1"
+        + (" · green lines: λ published by Lu et al. (2023), with the data set on hover" if published else "")
     )
 
 
@@ -133,7 +156,7 @@ def details(found: Calibration, human_scores: HumanScores, choice: LambdaFitOpti
     """Draw the agreement at other λs, cross-validation, and the signature."""
     sign = MEASURES[choice.measure]
     rows = [
-        {"λ": format_lambda(found.lam), "what": "best agreement", sign: found.agreement},
+        {"λ": best_lambda(found), "what": "best agreement", sign: found.agreement},
         {"λ": "0", "what": "implicit errors only", sign: found.at["0"]},
         {"λ": "1", "what": "equal weights", sign: found.at["1"]},
         {"λ": "∞", "what": "explicit errors only", sign: found.at["inf"]},

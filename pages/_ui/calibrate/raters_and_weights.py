@@ -17,7 +17,7 @@ from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
 from core.services.projects.view import Column
 from pages._ui.calibrate import weight_schemes
 from pages._ui.calibrate.calibration_form import MEASURES
-from pages._ui.calibrate.calibration_result import interval
+from pages._ui.calibrate.calibration_result import best_lambda, interval
 from pages._ui.calibrate.weight_schemes import scheme_name, schemes
 from pages._ui.labels_and_raters import known_labels
 from pages._ui.shared import page, tables, wiring
@@ -82,7 +82,7 @@ def _fitted(found: Calibration | None, sign: str) -> dict[str, str]:
         return {"λ": "–", "95 % CI": "–", sign: "–"}
     held = found.cross_validated.value
     return {
-        "λ": format_lambda(found.lam), "95 % CI": interval(found.ci).strip() or "none",
+        "λ": best_lambda(found), "95 % CI": interval(found.ci).strip() or "none",
         sign: format_number(found.agreement), f"{sign}, cross-validated": format_number(held),
     }  # fmt: skip
 

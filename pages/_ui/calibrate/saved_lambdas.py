@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core.formatting import format_lambda, format_number
+from core.formatting import format_fitted_lambda, format_number
 from core.plots.calibration import MEASURE_NAMES
 from core.ports.calibrations import SavedLambda
 from core.ports.projects import Project
@@ -35,7 +35,7 @@ def _saved(project: Project, item: SavedLambda, columns: Sequence[Column]) -> No
     mine = next((c for c in columns if c.refinement_signature == item.refinement), None)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(
-            f"**{escape_markdown(item.name)}**  \nλ = {format_lambda(item.value)}{interval(of.interval)}, agreement {format_number(at)}",
+            f"**{escape_markdown(item.name)}**  \nλ = {text_of(item)}{interval(of.interval)}, agreement {format_number(at)}",
             help=escape_markdown(item.signature), width="stretch",
         )  # fmt: skip
         if st.button("Use on Compare", key=f"use-{item.id}"):
@@ -55,6 +55,11 @@ def _saved(project: Project, item: SavedLambda, columns: Sequence[Column]) -> No
     st.caption(" · ".join(escape_markdown(f) for f in facts if f))
     if mine is None:
         st.caption(":material/warning: It was fitted on scores that this project no longer has.")
+
+
+def text_of(item: SavedLambda) -> str:
+    """Return a saved λ, to the digits that its 95 % CI supports."""
+    return format_fitted_lambda(item.value, service.origin(item).interval)
 
 
 def address(project: Project, lam: float) -> dict[str, str]:

@@ -48,11 +48,16 @@ def test_the_curve_is_a_step_line_on_the_omega_scale() -> None:
 
 
 def test_plateau_ribbon_vanilla_and_presets_are_drawn() -> None:
-    more = replace(FITTED, ribbon=(Band(0, 0, 0.2),), at={"vanilla": 0.3}, presets={"WMT20 zh-en": (1.1, None)})
+    more = replace(
+        FITTED,
+        ribbon=(Band(0, 0, 0.2),),
+        at={"vanilla": 0.3},
+        presets={"WMT20 zh-en": (1.1, None), "SFRES": (1.1, None)},
+    )
     chart = calibration_chart(more).to_dict()
     assert values(chart, "rect") == [{"from": 0.5, "to": 0.75, "text": "[1, 3)", "agreement": 0.4}]
     assert values(chart, "area") == [{"omega": 0, "low": 0, "high": 0.2}]
-    assert [row["name"] for row in values(chart, "rule")] == ["BARTScore", "λ = 1", "WMT20 zh-en"]
+    assert [row["name"] for row in values(chart, "rule")] == ["BARTScore", "λ = 1", *2 * ["WMT20 zh-en, SFRES"]]
     assert values(chart, "point")[0]["lambda"] == "1.7"
 
 
