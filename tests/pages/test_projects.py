@@ -85,6 +85,9 @@ def test_a_csv_is_imported_word_for_word_and_scored(store: Store) -> None:
     assert at.query_params["project"] == str(project.id)
     assert "New: 2 segments, 4 outputs, 2 references and 4 human scores." in at.success[0].value.replace("\\", "")
     assert primary(at) == ["Compute scores"]
+    drawn = [getattr(element, "label", "") or element.type for element in at.main]
+    button = next(i for i, text in enumerate(drawn) if text.startswith("Compute scores ("))
+    assert button < min(drawn.index("Metrics to compute"), drawn.index("table")), drawn
     store.jobs.enqueue(project.id, ["chrf"], timing=True)
     assert primary(at.run()) == ["Compute scores"]
     at.multiselect(key=next(m.key for m in at.multiselect if m.key and m.key.startswith("metrics-"))).set_value(

@@ -71,7 +71,8 @@ def test_changed_options_queue_an_expression_that_is_shown(store: Store, project
     usual = edits.value
     edits.set_value([]).run()
     assert "some of insert, delete, substitute" in at.error[0].value
-    assert at.button(key=f"score-{project}").disabled
+    at.button(key=f"score-{project}").click().run()
+    assert "Correct the options" in at.info[-1].value
     at.pills(key=key + "edits").set_value(usual)
     at.text_area(key=key + "prompt-text-0").set_value("Such as").run()
     at.selectbox(key=key + "side").set_value("decoder").run()

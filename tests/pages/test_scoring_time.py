@@ -98,7 +98,7 @@ def test_a_long_job_scores_the_open_segment_first(store: Store, project: int) ->
     assert at.dataframe[0].value["left"].tolist() == [2, 2, 80, 80]
 
 
-def test_an_unknown_time_is_measured_and_awaited(store: Store, project: int) -> None:
+def test_an_unknown_time_is_measured_and_scoring_can_start(store: Store, project: int) -> None:
     at = run(project=str(project))
     chosen(at).set_value(["chrf", "rouge1"]).run()
     at.button(key=f"estimate-{project}").click().run()
@@ -106,10 +106,9 @@ def test_an_unknown_time_is_measured_and_awaited(store: Store, project: int) -> 
     assert "Measuring the speed of 2 metrics" in words(at)
     assert "Not scored yet" in words(at)
     at = run(project=str(project))
-    assert at.button(key=f"score-{project}").disabled
-    assert "You can start when the time is known" in words(at)
-    next(b for b in at.button_group if b.key and b.key.startswith("scope-")).set_value("sample").run()
-    assert not at.button(key=f"score-{project}").disabled, "a sample waits for no time"
+    assert "The time appears here" in words(at)
+    at.button(key=f"score-{project}").click().run()
+    assert not store.jobs.recent(project)[0].timing, "scoring waits for the estimate"
 
 
 def test_an_estimate_from_few_outputs_is_called_rough(store: Store, project: int) -> None:
@@ -154,10 +153,14 @@ def test_the_choice_of_metrics_stays_until_it_is_changed(store: Store, project: 
     at.button(key=f"score-{project}").click().run()
     at = at.switch_page("pages/projects.py").run().switch_page("pages/compare.py")
     assert chosen(opened(at, project)).value == ["bleu", "chrf"]
-    assert not at.button(key=f"score-{project}").disabled
     scored(store, project, "bleu")
-    assert opened(at, project).button(key=f"score-{project}").disabled
-    assert "These metrics have scored all outputs." in words(at)
+    queued = len(store.jobs.recent(project))
+    opened(at, project).button(key=f"score-{project}").click().run()
+    assert "Nothing to compute. These metrics have scored all outputs." in words(at)
+    chosen(at).set_value([]).run()
+    at.button(key=f"score-{project}").click().run()
+    assert "Nothing to compute. Choose at least one metric." in words(at)
+    assert len(store.jobs.recent(project)) == queued
 
 
 def test_a_cancelled_job_says_what_is_kept_and_can_be_finished(store: Store, project: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import streamlit as st
 
@@ -19,7 +19,7 @@ from core.ports.jobs import Job
 from core.ports.projects import Project
 from core.scoring.dataset import for_dataset
 from core.services.projects.task import Task, default_metrics
-from core.services.projects.time_estimates import LONG_SECONDS, start
+from core.services.projects.time_estimates import LONG_SECONDS, OpenOutputs, start
 from core.settings import load as settings
 from pages._ui.projects import external_scores, metric_options, scoring_time
 from pages._ui.shared import drafts, errors, jobs, page, tables, wiring
@@ -101,9 +101,67 @@ def _fitting(spec: MetricSpec, there: Mapping[str, bool]) -> dict[str, str]:
 
 def panel(project: Project, *, segment: SegmentKey | None = None, primary: bool = True) -> None:
     """Draw the panel for one project. `segment` is the open one, if any; `primary` says whether scoring is the next step."""
-    store, data = wiring.store(), wiring.sampled(project)
-    found, total = lines(project, data), project.n_outputs
-    running = jobs.active(project.id)
+    data = wiring.sampled(project)
+    found, running = lines(project, data), jobs.active(project.id)
+    head = st.container()  # filled last: the button is above the choices that it depends on
+    scope = scoring_time.choose_scope(project, segment)
+    specs = _choose(project, data, found, running)
+    chosen = metric_options.chosen(specs, str(project.id), {line.spec.name: line.begin for line in found if line.begin})
+    opened = scoring_time.open_of(project, chosen or (), scope.segments)
+    with head:
+        _start(project, specs, chosen, scope, opened, running, primary=primary)
+        scoring_time.progress(project)
+    with st.expander("All metrics", icon=":material/info:", expanded=all(line.lacking for line in found)):
+        _table(found, project.n_outputs)
+    external_scores.panel(project)
+    try:
+        st.caption(f"The default scoring model: {escape_markdown(describe(settings().seq2seq))}")
+    except UserError as error:
+        errors.show(error)
+
+
+def _start(
+    project: Project, specs: Sequence[MetricSpec], chosen: Sequence[str] | None, scope: scoring_time.ScoringScope,
+    opened: Sequence[OpenOutputs], running: Sequence[Job], *, primary: bool,
+) -> None:  # fmt: skip
+    """Draw the button that starts scoring, those that cancel it, and the time that it takes."""
+    store = wiring.store()
+    done = bool(chosen) and not any(o.sizes for o in opened) and project.n_outputs <= wiring.LARGE
+    if not specs:
+        missing = "Choose at least one metric."
+    elif chosen is None:
+        missing = "Correct the options of the metrics first."
+    else:
+        missing = "These metrics have scored all outputs." if done else ""
+    row = st.container(horizontal=True, vertical_alignment="center")
+    is_long = scoring_time.estimate(project, opened, scope, running)
+    wanted = (project.id, chosen or (), scope.segments, scope.first if is_long else ())
+
+    def remember() -> None:
+        if not missing:
+            jobs.remember(wanted)
+
+    with row:
+        text = f"Compute scores ({format_count(len(specs), 'metric')})" if specs else "Compute scores"
+        look: Literal["primary", "secondary"] = "primary" if primary else "secondary"
+        pressed = st.button(text, type=look, key=f"score-{project.id}", on_click=remember)
+        for job in running:
+            if not job.timing:
+                st.button(
+                    "Cancel scoring", key=f"panel-cancel-{job.id}", on_click=errors.guarded(store.jobs.cancel),
+                    args=(job.id,),
+                )  # fmt: skip
+        st.caption(missing or "Existing scores are reused.")
+    if pressed and missing:
+        page.info(f"Nothing to compute. {missing}")
+    elif pressed:
+        jobs.forget()
+        start(store, *wanted)
+        st.rerun()
+
+
+def _table(found: Sequence[MetricLine], total: int) -> None:
+    """Draw what every metric measures and uses, its number of scores, and what it lacks."""
     tables.text_table(
         [
             {
@@ -114,39 +172,6 @@ def panel(project: Project, *, segment: SegmentKey | None = None, primary: bool 
             for line in found
         ]
     )
-    external_scores.panel(project)
-    try:
-        st.caption(f"The default scoring model: {escape_markdown(describe(settings().seq2seq))}")
-    except UserError as error:
-        errors.show(error)
-    specs = _choose(project, data, found, running)
-    chosen = metric_options.chosen(specs, str(project.id), {line.spec.name: line.begin for line in found if line.begin})
-    scope = scoring_time.choose_scope(project, segment)
-    opened = scoring_time.open_of(project, chosen or (), scope.segments)
-    is_long = scoring_time.estimate(project, opened, scope, running)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        text = f"Compute scores ({format_count(len(specs), 'metric')})" if specs else "Compute scores"
-        done = bool(chosen) and not any(o.sizes for o in opened) and project.n_outputs <= wiring.LARGE
-        wanted = (project.id, chosen or (), scope.segments, scope.first if is_long else ())
-        waits = not scope.segments and scoring_time.is_measured(opened, running)  # it may be a job of hours
-        if st.button(
-            text, type="primary" if primary else "secondary", disabled=not chosen or done or waits, key=f"score-{project.id}", on_click=jobs.remember,
-            args=(wanted,),
-        ):  # fmt: skip
-            jobs.forget()
-            start(store, *wanted)
-            st.rerun()
-        for job in running:
-            if job.timing:
-                continue
-            st.button(
-                "Cancel scoring",
-                key=f"panel-cancel-{job.id}",
-                on_click=errors.guarded(store.jobs.cancel),
-                args=(job.id,),
-            )
-        st.caption("These metrics have scored all outputs." if done else "Existing scores are reused.")
-    scoring_time.progress(project)
 
 
 def _choose(project: Project, data: Dataset, found: Sequence[MetricLine], running: Sequence[Job]) -> list[MetricSpec]:
@@ -171,7 +196,7 @@ def _choose(project: Project, data: Dataset, found: Sequence[MetricLine], runnin
         st.session_state[theirs] = key
 
     if not able:
-        empty = "No metric can run. See the table above for what is missing."
+        empty = "No metric can run. See “All metrics” for what is missing."
     elif own:
         empty = "Choose metrics"
     elif any(line.scored for line in found):

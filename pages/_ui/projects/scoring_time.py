@@ -125,19 +125,15 @@ def estimate(project: Project, opened: Sequence[OpenOutputs], scope: ScoringScop
         queue.enqueue(project.id, names, timing=True)
 
     if any(job.timing for job in running):
-        wait = "" if scope.segments else " You can start when the time is known; a sample can start now."
-        page.caption(f"Measuring the speed of {format_count(len(names), 'metric')} on a short sample …{wait}")
+        page.caption(
+            f"Measuring the speed of {format_count(len(names), 'metric')} on a short sample. The time appears here."
+        )
     elif not running and settings().worker != "off" and (project.id, names) not in tried:
         measure()
         st.rerun()
     elif not running:
         st.button("Estimate time", icon=":material/timer:", on_click=measure, key=f"estimate-{project.id}")
     return sum(len(o.sizes) for o in unknown) > 1000
-
-
-def is_measured(opened: Sequence[OpenOutputs], running: Sequence[Job]) -> bool:
-    """Return whether the time of these metrics is being measured."""
-    return any(job.timing for job in running) and any(not o.timed for o in opened)
 
 
 def progress(project: Project) -> None:
