@@ -16,6 +16,7 @@ from pages._ui.annotate import identity
 from pages._ui.compare import all_segments, worst_outputs
 from pages._ui.components import output_cards
 from pages._ui.shared import deferred
+from tests.pages.metric_boxes import MetricBoxes
 from tests.pages.test_shell import run, store
 
 __all__ = ["store"]
@@ -69,7 +70,7 @@ def test_a_scored_project_is_read_searched_and_sorted(store: Store, project: int
     assert not box.children, "the scoring panel is drawn when its box is opened"
     at.session_state[f"compare-scoring-{project}"] = True
     at.run()
-    assert any(m.key.startswith("metrics-") for m in at.multiselect)
+    assert MetricBoxes(at).boxes
 
     search = f"compare-search-{project}"
     at.text_input(key=search).set_value("BANANAS").run()
@@ -276,7 +277,7 @@ def test_an_unscored_project_shows_texts_that_are_imported(store: Store, project
     at = open_page(project)
     assert "Not scored yet" in at.info[0].value
     assert {c["status"] for c in seen[-1]["cards"]} == {"missing"}
-    at.multiselect(key=next(m.key for m in at.multiselect if m.key.startswith("metrics-"))).set_value(["chrf"]).run()
+    MetricBoxes(at).set_value(["chrf"]).run()
     at.button(key=f"score-{project}").click().run()
     assert [j.metrics for j in store.jobs.recent(project)] == [("chrf",)]
     assert "Scoring is running" in at.info[0].value

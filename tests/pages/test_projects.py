@@ -17,6 +17,7 @@ from core.signature import content_key
 from pages._ui.projects import import_offer, importing, upload
 from pages._ui.projects.upload_columns import mapping_of, role_of
 from pages._ui.projects.upload_lines import first_line
+from tests.pages.metric_boxes import MetricBoxes
 from tests.pages.test_shell import run, store
 
 __all__ = ["store"]
@@ -87,12 +88,10 @@ def test_a_csv_is_imported_word_for_word_and_scored(store: Store) -> None:
     assert primary(at) == ["Compute scores"]
     drawn = [getattr(element, "label", "") or element.type for element in at.main]
     button = next(i for i, text in enumerate(drawn) if text.startswith("Compute scores ("))
-    assert button < min(drawn.index("Metrics to compute"), drawn.index("table")), drawn
+    assert button < drawn.index(next(iter(MetricBoxes(at).boxes.values())).label), drawn
     store.jobs.enqueue(project.id, ["chrf"], timing=True)
     assert primary(at.run()) == ["Compute scores"]
-    at.multiselect(key=next(m.key for m in at.multiselect if m.key and m.key.startswith("metrics-"))).set_value(
-        ["chrf"]
-    ).run()
+    MetricBoxes(at).set_value(["chrf"]).run()
     at.button(key=f"score-{project.id}").click().run()
     assert [j.metrics for j in store.jobs.recent(project.id)][0] == ("chrf",)
     assert primary(at) == ["Evaluate metrics"]

@@ -10,7 +10,7 @@ from core.data import Dataset, Output, Segment, Value
 from core.metrics.registry import load
 from core.ports.store import Store
 from core.signature import content_key
-from tests.pages.said import unescaped
+from tests.pages.metric_boxes import MetricBoxes
 from tests.pages.test_shell import store
 from tests.paths import APP
 
@@ -29,7 +29,7 @@ def opened(project: int, *metrics: str) -> AppTest:
     at.query_params["project"] = str(project)
     at.session_state[f"compare-scoring-{project}"] = True  # the box of the panel, once there are scores
     at.switch_page("pages/compare.py").run()
-    next(m for m in at.multiselect if m.key and m.key.startswith("metrics-")).set_value(list(metrics)).run()
+    MetricBoxes(at).set_value(metrics).run()
     assert not at.exception
     return at
 
@@ -48,8 +48,8 @@ def test_changed_options_queue_an_expression_that_is_shown(store: Store, project
     at.selectbox(key=key + "bartscore++-nt").set_value("probability")
     at.toggle(key=key + "rouge1-stem").set_value(True)
     at.run()
-    assert at.code[0].value == '--metrics "chrf,bartscore++|k:5|rounds:8|nt:probability,rouge1|stem:yes"'
-    assert start(at, store, project) == ("chrf", "bartscore++|k:5|rounds:8|nt:probability", "rouge1|stem:yes")
+    assert at.code[0].value == '--metrics "chrf,rouge1|stem:yes,bartscore++|k:5|rounds:8|nt:probability"'
+    assert start(at, store, project) == ("chrf", "rouge1|stem:yes", "bartscore++|k:5|rounds:8|nt:probability")
     assert start(opened(project, "chrf", "ter", "bartscore++"), store, project) == ("chrf", "ter", "bartscore++")
 
     at = opened(project, "smartL")
@@ -107,14 +107,15 @@ def test_the_panel_lists_variants_and_fits_missing_sources(store: Store, project
     store.scores.put(metric.spec.name, metric.signature(), {content_key(*item): Value(1.0)}, 1.0)
     store.scores.put("chrf|gone:1", "chrf|v:0|gone:1", {content_key(*item): Value(1.0)}, 1.0)
     store.scores.put("bartscore|prompt:#9-12345678", "bartscore|v:1|x:1", {content_key(*item): Value(-1.0)}, 1.0)
-    frame = opened(project, "chrf").table[-1].value.map(unescaped)
-    assert list(frame["metric"])[:3] == ["chrF", "chrF (β = 3)", "BLEU"]
-    assert list(frame["scored"])[1] == "1 / 1"
-    assert frame["description"][0].endswith("the best one counts. Uses: reference.")
-    row = frame[frame["metric"] == "BARTScore F (9 prompts 12345678)"].iloc[0]
-    assert (row["scored"], "ERRORSCOPE_PROMPTS" in row["description"]) == ("1 / 1", True)
-    assert "gone" not in " ".join(frame["metric"])
+    labels = MetricBoxes(opened(project, "chrf")).labels
+    assert list(labels)[:3] == ["chrf", "chrf|beta:3", "bleu"]
+    assert "1 of 1 scored" in labels["chrf|beta:3"]
+    assert labels["chrf"].endswith("the best one counts. Uses: reference.]")
+    variant = next(text for text in labels.values() if "BARTScore F (9 prompts 12345678)" in text)
+    assert "1 of 1 scored" in variant
+    assert "ERRORSCOPE_PROMPTS" in variant
+    assert "gone" not in " ".join(labels)
 
     made = store.projects.create("no source").id
     store.projects.add(made, Dataset((Segment("d", "1", None, ("r",)),), (Output("A", "d", "1", "text"),)))
-    assert start(opened(made, "smart1", "chrf"), store, made) == ("smart1|against:reference", "chrf")
+    assert start(opened(made, "smart1", "chrf"), store, made) == ("chrf", "smart1|against:reference")

@@ -2,7 +2,6 @@
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from streamlit.testing.v1.element_tree import Multiselect
 
 from core.data import Dataset, Output, Segment, SegmentKey, Value
 from core.metrics import registry
@@ -11,6 +10,7 @@ from core.ports.timings import Timing
 from core.scoring.dataset import for_dataset
 from core.scoring.timing import model_of, size_of
 from core.signature import content_key
+from tests.pages.metric_boxes import MetricBoxes
 from tests.pages.said import words
 from tests.pages.test_shell import run, store
 
@@ -42,15 +42,11 @@ def time_all(store: Store, project: int, **seconds: float) -> None:
         )
 
 
-def chosen(at: AppTest) -> Multiselect:
-    return next(m for m in at.multiselect if m.key and m.key.startswith("metrics-"))
-
-
 def test_defaults_fit_the_task_and_leave_out_what_takes_long(store: Store, project: int) -> None:
     time_all(store, project, bartscorexx=7200.0)
     at = run(project=str(project))
     assert not at.exception
-    assert set(registry.STANDARD) - set(chosen(at).value) == {"ter", "bartscore++"}
+    assert set(registry.STANDARD) - set(MetricBoxes(at).value) == {"ter", "bartscore++"}
     assert "Not chosen, because the outputs look like summaries: TER." in words(at)
     assert "Not chosen, because of the time for all outputs: BARTScore++ (2 h)." in words(at)
     assert "Time on this machine: about 1 min" in words(at)
@@ -64,8 +60,8 @@ def test_defaults_fit_the_task_and_leave_out_what_takes_long(store: Store, proje
     store.timings.add(slow.spec.name, model_of(slow.signature()), timing)
     at = run(project=str(made))
     assert not at.exception
-    assert "bartscore-faithfulness" in chosen(at).value
-    assert slow.spec.name not in chosen(at).value
+    assert "bartscore-faithfulness" in MetricBoxes(at).value
+    assert slow.spec.name not in MetricBoxes(at).value
     assert "Default metrics cannot run here. Metrics without references are proposed." in words(at)
     assert "BARTScore++ faithfulness (30 min)" in words(at)
 
@@ -74,7 +70,7 @@ def test_a_sample_and_the_open_segment_are_jobs_of_their_own(store: Store, proje
     time_all(store, project)
     for choice, n in (("sample", 10), ("segment", 1)):
         at = run(project=str(project))
-        chosen(at).set_value(["chrf"]).run()
+        MetricBoxes(at).set_value(["chrf"]).run()
         next(b for b in at.button_group if b.key and b.key.startswith("scope-")).set_value(choice).run()
         assert ("about 2 s" if n == 10 else "about 1 s") in words(at)
         at.button(key=f"score-{project}").click().run()
@@ -87,10 +83,10 @@ def test_a_sample_and_the_open_segment_are_jobs_of_their_own(store: Store, proje
 
 def test_a_long_job_scores_the_open_segment_first(store: Store, project: int) -> None:
     at = run(project=str(project))
-    chosen(at).set_value(["chrf", "bartscore++"]).run()
+    MetricBoxes(at).set_value(["chrf", "bartscore++"]).run()
     time_all(store, project, bartscorexx=7200.0)
     at.run()
-    assert chosen(at).value == ["chrf", "bartscore++"], "an estimate replaces the metrics that were chosen"
+    assert MetricBoxes(at).value == ["chrf", "bartscore++"], "an estimate replaces the metrics that were chosen"
     assert "Time on this machine: about 2 h (BARTScore++ 2 h, 1 other 8 s). This segment is scored first." in words(at)
     at.button(key=f"score-{project}").click().run()
     assert [j.segments for j in reversed(store.jobs.recent(project))] == [(SegmentKey("d", "0"),), ()]
@@ -100,7 +96,7 @@ def test_a_long_job_scores_the_open_segment_first(store: Store, project: int) ->
 
 def test_an_unknown_time_is_measured_and_scoring_can_start(store: Store, project: int) -> None:
     at = run(project=str(project))
-    chosen(at).set_value(["chrf", "rouge1"]).run()
+    MetricBoxes(at).set_value(["chrf", "rouge1"]).run()
     at.button(key=f"estimate-{project}").click().run()
     assert [(j.metrics, j.timing) for j in store.jobs.recent(project)] == [(("chrf", "rouge1"), True)]
     assert "Measuring the speed of 2 metrics" in words(at)
@@ -140,24 +136,24 @@ def opened(at: AppTest, project: int) -> AppTest:
 
 def test_the_choice_of_metrics_stays_until_it_is_changed(store: Store, project: int) -> None:
     at = run(project=str(project))
-    before = chosen(at).value
+    before = MetricBoxes(at).value
     at.button(key=f"score-{project}").click().run()
     scored(store, project, "chrf")
-    assert chosen(opened(at.run(), project)).value == before, "the default choice stays while a job runs"
+    assert MetricBoxes(opened(at.run(), project)).value == before, "the default choice stays while a job runs"
     for job in store.jobs.recent(project):
         store.jobs.cancel(job.id)
     at.run()  # the page is drawn twice, because the job has ended
-    assert chosen(opened(at, project)).value == [name for name in before if name != "chrf"]
+    assert MetricBoxes(opened(at, project)).value == [name for name in before if name != "chrf"]
 
-    chosen(at).set_value(["bleu", "chrf"]).run()
+    MetricBoxes(at).set_value(["bleu", "chrf"]).run()
     at.button(key=f"score-{project}").click().run()
     at = at.switch_page("pages/projects.py").run().switch_page("pages/compare.py")
-    assert chosen(opened(at, project)).value == ["bleu", "chrf"]
+    assert MetricBoxes(opened(at, project)).value == ["chrf", "bleu"]
     scored(store, project, "bleu")
     queued = len(store.jobs.recent(project))
     opened(at, project).button(key=f"score-{project}").click().run()
     assert "Nothing to compute. These metrics have scored all outputs." in words(at)
-    chosen(at).set_value([]).run()
+    MetricBoxes(at).set_value([]).run()
     at.button(key=f"score-{project}").click().run()
     assert "Nothing to compute. Choose at least one metric." in words(at)
     assert len(store.jobs.recent(project)) == queued

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.data import Dataset, SegmentKey
 from core.errors import UserError
-from core.formatting import MISSING, format_count
+from core.formatting import format_count
 from core.metrics import readiness, registry
 from core.metrics.base import MetricSpec
 from core.metrics.registry import OPTIONS, STANDARD, load
@@ -22,7 +22,7 @@ from core.services.projects.task import Task, default_metrics
 from core.services.projects.time_estimates import LONG_SECONDS, OpenOutputs, start
 from core.settings import load as settings
 from pages._ui.projects import external_scores, metric_options, scoring_time
-from pages._ui.shared import drafts, errors, jobs, page, tables, wiring
+from pages._ui.shared import drafts, errors, jobs, page, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 USED = {"source": "source", "reference": "reference"} | {
@@ -33,6 +33,9 @@ AGAINST = "against"
 TASKS: dict[Task, str] = {
     "translation": "translations", "summary": "summaries", "data-to-text": "texts written from data", "other": "other texts",
 }  # fmt: skip
+
+LIST_HEIGHT = 420
+"""Height of the list of metrics, in pixels; it scrolls."""
 
 
 class MetricLine(NamedTuple):
@@ -111,8 +114,6 @@ def panel(project: Project, *, segment: SegmentKey | None = None, primary: bool 
     with head:
         _start(project, specs, chosen, scope, opened, running, primary=primary)
         scoring_time.progress(project)
-    with st.expander("All metrics", icon=":material/info:", expanded=all(line.lacking for line in found)):
-        _table(found, project.n_outputs)
     external_scores.panel(project)
     try:
         st.caption(f"The default scoring model: {escape_markdown(describe(settings().seq2seq))}")
@@ -160,20 +161,6 @@ def _start(
         st.rerun()
 
 
-def _table(found: Sequence[MetricLine], total: int) -> None:
-    """Draw what every metric measures and uses, its number of scores, and what it lacks."""
-    tables.text_table(
-        [
-            {
-                "metric": line.spec.label,
-                "scored": f"{line.scored:,} / {total:,}" if not line.lacking or line.scored else MISSING,
-                "description": f"Cannot run: {line.lacking}." if line.lacking else _described(line),
-            }
-            for line in found
-        ]
-    )
-
-
 def _choose(project: Project, data: Dataset, found: Sequence[MetricLine], running: Sequence[Job]) -> list[MetricSpec]:
     """Draw the choice of metrics.
 
@@ -184,30 +171,36 @@ def _choose(project: Project, data: Dataset, found: Sequence[MetricLine], runnin
     if held not in st.session_state or all(job.timing for job in running):
         st.session_state[held] = default
     default = [name for name in st.session_state[held] if name in able]
-    theirs = drafts.kept(f"metrics-touched-{project.id}")
-    own: str | None = st.session_state.get(theirs)
-    key = (
-        drafts.kept(own, fits=lambda names: set(names) <= able.keys())
-        if own
-        else f"metrics-{project.id}-{','.join(default)}"
-    )
+    own = drafts.kept(f"metrics-own-{project.id}", fits=lambda names: set(names) <= able.keys())
 
-    def touched() -> None:
-        st.session_state[theirs] = key
+    def chosen() -> list[str]:
+        return [name for name in st.session_state.get(own, default) if name in able]
+
+    def tick(name: str, box: str) -> None:
+        names = {*chosen(), name} if st.session_state[box] else {*chosen()} - {name}
+        st.session_state[own] = [name for name in able if name in names]
 
     if not able:
-        empty = "No metric can run. See “All metrics” for what is missing."
-    elif own:
-        empty = "Choose metrics"
-    elif any(line.scored for line in found):
-        empty = "Default metrics are done. Add more:"
-    else:
-        empty = "Default metrics cannot run here. Choose others:"
-    names = st.multiselect(
-        "Metrics to compute", able, None if own else default, format_func=lambda name: able[name].label,
-        on_change=touched, key=key, placeholder=empty, disabled=not able,
-    )  # fmt: skip
-    return [able[name] for name in names]
+        st.caption("No metric can run. Each line says what is missing.")
+    elif not default and own not in st.session_state:
+        done = any(line.scored for line in found)
+        st.caption("Default metrics are done. Add more:" if done else "Default metrics cannot run here. Choose others:")
+    st.markdown(":small[Metrics to compute]")
+    with st.container(height=LIST_HEIGHT, key=f"metric-list-{project.id}"):
+        for line in sorted(found, key=lambda line: bool(line.lacking)):
+            name, box = line.spec.name, f"metric-{project.id}-{line.spec.name}"
+            st.session_state[box] = name in chosen()
+            st.checkbox(
+                _line(line, project.n_outputs), key=box, on_change=tick, args=(name, box), disabled=name not in able
+            )
+    return [able[name] for name in chosen()]
+
+
+def _line(line: MetricLine, total: int) -> str:
+    """Return the name of a metric, its number of scores, what it measures and uses, or what it lacks."""
+    scored = "" if line.lacking and not line.scored else f"{line.scored:,} of {total:,} scored. "
+    text = f"Cannot run: {line.lacking}." if line.lacking else _described(line)
+    return f"**{escape_markdown(line.spec.label)}** · :small[{escape_markdown(scored + text)}]"
 
 
 def _defaults(project: Project, data: Dataset, found: Sequence[MetricLine]) -> list[str]:
