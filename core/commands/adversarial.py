@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -54,26 +54,27 @@ def run(
     if not any(row.compared for row in rows):
         raise UserError("no metric scored any case", got=next((r.reason for r in rows if r.reason), ""))
     failed = failed_cases(read.cases, answered, each=failures, solved_by=solver)
-    notes = [*read.notes, *_notes(rows)]
+    labels = {a.spec.name: a.spec.label for a in answered}
+    notes = [*read.notes, *_notes(rows, labels)]
     notes += [] if reference_free else filter(None, [report.published(rows)])
     written = {
         ".csv": lambda: report.as_csv(rows),
         ".json": lambda: report.as_json(rows, failed, notes),
-        ".html": lambda: report.as_html(rows, failed, notes),
+        ".html": lambda: report.as_html(rows, failed, notes, labels),
     }
     output.write({out: written[out.suffix]()})
     print_note(*notes)
-    print_result(report.as_text(rows))
+    print_result(report.as_text(rows, labels))
 
 
-def _notes(rows: Sequence[PhenomenonRow]) -> list[str]:
+def _notes(rows: Sequence[PhenomenonRow], labels: Mapping[str, str]) -> list[str]:
     notes = []
     for metric in dict.fromkeys(row.metric for row in rows):
         mine = [row for row in rows if row.metric == metric]
         whole = next(row for row in mine if row.phenomenon == ALL)
         if whole.undefined:
             why = next((r.reason for r in mine if r.undefined and r.reason), "")
-            notes.append(f"{metric}: {whole.undefined} of {whole.cases} cases have no score ({why}).")
+            notes.append(f"{labels[metric]}: {whole.undefined} of {whole.cases} cases have no score ({why}).")
         if whole.tied:
-            notes.append(f"{metric}: {whole.tied} of {whole.compared} cases are tied and count as failures.")
+            notes.append(f"{labels[metric]}: {whole.tied} of {whole.compared} cases are tied and count as failures.")
     return notes

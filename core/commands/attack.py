@@ -154,8 +154,8 @@ def summary(found: Sequence[tuple[Gold, Attack, Sequence[Shift]]], metrics: Sequ
             change, reason = relative(metric.spec, gold, attacked)
             shown = reason if change is None else f"{change:+.1%}"
             lines.append(
-                f"{metric.spec.name}: {gold:.4g} → {attacked:.4g} against the references, {shown} (n = {len(both)})"
+                f"{metric.spec.label}: {gold:.4g} → {attacked:.4g} against the references, {shown} (n = {len(both)})"
             )
         else:
-            lines.append(f"{metric.spec.name}: no score against the references ({done[0][1][i].reason})")
+            lines.append(f"{metric.spec.label}: no score against the references ({done[0][1][i].reason})")
     return lines

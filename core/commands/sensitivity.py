@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -42,7 +42,7 @@ def run(
     rows = table(read.pairs, scored, lam=lam, seed=seed)
     if not any(row.n or row.compared for row in rows):
         raise UserError("no metric scored any pair", got=rows[0].reason)
-    notes = [*read.notes(), *_notes(rows)]
+    notes = [*read.notes(), *_notes(rows, {m.spec.name: m.spec.label for m in loaded})]
     if out.suffix == ".json":
         text = json_text({"rows": [row._asdict() for row in rows], "notes": notes})
     else:
@@ -52,13 +52,15 @@ def run(
     return rows
 
 
-def _notes(rows: Sequence[SensitivityRow]) -> list[str]:
+def _notes(rows: Sequence[SensitivityRow], labels: Mapping[str, str]) -> list[str]:
     notes = []
     for metric in dict.fromkeys(row.metric for row in rows):
         mine = [row for row in rows if row.metric == metric]
         pairs, lost = sum(row.pairs for row in mine), sum(row.undefined for row in mine)
         if lost:
-            notes.append(f"{metric}: {lost} of {pairs} pairs have no z; see the file for the reasons.")
+            notes.append(f"{labels[metric]}: {lost} of {pairs} pairs have no z; see the file for the reasons.")
         if turned := sum(row.empty_better for row in mine):
-            notes.append(f"{metric}: scores the empty output higher than the good one in {turned} of {pairs} pairs.")
+            notes.append(
+                f"{labels[metric]}: scores the empty output higher than the good one in {turned} of {pairs} pairs."
+            )
     return notes

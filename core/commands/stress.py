@@ -123,15 +123,19 @@ def _failing(report: Report, watched: set[str], failed: set[str]) -> list[str]:
         c for c in report.cells if c.test in watched and c.metric in broken and c.verdict == "untold" and c.undefined
     ]
     fails = report.failing(watched) if watched else []
+    labels = {m.name: m.label for m in report.metrics}
     return [
-        *(f"{c.metric} fails {c.test}: {c.why}" for c in fails),
-        *(f"{c.metric} has no result for {c.test}, because it could not score some texts: {c.why}" for c in lost),
+        *(f"{labels[c.metric]} fails {c.test}: {c.why}" for c in fails),
+        *(
+            f"{labels[c.metric]} has no result for {c.test}, because it could not score some texts: {c.why}"
+            for c in lost
+        ),
     ]
 
 
 def as_text(report: Report) -> str:
     """Return the verdicts as a table for a terminal: one row per test, one column per metric."""
-    lines = [["", *(m.name for m in report.metrics)]]
+    lines = [["", *(m.label for m in report.metrics)]]
     lines += [
         [t.name, *(VERDICT_NAMES[report.cell(t.name, m.name).verdict] for m in report.metrics)] for t in report.tests
     ]

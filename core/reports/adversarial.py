@@ -22,18 +22,18 @@ NEEDS_SOURCE = frozenset({"comet"})
 """Metrics for which the paper averages over `TWO`."""
 
 
-def grid(rows: Sequence[PhenomenonRow]) -> list[list[str]]:
-    """Return the accuracy in percent as lines of cells: one line per phenomenon, one column per metric; first the names of the metrics."""
+def grid(rows: Sequence[PhenomenonRow], labels: Mapping[str, str]) -> list[list[str]]:
+    """Return the accuracy in percent as lines of cells: one line per phenomenon, one column per metric; first the labels of the metrics."""
     metrics, names = list(dict.fromkeys(r.metric for r in rows)), list(dict.fromkeys(r.phenomenon for r in rows))
     by_place = {(r.phenomenon, r.metric): r for r in rows}
-    lines = [["", *metrics]]
+    lines = [["", *map(labels.__getitem__, metrics)]]
     for name in sorted(names, key=lambda n: n in AVERAGES):
         lines.append([name, *(percent(by_place[name, metric].accuracy) for metric in metrics)])
     return lines
 
 
-def as_text(rows: Sequence[PhenomenonRow]) -> str:
-    return "\n".join(aligned(grid(rows), numbers=True)) + "\n"
+def as_text(rows: Sequence[PhenomenonRow], labels: Mapping[str, str]) -> str:
+    return "\n".join(aligned(grid(rows, labels), numbers=True)) + "\n"
 
 
 def published(rows: Sequence[PhenomenonRow]) -> str:
@@ -97,16 +97,21 @@ def as_json(rows: Sequence[PhenomenonRow], failed: Sequence[Failure], notes: Seq
     return json_text(report)
 
 
-def as_html(rows: Sequence[PhenomenonRow], failed: Sequence[Failure], notes: Sequence[str]) -> str:
+def as_html(
+    rows: Sequence[PhenomenonRow], failed: Sequence[Failure], notes: Sequence[str], labels: Mapping[str, str]
+) -> str:
     """Return one page with the table and its CIs, the failures, the notes and the signatures."""
     by_place = {(r.phenomenon, r.metric): r for r in rows}
     metrics = list(dict.fromkeys(r.metric for r in rows))
     lines = [
         {"phenomenon": name, "average": name in AVERAGES, "rows": [by_place[name, metric] for metric in metrics]}
-        for name, *_ in grid(rows)[1:]
+        for name, *_ in grid(rows, labels)[1:]
     ]
-    signatures = dict.fromkeys((r.metric, r.signature) for r in rows if r.phenomenon == ALL)
+    failed = [
+        f._replace(metric=labels[f.metric], scores={labels[name]: of for name, of in f.scores.items()}) for f in failed
+    ]
+    signatures = dict.fromkeys((labels[r.metric], r.signature) for r in rows if r.phenomenon == ALL)
     return render(
-        "adversarial.html.j2", title="Adversarial test", metrics=metrics, lines=lines, failures=failed, notes=notes,
+        "adversarial.html.j2", title="Adversarial test", metrics=[labels[name] for name in metrics], lines=lines, failures=failed, notes=notes,
         signatures=signatures,
     )  # fmt: skip

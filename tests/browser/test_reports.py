@@ -32,7 +32,7 @@ def pages() -> dict[str, tuple[str, int]]:
     return {
         "evaluation": (evaluation.as_html(found, "kendall", tests, systems), 3),
         "stress": (stress_html.as_html(stress), 5),
-        "adversarial": (adversarial.as_html([row], [], []), 0),
+        "adversarial": (adversarial.as_html([row], [], [], {"bleu": "BLEU"}), 0),
     }
 
 

@@ -58,7 +58,7 @@ def test_only_a_metric_that_failed_is_tried_again_when_asked(store: Store, monke
     next(b for b in at.button if b.label == "Retry").click().run()
     assert watched.asked == {"chrf": 20, "ter": 4}
     assert not at.exception
-    assert "[" in at.dataframe[0].value["chrf"][0]
+    assert "[" in at.dataframe[0].value["chrF"][0]
     assert "Part of this failed" not in words(at)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 
 import pandas as pd
 import streamlit as st
@@ -59,10 +60,10 @@ def results(project: Project, asked: SuiteOptions, ready: SuiteCases) -> None:
         plots.heatmap(pd.DataFrame([r._replace(metric=labels[r.metric]) for r in rows])), "suite-heatmap"
     )
     with st.expander("Table with 95 % CI"):
-        _numbers(rows)
+        _numbers(rows, labels)
     for note in ready.notes:
         page.caption(note)
-    _downloads(project, ready, rows, suite.failures(cases, answered))
+    _downloads(project, ready, rows, suite.failures(cases, answered), labels)
     st.subheader("Cases that a metric gets wrong", anchor=False)
     _failures(project, cases, answered, digest, asked.free)
 
@@ -76,28 +77,30 @@ def memory(digest: str, name: str = "suite") -> Remembered:
     return found
 
 
-def _numbers(rows: list[PhenomenonRow]) -> None:
+def _numbers(rows: list[PhenomenonRow], labels: Mapping[str, str]) -> None:
     metrics = list(dict.fromkeys(r.metric for r in rows))
     by_place = {(r.phenomenon, r.metric): r for r in rows}
-    names = [line[0] for line in report.grid(rows)[1:]]
+    names = [line[0] for line in report.grid(rows, labels)[1:]]
     shown = []
     for name in names:
         line = {"kind of error": name, "cases": str(by_place[name, metrics[0]].cases)}
         for metric in metrics:
             r = by_place[name, metric]
             between = "" if r.low is None else f" [{report.percent(r.low)}, {report.percent(r.high)}]"
-            line[metric] = report.percent(r.accuracy) + between
+            line[labels[metric]] = report.percent(r.accuracy) + between
         shown.append(line)
     tables.data_table(shown, height="content")
     st.text("\n".join(dict.fromkeys(r.signature for r in rows if r.phenomenon == ALL)))
 
 
-def _downloads(project: Project, ready: SuiteCases, rows: list[PhenomenonRow], failed: list[Failure]) -> None:
+def _downloads(
+    project: Project, ready: SuiteCases, rows: list[PhenomenonRow], failed: list[Failure], labels: Mapping[str, str]
+) -> None:
     stem = f"{file_name(project.name)}.adversarial"
     notes = [*ready.notes, *([ready.made.signature] if ready.made else [])]
     with st.container(horizontal=True):
         download("CSV", report.as_csv(rows), f"{stem}.csv", "suite-CSV")
-        download("HTML page", report.as_html(rows, failed, notes), f"{stem}.html", "suite-HTML page")
+        download("HTML page", report.as_html(rows, failed, notes, labels), f"{stem}.html", "suite-HTML page")
         if ready.made:
             label = "Cases as CSV in MENLI’s format"
             download(label, ready.made.csv, f"{stem}.cases.csv", f"suite-{label}")

@@ -20,7 +20,7 @@ def test_it_prints_a_table_and_writes_rows_with_intervals(suite: Path, tmp_path:
     out = tmp_path / "a.csv"
     done = run("adversarial", str(suite), "--metrics", "chrf,ter", "--out", str(out))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[0].split() == ["chrf", "ter"]
+    assert done.stdout.splitlines()[0].split() == ["chrF", "TER"]
     assert [line.split("  ")[0] for line in done.stdout.splitlines()[1:]] == [
         "number error", "spelling error", "all", "adequacy", "fluency",
     ]  # fmt: skip
@@ -80,4 +80,4 @@ def test_an_error_type_named_like_an_average_is_no_average(tmp_path: Path) -> No
     assert [line.split() for line in done.stdout.splitlines()[1:]] == [
         ["all", "(error", "type)", "50.0"], ["swap", "0.0"], ["all", "25.0"],
     ]  # fmt: skip
-    assert "chrf: 1 of 3 cases are tied" in done.stderr
+    assert "chrF: 1 of 3 cases are tied" in done.stderr

@@ -48,7 +48,7 @@ def test_a_row_a_step_and_a_row_a_judge_are_written(table: Path, tmp_path: Path)
     gold, attacked = (float(r["score"]) for r in judged[4:])  # TER: lower is better
     assert float(judged[5]["change"]) == pytest.approx((gold - attacked) / gold)
     assert "\n2 of 2 texts attacked, mean noise ratio " in done.stderr
-    assert [line.split(":")[0] for line in done.stderr.splitlines()[-3:]] == ["chrf", "bleu", "ter"]
+    assert [line.split(":")[0] for line in done.stderr.splitlines()[-3:]] == ["chrF", "BLEU", "TER"]
 
 
 def test_a_system_can_be_gold_and_progress_is_told(
@@ -71,7 +71,7 @@ def test_a_judge_that_lacks_a_reference_says_so(
     rows = command.run([table], tmp_path / "a.csv", "chrf", "bleu", bound=0.2)
     assert [r.reason for r in rows if r.metric == "bleu"] == ["BLEU needs a reference, and there is none"] * 2
     assert capsys.readouterr().err.splitlines()[-1] == (
-        "bleu: no score against the references (BLEU needs a reference, and there is none)"
+        "BLEU: no score against the references (BLEU needs a reference, and there is none)"
     )
 
 

@@ -36,7 +36,7 @@ def test_one_row_per_metric_and_type_with_counts_and_reasons(pairs: Path, tmp_pa
     assert number["signature"].endswith("|draws:1000|seed:7")
     assert (formula["pairs"], formula["n"], formula["z"], formula["undefined"]) == ("2", "1", "0.0", "1")
     assert "needs a reference" in formula["reason"]
-    assert "chrf: 1 of 4 pairs have no z" in done.stderr
+    assert "chrF: 1 of 4 pairs have no z" in done.stderr
     assert "two equal texts" in done.stderr
 
 

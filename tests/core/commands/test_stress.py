@@ -49,7 +49,7 @@ def test_it_writes_a_page_json_and_csv_and_prints_the_catalogue(texts: Path, tmp
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines()]
-    assert lines[0] == ["chrf", "ter"]
+    assert lines[0] == ["chrF", "TER"]
     assert lines[1][0] == "truncation"
     report = from_json(whole.read_text(encoding="utf-8"))
     assert [t.name for t in report.tests] == ["truncation", "token-drop"]
@@ -78,7 +78,7 @@ def test_a_test_that_is_failed_ends_with_status_1_and_says_which(texts: Path, tm
     )
     done = run("stress", str(mild), *options, "--inject", str(lines), "--fail-on", "noised-punctuation")
     assert done.returncode == 1, done.stderr
-    assert "failed: rouge1 fails noised-punctuation: At " in done.stderr  # ROUGE reads words alone
+    assert "failed: ROUGE-1 fails noised-punctuation: At " in done.stderr  # ROUGE reads words alone
     report = from_json((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert [len(t.levels) for t in report.tests if t.name.startswith("injection-")] == [2]
     assert run("stress", str(mild), *options, "--inject", str(lines), "--fail-on", "injection").returncode == 0
@@ -216,7 +216,7 @@ def test_a_metric_that_breaks_keeps_its_log_and_fails_the_build(
     report, told = from_json(whole.read_text(encoding="utf-8")), capsys.readouterr().err.splitlines()
     assert report.cell("truncation", "chrf").verdict == "untold"
     assert told[-1].startswith(
-        "failed: chrf has no result for truncation, because it could not score some texts: Every text has a missing score"
+        "failed: chrF has no result for truncation, because it could not score some texts: Every text has a missing score"
     )
     log = tmp_path / "r.json.scores.jsonl"
     assert log.exists()

@@ -184,7 +184,7 @@ def test_a_phenomenon_named_like_an_average_is_told_apart() -> None:
     assert [(r.phenomenon, r.accuracy) for r in rows] == [
         ("fluency (error type)", 0.5), ("swap", 0), ("all (error type)", 0), ("all", pytest.approx(1 / 6)),
     ]  # fmt: skip
-    assert grid(rows)[1:] == [
+    assert grid(rows, {"chrf": "chrF"})[1:] == [
         ["fluency (error type)", "50.0"], ["swap", "0.0"], ["all (error type)", "0.0"], ["all", "16.7"]
     ]  # fmt: skip
     twice = table(cases(["all", "all (error type)"]), [answered([1, -1])])
@@ -291,9 +291,17 @@ def test_metrics_needing_a_missing_text_are_reported() -> None:
 def test_table_and_page_show_what_was_counted() -> None:
     given = cases(["<b>", "addition", "<b>", "addition"])
     rows = table(given, [answered([1, -1, 1, 0])])
-    assert grid(rows) == [["", "chrf"], ["addition", "0.0"], ["<b>", "100.0"], ["all", "50.0"], ["adequacy", "0.0"]]
-    assert as_text(rows).splitlines()[1].split() == ["addition", "0.0"]
-    page = as_html(rows, failures(given, [answered([1, -1, 1, 0])]), ["a note"])
+    labels = {"chrf": "chrF"}
+    assert grid(rows, labels) == [
+        ["", "chrF"],
+        ["addition", "0.0"],
+        ["<b>", "100.0"],
+        ["all", "50.0"],
+        ["adequacy", "0.0"],
+    ]
+    assert as_text(rows, labels).splitlines()[1].split() == ["addition", "0.0"]
+    page = as_html(rows, failures(given, [answered([1, -1, 1, 0])]), ["a note"], labels)
+    assert "chrf" not in page.replace("chrf|", "")
     assert "<b>" not in page
     assert "<script" not in page
     assert "2 cases compared, 1 tied, 0 without a score" in page
