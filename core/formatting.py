@@ -75,6 +75,12 @@ def format_count(n: int, noun: str, plural: str = "") -> str:
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
 
 
+def format_clock(seconds: float) -> str:
+    """Return hours, minutes and seconds: "1:07:30"."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60:,}:{minutes % 60:02}:{rest:02}"
+
+
 def format_duration(seconds: float) -> str:
     """Return a rounded duration: "40 s", "2 min", "1 h 10 min", "14 h"."""
     if seconds <= 59:

@@ -149,7 +149,7 @@ def pay_table(store: Store, campaign: Campaign) -> str:
     design = design_from_json(campaign.design)
     columns = ("name", "completion_code", "units", "cannot_judge", "minutes", "pay", "currency", "excluded")
     rows = (
-        (row.participant.rater, row.participant.code, row.units, row.declined, round(row.seconds / 60, 1), row.pay,
+        (row.participant.rater, row.participant.code, row.units, row.declined, round(row.seconds / 60, 2), row.pay,
          design.currency, row.participant.excluded)
         for row in work_done(store, campaign)
     )  # fmt: skip

@@ -9,7 +9,7 @@ from urllib.parse import urljoin
 import streamlit as st
 
 from core.formats.write import csv_text
-from core.formatting import format_count
+from core.formatting import format_clock, format_count
 from core.ports.campaigns import Campaign
 from core.ports.people import Account, Link
 from core.ports.projects import Project
@@ -111,17 +111,17 @@ def _table(campaign: Campaign, found: CampaignSnapshot, access: Mapping[str, Lin
         row: dict[str, object] = {"annotator": who.rater}
         if access:
             row["access"] = account_panel.named(access.get(who.rater), now)
-        row |= {"completion code": who.code, "units": person.work.units, "hours": person.work.seconds / 3600}
+        row |= {"completion code": who.code, "units": person.work.units, "time, h:min:s": person.work.seconds}
         if found.design.pay_per_hour:
             row[f"pay, {currency}"] = person.work.pay
         rows.append(row | {"note": f"{note(who)}: {who.excluded}" if who.excluded else note(who)})
     if not any(row["note"] for row in rows):
         rows = [{k: v for k, v in row.items() if k != "note"} for row in rows]
-    formats = {"hours": lambda v: f"{v:.1f}", f"pay, {currency}": lambda v: f"{v:,.2f}"}
+    formats = {"time, h:min:s": format_clock, f"pay, {currency}": lambda v: f"{v:,.2f}"}
     units = "Submitted items, checks and repeats, without the tutorial"
     tables.data_table(rows, formats, {
         "units": st.column_config.NumberColumn(help=units),
-        "hours": st.column_config.NumberColumn(help="Working time with the tutorial; a pause counts at most two minutes"),
+        "time, h:min:s": st.column_config.NumberColumn(help="Working time with the tutorial; a pause counts at most two minutes"),
         "completion code": st.column_config.TextColumn(help="Shown to annotators when they have finished"),
     })  # fmt: skip
     total = sum(person.work.pay for person in found.people)

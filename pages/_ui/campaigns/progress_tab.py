@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import streamlit as st
 
-from core.formatting import MISSING, format_count, format_duration
+from core.formatting import MISSING, format_clock, format_count, format_duration
 from core.plots import campaigns as plots
 from core.ports.campaigns import Campaign, Participant
 from core.ports.projects import Project
@@ -93,7 +93,7 @@ def _people(found: CampaignSnapshot) -> None:
             "assigned": person.work.assigned,
             "open": person.open_units,
             "time per unit": MISSING if person.median_seconds is None else format_duration(person.median_seconds),
-            "hours": round(person.work.seconds / 3600, 1),
+            "time, h:min:s": person.work.seconds,
             "last seen": ago(person.work.last, found.at),
             "note": note(person.work.participant),
         }
@@ -101,11 +101,11 @@ def _people(found: CampaignSnapshot) -> None:
     ]
     tables.data_table(
         [{k: v for k, v in row.items() if k != "note" or any(r["note"] for r in rows)} for row in rows],
-        {"hours": lambda v: f"{v:.1f}"},
+        {"time, h:min:s": format_clock},
         {
             "time per unit": st.column_config.TextColumn(help="Median working time of submitted units", alignment="right"),
             "open": st.column_config.NumberColumn(help="Assigned and not submitted"),
-            "hours": st.column_config.NumberColumn(help="Working time; a pause counts at most two minutes"),
+            "time, h:min:s": st.column_config.NumberColumn(help="Working time; a pause counts at most two minutes"),
         },
     )  # fmt: skip
 

@@ -269,6 +269,10 @@ def test_the_pay_table() -> None:
     header, row = people.pay_table(world.store, world.campaign).splitlines()
     assert header == "name,completion_code,units,cannot_judge,minutes,pay,currency,excluded"
     assert row.split(",")[2:4] == ["3", "0"]
+    (work,) = people.work_done(world.store, world.campaign)
+    assert float(row.split(",")[5]) == round(18 * work.seconds / 3600, 2)
+    assert float(row.split(",")[4]) == round(work.seconds / 60, 2)
+    assert abs(float(row.split(",")[4]) * 18 / 60 - float(row.split(",")[5])) < 0.01  # the time and the pay agree
 
 
 def test_the_units_of_an_excluded_person_are_given_to_others_who_have_rated_nothing_of_them() -> None:
