@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
-from core.metrics.lexical.baselines import BASELINES
+from core.metrics.lexical import baselines
 from core.ports.projects import Project
 from core.reports import evaluation as report
 from core.services.evaluate import significance as tests
 from core.services.evaluate.evaluate import LABELS, STATISTICS, Evaluation, StatisticName
+from core.services.evaluate.evaluation_data import ScoredMetric
+from pages._ui.meta_evaluation.agreement_preview import BASELINES, with_heading
 from pages._ui.meta_evaluation.evaluation_data import matrix
 from pages._ui.meta_evaluation.evaluation_form import METRIC, STATISTIC, TABLE, UNITS
 from pages._ui.shared import errors, page, tables, theme
@@ -31,8 +35,10 @@ def notes(found: Evaluation) -> None:
         said.append(f"{lost} segments without every system are left out")
     said.append(f"95 % CI: {choice.draws} random resamples of the {UNITS[choice.unit]} (bootstrap)")
     st.caption(escape_markdown(" · ".join(said)) + ". Click a cell to see its data.")
-    meant = "; ".join(f"*{b.label}*: {b.help}" for b in BASELINES if b.label in {c.label for c in data.scored_metrics})
-    st.caption(f"Grey rows: baselines, which do not measure quality. {meant}.")
+    meant = "; ".join(
+        f"*{b.label}*: {b.help}" for b in baselines.BASELINES if b.label in {c.label for c in data.scored_metrics}
+    )
+    st.caption(f"Baselines: {meant}.")
     if data.notes:
         st.warning("  \n".join(escape_markdown(n) for n in data.notes), icon=":material/warning:")
     who = dict.fromkeys(w for c in data.metrics if (w := theme.scored_by(c.signature)))
@@ -42,19 +48,30 @@ def notes(found: Evaluation) -> None:
         st.caption(f"{escape_markdown(shown)}: {line}.")
 
 
+def styles(metrics: Sequence[ScoredMetric | None], frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the style of each cell: metrics in the colour of texts, baselines grey, below a grey row."""
+    ink, grey = theme.colour("ink"), theme.colour("neutral")
+    rows = [
+        f"color: {ink}; background-color: {grey}30" if m is None else f"color: {grey if m.sentinel else ink}"
+        for m in metrics
+    ]
+    return pd.DataFrame(dict.fromkeys(frame, rows), frame.index)
+
+
 def table(found: Evaluation, statistic: StatisticName) -> None:
     """Draw metric × statistic with intervals, best first, baselines grey at the foot; a click opens a cell."""
-    names, order = STATISTICS[found.choice.level], found.order(statistic)
+    names = STATISTICS[found.choice.level]
     by_label = {LABELS[n]: n for n in names}
     done = {n: m for n in names if (m := matrix(found, n)) is not None}
-    metrics = [found.joined.scored_metric(name) for name in order]
-    frame = pd.DataFrame({"metric": [m.label for m in metrics]})
+    metrics = with_heading([found.joined.scored_metric(name) for name in found.order(statistic)])
+    frame = pd.DataFrame({"metric": [m.label if m else BASELINES for m in metrics]})
     for label, n in by_label.items():
         tied = done[n].tied if n in done else ()
-        frame[label] = [report.cell(found.of(name, n)) + (" •" if name in tied else "") for name in order]
-    colour = pd.DataFrame("", frame.index, frame.columns)
-    colour.loc[[m.sentinel for m in metrics], list(by_label)] = f"color: {theme.colour('neutral')}"
-    styled = frame.style.apply(lambda _: colour, axis=None)
+        frame[label] = [
+            report.cell(found.of(m.name, n)) + (" •" if m.name in tied else "") if m else "" for m in metrics
+        ]
+    colours = styles(metrics, frame)
+    styled = frame.style.apply(lambda _: colours, axis=None)
 
     @errors.guarded
     def chosen() -> None:
@@ -63,13 +80,15 @@ def table(found: Evaluation, statistic: StatisticName) -> None:
             return
         st.session_state[_CLICKED] = cells
         for at, column in cells:
-            st.session_state[METRIC] = order[at]
+            if (metric := metrics[at]) is None:
+                continue
+            st.session_state[METRIC] = metric.name
             if column in by_label:
                 st.session_state[f"{STATISTIC}-{found.choice.level}"] = by_label[column]
 
     st.dataframe(
         styled, hide_index=True, height="content", key=TABLE, on_select=chosen, selection_mode="single-cell",
-        column_config={"metric": st.column_config.TextColumn(pinned=True, width=260)}
+        column_config={"metric": st.column_config.TextColumn(width=260)}  # pinned columns are pale
         | {n: st.column_config.TextColumn(f"{n} ↑", help=definition(n), alignment="right") for n in by_label},
     )  # fmt: skip
     undefined = [

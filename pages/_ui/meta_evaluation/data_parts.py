@@ -8,6 +8,7 @@ from core.reports import evaluation as report
 from core.services.evaluate import significance as tests
 from core.services.evaluate.evaluate import LABELS, Evaluation, StatisticName
 from core.services.projects.view import View
+from pages._ui.meta_evaluation import agreement_preview
 from pages._ui.shared import drafts, page, tables
 from pages._ui.shared.long_jobs import compute, digest
 
@@ -40,11 +41,12 @@ def of_parts(view: View, found: Evaluation, statistic: StatisticName) -> None:
         page.info("At least 2 systems are needed.")
         return
     columns = {p.label: f"{p.label} ({p.outputs})" for p in done}
-    label = {c.name: c.label for c in data.scored_metrics}
+    order = agreement_preview.with_heading([data.scored_metric(name) for name in found.order(statistic)])
     tables.text_table(
         [
-            {"metric": label[name]} | {columns[p.label]: report.cell(p.found.of(name, statistic)) for p in done}
-            for name in found.order(statistic)
+            {"metric": m.label if m else agreement_preview.BASELINES}
+            | {columns[p.label]: report.cell(p.found.of(m.name, statistic)) if m else "" for p in done}
+            for m in order
         ],
         tall=40,
     )

@@ -12,11 +12,15 @@ from core.services.calibrate.calibration import from_score
 from core.services.evaluate import evaluate as service
 from core.services.evaluate.evaluate import LABELS, Evaluation, StatisticName
 from core.services.projects.view import View
-from pages._ui.meta_evaluation import evaluation_data
+from pages._ui.meta_evaluation import agreement_table, evaluation_data
+from pages._ui.meta_evaluation.agreement_preview import BASELINES, with_heading
 from pages._ui.meta_evaluation.evaluation_form import EvaluationOptions
-from pages._ui.shared import drafts, page, theme, wiring
+from pages._ui.shared import drafts, page, wiring
 from pages._ui.shared.files import download, file_name
 from pages._ui.shared.long_jobs import digest, run_cached
+
+FITTING = 5
+"""Human scores whose table fits into most windows. The names of metrics in wider ones are pinned, which makes them pale."""
 
 
 def draw(project: Project, view: View, wanted: EvaluationOptions) -> None:
@@ -58,15 +62,16 @@ def draw(project: Project, view: View, wanted: EvaluationOptions) -> None:
 
 
 def _table(found: dict[str, Evaluation], statistic: StatisticName) -> None:
-    metrics = report.order(found, statistic)
-    frame = pd.DataFrame({"metric": [m.label for m in metrics]})
-    style = pd.DataFrame("", frame.index, ["metric", *found])
+    metrics = with_heading(report.order(found, statistic))
+    frame = pd.DataFrame({"metric": [m.label if m else BASELINES for m in metrics]})
     for name, one in found.items():
-        frame[name] = [report.text(one, m, statistic) for m in metrics]
-        style[name] = ["font-weight: 700" if report.is_best(one, m, statistic) else "" for m in metrics]
-    style.loc[[m.sentinel for m in metrics], list(found)] = f"color: {theme.colour('neutral')}"
+        frame[name] = [report.text(one, m, statistic) if m else "" for m in metrics]
+    style = agreement_table.styles(metrics, frame)
+    for name, one in found.items():
+        best = [m is not None and report.is_best(one, m, statistic) for m in metrics]
+        style.loc[best, name] += "; font-weight: 700"
     columns = {name: st.column_config.TextColumn(f"{name} ↑", alignment="right") for name in found}
     st.dataframe(
         frame.style.apply(lambda _: style, axis=None), hide_index=True, height="content", key="evaluate-every",
-        column_config={"metric": st.column_config.TextColumn(pinned=True, width=260)} | columns,
+        column_config={"metric": st.column_config.TextColumn(pinned=len(found) > FITTING, width=260)} | columns,
     )  # fmt: skip
