@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.calibration.calibrate import Calibration, CalibrationPoint
+from core.calibration.top_systems import FEWEST_SYSTEMS, ranking
 from core.ports.projects import Project
 from core.services.calibrate import calibration as service
 from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
@@ -43,7 +44,7 @@ def main() -> None:
             if found is not None:
                 if wiring.may_change(project.id):
                     keep(project, column, people, found, batch.name if batch else "")
-                behind(project, column, people, choice, data, found, SECTIONS[:2] if batch else SECTIONS)
+                behind(project, column, people, choice, data, found, impossible(people, data, batch=batch is not None))
     saved_lambdas.saved(project, refinements)
 
 
@@ -77,15 +78,22 @@ def fitted(
     return found
 
 
+def impossible(people: HumanScores, data: tuple[CalibrationPoint, ...], *, batch: bool) -> dict[str, str]:
+    """Return the sections that these data do not allow, with the reason."""
+    if batch:
+        return dict.fromkeys(SECTIONS[2:], "only with all labelled outputs, not with a calibration set.")
+    found = dict.fromkeys(SECTIONS[2:4], raters_and_weights.OF_LABELS) if people.scheme is None else {}
+    if (n := len(ranking(data))) < FEWEST_SYSTEMS:
+        found[SECTIONS[4]] = f"needs at least {FEWEST_SYSTEMS} systems with both scores; found {n}."
+    return found
+
+
 def behind(
     project: Project, column: Column, people: HumanScores, choice: LambdaFitOptions, data: tuple[CalibrationPoint, ...],
-    found: Calibration, possible: tuple[str, ...],
+    found: Calibration, unable: dict[str, str],
 ) -> None:  # fmt: skip
-    """Draw the chosen one of the `possible` sections; the others are not computed."""
-    key = drafts.kept("lambda-section" if possible == SECTIONS else "lambda-section-of-batch")
-    section = st.segmented_control(
-        "Details", possible, default=possible[0], key=key, required=True, label_visibility="collapsed"
-    )
+    """Draw the chosen section; the others are not computed. `unable` are the reasons why sections are disabled."""
+    section = page.choose_section(SECTIONS, unable, "lambda-section")
     with errors.boundary():
         if section == SECTIONS[0]:
             result.details(found, people, choice, column)

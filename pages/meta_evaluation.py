@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.ports.projects import Project
 from core.reports import evaluation as report
-from core.services.evaluate.evaluate import LABELS, STATISTICS
+from core.services.calibrate.calibration import HumanScores
+from core.services.evaluate.evaluate import LABELS, STATISTICS, Evaluation
 from pages._ui.calibrate import calibration_form
 from pages._ui.meta_evaluation import (
     agreement_table,
@@ -18,7 +20,7 @@ from pages._ui.meta_evaluation import (
     scatter,
     significance,
 )
-from pages._ui.shared import drafts, errors, page, wiring
+from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.deferred import comes_later
 from pages._ui.shared.glossary import definition
 from pages._ui.shared.markdown import escape_markdown
@@ -32,6 +34,17 @@ SECTIONS = (
     "Length and bias",
     "All human scores",
 )
+
+
+def impossible(project: Project, people: HumanScores, found: Evaluation) -> dict[str, str]:
+    """Return the sections that these data do not allow, with the reason."""
+    unable = {SECTIONS[6]: "needs two human scores of the project."} if len(project.human_scores) < 2 else {}
+    if len(found.joined.systems) < 2:
+        unable |= dict.fromkeys(SECTIONS[3:6], "need at least two systems.")
+    if people.of_systems:
+        why = "these human scores belong to whole systems: there are none of outputs to list or resample."
+        unable |= dict.fromkeys((SECTIONS[1], *SECTIONS[3:5]), why)
+    return unable
 
 
 def main() -> None:
@@ -71,18 +84,10 @@ def main() -> None:
     agreement_table.notes(found)
     if len(data.keys) >= evaluation_data.MANY and comes_later(evaluation_data.SECOND_PART, "Loading charts …"):
         return
-    sections = SECTIONS if len(project.human_scores) > 1 else SECTIONS[:-1]
-    section = st.segmented_control(
-        "Details", sections, default=SECTIONS[0], key=drafts.kept("evaluate-section"), required=True,
-        label_visibility="collapsed",
-    )  # fmt: skip
+    section = page.choose_section(SECTIONS, impossible(project, people, found), "evaluate-section")
     systems = None
     with errors.boundary():
-        if people.of_systems and section in (SECTIONS[1], *SECTIONS[3:5]):
-            page.info(
-                "These human scores belong to whole systems, not to single outputs: there is nothing to list or resample."
-            )
-        elif section == SECTIONS[0]:
+        if section == SECTIONS[0]:
             scatter.scatter(project, view, found, statistic)
         elif section == SECTIONS[1]:
             disagreements.draw(project, found, statistic)

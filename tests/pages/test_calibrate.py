@@ -73,9 +73,12 @@ def test_a_project_says_what_is_missing_for_a_fit(store) -> None:
 
     at = opened(filled(store))
     assert "The 95 % CI of λ is now" in words(section(at, "More labels"))
-    for name in ("Annotators", "Severity weights"):
-        assert "This needs MQM labels" in words(section(at, name)), name
-    assert "at least 3 systems with both scores; found 1" in words(section(at, "Best systems"))
+    assert at.segmented_control(key="lambda-section").options == ["Agreement", "More labels"]
+    disabled = at.segmented_control(key="lambda-section-impossible")
+    assert disabled.disabled
+    assert disabled.options == ["Annotators", "Severity weights", "Best systems"]
+    assert "Annotators and Severity weights: only with MQM labels" in words(at)
+    assert "Best systems: needs at least 3 systems with both scores; found 1" in words(at)
 
 
 def test_a_fit_is_one_sentence_and_lambda_is_saved_once(store, few_resamples: int) -> None:

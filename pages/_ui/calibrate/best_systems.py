@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.calibration.calibrate import Calibration, CalibrationPoint
-from core.calibration.top_systems import FEWEST_SYSTEMS, PAPER, WHOLE, SystemHumanMean, Top, by_top, ranking
+from core.calibration.top_systems import PAPER, WHOLE, SystemHumanMean, Top, by_top, ranking
 from core.formatting import format_lambda, format_number
 from core.plots import calibrate as plots
 from core.ports.projects import Project
@@ -32,9 +32,6 @@ def best_systems(
 ) -> None:
     """Draw Figures 2 and 3 of the paper for this project."""
     order = ranking(data)
-    if len(order) < FEWEST_SYSTEMS:
-        page.info(f"This needs at least {FEWEST_SYSTEMS} systems with both scores; found {len(order)}.")
-        return
     tops = run_cached(
         ("tops", digest(data), choice),
         "Fitting λ on the K best systems …",

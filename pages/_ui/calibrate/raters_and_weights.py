@@ -20,11 +20,11 @@ from pages._ui.calibrate.calibration_form import MEASURES
 from pages._ui.calibrate.calibration_result import best_lambda, interval
 from pages._ui.calibrate.weight_schemes import scheme_name, schemes
 from pages._ui.labels_and_raters import known_labels
-from pages._ui.shared import page, tables, wiring
+from pages._ui.shared import tables, wiring
 from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
-OF_LABELS = "This needs MQM labels: other human scores have no weighted errors."
+OF_LABELS = "only with MQM labels; other human scores have no weighted errors."
 
 WHY = "undefined because"
 
@@ -32,7 +32,6 @@ WHY = "undefined because"
 def annotators(project: Project, column: Column, people: HumanScores, choice: LambdaFitOptions) -> None:
     """Draw λ fitted to each annotator alone and to all together."""
     if people.scheme is None:
-        page.info(OF_LABELS)
         return
     labels = known_labels.submitted(project)
     table = wiring.view(project).table(column.name).picked(known_labels.by_output(project))
@@ -90,7 +89,6 @@ def _fitted(found: Calibration | None, sign: str) -> dict[str, str]:
 def weights(project: Project, column: Column, people: HumanScores, choice: LambdaFitOptions) -> None:
     """Draw λ and the ranking of systems under each weight scheme, and an editor for new schemes."""
     if people.scheme is None:
-        page.info(OF_LABELS)
         return
     labels = known_labels.submitted(project)
     table = wiring.view(project).table(column.name).picked(known_labels.by_output(project))

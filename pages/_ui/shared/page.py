@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import streamlit as st
 
 from core.errors import UserError
 from core.ports.projects import Project
-from pages._ui.shared import state, wiring
+from pages._ui.shared import drafts, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 ICONS = {
@@ -49,6 +51,29 @@ def start(title: str, purpose: str, *, empty: bool = False) -> Project | None:
     )
     link("projects", "Open Projects")
     return None
+
+
+def choose_section(names: Sequence[str], impossible: Mapping[str, str], key: str) -> str:
+    """Draw the choice of a section and return it. The `impossible` ones are disabled, with the reason why these data do not allow them."""
+    possible = [name for name in names if name not in impossible]
+    chosen = st.session_state.get(drafts.kept(key, fits=possible.__contains__))
+    if chosen is not None and chosen not in possible:
+        st.session_state.pop(key)
+    with st.container(horizontal=True, gap="small"):
+        found = st.segmented_control(
+            "Details", possible, default=possible[0], key=key, required=True, label_visibility="collapsed"
+        )
+        if disabled := [name for name in names if name in impossible]:
+            st.segmented_control(
+                "Not possible with these data",
+                disabled,
+                key=f"{key}-impossible",
+                disabled=True,
+                label_visibility="collapsed",
+            )
+    for why in dict.fromkeys(impossible.values()):
+        caption(f"{' and '.join(name for name in names if impossible.get(name) == why)}: {why}")
+    return found or possible[0]
 
 
 def info(text: str) -> None:
