@@ -77,7 +77,7 @@ def test_a_project_says_what_is_missing_for_a_fit(store) -> None:
     disabled = at.segmented_control(key="lambda-section-impossible")
     assert disabled.disabled
     assert disabled.options == ["Annotators", "Severity weights", "Best systems"]
-    assert "Annotators and Severity weights: only with MQM labels" in words(at)
+    assert "Annotators, Severity weights: only with MQM labels" in words(at)
     assert "Best systems: needs at least 3 systems with both scores; found 1" in words(at)
 
 

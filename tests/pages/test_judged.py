@@ -64,13 +64,19 @@ def test_calibrate_fits_on_numbers_and_ranks_of_raters(store: Store) -> None:
     assert not at.exception
     assert "on 15 outputs" in words(at)
     assert "weights:1/probability" in words(at)
+    assert at.segmented_control(key="lambda-section").options == ["Agreement", "More labels"]
+    assert "only with all labelled outputs, not with a calibration set" in words(at)
     at.selectbox(key="lambda-measure").set_value("acc_eq").run()
     assert "The sampling weights are not used" in words(at)
 
     at = choose(opened("calibrate", project := filled(store)), project, ("numbers", "rank", "strengths"))
     assert at.selectbox(key="lambda-group").options == ["system means"]
     assert "held fixed" in words(at)
-    at = choose(opened("meta_evaluation", project), project, ("numbers", "rank", "strengths"))
+    at = opened("meta_evaluation", project)
+    at.button_group(key="evaluate-section").set_value("Disagreements").run()
+    at = choose(at, project, ("numbers", "rank", "strengths"))
+    assert at.button_group(key="evaluate-section").value == "Scatter plot", "the section that was open is not possible"
+    assert "Disagreements, Systems, Parts of the data: these human scores belong to whole systems" in words(at)
     assert at.selectbox(key="evaluate-level").options == ["system means"]
     assert "whole systems" in words(at) or "held fixed" in words(at)
 

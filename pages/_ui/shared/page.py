@@ -72,7 +72,7 @@ def choose_section(names: Sequence[str], impossible: Mapping[str, str], key: str
                 label_visibility="collapsed",
             )
     for why in dict.fromkeys(impossible.values()):
-        caption(f"{' and '.join(name for name in names if impossible.get(name) == why)}: {why}")
+        caption(f"{', '.join(name for name in names if impossible.get(name) == why)}: {why}")
     return found or possible[0]
 
 
