@@ -149,7 +149,7 @@ def actions(at: AppTest) -> Iterator[tuple[str, Callable[[], object]]]:
     """What can be pressed or chosen now, under names that stay the same over runs. Nothing is deleted for good."""
     for widget in at.button_group:
         raw = {escape_markdown(value): value for value in hostile.SYSTEMS}
-        for option in widget.options:
+        for option in () if widget.disabled else widget.options:
             chosen = raw.get(option, option)
             value = chosen if widget._is_single_select else [chosen]
             yield f"{widget.key}={option}", lambda w=widget, v=value: w.set_value(v)
