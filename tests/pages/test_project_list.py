@@ -9,7 +9,7 @@ from sqlalchemy import Engine, event
 
 from core.ports.store import Store
 from core.services.projects import sample
-from pages._ui.shared import wiring
+from pages._ui.shared import state, wiring
 from tests.builders import small_dataset
 from tests.pages.test_projects import MQM, press, texts, uploaded
 from tests.pages.test_shell import run, store
@@ -33,6 +33,12 @@ def test_a_project_is_opened_and_renamed(store: Store) -> None:
     assert {p.name for p in store.projects.list()} == {"<i>three</i>", "two *x*"}
     at = at.button(key=f"open-{two.id}").click().run()
     assert at.query_params["project"] == str(two.id)
+
+    store.projects.create("the sample", sample=True)
+    run("projects", project=str(one.id))
+    assert run("compare").query_params["project"] == str(one.id), "not the project last opened"
+    state._last_opened.clear()
+    assert run("compare").query_params["project"] == str(two.id), "the sample is preferred to a project"
 
 
 def test_deleting_names_what_is_lost_and_asks_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

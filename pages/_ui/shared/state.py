@@ -11,6 +11,7 @@ import streamlit as st
 from core.data import SegmentKey
 from core.formats.parsing.numbers import parse_lambda
 from core.ports.projects import Project
+from core.settings import load as settings
 from pages._ui.shared import wiring
 
 PROJECT, DOC, SEGMENT, LAMBDA, REFINEMENT = "project", "doc", "segment", "lambda", "refinement"
@@ -30,11 +31,15 @@ class ProjectChoice(NamedTuple):
 
 
 def projects() -> ProjectChoice:
-    """Return the project in the address, else the one last open, else the sample, else the first; update the address.
+    """Return the project in the address, else the one that this person last opened here, else the newest one; update the address.
 
-    An unknown project in the address opens none.
+    An unknown project in the address opens none. The sample opens only if there is no other project.
     """
-    everything = wiring.store().projects.list()
+    everything, last, mine = (
+        wiring.store().projects.list(),
+        _last_opened(),
+        (settings().database, wiring.identity().who),
+    )
     by_id = {str(p.id): p for p in everything}
     chosen = _next().pop(PROJECT, None)
     if chosen is not None:
@@ -45,13 +50,20 @@ def projects() -> ProjectChoice:
     asked = st.query_params.get(PROJECT)
     if asked is not None and asked not in by_id:
         return ProjectChoice(None, everything, asked)
-    found = by_id.get(asked or "") or by_id.get(str(st.session_state.get(_PROJECT)))
-    found = found or next((p for p in everything if p.sample), everything[0] if everything else None)
+    known = (asked, st.session_state.get(_PROJECT), last.get(mine))
+    newest = max(everything, key=lambda p: (not p.sample, p.id), default=None)
+    found = next((by_id[str(i)] for i in known if str(i) in by_id), newest)
     if found is not None:
-        st.session_state[_PROJECT] = found.id
+        st.session_state[_PROJECT] = last[mine] = found.id
         if asked is None:
             st.query_params[PROJECT] = str(found.id)
     return ProjectChoice(found, everything)
+
+
+@st.cache_resource(show_spinner=False)
+def _last_opened() -> dict[tuple[str, str], int]:
+    """Return the project last opened, by database and person. It is forgotten when the server ends."""
+    return {}
 
 
 def _next() -> dict[str, Any]:
