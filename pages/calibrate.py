@@ -93,7 +93,7 @@ def behind(
     found: Calibration, unable: dict[str, str],
 ) -> None:  # fmt: skip
     """Draw the chosen section; the others are not computed. `unable` are the reasons why sections are disabled."""
-    section = page.choose_section(SECTIONS, unable, "lambda-section")
+    section = page.choose_tab("Details", SECTIONS, "lambda-section", impossible=unable)
     with errors.boundary():
         if section == SECTIONS[0]:
             result.details(found, people, choice, column)

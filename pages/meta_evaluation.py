@@ -84,7 +84,8 @@ def main() -> None:
     agreement_table.notes(found)
     if len(data.keys) >= evaluation_data.MANY and comes_later(evaluation_data.SECOND_PART, "Loading charts …"):
         return
-    section = page.choose_section(SECTIONS, impossible(project, people, found), "evaluate-section")
+    impossible_here = impossible(project, people, found)
+    section = page.choose_tab("Details", SECTIONS, "evaluate-section", impossible=impossible_here)
     systems = None
     with errors.boundary():
         if section == SECTIONS[0]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._ui.robustness import adversarial_suite, break_metric, saved_cases, session
-from pages._ui.shared import drafts, errors, page, wiring
+from pages._ui.shared import errors, page, wiring
 
 
 def main() -> None:
@@ -16,11 +16,7 @@ def main() -> None:
         return
     session.remember(project)
     first = session.STRESS if session.RUN in st.query_params else session.SECTIONS[0]
-    st.session_state.setdefault(drafts.kept(session.SECTION), first)
-    section = st.segmented_control(
-        "Section", session.SECTIONS, key=session.SECTION,
-        required=True, label_visibility="collapsed",
-    )  # fmt: skip
+    section = page.choose_tab("Section", session.SECTIONS, session.SECTION, first)
     if section != session.STRESS:
         st.query_params.pop(session.RUN, None)
     if project.n_outputs > wiring.LARGE and section != session.KEPT:

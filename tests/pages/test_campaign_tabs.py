@@ -112,6 +112,13 @@ def test_a_campaign_changes_its_state_and_lists_change_hands(store: Store, campa
     assert store.campaigns.get(campaign.id).state == "finished"
     at = press(press(opened(campaign), "All campaigns"), "See results")
     assert "Alder has the highest mean" in words(at)
+    assert at.query_params["tab"] == "Results"
+    address = AppTest.from_file(APP, default_timeout=60)
+    address.query_params.update(project=str(campaign.project_id), campaign=str(campaign.id), tab="Quality")
+    at = address.switch_page("pages/campaigns.py").run()
+    assert at.button_group[0].value == "Quality", "a tab has no address"
+    at = press(at, "All campaigns")
+    assert "tab" not in at.query_params
     at = press(opened(campaign), "Delete campaign")
     assert store.campaigns.list(campaign.project_id) == []
     assert not at.error

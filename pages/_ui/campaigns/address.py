@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages._ui.shared.page import TAB
+
 CAMPAIGN, STEP = "campaign", "step"
 NEW, IMPORT = "new", "import"
 _NEXT = "campaign-address"
@@ -21,19 +23,19 @@ def opened() -> tuple[str | None, str | None]:
 
 def open_campaign(campaign_id: int) -> None:
     """Open a campaign in the next run."""
-    st.session_state[_NEXT] = {CAMPAIGN: str(campaign_id), STEP: None}
+    st.session_state[_NEXT] = {CAMPAIGN: str(campaign_id), STEP: None, TAB: None}
 
 
 def open_step(step: str, draft_id: int | None = None) -> None:
     """Open a step of the set-up of a new campaign, or of a draft, in the next run."""
-    st.session_state[_NEXT] = {CAMPAIGN: NEW if draft_id is None else str(draft_id), STEP: step}
+    st.session_state[_NEXT] = {CAMPAIGN: NEW if draft_id is None else str(draft_id), STEP: step, TAB: None}
 
 
 def open_import() -> None:
     """Open the import of a finished campaign in the next run."""
-    st.session_state[_NEXT] = {CAMPAIGN: IMPORT, STEP: None}
+    st.session_state[_NEXT] = {CAMPAIGN: IMPORT, STEP: None, TAB: None}
 
 
 def open_list() -> None:
     """Open the list of campaigns in the next run."""
-    st.session_state[_NEXT] = {CAMPAIGN: None, STEP: None}
+    st.session_state[_NEXT] = {CAMPAIGN: None, STEP: None, TAB: None}

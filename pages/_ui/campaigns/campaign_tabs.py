@@ -17,7 +17,7 @@ from pages._ui.campaigns import (
     quality_tab,
     results_tab,
 )
-from pages._ui.shared import drafts, errors, wiring
+from pages._ui.shared import errors, page, wiring
 
 SCREENS: Mapping[str, Callable[[Project, Campaign], None]] = {
     "Progress": progress_tab.draw,
@@ -33,11 +33,12 @@ NAMED = ("People", "Quality")
 def draw(project: Project, campaign: Campaign) -> None:
     """Draw the campaign with one of its screens."""
     shown = [name for name in SCREENS if name not in NAMED or campaign_data.sees_people(campaign)]
-    key = drafts.kept(campaign_data.screen_key(campaign), fits=lambda name: name in shown)
-    if st.session_state.get(key) not in shown:
-        decides = wiring.identity().role(campaign.project_id) == "adjudicator"
-        st.session_state[key] = campaign_data.DECISIONS if decides else shown[0]
-    campaign_head.draw(campaign)
-    screen = st.segmented_control("Screen", shown, key=key, required=True, label_visibility="collapsed")
+    decides = wiring.identity().role(campaign.project_id) == "adjudicator"
+    head = st.container()
+    screen = page.choose_tab(
+        "Screen", shown, campaign_data.screen_key(campaign), campaign_data.DECISIONS if decides else shown[0]
+    )
+    with head:
+        campaign_head.draw(campaign)
     with errors.boundary():
-        SCREENS[str(screen)](project, campaign)
+        SCREENS[screen](project, campaign)

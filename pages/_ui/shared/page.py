@@ -25,6 +25,10 @@ ICONS = {
     "help": "help",
 }
 
+TAB = "tab"
+"""Query parameter with the name of the open tab; none for the first tab."""
+NONE_IMPOSSIBLE: Mapping[str, str] = {}
+
 
 def heading(title: str, purpose: str, project: Project | None = None) -> None:
     """Draw the title and the purpose (plain text), with the name of the project that the page shows."""
@@ -53,16 +57,22 @@ def start(title: str, purpose: str, *, empty: bool = False) -> Project | None:
     return None
 
 
-def choose_section(names: Sequence[str], impossible: Mapping[str, str], key: str) -> str:
-    """Draw the choice of a section and return it. The `impossible` ones are disabled, with the reason why these data do not allow them."""
+def choose_tab(
+    label: str, names: Sequence[str], key: str, first: str = "", impossible: Mapping[str, str] = NONE_IMPOSSIBLE
+) -> str:
+    """Draw the tabs and return the open one: the one just chosen, else from the address, else last open, else `first`.
+
+    The `impossible` ones are disabled, with the reason why these data do not allow them.
+    """
     possible = [name for name in names if name not in impossible]
-    chosen = st.session_state.get(drafts.kept(key, fits=possible.__contains__))
-    if chosen is not None and chosen not in possible:
-        st.session_state.pop(key)
+    first, asked = first or possible[0], st.query_params.get(TAB)
+    if key not in st.session_state and asked in possible:
+        st.session_state[key] = asked
+    drafts.kept(key, fits=possible.__contains__)
+    if st.session_state.get(key) not in possible:
+        st.session_state[key] = first
     with st.container(horizontal=True, gap="small"):
-        found = st.segmented_control(
-            "Details", possible, default=possible[0], key=key, required=True, label_visibility="collapsed"
-        )
+        chosen = str(st.segmented_control(label, possible, key=key, required=True, label_visibility="collapsed"))
         if disabled := [name for name in names if name in impossible]:
             st.segmented_control(
                 "Not possible with these data",
@@ -73,7 +83,11 @@ def choose_section(names: Sequence[str], impossible: Mapping[str, str], key: str
             )
     for why in dict.fromkeys(impossible.values()):
         caption(f"{', '.join(name for name in names if impossible.get(name) == why)}: {why}")
-    return found or possible[0]
+    if chosen == first:
+        st.query_params.pop(TAB, None)
+    elif chosen != asked:
+        st.query_params[TAB] = chosen
+    return chosen
 
 
 def info(text: str) -> None:
