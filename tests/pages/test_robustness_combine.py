@@ -152,7 +152,7 @@ def test_each_dataset_is_tried_under_the_choice_of_the_others(store: Store, monk
     (shown,) = at.table
     rows = shown.value.to_numpy().tolist()
     assert [str(r[0]).replace("\\", "") for r in rows] == [
-        "outputs of this project, the human score", "cases of this project", "nli_weights.csv"
+        "outputs of this project, the human score “adequacy”", "cases of this project", "nli_weights.csv"
     ]  # fmt: skip
     assert len(STRATEGIES) == 15
     computed = sorted(done)

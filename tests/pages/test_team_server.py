@@ -122,7 +122,8 @@ def draw_downloads(world: TeamServer, suite: int, *, manages: bool) -> None:
     project, campaign = world.project, world.campaign
     opened("compare", project)
     at = opened("meta_evaluation", project)
-    at.button_group(key="evaluate-section").set_value("Length and bias").run()
+    for section in ("Length and bias", "All human scores"):
+        at.button_group(key="evaluate-section").set_value(section).run()
     opened("robustness", project, {"robustness-section": "Stress tests"}, run=str(world.run))
     opened("robustness", project, {"robustness-section": "Saved cases"})
     made = {"robustness-section": "Adversarial suite", "suite-metrics": STRINGS, "suite-names": ["negation"]}

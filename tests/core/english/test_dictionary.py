@@ -10,6 +10,7 @@ from core.english import dictionary as kept_as_text
 from core.english.dictionary import WordTable, dictionary
 
 
+@pytest.mark.extended
 def test_every_word_has_the_lemmas_and_inflections_of_the_package() -> None:
     module = dictionary()  # before the package is imported, so that it does not load spaCy
     from lemminflect import config

@@ -188,6 +188,7 @@ def test_nearly_every_real_sentence_with_a_verb_is_negated() -> None:
 
 
 @real
+@pytest.mark.extended
 @pytest.mark.parametrize("name", ["negated-sentences", "noun-switching", "verb-lemmatization", "stopword-removal"])
 def test_hardly_a_real_summary_is_refused(name: str) -> None:
     outcomes = [noise(name).noised(text, 1.0) for text in references()]

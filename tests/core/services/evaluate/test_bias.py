@@ -199,6 +199,7 @@ def test_every_bucket_value_is_that_of_scipy_on_random_scores() -> None:
 
 
 @pytest.mark.skipif(not SUMMEVAL.exists(), reason="SummEval is not in the shared data folder")
+@pytest.mark.extended
 def test_smart_x_has_the_bias_of_the_paper_on_summeval() -> None:
     # Amplayo et al. 2022, Table 4, SX-CHRF: σ(Rank Diff) and pairwise accuracy in %. For fluency the paper has 3.824, one tie
     # of people's scores ranked otherwise than by its mean rank.

@@ -92,7 +92,7 @@ def test_strengths_are_log_odds_per_system() -> None:
 def test_judgements_give_human_scores_with_rater_counts() -> None:
     people = from_judgements(given(DA), "score", "mean", (), higher_is_better=False)
     assert people.scores[key("A")] == (-75.0, 2)
-    assert (people.words, people.of_systems) == ("2 annotators", False)
+    assert (people.words, people.of_systems) == ("2 annotators (“score”)", False)
 
 
 def test_a_system_that_never_lost_has_no_strength() -> None:
