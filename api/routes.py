@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.routing import Route
 
-from api import actions, auth, exports, health, leave, openapi, unit
+from api import actions, auth, documentation, exports, health, leave, openapi, unit
 from api.openapi import Described
 from api.task import assets, page
 
@@ -35,6 +35,7 @@ def routes(base: str = "") -> list[Route]:
         ("GET", "/tasks", page.tasks),
         ("GET", "/tasks/{project:int}", page.of_account),
         ("GET", "/assets/{name}", assets.asset),
+        ("GET", "/documentation/{path:path}", documentation.document),
         ("GET", "/healthz", health.healthz),
         ("GET", "/readyz", health.readyz),
         ("GET", "/metrics", health.metrics),

@@ -1,10 +1,10 @@
-"""Help: the steps of an evaluation, keys, glossary, and the facts for a report of a problem."""
+"""Help: the steps of an evaluation, the documentation, keys, glossary, and the facts for a report of a problem."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from pages._ui.help import keys, report, term_search, workflow
+from pages._ui.help import documentation, keys, report, term_search, workflow
 from pages._ui.shared import wiring
 from pages._ui.shared.page import heading
 
@@ -12,10 +12,13 @@ from pages._ui.shared.page import heading
 def main() -> None:
     """Draw the page."""
     wiring.store()
-    heading("Help", "See the steps of an evaluation, look up keys and terms, and report a problem.")
-    first, second, third, fourth = st.tabs(
+    heading(
+        "Help", "See the steps of an evaluation, read the documentation, look up keys and terms, and report a problem."
+    )
+    first, second, third, fourth, fifth = st.tabs(
         [
             ":material/route: Workflow",
+            ":material/article: Documentation",
             ":material/keyboard: Keys",
             ":material/menu_book: Glossary",
             ":material/bug_report: Report a problem",
@@ -24,10 +27,12 @@ def main() -> None:
     with first:
         workflow.draw()
     with second:
-        keys.draw()
+        documentation.draw()
     with third:
-        term_search.draw()
+        keys.draw()
     with fourth:
+        term_search.draw()
+    with fifth:
         report.draw()
 
 

@@ -1,13 +1,19 @@
 """What the documentation must not forget."""
 
+import posixpath
 import re
 import tomllib
 from functools import cache
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
+from api import documentation
+from api.routes import routes
 from core.__main__ import COMMANDS
 from core.formats.labels.label_formats import FORMATS
 from core.ports.store import Store
@@ -60,6 +66,30 @@ def test_links_lead_somewhere() -> None:
             if not link.startswith("https://") and not (target.exists() and (not anchor or anchor in anchors(target))):
                 broken.append(f"{page.relative_to(ROOT)}: {link}")
     assert broken == []
+
+
+def test_the_app_serves_all_documentation_with_working_links() -> None:
+    served = documentation.files()
+    assert set(PAGES) <= set(served.values())
+    ids: dict[str, set[str]] = {}
+    links: list[tuple[str, str]] = []
+    with TestClient(Starlette(routes=routes("/base"))) as visitor:
+        for path in served:
+            answer = visitor.get(f"/base/documentation/{path}")
+            assert answer.status_code == 200, path
+            assert answer.headers["content-type"].startswith("text/html" if path.endswith(".md") else "image/png")
+            text = answer.text if path.endswith(".md") else ""
+            ids[path] = set(re.findall(r'<h\d id="([^"]+)"', text))
+            links += [(path, link) for link in re.findall(r' (?:href|src)="([^"/][^":]*)"', text)]
+        for path, link in links:
+            target, _, anchor = link.partition("#")
+            to = posixpath.normpath(posixpath.join(posixpath.dirname(path), target)) if target else path
+            assert to in served or visitor.get(f"/base/documentation/{to}").status_code == 200, (path, link)
+            assert not anchor or unquote(anchor) in ids[to], (path, link)
+        assert len(links) > 100
+        assert visitor.get("/base/documentation/").url.path == "/base/documentation/docs/README.md"
+        for path in ("docs/none.md", "app.py", "docs/../app.py", "docs/%2e%2e/core/settings.py"):
+            assert visitor.get(f"/base/documentation/{path}").status_code == 404, path
 
 
 def test_named_paths_exist() -> None:

@@ -35,7 +35,8 @@ def _read(*files: Path) -> str:
 
 SCRIPT = _asset("task", "js", "text/javascript", _read(*(EDITOR / name for name in SCRIPTS), HERE / "task.js"))
 STYLE = _asset("task", "css", "text/css", f"{VARIABLES}\n{_read(EDITOR / 'editor.css', HERE / 'task.css')}")
-_BY_NAME = {asset.name: asset for asset in (SCRIPT, STYLE)}
+DOCUMENTATION = _asset("documentation", "css", "text/css", f"{VARIABLES}\n{_read(HERE / 'documentation.css')}")
+_BY_NAME = {asset.name: asset for asset in (SCRIPT, STYLE, DOCUMENTATION)}
 
 
 async def asset(request: Request) -> Response:

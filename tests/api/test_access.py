@@ -26,7 +26,7 @@ WEBSOCKETS = URL.replace("http", "ws")
 
 PAGES = (
     "/", "/compare", "/_stcore/host-config", "/_stcore/upload_file/x/y", "/media/x", "/component/x", "/static/x",
-    "/_stcore/metrics", "/loginx", "/apix", "/t", "/_stcore/healthy", "/login/other",
+    "/_stcore/metrics", "/loginx", "/apix", "/t", "/_stcore/healthy", "/login/other", "/documentation/docs/formats.md",
 )  # fmt: skip
 OPEN = ("/login", "/logout", "/healthz", "/readyz", "/t/x", "/api/actions", "/assets/x.js", "/_stcore/health")
 

@@ -9,6 +9,7 @@ from pages._ui.help.keys import annotate_keys
 from pages._ui.help.report import facts
 from pages._ui.help.term_search import matching
 from tests.pages.test_shell import run, store
+from tests.paths import ROOT
 
 __all__ = ["store"]
 
@@ -16,16 +17,21 @@ __all__ = ["store"]
 def test_every_part_of_the_page_is_drawn_and_searched(store: Store) -> None:
     at = run("help")
     assert not at.exception
-    assert [tab.label.rpartition(": ")[2] for tab in at.tabs] == ["Workflow", "Keys", "Glossary", "Report a problem"]
+    assert [tab.label.rpartition(": ")[2] for tab in at.tabs] == [
+        "Workflow", "Documentation", "Keys", "Glossary", "Report a problem",
+    ]  # fmt: skip
+    linked = re.findall(r"\]\(documentation/([^)#]+)", at.tabs[1].markdown[0].value)
+    assert len(linked) > 25
+    assert [path for path in linked if not (ROOT / path).exists()] == []
     steps = [h.value for h in at.tabs[0].subheader]
     assert steps == ["1. Upload", "2. Score", "3. Compare", "4. Annotate", "5. Calibrate", "6. Evaluate"]
     assert "Errorscope: " in at.code[0].value
     at.text_input(key="help-words").set_value("tie calibration").run()
-    shown = [m.value for m in at.tabs[2].markdown]
+    shown = [m.value for m in at.tabs[3].markdown]
     assert shown[0].startswith("**Tie calibration**")
     assert len(shown) < 5
     at.text_input(key="help-words").set_value("xylophone").run()
-    assert at.tabs[2].info[0].value == "No term matches all of these words."
+    assert at.tabs[3].info[0].value == "No term matches all of these words."
 
 
 def test_terms_keys_and_reports_are_in_words() -> None:

@@ -198,7 +198,15 @@ def test_faults_and_errors_of_users_are_told_apart() -> None:
         from pages._ui.shared import errors
 
         with errors.boundary():
-            raise UserError("the file is *odd*", where="a_b.csv", got="<b>", expected="text", hint="Look at it")
+            raise UserError(
+                "the file is *odd*",
+                where="a_b.csv",
+                got="<b>",
+                expected="text",
+                hint="Look at docs/formats.md, not docs/none.md",
+            )
 
     at = AppTest.from_function(refused).run()
-    assert at.error[0].value == ("**The file is \\*odd\\*** (a_b.csv)  \nfound \\<b\\>; expected text  \nLook at it")
+    assert at.error[0].value == (
+        "**The file is \\*odd\\*** (a_b.csv)  \nfound \\<b\\>; expected text  \nLook at [docs/formats.md](documentation/docs/formats.md), not docs\\/none.md"
+    )

@@ -14,7 +14,7 @@ from core.services.people.names import LONGEST
 from core.settings import load_access
 from pages._ui.labels_and_raters.copy_link import copy_path
 from pages._ui.shared import errors, page, wiring
-from pages._ui.shared.markdown import escape_markdown
+from pages._ui.shared.markdown import doc_link, escape_markdown
 
 _NEW = "access-new-link"
 _ALL = "All outputs"
@@ -46,7 +46,8 @@ def warn_if_local() -> None:
     """Say that links work on this machine only, if that is so."""
     if not load_access().for_others:
         st.warning(
-            "**These links work only on this machine.** Before you send them, let others reach the server: docs/access.md says how. "
+            "**These links work only on this machine.** Before you send them, let others reach the server: "
+            f"{doc_link('docs/access.md')} says how. "
             "What follows the name of the server in a link stays the same.",
             icon=":material/link_off:",
         )

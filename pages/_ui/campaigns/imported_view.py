@@ -21,7 +21,6 @@ from core.data import grouped
 from core.formats.campaigns.campaign_file import CampaignFile
 from core.formatting import format_count, format_number
 from core.stats.bootstrap import Interval, method_of
-from pages._ui.projects.upload import problems
 from pages._ui.shared import page, tables
 
 MOST_ODD = 200
@@ -61,7 +60,7 @@ def draw(file: CampaignFile, key: Hashable) -> None:
         with st.expander(
             f"{format_count(len(file.warnings), 'warning')} (the import is possible)", icon=":material/warning:"
         ):
-            problems(file.warnings)
+            tables.problem_table(file.warnings)
 
 
 def size(file: CampaignFile) -> str:

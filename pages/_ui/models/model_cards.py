@@ -12,7 +12,7 @@ from core.metrics.readiness import ConfiguredModel, Readiness
 from core.metrics.registry import specs
 from core.models.checkpoint import Checkpoint
 from pages._ui.shared import page
-from pages._ui.shared.markdown import escape_markdown
+from pages._ui.shared.markdown import escape_markdown, with_doc_links
 
 
 def lacks(found: Mapping[str, Readiness], roles: Sequence[ConfiguredModel]) -> dict[Readiness, list[str]]:
@@ -54,10 +54,10 @@ def card(player: ConfiguredModel) -> None:
     if model is None:
         set_up = f"Suggested: {escape_markdown(role.model)} · {role.size} · {role.licence}"
         badge, why = (
-            ("weights missing", escape_markdown(player.lacking.reason)) if player.chosen else ("not configured", set_up)
+            ("weights missing", with_doc_links(player.lacking.reason)) if player.chosen else ("not configured", set_up)
         )
         st.markdown(f":orange-badge[{badge}] {why}")
-        st.caption(f"{used_by} {escape_markdown(sentence(player.lacking.note))}".strip())
+        st.caption(f"{used_by} {with_doc_links(sentence(player.lacking.note))}".strip())
         if player.lacking.command:
             st.code(player.lacking.command, language=None, wrap_lines=True)
         if player.chosen:

@@ -16,9 +16,8 @@ from core.ports.projects import Project
 from core.services.labels import judgements
 from core.services.projects import adding, external_scores
 from core.services.projects.adding import ImportTarget
-from pages._ui.projects import upload
 from pages._ui.projects.upload import ReadyUpload
-from pages._ui.shared import wiring
+from pages._ui.shared import tables, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 NEW = 0
@@ -89,7 +88,7 @@ def _existing(ready: ReadyUpload, project: Project) -> ImportOffer:
     if contradictions:
         text = "**Cannot add to this project:** it has different content under the same names."
         st.error(text, icon=":material/info:")
-        upload.problems(contradictions)
+        tables.problem_table(contradictions)
         return ImportOffer(into, f"Add to “{project.name}”", False)
     st.text(adding.sentence(report))
     new = [adding.news(report)] if adding.news(report) else []

@@ -23,7 +23,7 @@ from core.services.projects.time_estimates import LONG_SECONDS, OpenOutputs, sta
 from core.settings import load as settings
 from pages._ui.projects import external_scores, metric_options, scoring_time
 from pages._ui.shared import drafts, errors, jobs, page, wiring
-from pages._ui.shared.markdown import escape_markdown
+from pages._ui.shared.markdown import escape_markdown, with_doc_links
 
 USED = {"source": "source", "reference": "reference"} | {
     kind.name: kind.words.partition(" ")[2] for kind in MODEL_KINDS.values()
@@ -200,7 +200,7 @@ def _line(line: MetricLine, total: int) -> str:
     """Return the name of a metric, its number of scores, what it measures and uses, or what it lacks."""
     scored = "" if line.lacking and not line.scored else f"{line.scored:,} of {total:,} scored. "
     text = f"Cannot run: {line.lacking}." if line.lacking else _described(line)
-    return f"**{escape_markdown(line.spec.label)}** · :small[{escape_markdown(scored + text)}]"
+    return f"**{escape_markdown(line.spec.label)}** · :small[{with_doc_links(scored + text)}]"
 
 
 def _defaults(project: Project, data: Dataset, found: Sequence[MetricLine]) -> list[str]:

@@ -180,7 +180,7 @@ def _shown(
             f"**{format_count(n, 'problem')}.** Fix {'it' if n == 1 else 'them'} to import.",
             icon=":material/info:",
         )
-        problems(wrong)
+        tables.problem_table(wrong)
         _choose_others()
         return None, wrong
     dataset = mqm.dataset if mqm else seen.staged
@@ -237,28 +237,11 @@ def _warnings(summary: str, odd: Sequence[Problem], notes: Sequence[str]) -> Non
         for note in notes:
             st.text(note)
         if odd:
-            problems(odd)
+            tables.problem_table(odd)
 
 
 def _choose_others() -> None:
     st.button("Choose other files", icon=":material/upload_file:", on_click=forget, key="upload-others")
-
-
-def problems(found: Sequence[Problem]) -> None:
-    """Draw the table of problems: where, found, expected, what to do."""
-    tables.text_table(
-        [
-            {
-                "file": p.file,
-                "row": f"{p.row}" if p.row else "",
-                "column": p.column,
-                "found": p.found,
-                "expected": p.expected,
-                "what to do": p.todo,
-            }
-            for p in found
-        ]
-    )
 
 
 def first_rows(dataset: Dataset, n: int = ROWS, external: Sequence[ExternalScores] = ()) -> list[dict[str, Any]]:

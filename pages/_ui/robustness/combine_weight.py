@@ -23,7 +23,7 @@ from core.services.robustness.nli_weights import Weight
 from pages._ui.calibrate.calibration_form import MEASURES
 from pages._ui.shared import drafts, errors, page, wiring
 from pages._ui.shared.long_jobs import digest, run_cached
-from pages._ui.shared.markdown import escape_markdown
+from pages._ui.shared.markdown import escape_markdown, with_doc_links
 
 
 def explained() -> None:
@@ -37,7 +37,7 @@ def explained() -> None:
 
 def no_nli(lacking: Readiness) -> None:
     """Say that no NLI metric can run."""
-    page.info(f"This needs an NLI metric, and none can run: {escape_markdown(lacking.reason)}.")
+    page.info(f"This needs an NLI metric, and none can run: {with_doc_links(lacking.reason)}.")
     if lacking.command:
         st.code(lacking.command, language=None, wrap_lines=True)
     page.link("models", "Open Models")

@@ -16,10 +16,11 @@ from pages._ui.robustness import controls
 from pages._ui.shared import drafts, page, wiring
 from pages._ui.shared.glossary import definition
 from pages._ui.shared.long_jobs import run_cached
+from pages._ui.shared.markdown import doc_link
 
 SECOND, OUTPUTS, FILE = "A second reference", "Outputs of a system", "A file in MENLI’s format"
 
-MENLI_FILE = "One case per row: the reference or source, the good text, the changed text and the kind of error. See docs/menli.md."
+MENLI_FILE = f"One case per row: the reference or source, the good text, the changed text and the kind of error. See {doc_link('docs/menli.md')}."
 KINDS = ["csv", "tsv", "gz", "jsonl", "json"]
 USUAL = ("bleu", "chrf", "ter", "rouge1", "rougeL", "bertscore", "bartscore", "nli")
 

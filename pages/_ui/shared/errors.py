@@ -12,7 +12,8 @@ from typing import ParamSpec, TypeVar
 import streamlit as st
 
 from core.errors import ImportProblems, Unavailable, UserError
-from pages._ui.shared.markdown import escape_markdown
+from pages._ui.shared import tables
+from pages._ui.shared.markdown import escape_markdown, with_doc_links
 
 KEPT = "Error spans that are not saved yet stay in the annotator's browser. They are sent when Annotate is open again."
 P = ParamSpec("P")
@@ -30,11 +31,11 @@ def show(error: UserError) -> None:
         + (f" ({escape_markdown(error.where)})" if error.where else "")
     ]
     lines += [
-        escape_markdown(part) for part in (detail, error.hint, KEPT if isinstance(error, Unavailable) else "") if part
+        with_doc_links(part) for part in (detail, error.hint, KEPT if isinstance(error, Unavailable) else "") if part
     ]
     st.error("  \n".join(lines), icon=":material/info:")
     if isinstance(error, ImportProblems):
-        st.dataframe([p._asdict() for p in error.problems], hide_index=True, width="stretch")
+        tables.problem_table(error.problems)
 
 
 def logged(error: Exception) -> str:

@@ -1,8 +1,9 @@
-"""Escape user texts: Streamlit reads nearly every label, help text and message as Markdown."""
+"""Escape user texts: Streamlit reads nearly every label, help text and message as Markdown. Links to the documentation."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 _BREAK = ":small[]"
 """An empty directive. It draws nothing but splits the text, so that no later replacement can match across it."""
@@ -16,6 +17,8 @@ _DIVIDED = re.compile(
     re.IGNORECASE,
 )
 _LINE = re.compile(r"\r\n|\r|\n")
+_ROOT = Path(__file__).parents[3]
+_DOCUMENT = re.compile(r"\b(docs/[\w/-]+\.md)\b")
 
 
 def escape_markdown(text: str) -> str:
@@ -32,3 +35,18 @@ def _line(line: str) -> str:
     body = line.lstrip(" \t")
     indent = "&#32;" if body != line or not body else ""  # neither a code block nor the end of the paragraph
     return indent + _BREAK.join(_SPECIAL.sub(r"\\\g<0>", part) for part in _DIVIDED.split(body))
+
+
+def doc_link(path: str, label: str = "") -> str:
+    """Return a link in Markdown to a file of the documentation, such as docs/formats.md#ratings, which `api.documentation` shows.
+
+    The address is relative to a page of the app, so it works below any base path. Without a label, the link shows the path.
+    """
+    return f"[{label or path}](documentation/{path})"
+
+
+def with_doc_links(text: str) -> str:
+    """Return a message of the program as `escape_markdown` does, with links to the files of the documentation that it names."""
+    parts = _DOCUMENT.split(text)
+    named = (doc_link(path) if (_ROOT / path).is_file() else escape_markdown(path) for path in parts[1::2])
+    return "".join(escape_markdown(between) + next(named, "") for between in parts[::2])

@@ -9,7 +9,7 @@ import streamlit as st
 from core.errors import UserError
 from core.ports.projects import Project
 from pages._ui.shared import drafts, state, wiring
-from pages._ui.shared.markdown import escape_markdown
+from pages._ui.shared.markdown import escape_markdown, with_doc_links
 
 ICONS = {
     "projects": "folder_open",
@@ -97,7 +97,7 @@ def info(text: str) -> None:
 
 def caption(text: str) -> None:
     """Draw a plain text in small print."""
-    st.caption(escape_markdown(text))
+    st.caption(with_doc_links(text))
 
 
 def hidden() -> set[str]:

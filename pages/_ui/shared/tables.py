@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
+from core.errors import Problem
 from core.formatting import MISSING, format_count, is_figure
-from pages._ui.shared.markdown import escape_markdown
+from pages._ui.shared.markdown import escape_markdown, with_doc_links
 
 if TYPE_CHECKING:  # importing pandas takes 0.3 s, and the first page of a server does not need it
     import pandas as pd
@@ -22,16 +23,38 @@ def are_figures(values: Iterable[object]) -> bool:
     return bool(texts) and all(is_figure(text) for text in texts)
 
 
-def text_table(rows: Sequence[Mapping[str, str]], tall: int = TALL) -> None:
-    """Draw a table of texts with wrapped cells; numbers stand at the right. Empty columns are left out; more than `tall` rows scroll."""
+def text_table(rows: Sequence[Mapping[str, str]], tall: int = TALL, messages: Collection[str] = ()) -> None:
+    """Draw a table of texts with wrapped cells; numbers stand at the right. Empty columns are left out; more than `tall` rows scroll.
+
+    `messages` are the columns with sentences of the program, in which the documentation that they name is linked.
+    """
     import pandas as pd
 
+    def cell(name: str, text: str) -> str:
+        return with_doc_links(text) if name in messages else escape_markdown(text)
+
     names = [name for name in rows[0] if any(row[name] for row in rows)] if rows else []
-    shown = pd.DataFrame([{escape_markdown(name): escape_markdown(row[name]) for name in names} for row in rows])
+    shown = pd.DataFrame([{escape_markdown(name): cell(name, row[name]) for name in names} for row in rows])
     right = "text-align: right !important; font-variant-numeric: tabular-nums"  # Streamlit aligns texts at the left
     columns = [k for k, name in enumerate(names) if are_figures(row[name] for row in rows)]
     style = shown.style.set_table_styles([{"selector": f".col{k}", "props": right} for k in columns], overwrite=True)
     st.table(style, border="horizontal", hide_index=True, height=480 if len(rows) > tall else "content")
+
+
+def problem_table(found: Sequence[Problem]) -> None:
+    """Draw the table of problems: where, found, expected, what to do."""
+    rows = [
+        {
+            "file": p.file,
+            "row": f"{p.row}" if p.row else "",
+            "column": p.column,
+            "found": p.found,
+            "expected": p.expected,
+            "what to do": p.todo,
+        }
+        for p in found
+    ]
+    text_table(rows, messages=("expected", "what to do"))
 
 
 def data_table(
