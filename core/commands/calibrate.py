@@ -71,7 +71,7 @@ def run(
     distances, unusable = read_refined(read_upload(refined))
     roles = GivenRoles(column or ())
     texts = read_texts(outputs, roles) if outputs else None
-    rated, unscored = human_scores.read(human, human_score, roles, scheme, texts)
+    rated, unscored, _ = human_scores.read(human, human_score, roles, scheme, texts)
     roles.check()
     name = ", ".join(path.name for path in human)
     points = [

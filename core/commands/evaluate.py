@@ -168,14 +168,15 @@ def run(
             )
         metrics.append(metric)
         values[metric.name] = of_metric
-    rated, unscored = human_scores.read(human, human_score, roles, scheme, texts)
+    rated, unscored, called = human_scores.read(human, human_score, roles, scheme, texts)
     roles.check()
     name = ", ".join(path.name for path in human)
     facts = {"file": name, "score": human_score, "scheme": scheme}
     missing_outputs = folder.missing if folder else frozenset[OutputKey]()
     rated = {key: value for key, value in rated.items() if key not in missing_outputs}
+    called = human_score or ("" if called == human_scores.SCORE else called)
     people = HumanScores(
-        signature("human", {name: value for name, value in facts.items() if value}), rated, name=human_score or ""
+        signature("human", {name: value for name, value in facts.items() if value}), rated, name=called
     )
     not_rated = _without_human_score(exclude, rated, values, elsewhere, texts)
     excluded = list(dict.fromkeys([*exclude, *(folder.excluded(include) if folder else ())]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from core.commands.options import SchemeName
 from core.commands.progress import print_note, print_notes
@@ -34,6 +35,16 @@ SCORE, MQM = "score", "mqm"
 Keys = tuple[str, str | None, str]
 Human = tuple[float, int | None]
 """A score and its number of raters."""
+
+
+class ScoresRead(NamedTuple):
+    """The score and number of raters per output, the number of rows without a score, and the name of the score."""
+
+    scores: dict[OutputKey, Human]
+    unscored: int
+    name: str
+
+
 LOOK = 1000
 """Number of rows read to detect what the columns hold."""
 SHOWN = 80
@@ -45,8 +56,8 @@ def read(
     given: GivenRoles | None = None,
     scheme: SchemeName | None = None,
     texts: Dataset | None = None,
-) -> tuple[dict[OutputKey, Human], int]:
-    """Return the score and number of raters per output, and the number of rows without a score. Prints how a table was read.
+) -> ScoresRead:
+    """Return the scores, and print how a table was read.
 
     Several files are read together if all are labels or scores in a label format. `name` selects a score if there are several.
     Labels become the score “mqm”, with the weights of `scheme` (Google's by default), which is printed. `given` are roles of
@@ -65,7 +76,7 @@ def read(
         return _of_raters(upload, rated, name)
     given = given or GivenRoles()
     if extension(upload.name) not in TABLE_EXTENSIONS:
-        return read_human(upload, name or SCORE)
+        return _from_column(upload, name or SCORE)
     table = read_table(upload, LOOK)
     found = guessed(table)
     mapping = given.of_table(table.columns, found.mapping)
@@ -78,19 +89,23 @@ def read(
         )
     keys = _keys(table.columns, mapping)
     if keys is None and mapping.scores_only:
-        return read_human(upload, name or SCORE)  # raises an error that names the missing columns
+        return _from_column(upload, name or SCORE)  # raises an error that names the missing columns
     if keys is not None and (mapping.scores_only or (name or SCORE) in table.columns):
         names = list(dict.fromkeys(c for c in (SCORE, *mapping.human_scores) if c in table.columns))
         if name is None and len(names) > 1:
             raise _several(upload.name, names)
         print_note(*table_as_read(upload.name, table.columns, mapping, found.why, table.notes))
-        return read_human(upload, name or next(iter(names), SCORE), keys)
+        return _from_column(upload, name or next(iter(names), SCORE), keys)
     loaded = load_as(paths, given)
     print_note(*loaded.as_read)
     if not loaded.dataset.human_scores:
         hint = "Write each score as a number in a column of its own, or name the column: --column human=NAME"
         raise UserError("the file has no human scores", where=upload.name, expected="a column of numbers", hint=hint)
-    return _chosen(loaded.dataset.human_scores, {}, upload.name, name), 0
+    return _chosen(loaded.dataset.human_scores, {}, upload.name, name)
+
+
+def _from_column(upload: Upload, column: str, keys: Keys = KEY) -> ScoresRead:
+    return ScoresRead(*read_human(upload, column, keys), column)
 
 
 def _keys(columns: Sequence[str], mapping: ColumnMapping) -> Keys | None:
@@ -149,7 +164,7 @@ def _no_labels(file: str, scheme: str) -> UserError:
 def _of_labels(
     uploads: Sequence[Upload], kinds: Mapping[Upload, str | None], name: str | None, scheme: SchemeName | None,
     texts: Dataset | None,
-) -> tuple[dict[OutputKey, Human], int]:  # fmt: skip
+) -> ScoresRead:  # fmt: skip
     files = ", ".join(upload.name for upload in uploads)
     for upload, kind in kinds.items():
         if kind is None or kind == "mtme-metric":
@@ -172,7 +187,7 @@ def _of_labels(
     else:
         print_note(f"MQM scores of {files}: weights of the scheme “{weights.name}” (--scheme).")
     print_notes([w.sentence() for w in found.warnings])
-    return chosen, 0
+    return chosen
 
 
 def _rated_several_times(upload: Upload) -> tuple[Judgement, ...]:
@@ -190,7 +205,7 @@ def _rated_several_times(upload: Upload) -> tuple[Judgement, ...]:
     return tuple(given)
 
 
-def _of_raters(upload: Upload, given: Sequence[Judgement], name: str | None) -> tuple[dict[OutputKey, Human], int]:
+def _of_raters(upload: Upload, given: Sequence[Judgement], name: str | None) -> ScoresRead:
     """Return a score that is computed from the numbers of several raters: their mean, unless `name` is another one."""
     by_name = numbers.by_output(given)
     names = list(by_name)
@@ -202,12 +217,12 @@ def _of_raters(upload: Upload, given: Sequence[Judgement], name: str | None) -> 
     others = ", ".join(other for other in names if other != chosen)
     also = f"; --human-score can also name {others}" if others else ""
     print_note(f"{upload.name}: {chosen} is computed from the numbers of {len({j.rater for j in given})} raters{also}.")
-    return {key: (value, None) for key, value in by_name[chosen].items()}, 0
+    return ScoresRead({key: (value, None) for key, value in by_name[chosen].items()}, 0, chosen)
 
 
 def _chosen(
     scores: tuple[HumanScore, ...], of_labels: dict[OutputKey, Human], files: str, name: str | None
-) -> dict[OutputKey, Human]:
+) -> ScoresRead:
     by_name: dict[str, dict[OutputKey, Human]] = {MQM: dict(of_labels)} if of_labels else {}
     for system, doc_id, segment_id, called, value in scores:
         by_name.setdefault(called, {})[OutputKey(system, doc_id, segment_id)] = (value, None)
@@ -216,7 +231,7 @@ def _chosen(
     chosen = name or next(iter(by_name))
     if chosen not in by_name:
         raise unknown(f"human score in {files}", chosen, by_name)
-    return by_name[chosen]
+    return ScoresRead(by_name[chosen], 0, chosen)
 
 
 def _several(files: str, names: Sequence[str]) -> UserError:

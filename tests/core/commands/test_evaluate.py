@@ -48,6 +48,10 @@ def test_a_metric_whose_lower_values_are_better_is_negated(tmp_path: Path, capsy
         "Baselines were not computed: they need the outputs (--outputs).",
     ]
     assert notes[-1].startswith("Of 2 metrics, chrF agrees best with the human score on 12 outputs")
+    human.write_text(human.read_text().replace("score", "adequacy", 1))
+    run(tmp_path / "t.tex", [human], scores=tmp_path / "scores.csv")
+    assert "agrees best with the human score “adequacy” on 12 outputs" in capsys.readouterr().err
+    assert "“adequacy”" in (tmp_path / "t.tex").read_text(encoding="utf-8")
 
 
 def test_outputs_add_baselines_and_a_system_can_be_excluded(tmp_path: Path) -> None:

@@ -31,12 +31,13 @@ def test_one_of_several_score_columns_is_asked_for(tmp_path: Path) -> None:
     path.write_text("system,doc_id,segment_id,score,n_raters,fluency\nA,d,1,-3.5,2,4\nB,d,1,,2,\n")
     with pytest.raises(UserError, match=r"several human scores \(got score, fluency; .*--human-score score"):
         read(path)
-    assert read(path, "score") == ({KEY: (-3.5, 2)}, 1)
-    assert read(path, "fluency") == ({KEY: (4.0, 2)}, 1)
+    assert read(path, "score")[:2] == ({KEY: (-3.5, 2)}, 1)
+    assert read(path, "fluency")[:2] == ({KEY: (4.0, 2)}, 1)
 
 
 def test_documents_with_one_human_score_need_no_name(tmp_path: Path) -> None:
-    assert read(document(tmp_path, {"fluency": 3}))[0] == {KEY: (3.0, None), OutputKey("B", "d", "1"): (2.5, None)}
+    found = read(document(tmp_path, {"fluency": 3}))
+    assert found == ({KEY: (3.0, None), OutputKey("B", "d", "1"): (2.5, None)}, 0, "fluency")
 
 
 def test_one_of_several_human_scores_must_be_chosen(tmp_path: Path) -> None:
@@ -51,8 +52,8 @@ def test_one_of_several_human_scores_must_be_chosen(tmp_path: Path) -> None:
 def test_labels_become_mqm_scores(tmp_path: Path) -> None:
     path = tmp_path / "labels.tsv"
     path.write_text(MQM, encoding="utf-8")
-    assert read(path) == ({KEY: (-3.5, 2)}, 0)
-    assert read(path, "mqm") == ({KEY: (-3.5, 2)}, 0)
+    assert read(path) == ({KEY: (-3.5, 2)}, 0, "mqm")
+    assert read(path, "mqm")[:2] == ({KEY: (-3.5, 2)}, 0)
 
 
 def test_a_table_of_scores_may_name_its_columns_otherwise(
@@ -60,7 +61,8 @@ def test_a_table_of_scores_may_name_its_columns_otherwise(
 ) -> None:  # fmt: skip
     path = tmp_path / "ratings.csv"
     path.write_text("Unnamed: 0,Model,document,sentence,adequacy\n3,A,d,1,4\n1,B,d,1,2\n")
-    assert read(path)[0][KEY] == (4.0, None)
+    found = read(path)
+    assert (found.scores[KEY], found.name) == ((4.0, None), "adequacy")
     said = capsys.readouterr().err
     assert "  human: adequacy\n" in said
     assert "  unused: Unnamed: 0 (an index of the rows)\n" in said
@@ -81,7 +83,7 @@ def test_labels_are_weighted_by_the_scheme(tmp_path: Path, capsys: pytest.Captur
     path = tmp_path / "labels.tsv"
     path.write_text(MQM.replace("\tStyle\tMajor", "\tSource error\tMajor"), encoding="utf-8")
     for scheme, score in ((None, -3.5), ("google", -3.5), ("marot", -1.0), ("flat", -3.5)):
-        assert read(path, scheme=scheme) == ({KEY: (score, 2)}, 0)
+        assert read(path, scheme=scheme)[:2] == ({KEY: (score, 2)}, 0)
         assert f"weights of the scheme “{scheme or 'google'}” (--scheme)" in capsys.readouterr().err
     table = tmp_path / "human.csv"
     table.write_text("system,doc_id,segment_id,score\nA,d,1,-3.5\n", encoding="utf-8")
@@ -146,7 +148,7 @@ def test_summeval_is_read_with_the_keys_that_its_outputs_have() -> None:
 
     with pytest.raises(UserError, match="coherence, consistency, fluency, relevance"):
         read(SUMMEVAL)
-    found, lost = read(SUMMEVAL, "relevance")
+    found, lost, _ = read(SUMMEVAL, "relevance")
     assert (len(found), lost) == (1600, 0)
     assert found.keys() == {output.key for output in load([SUMMEVAL]).outputs}
 
