@@ -196,6 +196,13 @@ def test_disagreements_are_decided_without_names_by_others(
     assert not any(b.label in ("Pause", "Delete campaign") for b in at.button)
     at = opened(campaign, "Disagreements")
     assert any(b.label == "Start from version 1" for b in at.button)
+    at = opened(campaign, "Results")
+    files = {b.label for b in at.get("download_button")}
+    assert not at.exception
+    assert "Results (CSV)" in files
+    assert "Download" not in files, "the ratings by name"
+    assert "name the annotators, so only managers and viewers get them" in words(at)
+    assert not any(name in str(table.value) for table in at.table for name in NAMES)
 
 
 def test_screens_state_what_they_rest_on_or_what_comes(campaign: Campaign, store: Store) -> None:

@@ -11,6 +11,7 @@ from core.ports.projects import Project
 from core.reports.campaign_results import as_latex
 from core.services.campaigns import exporting
 from core.services.campaigns.comparison import CampaignComparison
+from pages._ui.campaigns import campaign_data
 from pages._ui.labels_and_raters import known_labels
 from pages._ui.projects import exports
 from pages._ui.shared import errors, page, wiring
@@ -19,7 +20,8 @@ from pages._ui.shared.markdown import escape_markdown
 
 
 def draw(project: Project, campaign: Campaign, found: CampaignComparison) -> None:
-    """Draw links to the pages that use the results, and the downloads."""
+    """Draw links to the pages that use the results, and the downloads. Adjudicators get none that names annotators."""
+    named = campaign_data.sees_people(campaign)
     protocol = design_from_json(campaign.design).protocol
     st.subheader("Use the results", anchor=False)
     if set(protocol.asks) & {"score", "preference"}:
@@ -33,7 +35,8 @@ def draw(project: Project, campaign: Campaign, found: CampaignComparison) -> Non
     with st.container(horizontal=True):
         page.link("meta_evaluation", "Meta-evaluation: which metric agrees")
         page.link("calibrate", "Calibrate λ")
-        page.link("labels_and_raters", "Agreement in detail")
+        if named:
+            page.link("labels_and_raters", "Agreement in detail")
     with st.container(horizontal=True):
         name = file_name(campaign.name)
         download("Results (CSV)", lambda: as_csv(found), f"{name}.results.csv", f"campaign-results-{campaign.id}")
@@ -43,12 +46,15 @@ def draw(project: Project, campaign: Campaign, found: CampaignComparison) -> Non
             f"{name}.results.tex",
             f"campaign-latex-{campaign.id}",
         )
-        with st.popover("Ratings", icon=":material/download:"), errors.boundary():
-            _ratings(campaign)
-        with st.popover("Labels and scores of the project", icon=":material/download:"), errors.boundary():
-            exports.panel(
-                project, bool(known_labels.raters(project)), bool(wiring.store().scores.signatures(project.id))
-            )
+        if named:
+            with st.popover("Ratings", icon=":material/download:"), errors.boundary():
+                _ratings(campaign)
+            with st.popover("Labels and scores of the project", icon=":material/download:"), errors.boundary():
+                exports.panel(
+                    project, bool(known_labels.raters(project)), bool(wiring.store().scores.signatures(project.id))
+                )
+    if not named:
+        st.caption("Files with the ratings name the annotators, so only managers and viewers get them.")
     with st.expander("Signature"):
         st.text(found.signature)
 

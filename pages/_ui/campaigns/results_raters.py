@@ -15,8 +15,8 @@ PLAIN, ADJUSTED = "mean", "adjusted for annotators and segments"
 NAMES = {"item": "segments", "output": "outputs", "rater": "annotators", "residual": "rest"}
 
 
-def draw(found: CampaignComparison) -> None:
-    """Draw the effects of annotators."""
+def draw(found: CampaignComparison, *, named: bool) -> None:
+    """Draw the effects of annotators, with a table by name if they may be `named`."""
     st.subheader(
         "Effects of annotators",
         anchor=False,
@@ -63,16 +63,17 @@ def draw(found: CampaignComparison) -> None:
             "ratings": f"{m.scores:,}",
         })  # fmt: skip
     st.altair_chart(plots.estimates(pd.DataFrame(chart), [PLAIN, ADJUSTED], found.measure), width="stretch")
-    left, right = st.columns([3, 2], gap="large")
+    left, right = st.columns([3, 2], gap="large") if named else (st.container(), None)
     with left:
         tables.text_table(rows)
-    with right:
+    if right is not None:
         ranked = sorted(effects.raters, key=lambda r: r.effect)
-        tables.text_table([
-            {"annotator": r.rater, "effect on a score": format_change(r.effect, digits, leading_zero=True),
-             "ratings": f"{r.scores:,}"}
-            for r in ranked
-        ])  # fmt: skip
+        with right:
+            tables.text_table([
+                {"annotator": r.rater, "effect on a score": format_change(r.effect, digits, leading_zero=True),
+                 "ratings": f"{r.scores:,}"}
+                for r in ranked
+            ])  # fmt: skip
     shares = ", ".join(f"{NAMES.get(name, name)} {format_percent(share)}" for name, share in effects.shares.items())
     note = f" {effects.note[:1].upper()}{effects.note[1:]}." if effects.note else ""
     page.caption(

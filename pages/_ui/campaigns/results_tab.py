@@ -33,13 +33,14 @@ def draw(project: Project, campaign: Campaign) -> None:
         page.info("No rating counts yet. Results appear with the first submitted units.")
         return
     st.subheader(escape_markdown(sentence(found)), anchor=False)
-    st.caption(escape_markdown(basis(campaign, found)))
+    named = campaign_data.sees_people(campaign)
+    st.caption(escape_markdown(basis(campaign, found, named=named)))
     if found.votes is not None:
         _votes(found)
     else:
         _means(found)
         _differences(found)
-        results_raters.draw(found)
+        results_raters.draw(found, named=named)
     st.subheader("Agreement of the annotators", anchor=False)
     _agreement(found)
     results_downloads.draw(project, campaign, found)
@@ -106,8 +107,8 @@ def sentence(found: CampaignComparison) -> str:
     return f"{said}. No difference from the others is significant" if open_ else said
 
 
-def basis(campaign: Campaign, found: CampaignComparison) -> str:
-    """Return what the results rest on."""
+def basis(campaign: Campaign, found: CampaignComparison, *, named: bool) -> str:
+    """Return what the results rest on; excluded annotators are counted, unless they may be `named`."""
     b = found.basis
     parts = [
         f"{format_count(b.ratings, 'rating')} of {format_count(b.items, 'segment')} in {format_count(b.documents, 'document')} by "
@@ -122,7 +123,8 @@ def basis(campaign: Campaign, found: CampaignComparison) -> str:
     if b.declined:
         parts.append(f"{format_count(b.declined, 'rating')} left out because the annotator could not judge")
     if b.excluded:
-        parts.append("excluded: " + ", ".join(f"{name} ({why})" for name, why in b.excluded.items()))
+        names = ", ".join(f"{name} ({why})" for name, why in b.excluded.items())
+        parts.append(f"excluded: {names if named else format_count(len(b.excluded), 'annotator')}")
     if campaign.state == "running":
         parts.append("still running, up to a minute old")
     return f"{' · '.join(parts)} · seed {b.seed} · version {service.VERSION}"
