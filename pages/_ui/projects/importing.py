@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Thread
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import add_script_run_ctx
@@ -28,7 +29,16 @@ from pages._ui.shared.markdown import escape_markdown
 _RUNNING = "errorscope_import"
 DONE = "projects-imported"
 """Where the page Projects finds what was imported last."""
+COUNT = "projects-imports"
+"""Number of imports of this session."""
 TURN_SECONDS = 0.2
+TO_TOP = """let last
+export default function ({ data }) {
+  if (data.shown === last) return
+  last = data.shown
+  document.querySelector('[data-testid="stMain"]')?.scrollTo({ top: 0, behavior: "instant" })
+}"""
+"""Scrolls to the top of the page once per import: the browser keeps its place below, where the button for the import was."""
 
 
 @dataclass
@@ -161,6 +171,7 @@ def watch(job: ImportJob) -> Imported | None:
     place.empty()
     st.session_state.pop(_RUNNING, None)
     if job.error is None:
+        st.session_state[COUNT] = st.session_state.get(COUNT, 0) + 1
         return job.imported
     if isinstance(job.error, Cancelled):
         page.info("Cancelled. Nothing was changed.")
@@ -172,8 +183,14 @@ def watch(job: ImportJob) -> Imported | None:
     return None
 
 
+@st.cache_resource
+def _component() -> Any:
+    return st.components.v2.component("errorscope_to_top", js=TO_TOP)
+
+
 def report(done: Imported) -> None:
-    """Draw what was imported and what was left out, or what adding references did."""
+    """Draw what was imported and what was left out, or what adding references did. The page is shown from its top once."""
+    _component()(key="import-to-top", data={"shown": st.session_state.get(COUNT, 0)})
     if done.references_of:
         st.success(escape_markdown(_references_added(done)), icon=":material/check_circle:")
         return

@@ -186,3 +186,4 @@ def _upload(page: Page, server: Server, name: str, data: bytes, begin: str) -> N
     page.get_by_role("button", name=re.compile(r"^(download_done )?Import .* into")).click()
     # a toast says it too, for a while
     expect(page.get_by_test_id("stAlertContentSuccess").get_by_text("Imported into")).to_be_visible()
+    page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop === 0")
