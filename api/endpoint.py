@@ -20,6 +20,8 @@ from core.errors import Unavailable, UserError
 
 LARGEST_BODY = 4_000_000
 BODY_SECONDS = 20.0
+MOST_VALUES = 150_000
+"""In a body. To read as many takes about 0.1 s, in which Python answers nobody else."""
 M = TypeVar("M", bound=BaseModel)
 Handler = Callable[[Request], Awaitable[Response]]
 log = logging.getLogger("errorscope")
@@ -62,6 +64,8 @@ async def body(request: Request, model: type[M]) -> M:
             raw = await _read(request)
     except TimeoutError as error:
         raise RequestRefused(408, "The request took too long to arrive") from error
+    if _most_values(raw) > MOST_VALUES:
+        raise RequestRefused(413, f"The request has more than {MOST_VALUES:,} values")
     try:
         return model.model_validate(json.loads(raw))
     except (ValueError, RecursionError) as error:
@@ -77,3 +81,19 @@ async def _read(request: Request) -> bytes:
         if len(raw) > LARGEST_BODY:
             raise RequestRefused(413, f"The request is larger than {LARGEST_BODY:,} bytes")
     return bytes(raw)
+
+
+def _most_values(raw: bytes) -> int:
+    """Return an upper bound of the number of values in JSON. What stands within texts is left out before a body is refused."""
+    marks = _marks(raw)
+    if marks <= MOST_VALUES:
+        return marks
+    bare = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
+    if bare.count(b'"') > 4 * MOST_VALUES:  # a value has at most four, with its name
+        return marks
+    return _marks(b"".join(bare.split(b'"')[::2]))
+
+
+def _marks(raw: bytes) -> int:
+    """Return how many marks there are that come before a value."""
+    return sum(map(raw.count, (b",", b"[", b"{")))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from api import actions
-from api.endpoint import LARGEST_BODY
+from api.endpoint import LARGEST_BODY, MOST_VALUES
 from api.refusals import AtOnce, RateLimit, RequestRefused
 from core.data import OutputKey, SegmentKey
 from core.errors import Unavailable
@@ -132,6 +132,13 @@ def test_a_batch_of_more_actions_than_allowed_saves_nothing(site: Site) -> None:
     assert (answer.status_code, "201 actions, expected at most 200" in answer.json()["error"]) == (422, True)
     assert site.recorded() == []
     assert len(post(site, site.batch(*sent[1:])).json()["acknowledged"]) == actions.LARGEST_BATCH
+    for large, status in (
+        ([[]] * MOST_VALUES, 413),
+        ([""] * 4 * MOST_VALUES, 413),
+        (',[{\\"' * (MOST_VALUES // 3), 200),
+    ):
+        sent[0]["payload"] = {"value": large}  # which nobody else waits for until it is read
+        assert post(site, site.batch(sent[0])).status_code == status
 
 
 def test_one_person_has_a_limited_number_of_requests_at_work(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
