@@ -12,7 +12,8 @@ from core.data import Item, SegmentKey
 from core.ports.chunks import Chunk, OutputWindow
 from db.engine import reading
 from db.lookup import LISTED, among, grouped, parts, require_project
-from db.tables import jobs, outputs, projects, segment_references, segments
+from db.shown import outputs, segment_references, segments
+from db.tables import jobs, projects
 
 WINDOW = 250_000
 """Outputs that are planned at once. A planner needs about 100 MB for as many."""

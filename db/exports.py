@@ -13,7 +13,8 @@ from db.engine import reading
 from db.external import listed
 from db.lookup import references, require_project, select_outputs
 from db.scores import VALUE, is_external, of_signature
-from db.tables import external_metrics, external_scores, human_scores, outputs, scores, segment_references, segments
+from db.shown import human_scores, outputs, segment_references, segments
+from db.tables import external_metrics, external_scores, scores
 
 SEGMENTS, FEWEST = 200, 5
 """Most and fewest segments per part. A split by `CHARACTERS` may leave fewer."""

@@ -14,9 +14,10 @@ from core.ports.scores import ExternalMetric
 from db.arrays import ArraySource, Found, ProjectArrays
 from db.columns import Json, now
 from db.engine import inserted
-from db.lookup import parts, select_outputs
+from db.lookup import parts, require_no_import, select_outputs
+from db.shown import outputs, segments
 from db.slices import Hidden, OneTransaction
-from db.tables import external_metrics, external_scores, outputs, segments
+from db.tables import external_metrics, external_scores
 
 
 def stored(connection: Connection, project_id: int, names: Collection[str]) -> dict[str, ExternalScores]:
@@ -150,6 +151,7 @@ def source(arrays: ProjectArrays, project_id: int, metric: ExternalMetric) -> Ar
 
 def remove(connection: Connection, project_id: int, name: str) -> None:
     """Delete an external metric and its values. Raises `UserError` if the project has none with this name."""
+    require_no_import(connection, project_id)
     mine = (external_metrics.c.project_id == project_id, external_metrics.c.name == name)
     if not connection.execute(delete(external_metrics).where(*mine)).rowcount:
         raise UserError(f"there is no external metric “{name}”", hint="It may have been removed already")

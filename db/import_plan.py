@@ -14,7 +14,7 @@ from core.errors import ImportProblems, Problem
 from core.ports.projects import ImportReport
 from core.signature import content_keys
 from db.lookup import parts, references, select_outputs
-from db.tables import human_scores, outputs, segments
+from db.shown import human_scores, outputs, segments
 
 SHOWN = 80  # characters of a text that a problem quotes
 

@@ -20,11 +20,12 @@ from core.progress import Progress, no_progress
 from db import external as elsewhere
 from db import judgements as numbers
 from db import labels as log
+from db import shown
 from db.engine import reading, writing
 from db.garbage import short_collections
 from db.import_plan import ProjectTexts, TextPlan, stored_texts
-from db.lookup import require_project, select_outputs
-from db.slices import EMPTY, REMOVE, Hidden, OneTransaction, hide
+from db.lookup import require_no_import, require_project, select_outputs
+from db.slices import EMPTY, REMOVE, Hidden, OneTransaction, count_import, hide, remove_interrupted
 from db.tables import events, external_metrics, human_scores, outputs, projects, segment_references, segments
 
 SMALL = 2000
@@ -83,6 +84,7 @@ class _Plan(NamedTuple):
 
 def add(engine: Engine, project_id: int, given: Given) -> ImportReport:
     """Add data to a project. Raises `UserError` (`ImportProblems`) and changes nothing if the project contradicts it."""
+    remove_interrupted(engine, projects.c.adds_to == project_id)
     for _ in range(PLANS):
         with reading(engine) as connection:
             stored = _stored(connection, project_id, given)
@@ -99,6 +101,7 @@ def add(engine: Engine, project_id: int, given: Given) -> ImportReport:
         return _written_in_slices(hidden, project_id, plan)
     with writing(engine) as connection:
         require_project(connection, project_id, lock=True)
+        require_no_import(connection, project_id)
         plan = _planned(_stored(connection, project_id, given), given)
         return _written_at_once(connection, project_id, plan, given)
 
@@ -124,8 +127,9 @@ def _written_in_slices(hidden: Hidden, project_id: int, plan: _Plan) -> ImportRe
 def version_of(
     connection: Connection, project_id: int, *, labels: bool = False, external: bool = False, lock: bool = False
 ) -> tuple[object, ...]:
-    """Return what changes with every import, and with the labels or the external scores of a project. Raises `UserError` if the project does not exist."""
+    """Return what changes with every import, and with the labels or the external scores of a project. Raises `UserError` if the project does not exist, or something is being added to it in slices."""
     require_project(connection, project_id, lock=lock)
+    require_no_import(connection, project_id)
     version: list[object] = [connection.execute(select(projects.c.imports).where(projects.c.id == project_id)).scalar()]
     if labels:
         newest = select(func.max(events.c.number)).where(events.c.project_id == project_id)
@@ -167,8 +171,7 @@ def _planned(stored: _Stored, given: Given) -> _Plan:
 
 def _written(writer: OneTransaction | Hidden, project_id: int, plan: _Plan) -> ImportReport:
     with writer.writing() as connection:
-        counted = func.coalesce(projects.c.imports, 0) + 1
-        connection.execute(update(projects).where(projects.c.id == project_id).values(imports=counted))
+        count_import(connection, project_id)
     segment_ids = _write_segments(writer, project_id, plan.texts)
     scored = bool(plan.texts.new_scores or plan.judgements.changed or any(m.changed for m in plan.external))
     output_ids = _write_outputs(writer, project_id, plan.texts, segment_ids, scored)
@@ -230,7 +233,11 @@ def _write_outputs(
     """Write new outputs, and new content keys of stored ones; return the ids of all outputs, of new ones only `with_ids`."""
     texts = plan.texts
     if rekeyed := [{"b_id": texts.output_ids[key], "b_key": plan.content_key(key)} for key in plan.rekeyed]:
-        changed = update(outputs).where(outputs.c.id == bindparam("b_id")).values(content_key=bindparam("b_key"))
+        changed = (
+            update(outputs)
+            .where(outputs.c.id == bindparam("b_id"))
+            .values(content_key=bindparam("b_key"), next_key=None, next_key_by=None)
+        )
         with writer.writing() as connection:
             connection.execute(changed, rekeyed)
     writer.insert(
@@ -246,7 +253,7 @@ def _write_outputs(
             for i, key in enumerate(plan.new_outputs)
         ),
     )
-    added = select_outputs(project_id, outputs.c.id).where(outputs.c.position >= texts.next_output)
+    added = select_outputs(project_id, shown.outputs.c.id).where(shown.outputs.c.position >= texts.next_output)
     new = _rows(writer, added) if with_ids and plan.new_outputs else ()
     return texts.output_ids | {OutputKey(system, doc, segment): i for system, doc, segment, i in new}
 

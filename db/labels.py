@@ -23,8 +23,9 @@ from db.failures import Conflict
 from db.group_commit import GroupCommit
 from db.kept_folds import KeptFolds
 from db.lookup import parts, rater_id
+from db.shown import outputs, segments
 from db.slices import Hidden, OneTransaction
-from db.tables import events, outputs, raters, segments
+from db.tables import events, raters
 
 T = TypeVar("T")
 LONGEST_LOG = 5000

@@ -29,7 +29,8 @@ from core.data import OutputKey, SegmentKey
 from core.errors import UserError
 from db.columns import now
 from db.engine import inserted
-from db.tables import campaigns, outputs, projects, raters, segment_references, segments
+from db.shown import outputs, segment_references, segments
+from db.tables import campaigns, projects, raters
 
 T = TypeVar("T")
 HIDDEN_NAME = " "
@@ -46,6 +47,15 @@ def require_project(connection: Connection, project_id: int, *, lock: bool = Fal
         raise no_such_project(project_id)
     if found.importing is not None:
         raise hidden_project(found.name)
+
+
+def require_no_import(connection: Connection, project_id: int) -> None:
+    """Raise `UserError` while somebody adds to a project in slices (`db.slices`), because a second import would not see what is hidden."""
+    if connection.execute(select(projects.c.id).where(projects.c.adds_to == project_id)).first() is None:
+        return
+    name = connection.execute(select(projects.c.name).where(projects.c.id == project_id)).scalar()
+    hint = "Nothing was changed. Try again when that is done; after a crash, in a minute"
+    raise UserError(f"another import into the project “{name}” is running", hint=hint)
 
 
 def no_such_project(project_id: int) -> UserError:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, literal, select, update
 
 from core.data import OutputKey, SourceFile, Value
 from core.errors import ImportProblems, Problem
@@ -18,6 +19,7 @@ from db.external import listed
 from db.import_plan import ProjectTexts
 from db.lookup import parts
 from db.row_insert import insert_rows
+from db.slices import Step
 from db.tables import external_metrics, external_scores
 
 
@@ -76,18 +78,47 @@ class MetricMerge:
         if self._strange is not None:
             raise ImportProblems([self._no_output(self._strange)])
 
+    @property
+    def n_removed(self) -> int:
+        """How many stored values are deleted or written anew besides those that are given."""
+        return self._old.n if self._old is not None and self.n_changed else 0
+
     def begin(self, connection: Connection, project_id: int) -> None:
         """Create or change the row of the metric, and delete the values that are replaced."""
-        if self._old is not None and self._id is not None:
-            if self.n_changed:
-                files = self._new.files if self._replaces else _with_new(self._old.files, self._new.files)
-                facts = {"higher_is_better": self._new.higher_is_better, "files": _listed(files), "created": now()}
-                connection.execute(update(external_metrics).where(external_metrics.c.id == self._id).values(facts))
-            if self._replaces:
-                connection.execute(delete(external_scores).where(external_scores.c.metric == self._id))
+        if self._old is None or self._id is None:
+            self._create(connection, project_id)
             return
-        facts = {"higher_is_better": self._new.higher_is_better, "files": _listed(self._new.files), "created": now()}
-        self._id = inserted(connection, insert(external_metrics).values(project_id=project_id, name=self.name, **facts))
+        if self.n_changed:
+            connection.execute(update(external_metrics).where(external_metrics.c.id == self._id).values(self._facts()))
+        if self._replaces:
+            connection.execute(delete(external_scores).where(external_scores.c.metric == self._id))
+
+    def begin_apart(self, connection: Connection, project_id: int) -> Sequence[Step]:
+        """Return the steps that write the metric anew, with the values that stay, in a project that later gives it to the one that has it now."""
+        create, of, old = Step(1, partial(self._create, project_id=project_id)), external_scores.c, self._id
+        if old is None:
+            return [create]
+        if not self.n_changed:
+            return []
+        staying = select(of.output).where(of.metric == old)
+        stay = [] if self._replaces else sorted(connection.execute(staying).scalars())
+        return [create, *(Step(len(part), partial(self._copy, old=old, of=part)) for part in parts(stay))]
+
+    def _copy(self, connection: Connection, old: int, of: Sequence[int]) -> None:
+        columns = external_scores.c
+        copied = [literal(self._id) if column is columns.metric else column for column in columns]
+        chosen = select(*copied).where(columns.metric == old, columns.output.in_(of))
+        connection.execute(insert(external_scores).from_select(columns.keys(), chosen))
+
+    def _create(self, connection: Connection, project_id: int) -> None:
+        row = insert(external_metrics).values(project_id=project_id, name=self.name, **self._facts())
+        self._id = inserted(connection, row)
+
+    def _facts(self) -> dict[str, Any]:
+        files = self._new.files
+        if self._old is not None and not self._replaces:
+            files = _with_new(self._old.files, files)
+        return {"higher_is_better": self._new.higher_is_better, "files": _listed(files), "created": now()}
 
     def write(self, connection: Connection, rows: Sequence[tuple[int, float | None, str, str, bool]]) -> None:
         """Write values, given with their output, status, reason, and whether they are new."""

@@ -16,7 +16,8 @@ from sqlalchemy import Connection, Row, Select, Text, func, select, type_coerce
 from db.arrays import Found, ProjectArrays
 from db.lookup import parts
 from db.places import AT_ONCE, cut_keys
-from db.tables import outputs, runs, scores, segments, signatures
+from db.shown import outputs, segments
+from db.tables import runs, scores, signatures
 
 MANY = 2
 """Scores that are matched in memory in the time of one output and signature that the database looks up."""

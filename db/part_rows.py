@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import BindParameter, Connection, Table, bindparam, insert, select, update
 
 from core.data import OutputKey, Value
 from db.import_plan import TextPlan
 from db.lookup import parts
 from db.metric_merge import MetricMerge
 from db.row_insert import insert_columns
+from db.shown import content_key
+from db.slices import Step
 from db.tables import human_scores, outputs, segment_references, segments
 
 Change = tuple[Value, bool]
@@ -63,39 +66,80 @@ class PartRows(NamedTuple):
     def from_json(cls, text: str) -> PartRows:
         return cls(*json.loads(text))
 
-    def write(self, connection: Connection, project_id: int, merges: Sequence[MetricMerge]) -> None:
-        """Insert and update the rows in the caller's transaction."""
+    @property
+    def n(self) -> int:
+        """How many rows are written."""
+        return sum(map(len, (*self[2:-1], *self.external)))
+
+    def steps(self, project_id: int, merges: Sequence[MetricMerge], by: int | None) -> Iterator[Step]:
+        """Yield the statements that insert and update the rows, in an order in which each finds the rows that it refers to.
+
+        `by` is what the new values name if they are hidden until the import is complete (`db.shown`).
+        """
         of_segment = {(doc, name): i for doc, name, i in self.segment_ids}
-        if self.segments:
-            given = [
-                {"project_id": project_id, "doc_id": doc, "segment_id": name, "position": at, "source": source}
-                for doc, name, at, source in self.segments
-            ]
-            made = insert(segments).returning(segments.c.doc_id, segments.c.segment_id, segments.c.id)
-            of_segment |= {(doc, name): i for doc, name, i in connection.execute(made, given)}
-        _update(connection, segments, "source", self.sources)
-        _update(connection, outputs, "content_key", self.rekeyed)
-        if self.references:
-            doc, name, at, text = zip(*self.references, strict=True)
-            ids = list(map(of_segment.__getitem__, zip(doc, name, strict=True)))
-            insert_columns(connection, segment_references, {"segment": ids, "position": at, "text": text})
-        scored = bool(self.scores or any(self.external))
         of_output = {(system, of_segment[doc, name]): i for system, doc, name, i in self.output_ids}
-        if self.outputs:
-            doc, name, system, at, text, key = zip(*self.outputs, strict=True)
-            ids = list(map(of_segment.__getitem__, zip(doc, name, strict=True)))
-            new = {"segment": ids, "system": system, "position": at, "text": text, "content_key": key}
+
+        def add_segments(connection: Connection, rows: Sequence[Any]) -> None:
+            given = [
+                {"project_id": project_id, "doc_id": doc, "segment_id": name, "position": at, "source": source, "added_by": by}
+                for doc, name, at, source in rows
+            ]  # fmt: skip
+            made = insert(segments).returning(segments.c.doc_id, segments.c.segment_id, segments.c.id)
+            of_segment.update({(doc, name): i for doc, name, i in connection.execute(made, given)})
+
+        def ids(docs: Sequence[str], names: Sequence[str]) -> list[int]:
+            return list(map(of_segment.__getitem__, zip(docs, names, strict=True)))
+
+        def add_references(connection: Connection, rows: Sequence[Any]) -> None:
+            doc, name, at, text = zip(*rows, strict=True)
+            new = {"segment": ids(doc, name), "position": at, "text": text, "added_by": [by] * len(rows)}
+            insert_columns(connection, segment_references, new)
+
+        def add_outputs(connection: Connection, rows: Sequence[Any]) -> None:
+            doc, name, system, at, text, key = zip(*rows, strict=True)
+            of, names = ids(doc, name), [by] * len(rows)
+            new = {"segment": of, "system": system, "position": at, "text": text, "content_key": key, "added_by": names}
             insert_columns(connection, outputs, new)
-            if scored:
-                of_output |= _stored_outputs(connection, set(ids))
-        if self.scores:
-            system, doc, name, scale, value = zip(*self.scores, strict=True)
-            places = zip(system, map(of_segment.__getitem__, zip(doc, name, strict=True)), strict=True)
-            numbers = {"output": list(map(of_output.__getitem__, places)), "name": scale, "value": value}
-            insert_columns(connection, human_scores, numbers)
+            if self.scores or any(self.external):
+                of_output.update(_stored_outputs(connection, set(of)))
+
+        def add_scores(connection: Connection, rows: Sequence[Any]) -> None:
+            system, doc, name, scale, value = zip(*rows, strict=True)
+            of = list(map(of_output.__getitem__, zip(system, ids(doc, name), strict=True)))
+            insert_columns(
+                connection, human_scores, {"output": of, "name": scale, "value": value, "added_by": [by] * len(rows)}
+            )
+
+        def set_sources(connection: Connection, rows: Sequence[Any]) -> None:
+            _update(connection, segments, {"source": _GIVEN, "source_by": by}, rows)
+
+        def set_keys(connection: Connection, rows: Sequence[Any]) -> None:
+            new = {"content_key": _GIVEN, "next_key": None, "next_key_by": None}
+            hidden = {"content_key": content_key, "next_key": _GIVEN, "next_key_by": by}
+            _update(connection, outputs, new if by is None else hidden, rows)
+
+        yield from _in_parts(self.segments, add_segments)
+        yield from _in_parts(self.sources, set_sources)
+        yield from _in_parts(self.rekeyed, set_keys)
+        yield from _in_parts(self.references, add_references)
+        yield from _in_parts(self.outputs, add_outputs)
+        yield from _in_parts(self.scores, add_scores)
         for merge, values in zip(merges, self.external, strict=True):
-            found = [(of_output[system, of_segment[doc, name]], *rest) for system, doc, name, *rest in values]
-            merge.write(connection, found)
+
+            def add_values(connection: Connection, rows: Sequence[Any], merge: MetricMerge = merge) -> None:
+                merge.write(
+                    connection, [(of_output[system, of_segment[doc, name]], *v) for system, doc, name, *v in rows]
+                )
+
+            yield from _in_parts(values, add_values)
+
+
+_GIVEN: BindParameter[Any] = bindparam("b_value")
+
+
+def _in_parts(rows: Sequence[Any], write: Callable[..., object]) -> Iterator[Step]:
+    for part in parts(rows):
+        yield Step(len(part), partial(write, rows=part))
 
 
 def _stored_outputs(connection: Connection, of: Collection[int]) -> dict[tuple[str, int], int]:
@@ -107,7 +151,6 @@ def _stored_outputs(connection: Connection, of: Collection[int]) -> dict[tuple[s
     }
 
 
-def _update(connection: Connection, table: Any, column: str, rows: Sequence[Any]) -> None:
-    if rows:
-        changed = update(table).where(table.c.id == bindparam("b_id")).values({column: bindparam("b_value")})
-        connection.execute(changed, [{"b_id": i, "b_value": value} for i, value in rows])
+def _update(connection: Connection, table: Table, values: Mapping[str, Any], rows: Sequence[Any]) -> None:
+    changed = update(table).where(table.c.id == bindparam("b_id")).values(values)
+    connection.execute(changed, [{"b_id": i, "b_value": value} for i, value in rows])

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, func, select
 
 from core.columns import ProjectIndex
 from core.data import SegmentKey
-from db.tables import outputs, segments
+from db.shown import outputs, segments
 
 AT_ONCE = 2000
 """Rows that are fetched at once. With 10,000, a server that reads a project first takes 12 MB more, and no less time."""

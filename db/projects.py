@@ -27,8 +27,9 @@ from db.lookup import (
     select_outputs,
     with_roles,
 )
+from db.shown import human_scores, outputs, segments
 from db.summaries import keep_summary, summary_of
-from db.tables import campaigns, human_scores, jobs, outputs, projects, segments
+from db.tables import campaigns, jobs, projects
 from db.texts import matching_segments, read_texts
 
 
@@ -45,7 +46,7 @@ class SqlProjects:
 
     def create(self, name: str, *, sample: bool = False) -> Project:
         name = _checked(name)
-        slices.remove_interrupted(self._engine, name)
+        slices.remove_interrupted(self._engine, projects.c.name == name)
         with _unique_name(name), writing(self._engine) as connection:
             _refuse_hidden(connection, name)
             made = inserted(connection, insert(projects).values(name=name, created=now(), sample=sample))
@@ -53,7 +54,7 @@ class SqlProjects:
 
     def rename(self, project_id: int, name: str) -> None:
         name = _checked(name)
-        slices.remove_interrupted(self._engine, name)
+        slices.remove_interrupted(self._engine, projects.c.name == name)
         with _unique_name(name), writing(self._engine) as connection:
             require_project(connection, project_id)
             if with_roles(connection, project_id) != project_id:

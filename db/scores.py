@@ -28,7 +28,8 @@ from db.engine import inserted, reading, take_turns, writing
 from db.failures import retried
 from db.lookup import LISTED, among, parts, select_outputs
 from db.row_insert import copy_rows
-from db.tables import claims, outputs, runs, scores, segments, signatures
+from db.shown import outputs, segments
+from db.tables import claims, runs, scores, signatures
 
 VALUE = (scores.c.value, scores.c.status, scores.c.reason, scores.c.parts)
 PACKAGES = ("torch", "transformers", "tokenizers", "sacrebleu", "rouge-score", "numpy", "scipy")

@@ -1,18 +1,22 @@
 """Add an import of any size to a project, part by part: all or nothing, with bounded memory.
 
 Into an empty project, the parts are written in slices while the project is hidden (`db.slices`). Into any other, they are first compared
-with what is stored and kept as rows in a temporary file; then the rows are written in one transaction, unless the project has changed.
+with what is stored and kept as rows in a temporary file; then, unless the project has changed, few rows are written in one transaction, and
+many in slices while what they add is hidden.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Collection, Iterator
-from typing import IO, Any
+from functools import partial
+from itertools import chain
+from typing import IO, Any, NamedTuple
 
-from sqlalchemy import Connection, Engine, func, select, update
+from sqlalchemy import Connection, Engine, func, select
 
 from core.data import Dataset, HumanScore, Output, SegmentKey
+from core.errors import Unavailable
 from core.formats.problems import Collector
 from core.ports.imports import ImportPart, ImportSource
 from core.ports.projects import ImportReport
@@ -24,7 +28,17 @@ from db.imports import PLANS, SMALL, version_of
 from db.lookup import require_project
 from db.metric_merge import MetricMerge, merges_of
 from db.part_rows import PartRows
-from db.slices import EMPTY, REMOVE, Hidden, hide
+from db.slices import (
+    EMPTY,
+    REMOVE,
+    Hidden,
+    OneTransaction,
+    Step,
+    begin_addition,
+    count_import,
+    hide,
+    remove_interrupted,
+)
 from db.summaries import keep_summary
 from db.tables import outputs, projects, segments
 
@@ -40,6 +54,7 @@ class SqlImports:
         self, project_id: int, source: ImportSource, progress: Progress = no_progress, *, replace: Collection[str] = (),
         new_project: bool = False,
     ) -> ImportReport:  # fmt: skip
+        remove_interrupted(self._engine, projects.c.adds_to == project_id)
         report = _StagedAddition(self._engine, project_id, source, progress, replace, new_project).add()
         keep_summary(self._engine, project_id)
         return report
@@ -71,31 +86,33 @@ class _StagedAddition:
                 with reading(self._engine) as connection:
                     version = self._version(connection)
                     in_slices = self._source.n_rows > SMALL and _is_empty(connection, self._project)
-                    report, merges = (None, ()) if in_slices else self._planned(connection, file)
+                    plan = None if in_slices else self._planned(connection, file)
                 with writing(self._engine) as connection:
                     if self._version(connection, lock=True) != version:
                         continue
-                    if report is not None:
-                        self._write_planned(connection, file, merges)
-                        return report
-                    cleanup = REMOVE if self._new_project else EMPTY
-                    hidden = hide(connection, self._engine, self._project, cleanup)
-            with hidden.shown_at_end():
-                return self._written_in_slices(hidden)
-        with tempfile.TemporaryFile("w+", encoding="utf-8") as file, writing(self._engine) as connection:
-            require_project(connection, self._project, lock=True)
-            report, merges = self._planned(connection, file)
-            self._write_planned(connection, file, merges)
-            return report
+                    if plan is not None and plan.rows <= SMALL:
+                        return self._written_at_once(connection, file, plan)
+                    if plan is not None:
+                        hidden = begin_addition(connection, self._engine, self._project)
+                    else:
+                        hidden = hide(connection, self._engine, self._project, REMOVE if self._new_project else EMPTY)
+                with hidden.shown_at_end():
+                    return (
+                        self._written_in_slices(hidden) if plan is None else self._added_in_slices(hidden, file, plan)
+                    )
+        raise Unavailable(
+            "others have imported into this project each time before this import began to be written",
+            hint="Nothing was imported. Try again",
+        )
 
     def _version(self, connection: Connection, *, lock: bool = False) -> tuple[object, ...]:
         return version_of(connection, self._project, external=bool(self._source.metrics), lock=lock)
 
-    def _planned(self, connection: Connection, file: IO[str]) -> tuple[ImportReport, tuple[MetricMerge, ...]]:
+    def _planned(self, connection: Connection, file: IO[str]) -> _Plan:
         """Compare all parts with what is stored, and keep what is new as lines of the file. Raises `ImportProblems`."""
         merges = merges_of(connection, self._project, self._source.metrics)
         kinds = Collector(), Collector(), Collector()
-        tally, next_places = _Tally(), _next_places(connection, self._project)
+        tally, next_places, n = _Tally(), _next_places(connection, self._project), 0
         for part in self._parts(lambda: SMALL, 0.0, 0.6):
             texts = stored_texts(connection, self._project, [s.key for s in part.texts.segments])
             texts.next_segment, texts.next_output = next_places
@@ -107,6 +124,7 @@ class _StagedAddition:
                 continue
             rows = PartRows.of(plan, changes)
             file.write(rows.to_json() + "\n")
+            n += rows.n
             tally.take(plan.report)
             next_places = texts.next_segment + len(plan.new_segments), texts.next_output + len(plan.new_outputs)
         problems = Collector()
@@ -115,22 +133,33 @@ class _StagedAddition:
         problems.check()
         problems.extend(problem for m in merges if (problem := m.contradiction(replace=m.name in self._replace)))
         problems.check()
-        return tally.report(merges), merges
+        return _Plan(tally.report(merges), merges, n + sum(m.n_removed for m in merges))
 
-    def _write_planned(self, connection: Connection, file: IO[str], merges: tuple[MetricMerge, ...]) -> None:
-        file.seek(0)
-        _count_import(connection, self._project)
-        for merge in merges:
+    def _written_at_once(self, connection: Connection, file: IO[str], plan: _Plan) -> ImportReport:
+        count_import(connection, self._project)
+        for merge in plan.merges:
             merge.begin(connection, self._project)
+        self._write_planned(OneTransaction(connection), file, plan)
+        return plan.report
+
+    def _added_in_slices(self, hidden: Hidden, file: IO[str], plan: _Plan) -> ImportReport:
+        for merge in plan.merges:
+            with hidden.reading() as connection:
+                begin = merge.begin_apart(connection, hidden.id)
+            hidden.run(begin)
+        self._write_planned(hidden, file, plan)
+        return plan.report
+
+    def _write_planned(self, writer: OneTransaction | Hidden, file: IO[str], plan: _Plan) -> None:
         size = max(1, file.seek(0, 2))
         file.seek(0)
         while line := file.readline():
-            PartRows.from_json(line).write(connection, self._project, merges)
+            writer.run(PartRows.from_json(line).steps(self._project, plan.merges, writer.added_by))
             self._progress(0.6 + 0.4 * file.tell() / size)
 
     def _written_in_slices(self, hidden: Hidden) -> ImportReport:
         with hidden.writing() as connection:
-            _count_import(connection, self._project)
+            count_import(connection, self._project)
             merges = merges_of(connection, self._project, self._source.metrics)
         tally, next_places, begun = _Tally(), (0, 0), False
         for part in self._parts(lambda: hidden.rows, 0.0, 1.0):
@@ -141,10 +170,8 @@ class _StagedAddition:
             for merge in merges:
                 merge.refuse_strange()
             rows = PartRows.of(plan, changes)
-            with hidden.writing() as connection:
-                for merge in () if begun else merges:
-                    merge.begin(connection, self._project)
-                rows.write(connection, self._project, merges)
+            begin = [Step(1, partial(m.begin, project_id=self._project)) for m in merges if not begun]
+            hidden.run(chain(begin, rows.steps(self._project, merges, None)))
             begun = True
             tally.take(plan.report)
             next_places = texts.next_segment + len(plan.new_segments), texts.next_output + len(plan.new_outputs)
@@ -158,6 +185,14 @@ class _StagedAddition:
             yield part
             done += part.rows
             self._progress(start + (end - start) * min(1.0, done / total))
+
+
+class _Plan(NamedTuple):
+    """What an import will change, and how many rows it writes. The rows themselves are in a file."""
+
+    report: ImportReport
+    merges: tuple[MetricMerge, ...]
+    rows: int
 
 
 class _Tally:
@@ -176,11 +211,6 @@ class _Tally:
             metric_scores=sum(m.n_changed for m in merges),
             unchanged=report.unchanged + sum(m.n_unchanged for m in merges),
         )
-
-
-def _count_import(connection: Connection, project_id: int) -> None:
-    counted = func.coalesce(projects.c.imports, 0) + 1
-    connection.execute(update(projects).where(projects.c.id == project_id).values(imports=counted))
 
 
 def _is_empty(connection: Connection, project_id: int) -> bool:

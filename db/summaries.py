@@ -8,11 +8,12 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine, Select, Table, func, select, update
+from sqlalchemy import Connection, Engine, FromClause, Select, func, select, update
 
 from core.errors import UserError
 from db.engine import reading, writing
-from db.tables import human_scores, judgements, outputs, projects, segments
+from db.shown import human_scores, outputs, segments
+from db.tables import judgements, projects
 
 
 class ProjectSummary(NamedTuple):
@@ -51,7 +52,7 @@ def _counted(connection: Connection, project_id: int, imports: int) -> ProjectSu
     def number(of: Select[int]) -> int:
         return connection.execute(of.where(segments.c.project_id == project_id)).scalar_one()
 
-    def names(table: Table) -> tuple[str, ...]:
+    def names(table: FromClause) -> tuple[str, ...]:
         in_order = func.min(table.c.id)
         found = select(table.c.name).join_from(table, outputs).join(segments).group_by(table.c.name).order_by(in_order)
         return tuple(connection.execute(found.where(segments.c.project_id == project_id)).scalars())

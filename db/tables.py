@@ -41,6 +41,11 @@ def _part_of(name: str, table: str, **options: Any) -> Column[int]:
     return Column(name, ForeignKey(f"{table}.id", ondelete="CASCADE"), nullable=False, **options)
 
 
+def _by(name: str) -> Column[int]:
+    """Return a column that names the import which gave a value (`db.shown`); NULL where the value was never hidden."""
+    return Column(name, Integer)
+
+
 projects = _table(
     "projects",
     Column("name", NAME, nullable=False, unique=True),
@@ -48,6 +53,9 @@ projects = _table(
     Column("sample", Boolean, nullable=False),
     Column("importing", Utc),  # time of the last slice of an import or deletion; NULL unless the project is hidden
     Column("cleanup", String(8)),  # what is done if an import is interrupted, see db.slices; NULL for a deletion
+    Column(
+        "adds_to", Integer
+    ),  # the project to which a hidden one adds, see db.slices; no reference: it may be deleted
     Column("imports", Integer),  # so far; NULL for none since this column exists
     Column("summary", Json),  # see db.summaries
     sqlite_autoincrement=True,  # deleted ids are never reused, because links and open pages may contain them
@@ -66,6 +74,8 @@ segments = _of_project(
     Column("segment_id", NAME, nullable=False),
     Column("position", Integer, nullable=False),
     Column("source", LONG),
+    _by("added_by"),
+    _by("source_by"),
     UniqueConstraint("project_id", "doc_id", "segment_id", name="one_segment_a_key"),
 )
 
@@ -75,6 +85,7 @@ segment_references = Table(
     Column("segment", ForeignKey("segments.id", ondelete="CASCADE"), primary_key=True),
     Column("position", Integer, primary_key=True),
     Column("text", LONG, nullable=False),
+    _by("added_by"),
 )
 
 outputs = _table(
@@ -84,6 +95,9 @@ outputs = _table(
     Column("position", Integer, nullable=False),
     Column("text", LONG, nullable=False),
     Column("content_key", String(64), nullable=False),
+    _by("added_by"),
+    Column("next_key", String(64)),  # replaces the content key once the import that gave it is complete
+    _by("next_key_by"),
     UniqueConstraint("segment", "system", name="one_output_a_system"),
 )
 
@@ -92,6 +106,7 @@ human_scores = _table(
     _part_of("output", "outputs"),
     Column("name", NAME, nullable=False),
     Column("value", Double, nullable=False),
+    _by("added_by"),
     UniqueConstraint("output", "name", name="one_human_score_a_name"),
 )
 

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, LargeBinary, Select, case, cas
 from core.data import Dataset, Output, Segment, SegmentKey
 from core.text.fold import fold
 from db.lookup import among, parts, segment_rows
-from db.tables import outputs, segment_references, segments
+from db.shown import outputs, segment_references, segments
 
 AT_ONCE = 5000
 LONGEST_PATTERN = 1000

@@ -44,17 +44,8 @@ from db.engine import inserted, reading, writing
 from db.failures import require_name, retried, unique
 from db.group_commit import GroupCommit
 from db.lookup import HIDDEN_NAME, hidden_project, parts, require_project
-from db.tables import (
-    assignments,
-    campaign_units,
-    campaigns,
-    events,
-    links,
-    participants,
-    project_settings,
-    projects,
-    segments,
-)
+from db.shown import segments
+from db.tables import assignments, campaign_units, campaigns, events, links, participants, project_settings, projects
 
 
 class SqlCampaigns:

@@ -29,8 +29,8 @@ from tests.postgres import after_rows_with_ids, on_sqlite
 
 SEED = (
     "INSERT INTO projects (id, name, created, sample) VALUES (1, 'old', '2026-01-01 00:00:00', FALSE)",
-    "INSERT INTO segments VALUES (1, 1, 'd', '1', 0, 'Quelle 😀')",
-    "INSERT INTO outputs VALUES (1, 1, 'A', 0, 'output', '0123456789abcdef0123456789abcdef')",
+    "INSERT INTO segments (id, project_id, doc_id, segment_id, position, source) VALUES (1, 1, 'd', '1', 0, 'Quelle 😀')",
+    "INSERT INTO outputs (id, segment, system, position, text, content_key) VALUES (1, 1, 'A', 0, 'output', '0123456789abcdef0123456789abcdef')",
     "INSERT INTO raters VALUES (1, 'ann', '2026-01-01 00:00:00')",
     "INSERT INTO events VALUES (1, 1, 'a1', '2026-01-01 00:00:00', 1, 1, 'verdict', 'A', '{\"value\":\"no_error\"}', '')",
     "INSERT INTO calibrations VALUES (1, 1, 'pilot', '1.7', 's', 'r', '{}', '2026-01-01 00:00:00')",
@@ -338,6 +338,7 @@ SHIPPED = {
     "0021_events_by_rater": "eacda367caff0b01d4d34782ff03dc22cc1d8a3452117dc7b2c45daea93f304c",
     "0022_cleanup": "3f977cc749956ebc6f94093da32e2171f4afad15d734f9fbea2445089b8b9902",
     "0023_large_timings": "3b5da7bc42fa419411d5c715c3d98bcf6f5423ca8c913b9bf82bc7eef3b01b93",
+    "0024_additions": "150a6c1002e84170176f043ded096d4f797b006d25142bd3bfec376ae1f019a7",
 }
 
 

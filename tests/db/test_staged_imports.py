@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine
+from sqlalchemy import Engine, event, select
 
 from core.data import SegmentKey
 from core.errors import ImportProblems, UserError
@@ -23,14 +23,18 @@ from core.formats.streams.staged import StagedImport
 from core.ports.labels import Action
 from core.ports.projects import ImportReport
 from core.ports.store import Store
-from core.progress import Cancelled
+from core.progress import Cancelled, Progress, no_progress
 from core.services.projects import references
 from core.services.projects.adding import ImportTarget, StoredOutputs, add_staged
+from core.signature import content_key
 from db import slices, staged_imports
+from db.engine import reading
+from db.shown import outputs, segments
 from db.store import open_store
 from tests.builders import small_dataset, stop_when
 from tests.core.formats.test_staged import COLUMNS, LONG
-from tests.db.raw import counts
+from tests.db.raw import counts, scalar
+from tests.db.test_imports_in_slices import age
 from tests.paths import ROOT
 
 N = 60
@@ -51,6 +55,13 @@ def content(store: Store, project: int) -> tuple[Any, ...]:
     d = store.projects.dataset(project)
     external = {
         m.name: (m[1], m.files, store.scores.table(project, m.signature)) for m in store.scores.external(project)
+    }
+    read = (select(outputs.c.system, outputs.c.content_key, segments.c.doc_id, segments.c.segment_id)).join(segments)
+    with reading(store.projects._engine) as connection:  # type: ignore[attr-defined]
+        keys = {(row[0], *row[2:]): row[1] for row in connection.execute(read.where(segments.c.project_id == project))}
+    texts = {s.key: s for s in d.segments}
+    assert keys == {
+        o.key: content_key(texts[o.key.segment].source, o.text, texts[o.key.segment].references) for o in d.outputs
     }
     return d.segments, d.outputs, set(d.human_scores), external
 
@@ -171,9 +182,101 @@ def test_an_annotator_saves_while_parts_are_written(store: Store) -> None:
     assert len(store.labels.events(other)) == len(saved)
 
 
+def additions() -> tuple[StagedImport, StagedImport]:
+    """What a project has; and what adds sources, references, a system and human scores, and replaces the values of a metric."""
+    more = [(*row[:3], (row[3], "another"), *row[4:]) for row in many(systems="ABC", score="1")]
+    return staged([(*row[:2], None, *row[3:]) for row in many()]), staged(more)
+
+
+def add_more(store: Store, progress: Progress = no_progress) -> ImportReport:
+    """Add to the first project in small slices."""
+    slices.FIRST = slices.MOST = 20
+    staged_imports.SMALL = 50
+    return store.imports.add(store.projects.list()[0].id, additions()[1], progress, replace=["COMET"])
+
+
+def test_what_is_added_in_slices_is_seen_when_all_is_written(store: Store, engine: Engine) -> None:
+    project, whole = (store.projects.create(name).id for name in ("p", "whole"))
+    first, more = additions()
+    for one in (project, whole):
+        store.imports.add(one, first)
+    report = store.projects.add(whole, more.dataset(), external=more.external(), replace=["COMET"])
+    before, n, rows_of = content(store, project), list[int](), list[int]()
+
+    def save(share: float) -> None:
+        """Another reads, and saves a label in the same project."""
+        assert content(store, project) == before
+        store.labels.append(
+            project, "ann", SegmentKey("doc", "7"), [Action(f"a{len(n)}", "verdict", "A", {"value": "no_error"})]
+        )
+        n.append(0)
+        if share > 0.9:
+            for refused in (
+                lambda: store.imports.add(project, first),
+                lambda: store.scores.remove_external(project, "COMET"),
+            ):
+                with pytest.raises(UserError, match="another import into the project “p” is running"):
+                    refused()
+
+    @event.listens_for(engine, "begin")
+    def begin(_: object) -> None:
+        rows_of.append(0)
+
+    @event.listens_for(engine, "before_cursor_execute")
+    def count(*given: Any) -> None:
+        rows_of[-1] += len(given[3]) if isinstance(given[3], list) else 0
+
+    assert add_more(store, save) == report
+    assert sum(rows_of) > 600
+    assert max(rows_of) <= 50, "others wait for as many rows"
+    assert content(store, project) == content(store, whole)
+    assert scalar(engine, "SELECT count(*) FROM projects") == 2
+
+
+def test_an_interrupted_addition_leaves_a_project_as_it_was(url: str, engine: Engine, store: Store) -> None:
+    project = store.projects.create("p").id
+    store.imports.add(project, additions()[0])
+    before, seen, killed = counts(engine), content(store, project), KeyboardInterrupt
+
+    def stop(*_: object) -> None:
+        raise killed
+
+    def interrupted(share: float) -> None:
+        """Interrupt the import so that it cannot clean up; another process does that later."""
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(slices.Hidden, "remove", stop)
+            add_more(store, stop_when(lambda done: done > share))
+
+    for share in (0.55, 0.65, 0.8, 0.97):
+        with pytest.raises((Cancelled, killed)):
+            interrupted(share)
+        assert (counts(engine) != before) is (share > 0.6)
+        assert content(store, project) == seen
+        age(engine, slices.INTERRUPTED_SECONDS + 1)
+        open_store(url)
+        assert counts(engine) == before
+        assert content(store, project) == seen
+    acts = {(entry.act, *entry.details.values()) for entry in store.audit.entries(project)}
+    assert acts == {("interrupted import removed", "p")}
+    with pytest.raises(killed):  # when all is seen, and the values that were replaced are left
+        interrupted(1.0)
+    done = content(store, project)
+    assert done != seen
+    age(engine, slices.INTERRUPTED_SECONDS + 1)
+    open_store(url)
+    assert content(store, project) == done
+    assert counts(engine)["external_scores"] == 3 * N
+
+
+def killed(script: str) -> None:
+    """Run a script that kills its process."""
+    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], cwd=ROOT, check=False, capture_output=True)
+    assert ended.returncode == -9, ended.stderr.decode()
+
+
 @pytest.mark.extended
 def test_a_killed_import_shows_nothing(url: str) -> None:
-    script = f"""
+    killed(f"""
         import os, signal
         from core.services.projects.adding import ImportTarget, add_staged
         from db import slices, staged_imports
@@ -187,10 +290,42 @@ def test_a_killed_import_shows_nothing(url: str) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         add_staged(open_store({url!r}), ImportTarget("p"), staged(many()), progress=strike)
-    """
-    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], cwd=ROOT, check=False, capture_output=True)
-    assert ended.returncode == -9, ended.stderr.decode()
+    """)
     assert open_store(url).projects.list() == []
+
+
+@pytest.mark.extended
+def test_a_killed_addition_leaves_a_project_as_it_was(url: str) -> None:
+    store = open_store(url)
+    project = store.projects.create("p").id
+    store.imports.add(project, additions()[0])
+    before = content(store, project)
+    for nth, statement in (
+        (2, "UPDATE outputs"),
+        (3, "INSERT INTO external_scores"),
+        (1, "UPDATE projects SET cleanup"),
+    ):
+        killed(f"""
+            import os, signal
+            from sqlalchemy import event
+            from db.store import open_store
+            from tests.db.test_staged_imports import add_more
+            store, seen = open_store({url!r}), []
+
+            def strike(connection, cursor, sql, *rest):
+                seen.extend([sql] if sql.startswith({statement!r}) else [])
+                if len(seen) == {nth}:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+            event.listen(store.projects._engine, "after_cursor_execute", strike)
+            add_more(store)
+        """)
+        assert content(store, project) == before
+        with pytest.raises(UserError, match="another import into the project “p” is running"):
+            add_more(store)
+        age(store.projects._engine, slices.INTERRUPTED_SECONDS + 1)  # type: ignore[attr-defined]
+    add_more(store)
+    assert len(store.projects.dataset(project).outputs) == 3 * N
 
 
 @pytest.mark.extended
