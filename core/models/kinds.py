@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import fields
+from pathlib import Path
 from typing import NamedTuple
 
 from core.errors import UserError
-from core.models import presets
+from core.models import prepared, presets
 from core.models.checkpoint import Checkpoint, resolve
 from core.models.presets import PICKLED
+from core.settings import Settings
 from core.settings import load as settings
 from core.signature import package
 
 
 class ModelKind(NamedTuple):
-    """A kind of model. `name` is also its field in `Settings`; the other fields describe the suggested model."""
+    """A kind of model. `name` is also its field in `Settings`; the other fields describe the suggested model.
+
+    `encoder` is a repository whose configuration and tokenizer the model needs, because its own has none.
+    """
 
     name: str
     words: str
@@ -21,6 +32,7 @@ class ModelKind(NamedTuple):
     size: str
     licence: str
     note: str = ""  # manual steps between download and use
+    encoder: str = ""
 
     @property
     def variable(self) -> str:
@@ -28,13 +40,31 @@ class ModelKind(NamedTuple):
         return f"ERRORSCOPE_{self.name.upper()}"
 
     @property
+    def is_prepared(self) -> bool:
+        """Return whether *Models* and `python -m core models` make it ready for use: it has no default."""
+        return _DEFAULTS[self.name] == ""
+
+    @property
+    def folder(self) -> Path:
+        """Return where the command puts the suggested model."""
+        return prepared.models_folder() / self.model.rpartition("/")[2]
+
+    @property
     def command(self) -> str:
         """Return the commands that fetch the suggested model and configure it."""
-        folder = self.model.rpartition("/")[2] if self.note else ""
-        where = f"--local-dir {folder}" if folder else presets.FILES
-        return f"hf download {self.model} {where}\n{self.variable}={folder or self.model} make run"
+        if not self.is_prepared:
+            return f"hf download {self.model} {presets.FILES}\n{self.variable}={self.model} make run"
+        folder = shlex.quote(str(self.folder))
+        return "\n".join([*self.fetch(self.folder), f"python -m core models {self.name} {folder}"])
+
+    def fetch(self, folder: Path) -> list[str]:
+        """Return the commands that fetch the suggested model into a folder."""
+        files = "" if self.note else f"{presets.FILES} "
+        own = f"hf download {self.model} {files}--local-dir {shlex.quote(str(folder))}"
+        return [own, *([fetch_encoder(self.encoder, folder)] if self.encoder else [])]
 
 
+XLM_R = "FacebookAI/xlm-roberta-large"
 MODEL_KINDS: dict[str, ModelKind] = {
     kind.name: kind
     for kind in (
@@ -45,9 +75,27 @@ MODEL_KINDS: dict[str, ModelKind] = {
         ModelKind("mlm", "a masked language model", "FacebookAI/roberta-base", "0.5 GB", "MIT"),
         ModelKind("unieval", "a UniEval model", "MingZhong/unieval-sum", "3.1 GB", "MIT", PICKLED),
         ModelKind("bleurt", "a BLEURT model", "Elron/bleurt-large-512", "1.3 GB", "Apache-2.0", PICKLED),
-        ModelKind("comet", "a COMET model", "Unbabel/wmt22-comet-da", "2.3 GB", "Apache-2.0", PICKLED),
+        ModelKind("comet", "a COMET model", "Unbabel/wmt22-comet-da", "2.3 GB", "Apache-2.0", PICKLED, XLM_R),
     )
 }
+_DEFAULTS = {field.name: field.default for field in fields(Settings)}
+_TRIED: ContextVar[tuple[str, str]] = ContextVar("tried", default=("", ""))
+
+
+def fetch_encoder(repository: str, folder: Path) -> str:
+    """Return the command that fetches the configuration and tokenizer of an encoder, without its weights."""
+    files = "config.json tokenizer.json tokenizer_config.json"
+    return f"hf download {repository} {files} --local-dir {shlex.quote(str(folder))}"
+
+
+@contextmanager
+def trying(kind: str, folder: Path) -> Iterator[None]:
+    """Use the model in a folder for a kind of model, in this thread and within the `with` block."""
+    token = _TRIED.set((kind, str(folder)))
+    try:
+        yield
+    finally:
+        _TRIED.reset(token)
 
 
 def setting_of(name: str) -> str:
@@ -60,8 +108,14 @@ def preset_of(name: str) -> presets.ModelPreset | None:
     return _setting(name)[1]
 
 
+def is_set(name: str) -> bool:
+    """Return whether the environment configures a kind of model, which takes precedence over a prepared one."""
+    return bool(os.environ.get(MODEL_KINDS[name].variable))
+
+
 def _setting(name: str) -> tuple[str, presets.ModelPreset | None]:
-    chosen = str(getattr(settings(), name))
+    tried, folder = _TRIED.get()
+    chosen = folder if tried == name else str(getattr(settings(), name)) or prepared.folder_of(name)
     preset = presets.named(name, chosen)
     return (preset.checkpoint if preset else "") or chosen, preset
 

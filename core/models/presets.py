@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 UNKNOWN = "unknown"
-FILES = "--include '*.json' '*.txt' '*.model' '*.safetensors'"
+FILES = "'*.json' '*.txt' '*.model' '*.safetensors'"
+"""What `hf download` fetches of a repository. Its option --include takes one pattern only."""
 
 
 class ModelPreset(NamedTuple):
@@ -29,7 +30,7 @@ class ModelPreset(NamedTuple):
     command: str = ""
 
 
-PICKLED = "the published weights are a pickle, a file that can run code when opened, so Errorscope never loads it: convert them first, see docs/models.md"
+PICKLED = "the published weights are a pickle, a file that can run code when opened: `python -m core models` reads only the numbers in it, and writes them as safetensors"
 _NLI_R = "ynie/roberta-large-snli_mnli_fever_anli_R1_R2_R3-nli"
 _NLI_D = "microsoft/deberta-large-mnli"
 _XNLI_D = "MoritzLaurer/mDeBERTa-v3-base-mnli-xnli"
@@ -44,7 +45,7 @@ NLI: dict[str, ModelPreset] = {
         ),
         ModelPreset(
             "nli-d", "NLI-D", _NLI_D, "DeBERTa-large, on MNLI", "1.6 GB", "MIT", "English", PICKLED,
-            f"hf download {_NLI_D} --local-dir nli-d\nERRORSCOPE_NLI=nli-d make run",
+            f"hf download {_NLI_D} --local-dir nli-d\npython -m core models nli nli-d\nERRORSCOPE_NLI=nli-d make run",
         ),
         ModelPreset(
             "xnli-r", "XNLI-R", "", "XLM-RoBERTa-base, on SNLI, MNLI, FEVER, ANLI and XNLI, by the authors", UNKNOWN, UNKNOWN,

@@ -17,6 +17,7 @@ from core.english.detection import is_english
 from core.english.tagger import brill
 from core.models import configs
 from core.models.checkpoint import Checkpoint, resolve
+from core.models.kinds import setting_of
 from core.perturbations.vocabulary import Vocabulary, WordCandidate
 from core.settings import load as settings
 from core.text.words import words
@@ -74,8 +75,7 @@ class Proposer(Protocol):
 
 def proposer_checkpoint() -> Checkpoint:
     """Return the checkpoint that proposes words, without loading it. Raises UserError."""
-    chosen = settings()
-    return configs.checked("mlm") if chosen.mlm else resolve(chosen.seq2seq)
+    return configs.checked("mlm") if setting_of("mlm") else resolve(settings().seq2seq)
 
 
 def name_with_revision(checkpoint: Checkpoint) -> str:
@@ -209,7 +209,7 @@ class Decoder:
 def proposer() -> Proposer:
     """Return the model that proposes words, loaded once per process. Raises UserError."""
     chosen = settings()
-    if chosen.mlm:
+    if setting_of("mlm"):
         from core.models.architectures import masked
 
         return _masked(masked.load())

@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from core.models import configs
 from core.models.checkpoint import Checkpoint
-from core.models.kinds import configured_model
+from core.models.kinds import configured_model, setting_of
 from core.perturbations.vocabulary import Vocabulary, WordCandidate
-from core.settings import load as settings
 
 if TYPE_CHECKING:
     from core.models.architectures.encoder import Encoder
@@ -48,12 +47,12 @@ class Neighbours:
 
 def embedding() -> Checkpoint:
     """Return the checkpoint whose input embeddings are used, without loading it. Raises UserError."""
-    return configs.checked("mlm") if settings().mlm else configured_model("encoder")
+    return configs.checked("mlm") if setting_of("mlm") else configured_model("encoder")
 
 
 def neighbours() -> Neighbours:
     """Return the nearest-word index, loaded once per process. Raises UserError."""
-    if settings().mlm:
+    if setting_of("mlm"):
         from core.models.architectures import masked
 
         return _near_masked(masked.load())

@@ -62,7 +62,8 @@ def test_a_metric_without_weights_says_so_and_offers_the_command(new: Visited, p
     card = page.locator(".st-key-role-lm")
     expect(card).to_contain_text("Suggested")
     expect(card.locator("code").last).to_contain_text("hf download openai-community/gpt2")
-    expect(card.locator("code").last).to_contain_text("ERRORSCOPE_LM=")
+    expect(card.locator("code").last).to_contain_text("--local-dir")
+    expect(card.get_by_role("button", name="Look again")).to_be_visible()
     expect(page.locator(".st-key-role-seq2seq")).to_contain_text("bundled")
 
     page.set_viewport_size({"width": 420, "height": 900})

@@ -1,6 +1,7 @@
 """The Models page: what can run here, who plays which role, how this installation is set up."""
 
 import re
+from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
 
@@ -11,10 +12,15 @@ from core.metrics import readiness
 from core.metrics.readiness import Readiness
 from core.metrics.registry import METRICS, load
 from core.models.kinds import MODEL_KINDS
+from core.ports.people import Account
 from core.ports.store import Store
+from core.services.people.identity import Identity
 from pages._ui.models.installation import hidden
 from pages._ui.models.metric_table import metric_rows, spread, table
 from pages._ui.models.model_cards import lacks, megabytes
+from pages._ui.models.preparing import for_this_machine
+from pages._ui.shared import wiring
+from tests import tiny_checkpoints as tiny
 from tests.pages.said import unescaped
 from tests.pages.test_shell import run, store
 
@@ -65,7 +71,9 @@ def test_metrics_and_models_are_listed_and_filtered(
     perplexity = found["Perplexity"]
     assert perplexity[1] == "○ model missing"
     assert "A causal language model is not configured" in perplexity[2]
-    assert MODEL_KINDS["lm"].command in [code.value for code in at.code]
+    assert "The tab Models sets one up." in perplexity[2]
+    lm = MODEL_KINDS["lm"]
+    assert for_this_machine("\n".join(lm.fetch(lm.folder))) in [code.value for code in at.code]
     assert "Suggested" in card(at, "A causal language model")
     assert "0.5 GB" in card(at, "A causal language model")
 
@@ -94,10 +102,49 @@ def test_metrics_and_models_are_listed_and_filtered(
     at = run("models")
     assert not at.exception
     assert "is not on this machine" in card(at, "A seq2seq model")
-    assert any(code.value.startswith("hf download no/such-model ") for code in at.code)
+    assert any("hf download no/such-model " in code.value for code in at.code)
     found = rows(html(at))
     assert found["chrF"][1] == "● ready"
     assert found["BARTScore F"][1] == "○ model missing"
+
+
+@pytest.mark.extended
+def test_a_fetched_model_is_checked_converted_and_used(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = run("models")
+    assert any("looks like a COMET model yet" in unescaped(str(c.value)) for c in at.caption)
+    wrong = tiny.nli(tmp_path / "wrong")
+    at.text_input(key="typed-comet").set_value(str(wrong)).run()
+    assert any("hparams.yaml" in m.value and "expected COMET" in unescaped(m.value) for m in at.markdown)
+    assert not [b for b in at.button if b.key == "prepare-comet"]
+    at.text_input(key="typed-comet").set_value("/no/such").run()
+    assert any("no such folder" in error.value for error in at.error)
+
+    folder = tiny.fetched_comet(tmp_path / "models" / "wmt22-comet-da")
+    at.button(key="look-comet").click().run()
+    assert at.selectbox(key="folder-comet").value == str(folder)
+    at.button(key="prepare-comet").click().run()
+    assert not at.exception
+    said = [unescaped(str(c.value)) for c in at.caption]
+    assert any("good output “Can I receive my food in 10 to 15 minutes?”" in line for line in said)
+    assert any("published in" in unescaped(w.value) for w in at.warning)
+    assert rows(html(at))["COMET"][1] == "● ready"
+    (folder / "config.json").write_text((folder / "config.json").read_text() + " ")
+    assert any("changed since the test" in w.value for w in run("models").warning)
+
+    monkeypatch.setenv("ERRORSCOPE_BLEURT", str(tiny.pickled(tiny.regressor(tmp_path / "bleurt"))))
+    at = run("models")
+    assert "no safetensors weights" in card(at, "A BLEURT model")
+    assert [b.label for b in at.button if b.key == "prepare-bleurt"] == ["Convert, test and use"]
+    monkeypatch.setattr(
+        wiring,
+        "identity",
+        lambda: Identity(roles={1: "viewer"}, link=None, account=Account(1, "ann", False, True, datetime.now(UTC))),
+    )
+    at = run("models")
+    assert not [b for b in at.button if str(b.key).startswith(("prepare-", "stop-using-", "look-"))]
+    assert MODEL_KINDS["lm"].command in [code.value for code in at.code]
 
 
 def test_rows_of_metrics_and_settings_hide_secrets_and_markup() -> None:

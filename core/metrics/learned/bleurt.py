@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.data import Item, Value
-from core.errors import UserError
 from core.metrics.base import Metric, MetricSpec
 from core.metrics.learned.question_metrics import ModelAnswer, best_answers
 from core.models import configs
-from core.models.kinds import MODEL_KINDS
 from core.progress import Progress
 from core.signature import signature
 
@@ -25,15 +23,6 @@ SPEC = MetricSpec(
 
 
 def _sign() -> str:
-    checkpoint = configs.checked("bleurt")
-    if configs.read(checkpoint).get("model_type") == "bleurt":
-        raise UserError(
-            "this checkpoint needs its own model code, which Errorscope never runs",
-            where=MODEL_KINDS["bleurt"].variable,
-            got=checkpoint.name,
-            expected=f"a BLEURT checkpoint in BERT format with a single output, such as {MODEL_KINDS['bleurt'].model}",
-        )
-    configs.regressor("bleurt")
     return signature(SPEC.name, {"v": 1, "nrefs": "best"} | configs.facts("bleurt"))
 
 

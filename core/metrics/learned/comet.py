@@ -1,6 +1,6 @@
 """COMET (Rei et al. 2020, 2022) and COMET-QE. The configuration of the checkpoint decides which of the two can run.
 
-The estimator is in `core.models.architectures.comet`; docs/models.md explains how to convert a checkpoint.
+The estimator is in `core.models.architectures.comet`, the conversion of a checkpoint in `core.models.conversion`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from core.metrics.learned.question_metrics import ModelAnswer, best_answers
 from core.models import configs, kinds
 from core.models.architectures.comet_config import shape
 from core.models.checkpoint import Checkpoint
-from core.models.kinds import MODEL_KINDS, configured_model
+from core.models.kinds import MODEL_KINDS, configured_model, setting_of
 from core.progress import Progress
-from core.settings import load as settings
 from core.signature import signature
 
 Triple = tuple[str, str, str]
@@ -37,7 +36,7 @@ def _metric(name: str, label: str, *, references: bool) -> Metric:
 
     def checkpoint() -> Checkpoint:
         kinds = ("a checkpoint without references", "a checkpoint with references")
-        there = bool(settings().comet)
+        there = bool(setting_of("comet"))
         found = configured_model("comet") if there or references else None
         if found is None or shape(found).references != references:
             raise configs.WrongModel(

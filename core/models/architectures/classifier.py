@@ -102,7 +102,7 @@ def nli() -> NliModel:
 
 def regressor(kind: str) -> Classifier:
     """Return the configured regression model of a kind. Raises UserError if it is missing or has several outputs."""
-    return _load(configs.regressor(kind), loading.device())
+    return _load(configs.checked(kind), loading.device())
 
 
 @cached_loader(2)

@@ -1,7 +1,7 @@
 """COMET's estimator (Rei et al. 2020, 2022): a feed-forward network on sentence embeddings from all layers of an encoder.
 
 Reimplemented for safetensors weights, because the package unbabel-comet reads only pickles and needs older versions of
-transformers and NumPy. docs/models.md explains how to convert a checkpoint.
+transformers and NumPy. `core.models.conversion` converts a checkpoint.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from transformers import AutoConfig, AutoModel, PreTrainedTokenizerBase
 
 from core.errors import UserError
 from core.models import loading
-from core.models.architectures.comet_config import CometShape, shape
+from core.models.architectures.comet_config import HPARAMS, CometShape, shape
 from core.models.checkpoint import Checkpoint
 from core.models.loading import TextReader, TokenRow
 from core.models.model_cache import cached_loader
@@ -149,10 +149,26 @@ def _load(checkpoint: Checkpoint, place: str) -> Comet:
         AutoConfig.from_pretrained(checkpoint.path, local_files_only=True, trust_remote_code=False)
     )
     own = {k.removeprefix("encoder.model."): v.float() for k, v in weights.items() if k.startswith("encoder.model.")}
-    missing = [k for k in encoder.load_state_dict(own, strict=False).missing_keys if not k.startswith("pooler.")]
+    try:
+        missing = [k for k in encoder.load_state_dict(own, strict=False).missing_keys if not k.startswith("pooler.")]
+    except RuntimeError as error:  # shapes differ
+        raise UserError(
+            "config.json is not that of this checkpoint's encoder",
+            where=str(checkpoint.path),
+            got=" ".join(str(error).partition("\n")[2].partition("\n")[0].split()),
+            expected=f"the configuration of its encoder, named after pretrained_model in {HPARAMS}",
+        ) from error
+    words = loading.tokenizer(checkpoint)
+    if len(words) > encoder.config.vocab_size:
+        raise UserError(
+            "the tokenizer is not that of this checkpoint's encoder",
+            where=str(checkpoint.path),
+            got=f"{len(words):,} tokens",
+            expected=f"{encoder.config.vocab_size:,}, as in config.json",
+        )
     try:
         if missing:
             raise KeyError(f"encoder.model.{missing[0]}")
-        return Comet(encoder, weights, found, loading.tokenizer(checkpoint), place)
+        return Comet(encoder, weights, found, words, place)
     except KeyError as error:
         raise UserError("this COMET checkpoint lacks weights", where=str(checkpoint.path), got=str(error)) from error

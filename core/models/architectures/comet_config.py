@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from core.errors import UserError
@@ -10,6 +11,7 @@ from core.models.checkpoint import Checkpoint
 from core.models.configs import read
 
 HPARAMS = "comet.json"
+CONVERT_COMET = "Convert it once, on Models or with: python -m core models comet FOLDER"
 KINDS = {"regression_metric": True, "referenceless_regression_metric": False}
 Pool = Literal["avg", "cls", "max"]
 ACTIVATIONS = ("Tanh", "Sigmoid", "ReLU", "GELU")
@@ -29,21 +31,25 @@ class CometShape(NamedTuple):
 
 
 def shape(checkpoint: Checkpoint) -> CometShape:
-    """Return the architecture. Raises UserError if the checkpoint is not converted (docs/models.md) or not supported."""
+    """Return the architecture. Raises UserError if the checkpoint is not converted or not supported."""
     if not (checkpoint.path / HPARAMS).is_file():
         raise UserError(
             "this COMET checkpoint is not converted",
             where=str(checkpoint.path),
             expected=f"{HPARAMS} and weights as safetensors",
-            hint="COMET's own checkpoints are pickles, which Errorscope never loads. Convert it as described in docs/models.md",
+            hint=f"COMET's own checkpoints are pickles, which Errorscope never loads. {CONVERT_COMET}",
         )
-    given = read(checkpoint, HPARAMS)
-    kind = _supported("kind of COMET", checkpoint, given.get("class_identifier"), KINDS)
-    pool = _supported("pooling", checkpoint, given.get("pool", "avg"), get_args(Pool))
-    activations = _supported("activation", checkpoint, given.get("activations", "Tanh"), ACTIVATIONS)
+    return shape_of(read(checkpoint, HPARAMS), checkpoint.path / HPARAMS)
+
+
+def shape_of(given: Mapping[str, Any], where: Path) -> CometShape:
+    """Return the architecture that hyperparameters describe. Raises UserError, with the file in `where`, if it is not supported."""
+    kind = _supported("kind of COMET", where, given.get("class_identifier"), KINDS)
+    pool = _supported("pooling", where, given.get("pool", "avg"), get_args(Pool))
+    activations = _supported("activation", where, given.get("activations", "Tanh"), ACTIVATIONS)
     final = given.get("final_activation") or ""
     if final:
-        _supported("activation", checkpoint, final, ACTIVATIONS)
+        _supported("activation", where, final, ACTIVATIONS)
     layer = given.get("layer", "mix")
     return CometShape(
         references=KINDS[kind],
@@ -57,13 +63,13 @@ def shape(checkpoint: Checkpoint) -> CometShape:
     )
 
 
-def _supported(what: str, checkpoint: Checkpoint, value: Any, known: Collection[str]) -> Any:
+def _supported(what: str, where: Path, value: Any, known: Collection[str]) -> Any:
     """Return a value of the configuration. Raises UserError if it is not among the known ones."""
     if value in known:
         return value
     raise UserError(
         f"this {what} is not supported",
-        where=str(checkpoint.path / HPARAMS),
+        where=str(where),
         got=str(value),
         expected=", ".join(known),
     )

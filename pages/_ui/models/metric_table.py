@@ -11,6 +11,7 @@ from core.metrics.base import MetricSpec
 from core.metrics.embedding import mauve
 from core.metrics.readiness import Readiness, State
 from core.metrics.registry import specs, with_options
+from core.models.kinds import MODEL_KINDS
 
 MARKS: dict[State, str] = {"ready": "●", "weights": "○", "package": "□", "range": "◇", "unreadable": "×"}
 
@@ -60,7 +61,12 @@ def _row(spec: MetricSpec, ready: Readiness) -> str:
     texts = [n for n in ("source", "reference") if n in spec.needs]
     chips = "".join(f"<span class='es-chip'>{escape(n)}</span>" for n in texts)
     chips += "".join(f"<span class='es-chip model'>{escape(n)}</span>" for n in sorted(spec.needs - set(texts)))
-    why = f"<span class='es-why'>{escape(ready.reason[:1].upper() + ready.reason[1:])}.</span>" if ready.reason else ""
+    next_step = " The tab Models sets one up." if ready.kind and MODEL_KINDS[ready.kind].is_prepared else ""
+    why = (
+        f"<span class='es-why'>{escape(ready.reason[:1].upper() + ready.reason[1:])}.{next_step}</span>"
+        if ready.reason
+        else ""
+    )
     cells = (
         f"<span class='es-name'>{escape(spec.label)}</span><span class='es-soft'>{escape(spec.paper)}</span>",
         f"<span class='es-state {ready.state}'>{MARKS[ready.state]} {ready.words}</span>",

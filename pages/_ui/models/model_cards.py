@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import streamlit as st
 
 from core.metrics.embedding import mauve
 from core.metrics.readiness import ConfiguredModel, Readiness
 from core.metrics.registry import specs
+from core.models import prepared
 from core.models.checkpoint import Checkpoint
-from pages._ui.shared import page
+from core.models.kinds import is_set
+from pages._ui.models import preparing
+from pages._ui.shared import page, wiring
 from pages._ui.shared.markdown import escape_markdown, with_doc_links
 
 
@@ -53,28 +57,44 @@ def card(player: ConfiguredModel) -> None:
     st.markdown(f"**{escape_markdown(role.words[:1].upper() + role.words[1:])}**  :gray-badge[{role.name}]")
     if model is None:
         set_up = f"Suggested: {escape_markdown(role.model)} · {role.size} · {role.licence}"
-        badge, why = (
-            ("weights missing", with_doc_links(player.lacking.reason)) if player.chosen else ("not configured", set_up)
-        )
+        missing = player.lacking.words if player.lacking.state == "unreadable" else "weights missing"
+        badge, why = (missing, with_doc_links(player.lacking.reason)) if player.chosen else ("not configured", set_up)
         st.markdown(f":orange-badge[{badge}] {why}")
-        st.caption(f"{used_by} {with_doc_links(sentence(player.lacking.note))}".strip())
-        if player.lacking.command:
-            st.code(player.lacking.command, language=None, wrap_lines=True)
+        can_set_up = role.is_prepared and wiring.identity().manager
+        st.caption(used_by if can_set_up else f"{used_by} {with_doc_links(sentence(player.lacking.note))}".strip())
         if player.chosen:
-            st.caption(f"Set by `{role.variable}`.")
+            st.caption(f"Set by `{role.variable}`." if is_set(role.name) else "Set up on this page.")
+        if role.is_prepared and not is_set(role.name):
+            preparing.steps(role)
+        elif can_set_up and Path(player.chosen).expanduser().is_dir():
+            preparing.checked_and_tested(role, preparing.of_path(role, player.chosen))
+        elif player.lacking.command:
+            st.code(preparing.for_this_machine(player.lacking.command), language=None, wrap_lines=True)
         return
     marks = (" :orange-badge[bundled]" if model.bundled else "") + (" :orange-badge[small]" if model.note else "")
     st.markdown(f"{escape_markdown(model.name)}{marks}")
     about = " · ".join(part for part in (f"revision {model.revision}", megabytes(player.size), facts(model)) if part)
     page.caption(f"{about}\n{model.note}" if model.note else about)
     st.caption(used_by)
+    ready = None if is_set(role.name) else prepared.all_prepared().get(role.name)
+    if ready:
+        preparing.tested(role, ready, model.revision)
     with st.expander("Use another model", icon=":material/swap_horiz:"):
+        if ready:
+            preparing.steps(role)
+            return
+        if role.is_prepared:
+            st.markdown(
+                f"`{role.variable}` names this model. Set it to another folder or to the name of a model that you fetched from the model "
+                "hub, or unset it: then another model can be fetched, tested and used here."
+            )
+            return
         st.markdown(
             f"Set `{role.variable}` before you start Errorscope: a folder with a checkpoint in safetensors, or the name of one "
             "that you downloaded from the model hub. The model is part of the signature of a score: scores of another model "
             "are computed and stored separately."
         )
-        st.code(role.command, language=None, wrap_lines=True)
+        st.code(preparing.for_this_machine(role.command), language=None, wrap_lines=True)
         if role.name == "seq2seq":
             st.markdown(
                 "BARTScore, BARTScore++ and Prism share this setting: another model replaces it for all of them. Prism needs a "
@@ -99,4 +119,4 @@ def other_lacks(groups: Mapping[Readiness, list[str]]) -> None:
             st.markdown(f"**{escape_markdown(', '.join(labels))}**  :orange-badge[{one.words}]")
             page.caption(f"{sentence(one.reason)} {sentence(one.note)}".strip())
             if one.command:
-                st.code(one.command, language=None, wrap_lines=True)
+                st.code(preparing.for_this_machine(one.command), language=None, wrap_lines=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.models.presets import OF_KIND, UNKNOWN
+from pages._ui.models.preparing import for_this_machine
 from pages._ui.shared import page
 from pages._ui.shared.markdown import escape_markdown
 
@@ -24,4 +25,4 @@ def draw(role: str) -> None:
             if p.note:
                 st.caption(f"{escape_markdown(p.note[:1].upper() + p.note[1:])}.")
             if p.command:
-                st.code(p.command, language=None, wrap_lines=True)
+                st.code(for_this_machine(p.command), language=None, wrap_lines=True)

@@ -45,13 +45,16 @@ def test_an_empty_role_is_said_with_the_command_that_fills_it() -> None:
     one = readiness.of(registry.load("gpt-ppl"))
     assert one.reason == "a causal language model is not configured"
     assert one.command == MODEL_KINDS["lm"].command
-    assert "ERRORSCOPE_LM=" in one.command
+    assert one.command.splitlines()[-1].startswith("python -m core models lm ")
+    assert "--include" not in one.command  # takes one pattern: the others would be taken for names of files
     assert one.kind == "lm"
     assert one.sentence() == "model missing: a causal language model is not configured"
 
 
 def test_weights_that_come_as_pickles_are_said_to() -> None:
-    assert "docs/models.md" in readiness.of(registry.load("unieval")).note
+    one = readiness.of(registry.load("unieval"))
+    assert "pickle" in one.note
+    assert one.command.splitlines()[-1].startswith("python -m core models unieval ")
 
 
 def test_a_missing_model_comes_with_its_download_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -72,6 +75,7 @@ def test_a_folder_without_safetensors_cannot_be_used(monkeypatch: pytest.MonkeyP
     assert one.state == "unreadable"
     assert "no safetensors weights" in one.reason
     assert "never loads" in one.note
+    assert one.command == f"python -m core models nli {tmp_path}"
 
 
 def test_a_model_of_the_wrong_kind_cannot_be_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
