@@ -25,7 +25,7 @@ from core.settings import load_access
 
 THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 OPEN = ("/login", "/login/provider", "/logout", "/healthz", "/readyz", "/metrics", "/_stcore/health")
-OPEN_BELOW = ("/t/", "/tasks", "/api/", "/assets/")
+OPEN_BELOW = ("/t/", "/r/", "/tasks", "/api/", "/assets/")
 """Routes that check the sender themselves, or that anybody may read."""
 STATUS = ("/healthz", "/readyz", "/_stcore/health")
 """Routes that say nothing about anybody, and are answered from everywhere."""

@@ -23,7 +23,7 @@ TOO_MANY = "Too many requests at once. The page tries again in a few seconds"
 LONGEST = 100
 _NETWORK_BITS = 64  # an IPv6 customer has at least this many leading bits
 PER_SECOND, AT_ONCE = 20.0, 100
-_TOKEN = re.compile(r"(?<=/t/)[^/?]+")
+_TOKEN = re.compile(r"(?<=/[tr]/)[^/?]+")
 
 
 class RequestRefused(Exception):  # noqa: N818  (an answer, not a fault)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.routing import Route
 
-from api import actions, auth, documentation, exports, health, leave, openapi, unit
+from api import actions, auth, documentation, exports, health, leave, openapi, public, unit
 from api.openapi import Described
 from api.task import assets, page
 
@@ -32,6 +32,7 @@ def routes(base: str = "") -> list[Route]:
     found = (
         *((r.method, r.path.replace("{project}", "{project:int}"), r.handler) for r in FOR_PROGRAMS),
         ("GET", "/t/{token}", page.of_link),
+        ("GET", "/r/{token}", public.of_token),
         ("GET", "/tasks", page.tasks),
         ("GET", "/tasks/{project:int}", page.of_account),
         ("GET", "/assets/{name}", assets.asset),

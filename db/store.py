@@ -22,6 +22,7 @@ from db.people import SqlPeople
 from db.project_settings import SqlProjectSettings
 from db.projects import SqlProjects
 from db.scores import SqlScores
+from db.shared_results import SqlSharedResults
 from db.slices import remove_interrupted
 from db.staged_imports import SqlImports
 from db.stress_test_runs import SqlStressTestRuns
@@ -66,4 +67,5 @@ def store_over(engine: Engine) -> Store:
         SqlChunks(engine),
         SqlImports(engine),
         SqlExports(engine),
+        SqlSharedResults(engine),
     )

@@ -435,4 +435,18 @@ assignments = _table(
     Index("assignments_by_participant", "participant", "position"),
 )
 
+shared_results = _of_project(
+    "shared_results",
+    Column("campaign", ForeignKey("campaigns.id", ondelete="CASCADE")),  # NULL for a meta-evaluation
+    Column("title", NAME, nullable=False),
+    Column("blind", Boolean, nullable=False),
+    Column("page", BYTES),  # HTML, deflated; NULL once it is revoked
+    Column("token_hash", String(64), nullable=False, unique=True),
+    Column("created", Utc, nullable=False),
+    Column("created_by", NAME, nullable=False),
+    Column("revoked", Utc),
+    Index("shared_results_by_project", "project_id"),
+    sqlite_autoincrement=True,
+)
+
 server_secret = _table("server_secret", Column("value", BYTES, nullable=False))

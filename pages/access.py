@@ -1,13 +1,13 @@
-"""Access: accounts, roles and personal links of the project, and the audit record."""
+"""Access: accounts, roles, personal links and public pages of the project, and the audit record."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from pages._ui.access import accounts, links, record
+from pages._ui.access import accounts, links, public_pages, record
 from pages._ui.shared import errors, page, state, wiring
 
-TABS = ("Personal links", "Accounts", "Audit record")
+TABS = ("Personal links", "Accounts", "Public pages", "Audit record")
 
 
 def main() -> None:
@@ -19,11 +19,13 @@ def main() -> None:
     if not who.manages or (project is not None and who.role(project.id) != "manager"):
         page.info("Only managers of this project can see this page.")
         return
-    inviting, people, acts = st.tabs(TABS, key="access-tabs")
+    inviting, people, shared, acts = st.tabs(TABS, key="access-tabs")
     with inviting, errors.boundary():
         links.section(project)
     with people, errors.boundary():
         accounts.section(project)
+    with shared, errors.boundary():
+        public_pages.section(project)
     with acts, errors.boundary():
         record.section(project)
 

@@ -19,6 +19,7 @@ from core.ports.people import People
 from core.ports.project_settings import ProjectSettings
 from core.ports.projects import Projects
 from core.ports.scores import Scores
+from core.ports.shared_results import SharedResults
 from core.ports.stress_test_runs import StressTestRuns
 from core.ports.timings import Timings
 
@@ -43,3 +44,4 @@ class Store(NamedTuple):
     chunks: Chunks
     imports: Imports
     exports: Exports
+    shared: SharedResults

@@ -1,14 +1,20 @@
-"""Results of a campaign as a table for LaTeX."""
+"""Results of a campaign in sentences, as rows of tables and charts, and as a table for LaTeX."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from core.formatting import MISSING, format_count, format_number
 from core.reports.latex import bold, latex_table, latex_text
-from core.services.campaigns.comparison import CampaignComparison
+from core.services.campaigns.comparison import VERSION, CampaignComparison, mean_detectable
 from core.stats.bootstrap import Interval
 from core.stats.campaign.campaign_scores import Unit
+from core.stats.campaign.paired_differences import DRAWS
+from core.stats.campaign.preferences import PreferenceResult, SystemStrength
 
 ALPHA = 0.05
+MOST_DRAWN = 30
+"""Differences in a chart."""
 UNITS: dict[Unit, str] = {"item": "segments", "document": "documents"}
 
 
@@ -28,6 +34,186 @@ def digits_of(found: CampaignComparison) -> int:
     return 1 if "100" in found.measure else 2
 
 
+def ranked_strengths(votes: PreferenceResult) -> list[SystemStrength]:
+    """Return the strengths, best first."""
+    return sorted(votes.strengths, key=lambda s: -(s.strength.value or 0.0))
+
+
+def sentence(found: CampaignComparison) -> str:
+    """Return the main result in one sentence."""
+    if found.votes is not None:
+        ranked = ranked_strengths(found.votes)
+        if not ranked or ranked[0].strength.value is None:
+            return "The strengths of the systems are not defined yet"
+        return f"{ranked[0].system} is preferred most: strength {interval(ranked[0].strength, 2)}"
+    if not found.means:
+        return "No system has a score yet"
+    best = found.means[0]
+    beaten: list[str] = []
+    open_: list[str] = []
+    for d in found.differences:
+        if best.system in (d.first, d.second):
+            other = d.second if d.first == best.system else d.first
+            (beaten if d.adjusted is not None and d.adjusted <= ALPHA else open_).append(other)
+    said = f"{best.system} has the highest mean: {interval(best.mean, 1)}"
+    if beaten and not open_:
+        return f"{said}, significantly above all others"
+    if beaten:
+        return f"{said}, significantly above {', '.join(beaten)}, not above {', '.join(open_)}"
+    return f"{said}. No difference from the others is significant" if open_ else said
+
+
+def basis(found: CampaignComparison, *, running: bool, named: bool) -> str:
+    """Return what the results rest on; excluded annotators are counted, unless they may be `named`."""
+    b = found.basis
+    parts = [
+        f"{format_count(b.ratings, 'rating')} of {format_count(b.items, 'segment')} in {format_count(b.documents, 'document')} by "
+        f"{format_count(b.raters, 'rater')}"
+    ]
+    low, high = b.weights
+    parts.append(
+        "equal weights" if high - low < 1e-9 else f"weights {low:.2f} to {high:.2f} by probability of being drawn"
+    )
+    if b.adjudicated:
+        parts.append(f"{format_count(b.adjudicated, 'unit')} decided after disagreement")
+    if b.declined:
+        parts.append(f"{format_count(b.declined, 'rating')} left out because the annotator could not judge")
+    if b.excluded:
+        names = ", ".join(f"{name} ({why})" for name, why in b.excluded.items())
+        parts.append(f"excluded: {names if named else format_count(len(b.excluded), 'annotator')}")
+    if running:
+        parts.append("still running, up to a minute old")
+    return f"{' · '.join(parts)} · seed {b.seed} · version {VERSION}"
+
+
+def methods(found: CampaignComparison) -> str:
+    """Return a paragraph that states every choice behind the numbers."""
+    b, over = found.basis, UNITS[found.by]
+    said = [
+        f"{format_count(b.ratings, 'rating')} of {format_count(b.items, 'segment')} in {format_count(b.documents, 'document')} by "
+        f"{format_count(b.raters, 'annotator')} were compared: {found.measure}."
+    ]
+    if found.votes is not None:
+        said.append(
+            "Bradley–Terry strengths are log odds of being preferred, with mean 0; ties count half (Hunter 2004). Intervals are 95 % "
+            "bootstrap CIs over segments."
+        )
+    else:
+        said.append(
+            "Means of systems are weighted with 1 / the probability that an output was drawn (Hájek 1971). Intervals are 95 % bootstrap CIs "
+            f"over {over}."
+        )
+    if found.differences:
+        said.append(
+            "Differences use only segments with scores of both systems. They were tested two-sided by a permutation test with random signs "
+            f"over {over} ({DRAWS:,} draws, or all signs where there are few), with Holm's correction over "
+            f"{format_count(len(found.differences), 'pair')}, at {ALPHA:g}; the CI of a difference is from the same test."
+        )
+    if found.effects is not None and not found.effects.reason:
+        said.append(
+            "Adjusted means are from a mixed model: score = system + segment + output + annotator + rest (REML). z-scores remove the mean "
+            "and spread of each annotator."
+        )
+    said.append(f"Seed {b.seed}, version {VERSION} of the statistics.")
+    return " ".join(said)
+
+
+def agreement(found: CampaignComparison) -> str:
+    """Return the agreement of the annotators in a sentence without a full stop, or why it is undefined."""
+    a = found.agreement
+    if a.value is None:
+        return f"Agreement is not defined: {a.reason}"
+    return f"Krippendorff's α = {interval(a, 2)} on {format_count(a.n, 'segment')} with two or more raters"
+
+
+def mean_rows(found: CampaignComparison) -> list[dict[str, Any]]:
+    """Return the rows of the chart of means, best first; with preferences those of strengths."""
+    of = (
+        [(m.system, m.mean, digits_of(found)) for m in found.means]
+        if found.votes is None
+        else [(s.system, s.strength, 2) for s in ranked_strengths(found.votes) if s.strength.value is not None]
+    )
+    return [
+        {"system": name, "value": v.value, "low": v.low, "high": v.high, "shown": interval(v, digits)}
+        for name, v, digits in of
+    ]
+
+
+def system_rows(found: CampaignComparison) -> list[dict[str, str]]:
+    """Return the rows of the table of means, best first, with means adjusted for annotators if they are defined."""
+    digits = digits_of(found)
+    adjusted = {a.system: a for a in found.effects.means} if found.effects else {}
+    z = {m.system: m for m in found.standardised}
+    rows = []
+    for m in found.means:
+        a, standard = adjusted.get(m.system), z.get(m.system)
+        row = {"system": m.system, "mean": _cell(m.mean, digits)}
+        if adjusted:
+            row["adjusted mean"] = _cell(Interval(a.mean, a.low, a.high, a.scores), digits) if a else MISSING
+            row["mean z-score"] = format_number(standard.mean.value if standard else None, 2, leading_zero=True)
+        rows.append(row | {"ratings": f"{m.scores:,}"})
+    return rows
+
+
+def difference_rows(found: CampaignComparison) -> tuple[list[dict[str, str]], list[dict[str, Any]]]:
+    """Return the rows of the table of differences, the better system first, and those of its chart."""
+    digits, rank = digits_of(found), [m.system for m in found.means]
+    rows, chart = [], []
+    for d in found.differences:
+        value, low, high = d.interval.value, d.interval.low, d.interval.high
+        first, second = d.first, d.second
+        if rank.index(first) > rank.index(second):
+            first, second = second, first
+            value, low, high = (None if x is None else -x for x in (value, high, low))
+        shown = interval(d.interval._replace(value=value, low=low, high=high), digits)
+        p = format_p(d.adjusted)
+        rows.append({
+            "pair": f"{first} − {second}", "difference [95 % CI]": shown, "p": format_p(d.test.p), "p (Holm)": p,
+            "segments": f"{d.shared}", "detectable": format_number(d.detectable, digits, leading_zero=True),
+            "note": d.caution or d.test.reason or d.detectable_reason,
+        })  # fmt: skip
+        if value is not None:
+            significant = d.adjusted is not None and d.adjusted <= ALPHA
+            chart.append({
+                "pair": f"{first} − {second}", "value": value, "low": low, "high": high, "shown": shown, "p": p,
+                "significant": significant,
+            })  # fmt: skip
+    return rows, chart
+
+
+def draws_differences(chart: list[dict[str, Any]]) -> bool:
+    """Return whether a chart of these differences can be read."""
+    return bool(chart) and len(chart) <= MOST_DRAWN
+
+
+def difference_legend(found: CampaignComparison, chart: list[dict[str, Any]]) -> str:
+    """Return what the colours and columns of the differences mean."""
+    known = mean_detectable(found.differences)
+    said = []
+    if any(one["significant"] for one in chart):
+        said += ["Blue: significant (Holm, p ≤ .05)."] if draws_differences(chart) else []
+    elif chart:
+        said.append("No difference is significant (Holm, p ≤ .05).")
+    if known is not None:
+        shown = format_number(known, digits_of(found), leading_zero=True)
+        said.append(f"Detectable: the smallest difference found with 80 % power, on average {shown}.")
+    return " ".join([*said, f"Tested over {UNITS[found.by]}."])
+
+
+def win_rows(found: CampaignComparison) -> list[dict[str, str]]:
+    """Return the rows of the table of pairs of systems that were compared side by side."""
+    return [
+        {"pair": f"{r.first} against {r.second}", "won": f"{r.wins}", "tied": f"{r.ties}", "lost": f"{r.losses}",
+         "win rate [95 % CI]": interval(r.rate, 2)}
+        for r in (found.votes.rates if found.votes else ())
+    ]  # fmt: skip
+
+
+def format_p(p: float | None) -> str:
+    """Return p with three decimals."""
+    return "–" if p is None else "< .001" if p < 0.001 else format_number(p)
+
+
 def as_latex(found: CampaignComparison, name: str) -> str:
     """Return a booktabs table of the systems, best first: means, also standardised and adjusted for raters, or strengths.
 
@@ -36,7 +222,7 @@ def as_latex(found: CampaignComparison, name: str) -> str:
     b = found.basis
     rests = f"{format_count(b.ratings, 'rating')} of {format_count(b.items, 'segment')} by {format_count(b.raters, 'rater')}"
     if found.votes is not None:
-        ranked = sorted(found.votes.strengths, key=lambda s: -(s.strength.value or 0.0))
+        ranked = ranked_strengths(found.votes)
         rows = [[latex_text(s.system), latex_text(_cell(s.strength, 2)), f"{s.votes:,}"] for s in ranked]
         caption = (
             f"{name}: Bradley–Terry strengths (log odds of being preferred, mean 0) with 95 % bootstrap CIs. {rests}."

@@ -277,6 +277,20 @@ def as_html(
     title: str = "Evaluation",
 ) -> str:
     """Return one page with charts and tables. Charts need JavaScript, which the page contains; all values are also in tables."""
+    return render(
+        "evaluation.html.j2", title=title, sentence=sentence(found, statistic), tables=report_tables(found, statistic, tests, systems),
+        short=SHORT, methods=methods(found, tests, systems), signatures=signatures(found), vega_script=vega_script,
+        charts=[
+            {"caption": caption, "spec": chart.properties(width="container").to_dict(validate=False)}
+            for caption, chart in report_charts(found, statistic, tests, systems)
+        ],
+    )  # fmt: skip
+
+
+def report_tables(
+    found: Evaluation, statistic: StatisticName, tests: Sequence[SignificanceMatrix], systems: Systems | None
+) -> list[dict[str, Any]]:
+    """Return the tables of a report: agreement, tests between metrics, means of systems."""
     names = STATISTICS[found.choice.level]
     rows = []
     for name in found.order(statistic):
@@ -315,16 +329,13 @@ def as_html(
                 means,
             )
         )
-    return render(
-        "evaluation.html.j2", title=title, sentence=sentence(found, statistic), tables=tables, short=SHORT,
-        methods=methods(found, tests, systems), signatures=signatures(found), charts=_charts(found, statistic, tests, systems),
-        vega_script=vega_script,
-    )  # fmt: skip
+    return tables
 
 
-def _charts(
+def report_charts(
     found: Evaluation, statistic: StatisticName, tests: Sequence[SignificanceMatrix], systems: Systems | None
-) -> list[dict[str, Any]]:
+) -> list[tuple[str, alt.LayerChart]]:
+    """Return the charts of a report with their captions."""
     rows = [found.of(name, statistic) for name in found.order(statistic)]
     known = [
         {
@@ -349,7 +360,7 @@ def _charts(
     if systems is not None and systems.means:
         means = pd.DataFrame([m._asdict() for m in systems.means])
         charts.append(("Means of the systems, with 95 % CIs", system_means(means, "mean")))
-    return [{"caption": c, "spec": chart.properties(width="container").to_dict(validate=False)} for c, chart in charts]
+    return charts
 
 
 def differences(found: Evaluation, tested: SignificanceMatrix) -> alt.LayerChart:

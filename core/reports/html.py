@@ -28,6 +28,13 @@ def score(value: float | None) -> str:
     return format_number(value, leading_zero=True)
 
 
+_INK = {"labelColor": "currentColor", "titleColor": "currentColor", "labelFontSize": 12, "titleFontSize": 12}
+CHART_CONFIG: dict[str, Any] = {
+    "background": "transparent", "autosize": {"type": "fit-x", "contains": "padding"}, "view": {"stroke": "transparent"},
+    "title": {"color": "currentColor"}, "axis": {**_INK, "domainColor": "gray", "tickColor": "gray", "gridColor": "#80808033"}, "legend": _INK,
+}  # fmt: skip
+"""How charts look in reports: in the text colour of the page, which both themes have."""
+
 _ENVIRONMENT = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates", encoding="utf-8"),
     autoescape=True,
@@ -36,11 +43,21 @@ _ENVIRONMENT = Environment(
     lstrip_blocks=True,
 )
 _ENVIRONMENT.tests["figure"] = is_figure
+_ENVIRONMENT.globals["chart_config"] = CHART_CONFIG
 _ENVIRONMENT.filters |= {"figure": figure, "percent": percent, "score": score}
 
 
 def render(template: str, **values: Any) -> str:
     return _ENVIRONMENT.get_template(template).render(missing=MISSING, **values)
+
+
+def static_chart(chart: alt.LayerChart, width: int) -> Markup:
+    """Return a chart as SVG of this width in pixels, which needs no script; texts are escaped. The first call in a process takes a second."""
+    from vl_convert import vegalite_to_svg
+
+    spec = chart.properties(width=width).to_dict(validate=False)
+    version = alt.SCHEMA_VERSION.rpartition(".")[0]
+    return Markup(vegalite_to_svg(spec, vl_version=version, config=CHART_CONFIG, allowed_base_urls=[]))
 
 
 @cache

@@ -28,6 +28,7 @@ TABLES = (
     "campaign_units",
     "participants",
     "assignments",
+    "shared_results",
 )
 
 

@@ -115,7 +115,12 @@ def test_a_deleted_campaign_takes_its_texts_labels_and_links(store: Store, proje
     assigned(store, campaign, "Rosa", "u1")
     assigned(store, kept, "Rosa", "u1")
     test_labels_links_and_settings_work_on_texts(store, campaign)
+    for at, hashed in ((campaign, "b" * 64), (kept, "c" * 64)):
+        store.shared.add(project, at.id, "Results", False, "<html>", hashed, "ann")
+    with pytest.raises(UserError, match="no such campaign"):
+        store.shared.add(store.projects.create("other").id, kept.id, "Results", False, "<html>", "d" * 64, "ann")
     store.campaigns.delete(campaign.id)
+    assert [store.shared.page(hashed) for hashed in ("b" * 64, "c" * 64)] == [None, "<html>"]
     assert store.campaigns.list(project) == [kept]
     assert store.campaigns.of_texts(campaign.texts) is None
     assert store.labels.events(campaign.texts) == []

@@ -100,7 +100,7 @@ def test_an_account_has_one_role_per_project(store: Store) -> None:
             store.people.set_role(*wrong, "viewer")
 
 
-def test_a_link_is_found_by_its_hash_also_after_it_was_revoked(store: Store) -> None:
+def test_links_and_public_pages_are_found_by_hash_until_revoked(store: Store, engine: Engine) -> None:
     project = store.projects.create("news").id
     link = store.people.add_link(project, "Rosa", "first", HASH, LATER, "ann")
     assert (link.project_id, link.rater, link.batch, link.expires, link.revoked, link.created_by) == (
@@ -120,6 +120,28 @@ def test_a_link_is_found_by_its_hash_also_after_it_was_revoked(store: Store) -> 
         store.people.revoke(999)
     with pytest.raises(UserError):
         store.people.add_link(999, "Rosa", None, OTHER, None, "ann")
+
+    shared = store.shared.add(project, None, "نتائج", True, "<p>😀</p>", HASH, "ann")
+    assert shared[1:4] == (None, "نتائج", True)
+    assert (shared.created_by, shared.revoked) == ("ann", None)
+    assert [store.shared.page(token) for token in (HASH, OTHER)] == ["<p>😀</p>", None]
+    with pytest.raises(UserError, match="no such public page"):
+        store.shared.revoke(store.projects.create("other").id, shared.id)
+    store.shared.revoke(project, shared.id)
+    assert store.shared.page(HASH) is None
+    assert rows(engine, "SELECT page FROM shared_results") == [(None,)], "the content is deleted"
+    [listed] = store.shared.list(project)
+    assert listed.revoked is not None
+    assert listed._replace(revoked=None) == shared
+    for wrong in (
+        lambda: store.shared.revoke(project, shared.id),
+        lambda: store.shared.add(project, None, " ", True, "", OTHER, "ann"),
+    ):
+        with pytest.raises(UserError):
+            wrong()
+    store.shared.add(project, None, "Again", True, "<html>", OTHER, "ann")
+    store.projects.delete(project)
+    assert store.shared.page(OTHER) is None
 
 
 def test_the_secret_is_made_once(store: Store) -> None:

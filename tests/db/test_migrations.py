@@ -175,6 +175,12 @@ MORE = (  # first revision with the table, last one with its name, row
         f"VALUES (1, 1, 1, 1, 0, '[\"A\"]', 0.5, 'assigned', {WHEN})",
     ),
     ("0011", "9999", "project_settings (id, project_id, name, value) VALUES (1, 1, 'typology', '{}')"),
+    (
+        "0025",
+        "9999",
+        "shared_results (id, project_id, campaign, title, blind, page, token_hash, created, created_by) "
+        f"VALUES (1, 1, 1, 'Pilot', TRUE, :blob, 't', {WHEN}, 'ann')",
+    ),
 )
 
 
@@ -339,6 +345,7 @@ SHIPPED = {
     "0022_cleanup": "3f977cc749956ebc6f94093da32e2171f4afad15d734f9fbea2445089b8b9902",
     "0023_large_timings": "3b5da7bc42fa419411d5c715c3d98bcf6f5423ca8c913b9bf82bc7eef3b01b93",
     "0024_additions": "150a6c1002e84170176f043ded096d4f797b006d25142bd3bfec376ae1f019a7",
+    "0025_shared_results": "f6d76b0a657bcef1303c983c4aa8b1a6755a36005bf8f4b427b963ab61a87f76",
 }
 
 

@@ -69,6 +69,8 @@ def serve(store: Store) -> TeamServer:
                 parts={"dist_exp": parts[0], "dist_imp": parts[1], "score_hyp": -sum(parts) - 0.2} if k == 2 else {},
             )
         store.scores.put(metric, registry.load(metric).signature(), values, 1.0)
+    for of in (campaign.id, None):
+        store.shared.add(project, of, "Shared", False, "<html>", f"{of}".rjust(64, "0"), "test")
     run = store.stress.save(project, "By hand", as_json(report()), settings_of(report())).id
     case = KeptScore("chrf", registry.load("chrf").signature(), True, 0.4, 0.6)
     store.cases.keep(project, KeptCase("first", "negation", None, "It is.", "It is.", "It is not.", scores=(case,)))

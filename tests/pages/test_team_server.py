@@ -216,7 +216,9 @@ class ChangeAllowedError(Exception):
 
 HARMLESS = {"labels", "timings", "audit"}
 """Ports whose changes are carried out: without them no page could be drawn."""
-MANAGERS_READ = {f"people.{name}" for name in ("accounts", "members", "taking_part", "links", "roles", "has_link")}
+MANAGERS_READ = {
+    *(f"people.{name}" for name in ("accounts", "members", "taking_part", "links", "roles", "has_link")), "shared.list",
+}  # fmt: skip
 """Methods that only managers may call, and that change nothing."""
 
 
@@ -340,5 +342,5 @@ def test_roles_see_the_actions_they_may_take_and_no_others(store: Store, monkeyp
     assert allowed["adam"] == set(), "decisions are labels, which are carried out"
     assert allowed["mia"] >= {
         "batches.save", "calibrations.save", "campaigns.set_state", "campaigns.delete", "cases.remove", "people.set_role",
-        "projects.delete", "projects.rename", "settings.put", "stress.delete",
+        "projects.delete", "projects.rename", "settings.put", "shared.add", "shared.revoke", "stress.delete",
     }  # fmt: skip

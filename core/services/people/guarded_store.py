@@ -165,6 +165,12 @@ RULES: Mapping[str, Mapping[str, CallRule]] = {
         "hand_over": change_campaign(lambda _: "campaign units handed over", "participant_id"),
         "touch": nobody,
     },
+    "shared": {
+        "add": change("result shared", "title", "blind"),
+        "list": by_manager,
+        "page": nobody,
+        "revoke": change("shared result revoked", "shared_id"),
+    },
     "chunks": dict.fromkeys(
         (
             "lease",

@@ -8,9 +8,11 @@ from core.campaigns.design import design_from_json
 from core.formats.write import csv_text
 from core.ports.campaigns import Campaign
 from core.ports.projects import Project
-from core.reports.campaign_results import as_latex
+from core.reports import public_page
+from core.reports.campaign_results import as_latex, methods
 from core.services.campaigns import exporting
 from core.services.campaigns.comparison import CampaignComparison
+from pages._ui.access import public_pages
 from pages._ui.campaigns import campaign_data
 from pages._ui.labels_and_raters import known_labels
 from pages._ui.projects import exports
@@ -55,8 +57,14 @@ def draw(project: Project, campaign: Campaign, found: CampaignComparison) -> Non
                 )
     if not named:
         st.caption("Files with the ratings name the annotators, so only managers and viewers get them.")
+    with st.expander("Text for your paper"):
+        st.markdown(escape_markdown(methods(found)))
     with st.expander("Signature"):
         st.text(found.signature)
+    running = campaign.state == "running"
+    public_pages.panel(
+        project, campaign.id, campaign.name, lambda page: public_page.of_campaign(found, page, running=running)
+    )
 
 
 def as_csv(found: CampaignComparison) -> str:

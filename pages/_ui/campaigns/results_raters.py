@@ -5,9 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.formatting import format_change, format_count, format_number, format_percent
+from core.formatting import format_change, format_count, format_percent
 from core.plots import campaigns as plots
+from core.reports import campaign_results as report
 from core.services.campaigns.comparison import CampaignComparison
+from core.stats.bootstrap import Interval
 from pages._ui.shared import page, tables
 from pages._ui.shared.markdown import escape_markdown
 
@@ -29,43 +31,27 @@ def draw(found: CampaignComparison, *, named: bool) -> None:
             f"The mixed model is not defined: {escape_markdown(effects.reason if effects else 'there are no scores')}."
         )
         return
-    digits = 1 if "100" in found.measure else 2
-
-    def shown(value: float | None, low: float | None = None, high: float | None = None) -> str:
-        text = format_number(value, digits, leading_zero=True)
-        if low is None or high is None:
-            return text
-        return f"{text} [{format_number(low, digits, leading_zero=True)}, {format_number(high, digits, leading_zero=True)}]"
-
-    adjusted, z = {m.system: m for m in effects.means}, {m.system: m for m in found.standardised}
-    chart, rows = [], []
+    digits = report.digits_of(found)
+    adjusted, chart = {m.system: m for m in effects.means}, []
     for m in found.means:
-        a, standard = adjusted.get(m.system), z.get(m.system)
-        plain = shown(m.mean.value, m.mean.low, m.mean.high)
-        chart.append(
+        estimates = [(PLAIN, m.mean)]
+        if a := adjusted.get(m.system):
+            estimates.append((ADJUSTED, Interval(a.mean, a.low, a.high, a.scores)))
+        chart += [
             {
                 "system": m.system,
-                "kind": PLAIN,
-                "value": m.mean.value,
-                "low": m.mean.low,
-                "high": m.mean.high,
-                "shown": plain,
+                "kind": kind,
+                "value": v.value,
+                "low": v.low,
+                "high": v.high,
+                "shown": report.interval(v, digits),
             }
-        )
-        if a is not None:
-            text = shown(a.mean, a.low, a.high)
-            chart.append(
-                {"system": m.system, "kind": ADJUSTED, "value": a.mean, "low": a.low, "high": a.high, "shown": text}
-            )
-        rows.append({
-            "system": m.system, "mean": plain, "adjusted mean": shown(a.mean, a.low, a.high) if a else "–",
-            "mean z-score": format_number(standard.mean.value if standard else None, 2, leading_zero=True),
-            "ratings": f"{m.scores:,}",
-        })  # fmt: skip
+            for kind, v in estimates
+        ]
     st.altair_chart(plots.estimates(pd.DataFrame(chart), [PLAIN, ADJUSTED], found.measure), width="stretch")
     left, right = st.columns([3, 2], gap="large") if named else (st.container(), None)
     with left:
-        tables.text_table(rows)
+        tables.text_table(report.system_rows(found))
     if right is not None:
         ranked = sorted(effects.raters, key=lambda r: r.effect)
         with right:

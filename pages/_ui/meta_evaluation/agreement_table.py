@@ -10,9 +10,11 @@ import streamlit as st
 from core.metrics.lexical import baselines
 from core.ports.projects import Project
 from core.reports import evaluation as report
+from core.reports import public_page
 from core.services.evaluate import significance as tests
 from core.services.evaluate.evaluate import LABELS, STATISTICS, Evaluation, StatisticName
 from core.services.evaluate.evaluation_data import ScoredMetric
+from pages._ui.access import public_pages
 from pages._ui.meta_evaluation.agreement_preview import BASELINES, with_heading
 from pages._ui.meta_evaluation.evaluation_data import matrix
 from pages._ui.meta_evaluation.evaluation_form import METRIC, STATISTIC, TABLE, UNITS
@@ -126,3 +128,6 @@ def files(project: Project, found: Evaluation, statistic: StatisticName, systems
             download(label, make, f"{file_name(project.name)}.evaluation.{ending}", f"evaluate-{ending}")
     with st.expander("LaTeX table to copy"):
         st.code(latex, language=None)
+    public_pages.panel(
+        project, None, project.name, lambda page: public_page.of_evaluation(found, statistic, done, systems, page)
+    )

@@ -12,6 +12,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _OF_ANNOTATORS = re.compile(r"/(t/[^/]+|tasks|tasks/\d+)/?$")
+_PUBLIC = re.compile(r"/r/[^/]+/?$")
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
@@ -40,6 +41,12 @@ def content_security_policy(*, of_streamlit: bool = True) -> str:
     return "; ".join(f"{name} {allowed}" for name, allowed in rules.items())
 
 
+OF_PUBLIC_PAGES = (
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""The policy of public pages of results (`api.public`): text, styles and drawings that are in the page, and nothing that runs."""
+
+
 def _sha256(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
 
@@ -51,10 +58,13 @@ class SecurityHeaders:
         self.app = app
         others = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
         self.headers = {"Content-Security-Policy": content_security_policy()} | others
+        self.of_public_pages = {"Content-Security-Policy": OF_PUBLIC_PAGES} | others
         self.of_annotators = {"Content-Security-Policy": content_security_policy(of_streamlit=False)} | others
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = self.of_annotators if _OF_ANNOTATORS.search(scope.get("path", "")) else self.headers
+        path = scope.get("path", "")
+        headers = self.of_annotators if _OF_ANNOTATORS.search(path) else self.headers
+        headers = self.of_public_pages if _PUBLIC.search(path) else headers
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":

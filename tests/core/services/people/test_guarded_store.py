@@ -45,7 +45,7 @@ METHODS = [
 NOBODY = {
     *(("chunks", name) for port, name in METHODS if port == "chunks"),
     ("people", "password_hash"), ("people", "campaigns"), ("people", "session"), ("people", "start_session"), ("people", "end_session"),
-    ("people", "link"), ("campaigns", "assign"), ("campaigns", "touch"),
+    ("people", "link"), ("campaigns", "assign"), ("campaigns", "touch"), ("shared", "page"),
 }  # fmt: skip
 READS = {
     ("exports", "texts"), ("exports", "keys"), ("exports", "scores"), ("exports", "n_references"), ("exports", "most_references"),
@@ -65,7 +65,7 @@ WRITES = {
     ("people", "add_link"), ("people", "links"), ("people", "revoke"), ("audit", "entries"),
     ("campaigns", "create"), ("campaigns", "set_state"), ("campaigns", "delete"), ("campaigns", "add_units"),
     ("campaigns", "replace"), ("campaigns", "retire"), ("campaigns", "join"), ("campaigns", "change"),
-    ("campaigns", "hand_over"),
+    ("campaigns", "hand_over"), ("shared", "add"), ("shared", "list"), ("shared", "revoke"),
 }  # fmt: skip
 SERVER = {
     ("projects", "create"), ("people", "add_account"), ("people", "set_password"), ("people", "set_active"),
@@ -134,7 +134,8 @@ def filled(store: Store) -> World:
         "participant_id": 1, "participant": store.campaigns.join(campaign.id, "Rosa", "C"), "now": WHEN,
         "lease_until": WHEN, "unit": "u1", "submitted": True, "draw": lambda state: (), "choose": lambda state: HandOver((), {}),
         "priority": 1, "chunk": None, "chunk_id": 1, "window": None, "chunks": (), "known": {}, "outputs": (), "reason": "",
-        "result": None, "message": "", "fold": tuple,
+        "result": None, "message": "", "fold": tuple, "title": "Pilot", "blind": False, "page": "<html>",
+        "shared_id": store.shared.add(project, campaign.id, "Pilot", False, "<html>", "b" * 64, "ann").id,
     }  # fmt: skip
     arguments["case"] = KeptCase("c", "p", None, None, "good", "worse")
     people = {name: Identity(account, store.people.roles(account.id)) for name, account in made.items()}
@@ -279,12 +280,13 @@ def test_no_page_does_the_work_of_the_server(world: World) -> None:
             assert not allowed(world, who, port, name), (who, port, name)
 
 
-@pytest.mark.parametrize(("port", "name"), sorted(SERVER | SOME_MANAGER))
-def test_only_managers_manage_people_and_the_server(world: World, port: str, name: str) -> None:
-    for who in ("adjudicator", "viewer", "annotator", "link"):
-        assert not allowed(world, who, port, name), who
-    assert allowed(world, "manager", port, name) == ((port, name) in SOME_MANAGER)
-    assert allowed(world, "ann", port, name)
+def test_only_managers_manage_people_and_the_server(worlds: Callable[[], World]) -> None:
+    for port, name in sorted(SERVER | SOME_MANAGER):
+        world = worlds()
+        for who in ("adjudicator", "viewer", "annotator", "link"):
+            assert not allowed(world, who, port, name), (who, port, name)
+        assert allowed(world, "manager", port, name) == ((port, name) in SOME_MANAGER), (port, name)
+        assert allowed(world, "ann", port, name), (port, name)
 
 
 def test_lists_hold_only_visible_projects(world: World) -> None:

@@ -1,0 +1,198 @@
+"""Public pages of results: what the reports show, without scripts, without names of annotators, and blind if asked."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from string import ascii_uppercase
+from typing import Any, NamedTuple
+
+import altair as alt
+import pandas as pd
+
+from core.errors import UserError
+from core.formatting import format_count
+from core.plots import campaigns as plots
+from core.reports import campaign_results, evaluation
+from core.reports.html import render, static_chart
+from core.services.campaigns.comparison import CampaignComparison
+from core.services.evaluate.evaluate import Evaluation, StatisticName
+from core.services.evaluate.significance import SignificanceMatrix, Systems
+from core.stats.campaign.preferences import WinRate
+
+ROOMY, NARROW = 540, 360
+"""Widths of the charts in pixels, on screens and on phones."""
+_ISOLATE, _END = "\u2068", "\u2069"
+
+Rename = Callable[[str], str]
+
+
+class PublicPage(NamedTuple):
+    """What a public page says of itself. With `blind`, letters in the order of the results replace the names of `systems`."""
+
+    title: str
+    blind: bool = False
+    systems: Collection[str] = ()
+    made: datetime | None = None
+
+
+def of_campaign(found: CampaignComparison, page: PublicPage, *, running: bool) -> str:
+    """Return the page of a campaign: means or strengths of its systems, differences, agreement, and how they were computed.
+
+    Raises `UserError` if the title of a blind page names a system.
+    """
+    ranked = [m.system for m in found.means]
+    if found.votes is not None:
+        ranked = [s.system for s in campaign_results.ranked_strengths(found.votes)]
+    _refuse_names(page, found.measure)
+    found = _renamed_campaign(_in_order(found, ranked) if page.blind else found, _names(ranked, page))
+    over = campaign_results.UNITS[found.by]
+    charts: list[tuple[str, alt.LayerChart]] = []
+    tables = []
+    if rows := campaign_results.mean_rows(found):
+        what = "Strengths (Bradley–Terry)" if found.votes else "Means of the systems"
+        charts.append((f"{what}, with 95 % CIs", plots.means(pd.DataFrame(rows), found.measure)))
+    if found.votes is not None:
+        strengths = [
+            {"system": s.system, "strength": campaign_results.interval(s.strength, 2), "votes": f"{s.votes:,}"}
+            for s in campaign_results.ranked_strengths(found.votes)
+        ]
+        tables.append(_table(f"Strengths: {found.measure}", strengths))
+        tables.append(_table("Pairs of systems", campaign_results.win_rows(found)))
+    else:
+        tables.append(_table(f"Means of the systems: {found.measure}", campaign_results.system_rows(found)))
+        differences, drawn = campaign_results.difference_rows(found)
+        legend = campaign_results.difference_legend(found, drawn)
+        if campaign_results.draws_differences(drawn):
+            title = f"Differences between systems, with 95 % CIs over {over}"
+            charts.append((title, plots.differences(pd.DataFrame(drawn), f"difference: {found.measure}")))
+        if differences:
+            tables.append(_table(f"Differences between systems. {legend}", differences))
+    said = f"{campaign_results.sentence(found)}. {campaign_results.agreement(found)}."
+    basis = campaign_results.basis(found, running=False, named=False)
+    return _page(
+        page, said, tables, charts, campaign_results.methods(found), [found.signature],
+        f"{basis} · the campaign was still running" if running else basis,
+    )  # fmt: skip
+
+
+def of_evaluation(
+    found: Evaluation,
+    statistic: StatisticName,
+    tests: Sequence[SignificanceMatrix],
+    systems: Systems | None,
+    page: PublicPage,
+) -> str:
+    """Return the page of a meta-evaluation, with the content of its HTML report.
+
+    Raises `UserError` if the title of a blind page names a system.
+    """
+    ranked = [m.system for m in systems.means] if systems else []
+    _refuse_names(page, found.joined.people)
+    if page.blind and (n := len(found.joined.excluded)):
+        notes = (*found.joined.notes, f"{format_count(n, 'system')} {'was' if n == 1 else 'were'} excluded.")
+        found = found._replace(joined=replace(found.joined, excluded=(), notes=notes))
+    if systems is not None:
+        name = _names(ranked, page)
+        systems = systems._replace(
+            means=tuple(m._replace(system=name(m.system)) for m in systems.means),
+            tests=tuple(t._replace(first=name(t.first), second=name(t.second)) for t in systems.tests),
+        )
+    return _page(
+        page, evaluation.sentence(found, statistic), evaluation.report_tables(found, statistic, tests, systems),
+        evaluation.report_charts(found, statistic, tests, systems), evaluation.methods(found, tests, systems),
+        evaluation.signatures(found),
+    )  # fmt: skip
+
+
+def _page(
+    page: PublicPage, sentence: str, tables: Sequence[Mapping[str, Any]], charts: Iterable[tuple[str, alt.LayerChart]],
+    methods: str, signatures: Sequence[str], basis: str = "",
+) -> str:  # fmt: skip
+    blind = " Letters replace the names of the systems, in the order of the results." if page.blind else ""
+    made = page.made or datetime.now(UTC)
+    return render(
+        "public.html.j2", title=page.title, sentence=sentence, basis=basis, tables=tables, short=evaluation.SHORT, methods=methods,
+        signatures=signatures,
+        charts=[
+            {"caption": caption, "roomy": static_chart(chart, ROOMY), "narrow": static_chart(chart, NARROW)}
+            for caption, chart in charts
+        ],
+        foot=f"Computed with Errorscope and shared on {made.day} {made:%B %Y, %H:%M} UTC. This page does not change.{blind}",
+    )  # fmt: skip
+
+
+def _table(caption: str, rows: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    """Return a table of the page. Columns without any text are left out."""
+    columns = [name for name in (rows[0] if rows else ()) if any(row[name] for row in rows)]
+    cells = [{"baseline": False, "cells": [row[name] for name in columns]} for row in rows]
+    return {"caption": caption, "columns": columns, "rows": cells}
+
+
+def _names(ranked: Sequence[str], page: PublicPage) -> Rename:
+    """Return how systems are called on the page. Names written from right to left are isolated from the text around them."""
+    if not page.blind:
+        return _isolated
+    letters = {name: f"System {_letter(n)}" for n, name in enumerate(ranked)}
+    return letters.__getitem__
+
+
+def _letter(n: int) -> str:
+    """Return A, B, …, Z, AA, AB, …"""
+    rest, last = divmod(n, len(ascii_uppercase))
+    return (_letter(rest - 1) if rest else "") + ascii_uppercase[last]
+
+
+def _isolated(name: str) -> str:
+    right_to_left = any(unicodedata.bidirectional(c) in ("R", "AL", "AN") for c in name)
+    return f"{_ISOLATE}{name}{_END}" if right_to_left else name
+
+
+def _renamed_campaign(found: CampaignComparison, name: Rename) -> CampaignComparison:
+    effects, votes = found.effects, found.votes
+    if effects is not None:
+        effects = effects._replace(means=tuple(m._replace(system=name(m.system)) for m in effects.means))
+    if votes is not None:
+        votes = votes._replace(
+            strengths=tuple(s._replace(system=name(s.system)) for s in votes.strengths),
+            rates=tuple(r._replace(first=name(r.first), second=name(r.second)) for r in votes.rates),
+        )
+    return found._replace(
+        means=tuple(m._replace(system=name(m.system)) for m in found.means),
+        standardised=tuple(m._replace(system=name(m.system)) for m in found.standardised),
+        differences=tuple(d._replace(first=name(d.first), second=name(d.second)) for d in found.differences),
+        effects=effects, votes=votes,
+    )  # fmt: skip
+
+
+def _in_order(found: CampaignComparison, ranked: Sequence[str]) -> CampaignComparison:
+    """Return the comparison with pairs in the order of the results: the order of names would say which letter is which system."""
+    place = {system: n for n, system in enumerate(ranked)}
+    differences = sorted(found.differences, key=lambda d: sorted((place[d.first], place[d.second])))
+    votes = found.votes
+    if votes is not None:
+        rates = [r if place[r.first] < place[r.second] else _turned(r) for r in votes.rates]
+        rates.sort(key=lambda r: (place[r.first], place[r.second]))
+        votes = votes._replace(rates=tuple(rates))
+    return found._replace(differences=tuple(differences), votes=votes)
+
+
+def _turned(r: WinRate) -> WinRate:
+    """Return the same comparison from the view of the second system."""
+    value, low, high = (None if x is None else 1 - x for x in (r.rate.value, r.rate.high, r.rate.low))
+    rate = r.rate._replace(value=value, low=low, high=high)
+    return r._replace(first=r.second, second=r.first, wins=r.losses, losses=r.wins, rate=rate)
+
+
+def _refuse_names(page: PublicPage, *texts: str) -> None:
+    """Raise `UserError` if a text of a blind page that is shown as it was typed names a system."""
+    for text in (page.title, *texts) if page.blind else ():
+        for name in page.systems:
+            if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
+                raise UserError(
+                    "the page would name a system", where=f"“{text}”", got=name,
+                    hint="Type another title, or show the names of the systems",
+                )  # fmt: skip
