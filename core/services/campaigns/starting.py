@@ -71,9 +71,14 @@ def start(
     """
     check_start(store, project_id, name, design, names, draft, accounts)
     campaign = create(store, who, project_id, name, design, progress, setup=setup, draft=draft)
-    links = invite(store, who, campaign, names, expires) if names else []
-    for account in accounts:
-        add_account(store, who, campaign, account)
+    try:
+        links = invite(store, who, campaign, names, expires) if names else []
+        for account in accounts:
+            add_account(store, who, campaign, account)
+    except UserError:  # the people have changed since the check
+        if draft is None:
+            store.campaigns.delete(campaign.id)
+        raise
     store.campaigns.set_state(campaign.id, "running")
     return StartedCampaign(store.campaigns.get(campaign.id), tuple(links))
 

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
+from core.campaigns.design import CampaignDesign
+from core.campaigns.protocol import PROTOCOLS
 from core.data import Dataset, Output, OutputKey, Segment, SegmentKey
 from core.errors import UserError
 from core.formats.files import Upload
@@ -23,9 +25,10 @@ from core.ports.calibrations import SavedLambda
 from core.ports.campaigns import Campaign, HandOver, NewUnit
 from core.ports.cases import KeptCase
 from core.ports.labels import Action
-from core.ports.people import Role
+from core.ports.people import Account, Role
 from core.ports.store import Store
 from core.ports.timings import Timing
+from core.services.campaigns import starting
 from core.services.people import accounts, links
 from core.services.people.guarded_store import KEPT, READING, RULES, guarded
 from core.services.people.identity import LOCAL, Identity
@@ -385,6 +388,26 @@ def test_managers_revoke_links_of_their_campaigns(world: World) -> None:
     other = world.store.people.add_link(other_campaign(world).texts, "Eva", None, "c" * 64, None, "x")
     assert allowed(world, "manager", "people", "revoke", link_id=link.id)
     assert not allowed(world, "manager", "people", "revoke", link_id=other.id)
+
+
+def test_a_manager_of_a_project_starts_a_campaign_and_invites_at_once(worlds: Callable[[], World]) -> None:
+    world = worlds()
+    store = guarded(world.store, lambda: world.people["manager"])  # looked up before the campaign exists
+    design = CampaignDesign(PROTOCOLS["mqm"], overlap=2, people=2, checks=0.0)
+    viewer = world.people["viewer"].account
+    assert viewer
+    before = store.campaigns.list(world.project)
+    gone = Account(9999, "gone", manager=False, active=True, created=WHEN)
+    with pytest.raises(UserError):
+        starting.start(store, "manager", world.project, "main", design, ["Eva"], accounts=[gone])
+    assert store.campaigns.list(world.project) == before
+    made = starting.start(store, "manager", world.project, "main", design, ["Eva"], accounts=[viewer])
+    assert made.campaign.state == "running"
+    assert [link.link.rater for link in made.links] == ["Eva"]
+    assert starting.invited(store, made.campaign) == ["Eva", "viewer"]
+    assert not allowed(world, "adjudicator", "people", "links", project_id=made.campaign.texts)
+    assert not allowed(world, "link", "people", "links", project_id=made.campaign.texts)
+    assert not allowed(world, "manager", "people", "links", project_id=other_campaign(world).texts)
 
 
 def test_changes_of_campaigns_are_recorded_in_their_project(world: World) -> None:
