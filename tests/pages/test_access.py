@@ -221,8 +221,14 @@ def test_a_manager_sets_roles_and_adds_and_disables_accounts(store: Store, proje
     newest = store.audit.entries(project, limit=1)[0]
     assert (newest.who, newest.act, newest.details) == ("ann", "role set", {"account": "vera", "role": "adjudicator"})
     at.text_input(key="access-add-name").set_value("bob")
+    at.text_input(key="access-add-password").set_value("short")
+    at = press(at, "Add account")
+    assert at.error
+    assert at.text_input(key="access-add-name").value == "bob"
     at.text_input(key="access-add-password").set_value(PASSWORD)
     at = press(at, "Add account")
     assert accounts.find(store.people, "bob").active
+    assert [at.text_input(key=f"access-add-{field}").value for field in ("name", "password")] == ["", ""]
+    assert "Added bob." in [said.value for said in at.success]
     at.button(key=f"access-active-{vera.id}").click().run()
     assert not accounts.find(store.people, "vera").active

@@ -10,7 +10,7 @@ from core.ports.projects import Project
 from core.services.people import accounts as service
 from core.services.people.names import LONGEST_ACCOUNT
 from core.services.people.passwords import LONGEST, SHORTEST
-from pages._ui.shared import errors, page, wiring
+from pages._ui.shared import errors, page, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 ROLES: dict[Role | None, str] = {
@@ -33,16 +33,16 @@ def section(project: Project | None) -> None:
         )
         return
     roles = {account.id: role for account, role in store.people.members(project.id)} if project else {}
+    if who.manager:
+        _add()
     for account in everyone:
         with st.container(border=True), st.container(horizontal=True, vertical_alignment="center"):
             _account(account, project, roles.get(account.id), manage=who.manager)
-    if who.manager:
-        _add()
 
 
 def _account(account: Account, project: Project | None, role: Role | None, *, manage: bool) -> None:
-    state = " · manager of the server" * account.manager + " · :orange[disabled]" * (not account.active)
-    st.markdown(f"**{escape_markdown(account.name)}**{state}")
+    kind = " · manager of the server" * account.manager + " · :orange[disabled]" * (not account.active)
+    st.markdown(f"**{escape_markdown(account.name)}**{kind}")
     st.space("stretch")
     if project is not None and not account.manager:
         _role(account, project, role)
@@ -67,12 +67,14 @@ def _role(account: Account, project: Project, role: Role | None) -> None:
 
 
 def _settings(account: Account) -> None:
-    store, who = wiring.store(), wiring.identity().who
-    with st.form(f"access-password-{account.id}", border=False, clear_on_submit=True), errors.boundary():
-        password = _password("New password", f"access-new-password-{account.id}")
+    store, who, form = wiring.store(), wiring.identity().who, f"access-password-{account.id}"
+    field = f"access-new-password-{account.id}"
+    state.first_values(form, {field: ""})
+    with st.form(form, border=False), errors.boundary():
+        password = _password("New password", field)
         if st.form_submit_button("Set password", help="This ends all sessions of the account"):
             service.set_password(store, who, account, password)
-            st.success("The password is set.", icon=":material/check:")
+            state.carried_out(form, "The password is set.")
     label = "Disable account" if account.active else "Enable account"
     if st.button(label, key=f"access-active-{account.id}"):
         service.set_active(store, who, account, not account.active)
@@ -83,7 +85,9 @@ def _settings(account: Account) -> None:
 
 def _add() -> None:
     st.subheader("New account", anchor=False)
-    with st.form("access-add", clear_on_submit=True), errors.boundary():
+    form = "access-add"
+    state.first_values(form, {"access-add-name": "", "access-add-password": "", "access-add-manager": False})
+    with st.form(form), errors.boundary():
         first, second = st.columns(2)
         name = first.text_input(
             "Name", max_chars=LONGEST_ACCOUNT, key="access-add-name",
@@ -95,8 +99,8 @@ def _add() -> None:
         if st.form_submit_button("Add account", type="primary"):
             if not password and "@" not in name:
                 raise UserError("the account has no password", hint="Type one; only e-mail addresses can do without")
-            service.add(wiring.store(), wiring.identity().who, name, password or None, manager=manager)
-            st.rerun()
+            added = service.add(wiring.store(), wiring.identity().who, name, password or None, manager=manager)
+            state.carried_out(form, f"Added {escape_markdown(added.name)}.")
 
 
 def _password(label: str, key: str) -> str:

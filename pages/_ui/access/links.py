@@ -13,7 +13,7 @@ from core.services.people import links as service
 from core.services.people.names import LONGEST
 from core.settings import load_access
 from pages._ui.labels_and_raters.copy_link import copy_path
-from pages._ui.shared import errors, page, wiring
+from pages._ui.shared import errors, page, state, wiring
 from pages._ui.shared.markdown import doc_link, escape_markdown
 
 _NEW = "access-new-link"
@@ -48,14 +48,16 @@ def warn_if_local() -> None:
         st.warning(
             "**These links work only on this machine.** Before you send them, let others reach the server: "
             f"{doc_link('docs/access.md')} says how. "
-            "What follows the name of the server in a link stays the same.",
+            "Links made before stay valid: only the name of the server in them has to be replaced.",
             icon=":material/link_off:",
         )
 
 
 def _form(project: Project) -> None:
     sets = [batch.name for batch in wiring.store().batches.list(project.id) if not batch.archived]
-    with st.form("access-link", clear_on_submit=True), errors.boundary():
+    form = "access-link"
+    state.first_values(form, {"access-link-name": ""})
+    with st.form(form), errors.boundary():
         first, second, third = st.columns(3)
         name = first.text_input("Name of the annotator", max_chars=LONGEST, key="access-link-name")
         chosen = second.selectbox(
@@ -67,6 +69,7 @@ def _form(project: Project) -> None:
             who, batch = wiring.identity().who, None if chosen == _ALL else chosen
             made = service.create(wiring.store(), who, project.id, name, batch, end)
             st.session_state[_NEW] = (project.id, made)
+            state.carried_out(form, f"There is a link for {escape_markdown(made.link.rater)}.")
 
 
 def _end_of(day: date) -> datetime:

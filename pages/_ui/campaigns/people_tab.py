@@ -20,7 +20,7 @@ from pages._ui.access.links import warn_if_local
 from pages._ui.campaigns import account_panel, campaign_data, hand_over_panel, person_panel
 from pages._ui.campaigns.progress_tab import note
 from pages._ui.labels_and_raters.copy_link import copy_text
-from pages._ui.shared import errors, page, tables, wiring
+from pages._ui.shared import errors, page, state, tables, wiring
 from pages._ui.shared.files import download, file_name
 from pages._ui.shared.markdown import escape_markdown
 
@@ -56,9 +56,11 @@ def draw(project: Project, campaign: Campaign) -> None:
 
 def _invite(campaign: Campaign) -> None:
     warn_if_local()
-    with st.form(f"campaign-invite-{campaign.id}", border=False, clear_on_submit=True), errors.boundary():
+    form, field = f"campaign-invite-{campaign.id}", f"campaign-names-{campaign.id}"
+    state.first_values(form, {field: ""})
+    with st.form(form, border=False), errors.boundary():
         names = st.text_area(
-            "Names of the annotators, one per line", key=f"campaign-names-{campaign.id}", height=120,
+            "Names of the annotators, one per line", key=field, height=120,
             help="Labels are saved under these names. Use codes such as A01 if the names must stay private.",
         )  # fmt: skip
         days = st.selectbox(
@@ -67,8 +69,9 @@ def _invite(campaign: Campaign) -> None:
         )  # fmt: skip
         if st.form_submit_button("Create links", type="primary"):
             wanted = [line for line in names.splitlines() if line.strip()]
-            show_links(campaign, service.invite(wiring.store(), wiring.identity().who, campaign, wanted, end_of(days)))
-            st.rerun()
+            made = service.invite(wiring.store(), wiring.identity().who, campaign, wanted, end_of(days))
+            show_links(campaign, made)
+            state.carried_out(form, f"{format_count(len(made), 'person', 'people')} invited.")
 
 
 def end_of(days: int) -> datetime | None:

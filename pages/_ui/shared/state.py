@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -182,3 +182,16 @@ def _write(name: str, value: str) -> None:
 def lambda_parameter(value: float) -> str:
     """Return λ as it is written into an address: a number, or inf."""
     return "inf" if math.isinf(value) else f"{value:.6g}"
+
+
+def first_values(form: str, values: Mapping[str, object]) -> None:
+    """After a form was carried out, say so and give its fields, by key, their first values. A refused form keeps what was typed."""
+    if said := st.session_state.pop(f"{form}-done", ""):
+        st.session_state.update(values)
+        st.success(said, icon=":material/check:")
+
+
+def carried_out(form: str, said: str) -> None:
+    """Note what was done, as Markdown, and run the page anew; `first_values` says it there."""
+    st.session_state[f"{form}-done"] = said
+    st.rerun()
