@@ -179,6 +179,12 @@ def describe(stored: str, signature: str = "") -> MetricSpec | None:
         return None
 
 
+def label_of(stored: str, signature: str = "") -> str:
+    """Return the label of stored scores by their name; the name itself if the metric no longer exists."""
+    spec = describe(stored, signature)
+    return spec.label if spec else stored
+
+
 def _needs(stored: str, plain: MetricSpec) -> frozenset[Need]:
     """Return what a metric needs with its options, or with its defaults if the options cannot be read here."""
     try:

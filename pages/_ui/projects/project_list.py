@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.formatting import format_count
-from core.metrics.registry import METRICS, describe
+from core.metrics.registry import METRICS, label_of
 from core.mqm.log import fold_segment
 from core.ports.projects import Project
 from pages._ui.labels_and_raters import known_labels
@@ -49,7 +49,7 @@ def facts(project: Project) -> list[str]:
         texts += f" · human scores: {_some(names)}"
     scored = list(dict.fromkeys(s.metric for s in wiring.store().scores.signatures(project.id)))
     scored.sort(key=lambda m: (list(METRICS).index(m) if m in METRICS else len(METRICS), m))
-    labels = [spec.label if (spec := describe(m)) else m for m in scored]
+    labels = list(map(label_of, scored))
     raters = wiring.store().labels.raters(project.id)
     said = f"scored with {_some(labels)}" if labels else "not scored yet"
     if raters:

@@ -63,7 +63,7 @@ def _form(project: int, data: Dataset) -> AttackOptions | None:
     systems = data.systems
     left, middle, right = st.columns([3, 2, 2])
     there = [i for i, s in enumerate(data.segments) if s.references or systems]
-    names = [f"{s.doc_id} · {s.segment_id}" for s in data.segments]
+    names = [" · ".join(filter(None, s.key)) for s in data.segments]
     at = left.selectbox(
         "Segment", there, format_func=names.__getitem__, key=drafts.kept(f"lab-attack-segment-{project}")
     )

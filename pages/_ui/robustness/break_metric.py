@@ -108,7 +108,8 @@ def _choice(project: Project, segments: Sequence[Segment]) -> None:
 
 def _named(segment: Segment) -> str:
     text = " ".join(next(iter(segment.references), segment.source or "").split())
-    return f"{segment.doc_id} · {segment.segment_id}   {text[:70]}{'…' if len(text) > 70 else ''}"
+    place = " · ".join(filter(None, segment.key))
+    return f"{place}   {text[:70]}{'…' if len(text) > 70 else ''}"
 
 
 @errors.guarded
@@ -185,7 +186,10 @@ def _kinds(tried: Sequence[PerturbationTrial]) -> None:
     refused = [t for t in tried if not isinstance(t.outcome, Change)]
     if refused:
         with st.expander(f"{format_count(len(refused), 'kind')} of error not possible in this text: reasons"):
-            st.text("\n".join(f"{t.phenomenon}: {getattr(t.outcome, 'reason', '')}" for t in refused))
+            reasons: dict[str, list[str]] = {}
+            for trial in refused:
+                reasons.setdefault(getattr(trial.outcome, "reason", ""), []).append(trial.phenomenon)
+            st.text("\n".join(f"{reason}: {', '.join(kinds)}" for reason, kinds in reasons.items()))
 
 
 def _kind(texts: TextPair, tried: Sequence[PerturbationTrial]) -> str:

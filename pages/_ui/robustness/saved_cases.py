@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.formatting import format_number
+from core.metrics import registry
 from core.ports.cases import KeptCase
 from core.ports.projects import Project
 from core.services.robustness import cases as service
@@ -51,12 +52,11 @@ def _case(project: Project, case: KeptCase) -> None:
     with st.container(border=True):
         st.markdown(f"**{escape_markdown(case.phenomenon)}** · {escape_markdown(case.what)}")
         if anchor := case.reference or case.source:
-            st.caption("reference" if case.reference else "source")
-            st.text(anchor)
+            st.html(controls.diff_html(anchor, anchor, "reference" if case.reference else "source"))
         st.html(controls.diff_html(case.good, case.changed, "good text → changed text"))
         tables.text_table(
             [
-                {"metric": s.metric, "good": format_number(s.good, leading_zero=True), "changed": format_number(s.changed, leading_zero=True), "verdict": verdict_of(s)}
+                {"metric": registry.label_of(s.metric, s.signature), "good": format_number(s.good, leading_zero=True), "changed": format_number(s.changed, leading_zero=True), "verdict": verdict_of(s)}
                 for s in case.scores
             ]
         )  # fmt: skip

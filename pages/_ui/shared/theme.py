@@ -11,7 +11,7 @@ STYLE = """
 .stMainBlockContainer { padding-top: 3.25rem; padding-bottom: 5rem; max-width: 96rem; }
 @media (min-width: 800px) { .stMainBlockContainer { padding-left: 2.5rem; padding-right: 2.5rem; } }
 @media (max-width: 799px) { .stMainBlockContainer { padding-top: 4.5rem; } }  /* Streamlit's header is not transparent there */
-.stLayoutWrapper:has(.st-key-errorscope-foot), [data-testid="stLayoutWrapper"]:has(.st-key-errorscope-foot) { position: sticky; bottom: 0; z-index: 90; }
+.stLayoutWrapper:has(.st-key-errorscope-foot), [data-testid="stLayoutWrapper"]:has(.st-key-errorscope-foot) { position: sticky; bottom: 0; z-index: 15; }
 .st-key-errorscope-foot { background: var(--paper); border-top: 1px solid var(--line); padding: .4rem 0 1rem; margin-bottom: -.6rem; }
 .stMainBlockContainer h1 { font-size: 1.6rem; font-weight: 600; padding: 0 0 .25rem; }
 .stMainBlockContainer h2, .stMainBlockContainer h3 { font-size: 1.1rem; font-weight: 600; padding: .5rem 0 .1rem; }
