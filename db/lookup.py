@@ -54,7 +54,7 @@ def require_no_import(connection: Connection, project_id: int) -> None:
     if connection.execute(select(projects.c.id).where(projects.c.adds_to == project_id)).first() is None:
         return
     name = connection.execute(select(projects.c.name).where(projects.c.id == project_id)).scalar()
-    hint = "Nothing was changed. Try again when that is done; after a crash, in a minute"
+    hint = "Try again when that is done; after a crash, in a minute"
     raise UserError(f"another import into the project “{name}” is running", hint=hint)
 
 

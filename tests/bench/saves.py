@@ -147,6 +147,7 @@ class Neighbour:
         self.kinds: dict[str, Callable[[], object]] = {
             f"{BATCHES} batches of {BATCH} actions": lambda: self.save(BATCHES, BATCH),
             f"{TOO_MANY:,} actions in a batch (refused)": lambda: self.save(1, TOO_MANY),
+            "4 MB of empty lists (refused)": self.send_lists,
             f"export of {OUTPUTS:,} outputs": self.take,
             f"import of {OUTPUTS:,} outputs": self.bring,
             f"import of {OUTPUTS:,} outputs into a project that has some": self.add,
@@ -162,6 +163,11 @@ class Neighbour:
         ]  # fmt: skip
         body = {"rater": self.annotator.name, "batches": sent}
         self.client.post("/api/actions", json=body, headers=self.annotator.headers)
+
+    def send_lists(self) -> None:
+        body = b'{"rater": "' + self.annotator.name.encode() + b'", "batches": [' + b"[]," * 1_330_000 + b"[]]}"
+        headers = {**self.annotator.headers, "Content-Type": "application/json"}
+        self.client.post("/api/actions", content=body, headers=headers)
 
     def take(self) -> None:
         self.client.get(f"/api/projects/{self.project}/exports/outputs-csv").raise_for_status()
