@@ -72,7 +72,7 @@ def fitted(
     st.markdown(result.sentence(found, people, choice))
     result.recommended(found)
     result.missing(found, people)
-    result.chart(found, choice.measure)
+    result.chart(found, people, choice.measure)
     if who := theme.scored_by(column.signature):
         st.caption(f"BARTScore++ was {who}. λ is different for another model.")
     return found

@@ -6,6 +6,8 @@ import tomllib
 from pathlib import Path
 
 THEMES = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
+CATEGORIES: list[str] = THEMES["chartCategoricalColors"]
+"""The colours of charts, of both themes."""
 ROLES = {
     "paper": "backgroundColor",
     "soft": "secondaryBackgroundColor",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from pandas import DataFrame
@@ -230,14 +232,15 @@ def test_a_difference_has_the_better_system_first_and_the_lower_end_of_its_inter
     charts, tables = list[DataFrame](), list[list[dict[str, str]]]()
     monkeypatch.setattr(results_tab.plots, "differences", lambda frame, title: charts.append(frame))
     monkeypatch.setattr(results_tab.tables, "text_table", tables.append)
-    monkeypatch.setattr(results_tab.st, "altair_chart", lambda chart, width: None)
     captions = list[str]()
-    monkeypatch.setattr(results_tab.page, "caption", captions.append)
-    results_tab._differences(found)
+    monkeypatch.setattr(results_tab, "figure", lambda chart, headline, sentence, what: captions.append(sentence))
+    monkeypatch.setattr(results_tab, "_of_ratings", lambda found: "18 ratings.")
+    campaign: Any = SimpleNamespace(name="pilot")
+    results_tab._differences(campaign, found)
     assert charts[0].loc[0, ["pair", "value", "low", "high"]].tolist() == ["Alder − Birch", 2.0, 1.0, 3.5]
     assert tables[0][0]["difference [95 % CI]"] == "2.00 [1.00, 3.50]"
     assert captions == [
-        "Blue: significant (Holm, p ≤ .05). Detectable: the smallest difference found with 80 % power, on average 4.00. Tested over segments."
+        "Blue: significant (Holm, p ≤ .05). Detectable: the smallest difference found with 80 % power, on average 4.00. Tested over segments. 18 ratings."
     ]
     unclear = found._replace(differences=(difference._replace(adjusted=0.4),))
     results_tab._differences(unclear)

@@ -18,6 +18,7 @@ from core.services.projects.view import View
 from pages._ui.calibrate.learning_curve import DRAWS
 from pages._ui.meta_evaluation import evaluation_data, evaluation_form
 from pages._ui.shared import drafts, page
+from pages._ui.shared.files import figure
 from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -43,7 +44,12 @@ def best_systems(
         return
     st.markdown(f"**λ on the K best systems** (Lu et al. 2023, Figure 2)  \n{escape_markdown(_fluctuation(tops))}")
     if any(t.lam is not None for t in tops):
-        st.altair_chart(plots.curves_at_top(tops, choice.measure), width="stretch")
+        figure(
+            plots.curves_at_top(tops, choice.measure),
+            _fluctuation(tops),
+            "Agreement by λ on the K best systems (as Lu et al. 2023, Figure 2).",
+            "best-systems",
+        )
         left, right = st.columns(2)
         grid = left.segmented_control(
             "λ", ["0 to ∞", "0.5 to 1.7, as in Lu et al. (2023)"], default="0 to ∞", required=True, key=drafts.kept("lambda-top-grid"),
@@ -52,9 +58,12 @@ def best_systems(
             "Colour", ["agreement", "loss against the best λ"], default="agreement", required=True, key=drafts.kept("lambda-top-colour"),
         )  # fmt: skip
         cells = WHOLE if grid == "0 to ∞" else PAPER
-        st.altair_chart(plots.heatmap(tops, cells, choice.measure, loss=shown != "agreement"), width="stretch")
-        st.caption(
-            "Dot: best λ for this K; line: its 95 % CI (bootstrap over segments). Values beyond the axis are not drawn."
+        said = f"Colour: {shown}. Dot: best λ for this K; line: its 95 % CI (bootstrap over segments). Values beyond the axis are not drawn."
+        figure(
+            plots.heatmap(tops, cells, choice.measure, loss=shown != "agreement"),
+            _fluctuation(tops),
+            said,
+            "best-systems-map",
         )
     for t in tops:
         if t.reason:
@@ -106,10 +115,15 @@ def _of_metrics(
     if not there:
         page.info("The agreement of every metric is undefined on these outputs at every K.")
         return
-    st.altair_chart(plots.metrics_at_top(there, choice.measure), width="stretch")
-    st.caption(
+    said = (
         "Systems are ranked by their mean human score over all rated outputs: "
-        + escape_markdown(", ".join(f"{s.system} {format_number(s.mean, 2, leading_zero=True)}" for s in order))
+        + ", ".join(f"{s.system} {format_number(s.mean, 2, leading_zero=True)}" for s in order)
         + f". Only outputs that every metric has scored; λ = {format_lambda(found.lam)} was fitted on the same outputs. Grey, dotted: "
         "baselines. For intervals see Meta-evaluation."
+    )
+    figure(
+        plots.metrics_at_top(there, choice.measure),
+        "Metrics on the K best systems (as Lu et al. 2023, Figure 3)",
+        said,
+        "metrics-on-best-systems",
     )

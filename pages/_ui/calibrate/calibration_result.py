@@ -18,6 +18,7 @@ from core.services.projects.view import Column
 from core.stats.correlation.correlation import Measure
 from pages._ui.calibrate.calibration_form import MEASURES
 from pages._ui.shared import drafts, page, tables, wiring
+from pages._ui.shared.files import figure
 from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -131,7 +132,7 @@ def scanned(found: Calibration) -> bool:
     return "acc_eq(eps=best" in found.signature
 
 
-def chart(found: Calibration, measure: Measure) -> None:
+def chart(found: Calibration, human_scores: HumanScores, measure: Measure) -> None:
     """Draw the agreement by λ with its legend, and on request the published λ."""
     place = st.container()
     shown = bool(found.presets) and st.toggle(
@@ -139,14 +140,17 @@ def chart(found: Calibration, measure: Measure) -> None:
         help="Each belongs to one data set. Hover over a line for its name.",
     )  # fmt: skip
     with place:
-        st.altair_chart(calibration_chart(found if shown else replace(found, presets={}), measure), width="stretch")
-        _legend(found, published=shown)
+        head = (
+            f"λ = {best_lambda(found)}{interval(found.ci)} agrees best with {human_scores.words} on {found.n:,} outputs"
+        )
+        drawing = calibration_chart(found if shown else replace(found, presets={}), measure)
+        figure(drawing, head, _legend(found, published=shown), "lambda")
 
 
-def _legend(found: Calibration, *, published: bool) -> None:
+def _legend(found: Calibration, *, published: bool) -> str:
     vanilla = "dashed line: BARTScore without refinement · " if found.at["vanilla"] is not None else ""
-    st.caption(
-        f"Line: agreement at each λ ({'scan' if scanned(found) else 'exact'}) · orange: λ with the best agreement {escape_markdown(plateau_text(found.plateau))} · "
+    return (
+        f"Line: agreement at each λ ({'scan' if scanned(found) else 'exact'}) · orange: λ with the best agreement {plateau_text(found.plateau)} · "
         f"pale band: likely range of the agreement (95 % CI, bootstrap over segments) · {vanilla}grey line: λ = 1"
         + (" · green lines: λ published by Lu et al. (2023), with the data set on hover" if published else "")
     )

@@ -16,10 +16,12 @@ from pages._ui.calibrate.calibration_form import MEASURES
 from pages._ui.calibrate.calibration_result import interval
 from pages._ui.calibrate.raters_and_weights import WHY, without_reasons
 from pages._ui.shared import page, tables
+from pages._ui.shared.files import figure
 from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
 DRAWS = 100
+PARTS = "λ fitted on parts of the labelled segments, five random draws each. Points: means of the draws; bars: lowest and highest."
 
 
 def labels(data: tuple[CalibrationPoint, ...], found: Calibration, choice: LambdaFitOptions) -> None:
@@ -48,23 +50,24 @@ def labels(data: tuple[CalibrationPoint, ...], found: Calibration, choice: Lambd
     else:
         page.info(f"{here}No forecast: {escape_markdown(learned.reason)}.")
     left, right = st.columns(2, gap="large")
-    if any(s.width for s in learned.steps):
-        left.markdown("**Width of the 95 % CI of λ** (in ω) by number of labelled outputs")
-        left.altair_chart(plots.width_by_labels(learned), width="stretch")
-    if any(s.agreement for s in learned.steps):
-        right.markdown(f"**Cross-validated {escape_markdown(MEASURES[choice.measure])}** by number of labelled outputs")
-        right.altair_chart(plots.agreement_by_labels(learned, choice.measure), width="stretch")
     law = learned.law
     fitted = (
         f" Dashed: {law_text(law)}, fitted to the widths and extrapolated; rings: 1.5 and 2 times the labels."
         if law
         else ""
     )
-    st.caption(
-        "λ fitted on parts of the labelled segments, five random draws each. Points: means of the draws; bars: lowest and "
-        f"highest.{escape_markdown(fitted)} ω = λ/(1+λ) runs from 0 to 1. The widths come from {DRAWS} resamples, so the last one may differ from the "
+    about = (
+        f"{PARTS}{fitted} ω = λ/(1+λ) runs from 0 to 1. The widths come from {DRAWS} resamples, so the last one may differ from the "
         "95 % CI above, which has more."
     )
+    if any(s.width for s in learned.steps):
+        left.markdown("**Width of the 95 % CI of λ** (in ω) by number of labelled outputs")
+        head = "Width of the 95 % CI of λ by number of labelled outputs"
+        figure(plots.width_by_labels(learned), head, about, "lambda-width", place=left)
+    if any(s.agreement for s in learned.steps):
+        right.markdown(f"**Cross-validated {escape_markdown(MEASURES[choice.measure])}** by number of labelled outputs")
+        head = f"Cross-validated {MEASURES[choice.measure]} by number of labelled outputs"
+        figure(plots.agreement_by_labels(learned, choice.measure), head, PARTS, "lambda-agreement", place=right)
     with st.expander("Table"):
         sign = f"{MEASURES[choice.measure]}, cross-validated"
         tables.data_table(

@@ -21,6 +21,7 @@ from pages._ui.calibrate.calibration_result import best_lambda, interval
 from pages._ui.calibrate.weight_schemes import scheme_name, schemes
 from pages._ui.labels_and_raters import known_labels
 from pages._ui.shared import tables, wiring
+from pages._ui.shared.files import figure
 from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -48,7 +49,7 @@ def annotators(project: Project, column: Column, people: HumanScores, choice: La
     def name(alone: sensitivity.RaterLambda) -> str:
         return alone.raters[0] if len(alone.raters) == 1 else "all together"
 
-    _chart({name(a): a.found for a in found})
+    _chart({name(a): a.found for a in found}, "each annotator", "lambda-by-annotator", choice)
     said = [{"annotator": name(a), "outputs": a.n, **_fitted(a.found, sign), WHY: a.reason} for a in found]
     tables.data_table(without_reasons(said))
     st.caption(
@@ -69,11 +70,12 @@ def without_reasons(rows: Sequence[dict[str, object]]) -> list[dict[str, object]
     return [{k: v for k, v in row.items() if k != WHY} for row in rows]
 
 
-def _chart(fits: Mapping[str, Calibration | None]) -> None:
+def _chart(fits: Mapping[str, Calibration | None], of: str, what: str, choice: LambdaFitOptions) -> None:
     """Draw the λ of each fit that succeeded, with its interval."""
     rows = [plots.NamedLambda(name, c.lam, c.ci, format_number(c.agreement)) for name, c in fits.items() if c]
     if rows:
-        st.altair_chart(plots.estimates(rows), width="stretch")
+        said = f"Dot: λ with the best agreement ({MEASURES[choice.measure]}); bar: 95 % CI, bootstrap over segments."
+        figure(plots.estimates(rows), f"λ of BARTScore++ for {of}", said, what)
 
 
 def _fitted(found: Calibration | None, sign: str) -> dict[str, str]:
@@ -102,7 +104,7 @@ def weights(project: Project, column: Column, people: HumanScores, choice: Lambd
     if found is None:
         return
     sign, first = MEASURES[choice.measure], _weights(people.scheme)
-    _chart({_weights(u.scheme): u.found for u in found})
+    _chart({_weights(u.scheme): u.found for u in found}, "each weight scheme", "lambda-by-weights", choice)
     st.markdown(escape_markdown(_sensitivity(found, sign)))
     at = f"{sign} with the λ fitted under {first}"
     said = [

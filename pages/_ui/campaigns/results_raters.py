@@ -11,14 +11,15 @@ from core.reports import campaign_results as report
 from core.services.campaigns.comparison import CampaignComparison
 from core.stats.bootstrap import Interval
 from pages._ui.shared import page, tables
+from pages._ui.shared.files import figure
 from pages._ui.shared.markdown import escape_markdown
 
 PLAIN, ADJUSTED = "mean", "adjusted for annotators and segments"
 NAMES = {"item": "segments", "output": "outputs", "rater": "annotators", "residual": "rest"}
 
 
-def draw(found: CampaignComparison, *, named: bool) -> None:
-    """Draw the effects of annotators, with a table by name if they may be `named`."""
+def draw(found: CampaignComparison, what: str, *, named: bool) -> None:
+    """Draw the effects of annotators, with a table by name if they may be `named`. `what` names the picture of the chart."""
     st.subheader(
         "Effects of annotators",
         anchor=False,
@@ -48,7 +49,14 @@ def draw(found: CampaignComparison, *, named: bool) -> None:
             }
             for kind, v in estimates
         ]
-    st.altair_chart(plots.estimates(pd.DataFrame(chart), [PLAIN, ADJUSTED], found.measure), width="stretch")
+    shares = ", ".join(f"{NAMES.get(name, name)} {format_percent(share)}" for name, share in effects.shares.items())
+    note = f" {effects.note[:1].upper()}{effects.note[1:]}." if effects.note else ""
+    said = (
+        f"{format_count(len(effects.raters), 'annotator')}; a negative effect is a severe annotator. Of the variance within "
+        f"systems: {shares}.{note}"
+    )
+    drawing = plots.estimates(pd.DataFrame(chart), [PLAIN, ADJUSTED], found.measure)
+    figure(drawing, "Means of the systems, plain and adjusted for annotators and segments", said, what)
     left, right = st.columns([3, 2], gap="large") if named else (st.container(), None)
     with left:
         tables.text_table(report.system_rows(found))
@@ -60,9 +68,3 @@ def draw(found: CampaignComparison, *, named: bool) -> None:
                  "ratings": f"{r.scores:,}"}
                 for r in ranked
             ])  # fmt: skip
-    shares = ", ".join(f"{NAMES.get(name, name)} {format_percent(share)}" for name, share in effects.shares.items())
-    note = f" {effects.note[:1].upper()}{effects.note[1:]}." if effects.note else ""
-    page.caption(
-        f"{format_count(len(effects.raters), 'annotator')}; a negative effect is a severe annotator. Of the variance within "
-        f"systems: {shares}.{note}"
-    )

@@ -7,6 +7,7 @@ from collections.abc import Hashable
 import pandas as pd
 import streamlit as st
 
+from core.formatting import format_count
 from core.plots import campaigns as plots
 from core.ports.campaigns import Campaign
 from core.ports.projects import Project
@@ -18,6 +19,7 @@ from core.settings import load as settings
 from core.stats.campaign.campaign_scores import Unit
 from pages._ui.campaigns import campaign_data, results_downloads, results_raters
 from pages._ui.shared import page, tables, wiring
+from pages._ui.shared.files import figure, file_name
 from pages._ui.shared.glossary import definition
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
@@ -35,11 +37,11 @@ def draw(project: Project, campaign: Campaign) -> None:
     named = campaign_data.sees_people(campaign)
     st.caption(escape_markdown(report.basis(found, running=campaign.state == "running", named=named)))
     if found.votes is not None:
-        _votes(found)
+        _votes(campaign, found)
     else:
-        _means(found)
-        _differences(found)
-        results_raters.draw(found, named=named)
+        _means(campaign, found)
+        _differences(campaign, found)
+        results_raters.draw(found, f"{file_name(campaign.name)}.annotators", named=named)
     st.subheader("Agreement of the annotators", anchor=False)
     _agreement(found)
     results_downloads.draw(project, campaign, found)
@@ -82,16 +84,19 @@ def _minute(database: str, campaign_id: int, people: Hashable, *, _newest: int) 
     return _newest
 
 
-def _means(found: CampaignComparison) -> None:
-    st.subheader(
-        "System means",
-        anchor=False,
-        help="Dots: means weighted by the probability of being drawn. Bars: 95 % CI, bootstrap.",
-    )
-    st.altair_chart(plots.means(pd.DataFrame(report.mean_rows(found)), found.measure), width="stretch")
+def _of_ratings(found: CampaignComparison) -> str:
+    b = found.basis
+    return f"{format_count(b.ratings, 'rating')} of {format_count(b.items, 'segment')} by {format_count(b.raters, 'rater')}."
 
 
-def _differences(found: CampaignComparison) -> None:
+def _means(campaign: Campaign, found: CampaignComparison) -> None:
+    st.subheader("System means", anchor=False)
+    chart = plots.means(pd.DataFrame(report.mean_rows(found)), found.measure)
+    said = f"Dots: means weighted by the probability of being drawn. Bars: 95 % CI, bootstrap over {report.UNITS[found.by]}. {_of_ratings(found)}"
+    figure(chart, report.sentence(found), said, f"{file_name(campaign.name)}.means")
+
+
+def _differences(campaign: Campaign, found: CampaignComparison) -> None:
     if not found.differences:
         page.info("Differences need two systems.")
         return
@@ -102,22 +107,28 @@ def _differences(found: CampaignComparison) -> None:
         "correction over all pairs. 95 % CI from the same test.",
     )
     rows, chart = report.difference_rows(found)
+    legend = report.difference_legend(found, chart)
     if report.draws_differences(chart):
-        st.altair_chart(plots.differences(pd.DataFrame(chart), f"difference: {found.measure}"), width="stretch")
+        drawing = plots.differences(pd.DataFrame(chart), f"difference: {found.measure}")
+        what = f"{file_name(campaign.name)}.differences"
+        figure(drawing, report.sentence(found), f"{legend} {_of_ratings(found)}", what)
+    else:
+        page.caption(legend)
     tables.text_table(rows)
-    page.caption(report.difference_legend(found, chart))
 
 
-def _votes(found: CampaignComparison) -> None:
+def _votes(campaign: Campaign, found: CampaignComparison) -> None:
     if found.votes is None:
         return
-    st.subheader(
-        "Strengths",
-        anchor=False,
-        help="Bradley–Terry: log odds of being preferred, mean 0. Ties count half. Bars: 95 % CI over segments.",
-    )
+    st.subheader("Strengths", anchor=False)
     if rows := report.mean_rows(found):
-        st.altair_chart(plots.means(pd.DataFrame(rows), found.measure), width="stretch")
+        said = f"Bradley–Terry: log odds of being preferred, mean 0. Ties count half. Bars: 95 % CI over segments. {_of_ratings(found)}"
+        figure(
+            plots.means(pd.DataFrame(rows), found.measure),
+            report.sentence(found),
+            said,
+            f"{file_name(campaign.name)}.strengths",
+        )
     tables.reasons(
         [f"{s.system}: {s.strength.reason}" for s in report.ranked_strengths(found.votes) if s.strength.reason]
     )

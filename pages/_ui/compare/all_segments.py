@@ -53,10 +53,14 @@ def overview(project: Project, view: View, query: Query, lam: float, blind: bool
             st.caption("Not shown in blind mode.")
         else:
             found = pd.DataFrame(service.means(view, x, lam, query.systems, rows=rows))
-            st.altair_chart(plots.means(found, f"{column.label} {column.arrow}"), width="stretch")
             at = f" at λ = {format_lambda(lam)}" if column.refinement else ""
             text = f"Means{at} over {len(rows):,} segments with their likely range (95 % CI over the segments)."
-            page.caption(text)
+            files.figure(
+                plots.means(found, f"{column.label} {column.arrow}"),
+                f"System means of {column.label}",
+                text,
+                f"means-{files.file_name(x)}",
+            )
     with right:
         y = st.selectbox("Compared with", names, y_at, format_func=labels.__getitem__, key=f"compare-y-{project.id}")
         drawn = service.points(view, x, y, lam, rows, query.systems)
@@ -66,8 +70,10 @@ def overview(project: Project, view: View, query: Query, lam: float, blind: bool
         key = f"compare-scatter-{project.id}"
         shown = None if blind else [view.systems[j] for j in view.at(query.systems)]
         chart = plots.scatter(frame, f"{labels[x]} {column.arrow}", f"{labels[y]} {view.column(y).arrow}", shown)
-        st.altair_chart(chart, width="stretch", key=key, on_select=lambda: _open_point(project.id, view, key))
-        st.caption(f"{len(drawn):,} outputs. Click a point to open its segment.")
+        files.figure(
+            chart, f"{labels[y]} and {labels[x]}", f"{len(drawn):,} outputs.",
+            f"scatter-{files.file_name(x)}-{files.file_name(y)}", "Click a point to open its segment.", key=key, on_select=lambda: _open_point(project.id, view, key),
+        )  # fmt: skip
 
 
 @errors.guarded

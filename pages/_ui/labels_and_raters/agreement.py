@@ -25,6 +25,7 @@ from pages._ui.annotate import identity
 from pages._ui.compare.inspector import marks_toggle
 from pages._ui.labels_and_raters import known_labels, labelled_output
 from pages._ui.shared import errors, page, tables, theme, wiring
+from pages._ui.shared.files import figure
 from pages._ui.shared.glossary import definition
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
@@ -121,7 +122,14 @@ def figures(all_of: Agreement) -> None:
         )
         taus = [RaterPair(p.first, p.second, p.tau) for p in all_of.pairs]
         names = [r.rater for r in all_of.raters]
-        st.altair_chart(tau_matrix(names, taus, ink=theme.colour("ink")), width=matrix_width(len(names)))
+        chart = tau_matrix(names, taus, ink=theme.colour("ink"))
+        figure(
+            chart,
+            "Agreement of the annotators on the ranking of the outputs",
+            TAU,
+            "annotators",
+            width=matrix_width(len(names)),
+        )
     else:
         st.markdown(
             f"**Same ranking of the outputs**: Kendall τ-b {escape_markdown(_value(all_of.pairs[0].tau))} (1 = identical, 0 = chance)"
@@ -129,6 +137,9 @@ def figures(all_of: Agreement) -> None:
     _marks(all_of)
     with st.expander("Signature of α"):
         st.text(all_of.signature)
+
+
+TAU = "Kendall τ-b ↑ by each pair of annotators: 1 = identical, 0 = chance."
 
 
 def _marks(all_of: Agreement) -> None:
@@ -161,7 +172,8 @@ def _marks(all_of: Agreement) -> None:
             columns=second,
             ink=theme.colour("ink"),
         )
-        st.altair_chart(chart, width="stretch")
+        head = f"Severity of the same text by {first} and {second}"
+        figure(chart, head, "Numbers of characters.", "severities")
 
 
 def empties(spans: SpanAgreement) -> str:

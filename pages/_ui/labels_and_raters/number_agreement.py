@@ -13,6 +13,7 @@ from core.ports.projects import Project
 from core.services.labels import number_agreement as service
 from core.services.labels.number_agreement import ALPHAS, NumberAgreement
 from pages._ui.shared import page, tables, theme, wiring
+from pages._ui.shared.files import figure
 from pages._ui.shared.markdown import escape_markdown
 
 MATRIX = 3
@@ -74,7 +75,15 @@ def _agreement(found: NumberAgreement) -> None:
     else:
         st.markdown(f"**Same ranking of the outputs** by each pair of annotators (Kendall τ-b, 1 = identical), {over}")
         names = [r.rater for r in found.raters]
-        st.altair_chart(tau_matrix(names, found.pairs, ink=theme.colour("ink")), width=matrix_width(len(names)))
+        chart = tau_matrix(names, found.pairs, ink=theme.colour("ink"))
+        said = f"Kendall τ-b by each pair of annotators, {over}: 1 = identical, 0 = chance."
+        figure(
+            chart,
+            "Agreement of the annotators on the ranking of the outputs",
+            said,
+            "annotators-of-scores",
+            width=matrix_width(len(names)),
+        )
     st.caption(
         "α: 1 is perfect agreement, 0 is chance; 95 % CI: bootstrap over segments. Annotators with the same ranking but a different "
         "use of the scale disagree in the scores and agree in z-scores (mean 0 and deviation 1 for each annotator)."

@@ -22,7 +22,7 @@ from core.services.projects.view import View
 from pages._ui.meta_evaluation import evaluation_data
 from pages._ui.meta_evaluation.evaluation_form import EvaluationOptions
 from pages._ui.shared import drafts, page, tables, wiring
-from pages._ui.shared.files import download, file_name
+from pages._ui.shared.files import download, figure, file_name
 from pages._ui.shared.long_jobs import compute, digest
 from pages._ui.shared.markdown import escape_markdown
 
@@ -118,10 +118,10 @@ def _lengths(project: Project, view: View, of: Mapping[str, EvaluationData], cho
     frame = pd.DataFrame([_point(r, kind) for r in rows], columns=["metric", "place", "bucket", "segments", *POINT])
     if frame["value"].notna().any():
         order = [labels[n] for n in names if n in lines]
-        st.altair_chart(plots.lengths(frame, order, label), width="stretch")
+        said = _length_words(found, of, choice, kind) + (ROUGE_X_IS if ROUGE_X in lines else "")
+        figure(plots.lengths(frame, order, label), f"Agreement by length of {BYS[found.by]}: {label}", said, "lengths")
     elif lines:
         page.info("No value can be computed: see the reasons below.")
-    page.caption(_length_words(found, of, choice, kind) + (ROUGE_X_IS if ROUGE_X in lines else ""))
     tables.reasons([f"{r.metric}, {_bucket(r)} words: {why}" for r in rows if (why := _why(r, kind))])
     _file(project, "lengths", "Agreement by length as CSV", lambda: long.lengths_csv(found))
 
@@ -193,10 +193,9 @@ def _bias(project: Project, of: Mapping[str, EvaluationData]) -> None:
         return
     frame = pd.DataFrame(places)
     frame["shown"] = [_signed(d) for d in frame["difference"]]
-    st.altair_chart(plots.rank_differences(frame, order, found.systems), width="stretch")
-    st.caption(
-        "**Blue (−)**: the metric favours this system (ranks it higher than the human scores do); **orange (+)**: it ranks the system lower. Number: metric rank − human rank."
-    )
+    said = "Blue (−): the metric favours this system (ranks it higher than the human scores do); orange (+): it ranks the system lower. Number: metric rank − human rank."
+    head = f"Rank of each system by each metric, compared with its rank by human scores ({', '.join(of) if score == MEAN else score})"
+    figure(plots.rank_differences(frame, order, found.systems), head, said, "rank-bias")
     tables.text_table(_table(rows, scores, found), tall=40)
     said = (
         "σ: standard deviation of the rank differences; 0 if the metric ranks as the human scores do (Amplayo et al. 2022, "

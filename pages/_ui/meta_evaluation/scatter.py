@@ -11,13 +11,15 @@ from core.plots import compare as compare_plots
 from core.plots import evaluate as plots
 from core.plots.labels import chart_labels
 from core.ports.projects import Project
+from core.reports.evaluation import cell
 from core.services.evaluate import evaluate as service
-from core.services.evaluate.evaluate import AgreementOptions, Evaluation, StatisticName
+from core.services.evaluate.evaluate import LABELS, AgreementOptions, Evaluation, StatisticName
 from core.services.evaluate.evaluation_data import EvaluationData
 from core.services.projects.view import View
 from pages._ui.labels_and_raters import labelled_output
 from pages._ui.meta_evaluation import evaluation_form
 from pages._ui.shared import drafts, page, tables
+from pages._ui.shared.files import figure, file_name
 from pages._ui.shared.long_jobs import compute
 from pages._ui.shared.markdown import escape_markdown
 
@@ -29,7 +31,7 @@ def scatter(project: Project, view: View, found: Evaluation, statistic: Statisti
     data, name = found.joined, choose_metric(found, statistic)
     axis, people = data.scored_metric(name).axis, data.human_axis
     if found.choice.level == "system":
-        _system_points(data, name, axis, people)
+        _system_points(found, name, statistic)
         return
     frame = pd.DataFrame(data.keys, columns=["system", "doc", "segment"])
     frame["x"], frame["y"] = data.scores[name], data.human
@@ -37,14 +39,16 @@ def scatter(project: Project, view: View, found: Evaluation, statistic: Statisti
         frame = frame.sample(POINTS, random_state=0)
     key = f"evaluate-scatter-{project.id}"
     chart = compare_plots.scatter(frame, axis, people, data.systems)
-    picked = st.altair_chart(chart, width="stretch", key=key, on_select="rerun")
-    points = list(picked.get("selection", {}).get(compare_plots.PICK) or [])[:1]
     shown = (
         f"A random sample of {len(frame):,} of {len(data.keys):,} outputs"
         if len(frame) < len(data.keys)
         else f"{len(frame):,} outputs"
     )
-    st.caption(f"{shown}. Click a point to see its segment.")
+    head = f"{data.scored_metric(name).label} and {people}"
+    about = f"{shown}; {LABELS[statistic]} {cell(found.of(name, statistic))}."
+    hint = "Click a point to see its segment."
+    picked = figure(chart, head, about, f"scatter-{file_name(name)}", hint, key=key, on_select="rerun")
+    points = list(picked.get("selection", {}).get(compare_plots.PICK) or [])[:1]
     for point in points:
         where = [str(point["doc"]), str(point["segment"])]
         picked_key = next((key.segment for key in data.keys if chart_labels(key.segment) == where), None)
@@ -64,14 +68,21 @@ def choose_metric(found: Evaluation, statistic: StatisticName) -> str:
     return chosen
 
 
-def _system_points(data: EvaluationData, name: str, axis: str, people: str) -> None:
-    whole = data.whole()
+def _system_points(found: Evaluation, name: str, statistic: StatisticName) -> None:
+    data = found.joined
+    axis, people, whole = data.scored_metric(name).axis, data.human_axis, data.whole()
     if not whole.keys:
         page.info("No segment has outputs of all systems.")
         return
     frame = pd.DataFrame({"system": whole.of_system, "x": whole.scores[name], "y": whole.human})
-    st.altair_chart(plots.system_means(frame.groupby("system", as_index=False).mean(), axis, people), width="stretch")
-    st.caption(f"Means over {whole.n_segments} segments with outputs of all systems.")
+    chart = plots.system_means(frame.groupby("system", as_index=False).mean(), axis, people)
+    about = f"Means over {whole.n_segments} segments with outputs of all systems; {LABELS[statistic]} {cell(found.of(name, statistic))}."
+    figure(
+        chart,
+        f"{data.scored_metric(name).label} and {people}, means of systems",
+        about,
+        f"systems-by-{file_name(name)}",
+    )
 
 
 def _segment(project: Project, view: View, data: EvaluationData, name: str, key: SegmentKey) -> None:
@@ -106,8 +117,13 @@ def _ties(data: EvaluationData, name: str, choice: AgreementOptions) -> None:
         return
     thin, best = curve.thinned(), float(curve.epsilon[curve.best()])
     frame = pd.DataFrame({"epsilon": thin.epsilon, "accuracy": thin.accuracy})
-    st.altair_chart(plots.ties(frame, best, curve.chance), width="stretch")
-    page.caption(
+    said = (
         f"acc_eq by ε: best at ε = {format_figure(best)}. Dashed: {format_number(curve.chance)}, the value of a random score with its best "
         f"ε. {format_percent(curve.ties)} of the pairs are tied in the human scores."
+    )
+    figure(
+        plots.ties(frame, best, curve.chance),
+        f"acc_eq of {data.scored_metric(name).label} by ε",
+        said,
+        f"ties-{file_name(name)}",
     )

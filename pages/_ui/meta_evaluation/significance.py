@@ -18,6 +18,7 @@ from core.services.evaluate import significance as tests
 from core.services.evaluate.evaluate import LABELS, Evaluation, StatisticName
 from pages._ui.meta_evaluation import evaluation_data
 from pages._ui.shared import drafts, jobs, page, tables
+from pages._ui.shared.files import figure, file_name
 from pages._ui.shared.long_jobs import compute
 from pages._ui.shared.markdown import escape_markdown
 
@@ -82,7 +83,6 @@ def _matrix(found: Evaluation, done: tests.SignificanceMatrix) -> None:
         how = "agrees better than every metric" if first else "is not significantly worse than the best metric"
         text = f"{guards[0]}, a baseline that does not measure quality, {how}."
         st.warning(escape_markdown(text), icon=":material/warning:")
-    st.altair_chart(report.differences(found, done), width="stretch")
     how = (
         "The test assumes independent outputs; several outputs of one segment are not independent."
         if not done.draws
@@ -96,7 +96,8 @@ def _matrix(found: Evaluation, done: tests.SignificanceMatrix) -> None:
         else ""
     )
     text = f"p after Holm’s correction, row against column; coloured if p ≤ .05. {done.test}, two-sided.{floor} {how} {done.ended_early}"
-    page.caption(text)
+    head = f"{done.significant} of {len(done.pairs)} differences between metrics are significant ({LABELS[done.statistic]}, {found.joined.human_axis})"
+    figure(report.differences(found, done), head, text, f"differences-{done.statistic}")
 
 
 def systems(found: Evaluation) -> tests.Systems:
@@ -115,9 +116,13 @@ def systems(found: Evaluation) -> tests.Systems:
     st.markdown(f"**{escape_markdown(tests.first_systems(done.means))}**")
     left, right = st.columns(2, gap="large")
     frame = pd.DataFrame([m._asdict() for m in done.means]).drop(columns="ranks")
-    left.altair_chart(compare_plots.means(frame, labels[name]), width="stretch")
-    left.caption(
-        escape_markdown(f"Mean over {done.segments} segments with outputs of all systems; 95 % CI ({done.method}).")
+    said = f"Mean over {done.segments} segments with outputs of all systems; 95 % CI ({done.method})."
+    figure(
+        compare_plots.means(frame, labels[name]),
+        tests.first_systems(done.means),
+        said,
+        f"systems-{file_name(name)}",
+        place=left,
     )
     shown = [
         {

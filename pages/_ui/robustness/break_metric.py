@@ -211,7 +211,6 @@ def _every(texts: TextPair, metrics: Sequence[Metric]) -> None:
     )  # fmt: skip
     rows = [{"phenomenon": t.phenomenon} | reactions.row(r) for t in found or () for r in t.reactions]
     if rows:
-        wide_chart(plots.sweep(pd.DataFrame(rows)), "robustness-sweep")
-        st.caption(
-            "Change as a share of each metric’s range. ✕: misses the error. ≈: barely notices. Empty: no score, or no range."
-        )
+        said = "Change as a share of each metric’s range. ✕: misses the error. ≈: barely notices. Empty: no score, or no range."
+        head = "Change of every metric for every kind of error in one text"
+        wide_chart(plots.sweep(pd.DataFrame(rows)), "robustness-sweep", head, said, "every-error")

@@ -25,6 +25,7 @@ from pages._ui.calibrate.calibration_form import MEASURES
 from pages._ui.robustness.combine_weight import known_by, percent
 from pages._ui.robustness.controls import wide_chart
 from pages._ui.shared import page, tables
+from pages._ui.shared.files import figure
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -51,21 +52,23 @@ def all_of_them(nli: ScaledMetric, found: Sequence[MetricPairing], choice: Lambd
         return
     if len(there) == 2:
         st.markdown("**From each metric to the NLI metric**")
-        st.altair_chart(plots.paths(frame, sign), width="stretch")
-        st.caption(
-            f"Large points: the metric alone (w = 0); each next point adds a tenth of {escape_markdown(nli.label)}, where all paths end "
+        said = (
+            f"Large points: the metric alone (w = 0); each next point adds a tenth of {nli.label}, where all paths end "
             "(Chen and Eger 2023, Figure 2). Up: better agreement with human scores; right: more planted errors found."
         )
+        figure(plots.paths(frame, sign), f"From each metric to {nli.label}", said, "weight-paths")
         st.markdown("**Gain of each weight, over all metrics**")
         changes = [
             {"w": r.w, "what": r.what, "change": r.change.value, "low": r.change.low, "high": r.change.high, "n": r.change.n}
             for r in nli_weights.improvements(paths)
         ]  # fmt: skip
+        names = {"quality": sign, "robustness": plots.ROBUSTNESS}
         for place, what in zip(st.columns(2), there, strict=True):
             mine = pd.DataFrame([row for row in changes if row["what"] == what])
-            place.altair_chart(plots.improvements(mine), width="stretch")
+            gain = f"Gain of each weight of {nli.label} in {names[what]}, over all metrics"
+            about = "Change relative to the metric alone: mean and 95 % CI over metrics."
+            figure(plots.improvements(mine), gain, about, f"weight-gain-{what}", place=place)
         few = "" if len(paths) > 1 else " A single metric has no interval: choose more above."
-        names = {"quality": sign, "robustness": plots.ROBUSTNESS}
         lost = [
             f"{label} ({names[what]})"
             for label, points in paths.items()
@@ -78,13 +81,15 @@ def all_of_them(nli: ScaledMetric, found: Sequence[MetricPairing], choice: Lambd
             else ""
         )
         st.caption(
-            "Change relative to the metric alone: mean and 95 % CI over metrics (Figure 3). In Chen and Eger (2023) the gain in agreement "
+            "In Chen and Eger (2023, Figure 3) the gain in agreement "
             f"is largest at w = .2 for translation, and robustness grows with w.{few}"
         )
     else:
-        st.altair_chart(plots.courses(frame, there[0], sign), width="stretch")
         lack = "human scores" if there == ["robustness"] else "adversarial cases"
-        st.caption(f"Without {lack} only one side of Figure 2 of Chen and Eger (2023) can be drawn.")
+        said = f"Without {lack} only one side of Figure 2 of Chen and Eger (2023) can be drawn."
+        figure(
+            plots.courses(frame, there[0], sign), f"Each metric with {nli.label} at weight w", said, "weight-courses"
+        )
     with st.expander("Table"):
         shown = frame.rename(columns={"quality": sign, "robustness": plots.ROBUSTNESS})
         formats: dict[str, Callable[..., str]] = {
@@ -137,6 +142,10 @@ def strategies(found: Sequence[Strategies], nli: Metric, choice: LambdaFitOption
     anchor = "source" if "source" in nli.spec.needs else "reference"
     ways = {FORWARD: f"{anchor} → output", BACKWARD: f"output → {anchor}", BOTH: "both"}
     st.markdown(_best(found, ways))
+    said = (
+        "e, n, c: probabilities of entailment, neutral, contradiction; “both” averages them first. Framed: best. "
+        f"With several references, every cell uses the one with the best {nli.spec.label}."
+    )
     for n, (place, one) in enumerate(zip(st.columns(2) * len(found), found, strict=False)):
         values = one.values()
         rows = [
@@ -145,12 +154,10 @@ def strategies(found: Sequence[Strategies], nli: Metric, choice: LambdaFitOption
         frame = pd.DataFrame(rows).astype({"value": float})
         what = MEASURES[choice.measure] if one.quality else "accuracy"
         with place:
-            st.markdown(f"**{escape_markdown(f'{one.dataset}: {what}')}**")
-            wide_chart(plots.pooling(frame, what, percent=not one.quality), f"combine-pooling-{n}")
-    st.caption(
-        "e, n, c: probabilities of entailment, neutral, contradiction; “both” averages them first. Framed: best. "
-        f"With several references, every cell uses the one with the best {escape_markdown(nli.spec.label)}."
-    )
+            head = f"{one.dataset}: {what}"
+            st.markdown(f"**{escape_markdown(head)}**")
+            chart = plots.pooling(frame, what, percent=not one.quality)
+            wide_chart(chart, f"combine-pooling-{n}", head, said, f"pooling-{n + 1}")
     st.markdown("**Strategy chosen on the other datasets**")
     chosen = service.held_out(found)
     if chosen:

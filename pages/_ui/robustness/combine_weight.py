@@ -22,6 +22,7 @@ from core.services.robustness.combining import MetricPairing, ScaledMetric
 from core.services.robustness.nli_weights import Weight
 from pages._ui.calibrate.calibration_form import MEASURES
 from pages._ui.shared import drafts, errors, page, wiring
+from pages._ui.shared.files import figure
 from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown, with_doc_links
 
@@ -189,19 +190,21 @@ def _slider(
     path = partial(nli_weights.path, measure=choice.measure, group=choice.group)
     here, alone = path(pair.judged, pair.attacked, weights=(w, 0.0))
     left, right = st.columns(2)
+    head = f"{pair.other.label} with {nli.label} at weight w"
+    about = f"Dashed: the chosen w. {stretch(best)}" if best else "Dashed: the chosen w."
     sign = MEASURES[choice.measure]
     if pair.judged is not None:
         _value(left, f"Agreement with human scores, {sign}", here.quality, alone.quality, pair, shares=False)
         steps = best.curve if best else [(p.w, p.quality) for p in path(pair.judged, None)]
         frame = pd.DataFrame(steps, columns=["w", "value"])
         shade = (best.low, best.high) if best else None
-        left.altair_chart(plots.effect(frame, w, MEASURE_NAMES[choice.measure], best=shade), width="stretch")
+        drawing = plots.effect(frame, w, MEASURE_NAMES[choice.measure], best=shade)
+        figure(drawing, f"{head}: agreement with human scores", about, "weight-agreement", place=left)
     if pair.attacked is not None:
         _value(right, "Adversarial accuracy", here.robustness, alone.robustness, pair, shares=True)
         frame = pd.DataFrame(nli_weights.accuracy_steps(pair.attacked), columns=["w", "value"])
-        right.altair_chart(plots.effect(frame, w, plots.ROBUSTNESS, percent=True), width="stretch")
-    if best is not None:
-        st.caption(f"Dashed: the chosen w. {stretch(best)}")
+        drawing = plots.effect(frame, w, plots.ROBUSTNESS, percent=True)
+        figure(drawing, f"{head}: adversarial accuracy", "Dashed: the chosen w.", "weight-accuracy", place=right)
     _use(project, nli, pair.other, w)
 
 

@@ -18,6 +18,7 @@ from core.services.robustness.break_metric import TextPair
 from core.text.diff import diff
 from pages._ui.robustness.session import COLLECTION, open_case
 from pages._ui.shared import drafts, errors, page, wiring
+from pages._ui.shared.files import figure
 from pages._ui.shared.markdown import escape_markdown
 
 T = TypeVar("T")
@@ -44,11 +45,14 @@ def diff_html(a: str, b: str, label: str = "") -> str:
     return f'{_STYLE}<p class="rob-text" dir="auto">{head}{told}</p>'
 
 
-def wide_chart(chart: alt.LayerChart | alt.FacetChart, name: str, **selection: Any) -> None:
-    """Draw a chart of fixed width that scrolls on narrow pages."""
+def wide_chart(
+    chart: alt.LayerChart | alt.FacetChart, name: str, headline: str, sentence: str, what: str, **selection: Any
+) -> None:
+    """Draw a chart of fixed width that scrolls on narrow pages, as `figure` does."""
     with st.container(key=name):
         st.html(f"<style>.st-key-{name} {{ overflow-x: auto; }}</style>")
-        st.altair_chart(chart, width="content", **selection)
+        chart_place = st.container()
+    figure(chart, headline, sentence, what, drawn_in=chart_place, width="content", **selection)
 
 
 def paged(items: Sequence[T], at_once: int, words: str, key: str, width: int) -> Sequence[T]:

@@ -20,6 +20,7 @@ from core.services.robustness.break_metric import SMALL, Reaction, TextPair
 from pages._ui.robustness.suite_results import memory
 from pages._ui.shared import page, tables
 from pages._ui.shared.deferred import comes_later
+from pages._ui.shared.files import figure
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -113,7 +114,9 @@ def _draw_table(found: Sequence[Reaction], *, chart: bool) -> None:
         return
     frame = pd.DataFrame(rows)
     if scored and frame["share"].notna().any():
-        left.altair_chart(plots.changes(frame), width="stretch")
+        head = "Change of the score of each metric for one changed text"
+        said = f"In % of the metric’s range. Misses: not worse; barely notices: a drop of less than {format_percent(SMALL)}."
+        figure(plots.changes(frame), head, said, "changes", place=left)
     columns: dict[str, Any] = {name: st.column_config.NumberColumn(width=66) for name in FORMATS}
     columns["metric"] = st.column_config.TextColumn(width=176, pinned=True)
     columns["verdict"] = st.column_config.TextColumn(width=126)

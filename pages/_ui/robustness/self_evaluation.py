@@ -115,10 +115,8 @@ def _told(found: BiasMatrix) -> None:
         for row in found.rows
         for system, mean in row.means.items()
     ]  # fmt: skip
-    controls.wide_chart(plots.favours(pd.DataFrame(rows)), "lab-favours")
     left_out = f"; {found.left_out:,} without all scores are left out" if found.left_out else ""
-    page.caption(
-        f"Rank and mean of each system over {found.segments:,} segments{left_out}. ◆ and outlined: same model as the metric."
-    )
+    said = f"Rank and mean of each system over {found.segments:,} segments{left_out}. ◆ and outlined: same model as the metric."
+    controls.wide_chart(plots.favours(pd.DataFrame(rows)), "lab-favours", sentence(found), said, "self-evaluation")
     with st.expander("Bias of every metric with 95 % CI"):
         st.text("\n".join(f"{row.name} ({row.based}): {_bias(row)}" for row in found.rows))

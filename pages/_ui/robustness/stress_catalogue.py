@@ -40,11 +40,11 @@ def draw(report: Report) -> None:
             st.session_state[TEST], st.session_state[METRIC] = str(point["test"]), str(point["metric"])
 
     chart = plots.catalogue(_rows(report), [a.capitalize() for a in ASPECTS])
-    wide_chart(chart, "lab-wide", key=key, on_select=clicked)
-    st.caption(
+    said = (
         "✕ fail: at some level no meaningful drop (at least 0.1 SD), or more noise scores better. ✓ pass: every level scores worse "
         "(p < .05, Holm). ? inconclusive: neither is significant. – no result: too few texts, or no scores."
     )
+    wide_chart(chart, "lab-wide", f"{headline(report)}.", said, "stress-tests", key=key, on_select=clicked)
     if small:
         page.caption(
             f"{', '.join(small)} use small bundled models: published models may notice errors that these miss."

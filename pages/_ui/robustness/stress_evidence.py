@@ -17,6 +17,7 @@ from core.services.robustness.stress_test_runs import share_of
 from pages._ui.robustness import controls, token_contributions
 from pages._ui.robustness.stress_catalogue import METRIC, TEST, label_of
 from pages._ui.shared import drafts, errors, page, tables
+from pages._ui.shared.files import figure, file_name
 from pages._ui.shared.markdown import escape_markdown
 
 _MARKS = {
@@ -44,7 +45,7 @@ def draw(project: Project, report: Report) -> None:
     st.caption(f"By the rule of He et al. (2023), which compares means only, it {rule}.")
     if cell.verdict == "fail" and (said := advice(cell.test, cell.metric)):
         st.info(escape_markdown(said), icon=":material/lightbulb:")
-    _curves(report, cell, metric)
+    _curves(report, cell, metric, f"{metric} {does} {facts.label.lower()}")
     _others(report, cell, facts.graded)
     _touched(report, cell)
     _worst(project, report, cell)
@@ -69,18 +70,17 @@ def _chosen(report: Report) -> StressTestResult | None:
         return None
 
 
-def _curves(report: Report, cell: StressTestResult, metric: str) -> None:
+def _curves(report: Report, cell: StressTestResult, metric: str, head: str) -> None:
     test = next(t for t in report.tests if t.name == cell.test)
     facts = next(m for m in report.metrics if m.name == cell.metric)
     charts = plots.cell_charts(cell, test, facts._replace(label=metric))
     if not charts:
         return
     left, right = st.columns([3, 2]) if len(charts) > 1 else (st.container(), None)
-    left.altair_chart(charts[0], width="stretch")
-    left.caption("Dashed: the good texts. Band: one standard deviation over seeds.")
+    said = "Dashed: the good texts. Band: one standard deviation over seeds."
+    figure(charts[0], head, said, f"{file_name(metric)}-{cell.test}", place=left)
     if right is not None:
-        right.altair_chart(charts[1], width="stretch")
-        right.caption("What the score is made of.")
+        figure(charts[1], head, "What the score is made of.", f"{file_name(metric)}-{cell.test}-parts", place=right)
     with st.expander("Table with 95 % CI"):
         tables.text_table([
             {
@@ -115,9 +115,11 @@ def _others(report: Report, cell: StressTestResult, graded: bool) -> None:
         ]
     if len({row["metric"] for row in rows}) > 1:
         st.markdown("**All metrics with this test**")
-        controls.wide_chart(plots.multiples(pd.DataFrame(rows), graded=graded), "lab-others")
-        st.caption(
-            "Change of the mean in % of the good texts’ score, by noise ratio (share of the words that were changed); failing metrics bold. Above 0, changed texts score better."
+        said = "Change of the mean in % of the good texts’ score, by noise ratio (share of the words that were changed); failing metrics bold. Above 0, changed texts score better."
+        chart = plots.multiples(pd.DataFrame(rows), graded=graded)
+        label = next(t.label for t in report.tests if t.name == cell.test)
+        controls.wide_chart(
+            chart, "lab-others", f"All metrics with the test “{label}”", said, f"all-metrics-{cell.test}"
         )
     if near and len(report.metrics) > 1:
         page.caption(f"The score of the good texts is about 0, so the change in % is undefined for {', '.join(near)}.")

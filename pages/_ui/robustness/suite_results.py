@@ -53,12 +53,10 @@ def results(project: Project, asked: SuiteOptions, ready: SuiteCases) -> None:
     if said := report.headline(rows, labels):
         st.markdown(f"#### {escape_markdown(said)}")
     against = "the source" if asked.free else "the reference"
-    st.caption(
-        f"{escape_markdown(report.counted(rows, labels))} Share of cases in which the good text scores strictly better, compared with {against}. Averages weigh kinds of error equally. Hover over a cell for its 95 % CI."
-    )
-    controls.wide_chart(
-        plots.heatmap(pd.DataFrame([r._replace(metric=labels[r.metric]) for r in rows])), "suite-heatmap"
-    )
+    said = f"{report.counted(rows, labels)} Share of cases in which the good text scores strictly better, compared with {against}. Averages weigh kinds of error equally. Hover over a cell for its 95 % CI."
+    chart = plots.heatmap(pd.DataFrame([r._replace(metric=labels[r.metric]) for r in rows]))
+    head = report.headline(rows, labels) or "Accuracy of metrics on adversarial cases"
+    controls.wide_chart(chart, "suite-heatmap", head, said, "adversarial-cases")
     with st.expander("Table with 95 % CI"):
         _numbers(rows, labels)
     for note in ready.notes:

@@ -1,24 +1,35 @@
-"""Downloads, and file names made of project names. All pages draw their downloads here."""
+"""Downloads, charts that can be saved as pictures, and file names made of project names. All pages draw their downloads here."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._ui.shared import person
+from pages._ui.shared import person, state
+from pages._ui.shared.markdown import escape_markdown
+
+if TYPE_CHECKING:  # importing Altair takes time, and the first page of a server does not need it
+    import altair as alt
 
 MIME = {
     "csv": "text/csv",
     "html": "text/html",
     "json": "application/json",
+    "png": "image/png",
+    "svg": "image/svg+xml",
     "jsonl": "application/jsonl",
     "tex": "text/x-tex",
     "tsv": "text/tab-separated-values",
     "txt": "text/plain",
     "zip": "application/zip",
+}
+HELP_ON_PICTURES = {
+    "png": "Headline, sentence and chart on white, as PNG for slides",
+    "svg": "The same as SVG for papers. It shows all scripts, also those for which the server has no font",
 }
 
 
@@ -48,6 +59,33 @@ def download(
         label, data, name, mime or MIME[name.rpartition(".")[2]],
         key=key, on_click="ignore", icon=":material/download:", **layout,
     )  # fmt: skip
+
+
+def figure(
+    chart: alt.TopLevelMixin, headline: str, sentence: str, what: str, hint: str = "", *, place: Any = st, drawn_in: Any = None,
+    width: Any = "stretch", **selection: Any,
+) -> Any:  # fmt: skip
+    """Draw a chart, the sentence below it, and buttons that save them with the headline as a picture; return the selection in the chart.
+
+    `headline`, `sentence` and `hint` are plain texts. The page shows the headline elsewhere, and the hint behind the sentence. `what` is
+    the end of the file name, after the project. `drawn_in` is the container of the chart alone, if it is not `place`.
+    """
+    selected = (drawn_in or place).altair_chart(chart, width=width, **selection)
+    project = state.projects().project
+    name = f"{file_name(project.name)}.{what}" if project else what
+    with place.container(horizontal=True, gap="small"):
+        st.caption(escape_markdown(f"{sentence} {hint}".strip()), width="stretch")
+        for ending, label in (("png", "Save picture"), ("svg", "SVG")):
+            make = partial(_picture, chart, headline, sentence, ending)
+            help_text = HELP_ON_PICTURES[ending]
+            download(label, make, f"{name}.{ending}", f"picture-{what}-{ending}", type="tertiary", help=help_text)
+    return selected
+
+
+def _picture(chart: alt.TopLevelMixin, headline: str, sentence: str, ending: Any) -> bytes:
+    from core.reports.picture import picture
+
+    return picture(chart, headline, sentence, ending)
 
 
 def _encoded(content: Content) -> bytes:
