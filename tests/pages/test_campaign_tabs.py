@@ -243,7 +243,7 @@ def test_a_difference_has_the_better_system_first_and_the_lower_end_of_its_inter
         "Blue: significant (Holm, p ≤ .05). Detectable: the smallest difference found with 80 % power, on average 4.00. Tested over segments. 18 ratings."
     ]
     unclear = found._replace(differences=(difference._replace(adjusted=0.4),))
-    results_tab._differences(unclear)
+    results_tab._differences(campaign, unclear)
     assert captions[1].startswith("No difference is significant (Holm, p ≤ .05). Detectable")
 
     found = found._replace(basis=CampaignBasis(18, 9, 1, 2, 2, 0, 0, {}, (1.0, 1.0), 0))

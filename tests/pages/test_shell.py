@@ -3,6 +3,7 @@
 import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import streamlit as st
@@ -14,7 +15,7 @@ import app
 from core.data import Dataset, Output, Segment
 from core.ports.jobs import Job
 from core.ports.store import Store
-from pages._ui.shared import jobs, state, theme, wiring
+from pages._ui.shared import jobs, page, state, theme, wiring
 from tests.pages.said import unescaped
 from tests.paths import APP
 from tests.templates import empty_database
@@ -117,9 +118,9 @@ def test_a_page_is_drawn_again_if_a_job_ended_meanwhile(store: Store, monkeypatc
 def test_every_page_names_a_missing_database_until_it_is_back(store: Store, tmp_path: Path) -> None:
     store.projects.add(store.projects.create("first").id, DATA)
     database, aside = tmp_path / "errorscope.db", tmp_path / "aside"
-    for page in ("projects", "annotate", "compare"):
-        at = run(page)
-        assert not at.error, page
+    for name in ("projects", "annotate", "compare"):
+        at = run(name)
+        assert not at.error, name
         database.rename(aside)
         at.run()
         assert not at.exception, page
@@ -178,6 +179,15 @@ def test_texts_of_jobs_addresses_and_limits_are_exact(monkeypatch: pytest.Monkey
         config.set_option("server.maxUploadSize", 200)
         app.limit_uploads()
         assert config.get_option("server.maxUploadSize") == expected, value
+
+    for zone, shown in (
+        ("America/New_York", "31 Dec 2025 19:00 (01 Jan 2026 00:00 UTC)"), ("Asia/Kolkata", "01 Jan 2026 05:30 (00:00 UTC)"),
+        ("Europe/London", "01 Jan 2026 00:00 UTC"), ("Nowhere/At_all", "01 Jan 2026 00:00 UTC"), (None, "01 Jan 2026 00:00 UTC"),
+    ):  # fmt: skip
+        monkeypatch.setattr(page, "st", SimpleNamespace(context=SimpleNamespace(timezone=zone)))
+        assert (page.moment(NOW), page.day(NOW)) == (shown, shown[:11]), zone
+    monkeypatch.setattr(page, "st", SimpleNamespace(context=SimpleNamespace(timezone="Asia/Tokyo")))
+    assert page.moment(NOW, "%H:%M:%S") == "09:00:00 (00:00:00 UTC)"
 
 
 def test_faults_and_errors_of_users_are_told_apart() -> None:

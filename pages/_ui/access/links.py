@@ -91,11 +91,11 @@ def _created(project: Project) -> None:
 
 def _row(link: Link) -> None:
     state = service.state(link, datetime.now(UTC))
-    until = f"until {link.expires - timedelta(days=1):%d %b %Y}" if link.expires else "does not expire"
+    until = f"until {page.moment(link.expires)}" if link.expires else "does not expire"
     with st.container(border=True), st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(
             f"**{escape_markdown(link.rater)}** · {_STATES[state]} · {escape_markdown(link.batch or _ALL)} · {until}  \n"
-            f"created {link.created:%d %b %Y} by {escape_markdown(link.created_by)}"
+            f"created {page.day(link.created)} by {escape_markdown(link.created_by)}"
         )
         st.space("stretch")
         if state == "active":

@@ -48,7 +48,7 @@ def _matching(project_id: int | None, wanted: str, most: int) -> Iterator[AuditE
 
 def _row(entry: AuditEntry, names: dict[int, str], everything: bool) -> dict[str, str]:
     where = "" if entry.project_id is None else names.get(entry.project_id, f"deleted project {entry.project_id}")
-    row = {"Time (UTC)": f"{entry.time:%Y-%m-%d %H:%M:%S}", "Who": entry.who, "Act": entry.act}
+    row = {"Time": page.moment(entry.time, "%Y-%m-%d %H:%M:%S"), "Who": entry.who, "Act": entry.act}
     return row | ({"Project": where} if everything else {}) | {"Details": _details(entry)}
 
 

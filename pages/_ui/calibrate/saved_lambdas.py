@@ -15,7 +15,7 @@ from core.services.projects.view import Column
 from pages._ui.calibrate.calibration_form import GROUPS
 from pages._ui.calibrate.calibration_result import interval
 from pages._ui.calibrate.weight_schemes import scheme_words
-from pages._ui.shared import errors, state, wiring
+from pages._ui.shared import errors, page, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 
@@ -47,7 +47,7 @@ def _saved(project: Project, item: SavedLambda, columns: Sequence[Column]) -> No
             with errors.boundary():
                 wiring.store().calibrations.delete(project.id, item.name)
                 st.rerun()
-    when = f"{item.created:%d %b %Y %H:%M} UTC" if item.created else ""
+    when = page.moment(item.created) if item.created else ""
     facts = (
         of.outputs, of.people, of.weights and f"severity weights: {scheme_words(of.weights)}", of.measure and MEASURE_NAMES.get(of.measure, of.measure),
         next((text for g, text in GROUPS.items() if g == of.group), of.group), of.model, when,

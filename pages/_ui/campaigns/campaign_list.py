@@ -75,7 +75,7 @@ def _row(campaign: Campaign, manages: bool) -> None:
         with st.container(width="stretch"):
             st.markdown(
                 f"**{escape_markdown(campaign.name)}** · {STATES[campaign.state]} · {escape_markdown(design.protocol.title)} · "
-                f"{format_count(done.people, 'annotator')} · created {campaign.created:%d %b %Y}"
+                f"{format_count(done.people, 'annotator')} · created {page.day(campaign.created)}"
             )
             st.progress(
                 done.share, f"{done.ratings:,} of {format_count(done.wanted, 'rating')} ({format_percent(done.share)})"

@@ -27,7 +27,7 @@ def draw(opened: str | None = None) -> None:
             paused = " · paused" if mine.state == "paused" else ""
             until = f" · finish by {mine.finish_by:%d %b %Y}" if mine.finish_by else ""
             st.markdown(
-                f"**You annotate: {escape_markdown(mine.title)}** · since {mine.created:%d %b %Y}{until}{paused}",
+                f"**You annotate: {escape_markdown(mine.title)}** · since {page.day(mine.created)}{until}{paused}",
                 width="stretch",
             )
             st.link_button("Continue", wiring.address(f"tasks/{mine.texts}"), type="primary")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import streamlit as st
 
@@ -14,7 +14,7 @@ from core.services.campaigns import people as service
 from core.services.campaigns.monitoring import CampaignSnapshot
 from core.services.people import links
 from pages._ui.campaigns import account_panel, campaign_data, hand_over_panel, people_tab
-from pages._ui.shared import errors, wiring
+from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 _STATES = {"active": ":green[active]", "expired": ":orange[expired]", "revoked": ":gray[revoked]"}
@@ -45,7 +45,7 @@ def draw(campaign: Campaign, found: CampaignSnapshot, access: Mapping[str, Link 
 
 def _link(campaign: Campaign, who: Participant, link: Link | None) -> None:
     state = links.state(link, datetime.now(UTC)) if link else None
-    until = f" until {link.expires - timedelta(days=1):%d %b %Y}" if link and link.expires else ""
+    until = f" until {page.moment(link.expires)}" if link and link.expires else ""
     st.markdown(f"Link: {_STATES[state]}{until}" if state else "No link", width="content")
     if link is not None and state == "active":
         with st.popover("Revoke link", key=f"campaign-ask-revoke-{who.id}"):

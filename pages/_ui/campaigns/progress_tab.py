@@ -58,7 +58,7 @@ def _live(campaign: Campaign) -> None:
             f"{format_count(len(found.people), 'annotator')}. Names are hidden from people who decide on disagreements."
         )
     if campaign.state == "running":
-        st.caption(f"As of {found.at:%H:%M:%S} UTC. Refreshes every {campaign_data.EVERY} s.")
+        st.caption(f"As of {page.moment(found.at, '%H:%M:%S')}. Refreshes every {campaign_data.EVERY} s.")
 
 
 def days(found: CampaignSnapshot) -> list[dict[str, object]]:

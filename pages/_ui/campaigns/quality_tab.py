@@ -143,7 +143,7 @@ def _over_time(windows: Sequence[AgreementWindow]) -> None:
         if w.alpha.value is not None:
             low, high = w.alpha.low, w.alpha.high
             ends = f" [{format_number(low, 2)}, {format_number(high, 2)}]" if low is not None else ""
-            days = (f"{datetime.fromtimestamp(t, UTC):%d %b}" for t in (w.start, w.end))
+            days = (page.day(datetime.fromtimestamp(t, UTC)) for t in (w.start, w.end))
             rows.append({"window": f"{first}–{last}", "value": w.alpha.value, "low": low, "high": high, "when": " to ".join(days),
                          "shown": f"{format_number(w.alpha.value, 2)}{ends}"})  # fmt: skip
         first = last + 1

@@ -167,7 +167,7 @@ def batches(project: Project, rated: RatedByOutput) -> None:
         done = service.progress(batch, rated)
         with st.container(border=True):
             with st.container(horizontal=True, vertical_alignment="center"):
-                when = f"{batch.created:%d %b %Y %H:%M} UTC" if batch.created else ""
+                when = page.moment(batch.created) if batch.created else ""
                 st.markdown(
                     f"**{escape_markdown(batch.name)}**  \n{done.once} / {done.assigned} outputs labelled, {done.twice} by two "
                     f"or more · {escape_markdown(facts(batch))} · {when}",

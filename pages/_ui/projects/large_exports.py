@@ -21,7 +21,7 @@ from core.ports.store import Store
 from core.progress import Cancelled
 from core.services.export.files import ExportFile
 from core.services.export.prepared import EXPORT_THREADS, PREPARED
-from pages._ui.shared import drafts, errors, wiring
+from pages._ui.shared import drafts, errors, page, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 PACE = 0.5
@@ -143,7 +143,8 @@ def _offer(job: Preparation) -> None:
     if file is None:
         st.caption("The server no longer keeps this file. Prepare it again.")
         return
-    st.caption(f"Reading began on {job.begun:%d %b %Y at %H:%M} UTC. Later changes may be missing.")
+    if job.begun is not None:
+        st.caption(f"Reading began on {page.moment(job.begun)}. Later changes may be missing.")
     if file.made.lost:
         st.caption("  \n".join(map(escape_markdown, file.made.lost)))
     address = wiring.address(f"api/projects/{project.id}/exports/{name}?prepared={job.token.result()}")

@@ -16,7 +16,7 @@ from core.reports.stress_html import as_html
 from core.robustness.stress.report import Report, as_json, from_json
 from core.services.robustness.stress_test_runs import settings_of
 from pages._ui.robustness.session import RUN
-from pages._ui.shared import drafts, errors, wiring
+from pages._ui.shared import drafts, errors, page, wiring
 from pages._ui.shared.files import download, file_name
 from pages._ui.shared.markdown import escape_markdown
 
@@ -71,7 +71,7 @@ def _settle(runs: dict[int, StressTestRun]) -> None:
 
 def _line(run: StressTestRun) -> str:
     fails = run.settings.get("fails", 0)
-    return f"{run.name} · {run.created:%d %b %H:%M} · {fails} {'failure' if fails == 1 else 'failures'}"
+    return f"{run.name} · {page.moment(run.created, '%d %b %H:%M')} · {fails} {'failure' if fails == 1 else 'failures'}"
 
 
 @st.cache_resource(max_entries=8, ttl=1800, show_spinner="Reading the report …")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import streamlit as st
 
@@ -124,6 +126,30 @@ def link_to_scoring(project: Project) -> None:
         link("compare", "Compute scores on Compare")
     else:
         st.caption("A manager of this project can compute scores.")
+
+
+def moment(when: datetime, form: str = "%d %b %Y %H:%M") -> str:
+    """Return a time in the time zone of the browser, with UTC in brackets: "28 Nov 2026 17:05 (16:05 UTC)".
+
+    Only UTC if the browser has that zone, or names none. `form` ends with the time of day.
+    """
+    utc, local = when.astimezone(UTC), _local(when)
+    if local.utcoffset() == utc.utcoffset():
+        return f"{utc:{form}} UTC"
+    clock = form[form.index("%H") :] if local.date() == utc.date() or "%d" not in form else form
+    return f"{local:{form}} ({utc:{clock}} UTC)"
+
+
+def day(when: datetime) -> str:
+    """Return the day of a time in the time zone of the browser."""
+    return f"{_local(when):%d %b %Y}"
+
+
+def _local(when: datetime) -> datetime:
+    try:
+        return when.astimezone(ZoneInfo(st.context.timezone or "UTC"))
+    except (KeyError, ValueError, OSError):  # a name that this server does not know
+        return when.astimezone(UTC)
 
 
 def icon(page: str) -> str:
