@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -21,6 +21,18 @@ def latex_text(text: str) -> str:
 
 def bold(cell: str) -> str:
     return f"\\textbf{{{cell}}}"
+
+
+def latex_of_shown(rows: Sequence[Mapping[str, str]], caption: str) -> str:
+    """Return a table of the cells that a page shows; a rule replaces each row that has only its first cell, a heading."""
+    names = [name for name in rows[0] if any(row[name] for row in rows)] if rows else []
+    groups: list[list[list[str]]] = [[]]
+    for row in rows:
+        if any(row[name] for name in names[1:]):
+            groups[-1].append([latex_text(row[name]) for name in names])
+        else:
+            groups.append([])
+    return latex_table(names, groups, caption)
 
 
 def latex_table(columns: Sequence[str], groups: Sequence[Sequence[Sequence[str]]], caption: str) -> str:

@@ -148,6 +148,11 @@ def test_differences_are_tested_of_fully_scored_metrics(store) -> None:
     next(b for b in at.button if b.label == "Test all 3 pairs").click().run()
     assert not at.exception
     assert "of 3 differences are significant" in words(at)
+    for section in ("Differences between metrics", "Systems", "Parts of the data"):
+        at.button_group(key="evaluate-section").set_value(section).run()
+        labels = [button.label for button in at.get("download_button")]
+        assert {"Table as CSV", "Table as LaTeX"} <= set(labels), section
+        assert ("Save picture" in labels) == (section != "Parts of the data")
     assert "PERM-BOTH, 1,000 draws" in words(at)
     assert at.dataframe[0].value["Kendall τ-b"].iloc[0].endswith("•")
     at.button_group(key="evaluate-section").set_value("Systems").run()

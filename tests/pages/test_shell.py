@@ -123,15 +123,15 @@ def test_every_page_names_a_missing_database_until_it_is_back(store: Store, tmp_
         assert not at.error, name
         database.rename(aside)
         at.run()
-        assert not at.exception, page
+        assert not at.exception, name
         said = at.error[0].value.replace("\\", "")
-        assert "The database file is gone" in said, page
-        assert "Move errorscope.db back here" in said, page
-        assert "docs/backup.md" in said, page
-        assert "Error spans that are not saved yet stay in the annotator's browser" in said, page
-        assert not database.exists(), page
+        assert "The database file is gone" in said, name
+        assert "Move errorscope.db back here" in said, name
+        assert "docs/backup.md" in said, name
+        assert "Error spans that are not saved yet stay in the annotator's browser" in said, name
+        assert not database.exists(), name
         aside.rename(database)
-        assert not at.run().error, page
+        assert not at.run().error, name
 
 
 def test_a_database_of_another_program_gets_no_promise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

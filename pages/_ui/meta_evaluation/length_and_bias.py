@@ -22,7 +22,7 @@ from core.services.projects.view import View
 from pages._ui.meta_evaluation import evaluation_data
 from pages._ui.meta_evaluation.evaluation_form import EvaluationOptions
 from pages._ui.shared import drafts, page, tables, wiring
-from pages._ui.shared.files import download, figure, file_name
+from pages._ui.shared.files import download, figure, file_name, table_files
 from pages._ui.shared.long_jobs import compute, digest
 from pages._ui.shared.markdown import escape_markdown
 
@@ -196,13 +196,15 @@ def _bias(project: Project, of: Mapping[str, EvaluationData]) -> None:
     said = "Blue (−): the metric favours this system (ranks it higher than the human scores do); orange (+): it ranks the system lower. Number: metric rank − human rank."
     head = f"Rank of each system by each metric, compared with its rank by human scores ({', '.join(of) if score == MEAN else score})"
     figure(plots.rank_differences(frame, order, found.systems), head, said, "rank-bias")
-    tables.text_table(_table(rows, scores, found), tall=40)
+    shown = _table(rows, scores, found)
+    tables.text_table(shown, tall=40)
     said = (
         "σ: standard deviation of the rank differences; 0 if the metric ranks as the human scores do (Amplayo et al. 2022, "
         "Table 4). The differences sum to 0. Pairwise accuracy: share of system pairs ordered as by the human scores."
     )
     page.caption(said)
     tables.reasons([f"{r.metric}: {r.reason}" for r in rows if r.status != "ok"])
+    table_files(shown, f"Bias of metrics towards systems, by {', '.join(scores)}. {said}", "bias")
     with st.container(horizontal=True):
         _file(project, "bias", "Bias as CSV", lambda: ranking.bias_csv(found))
         _file(project, "ranks", "Ranks as CSV", lambda: ranking.ranks_csv(found))

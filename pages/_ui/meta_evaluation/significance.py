@@ -18,7 +18,7 @@ from core.services.evaluate import significance as tests
 from core.services.evaluate.evaluate import LABELS, Evaluation, StatisticName
 from pages._ui.meta_evaluation import evaluation_data
 from pages._ui.shared import drafts, jobs, page, tables
-from pages._ui.shared.files import figure, file_name
+from pages._ui.shared.files import figure, file_name, table_files
 from pages._ui.shared.long_jobs import compute
 from pages._ui.shared.markdown import escape_markdown
 
@@ -98,6 +98,15 @@ def _matrix(found: Evaluation, done: tests.SignificanceMatrix) -> None:
     text = f"p after Holm’s correction, row against column; coloured if p ≤ .05. {done.test}, two-sided.{floor} {how} {done.ended_early}"
     head = f"{done.significant} of {len(done.pairs)} differences between metrics are significant ({LABELS[done.statistic]}, {found.joined.human_axis})"
     figure(report.differences(found, done), head, text, f"differences-{done.statistic}")
+    pairs = [
+        {"metric": label[p.first], "compared with": label[p.second], "difference": format_number(p.difference), "p (Holm)": report.p_text(p.adjusted)}
+        for p in done.pairs
+    ]  # fmt: skip
+    fields = tests.MetricComparison._fields
+    table_files(
+        pairs, f"{head}. {text}", f"differences-{done.statistic}",
+        lambda: (fields, [(label[p.first], label[p.second], *p[2:]) for p in done.pairs]),
+    )  # fmt: skip
 
 
 def systems(found: Evaluation) -> tests.Systems:
@@ -133,14 +142,20 @@ def systems(found: Evaluation) -> tests.Systems:
         }
         for t in done.tests
     ]  # fmt: skip
+    ranked = [
+        {"system": m.system, "ranks": m.rank_text, "mean": format_number(m.mean, 2, leading_zero=True), "95 % CI": report.interval(m.low, m.high, 2, leading_zero=True)}
+        for m in done.means
+    ]  # fmt: skip
+    about = f"{labels[name]} over {done.segments} segments with outputs of all systems; 95 % CI ({done.method})."
     with right:
-        tables.text_table(
-            [
-                {"ranks": m.rank_text, "system": m.system, "mean": format_number(m.mean, 2, leading_zero=True), "95 % CI": report.interval(m.low, m.high, 2, leading_zero=True)}
-                for m in done.means
-            ],
-            tall=24,
-        )  # fmt: skip
+        tables.text_table(ranked, tall=24)
+        means = ("system", "mean", "low", "high", "n", "first_rank", "last_rank")
+        table_files(
+            ranked,
+            f"Means of systems: {about}",
+            f"systems-{file_name(name)}",
+            lambda: (means, [(*m[:-1], *m.ranks) for m in done.means]),
+        )
         st.caption(
             "Ranks: from 1 + the number of systems that are significantly better, to the rank above all that are significantly worse."
         )
@@ -150,4 +165,8 @@ def systems(found: Evaluation) -> tests.Systems:
             "p: approximate randomization, 10,000 draws, Holm’s correction over all pairs. Smallest detectable difference: the smallest one "
             "that a test on this many segments finds with 80 % probability."
         )
+        caption = (
+            f"Differences between systems: {about} p: approximate randomization, Holm’s correction over all pairs."
+        )
+        table_files(shown, caption, f"system-pairs-{file_name(name)}", lambda: (tests.SystemTest._fields, done.tests))
     return done

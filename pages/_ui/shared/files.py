@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from core.formats.write import csv_text
+from core.reports.latex import latex_of_shown
 from pages._ui.shared import person, state
 from pages._ui.shared.markdown import escape_markdown
 
@@ -80,6 +82,18 @@ def figure(
             help_text = HELP_ON_PICTURES[ending]
             download(label, make, f"{name}.{ending}", f"picture-{what}-{ending}", type="tertiary", help=help_text)
     return selected
+
+
+def table_files(
+    shown: Sequence[Mapping[str, str]], caption: str, what: str, exact: Callable[[], tuple[Sequence[str], Iterable[Sequence[Any]]]] | None = None
+) -> None:  # fmt: skip
+    """Draw the downloads of a table: the `shown` cells for LaTeX, and the `exact` columns and rows as CSV. `what` as in `figure`."""
+    project = state.projects().project
+    name = f"{file_name(project.name)}.{what}" if project else what
+    with st.container(horizontal=True):
+        if exact is not None:
+            download("Table as CSV", lambda: csv_text(*exact()), f"{name}.csv", f"table-{what}-csv")
+        download("Table as LaTeX", lambda: latex_of_shown(shown, caption), f"{name}.tex", f"table-{what}-tex")
 
 
 def _picture(chart: alt.TopLevelMixin, headline: str, sentence: str, ending: Any) -> bytes:

@@ -15,7 +15,7 @@ from core.reports.evaluation import (
     methods,
     sentence,
 )
-from core.reports.latex import latex_text
+from core.reports.latex import latex_of_shown, latex_text
 from core.services.calibrate.calibration import HumanScores, from_score
 from core.services.evaluate.evaluate import AgreementOptions, evaluate
 from core.services.evaluate.evaluation_data import ScoredMetric
@@ -69,6 +69,17 @@ def test_latex_escapes_every_special_character() -> None:
     body = text.split("\\midrule")[1].strip().split("\n")
     assert all(len(re.findall(r"(?<!\\)&", line)) == 4 for line in body if line.endswith(r"\\"))  # five columns
     assert text.count("\\begin{") == text.count("\\end{") == 2
+
+    shown = [
+        {"metric": "a_b", "empty": "", "τ": "−.1"},
+        {"metric": "Baselines", "empty": "", "τ": ""},
+        {"metric": "c", "empty": "", "τ": ".2"},
+    ]
+    lines = latex_of_shown(shown, "A & B").split("\n")
+    assert lines[4:13] == [
+        r"\begin{tabular}{lr}", r"\toprule", r"metric & $\tau$ \\", r"\midrule", r"a\_b & $-$.1 \\", r"\midrule", r"c & .2 \\",
+        r"\bottomrule", r"\end{tabular}",
+    ]  # fmt: skip
 
 
 def test_latex_is_bold_only_for_tested_differences() -> None:
