@@ -162,12 +162,22 @@ def test_forms_of_metrics_keep_what_was_chosen_by_hand(store: Store) -> None:
     project = test_meta_evaluation.filled(store)
     at = test_meta_evaluation.opened(project)
     at.run()
-    visit(at, "models")
     texts = [item for _, item in store.projects.dataset(project).items()]
-    values = {content_key(i.source, i.hypothesis, i.references): Value(50.0) for i in texts}
-    store.scores.put("bleu", registry.load("bleu").signature(), values, 1.0)
-    names = visit(at, "meta_evaluation").multiselect(key=f"evaluate-names-{project}").value
-    assert sorted(names) == ["bleu", "chrf", "ter"]
+    values = {content_key(i.source, i.hypothesis, i.references): Value(float(len(i.hypothesis))) for i in texts}
+    chosen = f"evaluate-names-{project}"
+    for metric, key in (("bleu", f"{chosen}-default-1"), ("rouge1", f"{chosen}-default-2")):
+        store.scores.put(metric, registry.load(metric).signature(), values, 1.0)
+        assert metric in at.run().multiselect(key=key).value, "the page is open while scoring ends"
+    assert "Of 4 metrics" in words(at)
+    store.scores.put("rouge2", registry.load("rouge2").signature(), values, 1.0)
+    at.multiselect(key=f"{chosen}-default-2").set_value(["ter", "chrf", "bleu"]).run()
+    assert "1 more metric is scored." in words(at), "rouge1 was removed, rouge2 is new"
+    assert "1 more metric is scored." in words(loaded_again(at, "meta_evaluation"))
+    next(b for b in at.button if b.label == "Include it").click().run()
+    assert at.multiselect(key=f"{chosen}-default-2").value == ["ter", "chrf", "bleu", "rouge2"]
+    assert "more metric" not in words(at)
+    visit(at, "models")
+    assert "Of 4 metrics" in words(visit(at, "meta_evaluation"))
 
     project = test_meta_evaluation.filled(store)
     at = test_meta_evaluation.opened(project)

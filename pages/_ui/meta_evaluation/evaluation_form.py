@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 import streamlit as st
 
+from core.formatting import format_count
 from core.ports.projects import Project
 from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate.evaluate import LABELS, STATISTICS, AgreementOptions, StatisticName, usual_group
@@ -62,8 +63,9 @@ def asked(project: Project, view: View, people: HumanScores) -> EvaluationOption
     with fourth.popover("More options", icon=":material/tune:", width="stretch"):
         columns = {c.name: c.label for c in view.columns if not c.human}
         newest = [c.name for c in view.columns if not c.human and c.name == c.metric]
+        key = drafts.kept(f"evaluate-names-{project.id}", newest)
         names = st.multiselect(
-            "Metrics", columns, newest, format_func=columns.__getitem__, key=drafts.kept(f"evaluate-names-{project.id}", newest),
+            "Metrics", columns, newest, format_func=columns.__getitem__, key=key,
             help="Only outputs with scores of all these metrics are compared.",
         )  # fmt: skip
         partly = st.toggle(
@@ -95,9 +97,35 @@ def asked(project: Project, view: View, people: HumanScores) -> EvaluationOption
             key=drafts.kept("evaluate-seed"),
             help="The same number gives the same random resamples",
         )
+    _include_more(project, names, newest, key)
     choice = AgreementOptions(level, group, unit, int(seed), int(draws))
     lam = state.current_lambda(project.id)
     return EvaluationOptions(choice, statistic, tuple(names), tuple(excluded), lam, partly)
+
+
+def _include_more(project: Project, names: list[str], newest: list[str], key: str) -> None:
+    """Draw how many metrics have scores since the person changed the choice of metrics, and the button that includes them."""
+    known, seen = f"evaluate-known-{project.id}", f"evaluate-seen-{project.id}"
+    before = st.session_state.get(seen, newest)
+    st.session_state[seen] = newest
+    if set(names) == set(newest):
+        drafts.forget(known)
+        return
+    if drafts.kept(known) not in st.session_state:
+        st.session_state[known] = before
+        drafts.kept(known)
+    more = [name for name in newest if name not in names and name not in st.session_state[known]]
+    if not more:
+        return
+
+    def include() -> None:
+        st.session_state[key] = [*names, *more]
+
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(
+            f"{format_count(len(more), 'more metric')} {'is' if len(more) == 1 else 'are'} scored.", width="content"
+        )
+        st.button("Include" + (" it" if len(more) == 1 else " them"), icon=":material/add:", on_click=include)
 
 
 def too_few(project: Project, data: EvaluationData, people: HumanScores, excluded: tuple[str, ...]) -> None:

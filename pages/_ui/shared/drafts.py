@@ -53,7 +53,7 @@ def _defaults() -> dict[str, object]:
 
 
 def _copy(key: str) -> None:
-    value = st.session_state[key]
+    value = st.session_state[_widget(key)]
     default = _defaults()[key]
     if default is not _NO_DEFAULT and value == default:  # a default may be another one next time
         _draft().pop(key, None)
@@ -86,31 +86,47 @@ def _forget_old_uploads() -> None:
 def gather() -> None:
     """Copy what the browser has sent. Call it before a page is drawn: the page that is left is not drawn again."""
     for key in _defaults():
-        if key in st.session_state:
+        if _widget(key) in st.session_state:
             _copy(key)
 
 
 def kept(key: str, default: object = _NO_DEFAULT, fits: Callable[[Any], bool] | None = None) -> str:
-    """Return `key`, after restoring its value from the draft. Draw the widget in the same run: Streamlit keeps a value that is set
-    without a widget, and would show it again after the widget's own newer value is gone.
+    """Return the key of the widget, after restoring its value from the draft: `key`, or another one once the default has changed.
 
-    Give the `default` of a widget if it depends on the data, so that it is not kept. A value that does not `fit` is not restored.
+    Draw the widget in the same run: Streamlit keeps a value that is set without a widget, and would show it again after the
+    widget's own newer value is gone.
+
+    Give the `default` of a widget if it depends on the data, so that it is not kept. While nobody has changed the value, it
+    follows the default, under a new key: under the same one the browser would show the new default, and the session keep the old
+    value. A value that does not `fit` is not restored.
     """
+    before, draft = _defaults().get(key, default), _draft()
     _defaults()[key] = default
-    draft = _draft()
-    if key in st.session_state:
+    if before != default and before == st.session_state.get(_widget(key), _NO_DEFAULT):
+        st.session_state[_followed(key)] = st.session_state.get(_followed(key), 0) + 1
+    widget = _widget(key)
+    if widget in st.session_state:
         _copy(key)
     elif key in draft and (fits is None or fits(draft[key])):
-        st.session_state[key] = draft[key]
+        st.session_state[widget] = draft[key]
     if draft and st.query_params.get(DRAFT) != st.session_state[_NAME]:
         st.query_params[DRAFT] = st.session_state[_NAME]
-    return key
+    return widget
+
+
+def _widget(key: str) -> str:
+    times = st.session_state.get(_followed(key), 0)
+    return f"{key}-default-{times}" if times else key
+
+
+def _followed(key: str) -> str:
+    return f"{key}-times-followed"
 
 
 def forget(*keys: str) -> None:
     """Discard these values."""
     for key in keys:
-        st.session_state.pop(key, None)
+        st.session_state.pop(_widget(key), None)
         _draft().pop(key, None)
 
 
