@@ -167,7 +167,8 @@ def _around_difference(a: str, b: str) -> tuple[str, str]:
 
 
 def _place(key: OutputKey) -> str:
-    return f"system {shown(key.system)}, document {shown(key.doc_id)}, segment {shown(key.segment_id)}"
+    document = f", document {shown(key.doc_id)}" * bool(key.doc_id)
+    return f"system {shown(key.system)}{document}, segment {shown(key.segment_id)}"
 
 
 def news(report: ImportReport) -> str:
