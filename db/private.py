@@ -10,7 +10,7 @@ import os
 import stat
 from pathlib import Path
 
-OURS = ("errorscope.db", "worker.log", "ranges.json", "baselines")
+OURS = ("errorscope.db", "worker.log", "ranges.json", "baselines", "drafts")
 """Prefixes of all file names that Errorscope creates in its home folder."""
 
 

@@ -9,12 +9,12 @@ from core.services.projects import sample
 from pages._ui.campaigns import my_campaigns
 from pages._ui.projects import import_offer, importing, project_list, upload
 from pages._ui.projects.importing import DONE
-from pages._ui.shared import state, wiring
+from pages._ui.projects.upload_files import UPLOAD
+from pages._ui.shared import drafts, errors, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 from pages._ui.shared.page import heading
 from pages._ui.shared.read_ahead import read_ahead
 
-UPLOADING = "projects-uploading"
 HEADINGS = {
     None: ("Projects", "Upload the outputs of your systems, import human scores, and open a project."),
     "outputs": ("Upload outputs", "Add the outputs of one or more systems, with their sources and references."),
@@ -28,14 +28,15 @@ def main() -> None:
     """Draw the page."""
     choice = state.projects()
     manages = wiring.identity().manages
-    uploading = st.session_state.get(UPLOADING) if manages else None
+    uploading = st.query_params.get(UPLOAD) if manages else None
+    uploading = uploading if uploading in HEADINGS else None
     heading(*HEADINGS[uploading] if manages else READING)
     if (job := importing.running()) is not None:
         finish(job)
     if uploading:
-        upload_steps(choice.all, choice.project)
+        upload_steps(choice.all, choice.project, labels=uploading == "labels")
         return
-    done = st.session_state.get(DONE)
+    done = st.session_state.get(drafts.kept(DONE))
     imported = bool(done and choice.project and done.project.id == choice.project.id)
     my_campaigns.draw()
     if done and imported:
@@ -81,9 +82,10 @@ def welcome(projects: list[Project]) -> None:
 def begin(label: str, what: str, icon: str, primary: bool = False) -> None:
     """Draw a button that opens the upload."""
 
+    @errors.guarded
     def go() -> None:
-        st.session_state[UPLOADING] = what
-        st.session_state.pop(DONE, None)
+        state.change_address(upload=what, step=None)
+        drafts.forget(DONE)
 
     st.button(label, icon=icon, type="primary" if primary else "secondary", on_click=go, key=f"begin-{what}")
 
@@ -102,14 +104,12 @@ def open_sample(projects: list[Project]) -> None:
         st.switch_page("pages/compare.py", query_params={state.PROJECT: str(found.id)})
 
 
-def upload_steps(projects: list[Project], current: Project | None) -> None:
+def upload_steps(projects: list[Project], current: Project | None, *, labels: bool) -> None:
     """Draw the steps of an upload, one below the other."""
-
-    def back() -> None:
-        st.session_state.pop(UPLOADING, None)
-
-    st.button("Back to projects", icon=":material/arrow_back:", on_click=back, type="tertiary")
-    labels = st.session_state.get(UPLOADING) == "labels"
+    to_list = {"upload": None, "step": None}
+    st.button(
+        "Back to projects", icon=":material/arrow_back:", on_click=state.change_address, kwargs=to_list, type="tertiary"
+    )
     mine = [p for p in projects if wiring.may_change(p.id)]
     ready, _ = upload.steps(mine, current if current in mine else None, labels=labels)
     if ready is not None:
@@ -130,8 +130,9 @@ def finish(job: importing.ImportJob) -> None:
     elif done.report.references:
         st.toast(f"References added to “{name}”", icon=":material/check_circle:")
     if not done.references_of:  # they began on an open project, and something else may be open by now
-        st.session_state.pop(UPLOADING, None)
-        upload.forget()
+        if st.query_params.get(UPLOAD) == job.what:
+            state.change_address(upload=None, step=None)
+        upload.forget(job.what)
         state.open_project(done.project.id)
     st.rerun()
 

@@ -26,6 +26,17 @@ class Upload(NamedTuple):
     data: bytes
 
 
+class KeptUpload(Upload):
+    """An uploaded file that is kept on disk under `id`."""
+
+    id: str
+
+    def __new__(cls, name: str, data: bytes, file_id: str) -> KeptUpload:
+        file = super().__new__(cls, name, data)
+        file.id = file_id
+        return file
+
+
 def beginning(upload: Upload, size: int) -> bytes:
     """Return about the first `size` bytes of a file, unpacked if it is gzip; empty if it cannot be unpacked."""
     head = upload.data[:size]

@@ -93,7 +93,7 @@ def test_every_role_sees_and_changes_what_it_may(store: Store, project: int, vis
             assert store.labels.events(project) == []
         assert not {button.key for button in at.button} & {"begin-outputs", "begin-labels"}, page
         if page == "projects":
-            at.session_state["projects-uploading"] = "outputs"  # from when the person was a manager
+            at.query_params["upload"] = "outputs"  # from when the person was a manager
             assert not at.run().get("file_uploader")
             for field in at.text_input:
                 if field.label == "New name":

@@ -14,6 +14,7 @@ from core.ports.store import Store
 from core.services.campaigns.exporting import FORMATS
 from pages._ui.campaigns.finished_import import PURPOSE
 from tests.pages.said import words
+from tests.pages.test_drafts import loaded_again
 from tests.pages.test_projects import File, press, uploaded
 from tests.paths import APP
 
@@ -65,7 +66,7 @@ def tables(at: AppTest) -> list[list[dict[str, str]]]:
 
 def test_a_campaign_is_analysed_and_imported(store: Store) -> None:
     for name in ("appraise", "pearmut"):
-        at = opened(*files(name))
+        at = loaded_again(opened(*files(name)), "campaigns")
         said = words(at)
         assert "12 ratings by 2 annotators: 3 segments × 2 systems, 12 error spans, 2 attention checks" in said
         assert "Median time: 40 s per output" in said

@@ -1,15 +1,21 @@
 """Drafts: forms keep what was typed and chosen when their section or page is closed, and when the page is loaded again."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Output, Value
 from core.metrics import registry
 from core.ports.store import Store
+from core.services.people import accounts
 from core.signature import content_key
 from pages._ui.shared import drafts
-from tests.pages import test_calibrate, test_meta_evaluation, test_robustness, test_stress_tests
+from tests.pages import team, test_calibrate, test_meta_evaluation, test_robustness, test_stress_tests
 from tests.pages.said import words
+from tests.pages.test_projects import button, uploaded
 from tests.paths import APP
 
 CASES = b"error,id,source,ref,r,hyp_para,hyp_adv_based,hyp_adv_free\nnum,1,,It is 5.,,It is 5!,Was it 99 then,\n"
@@ -127,6 +133,73 @@ def test_files_and_texts_are_kept_in_their_project(project: int, store: Store) -
     again = loaded_again(at, "robustness")
     assert again.text_area(key="robustness-good").value == test_robustness.GOOD
     assert again.text_area(key="robustness-changed").value != "typed"
+
+
+KINDS = {"key": "segment", "what": "source", "said": "output"}
+
+
+def test_an_upload_outlives_reload_and_restart_for_its_account(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ann", "mia"):
+        accounts.add(store, "test", name, team.PASSWORD, manager=True)
+    team.log_in(store, monkeypatch, "ann")
+
+    def named(at: AppTest, label: str) -> Any:
+        fields = [*at.selectbox, *at.text_input, *at.radio]
+        return next((f for f in fields if f.label == label), None)
+
+    def kept_files() -> int:
+        return len(list((tmp_path / "drafts").glob("*.file")))
+
+    at = uploaded(("t.csv", "key,what,said\n1,Frage,answer one\n2,Frage 2,answer two\n"))
+    named(at, "Each row is").set_value("long").run()
+    for column, kind in KINDS.items():
+        named(at, f"Role of column {column}").set_value(kind)
+    at.run()
+    named(at, "System that wrote these outputs").set_value("my system").run()
+    named(at, "Name of the new project").set_value("kept").run()
+    at.run()  # a later click: the server has written what the one before has sent
+
+    def check(at: AppTest) -> None:
+        assert [named(at, f"Role of column {column}").value for column in KINDS] == list(KINDS.values())
+        assert named(at, "Name of the new project").value == "kept"
+        assert "t.csv" in words(at)
+        assert "at most 24 hours after your last visit" in words(at)
+        assert any(b.label.startswith("Import 2 segments × 1 system into “kept”") for b in at.button)
+
+    check(loaded_again(at, "projects"))
+    st.cache_resource.clear()  # as a new server
+    again = loaded_again(at, "projects")
+    check(again)
+    team.log_in(store, monkeypatch, "mia")
+    other = loaded_again(at, "projects")
+    assert named(other, "Role of column key") is None
+    assert "Choose them again" in words(other)
+    team.log_in(store, monkeypatch, "ann")
+
+    del again.query_params["step"]  # Back
+    assert not named(again.run(), "Role of column key")
+    check(again.button(key="upload-next").click().run())
+    del again.query_params["step"], again.query_params["upload"]
+    again.run().button(key="begin-outputs").click().run()
+    assert kept_files() == 1
+    again.button(key="upload-next").click().run()
+    check(again)
+    button(again, "Import 2").click().run()
+    assert {p.name: p.systems for p in store.projects.list()}["kept"] == ("my system",)
+    assert not kept_files()
+    result = loaded_again(again, "projects")
+    assert "Imported into “kept”" in result.success[0].value
+    assert any(b.label.startswith("Compute scores") for b in result.button)
+    assert "Choose them again" in words(loaded_again(at, "projects"))
+
+    at = uploaded(("scores.txt", "a\n"), at=result)
+    assert kept_files() == 1
+    at.button(key=next(b.key for b in at.button if b.label == "Discard")).click().run()
+    assert not kept_files()
+    assert not at.file_uploader[0].value
+    assert "step" not in at.query_params
 
 
 def with_file(at: AppTest, cases: bytes = CASES) -> AppTest:

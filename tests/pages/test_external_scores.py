@@ -108,7 +108,7 @@ def test_a_seg_score_file_of_a_metric_is_told_from_one_of_people(store: Store) -
 def test_a_folder_of_mt_metrics_eval_is_imported_as_it_is(store: Store) -> None:
     at = run("projects")
     at.button(key="begin-outputs").click().run()
-    at = at.segmented_control(key="projects-upload-kind").set_value("Folder").run()
+    at = at.segmented_control(key="upload-outputs-0-kind").set_value("Folder").run()
     given = [(f"wmt77/{name}", text.encode(), "text/plain") for name, text in files().items()]
     at = at.file_uploader[0].set_value(given).run()
     roles = {s.label.replace("\\", ""): s.value for s in at.selectbox if s.label.startswith("Role of")}

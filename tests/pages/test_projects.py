@@ -17,6 +17,7 @@ from core.signature import content_key
 from pages._ui.projects import import_offer, importing, upload
 from pages._ui.projects.upload_columns import mapping_of, role_of
 from pages._ui.projects.upload_lines import first_line
+from pages._ui.shared import drafts
 from tests.pages.metric_boxes import MetricBoxes
 from tests.pages.test_shell import run, store
 
@@ -194,7 +195,7 @@ def test_what_cannot_be_imported_says_why_and_changes_nothing(store: Store, monk
     at = press(at.run(), "Import ")
     assert any("Nothing was changed" in info.value for info in at.info)
     assert store.projects.list() == []
-    monkeypatch.setattr(upload, "LARGEST", 10)
+    monkeypatch.setattr(drafts, "LARGEST", 10)
     at = uploaded(("my p.csv", CSV))
     assert "too much for an upload" in at.warning[0].value
     assert at.code[0].value == "python -m core projects import 'my p.csv' --name 'my p'"

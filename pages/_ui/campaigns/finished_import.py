@@ -15,14 +15,15 @@ from core.formatting import format_count
 from core.services.campaigns import importing as service
 from core.services.campaigns.exporting import FORMATS
 from pages._ui.campaigns import address, imported_view
-from pages._ui.projects import import_offer, importing, upload
+from pages._ui.projects import import_offer, importing, upload_files
 from pages._ui.projects.upload import ReadyUpload
-from pages._ui.shared import errors, page, state, wiring
+from pages._ui.shared import drafts, errors, page, state, wiring
 
 GUIDE = (
     "**Appraise**: the CSV of scores, and the JSON file of batches with the texts. **Pearmut**: its JSON, or its log (JSONL). **WMT25**: the "
     "compiled ratings (JSONL), or the error spans of the metrics task (TSV). All may be gzipped (.gz). Nothing is imported before you say so."
 )
+WHAT = "campaign"
 PURPOSE = "See what annotators of another tool did, and put their labels and scores into a project."
 
 
@@ -41,22 +42,17 @@ def draw() -> None:
     st.button("All campaigns", icon=":material/arrow_back:", on_click=address.open_list, type="tertiary")
     if (job := importing.running()) is not None:
         _finish(job)
-    st.subheader("1 · Files", anchor=False)
-    given = st.file_uploader(
-        "Files of the campaign", accept_multiple_files=True, key="campaign-files", label_visibility="collapsed"
-    )
-    chosen = _chosen(upload.uploads(given)) if given else None
-    if not given:
-        st.caption(GUIDE)
-    if chosen is None:
+    discard = errors.guarded(lambda: upload_files.forget(WHAT))
+    given, key = upload_files.choose(WHAT, "Files of the campaign", GUIDE, discard, folder=False)
+    if not given or (chosen := _chosen(given, key)) is None:
         return
-    ids = tuple(f"{f.file_id} {f.name}" for f in given)
+    ids = tuple(f"{f.id} {f.name}" for f in given)
     found = _read(ids, chosen.format, chosen.campaign, chosen)
     st.subheader("2 · Contents", anchor=False)
     imported_view.draw(found, (*ids, chosen.format, chosen.campaign))
     st.subheader("3 · Import", anchor=False)
     labels = service.labels_of(found)
-    ready = ReadyUpload(labels.dataset, labels.summary(), labels, (chosen.ratings.name,))
+    ready = ReadyUpload(labels.dataset, labels.summary(), labels, (chosen.ratings.name,), what=WHAT)
     choice = state.projects()
     what = import_offer.offer(ready, choice.all, choice.project)
     if what.target.project_id is not None:
@@ -69,7 +65,7 @@ def draw() -> None:
         _finish(job)
 
 
-def _chosen(files: Sequence[Upload]) -> CampaignUpload | None:
+def _chosen(files: Sequence[Upload], key: str) -> CampaignUpload | None:
     """Draw the choice of format and campaign; None, with the reason, if a file is missing."""
     kinds = {f.name: recognised(f) for f in files}
     texts = [f for f in files if kinds[f.name] == BATCHES]
@@ -85,7 +81,7 @@ def _chosen(files: Sequence[Upload]) -> CampaignUpload | None:
     guess = kinds[rated.name]
     name = left.selectbox(
         "Format", list(FORMATS), list(FORMATS).index(guess) if guess else None, format_func=lambda f: FORMATS[f].label,
-        key=f"campaign-format-{rated.name}", placeholder="Not recognized. Choose the format",
+        key=drafts.kept(f"{key}-format-{rated.name}", guess, FORMATS.__contains__), placeholder="Not recognized. Choose the format",
     )  # fmt: skip
     if name is None:
         return None
@@ -94,7 +90,9 @@ def _chosen(files: Sequence[Upload]) -> CampaignUpload | None:
         return None
     campaign = None
     if name == "pearmut" and len(names := pearmut.campaign_names(rated)) > 1:
-        campaign = right.selectbox("Campaign", names, key=f"campaign-of-{rated.name}")
+        campaign = right.selectbox(
+            "Campaign", names, key=drafts.kept(f"{key}-of-{rated.name}", fits=names.__contains__)
+        )
     return CampaignUpload(rated, name, texts[0] if texts else None, campaign)
 
 
@@ -109,5 +107,6 @@ def _finish(job: importing.ImportJob) -> None:
     if done is not None:
         st.session_state[importing.DONE] = done
         _read.clear()
+        upload_files.forget(job.what)
         state.open_project(done.project.id)
         st.switch_page("pages/projects.py", query_params={state.PROJECT: str(done.project.id)})

@@ -11,7 +11,7 @@ from core.formatting import format_count
 from core.metrics.external import MARK
 from core.ports.projects import Project
 from core.ports.scores import ExternalMetric
-from pages._ui.shared import errors, wiring
+from pages._ui.shared import drafts, errors, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 DIRECTIONS = {True: "higher is better", False: "lower is better"}
@@ -20,11 +20,11 @@ DIRECTIONS = {True: "higher is better", False: "lower is better"}
 def ask(name: str, higher: bool, of: str, key: str, places: Sequence[DeltaGenerator]) -> tuple[str, bool]:
     """Draw the fields for the scores of a column or file; return name and direction."""
     given = places[0].text_input(
-        f"Name of the metric in {escape_markdown(of)}", name, key=f"{key}-metric", max_chars=120
+        f"Name of the metric in {escape_markdown(of)}", name, key=drafts.kept(f"{key}-metric", name), max_chars=120
     )
     way = places[1].selectbox(
         "Direction", DIRECTIONS, list(DIRECTIONS).index(higher), format_func=DIRECTIONS.__getitem__,
-        key=f"{key}-direction",
+        key=drafts.kept(f"{key}-direction", higher),
     )  # fmt: skip
     return given.strip(), way
 

@@ -17,7 +17,7 @@ from core.services.labels import judgements
 from core.services.projects import adding, external_scores
 from core.services.projects.adding import ImportTarget
 from pages._ui.projects.upload import ReadyUpload
-from pages._ui.shared import tables, wiring
+from pages._ui.shared import drafts, tables, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 NEW = 0
@@ -47,7 +47,7 @@ def offer(ready: ReadyUpload, projects: Sequence[Project], current: Project | No
         with st.spinner("Comparing with the open project …"):
             goes_on = adding.goes_on_with(wiring.store(), current.id, ready.dataset)
         guess = list(names).index(current.id) if goes_on else 0
-    this = f"import-into-{guess}-" + "|".join(ready.files)
+    this = drafts.kept(f"import-into-{guess}-" + "|".join(ready.files), list(names)[guess], names.__contains__)
     chosen = left.selectbox("Import into", names, guess, format_func=names.__getitem__, key=this)
     if chosen == NEW:
         return _new(ready, {p.name for p in projects}, right)
@@ -56,7 +56,8 @@ def offer(ready: ReadyUpload, projects: Sequence[Project], current: Project | No
 
 def _new(ready: ReadyUpload, taken: set[str], place: DeltaGenerator) -> ImportOffer:
     free = unused_name(ready.title or stem(ready.files[0]), taken)
-    name = place.text_input("Name of the new project", free, max_chars=120, key=f"import-name-{free}").strip()
+    key = drafts.kept(f"import-name-{free}", free)
+    name = place.text_input("Name of the new project", free, max_chars=120, key=key).strip()
     if not name:
         st.warning("Enter a name for the new project.", icon=":material/info:")
     if name in taken:
@@ -120,7 +121,7 @@ def _replaced(project: Project, clashes: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _if_agreed(clashes: tuple[str, ...], text: str, key: str, help_text: str | None = None) -> tuple[str, ...]:
-    chosen = st.checkbox(escape_markdown(text), key=f"{key}-{'|'.join(clashes)}", help=help_text)
+    chosen = st.checkbox(escape_markdown(text), key=drafts.kept(f"{key}-{'|'.join(clashes)}", False), help=help_text)
     return clashes if chosen else ()
 
 

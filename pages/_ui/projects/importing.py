@@ -23,12 +23,12 @@ from core.services.projects import adding, label_import, references
 from core.services.projects.adding import Imported
 from pages._ui.projects.import_offer import ImportOffer
 from pages._ui.projects.upload import ReadyUpload
-from pages._ui.shared import errors, page, wiring
+from pages._ui.shared import drafts, errors, page, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 _RUNNING = "errorscope_import"
 DONE = "projects-imported"
-"""Where the page Projects finds what was imported last."""
+"""Where the page Projects finds what was imported last, also after a reload."""
 COUNT = "projects-imports"
 """Number of imports of this session."""
 TURN_SECONDS = 0.2
@@ -46,6 +46,7 @@ class ImportJob:
     """A running import: its progress and its result."""
 
     words: str
+    what: str = ""  # the upload that is imported
     done: int | None = None  # labels, once the texts are there
     total: int = 0
     share: float = 0.0  # of the outputs that are written
@@ -92,7 +93,7 @@ def start(ready: ReadyUpload, what: ImportOffer) -> None:
             return None
         return label_import.import_labels(store, into, ready.mqm, progress, what.replace, what.corrected, on_total)
 
-    _begin(f"Importing {ready.summary} …", into.project_id, work)
+    _begin(f"Importing {ready.summary} …", into.project_id, work, ready.what)
 
 
 def start_references(project: Project, system: str) -> None:
@@ -105,11 +106,12 @@ def start_references(project: Project, system: str) -> None:
     )
 
 
-def _begin(words: str, project_id: int | None, work: Callable[[ImportJob], Imported | None]) -> None:
-    """Start a thread for the import, unless one of this browser session is running."""
+def _begin(words: str, project_id: int | None, work: Callable[[ImportJob], Imported | None], what: str = "") -> None:
+    """Start a thread for the import, unless one of this browser tab is running."""
     if running() is not None:
         return
     store, job = wiring.store(), ImportJob(words)
+    job.what = what
 
     def run() -> None:
         try:
@@ -127,6 +129,7 @@ def _begin(words: str, project_id: int | None, work: Callable[[ImportJob], Impor
     job.thread = Thread(target=run, name="errorscope-import", daemon=False)
     add_script_run_ctx(job.thread)
     st.session_state[_RUNNING] = job
+    drafts.kept(_RUNNING)
     job.thread.start()
 
 
@@ -142,8 +145,8 @@ def _count(store: Store, project_id: int) -> None:
 
 
 def running() -> ImportJob | None:
-    """Return the import of this session that runs, or has ended and was not shown yet."""
-    found = st.session_state.get(_RUNNING)
+    """Return the import of this tab that runs, or has ended and was not shown yet. A reload does not end it."""
+    found = st.session_state.get(drafts.kept(_RUNNING))
     return found if isinstance(found, ImportJob) else None
 
 
@@ -169,7 +172,7 @@ def watch(job: ImportJob) -> Imported | None:
             text = f"{job.words} Labels: {done:,} of {job.total:,}"
             bar.progress(done / job.total, escape_markdown(text))
     place.empty()
-    st.session_state.pop(_RUNNING, None)
+    drafts.forget(_RUNNING)
     if job.error is None:
         st.session_state[COUNT] = st.session_state.get(COUNT, 0) + 1
         return job.imported

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from core.data import Dataset, ExternalScores, OutputKey
 from core.errors import Problem
-from core.formats.files import Upload, stem
+from core.formats.files import KeptUpload
 from core.formats.mtme_folder import MtmeFiles
 from core.formats.notes import counts_of, notes_on
 from core.formats.problems import how_many
@@ -27,21 +25,18 @@ from core.services.projects.label_import import LabelFiles
 from pages._ui.projects import (
     upload_campaigns,
     upload_columns,
+    upload_files,
     upload_formats,
     upload_lines,
     upload_mtme,
     upload_references,
 )
 from pages._ui.projects.upload_formats import LabelFormats
-from pages._ui.shared import page, tables, wiring
+from pages._ui.shared import drafts, errors, page, tables, wiring
 
-ROUND = "projects-round"
 HOW_READ = "2 · How the files were read"
 ROWS = 12
 LONGEST = 300
-KINDS = ("Files", "Folder")
-LARGEST = 100 << 20
-"""Bytes of the files of an upload, which the server holds in memory while the page is open."""
 GUIDE = (
     "**Tables** (CSV, TSV, JSON with one object per line or a list of objects, Parquet, or Arrow): one row per output, or one row per segment with one column per system. "
     "Columns may hold human scores and external scores. "
@@ -68,30 +63,22 @@ class ReadyUpload:
     project: Project | None = None
     external: tuple[ExternalScores, ...] = ()  # those of label files
     title: str = ""  # suggested name of a new project; by default that of the first file
+    what: str = "outputs"  # the upload that has the files (`upload_files.key_of`)
 
 
 def steps(
     projects: Sequence[Project] = (), current: Project | None = None, *, labels: bool = False
 ) -> tuple[ReadyUpload | None, tuple[Problem, ...]]:
     """Draw the steps up to the preview; return what can be imported, or None and the problems."""
-    key = f"upload-{st.session_state.get(ROUND, 0)}"
-    st.subheader("1 · Files", anchor=False)
-    folder = st.segmented_control(
-        "Upload", KINDS, default=KINDS[0], required=True, key="projects-upload-kind", label_visibility="collapsed",
-    ) == KINDS[1]  # fmt: skip
-    given = st.file_uploader(
-        "Files to import", accept_multiple_files="directory" if folder else True, key=f"{key}{'-folder' * folder}",
-        label_visibility="collapsed",
-    )  # fmt: skip
+    what = "labels" if labels else "outputs"
+    given, key = upload_files.choose(
+        what, "Files to import", LABEL_GUIDE if labels else GUIDE, errors.guarded(lambda: forget(what))
+    )
     if not given:
-        st.caption(LABEL_GUIDE if labels else GUIDE)
         return None, ()
-    ids = tuple(f"{f.file_id} {f.name}" for f in given)
-    size = sum(f.size for f in given)
-    if size > LARGEST:
-        _too_large(given, size)
-        return None, ()
-    with st.spinner(f"Reading {format_count(len(given), 'file')} ({_megabytes(size)}) …"):
+    ids = tuple(f"{f.id} {f.name}" for f in given)
+    size = drafts.megabytes(sum(len(f.data) for f in given))
+    with st.spinner(f"Reading {format_count(len(given), 'file')} ({size}) …"):
         planned = _planned(ids, labels, given)
     mapped = planned
     chosen_labels = owner = None
@@ -105,73 +92,64 @@ def steps(
                 return None, ()
     elif planned.kind == "lines":
         st.subheader(HOW_READ, anchor=False)
-        roles, wrong = upload_lines.roles(planned.roles, uploads(given), key)
+        roles, wrong = upload_lines.roles(planned.roles, given, key)
         mapped = replace(planned, roles=roles, problems=(*planned.problems, *wrong))
     elif planned.kind == "mtme":
         st.subheader(HOW_READ, anchor=False)
-        mapped = upload_mtme.choose(planned, uploads(given), key)
+        mapped = upload_mtme.choose(planned, given, key)
     elif planned.kind == "labels":
-        if upload_campaigns.only(uploads(given), dict(planned.formats)):
-            _choose_others()
+        if upload_campaigns.only(given, dict(planned.formats)):
+            _choose_others(what)
             return None, ()
         st.subheader("2 · Format", anchor=False)
-        chosen_labels = upload_formats.choose(planned.formats, uploads(given), projects, current, key)
+        chosen_labels = upload_formats.choose(planned.formats, given, projects, current, key)
         if chosen_labels.waiting:
             return None, ()
         owner = chosen_labels.project
     mapping = planned.kind != "table" or planned.tables
     st.subheader(f"{3 if mapping else 2} · Preview", anchor=False)
-    with st.spinner(f"Reading {_megabytes(size)} and checking every row …"):
+    with st.spinner(f"Reading {size} and checking every row …"):
         seen = _previewed(ids, mapped, owner, given)
         mqm = _labels(ids, chosen_labels, given) if chosen_labels and not mapped.problems else None
         if mapped.mtme is not None and not mapped.problems:
             mqm = _folder(ids, mapped.mtme, given)
-    ready, wrong = _shown(seen, mqm, tuple(f.name for f in given), owner, key)
+    ready, wrong = _shown(seen, mqm, tuple(f.name for f in given), owner, what)
     return (replace(ready, title=mapped.mtme.title) if ready and mapped.mtme else ready), wrong
 
 
-def uploads(given: Sequence[UploadedFile]) -> list[Upload]:
-    """Return the files in the form that services take; bytes are shared, not copied."""
-    return [Upload(f.name, f.getvalue()) for f in given]
-
-
 @st.cache_resource(max_entries=8, ttl=900, show_spinner=False)
-def _planned(ids: tuple[str, ...], labels: bool, _given: Sequence[UploadedFile]) -> ImportPlan:
-    return plan(uploads(_given), labels=labels)
+def _planned(ids: tuple[str, ...], labels: bool, _given: Sequence[KeptUpload]) -> ImportPlan:
+    return plan(_given, labels=labels)
 
 
 @st.cache_resource(max_entries=3, ttl=900, show_spinner=False)
 def _previewed(
-    ids: tuple[str, ...], planned: ImportPlan, owner: Project | None, _given: Sequence[UploadedFile]
+    ids: tuple[str, ...], planned: ImportPlan, owner: Project | None, _given: Sequence[KeptUpload]
 ) -> Preview:
-    return preview(uploads(_given), planned, StoredOutputs(wiring.store(), owner) if owner else None)
+    return preview(_given, planned, StoredOutputs(wiring.store(), owner) if owner else None)
 
 
 @st.cache_resource(max_entries=3, ttl=900, show_spinner=False)
-def _labels(ids: tuple[str, ...], chosen: LabelFormats, _given: Sequence[UploadedFile]) -> LabelFiles:
+def _labels(ids: tuple[str, ...], chosen: LabelFormats, _given: Sequence[KeptUpload]) -> LabelFiles:
     texts = wiring.store().projects.dataset(chosen.project.id) if chosen.project else None
-    return label_import.read(uploads(_given), dict(chosen.formats), texts, metrics=dict(chosen.metrics))
+    return label_import.read(_given, dict(chosen.formats), texts, metrics=dict(chosen.metrics))
 
 
 @st.cache_resource(max_entries=3, ttl=900, show_spinner=False)
-def _folder(ids: tuple[str, ...], chosen: MtmeFiles, _given: Sequence[UploadedFile]) -> LabelFiles:
-    return mtme.read(uploads(_given), chosen)
+def _folder(ids: tuple[str, ...], chosen: MtmeFiles, _given: Sequence[KeptUpload]) -> LabelFiles:
+    return mtme.read(_given, chosen)
 
 
-def forget() -> None:
-    """Empty the upload, and discard the texts that were read for previews."""
-    st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
+def forget(what: str) -> None:
+    """Discard an upload, and the texts that were read for previews."""
+    upload_files.forget(what)
     _previewed.clear()
     _labels.clear()
     _folder.clear()
 
 
-def _megabytes(size: int) -> str:
-    return f"{size / 2**20:,.1f} MB" if size >= 2**20 else f"{max(1, round(size / 1024)):,} kB"
-
-
 def _shown(
-    seen: Preview, mqm: LabelFiles | None, names: tuple[str, ...], project: Project | None, key: str
+    seen: Preview, mqm: LabelFiles | None, names: tuple[str, ...], project: Project | None, what: str
 ) -> tuple[ReadyUpload | None, tuple[Problem, ...]]:
     wrong = (*seen.problems, *(mqm.problems if mqm else ()))
     if wrong:
@@ -181,17 +159,17 @@ def _shown(
             icon=":material/info:",
         )
         tables.problem_table(wrong)
-        _choose_others()
+        _choose_others(what)
         return None, wrong
     dataset = mqm.dataset if mqm else seen.staged
     if dataset is None:
         page.info("These files have nothing to import.")
-        _choose_others()
+        _choose_others(what)
         return None, ()
     summary = mqm.summary() if mqm else seen.summary
     before = _notes(dataset)
     if project is None:
-        dataset = upload_references.offer(dataset, key)
+        dataset = upload_references.offer(dataset, upload_files.key_of(what))
     notes = (*_notes(dataset), *(note for note in seen.notes if note not in before))
     _warnings(summary, mqm.warnings if mqm else seen.warnings, notes)
     if isinstance(dataset, StagedImport):
@@ -207,24 +185,12 @@ def _shown(
         st.caption(f"First {ROWS} outputs; {n - ROWS:,} more.")
     if mqm and isinstance(dataset, Dataset):
         mqm = mqm._replace(dataset=dataset)
-    return ReadyUpload(dataset, summary, mqm, names, project, scores), ()
+    return ReadyUpload(dataset, summary, mqm, names, project, scores, what=what), ()
 
 
 def _notes(texts: Dataset | StagedImport) -> tuple[str, ...]:
     counts = texts.counts() if isinstance(texts, StagedImport) else counts_of(texts)
     return notes_on(counts) if counts.outputs else ()
-
-
-def _too_large(given: Sequence[UploadedFile], size: int) -> None:
-    """Say which command imports files that are too large for the memory of the server."""
-    st.warning(
-        f"**{_megabytes(size)} are too much for an upload** (at most {_megabytes(LARGEST)} at once). Import the files with the command "
-        "on the server, which reads files of any size:",
-        icon=":material/info:",
-    )
-    names = " ".join(shlex.quote(f.name) for f in given)
-    st.code(f"python -m core projects import {names} --name {shlex.quote(stem(given[0].name))}", language="shell")
-    _choose_others()
 
 
 def _warnings(summary: str, odd: Sequence[Problem], notes: Sequence[str]) -> None:
@@ -240,8 +206,14 @@ def _warnings(summary: str, odd: Sequence[Problem], notes: Sequence[str]) -> Non
             tables.problem_table(odd)
 
 
-def _choose_others() -> None:
-    st.button("Choose other files", icon=":material/upload_file:", on_click=forget, key="upload-others")
+def _choose_others(what: str) -> None:
+    st.button(
+        "Choose other files",
+        icon=":material/upload_file:",
+        on_click=errors.guarded(forget),
+        args=(what,),
+        key="upload-others",
+    )
 
 
 def first_rows(dataset: Dataset, n: int = ROWS, external: Sequence[ExternalScores] = ()) -> list[dict[str, Any]]:

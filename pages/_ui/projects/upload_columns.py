@@ -14,6 +14,7 @@ from core.formats.mapping import ColumnMapping, MetricColumn, SystemScoreColumn
 from core.formats.system_scores import score_of_system
 from core.services.projects.importing import TablePlan
 from pages._ui.projects.external_scores import ask
+from pages._ui.shared import drafts
 from pages._ui.shared.markdown import escape_markdown
 
 UNUSED = "unused"
@@ -110,14 +111,14 @@ def _group(group: Sequence[TablePlan], key: str) -> tuple[str, list[str], dict[s
     """Draw the choices for tables with the same columns; return layout, role of each column, system name by file, and by column the
     scores that have a name or direction of their own."""
     first = group[0]
-    this = key + hashlib.sha256(repr([t.file for t in group] + list(first.columns)).encode()).hexdigest()[:12]
+    this = f"{key}-" + hashlib.sha256(repr([t.file for t in group] + list(first.columns)).encode()).hexdigest()[:12]
     with st.container(border=True):
         st.text(first.file if len(group) == 1 else f"{len(group)} tables: " + ", ".join(t.file for t in group))
         for note in first.notes:
             st.caption(escape_markdown(note))
         layout = st.radio(
             "Each row is", LAYOUTS, list(LAYOUTS).index(first.mapping.layout), format_func=LAYOUTS.__getitem__,
-            horizontal=True, key=f"{this}-layout",
+            horizontal=True, key=drafts.kept(f"{this}-layout", first.mapping.layout),
         )  # fmt: skip
         systems = _systems(first, this) if layout == "wide" else []
         options = ROLES[layout] | {role + s: said + s for role, said in SYSTEM_SCORES.items() for s in systems}
@@ -131,18 +132,20 @@ def _group(group: Sequence[TablePlan], key: str) -> tuple[str, list[str], dict[s
                 if reason := first.reason(column):
                     name.caption(escape_markdown(f"{'Not used' if guessed == UNUSED else 'Guessed'}: {reason}"))
                 value.caption(escape_markdown(sample) or "(empty)")
+                guessed = guessed if guessed in options else UNUSED
+                role_key = drafts.kept(f"{this}-{layout}-{i}", guessed, options.__contains__)
                 roles.append(
                     choice.selectbox(
-                        f"Role of column {escape_markdown(column)}", options,
-                        list(options).index(guessed if guessed in options else UNUSED),
-                        format_func=options.__getitem__, key=f"{this}-{layout}-{i}", label_visibility="collapsed",
+                        f"Role of column {escape_markdown(column)}", options, list(options).index(guessed),
+                        format_func=options.__getitem__, key=role_key, label_visibility="collapsed",
                     )
                 )  # fmt: skip
                 if (score := _score(first.mapping, column, roles[-1], systems)) is not None:
                     places = st.columns(2)
                     if score.higher_is_better is None:
                         label = f"Name of the human score in {escape_markdown(column)}"
-                        typed = places[0].text_input(label, score.name, key=f"{this}-{i}-human", max_chars=120)
+                        named_key = drafts.kept(f"{this}-{i}-human", score.name)
+                        typed = places[0].text_input(label, score.name, key=named_key, max_chars=120)
                         scores[column] = score._replace(name=typed.strip())
                     else:
                         named = ask(score.name, score.higher_is_better, column, f"{this}-{i}", places)
@@ -152,7 +155,8 @@ def _group(group: Sequence[TablePlan], key: str) -> tuple[str, list[str], dict[s
             for i, table in enumerate(group):
                 label = "System that wrote these outputs"
                 label += f" ({escape_markdown(table.file)})" if len(group) > 1 else ""
-                names[table.file] = st.text_input(label, table.mapping.system_name, key=f"{this}-name-{i}").strip()
+                usual = table.mapping.system_name
+                names[table.file] = st.text_input(label, usual, key=drafts.kept(f"{this}-name-{i}", usual)).strip()
     return layout, roles, names, scores
 
 
@@ -161,7 +165,10 @@ def _systems(table: TablePlan, key: str) -> list[str]:
     return [
         column
         for i, column in enumerate(table.columns)
-        if st.session_state.get(f"{key}-wide-{i}", role_of(table.mapping, column)) == "systems"
+        if st.session_state.get(
+            drafts.kept(f"{key}-wide-{i}", role_of(table.mapping, column)), role_of(table.mapping, column)
+        )
+        == "systems"
     ]
 
 

@@ -15,7 +15,7 @@ from core.ports.projects import Project
 from core.services.projects import label_import
 from pages._ui.projects.external_scores import ask
 from pages._ui.projects.upload_lines import first_line
-from pages._ui.shared import page
+from pages._ui.shared import drafts, page
 from pages._ui.shared.markdown import escape_markdown
 
 UNKNOWN = "google"
@@ -48,7 +48,8 @@ def choose(
             sample.caption(escape_markdown(first_line(upload)) or "(empty)")
             formats[upload.name] = choice.selectbox(
                 f"Format of {escape_markdown(upload.name)}", FORMATS, list(FORMATS).index(guess or UNKNOWN),
-                format_func=lambda f: FORMATS[f].label, key=f"{key}-{upload.name}-format", label_visibility="collapsed",
+                format_func=lambda f: FORMATS[f].label, label_visibility="collapsed",
+                key=drafts.kept(f"{key}-{upload.name}-format", guess or UNKNOWN, FORMATS.__contains__),
             )  # fmt: skip
             if formats[upload.name] == "mtme-metric":
                 called = name_in(upload.name)
@@ -80,6 +81,6 @@ def whose(bare: Sequence[str], every: Sequence[Project], current: Project | None
     first = ids.index(current.id) if current is not None and current.id in ids else 0
     chosen = st.selectbox(
         f"{said}. Attach {'it' if one else 'them'} to", ids, first, format_func=names.__getitem__,
-        key=f"{key}-whose",
+        key=drafts.kept(f"{key}-whose", ids[first], ids.__contains__),
     )  # fmt: skip
     return next(p for p in projects if p.id == chosen)

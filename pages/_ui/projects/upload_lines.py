@@ -11,6 +11,7 @@ from core.formats.files import Upload, beginning, stem
 from core.formats.given_roles import short_names
 from core.formats.lines import LineRoles
 from core.formats.parsing.text_check import binary_kind
+from pages._ui.shared import drafts
 from pages._ui.shared.markdown import escape_markdown
 
 ROLES = {
@@ -37,12 +38,13 @@ def roles(guessed: LineRoles, files: Sequence[Upload], key: str) -> tuple[LineRo
             this = f"{key}-{upload.name}"
             chosen[upload.name] = role.selectbox(
                 f"Role of {escape_markdown(upload.name)}", ROLES, list(ROLES).index(guess),
-                format_func=ROLES.__getitem__, key=f"{this}-role", label_visibility="collapsed",
+                format_func=ROLES.__getitem__, key=drafts.kept(f"{this}-role", guess), label_visibility="collapsed",
             )  # fmt: skip
             if chosen[upload.name] == "system":
+                usual = names.get(upload.name, stem(upload.name))
                 given = system.text_input(
-                    f"System that wrote {escape_markdown(upload.name)}", names.get(upload.name, stem(upload.name)),
-                    key=f"{this}-system", label_visibility="collapsed", placeholder="System name",
+                    f"System that wrote {escape_markdown(upload.name)}", usual, key=drafts.kept(f"{this}-system", usual),
+                    label_visibility="collapsed", placeholder="System name",
                 )  # fmt: skip
                 systems.append((upload.name, given.strip()))
     by_role = {role: [name for name, given in chosen.items() if given == role] for role in ROLES}

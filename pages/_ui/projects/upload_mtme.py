@@ -11,13 +11,16 @@ from core.formats.files import Upload
 from core.formats.given_roles import files_of
 from core.services.projects.importing import ImportPlan, plan_pair
 from pages._ui.projects import upload_lines
+from pages._ui.shared import drafts
 from pages._ui.shared.markdown import escape_markdown
 
 
 def choose(planned: ImportPlan, files: Sequence[Upload], key: str) -> ImportPlan:
     """Draw the choice of the language pair and how its files are read; return the plan that was chosen."""
     if len(planned.pairs) > 1:
-        pair = st.selectbox("Language pair", planned.pairs, key=f"{key}-pair")
+        pair = st.selectbox(
+            "Language pair", planned.pairs, key=drafts.kept(f"{key}-pair", fits=planned.pairs.__contains__)
+        )
         planned = plan_pair([f.name for f in files], pair)
     if planned.mtme is None:
         return planned

@@ -9,7 +9,7 @@ from core.formats.notes import counts_of
 from core.formats.role_names import is_human_name
 from core.formats.streams.staged import StagedImport
 from core.services.projects import references
-from pages._ui.shared import page
+from pages._ui.shared import drafts, page
 
 
 def offer(dataset: Dataset | StagedImport, key: str) -> Dataset | StagedImport:
@@ -22,7 +22,7 @@ def offer(dataset: Dataset | StagedImport, key: str) -> Dataset | StagedImport:
     human = next(filter(is_human_name, systems))
     chosen = st.multiselect(
         "Use the outputs of these systems as references", systems, [human],
-        key=f"{key}-as-references",
+        key=drafts.kept(f"{key}-as-references", [human], lambda names: set(names) <= set(systems)),
     )  # fmt: skip
     page.caption(
         f"The files have no references, but {human} is named like a human translation. It also stays a system of the project; "

@@ -12,13 +12,13 @@ from core.data import SegmentKey
 from core.formats.parsing.numbers import parse_lambda
 from core.ports.projects import Project
 from core.settings import load as settings
-from pages._ui.shared import wiring
+from pages._ui.shared import drafts, wiring
 
 PROJECT, DOC, SEGMENT, LAMBDA, REFINEMENT = "project", "doc", "segment", "lambda", "refinement"
 FILTER, SYSTEMS = "filter", "system"
 _PLACE = "errorscope_place"
 _PROJECT = "errorscope_project"
-_NEXT = "errorscope_next"
+_NEXT, _ADDRESS = "errorscope_next", "address"
 """Choices made in callbacks. The next run writes them into the address: the browser loses what callbacks write there."""
 
 
@@ -41,6 +41,7 @@ def projects() -> ProjectChoice:
         (settings().database, wiring.identity().who),
     )
     by_id = {str(p.id): p for p in everything}
+    _write_address()
     chosen = _next().pop(PROJECT, None)
     if chosen is not None:
         for name in (DOC, SEGMENT, LAMBDA, REFINEMENT, FILTER, SYSTEMS):
@@ -64,6 +65,23 @@ def projects() -> ProjectChoice:
 def _last_opened() -> dict[tuple[str, str], int]:
     """Return the project last opened, by database and person. It is forgotten when the server ends."""
     return {}
+
+
+def change_address(**parameters: str | None) -> None:
+    """Write these parameters into the address in the next run; None removes one."""
+    _next().setdefault(_ADDRESS, {}).update(parameters)
+
+
+def _write_address() -> None:
+    """Write all at once: each address that the browser gets is a step of Back."""
+    if not (changes := _next().pop(_ADDRESS, {})):
+        return
+    changes = drafts.in_address() | changes
+    before = {name: st.query_params.get_all(name) for name in st.query_params}
+    now = before | {name: [value] for name, value in changes.items() if value is not None}
+    now = {name: values for name, values in now.items() if changes.get(name, "") is not None}
+    if now != before:
+        st.query_params.from_dict(now)
 
 
 def _next() -> dict[str, Any]:

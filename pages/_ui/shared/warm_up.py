@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import inspect
 import os
@@ -19,6 +20,8 @@ from pages._ui.shared.open_browser import opens_browser
 
 DELAY = 5.0
 """Seconds from the start of the server. The page that `make run` opens comes first: it would wait for Python's lock."""
+
+REMOVE_SECONDS = 600.0
 
 
 def load_modules() -> None:
@@ -59,6 +62,15 @@ def _cancel_exports() -> None:
     large_exports.cancel_all()
 
 
+async def _remove_old_drafts() -> None:
+    """Delete drafts and uploaded files that nobody has used for a day, at the start and every ten minutes."""
+    from pages._ui.shared import drafts
+
+    while True:
+        await asyncio.to_thread(drafts.folder().remove_old)
+        await asyncio.sleep(REMOVE_SECONDS)
+
+
 @asynccontextmanager
 async def prepared(app: Any) -> AsyncIterator[None]:
     """Load the modules in the background and open the browser, while the server runs. Models are run in a process of their own."""
@@ -67,8 +79,10 @@ async def prepared(app: Any) -> AsyncIterator[None]:
     warm_up.start()
     models = ModelProcess() if os.name == "posix" else None
     process.use(models)
+    removal = asyncio.create_task(_remove_old_drafts())
     async with opens_browser(app):
         yield
+    removal.cancel()
     warm_up.cancel()
     process.use(None)
     if models is not None:
