@@ -9,10 +9,11 @@ import os
 import pkgutil
 import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from importlib import import_module
 from typing import Any
 
+from core.errors import UserError
 from core.models import process
 from core.models.process import ModelProcess
 from pages import _ui
@@ -67,7 +68,8 @@ async def _remove_old_drafts() -> None:
     from pages._ui.shared import drafts
 
     while True:
-        await asyncio.to_thread(drafts.folder().remove_old)
+        with suppress(UserError):  # an invalid setting, which the pages show
+            await asyncio.to_thread(drafts.folder().remove_old)
         await asyncio.sleep(REMOVE_SECONDS)
 
 
