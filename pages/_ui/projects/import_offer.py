@@ -88,7 +88,9 @@ def _existing(ready: ReadyUpload, project: Project) -> ImportOffer:
     contradictions = (*contradictions, *scores.problems)
     if contradictions:
         text = "**Cannot add to this project:** it has different content under the same names."
-        text += " To import the files beside it, choose *New project*." * (ready.project is None and wiring.identity().manager)
+        text += " To import the files beside it, choose *New project*." * (
+            ready.project is None and wiring.identity().manager
+        )
         st.error(text, icon=":material/info:")
         tables.problem_table(contradictions)
         return ImportOffer(into, f"Add to “{project.name}”", False)
