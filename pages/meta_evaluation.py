@@ -77,6 +77,7 @@ def main() -> None:
     if found is None:
         return
     st.markdown(f"#### {escape_markdown(report.sentence(found, statistic))}")
+    evaluation_data.unread(project, found)
     for name in STATISTICS[wanted.choice.level]:
         if name in (statistic, "acc_eq"):  # acc_eq always: its name does not say what it is
             page.caption(f"{LABELS[name]}: {definition(LABELS[name])}")

@@ -28,6 +28,15 @@ CONVERT = "Errorscope never loads pickled weights (.bin, .pt, .ckpt). Convert th
 WEIGHTS, INDEX, ADAPTER = "model.safetensors", "model.safetensors.index.json", "adapter_model.safetensors"
 
 
+ENGLISH_ONLY = ("bundled/bart-mini", "bundled/nli-mini", "sentence-transformers/all-MiniLM-L6-v2")
+"""Names of the models that are used without any setting. All of them were trained on English."""
+
+
+def reads_only_english(signature: str) -> bool:
+    """Return whether a metric with this signature uses a model that was trained on English only."""
+    return any(name in signature for name in ENGLISH_ONLY)
+
+
 class Checkpoint(NamedTuple):
     """A model on this machine: `name` is the hub id or folder name, `revision` the start of the SHA-256 of its weights and of the
     files in `SETTLING`, `note` a remark for users."""

@@ -65,6 +65,17 @@ def test_defaults_fit_the_task_and_leave_out_what_takes_long(store: Store, proje
     assert "Default metrics cannot run here. Metrics without references are proposed." in words(at)
     assert "BARTScore++ faithfulness (30 min)" in words(at)
 
+    made = store.projects.create("into Arabic").id
+    arabic = "اجتمع المجلس يوم الثلاثاء"
+    store.projects.add(
+        made, Dataset((Segment("d", "1", "The council met.", (arabic,)),), (Output("A", "d", "1", arabic),))
+    )
+    at = run(project=str(made))
+    assert not at.exception
+    assert set(MetricBoxes(at).value) == {"chrf", "bleu", "ter", "rouge1", "rouge2", "rougeL"}
+    assert "trained on English; outputs look like Arabic script. Scores of BARTScore F, " in words(at)
+    assert "does not read the language of the outputs: BARTScore F, BARTScore P, " in words(at)
+
 
 def test_a_sample_and_the_open_segment_are_jobs_of_their_own(store: Store, project: int) -> None:
     time_all(store, project)

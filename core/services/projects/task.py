@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Literal
 
 from core.data import Dataset
 from core.metrics.registry import STANDARD
+from core.text.languages import SAMPLE, UNKNOWN, language
 
 Task = Literal["translation", "summary", "data-to-text", "other"]
 
@@ -16,6 +18,8 @@ LOOKED_AT = 200
 """Number of outputs that the guess is based on, spread over the dataset."""
 LONGER, LONG = 3.0, 300
 """Sources of summaries are this many times as long as the outputs, and have at least this many characters."""
+RARE, NAMED = 0.1, 4
+"""Smallest share of a language that is warned of, and the metrics that a warning names."""
 LONG_OUTPUT = 250
 """Without sources, outputs of at least this many characters are taken for summaries: a translated sentence is shorter."""
 _DATA = re.compile(r"""^\s*[\[{<(]|\w+\[[^\]]*\]|\w+\(.*=.*\)|\w+\s*=\s*['"]|\S \| \S.* \| \S|\w+::?\w+,""", re.DOTALL)
@@ -46,6 +50,47 @@ def task_of(dataset: Dataset) -> Task:
 def default_metrics(task: Task) -> tuple[str, ...]:
     """Return the metrics chosen at first for a task."""
     return tuple(name for name in STANDARD if name not in WITHOUT.get(task, ()))
+
+
+def output_languages(dataset: Dataset) -> dict[str, float]:
+    """Return the languages that outputs look like, each with its share of the outputs looked at."""
+    texts = [output.text for output in dataset.outputs if output.text]
+    return languages_of(texts[:: max(1, len(texts) // LOOKED_AT)])
+
+
+def languages_of(texts: Iterable[str]) -> dict[str, float]:
+    """Return the languages of texts with their shares. Short neighbours are looked at together: a few words tell little."""
+    found, together = Counter[str](), ""
+    for text in texts:
+        together = f"{together} {text}".strip()
+        if len(together) >= SAMPLE:
+            found[language(together)] += 1
+            together = ""
+    if together:
+        found[language(together)] += 1
+    return {name: n / found.total() for name, n in found.most_common()}
+
+
+def unread(languages: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the languages that models trained on English do not read and that are not rare."""
+    return tuple(name for name, share in languages.items() if name not in ("English", UNKNOWN) and share >= RARE)
+
+
+def mostly_unread(languages: Mapping[str, float]) -> bool:
+    """Return whether at least half of the texts are in languages that models trained on English do not read."""
+    return sum(languages[name] for name in unread(languages)) >= 0.5
+
+
+def language_warning(languages: Mapping[str, float], labels: Sequence[str]) -> str:
+    """Return a warning that these metrics use models that do not read the language, or "" if there is none."""
+    names = unread(languages)
+    if not names or not labels:
+        return ""
+    more = f" and {len(labels) - NAMED} more" if len(labels) > NAMED else ""
+    return (
+        f"The bundled models were trained on English; outputs look like {', '.join(names)}. Scores of {', '.join(labels[:NAMED])}{more} "
+        "say little about such outputs, whatever their agreement with human scores. Configure models for this language on Models."
+    )
 
 
 def _shared(source: str, output: str) -> float:

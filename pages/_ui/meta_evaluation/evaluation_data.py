@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from core.models.checkpoint import reads_only_english
 from core.ports.projects import Project
 from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate import evaluate as service
@@ -13,6 +14,7 @@ from core.services.evaluate import significance as tests
 from core.services.evaluate.evaluate import AgreementOptions, AgreementRow, Evaluation, StatisticName
 from core.services.evaluate.evaluation_data import EvaluationData, ScoredMetric
 from core.services.evaluate.joining import from_view
+from core.services.projects.task import language_warning
 from core.services.projects.view import View
 from pages._ui.meta_evaluation import agreement_preview
 from pages._ui.meta_evaluation.evaluation_form import EvaluationOptions
@@ -69,6 +71,13 @@ def unfinished(project: Project, view: View, data: EvaluationData) -> None:
         named = ", ".join(str(by_column[c.name]._replace(label=c.label)) for c in group)
         texts += [f"{said}: {named}."] if named else []
     partly_scored.line(project, " ".join(texts), columns, "evaluation")
+
+
+def unread(project: Project, found: Evaluation) -> None:
+    """Warn of compared metrics whose model does not read the language of the outputs."""
+    english = [m.label for m in found.joined.metrics if reads_only_english(m.signature)]
+    if said := language_warning(wiring.output_languages(project), english):
+        st.warning(escape_markdown(said), icon=":material/translate:")
 
 
 def evaluated(data: EvaluationData, choice: AgreementOptions, statistic: StatisticName) -> Evaluation | None:

@@ -13,12 +13,12 @@ from core.formatting import format_count
 from core.metrics import readiness, registry
 from core.metrics.base import MetricSpec
 from core.metrics.registry import OPTIONS, STANDARD, load
-from core.models.checkpoint import describe
+from core.models.checkpoint import describe, reads_only_english
 from core.models.kinds import MODEL_KINDS
 from core.ports.jobs import Job
 from core.ports.projects import Project
 from core.scoring.dataset import for_dataset
-from core.services.projects.task import Task, default_metrics
+from core.services.projects.task import Task, default_metrics, language_warning, mostly_unread
 from core.services.projects.time_estimates import LONG_SECONDS, OpenOutputs, start
 from core.settings import load as settings
 from pages._ui.projects import external_scores, metric_options, scoring_time
@@ -40,12 +40,13 @@ LIST_HEIGHT = 420
 
 class MetricLine(NamedTuple):
     """A metric in the panel. `lacking` is the reason why it cannot run, or empty; `begin` are options that make it run
-    on the texts of the project."""
+    on the texts of the project. `english` says that it uses a model trained on English only."""
 
     spec: MetricSpec
     scored: int
     lacking: str
     begin: Mapping[str, str]
+    english: bool = False
 
     @property
     def needs(self) -> frozenset[str]:
@@ -74,16 +75,17 @@ def lines(project: Project, data: Dataset) -> list[MetricLine]:
     for spec in found:
         lacks = [n for n in sorted(spec.needs) if not there.get(n, True)]
         begin = _fitting(spec, there) if lacks else {}
-        lacking = f"no segment has a {lacks[0]}" if lacks and not begin else ""
+        lacking, signature = f"no segment has a {lacks[0]}" if lacks and not begin else "", ""
         before = max((s.n for s in by if s.metric == spec.name), default=0)
         try:
             metric = load(registry.expression(spec.name, begin) if begin else spec.name)
             told = readiness.of(metric)
-            n = scored.get(for_dataset(metric, data).signature(), 0) if told.state == "ready" else before
+            signature = for_dataset(metric, data).signature() if told.state == "ready" else ""
+            n = scored.get(signature, 0) if signature else before
             lacking = lacking or told.reason
         except UserError as error:
             n, lacking = before, lacking or str(error)
-        out.append(MetricLine(spec, n, lacking, begin))
+        out.append(MetricLine(spec, n, lacking, begin, reads_only_english(signature)))
     return out
 
 
@@ -108,6 +110,9 @@ def panel(project: Project, *, segment: SegmentKey | None = None, primary: bool 
     found, running = lines(project, data), jobs.active(project.id)
     head = st.container()  # filled last: the button is above the choices that it depends on
     scope = scoring_time.choose_scope(project, segment)
+    english = [line.spec.label for line in found if line.english and not line.lacking and OPTIONS not in line.spec.name]
+    if said := language_warning(wiring.output_languages(project), english):
+        st.warning(escape_markdown(said), icon=":material/translate:")
     specs = _choose(project, data, found, running)
     chosen = metric_options.chosen(specs, str(project.id), {line.spec.name: line.begin for line in found if line.begin})
     opened = scoring_time.open_of(project, chosen or (), scope.segments)
@@ -211,11 +216,14 @@ def _defaults(project: Project, data: Dataset, found: Sequence[MetricLine]) -> l
     possible = {
         line.spec.name: line.spec.label for line in found if line.spec.name in STANDARD and line.open(project.n_outputs)
     }
-    fitting = [name for name in possible if name in default_metrics(task)]
+    suited = [name for name in possible if name in default_metrics(task)]
+    fitting = [name for name in suited if name not in _unread(project, found)]
     slow = scoring_time.too_long(scoring_time.open_of(project, fitting))
     said = []
-    if others := [label for name, label in possible.items() if name not in fitting]:
+    if others := [label for name, label in possible.items() if name not in suited]:
         said.append(f"Not chosen, because the outputs look like {TASKS[task]}: {', '.join(others)}.")
+    if others := [possible[name] for name in suited if name not in fitting]:
+        said.append(f"Not chosen, because their model does not read the language of the outputs: {', '.join(others)}.")
     if slow:
         said.append(
             f"Not chosen, because of the time for all outputs: {', '.join(slow.values())}. Choose it for a sample."
@@ -225,12 +233,21 @@ def _defaults(project: Project, data: Dataset, found: Sequence[MetricLine]) -> l
     return [name for name in fitting if name not in slow]
 
 
+def _unread(project: Project, found: Sequence[MetricLine]) -> set[str]:
+    """Return the metrics whose model does not read the language of most outputs."""
+    foreign = mostly_unread(wiring.output_languages(project))
+    return {line.spec.name for line in found if line.english and foreign}
+
+
 def _without_references(project: Project, data: Dataset, found: Sequence[MetricLine]) -> list[str]:
     """Return the metrics chosen at first if no default metric can run: those that need no reference and are fast."""
     possible = {
         load(registry.expression(line.spec.name, line.begin)).spec.name: line.spec.name
         for line in found
-        if line.open(project.n_outputs) and OPTIONS not in line.spec.name and "reference" not in line.needs
+        if line.open(project.n_outputs)
+        and OPTIONS not in line.spec.name
+        and "reference" not in line.needs
+        and line.spec.name not in _unread(project, found)
     }
     if not possible:
         return []

@@ -73,7 +73,8 @@ def choose_metrics(key: str, default: Sequence[str]) -> list[Metric]:
     able = [name for name, found in states.items() if found.state == "ready"]
     labels = {name: registry.load(name).spec.label for name in able}
     usual = [name for name in default if name in able]
-    chosen = st.session_state.get(drafts.kept(key, usual))
+    key = drafts.kept(key, usual)
+    chosen = st.session_state.get(key)
     if chosen is not None and not set(chosen) <= set(able):  # only then: it would undo a choice made in the meantime
         st.session_state[key] = [name for name in chosen if name in able]
     # A default, not a value set here: the browser may receive a set value after the user has chosen, and undo the choice.

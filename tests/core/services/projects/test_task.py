@@ -5,7 +5,15 @@ import pytest
 from core.data import Dataset, Output, Segment
 from core.metrics.registry import STANDARD
 from core.services.projects import sample
-from core.services.projects.task import default_metrics, task_of
+from core.services.projects.task import (
+    default_metrics,
+    language_warning,
+    languages_of,
+    mostly_unread,
+    output_languages,
+    task_of,
+    unread,
+)
 
 LONG = "The council met on Tuesday to discuss the flood defences along the river. " * 8
 
@@ -45,3 +53,21 @@ def test_the_sample_is_a_translation() -> None:
 def test_summaries_are_not_scored_with_ter_at_first() -> None:
     assert set(STANDARD) - set(default_metrics("summary")) == {"ter"}
     assert default_metrics("translation") == STANDARD
+
+
+def test_languages_that_english_models_do_not_read_are_named() -> None:
+    english, short = "The council met on Tuesday and is to discuss the flood defences. ", "Pat sat down."
+    arabic, japanese = "اجتمع المجلس يوم الثلاثاء لمناقشة الدفاعات", "評議会は火曜日に会合を開いた。"
+    german = "Der Rat hat sich am Dienstag getroffen, und das ist nicht die letzte Sitzung."
+    for text, names in (
+        (english, ()), (short, ()), ("", ()), ("12 %", ()), (arabic, ("Arabic script",)), (japanese, ("Japanese",)), (german, ("German",)),
+        (f"{arabic} (NATO)", ("Arabic script",)),
+    ):  # fmt: skip
+        shares = output_languages(texts("source", text))
+        assert (unread(shares), mostly_unread(shares)) == (names, bool(names)), text
+        assert bool(language_warning(shares, ["BARTScore F"])) == bool(names)
+    some = languages_of([english * 7] * 8 + [arabic * 10] * 2)
+    assert (unread(some), mostly_unread(some)) == (("Arabic script",), False)
+    assert language_warning(some, []) == ""
+    said = language_warning(some, ["A", "B", "C", "D", "E", "F"])
+    assert "Scores of A, B, C, D and 2 more say little" in said

@@ -132,7 +132,8 @@ def test_changes_are_told_in_words() -> None:
 )
 def test_metrics_know_whether_they_are_quick_and_ask_no_model(name: str, expected: tuple[bool, bool]) -> None:
     metric = registry.load(name)
-    assert (quick(metric), not metric.spec.needs_model) == expected
+    assert (quick(metric, {}), not metric.spec.needs_model) == expected
+    assert quick(metric, {"Arabic script": 1.0}) == (name == "chrf"), "the bundled models read English"
 
 
 def test_a_case_holds_both_texts_against_the_same_anchor() -> None:
