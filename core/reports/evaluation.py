@@ -29,7 +29,7 @@ from core.services.evaluate.evaluation_data import Level
 from core.services.evaluate.significance import ALPHA, SignificanceMatrix, Systems
 from core.stats.correlation.correlation import FEWEST_GROUPS
 
-DAGGER = "†"
+DAGGER, DOT = "†", "•"
 NAMED, SHORT = 3, 25
 LEVELS: dict[Level, str] = {"segment": "single outputs", "system": "system means"}
 
@@ -140,7 +140,7 @@ def as_latex(found: Evaluation, statistic: StatisticName, tests: Sequence[Signif
         groups[rows[0].kind].append([latex_text(rows[0].metric), *cells])
     given = [[latex_text(text) for text in cells] for cells in _given_cells(found)]
     kinds = ", ".join(dict.fromkeys(m.test for m in tested))
-    said = f" Bold: not significantly worse than the best ({kinds}, Holm)." if tested else ""
+    said = f" Bold: not significantly worse than the best metric ({kinds}, Holm)." if tested else ""
     caption = f"Agreement with {found.joined.people}, with 95 % bootstrap CIs. Below the rule: baselines.{said}{counted(found)}"
     return latex_table(["Metric", *(LABELS[n] for n in names)], [*groups.values(), given], caption)
 
@@ -209,6 +209,7 @@ def methods(found: Evaluation, tests: Sequence[SignificanceMatrix] = (), systems
         f"Intervals are 95 % percentile bootstrap CIs over {choice.unit}s, {choice.draws} draws{soft}, seed {choice.seed}"
         + ("; ε was recomputed in every draw." if choice.level == "segment" else "; the systems are fixed.")
     )
+    label = {c.name: c.label for c in joined.scored_metrics}
     for tested in tests:
         if not tested.pairs:
             sentences.append(
@@ -216,9 +217,11 @@ def methods(found: Evaluation, tests: Sequence[SignificanceMatrix] = (), systems
             )
             continue
         test = "" if tested.draws else " (Williams 1959)"
+        best = f" (the best metric, {label[tested.best]}, against each other one and the best baseline)"
+        against = "" if tested.all_pairs else best
         sentences.append(
             f"Differences between metrics in {LABELS[tested.statistic]} were tested two-sided with {tested.test}{test} and Holm's "
-            f"correction over {len(tested.pairs)} pairs{'' if tested.all_pairs else ' (the best against each other metric)'}, at {ALPHA:g}; {tested.significant} are significant."
+            f"correction over {len(tested.pairs)} pairs{against}, at {ALPHA:g}; {tested.significant} are significant."
         )
         sentences.append(tested.ended_early)
     if systems is not None and systems.tests:
@@ -293,11 +296,15 @@ def report_tables(
     """Return the tables of a report: agreement, tests between metrics, means of systems."""
     names = STATISTICS[found.choice.level]
     rows = []
+    tied = {m.statistic: m.tied for m in tests if m.pairs}
     for name in found.order(statistic):
         of_name = [found.of(name, n) for n in names]
         cells = [of_name[0].metric, *(cell(r) if r.value is not None else r.reason for r in of_name)]
+        for at in (names.index(n) + 1 for n, best in tied.items() if name in best):
+            cells[at] += f" {DOT}"
         rows.append({"baseline": of_name[0].kind == "sentinel", "cells": cells})
     caption = f"Agreement with {found.joined.people} on {LEVELS[found.choice.level]}, with 95 % CIs.{counted(found)}"
+    caption += f" {DOT}: the best metric and what is not significantly worse (Holm, p > {ALPHA:g})." if tied else ""
     tables = [{"caption": caption, "columns": ["Metric", *(LABELS[n] for n in names)], "rows": rows}]
     if found.given:
         caption = "System scores as given in the files; the table above has means of segment scores"

@@ -143,7 +143,7 @@ def test_all_human_scores_are_compared_in_one_table(store, monkeypatch: pytest.M
 def test_differences_are_tested_of_fully_scored_metrics(store) -> None:
     at = opened(filled(store))
     at.button_group(key="evaluate-section").set_value("Differences between metrics").run()
-    next(b for b in at.button if b.label == "Test the best against 2 others").click().run()
+    next(b for b in at.button if b.label == "Test the best metric against 2 others").click().run()
     assert "of 2 differences are significant" in words(at)
     next(b for b in at.button if b.label == "Test all 3 pairs").click().run()
     assert not at.exception

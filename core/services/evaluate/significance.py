@@ -57,9 +57,9 @@ class MetricComparison(NamedTuple):
 
 
 class SignificanceMatrix(NamedTuple):
-    """Tests between `names`, which are ordered best first: all pairs, or the best with each other one.
+    """Tests between `names`, which are ordered best first: all pairs, or the best metric with each other one.
 
-    `tied` are the best metric and those not significantly worse.
+    `tied` are the best metric, first, and what is not significantly worse, which may be a baseline that is better.
     """
 
     statistic: StatisticName
@@ -72,6 +72,16 @@ class SignificanceMatrix(NamedTuple):
     @property
     def all_pairs(self) -> bool:
         return len(self.pairs) == len(self.names) * (len(self.names) - 1) // 2
+
+    @property
+    def best(self) -> str:
+        """Return the name of the best metric. A baseline may be better."""
+        return self.tied[0]
+
+    @property
+    def of_best(self) -> list[MetricComparison]:
+        """Return the tests of the best metric."""
+        return [p for p in self.pairs if self.best in (p.first, p.second)]
 
     @property
     def significant(self) -> int:
@@ -172,7 +182,7 @@ def contenders(found: Evaluation, statistic: StatisticName) -> list[str]:
 def compare_metrics(
     found: Evaluation, statistic: StatisticName, progress: Progress = no_progress, *, all_pairs: bool = True
 ) -> SignificanceMatrix:
-    """Test the differences between metrics: all pairs, or the best metric against each other one.
+    """Test the differences between metrics: all pairs, or the best metric against each other one and the best baseline.
 
     Uses Williams's test for Pearson over single outputs or systems' means, PERM-BOTH otherwise; two-sided, with Holm's
     correction over all tested pairs. Draws end early where the result is clear. Raises `ValueError` for soft pairwise accuracy, `UserError` for too many pairs of outputs.
@@ -183,8 +193,9 @@ def compare_metrics(
     data = found.joined.whole() if choice.level == "system" else found.joined
     value = {n: found.of(n, statistic).value or 0.0 for n in contenders(found, statistic)}
     names = sorted(value, key=lambda n: -value[n])
+    best = next((n for n in names if not found.joined.scored_metric(n).sentinel), "")
     by_formula = statistic == "pearson" and choice.of_pairs != "segment"
-    pairs = [p for p in combinations(names, 2) if all_pairs or p[0] == names[0]]
+    pairs = [p for p in combinations(names, 2) if all_pairs or best in p]
     draws = 0 if by_formula else draws_for(len(pairs))
     tests = (
         _formula(data, pairs, choice) if by_formula else _permutations(data, pairs, statistic, choice, draws, progress)
@@ -195,7 +206,8 @@ def compare_metrics(
         MetricComparison(a, b, t.difference, t.p, q, t.reason, t.draws, t.ended)
         for (a, b), t, q in zip(pairs, tests, adjusted, strict=True)
     )
-    tied = names[:1] + [r.second for r in rows if r.first == names[0] and (r.adjusted is None or r.adjusted > ALPHA)]
+    worse = {r.second for r in rows if r.first == best and r.adjusted is not None and r.adjusted <= ALPHA}
+    tied = [best, *(n for n in names if n != best and n not in worse)] if best else []
     test = (
         "Williams’s test"
         if by_formula

@@ -42,13 +42,13 @@ def differences(found: Evaluation, statistic: StatisticName) -> None:
         return
     done, pairs = evaluation_data.matrix(found, statistic), len(names) * (len(names) - 1) // 2
     if done is None:
-        st.markdown(
-            f"Is the best metric better than the others in {escape_markdown(LABELS[statistic])}, or is the difference chance? The "
-            "best baseline is tested too. With many metrics, all pairs take minutes."
-        )
+        best, baseline = found.best(statistic), found.best(statistic, sentinel=True)
+        also = f" The best baseline ({baseline.metric}) is tested too." if baseline else ""
+        text = f"Is {best.metric if best else 'the best metric'}, the best metric, better than the others in {LABELS[statistic]}, or is the difference chance?"
+        st.markdown(escape_markdown(f"{text}{also} With many metrics, all pairs take minutes."))
     with st.container(horizontal=True):
         for every, label in (
-            (False, f"Test the best against {len(names) - 1} others"),
+            (False, f"Test the best metric against {len(names) - 1} others"),
             (True, f"Test all {pairs} pairs"),
         ):
             if done is not None and (done.all_pairs or not every):
@@ -75,12 +75,26 @@ def _working(work: Callable[[Progress], T], total: int) -> T:
 
 def _matrix(found: Evaluation, done: tests.SignificanceMatrix) -> None:
     label = {c.name: c.label for c in found.joined.scored_metrics}
+    better = len(done.of_best) + 1 - len(done.tied)
     st.markdown(
-        f"**{done.significant} of {len(done.pairs)} differences are significant** at .05 after Holm’s correction."
+        f"**{done.significant} of {len(done.pairs)} differences are significant** at .05 after Holm’s correction. "
+        + escape_markdown(
+            f"{label[done.best]}, the best metric, is significantly better than {better} of {len(done.of_best)} others."
+        )
     )
     if guards := [label[n] for n in done.tied if found.joined.scored_metric(n).sentinel]:
-        first = found.joined.scored_metric(done.names[0]).sentinel
-        how = "agrees better than every metric" if first else "is not significantly worse than the best metric"
+        test = next(
+            p
+            for p in done.of_best
+            if found.joined.scored_metric(p.first).sentinel or found.joined.scored_metric(p.second).sentinel
+        )
+        first = test.second == done.best
+        clear = "" if test.adjusted is not None and test.adjusted <= tests.ALPHA else "not "
+        how = (
+            f"agrees better than every metric, {clear}significantly so"
+            if first
+            else "is not significantly worse than the best metric"
+        )
         text = f"{guards[0]}, a baseline that does not measure quality, {how}."
         st.warning(escape_markdown(text), icon=":material/warning:")
     how = (

@@ -143,6 +143,8 @@ def test_the_methods_state_every_choice() -> None:
         "PERM-BOTH, 1,000 draws", "Holm’s correction over 3 pairs".replace("’", "'"), "Shortness",
     ):  # fmt: skip
         assert fact in said, fact
+    one = methods(found, [compare_metrics(found, "kendall", all_pairs=False)])
+    assert "2 pairs (the best metric, Good, against each other one and the best baseline)" in one
     system = methods(evaluate(joined(), AgreementOptions(level="system", draws=3)))
     assert "soft pairwise accuracy (Thompson et al. 2024; 1,000 permutations)" in system
 

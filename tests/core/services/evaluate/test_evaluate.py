@@ -204,6 +204,13 @@ def test_metric_tests_use_holm_over_all_pairs() -> None:
     best = compare_metrics(found, "kendall", all_pairs=False)
     assert [(p.first, p.second, p.p) for p in best.pairs] == [(p.first, p.second, p.p) for p in done.pairs[:2]]
     assert [p.adjusted for p in best.pairs] == holm(raw[:2])
+    rows = [r._replace(value=0.99) if r.name == names[-1] else r for r in found.rows]
+    above = found._replace(rows=tuple(rows))  # the baseline agrees best
+    best = compare_metrics(above, "kendall", all_pairs=False)
+    assert [(p.first, p.second) for p in best.pairs] == [(names[-1], "good"), ("good", "poor")]
+    assert (best.best, best.names[0], best.tied[:2]) == ("good", names[-1], ("good", names[-1]))
+    assert len(best.of_best) == 2
+    assert set(compare_metrics(above, "kendall").tied) == set(best.tied)
     pearson = compare_metrics(found, "pearson")
     assert pearson.test == "Williams’s test"
     first = pearson.pairs[0]
