@@ -40,7 +40,7 @@ def main() -> None:
         batch = calibration_form.choose_calibration_set(project, data)
         data = service.of_batch(data, batch) if batch else data
         with errors.boundary():
-            found = fitted(column, people, choice, data)
+            found = fitted(project, column, people, choice, data)
             if found is not None:
                 if wiring.may_change(project.id):
                     keep(project, column, people, found, batch.name if batch else "")
@@ -60,18 +60,18 @@ def unfinished(project: Project, column: Column, people: HumanScores) -> None:
 
 
 def fitted(
-    column: Column, people: HumanScores, choice: LambdaFitOptions, data: tuple[CalibrationPoint, ...]
+    project: Project, column: Column, people: HumanScores, choice: LambdaFitOptions, data: tuple[CalibrationPoint, ...]
 ) -> Calibration | None:
     """Draw the fit and return it; None if there is too little data or the fit was stopped."""
     if len(data) < 2:
         result.too_few(len(data), len(people.scores))
         return None
-    found = result.fit(data, people, choice)
+    found = result.fit(data, people, choice, project.n_outputs)
     if found is None:
         return None
     st.markdown(result.sentence(found, people, choice))
     result.recommended(found)
-    result.missing(found, people)
+    result.missing(found, people, project, column)
     result.chart(found, people, choice.measure)
     if who := theme.scored_by(column.signature):
         st.caption(f"BARTScore++ was {who}. λ is different for another model.")

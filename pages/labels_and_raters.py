@@ -22,7 +22,7 @@ def main() -> None:
     if project is None:
         return
     rated = known_labels.by_output(project)
-    batch_builder.missing(rated)
+    batch_builder.missing(project, rated)
     first = TABS[0] if known_labels.raters(project) or wiring.judgements(project) else TABS[2]
     agreement, disagreements, building, typology = st.tabs(TABS, key="people-tabs", default=first)
     found = None

@@ -15,7 +15,7 @@ from core.calibration.breakpoints import without_noise
 from core.calibration.curve import CurvePoint, Plateau, omega
 from core.calibration.lambda_search import SWEPT_PAIRS, ManyOutputs, all_pairs_value, best_of, curve_of
 from core.calibration.presets import LambdaPreset
-from core.calibration.recommended import ENOUGH_OUTPUTS, ENOUGH_RATERS
+from core.calibration.recommended import ENOUGH_OUTPUTS, ENOUGH_RATERS, enough_outputs
 from core.calibration.resampling import Band, CrossValidated, cross_validated, resampled
 from core.calibration.tie_scan import SCANNED, TieScan
 from core.data import OutputKey, in_natural_order
@@ -155,6 +155,7 @@ def calibrate(
     draws: int = 300,
     presets: Sequence[LambdaPreset] = (),
     noise: float = NOISE,
+    available: int | None = None,
     progress: Progress = no_progress,
     on_best: Callable[[BestAgreement], object] = lambda _: None,
 ) -> Calibration:
@@ -213,7 +214,7 @@ def calibrate(
     facts |= {"weights": "1/probability"} if uneven and not unused else {}
     raters = [p.n_raters for p in data if p.n_raters is not None]
     notes = [f"The sampling weights are not used: {unused}."] if unused else []
-    notes += _guidance(data, raters)
+    notes += _guidance(data, raters, available)
     if affordable < draws:
         notes.append(f"The interval uses {affordable} resamples, because more would take too long with so many pairs.")
     if many:
@@ -267,13 +268,16 @@ def unweighable(measure: Measure, group: Group, segments: Sequence[Hashable], we
     return ""
 
 
-def _guidance(data: Sequence[CalibrationPoint], raters: Sequence[int]) -> list[str]:
-    """Return notes on missing outputs and raters, by the recommendations of Appendix B."""
+def _guidance(data: Sequence[CalibrationPoint], raters: Sequence[int], available: int | None) -> list[str]:
+    """Return notes on missing outputs and raters, by the recommendations of Appendix B, as far as there are `available` outputs."""
     notes = []
-    if len(data) < ENOUGH_OUTPUTS:
-        notes.append(
-            f"{len(data)} of {ENOUGH_OUTPUTS} recommended outputs have both scores; {ENOUGH_OUTPUTS - len(data)} are missing."
-        )
+    n, enough = len(data), enough_outputs(available)
+    if n < enough < ENOUGH_OUTPUTS:
+        notes.append(f"{n} of the {enough} outputs of this project have both scores; {enough - n} are missing.")
+    elif n < enough:
+        notes.append(f"{n} of {enough} recommended outputs have both scores; {enough - n} are missing.")
+    if enough < ENOUGH_OUTPUTS:
+        notes.append(f"The project has {enough} outputs; {ENOUGH_OUTPUTS} or more are recommended for a fit.")
     if few := sum(r < ENOUGH_RATERS for r in raters):
         notes.append(f"{few} of {len(data)} outputs have fewer than {ENOUGH_RATERS} raters; 2 or 3 are recommended.")
     return notes

@@ -32,6 +32,10 @@ class Band(NamedTuple):
     high: float
 
 
+FOLD_OUTPUTS = 10
+"""Outputs per fold from which the cross-validated agreement is shown."""
+
+
 class CrossValidated(NamedTuple):
     """The mean agreement on held-out folds with the λ fitted on the others; None, with a reason, if undefined.
 
@@ -43,6 +47,14 @@ class CrossValidated(NamedTuple):
     folds: int
     lambdas: tuple[float, ...]
     reason: str = ""
+
+    def too_small(self, outputs: int) -> str:
+        """Return why the mean over folds of so many outputs is not shown, or "": agreement in a tiny fold is nearly always 1 or undefined."""
+        if self.value is None:
+            return self.reason
+        if outputs >= FOLD_OUTPUTS * self.folds:
+            return ""
+        return f"not shown for fewer than {FOLD_OUTPUTS * self.folds} outputs: {outputs} in {self.folds} folds have too few pairs"
 
 
 class Fits(NamedTuple):

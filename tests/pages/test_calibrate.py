@@ -92,7 +92,7 @@ def test_a_fit_is_one_sentence_and_lambda_is_saved_once(store, few_resamples: in
     expected = calibrate(data, draws=few_resamples)
     assert f"λ = {expected.lam:.3g}" in words(at)
     assert "on 30 outputs" in words(at)
-    assert "70 are missing" in words(at)
+    assert "The project has 30 outputs; 100 or more are recommended" in words(at)
     for _ in range(2):
         save_lambda(at, "pilot")
     assert [s.name for s in store.calibrations.list(project_id)] == ["pilot"]
@@ -133,7 +133,7 @@ def lambda_work_fit(monkeypatch, flat: bool):
     """Fits as they are, with an interval of the gain over λ = 1 that holds 0, or does not."""
     found = []
 
-    def fit(data, choice, presets=(), progress=no_progress, on_best=str):
+    def fit(data, choice, presets=(), progress=no_progress, on_best=str, available=None):
         made = calibrate(data, **choice._asdict(), presets=presets, progress=progress, on_best=on_best)
         assert made.lam != 1.0
         gain = (-0.1, 0.2) if flat else (0.1, 0.2)

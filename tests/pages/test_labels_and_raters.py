@@ -214,7 +214,7 @@ def test_what_a_set_needs_is_named_until_it_is_there(store: Store) -> None:
     at = opened(filled(store))
     assert not at.exception
     assert "This project has no labels yet" in words(at)
-    assert "Still needed: 100 outputs" in words(at)
+    assert "Still needed: 12 outputs" in words(at)
     at = opened(store.projects.create("empty").id)
     assert not at.exception
     assert "This project has no outputs yet" in words(at)

@@ -128,12 +128,14 @@ def fit(
     presets: Sequence[LambdaPreset] = (),
     progress: Progress = no_progress,
     on_best: Callable[[BestAgreement], object] = lambda _: None,
+    available: int | None = None,
 ) -> Calibration:
-    """Fit the λ with the best agreement. `on_best` receives it before the 95 % CIs are computed.
+    """Fit the λ with the best agreement. `on_best` receives it before the 95 % CIs are computed. `available` is
+    the number of outputs of the project, more than which no note asks for.
 
     Raises `UserError` if agreement is undefined at every λ.
     """
-    return calibrate(data, **choice._asdict(), presets=presets, progress=progress, on_best=on_best)
+    return calibrate(data, **choice._asdict(), presets=presets, progress=progress, on_best=on_best, available=available)
 
 
 def save(

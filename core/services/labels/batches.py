@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.calibration.recommended import ENOUGH_OUTPUTS, ENOUGH_RATERS
+from core.calibration.recommended import ENOUGH_OUTPUTS, ENOUGH_RATERS, enough_outputs
 from core.calibration.sampling import EVENLY, STRATA, LabelCandidate, Method, choose, design
 from core.calibration.sampling_variance import batch_mean
 from core.columns import Mask, ProjectIndex
@@ -48,27 +48,39 @@ class Plan:
 
 
 class Shortfall(NamedTuple):
-    """Labelled outputs against the recommendation of Appendix B: 100 outputs, each rated by 2 or 3 raters."""
+    """Labelled outputs against the recommendation of Appendix B: 100 outputs, or all of a smaller project, each rated by 2 or 3 raters."""
 
     outputs: int  # rated by at least one
     twice: int  # rated by at least two
     raters: int
+    available: int | None = None  # outputs of the project
+
+    @property
+    def enough(self) -> int:
+        return enough_outputs(self.available)
 
     @property
     def missing(self) -> int:
         """Return how many more outputs need a first rater."""
-        return max(0, ENOUGH_OUTPUTS - self.outputs)
+        return max(0, self.enough - self.outputs)
 
     @property
     def missing_twice(self) -> int:
-        return max(0, ENOUGH_OUTPUTS - self.twice)
+        return max(0, self.enough - self.twice)
 
     def words(self) -> str:
         """Return a sentence on what is missing."""
-        there = f"{counted(self.outputs, 'output')} labelled and submitted, {self.twice:,} of them by two or more of {counted(self.raters, 'annotator')}"
+        there = f"{counted(self.outputs, 'output')} labelled and submitted"
+        if self.raters >= ENOUGH_RATERS:
+            there += f", {self.twice:,} of them by two or more of {counted(self.raters, 'annotator')}"
+        elif self.outputs:
+            there += f" by {counted(self.raters, 'annotator')}"
+        small = self.enough < ENOUGH_OUTPUTS
         if not self.missing_twice:
-            return f"{there}: enough for all pages, Calibrate λ included ({ENOUGH_OUTPUTS} outputs, 2 or 3 annotators each)."
-        return f"{there}. Still needed: {counted(self.missing_twice, 'output')} with labels by 2 annotators each."
+            enough = f"all outputs of this project; {ENOUGH_OUTPUTS} are recommended for Calibrate λ"
+            return f"{there}: {enough if small else f'enough for all pages, Calibrate λ included ({ENOUGH_OUTPUTS} outputs, 2 or 3 annotators each)'}."
+        of = f" (this project has {self.enough}; {ENOUGH_OUTPUTS} are recommended for Calibrate λ)" if small else ""
+        return f"{there}. Still needed: {counted(self.missing_twice, 'output')} with labels by 2 annotators each{of}."
 
 
 class BatchEstimate(NamedTuple):
@@ -95,9 +107,9 @@ class BatchProgress(NamedTuple):
     twice: int
 
 
-def shortfall(rated: RatedByOutput) -> Shortfall:
-    """Count the labelled outputs of the project."""
-    return Shortfall(len(rated), int((rated.n_raters >= ENOUGH_RATERS).sum()), len(rated.raters))
+def shortfall(rated: RatedByOutput, available: int | None = None) -> Shortfall:
+    """Count the labelled outputs of a project with `available` outputs."""
+    return Shortfall(len(rated), int((rated.n_raters >= ENOUGH_RATERS).sum()), len(rated.raters), available)
 
 
 def intervals(saved: Iterable[SavedLambda], refinement: str) -> dict[str, tuple[float, float]]:

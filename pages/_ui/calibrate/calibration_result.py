@@ -9,21 +9,24 @@ import streamlit as st
 
 from core.calibration.calibrate import BestAgreement, Calibration, CalibrationPoint
 from core.calibration.presets import PRESETS
-from core.calibration.recommended import ENOUGH_OUTPUTS, ENOUGH_RATERS
+from core.calibration.recommended import ENOUGH_RATERS, enough_outputs
 from core.formatting import format_count, format_fitted_lambda, format_lambda, format_number
 from core.plots.calibration import calibration_chart, plateau_text
+from core.ports.projects import Project
 from core.services.calibrate import calibration as service
 from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
 from core.services.projects.view import Column
 from core.stats.correlation.correlation import Measure
 from pages._ui.calibrate.calibration_form import MEASURES
-from pages._ui.shared import drafts, page, tables, wiring
+from pages._ui.shared import drafts, jobs, page, tables, wiring
 from pages._ui.shared.files import figure
 from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
 
-def fit(data: tuple[CalibrationPoint, ...], human_scores: HumanScores, choice: LambdaFitOptions) -> Calibration | None:
+def fit(
+    data: tuple[CalibrationPoint, ...], human_scores: HumanScores, choice: LambdaFitOptions, available: int
+) -> Calibration | None:
     """Return the fit, or None if it was cancelled. Fits are kept until the data change. The best λ is shown while its 95 % CI is computed."""
     words = f"Fitting λ on {format_count(len(data), 'output')} and {choice.draws} resamples …"
     place = st.empty()
@@ -33,9 +36,9 @@ def fit(data: tuple[CalibrationPoint, ...], human_scores: HumanScores, choice: L
 
     try:
         return run_cached(
-            ("fit", digest(data), choice),
+            ("fit", digest(data), choice, available),
             words,
-            lambda progress: service.fit(data, choice, PRESETS, progress, show_best),
+            lambda progress: service.fit(data, choice, PRESETS, progress, show_best, available),
         )
     finally:
         place.empty()
@@ -99,15 +102,23 @@ def to_save(found: Calibration) -> float:
     return picked
 
 
-def missing(found: Calibration, human_scores: HumanScores) -> None:
-    """Draw warnings, and links to get more labels."""
+def missing(found: Calibration, human_scores: HumanScores, project: Project, column: Column) -> None:
+    """Draw warnings, and links to get more labels; not while the outputs that have labels are still being scored."""
     raters = len(human_scores.raters) or None
     notes = list(found.notes)
     if raters is not None and raters < ENOUGH_RATERS and not any("fewer than" in n for n in notes):
         notes.append("Labels of one annotator only; 2 or 3 are recommended.")
     if notes:
         st.warning("  \n".join(escape_markdown(n) for n in notes), icon=":material/warning:")
-    if found.n < ENOUGH_OUTPUTS or (raters or ENOUGH_RATERS) < ENOUGH_RATERS:
+    running = [job for job in jobs.active(project.id) if not job.timing and column.metric in job.metrics]
+    if found.n < len(human_scores.scores) and running:
+        st.caption(
+            f"{column.label} is still being computed: {found.n:,} of {format_count(len(human_scores.scores), 'output')} with human "
+            "scores have a score so far. The fit uses more of them as they are scored."
+        )
+        return
+    few = len(human_scores.scores) < enough_outputs(project.n_outputs)
+    if few or (raters or ENOUGH_RATERS) < ENOUGH_RATERS:
         _more_labels("Annotate more outputs")
 
 
@@ -185,15 +196,14 @@ def details(found: Calibration, human_scores: HumanScores, choice: LambdaFitOpti
             )
     with right:
         cv = found.cross_validated
-        held = f"{sign} = {format_number(cv.value)} ({cv.folds} folds)"
-        facts = {
-            f"Test on {cv.over} that were not used (cross-validated)": held
-            if cv.value is not None
-            else f"undefined: {cv.reason}"
-        }
+        held = (
+            f"{sign} = {format_number(cv.value)}: mean over {cv.folds} folds, each compared within itself, so it may be higher than the "
+            "agreement over all outputs"
+        )
+        facts = {f"Test on {cv.over} that were not used (cross-validated)": cv.too_small(found.n) or held}
         if found.agreement_ci:
             low, high = map(format_number, found.agreement_ci)
-            facts[f"{escape_markdown(sign)} at this λ, 95 % CI"] = f"[{low}, {high}]"
+            facts[f"{escape_markdown(sign)} at λ = {best_lambda(found)}, 95 % CI"] = f"[{low}, {high}]"
         segments = format_count(found.n_segments, "segment")
         facts["Fitted on"] = (
             f"{format_count(found.n, 'output')} of {format_count(found.n_systems, 'system')}, {segments}"

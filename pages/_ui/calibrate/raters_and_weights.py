@@ -81,7 +81,8 @@ def _chart(fits: Mapping[str, Calibration | None], of: str, what: str, choice: L
 def _fitted(found: Calibration | None, sign: str) -> dict[str, str]:
     if found is None:
         return {"λ": "–", "95 % CI": "–", sign: "–"}
-    held = found.cross_validated.value
+    cv = found.cross_validated
+    held = None if cv.too_small(found.n) else cv.value
     return {
         "λ": best_lambda(found), "95 % CI": interval(found.ci).strip() or "none",
         sign: format_number(found.agreement), f"{sign}, cross-validated": format_number(held),

@@ -28,9 +28,9 @@ METHODS: dict[Method, str] = {
 WHOLE = {True: "Whole segments with all systems", False: "Single outputs"}
 
 
-def missing(rated: RatedByOutput) -> None:
+def missing(project: Project, rated: RatedByOutput) -> None:
     """Draw how many of the recommended outputs and annotators there are."""
-    found = service.shortfall(rated)
+    found = service.shortfall(rated, project.n_outputs)
     icon = ":material/check_circle:" if not found.missing_twice else ":material/flag:"
     st.markdown(f"{icon} {escape_markdown(found.words())}", help="Recommended size: Lu et al. (2023), Appendix B")
 

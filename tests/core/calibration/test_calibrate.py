@@ -83,6 +83,13 @@ def test_the_order_of_the_outputs_does_not_matter_to_the_optimum() -> None:
 def test_what_the_guidance_asks_for_and_is_missing_is_told() -> None:
     notes = calibrate(points(2, raters=1), draws=0).notes
     assert notes[0] == "40 of 100 recommended outputs have both scores; 60 are missing."
+    small = calibrate(points(2, raters=1), draws=0, available=44)
+    assert small.notes[0] == "40 of the 44 outputs of this project have both scores; 4 are missing."
+    assert small.notes[1] == "The project has 44 outputs; 100 or more are recommended for a fit."
+    assert small.notes[2:] == notes[1:]
+    cv = small.cross_validated
+    assert cv.too_small(40).startswith(f"not shown for fewer than {10 * cv.folds} outputs: 40 in {cv.folds} folds")
+    assert cv.too_small(10 * cv.folds) == ""
     assert notes[1] == "40 of 40 outputs have fewer than 2 raters; 2 or 3 are recommended."
     assert calibrate(points(2, raters=None), draws=0).raters is None
 

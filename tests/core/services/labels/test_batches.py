@@ -130,6 +130,14 @@ def test_what_is_missing_to_100_outputs_and_two_raters_is_said() -> None:
     )
     assert "Still needed: 30 outputs with labels by 2 annotators" in Shortfall(120, 70, 2).words()
     assert "enough for all pages" in Shortfall(120, 100, 3).words()
+    assert Shortfall(0, 0, 0, 36).words() == (
+        "0 outputs labelled and submitted. Still needed: 36 outputs with labels by 2 annotators each (this project has 36; 100 are "
+        "recommended for Calibrate λ)."
+    )
+    assert Shortfall(9, 0, 1, 400).words() == (
+        "9 outputs labelled and submitted by 1 annotator. Still needed: 100 outputs with labels by 2 annotators each."
+    )
+    assert "all outputs of this project; 100 are" in Shortfall(36, 36, 2, 36).words()
 
 
 def test_means_are_corrected_for_the_probabilities() -> None:
