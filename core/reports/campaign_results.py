@@ -227,7 +227,7 @@ def as_latex(found: CampaignComparison, name: str) -> str:
         caption = (
             f"{name}: Bradley–Terry strengths (log odds of being preferred, mean 0) with 95 % bootstrap CIs. {rests}."
         )
-        return latex_table(["System", "Strength ↑", "Votes"], [rows], caption)
+        return latex_table(["System", "Strength ↑", "Votes"], [rows], caption, f"{name} results")
     tied = _not_below_the_best(found)
     standardised = {s.system: s.mean for s in found.standardised}
     adjusted = {a.system: a for a in found.effects.means} if found.effects else {}
@@ -254,7 +254,7 @@ def as_latex(found: CampaignComparison, name: str) -> str:
         said = " No difference from the best mean is significant (permutation test with random signs, Holm)."
     z = " z: scores standardised per rater." if standardised else ""
     caption = f"{name}: {found.measure}, with 95 % CIs. {rests}.{z}{said}"
-    return latex_table([*columns, "Ratings"], [rows], caption)
+    return latex_table([*columns, "Ratings"], [rows], caption, f"{name} results")
 
 
 def _not_below_the_best(found: CampaignComparison) -> set[str]:

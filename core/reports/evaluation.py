@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import altair as alt
@@ -11,7 +12,8 @@ import pandas as pd
 from core.data import grouped
 from core.formats.write import csv_text, json_text
 from core.formatting import MISSING as MISSING
-from core.formatting import format_figure, format_number
+from core.formatting import format_count, format_figure, format_number
+from core.metrics.lexical.baselines import BASELINES
 from core.plots import evaluate as plots
 from core.plots.compare import means as system_means
 from core.reports.html import render, vega_script
@@ -92,9 +94,17 @@ def sentence(found: Evaluation, statistic: StatisticName) -> str:
         text += f", averaged over {best.groups:,} of {best.all_groups:,} segments"
     if baseline is None or baseline.value is None:
         return text + "."
-    near = best.low is not None and baseline.value >= best.low
-    remark = ", which is not below the 95 % CI" if near else ""
-    return f"{text}. The best baseline, which does not measure quality ({baseline.metric.lower()}), reaches {format_number(baseline.value, 2)}{remark}."
+    remark = _against_baseline(best, baseline.value)
+    return f"{text}. The best baseline, which does not measure quality ({baseline.metric.lower()}), reaches {format_number(baseline.value)}{remark}."
+
+
+def _against_baseline(best: AgreementRow, baseline: float) -> str:
+    """Return how the value of the best baseline lies to the 95 % CI of the best metric; "" if below, or without CI."""
+    if best.value is None or best.low is None or best.high is None or baseline < best.low:
+        return ""
+    if baseline > best.high:
+        return ": it agrees better than every metric, above the 95 % CI of the best one"
+    return f", {'more than the best metric, but ' if baseline > best.value else ''}within its 95 % CI"
 
 
 def as_csv(found: Evaluation) -> str:
@@ -127,22 +137,30 @@ def as_json(found: Evaluation, tests: Sequence[SignificanceMatrix] = ()) -> str:
     return json_text(report)
 
 
-def as_latex(found: Evaluation, statistic: StatisticName, tests: Sequence[SignificanceMatrix] = ()) -> str:
-    """Return a booktabs table: metrics from best to worst, then the baselines. Bold: not significantly worse than the best."""
+def as_latex(
+    found: Evaluation, statistic: StatisticName, tests: Sequence[SignificanceMatrix] = (), name: str = ""
+) -> str:
+    """Return a booktabs table: metrics from best to worst, then the baselines. Bold: not significantly worse than the best.
+
+    `name` is that of the project, for caption and label.
+    """
     names = STATISTICS[found.choice.level]
     tested = [m for m in tests if m.pairs]
     groups: dict[str, list[list[str]]] = {"metric": [], "sentinel": []}
-    for name in found.order(statistic):
-        rows = [found.of(name, n) for n in names]
+    for metric in found.order(statistic):
+        rows = [found.of(metric, n) for n in names]
         cells = [latex_text(cell(r)) for r in rows]
-        for at in (names.index(m.statistic) for m in tested if name in m.tied):
+        for at in (names.index(m.statistic) for m in tested if metric in m.tied):
             cells[at] = bold(cells[at])
         groups[rows[0].kind].append([latex_text(rows[0].metric), *cells])
     given = [[latex_text(text) for text in cells] for cells in _given_cells(found)]
     kinds = ", ".join(dict.fromkeys(m.test for m in tested))
     said = f" Bold: not significantly worse than the best metric ({kinds}, Holm)." if tested else ""
-    caption = f"Agreement with {found.joined.people}, with 95 % bootstrap CIs. Below the rule: baselines.{said}{counted(found)}"
-    return latex_table(["Metric", *(LABELS[n] for n in names)], [*groups.values(), given], caption)
+    whole = found.joined.whole() if found.choice.level == "system" else found.joined
+    over = f"{len(whole.keys):,} outputs of {format_count(len(whole.systems), 'system')} for {format_count(whole.n_segments, 'segment')}"
+    of = f"{name}: agreement" if name else "Agreement"
+    caption = f"{of} with {found.joined.people} on {over}, with 95 % bootstrap CIs. Below the rule: baselines.{said}{counted(found)}"
+    return latex_table(["Metric", *(LABELS[n] for n in names)], [*groups.values(), given], caption, f"{name} agreement")
 
 
 def _given_cells(found: Evaluation) -> list[list[str]]:
@@ -230,7 +248,8 @@ def methods(found: Evaluation, tests: Sequence[SignificanceMatrix] = (), systems
             f"{len(systems.tests)} pairs; the minimum detectable difference is that of a paired t-test with power .8."
         )
     if baselines := [c.label for c in joined.scored_metrics if c.sentinel]:
-        sentences.append(f"Baselines that do not measure quality (sentinels): {', '.join(baselines)}.")
+        meant = "; ".join(f"{b.label}: {b.help}" if b.help else b.label for b in BASELINES if b.label in baselines)
+        sentences.append(f"Baselines that do not measure quality (sentinels): {meant}.")
     return " ".join(filter(None, sentences))
 
 
@@ -280,9 +299,11 @@ def as_html(
     title: str = "Evaluation",
 ) -> str:
     """Return one page with charts and tables. Charts need JavaScript, which the page contains; all values are also in tables."""
+    made = datetime.now(UTC)
     return render(
         "evaluation.html.j2", title=title, sentence=sentence(found, statistic), tables=report_tables(found, statistic, tests, systems),
         short=SHORT, methods=methods(found, tests, systems), signatures=signatures(found), vega_script=vega_script,
+        foot=f"Computed with Errorscope on {made.day} {made:%B %Y, %H:%M} UTC.",
         charts=[
             {"caption": caption, "spec": chart.properties(width="container").to_dict(validate=False)}
             for caption, chart in report_charts(found, statistic, tests, systems)

@@ -61,4 +61,4 @@ def as_latex(found: Mapping[str, Evaluation], statistic: StatisticName) -> str:
         f"{LABELS[statistic]} with each human score. Bold: the best metric, not tested. Below the rule: baselines. "
         f"{unit} compared: {compared}."
     )
-    return latex_table(["Metric", *found], list(groups.values()), caption)
+    return latex_table(["Metric", *found], list(groups.values()), caption, "human-scores")

@@ -48,7 +48,12 @@ _ENVIRONMENT.filters |= {"figure": figure, "percent": percent, "score": score}
 
 
 def render(template: str, **values: Any) -> str:
-    return _ENVIRONMENT.get_template(template).render(missing=MISSING, **values)
+    """Return the page. No line breaks within τ-b."""
+    return (
+        _ENVIRONMENT.get_template(template)
+        .render(missing=MISSING, **values)
+        .replace("τ-b", "τ\N{NON-BREAKING HYPHEN}b")
+    )
 
 
 def static_chart(chart: alt.LayerChart, width: int) -> Markup:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 
@@ -14,9 +15,20 @@ _LATEX = {
 }  # fmt: skip
 
 
+_FORMULAS = (
+    (re.compile(r"\$\\tau\$-b\b"), r"$\\tau_b$"),
+    (re.compile(r"(?<![\w\\])acc\\_eq(?![\w\\])"), r"$\\mathrm{acc}_{\\mathrm{eq}}$"),
+    (re.compile(r"\bPearson r\b"), r"Pearson $r$"),
+)
+"""Names of statistics in escaped text, and how they are set."""
+
+
 def latex_text(text: str) -> str:
-    """Return `text` escaped for LaTeX; control characters become spaces."""
-    return "".join(" " if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") else _LATEX.get(c, c) for c in text)
+    """Return `text` escaped for LaTeX, with the names of statistics as formulas; control characters become spaces."""
+    escaped = "".join(" " if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") else _LATEX.get(c, c) for c in text)
+    for words, formula in _FORMULAS:
+        escaped = words.sub(formula, escaped)
+    return escaped
 
 
 def bold(cell: str) -> str:
@@ -35,13 +47,23 @@ def latex_of_shown(rows: Sequence[Mapping[str, str]], caption: str) -> str:
     return latex_table(names, groups, caption)
 
 
-def latex_table(columns: Sequence[str], groups: Sequence[Sequence[Sequence[str]]], caption: str) -> str:
-    """Return a table with a rule between groups of rows, without empty groups. The cells are LaTeX; columns and caption are escaped."""
+def latex_table(columns: Sequence[str], groups: Sequence[Sequence[Sequence[str]]], caption: str, label: str = "") -> str:
+    """Return a table with a rule between groups of rows, without empty groups. The cells are LaTeX; columns and caption are escaped.
+
+    `label` is any text, by default the caption; its ASCII letters and digits follow "tab:".
+    """
+    key = re.sub(r"[^a-z0-9]+", "-", (label or caption).lower())[:40].strip("-")
     lines = [
         "% needs \\usepackage{booktabs}", "\\begin{table}", "\\centering", "\\small",
         f"\\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}", "\\toprule", " & ".join(map(latex_text, columns)) + r" \\",
     ]  # fmt: skip
     for rows in filter(None, groups):
         lines += ["\\midrule", *(" & ".join(cells) + r" \\" for cells in rows)]
-    lines += ["\\bottomrule", "\\end{tabular}", f"\\caption{{{latex_text(caption)}}}", "\\end{table}"]
+    lines += [
+        "\\bottomrule",
+        "\\end{tabular}",
+        f"\\caption{{{latex_text(caption)}}}",
+        f"\\label{{tab:{key}}}",
+        "\\end{table}",
+    ]
     return "\n".join(lines) + "\n"

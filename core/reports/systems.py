@@ -46,4 +46,4 @@ def as_latex(found: SystemScores) -> str:
         )
     lacking = "".join(f" {c.label}: {n} of {found.outputs} outputs have a score." for c, n in found.partial)
     caption = f"Means of output scores over {found.outputs} outputs. Bold: best mean, not tested.{lacking}"
-    return latex_table(["System", *map(title, found.columns)], [rows], caption)
+    return latex_table(["System", *map(title, found.columns)], [rows], caption, "systems")

@@ -117,7 +117,7 @@ def files(project: Project, found: Evaluation, statistic: StatisticName, systems
         st.markdown(escape_markdown(said))
     with st.expander("Signatures"):
         st.text("\n".join(report.signatures(found)))
-    latex = report.as_latex(found, statistic, done)
+    latex = report.as_latex(found, statistic, done, project.name)
     with st.container(horizontal=True):
         for label, ending, make in (
             ("CSV", "csv", lambda: report.as_csv(found)),

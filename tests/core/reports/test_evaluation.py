@@ -38,6 +38,16 @@ def test_the_sentence_names_the_best_metric_and_baseline() -> None:
     said = sentence(found, "kendall")
     assert said.startswith(f"Of 2 metrics, Good agrees best with 2 annotators on 12 outputs: τ-b {cell(best)}")
     assert "The best baseline, which does not measure quality" in said
+    assert best.low is not None
+    for low, high, value, remark in (
+        (0.5, 0.9, 0.4, "reaches .400."),
+        (0.5, 0.9, 0.5, "reaches .500, within its 95 % CI."),
+        (0.5, 0.9, 0.85, "reaches .850, more than the best metric, but within its 95 % CI."),
+        (0.5, 0.9, 0.91, "reaches .910: it agrees better than every metric, above the 95 % CI of the best one."),
+    ):
+        changed = {"good": {"value": 0.8, "low": low, "high": high}, "sentinel": {"value": value}}
+        rows = [r._replace(**changed.get(r.name, changed.get(r.kind, {}))) for r in found.rows]
+        assert sentence(found._replace(rows=tuple(rows)), "kendall").endswith(remark)
     alone = join(PEOPLE, [ScoredMetric("flat", "Flat", "flat|v:1")], {"flat": dict.fromkeys(PEOPLE.scores, 1.0)})
     assert sentence(evaluate(alone, AgreementOptions()), "kendall") == (
         "Kendall τ-b is undefined for every metric: all metric scores are equal."
@@ -89,6 +99,11 @@ def test_latex_is_bold_only_for_tested_differences() -> None:
     text = as_latex(found, "kendall", [done])
     assert text.count("\\textbf{") == len(done.tied)
     assert "PERM-BOTH" in text
+    assert r"Kendall $\tau_b$ & $\mathrm{acc}_{\mathrm{eq}}$ & Spearman $\rho$ & Pearson $r$ \\" in text
+    assert "\\caption{Agreement with 2 annotators on 12 outputs of 3 systems for 4 segments, with" in text
+    named = as_latex(found, "kendall", [done], "Pilot_1 (é)")
+    assert "\\caption{Pilot\\_1 (é): agreement with 2 annotators on 12 outputs" in named
+    assert "\\label{tab:pilot-1-agreement}\n\\end{table}" in named
 
 
 def test_tests_that_were_not_done_are_not_mentioned() -> None:
@@ -132,6 +147,9 @@ def test_the_page_has_the_charts_of_its_numbers() -> None:
     assert len(differences) == 3
     assert {r["system"] for r in systems} == {"A", "B", "C"}
     assert "vegaEmbed(chart" in page
+    assert "τ-b" not in page.split("<script")[0]
+    assert "Shortness: the shorter the output in characters, the better" in page
+    assert re.search(r"Computed with Errorscope on \d+ \w+ \d{4}, \d\d:\d\d UTC", page)
 
 
 def test_the_methods_state_every_choice() -> None:
@@ -189,7 +207,7 @@ def test_tests_under_several_statistics_stand_in_every_report() -> None:
     ]
     assert all(name in report["methods"] for name in ("in Kendall τ-b were", "in Spearman ρ were", "in Pearson r were"))
     page = as_html(found, "kendall", tests)
-    assert all(f"{name}: differences between metrics" in page for name in ("Kendall τ-b", "Spearman ρ", "Pearson r"))
+    assert all(f"{name}: differences between metrics" in page for name in ("Kendall τ‑b", "Spearman ρ", "Pearson r"))
     text = as_latex(found, "kendall", tests)
     assert text.count("\\textbf{") == sum(len(m.tied) for m in tests)
     assert "Williams" in text
