@@ -14,7 +14,7 @@ from core.services.evaluate import significance as tests
 from core.services.evaluate.evaluate import AgreementOptions, AgreementRow, Evaluation, StatisticName
 from core.services.evaluate.evaluation_data import EvaluationData, ScoredMetric
 from core.services.evaluate.joining import from_view
-from core.services.projects.task import language_warning
+from core.services.projects.task import language_warning, output_languages
 from core.services.projects.view import View
 from pages._ui.meta_evaluation import agreement_preview
 from pages._ui.meta_evaluation.evaluation_form import EvaluationOptions
@@ -76,7 +76,7 @@ def unfinished(project: Project, view: View, data: EvaluationData) -> None:
 def unread(project: Project, found: Evaluation) -> None:
     """Warn of compared metrics whose model does not read the language of the outputs."""
     english = [m.label for m in found.joined.metrics if reads_only_english(m.signature)]
-    if said := language_warning(wiring.output_languages(project), english):
+    if said := language_warning(output_languages(wiring.sampled(project)), english):
         st.warning(escape_markdown(said), icon=":material/translate:")
 
 

@@ -18,7 +18,7 @@ from core.models.kinds import MODEL_KINDS
 from core.ports.jobs import Job
 from core.ports.projects import Project
 from core.scoring.dataset import for_dataset
-from core.services.projects.task import Task, default_metrics, language_warning, mostly_unread
+from core.services.projects.task import Task, default_metrics, language_warning, mostly_unread, output_languages
 from core.services.projects.time_estimates import LONG_SECONDS, OpenOutputs, start
 from core.settings import load as settings
 from pages._ui.projects import external_scores, metric_options, scoring_time
@@ -111,7 +111,7 @@ def panel(project: Project, *, segment: SegmentKey | None = None, primary: bool 
     head = st.container()  # filled last: the button is above the choices that it depends on
     scope = scoring_time.choose_scope(project, segment)
     english = [line.spec.label for line in found if line.english and not line.lacking and OPTIONS not in line.spec.name]
-    if said := language_warning(wiring.output_languages(project), english):
+    if said := language_warning(output_languages(data), english):
         st.warning(escape_markdown(said), icon=":material/translate:")
     specs = _choose(project, data, found, running)
     chosen = metric_options.chosen(specs, str(project.id), {line.spec.name: line.begin for line in found if line.begin})
@@ -217,7 +217,7 @@ def _defaults(project: Project, data: Dataset, found: Sequence[MetricLine]) -> l
         line.spec.name: line.spec.label for line in found if line.spec.name in STANDARD and line.open(project.n_outputs)
     }
     suited = [name for name in possible if name in default_metrics(task)]
-    fitting = [name for name in suited if name not in _unread(project, found)]
+    fitting = [name for name in suited if name not in _unread(data, found)]
     slow = scoring_time.too_long(scoring_time.open_of(project, fitting))
     said = []
     if others := [label for name, label in possible.items() if name not in suited]:
@@ -233,9 +233,9 @@ def _defaults(project: Project, data: Dataset, found: Sequence[MetricLine]) -> l
     return [name for name in fitting if name not in slow]
 
 
-def _unread(project: Project, found: Sequence[MetricLine]) -> set[str]:
+def _unread(data: Dataset, found: Sequence[MetricLine]) -> set[str]:
     """Return the metrics whose model does not read the language of most outputs."""
-    foreign = mostly_unread(wiring.output_languages(project))
+    foreign = mostly_unread(output_languages(data))
     return {line.spec.name for line in found if line.english and foreign}
 
 
@@ -247,7 +247,7 @@ def _without_references(project: Project, data: Dataset, found: Sequence[MetricL
         if line.open(project.n_outputs)
         and OPTIONS not in line.spec.name
         and "reference" not in line.needs
-        and line.spec.name not in _unread(project, found)
+        and line.spec.name not in _unread(data, found)
     }
     if not possible:
         return []

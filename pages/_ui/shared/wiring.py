@@ -30,7 +30,6 @@ from core.services.people.guarded_call import may_read
 from core.services.people.guarded_store import guarded
 from core.services.people.identity import SESSION_COOKIE, Identity, outbox_name
 from core.services.projects import sample
-from core.services.projects import task as tasks
 from core.services.projects.task import Task, task_of
 from core.services.projects.texts import StoredTexts
 from core.services.projects.time_estimates import distinct_outputs
@@ -201,11 +200,6 @@ def task(project: Project) -> Task:
     return _task(*version(project))
 
 
-def output_languages(project: Project) -> dict[str, float]:
-    """Return the languages that the outputs of a project look like, with their shares."""
-    return _output_languages(*version(project))
-
-
 def judgements(project: Project) -> list[Judgement]:
     """Return the scores and ranks of single raters; read again after an import."""
     return _judgements(*version(project))
@@ -285,11 +279,6 @@ def _distinct(database: str, project: Project, generation: Hashable) -> dict[str
 @st.cache_resource(max_entries=32, ttl=1800, show_spinner=False)
 def _task(database: str, project: Project, generation: Hashable) -> Task:
     return task_of(_sampled(database, project, generation))
-
-
-@st.cache_resource(max_entries=32, ttl=1800, show_spinner=False)
-def _output_languages(database: str, project: Project, generation: Hashable) -> dict[str, float]:
-    return tasks.output_languages(_sampled(database, project, generation))
 
 
 @st.cache_resource(max_entries=6, ttl=1800, show_spinner="Reading scores …")
