@@ -217,7 +217,8 @@ def _defaults(project: Project, data: Dataset, found: Sequence[MetricLine]) -> l
         line.spec.name: line.spec.label for line in found if line.spec.name in STANDARD and line.open(project.n_outputs)
     }
     suited = [name for name in possible if name in default_metrics(task)]
-    fitting = [name for name in suited if name not in _unread(data, found)]
+    unread = _unread(data, found)
+    fitting = [name for name in suited if name not in unread]
     slow = scoring_time.too_long(scoring_time.open_of(project, fitting))
     said = []
     if others := [label for name, label in possible.items() if name not in suited]:
@@ -241,13 +242,14 @@ def _unread(data: Dataset, found: Sequence[MetricLine]) -> set[str]:
 
 def _without_references(project: Project, data: Dataset, found: Sequence[MetricLine]) -> list[str]:
     """Return the metrics chosen at first if no default metric can run: those that need no reference and are fast."""
+    unread = _unread(data, found)
     possible = {
         load(registry.expression(line.spec.name, line.begin)).spec.name: line.spec.name
         for line in found
         if line.open(project.n_outputs)
         and OPTIONS not in line.spec.name
         and "reference" not in line.needs
-        and line.spec.name not in _unread(data, found)
+        and line.spec.name not in unread
     }
     if not possible:
         return []
