@@ -47,12 +47,15 @@ def latex_of_shown(rows: Sequence[Mapping[str, str]], caption: str) -> str:
     return latex_table(names, groups, caption)
 
 
-def latex_table(columns: Sequence[str], groups: Sequence[Sequence[Sequence[str]]], caption: str, label: str = "") -> str:
+def latex_table(
+    columns: Sequence[str], groups: Sequence[Sequence[Sequence[str]]], caption: str, label: str = ""
+) -> str:
     """Return a table with a rule between groups of rows, without empty groups. The cells are LaTeX; columns and caption are escaped.
 
     `label` is any text, by default the caption; its ASCII letters and digits follow "tab:".
     """
-    key = re.sub(r"[^a-z0-9]+", "-", (label or caption).lower())[:40].strip("-")
+    plain = unicodedata.normalize("NFKD", label or caption).encode("ascii", "ignore").decode().lower()
+    key = re.sub(r"[^a-z0-9]+", "-", plain)[:40].strip("-")
     lines = [
         "% needs \\usepackage{booktabs}", "\\begin{table}", "\\centering", "\\small",
         f"\\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}", "\\toprule", " & ".join(map(latex_text, columns)) + r" \\",

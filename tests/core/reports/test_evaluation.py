@@ -103,7 +103,7 @@ def test_latex_is_bold_only_for_tested_differences() -> None:
     assert "\\caption{Agreement with 2 annotators on 12 outputs of 3 systems for 4 segments, with" in text
     named = as_latex(found, "kendall", [done], "Pilot_1 (é)")
     assert "\\caption{Pilot\\_1 (é): agreement with 2 annotators on 12 outputs" in named
-    assert "\\label{tab:pilot-1-agreement}\n\\end{table}" in named
+    assert "\\label{tab:pilot-1-e-agreement}\n\\end{table}" in named
 
 
 def test_tests_that_were_not_done_are_not_mentioned() -> None:
