@@ -27,9 +27,9 @@ def main() -> None:
     agreement, disagreements, building, typology = st.tabs(TABS, key="people-tabs", default=first)
     found = None
     with agreement, errors.boundary():
+        number_agreement.section(project)
         if known_labels.raters(project) or not wiring.judgements(project):
             found = labelled(project)
-        number_agreement.section(project)
     with disagreements, errors.boundary():
         if found is not None:
             parts.disputes(project, found)
@@ -50,6 +50,7 @@ def labelled(project: Project) -> Agreement | None:
     if not known_labels.raters(project):
         no_labels()
         return None
+    st.subheader("Error spans by annotator", anchor=False)
     scheme = st.selectbox(
         "Severity weights", SCHEMES, key="people-scheme", width=320, format_func=scheme_words,
         help=definition("Severity weights"),
@@ -60,10 +61,10 @@ def labelled(project: Project) -> Agreement | None:
     if not found.raters:
         page.info("There are labels, but no segment has been submitted yet.")
         return found
-    st.subheader("Annotators", anchor=False)
-    parts.raters(found)
-    st.subheader("Agreement", anchor=False)
-    parts.figures(found)
+    scored = parts.give_scores(found, wiring.judgements(project))
+    parts.raters(found, scored=scored)
+    st.subheader("Agreement of the error spans", anchor=False)
+    parts.figures(found, scored=scored)
     return found
 
 

@@ -126,6 +126,11 @@ def agreement(found: CampaignComparison) -> str:
     return f"Krippendorff's α = {interval(a, 2)} on {format_count(a.n, 'segment')} with two or more raters"
 
 
+def agreed_on(found: CampaignComparison) -> str:
+    """Return what the annotators' agreement is computed on: "ESA", "MQM score" or "preferences"."""
+    return "preferences" if found.votes is not None else found.measure.partition(",")[0]
+
+
 def mean_rows(found: CampaignComparison) -> list[dict[str, Any]]:
     """Return the rows of the chart of means, best first; with preferences those of strengths."""
     of = (

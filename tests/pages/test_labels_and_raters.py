@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from core.data import Dataset, Output, RatedOutput, Segment, SegmentKey, Span, Value
+from core.data import Dataset, Judgement, Output, OutputKey, RatedOutput, Segment, SegmentKey, Span, Value
 from core.metrics import registry
 from core.mqm.actions import label_actions
 from core.ports.labels import Action
@@ -20,7 +20,7 @@ from core.services.labels.typologies import of_project
 from core.services.projects.view import View
 from core.signature import content_key
 from pages._ui.labels_and_raters import agreement as agreement_part
-from pages._ui.shared import long_jobs
+from pages._ui.shared import long_jobs, wiring
 from tests.labels import submitted
 from tests.pages.opened_page import new_project
 from tests.pages.said import words
@@ -71,7 +71,7 @@ def test_agreement_is_that_of_the_service_or_of_one_rater(store: Store) -> None:
     table = at.dataframe[0].value.set_index("annotator")
     assert table.loc["ann", "outputs"] == 12
     assert table.loc["ann", "no error, %"] == 100
-    assert "minutes" not in table.columns  # labels of a file: nobody knows
+    assert "time, h:min:s" not in table.columns  # labels of a file: nobody knows
     at = build(at, "all of it")
     (batch,) = store.batches.list(project)
     assert "of this set are labelled" in words(at)
@@ -94,6 +94,24 @@ def test_agreement_is_that_of_the_service_or_of_one_rater(store: Store) -> None:
     # bob marks one character of 8 outputs, cid two: 2·8/(8 + 16)
     assert at.table[0].value["all outputs together"].iloc[0].replace("\\", "") == ".667"
     assert "both found no error in 4, only one of them found errors in 0" in words(at)
+    assert {"non-translation", "mean MQM score ↑", "Neutral per output"} <= set(at.dataframe[0].value)
+
+    given = [
+        Judgement(OutputKey(s, "d", str(i)), r, "ESA", 10.0 * i)
+        for s in SYSTEMS
+        for i in range(N)
+        for r in ("ann", "bob", "cid")
+    ]
+    store.projects.add(project, Dataset((), ()), judgements=given)
+    wiring.changed(project)
+    at = opened(project)
+    said = words(at)
+    assert said.index("Agreement of the scores “ESA”: α = 1.000") < said.index(
+        "Agreement of the MQM scores of the error spans"
+    )
+    assert "average several" not in said
+    spans = next(t.value for t in at.dataframe if "Major per output" in t.value)
+    assert not {"non-translation", "mean MQM score ↑", "Neutral per output"} & set(spans)
 
 
 def test_marks_are_hidden_until_submitted_or_asked_for(store: Store) -> None:
@@ -235,7 +253,7 @@ def test_a_comparison_is_cancelled_repeated_or_of_a_sample(store: Store, monkeyp
     assert "The labels were not compared: see the tab Agreement." in words(at)
     next(b for b in at.button if b.label == "Run again").click().run()
     assert not at.exception
-    assert "Agreement of the annotators: α" in words(at)
+    assert "Agreement of the MQM scores of the error spans: α" in words(at)
 
     project = filled(store, "ann", "bob")
     monkeypatch.setattr(service, "MOST_DISPUTES", 1)

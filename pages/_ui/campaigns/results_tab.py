@@ -42,7 +42,7 @@ def draw(project: Project, campaign: Campaign) -> None:
         _means(campaign, found)
         _differences(campaign, found)
         results_raters.draw(found, f"{file_name(campaign.name)}.annotators", named=named)
-    st.subheader("Agreement of the annotators", anchor=False)
+    st.subheader(escape_markdown(f"Agreement of the annotators ({report.agreed_on(found)})"), anchor=False)
     _agreement(found)
     results_downloads.draw(project, campaign, found)
 

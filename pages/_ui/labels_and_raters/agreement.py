@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 import pandas as pd
 import streamlit as st
 
 from core.calibration.recommended import ENOUGH_RATERS
-from core.data import SEVERITIES
-from core.formatting import format_count, format_figure, format_number, format_percent
+from core.data import SEVERITIES, Judgement
+from core.formats.labels.judgements import is_rank
+from core.formatting import format_clock, format_count, format_figure, format_number, format_percent
 from core.mqm.label_columns import LabelColumns
-from core.plots.agreement import matrix_width, severity_confusion, tau_matrix
+from core.plots.agreement import severity_confusion
 from core.ports.projects import Project
 from core.services.labels import agreement as service
 from core.services.labels.agreement import Agreement, Dispute
@@ -23,7 +24,7 @@ from core.stats.raters.rater_agreement import RaterPair
 from core.stats.raters.span_agreement import SpanAgreement
 from pages._ui.annotate import identity
 from pages._ui.compare.inspector import marks_toggle
-from pages._ui.labels_and_raters import known_labels, labelled_output
+from pages._ui.labels_and_raters import known_labels, labelled_output, rankings
 from pages._ui.shared import errors, page, tables, theme, wiring
 from pages._ui.shared.files import figure
 from pages._ui.shared.glossary import definition
@@ -58,42 +59,55 @@ def _recent(database: str, project: Project, *, _labels: LabelColumns) -> LabelC
     return _labels
 
 
-def raters(all_of: Agreement) -> None:
-    """Draw a table with one row per rater. Errors are per output, so that raters can be compared."""
+def give_scores(all_of: Agreement, given: Collection[Judgement]) -> bool:
+    """Return whether every rater of the error spans also gave scores, as ESA asks: MQM scores are then not what they were asked for."""
+    scorers = {j.rater for j in given if not is_rank(j.name)}
+    return bool(scorers) and {r.rater for r in all_of.raters} <= scorers
+
+
+def raters(all_of: Agreement, *, scored: bool) -> None:
+    """Draw a table with one row per rater. Errors are per output, so that raters can be compared.
+
+    If raters gave scores of their own (`scored`), the MQM score and the columns that nobody used are left out.
+    """
+    used = [s for s in SEVERITIES if not scored or any(r.errors[s] for r in all_of.raters)]
+    mqm = not scored or any(r.non_translations for r in all_of.raters)
     rows = [
         {
             "annotator": r.rater,
             "outputs": r.outputs,
             "segments": r.segments,
-            "minutes": None if r.seconds is None else r.seconds / 60,
-            **{f"{s} per output": r.errors[s] / r.outputs for s in SEVERITIES},
+            "time, h:min:s": r.seconds,
+            **{f"{s} per output": r.errors[s] / r.outputs for s in used},
             "no error, %": 100 * r.clean / r.outputs,
-            "non-translation": r.non_translations,
-            "mean score ↑": r.score,
+            **({"non-translation": r.non_translations} if mqm else {}),
+            **({} if scored else {"mean MQM score ↑": r.score}),
         }
         for r in all_of.raters
     ]
-    two, count = partial(format_number, digits=2, leading_zero=True), "{:,.0f}".format
-    whole = partial(format_number, digits=0)
+    two, whole = partial(format_number, digits=2, leading_zero=True), partial(format_number, digits=0)
+    formats: dict[str, Callable[..., str]] = {f"{s} per output": two for s in SEVERITIES}
+    formats |= dict.fromkeys(("outputs", "segments"), "{:,.0f}".format)
+    formats |= {"time, h:min:s": format_clock, "no error, %": whole, "mean MQM score ↑": two}
     tables.data_table(
         pd.DataFrame(rows).dropna(axis="columns", how="all"),
-        {f"{s} per output": two for s in SEVERITIES}
-        | {"outputs": count, "segments": count, "minutes": whole, "no error, %": whole, "mean score ↑": two},
+        formats,
         {f"{s} per output": st.column_config.NumberColumn(help=f"{s} errors per output") for s in SEVERITIES}
         | {
-            "minutes": st.column_config.NumberColumn(
+            "time, h:min:s": st.column_config.NumberColumn(
                 help="Time on Annotate; a pause counts at most two minutes. None for imported labels"
             ),
             "no error, %": st.column_config.NumberColumn(help="Share of outputs without errors"),
-            "mean score ↑": st.column_config.NumberColumn(
+            "mean MQM score ↑": st.column_config.NumberColumn(
                 help="Mean MQM score of this annotator’s outputs: 0 = no error, more negative = worse"
             ),
         },
     )
 
 
-def figures(all_of: Agreement) -> None:
-    """Draw α with its interpretation, then spans and severities of all pairs or of one."""
+def figures(all_of: Agreement, *, scored: bool) -> None:
+    """Draw α with its interpretation, then spans and severities of all pairs or of one. If raters gave scores of their own
+    (`scored`), their agreement decides whether one is enough, so α of MQM scores is not interpreted."""
     if len(all_of.raters) < ENOUGH_RATERS:
         page.info("Only one annotator has labelled outputs. Agreement needs a second one on some of the same outputs.")
         page.link("annotate", "Annotate outputs")
@@ -103,43 +117,30 @@ def figures(all_of: Agreement) -> None:
         between = f" [{format_number(alpha.low)}, {format_number(alpha.high)}]" if alpha.low is not None else ""
         st.markdown(
             escape_markdown(
-                f"Agreement of the annotators: α = {format_number(alpha.value)}{between} on {format_count(all_of.twice, 'output')} of "
+                f"Agreement of the MQM scores of the error spans: α = {format_number(alpha.value)}{between} on {format_count(all_of.twice, 'output')} of "
                 f"{format_count(alpha.n, 'segment')} labelled by two or more"
             ).join(("#### ", "")),
             help=f"{ALPHA}: {definition(ALPHA)} In brackets: the likely range (95 % CI, bootstrap over segments). Computed on MQM "
             "scores (interval level).",
         )
-    st.markdown(escape_markdown(service.reading(alpha)))
+    if scored:
+        page.caption(
+            "The annotators gave scores too: see their agreement above. MQM scores are computed from the error spans with the weights above."
+        )
+    else:
+        st.markdown(escape_markdown(service.reading(alpha)))
     if not all_of.twice:
         return
     if all_of.compared < all_of.twice:
         page.caption(
             f"Error spans were compared on a random sample of {all_of.compared:,} of these {all_of.twice:,} outputs. α and τ-b cover all."
         )
-    if len(all_of.raters) > ENOUGH_RATERS:
-        st.markdown(
-            "**Same ranking of the outputs** by each pair of annotators: Kendall τ-b ↑ (1 = identical, 0 = chance)"
-        )
-        taus = [RaterPair(p.first, p.second, p.tau) for p in all_of.pairs]
-        names = [r.rater for r in all_of.raters]
-        chart = tau_matrix(names, taus, ink=theme.colour("ink"))
-        figure(
-            chart,
-            "Agreement of the annotators on the ranking of the outputs",
-            TAU,
-            "annotators",
-            width=matrix_width(len(names)),
-        )
-    else:
-        st.markdown(
-            f"**Same ranking of the outputs**: Kendall τ-b {escape_markdown(_value(all_of.pairs[0].tau))} (1 = identical, 0 = chance)"
-        )
+    rankings.draw(
+        [RaterPair(p.first, p.second, p.tau) for p in all_of.pairs], "over outputs that both rated", "annotators"
+    )
     _marks(all_of)
     with st.expander("Signature of α"):
         st.text(all_of.signature)
-
-
-TAU = "Kendall τ-b ↑ by each pair of annotators: 1 = identical, 0 = chance."
 
 
 def _marks(all_of: Agreement) -> None:

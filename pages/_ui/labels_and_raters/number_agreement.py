@@ -8,20 +8,17 @@ from functools import partial
 import streamlit as st
 
 from core.formatting import format_count, format_figure, format_number
-from core.plots.agreement import matrix_width, tau_matrix
 from core.ports.projects import Project
 from core.services.labels import number_agreement as service
+from core.services.labels.agreement import reading
 from core.services.labels.number_agreement import ALPHAS, NumberAgreement
-from pages._ui.shared import page, tables, theme, wiring
-from pages._ui.shared.files import figure
+from pages._ui.labels_and_raters import rankings
+from pages._ui.shared import page, tables, wiring
 from pages._ui.shared.markdown import escape_markdown
-
-MATRIX = 3
-"""Number of raters from which τ is drawn as a matrix."""
 
 
 def section(project: Project) -> None:
-    """Draw the agreement for each imported score; nothing if there are none."""
+    """Draw the agreement for each score of annotators, imported or of a campaign; nothing if there are none."""
     if not wiring.judgements(project):
         return
     st.subheader("Scores and ranks by annotator", anchor=False)
@@ -29,7 +26,9 @@ def section(project: Project) -> None:
     name = next(iter(found))
     if len(found) > 1:
         name = st.selectbox("Human scores", found, key="people-numbers", width=320)
-    _raters(found[name])
+    imported = name in {j.name for j in wiring.store().judgements.list(project.id)}
+    _headline(found[name])
+    _raters(found[name], imported=imported)
     _agreement(found[name])
 
 
@@ -38,7 +37,22 @@ def _found(database: str, project: Project, generation: Hashable) -> tuple[Numbe
     return service.number_agreement(wiring.judgements(project))
 
 
-def _raters(found: NumberAgreement) -> None:
+def _headline(found: NumberAgreement) -> None:
+    """Draw α of the scores, or of the ranks by their order; nothing if it is undefined."""
+    kind, what = ("ordinal", "ranks") if found.ranks else ("interval", "scores")
+    alpha = found.alphas[kind]
+    if alpha.value is None:
+        return
+    between = f" [{format_number(alpha.low)}, {format_number(alpha.high)}]" if alpha.low is not None else ""
+    said = (
+        f"Agreement of the {what} “{found.name}”: α = {format_number(alpha.value)}{between} on "
+        f"{format_count(found.twice, 'output')} of {format_count(alpha.n, 'segment')} rated by two or more"
+    )
+    st.markdown(escape_markdown(said).join(("#### ", "")))
+    st.markdown(escape_markdown(reading(alpha)))
+
+
+def _raters(found: NumberAgreement, *, imported: bool) -> None:
     rows = [
         {
             "annotator": r.rater, "outputs": r.outputs, "mean": r.mean, "standard deviation": r.deviation,
@@ -47,7 +61,7 @@ def _raters(found: NumberAgreement) -> None:
         for r in found.raters
     ]  # fmt: skip
     two = partial(format_number, digits=2, leading_zero=True)
-    direction = "ranks, 1 is best" if found.ranks else "as imported"
+    direction = "ranks, 1 is best" if found.ranks else "as imported" if imported else "as given in the campaign"
     st.markdown(
         f"**{escape_markdown(found.name)}**, {direction}: {format_count(found.outputs, 'output')}, {found.twice} by two or more"
     )
@@ -67,23 +81,7 @@ def _agreement(found: NumberAgreement) -> None:
     ]  # fmt: skip
     tables.data_table(rows)
     over = "within each segment, averaged" if found.ranks else "over outputs that both rated"
-    if len(found.raters) < MATRIX:
-        tau = found.pairs[0].tau
-        said = format_number(tau.value) if tau.value is not None else f"undefined, {tau.reason}"
-        said += f" (defined in {tau.counted} segments)" if tau.counted else ""
-        st.markdown(f"**Same ranking of the outputs** (Kendall τ-b, 1 = identical), {over}: {escape_markdown(said)}")
-    else:
-        st.markdown(f"**Same ranking of the outputs** by each pair of annotators (Kendall τ-b, 1 = identical), {over}")
-        names = [r.rater for r in found.raters]
-        chart = tau_matrix(names, found.pairs, ink=theme.colour("ink"))
-        said = f"Kendall τ-b by each pair of annotators, {over}: 1 = identical, 0 = chance."
-        figure(
-            chart,
-            "Agreement of the annotators on the ranking of the outputs",
-            said,
-            "annotators-of-scores",
-            width=matrix_width(len(names)),
-        )
+    rankings.draw(found.pairs, over, "annotators-of-scores")
     st.caption(
         "α: 1 is perfect agreement, 0 is chance; 95 % CI: bootstrap over segments. Annotators with the same ranking but a different "
         "use of the scale disagree in the scores and agree in z-scores (mean 0 and deviation 1 for each annotator)."
