@@ -9,7 +9,7 @@ from core.ports.campaigns import Campaign
 from core.ports.projects import Project
 from core.services.campaigns import saved_setup
 from core.services.campaigns.saved_setup import SavedDraft
-from pages._ui.campaigns import address, campaign_list, campaign_tabs, finished_import, my_campaigns
+from pages._ui.campaigns import address, campaign_list, campaign_tabs, finished_import, imported_view, my_campaigns
 from pages._ui.campaigns.setup import checks_step, creation, data_step, people_step, protocol_step, start_step, steps
 from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.markdown import escape_markdown
@@ -40,6 +40,10 @@ def main() -> None:
     manages = wiring.may_change(project.id)
     if wanted == address.NEW and manages:
         set_up(project, step if step in DRAW else steps.NAMES[0])
+    elif wanted == address.RATINGS:
+        st.button("All campaigns", icon=":material/arrow_back:", on_click=address.open_list, type="tertiary")
+        with errors.boundary():
+            imported_view.draw_stored(project)
     elif wanted in (None, address.NEW, address.IMPORT):
         campaign_list.draw(project, manages=manages)
     elif step in DRAW and manages and (draft := draft_of(project, wanted)) is not None:

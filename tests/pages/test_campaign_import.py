@@ -80,6 +80,18 @@ def test_a_campaign_is_analysed_and_imported(store: Store) -> None:
         (project,) = [p for p in store.projects.list() if not p.sample]
         assert project.name == "scores"
         assert {(j.rater, j.name) for j in store.judgements.list(project.id)} == {("Ana", "ESA"), ("Ben", "ESA")}
+        assert (
+            at.subheader[0].value.replace("\\", "")
+            == f"A has the highest mean score: {systems[0]['score ↑ [95 % CI]']}"
+        )
+        assert tables(at) == [systems]
+        assert "Imported into “scores”" in at.success[0].value
+        listed = AppTest.from_file(APP, default_timeout=60)
+        listed.query_params["project"] = str(project.id)
+        listed = listed.switch_page("pages/campaigns.py").run()
+        assert "Ratings outside campaigns · imported or given on Annotate · ESA" in words(listed).replace("*", "")
+        press(listed, "See results")
+        assert tables(listed) == [systems], "what the preview showed can be opened again"
         again = opened(*files(name))
         select = next(s for s in again.selectbox if s.label == "Import into")
         select.set_value(project.id).run()

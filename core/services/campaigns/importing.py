@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from core.data import Judgement, Output, OutputKey, RatedOutput, Span
+from core.data import Dataset, Judgement, Output, OutputKey, RatedOutput, Span
 from core.errors import UserError, unknown
 from core.formats.campaigns import appraise, pearmut, wmt25, wmt25_spans
 from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating
@@ -72,6 +73,17 @@ def labels_of(found: CampaignFile) -> LabelFiles:
     scores = tuple(Judgement(r.key, r.rater, name, r.score) for r in items if r.score is not None)
     scores += tuple(Judgement(r.key, r.rater, *slider) for r in items for slider in r.sliders)
     return LabelFiles(found.dataset, rated, found.warnings, (), scores)
+
+
+def ratings_of(judged: Iterable[Judgement], rated: Iterable[RatedOutput], name: str) -> CampaignFile:
+    """Return the ratings of items that a project keeps, without texts: scores of this name with the error spans of the same raters; with
+    "" all error spans. Attention checks, tutorials and times of the files are not kept."""
+    errors = {(r.rater, r.key): r.errors for r in rated}
+    scores = {(j.rater, j.key): j.value for j in judged if name and j.name == name}
+    return CampaignFile(
+        Dataset((), ()),
+        tuple(CampaignRating(*of, "item", errors.get(of), scores.get(of)) for of in (scores if name else errors)),
+    )
 
 
 def match(store: Store, project_id: int, found: CampaignFile) -> CampaignMatch:

@@ -7,11 +7,11 @@ import streamlit as st
 from pages._ui.shared import state
 
 CAMPAIGN, STEP = "campaign", "step"
-NEW, IMPORT = "new", "import"
+NEW, IMPORT, RATINGS = "new", "import", "ratings"
 
 
 def opened() -> tuple[str | None, str | None]:
-    """Return the open campaign (its id, `NEW` for the set-up, `IMPORT`, or None for the list) and the open step. For pages."""
+    """Return the open campaign (its id, `NEW` for the set-up, `IMPORT`, `RATINGS`, or None for the list) and the open step. For pages."""
     return st.query_params.get(CAMPAIGN), st.query_params.get(STEP)
 
 
@@ -28,6 +28,11 @@ def open_step(step: str, draft_id: int | None = None) -> None:
 def open_import() -> None:
     """Open the import of a finished campaign in the next run."""
     state.change_address(campaign=IMPORT, step=None, tab=None)
+
+
+def open_ratings() -> None:
+    """Open the results of ratings outside campaigns in the next run."""
+    state.change_address(campaign=RATINGS, step=None, tab=None)
 
 
 def open_list() -> None:

@@ -10,7 +10,7 @@ from core.ports.campaigns import Campaign, CampaignState
 from core.ports.projects import Project
 from core.services.campaigns import saved_setup
 from core.services.campaigns.completion import completion
-from pages._ui.campaigns import address, campaign_data
+from pages._ui.campaigns import address, campaign_data, imported_view
 from pages._ui.campaigns.setup.choices import REACHED, SetupChoices
 from pages._ui.campaigns.setup.steps import NAMES
 from pages._ui.shared import errors, page, wiring
@@ -23,8 +23,8 @@ STATES: dict[CampaignState, str] = {
 
 def draw(project: Project, *, manages: bool) -> None:
     """Draw the campaigns, and the button for a new one."""
-    there = wiring.store().campaigns.list(project.id)
-    if not there:
+    there, ratings = wiring.store().campaigns.list(project.id), imported_view.names_of_ratings(project)
+    if not (there or ratings):
         st.markdown(
             "A campaign is a human evaluation with several people. You choose outputs and what annotators are asked; each annotator "
             "gets a personal link and needs no account. Units are given out and checked automatically, and the results appear on Compare, "
@@ -41,11 +41,18 @@ def draw(project: Project, *, manages: bool) -> None:
                 "Import a finished campaign", icon=":material/upload_file:", on_click=address.open_import,
                 key="campaign-import", help="Files of Appraise, Pearmut or WMT25",
             )  # fmt: skip
-    elif not there:
+    elif not (there or ratings):
         page.info("Only managers of this project can create campaigns.")
     for campaign in reversed(there):
         with errors.boundary():
             _row(campaign, manages)
+    if ratings:
+        with st.container(border=True), st.container(horizontal=True, vertical_alignment="center"):
+            names = ", ".join(name or "error spans" for name in ratings)
+            st.markdown(f"**Ratings outside campaigns** · imported or given on Annotate · {escape_markdown(names)}")
+            st.space("stretch")
+            st.button("See results", key=f"ratings-open-{project.id}", on_click=address.open_ratings,
+                      help="Means of the systems with their 95 % CIs")  # fmt: skip
 
 
 def _begin(project_id: int) -> None:

@@ -102,11 +102,12 @@ def _read(ids: tuple[str, ...], name: str, campaign: str | None, _chosen: Campai
 
 
 def _finish(job: importing.ImportJob) -> None:
-    """Follow an import to its end; on success open its project, where the page says what was imported."""
+    """Follow an import to its end; on success open the results in its project, below what was imported."""
     done = importing.watch(job)
     if done is not None:
         st.session_state[importing.DONE] = done
         _read.clear()
         upload_files.forget(job.what)
         state.open_project(done.project.id)
-        st.switch_page("pages/projects.py", query_params={state.PROJECT: str(done.project.id)})
+        there = {state.PROJECT: str(done.project.id), address.CAMPAIGN: address.RATINGS}
+        st.switch_page("pages/campaigns.py", query_params=there)

@@ -1,8 +1,9 @@
-"""What a campaign file contains: its size, the ranking of the systems, the annotators with their checks, and odd error spans."""
+"""What a campaign file contains: its size, the ranking of the systems, the annotators with their checks, and odd error spans. After the
+import, the ranking from the ratings that the project keeps."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import streamlit as st
@@ -19,9 +20,15 @@ from core.campaigns.imported import (
 )
 from core.data import grouped
 from core.formats.campaigns.campaign_file import CampaignFile
+from core.formats.labels.judgements import is_rank
 from core.formatting import format_count, format_number
+from core.ports.projects import Project
+from core.services.campaigns.importing import ratings_of
 from core.stats.bootstrap import Interval, method_of
-from pages._ui.shared import page, tables
+from pages._ui.labels_and_raters import known_labels
+from pages._ui.projects import importing
+from pages._ui.shared import page, tables, wiring
+from pages._ui.shared.markdown import escape_markdown
 
 MOST_ODD = 200
 
@@ -46,12 +53,7 @@ def draw(file: CampaignFile, key: Hashable) -> None:
     st.markdown(f"**{size(file)}.**  \n{pace(found.times)} {agreed(found.agreement)}")
     systems, raters, odd = st.tabs(["Systems", "Annotators", f"Odd error spans ({len(file.odd):,})"])
     with systems:
-        tables.text_table([_rank(place, row) for place, row in enumerate(found.ranks, 1)])
-        method = method_of([interval for row in found.ranks for interval in (row.score, row.penalty)])
-        page.caption(
-            "Score: mean over outputs, higher is better. Penalty: MQM weights of the error spans per output, lower is better. "
-            f"95 % CIs over outputs ({method}). Systems rated on different segments also differ by their difficulty."
-        )
+        _systems(found.ranks)
     with raters:
         _annotators(file, found.checks)
     with odd:
@@ -61,6 +63,62 @@ def draw(file: CampaignFile, key: Hashable) -> None:
             f"{format_count(len(file.warnings), 'warning')} (the import is possible)", icon=":material/warning:"
         ):
             tables.problem_table(file.warnings)
+
+
+def _systems(ranks: Sequence[CampaignRank]) -> None:
+    tables.text_table([_rank(place, row) for place, row in enumerate(ranks, 1)])
+    method = method_of([interval for row in ranks for interval in (row.score, row.penalty)])
+    page.caption(
+        "Score: mean over outputs, higher is better. Penalty: MQM weights of the error spans per output, lower is better. "
+        f"95 % CIs over outputs ({method}). Systems rated on different segments also differ by their difficulty."
+    )
+
+
+def names_of_ratings(project: Project) -> list[str]:
+    """Return the names of the scores that annotators gave outside campaigns; [""] for error spans without scores."""
+    names = [name for name in project.judged if not is_rank(name)]
+    return names or [""] * bool(wiring.store().labels.raters(project.id))
+
+
+def draw_stored(project: Project) -> None:
+    """Draw the results of the ratings that were imported or given outside campaigns, after an import with what was imported."""
+    done = st.session_state.get(importing.DONE)
+    if done and done.project.id == project.id:
+        importing.report(done)
+    names = names_of_ratings(project)
+    if not names:
+        page.info("This project has no ratings outside campaigns.")
+        return
+    name = names[0]
+    if len(names) > 1:
+        name = st.selectbox("Human scores", names, key=f"ratings-{project.id}", width=320)
+    ranks, size = _stored(*wiring.version(project), name, _project=project)
+    st.subheader(escape_markdown(_best(ranks)), anchor=False)
+    st.markdown(f"{escape_markdown(name or 'Error spans')}: {size}.")
+    _systems(ranks)
+    page.caption(
+        "Attention checks, tutorials and times are not stored. They are shown before the import, from the files."
+    )
+    with st.container(horizontal=True):
+        page.link("labels_and_raters", "Agreement of the annotators")
+        page.link("compare", "Compare outputs")
+        page.link("meta_evaluation", "Meta-evaluation: which metric agrees")
+
+
+@st.cache_resource(max_entries=4, ttl=1800, show_spinner="Ranking the systems …")
+def _stored(
+    database: str, project: Project, generation: Hashable, name: str, *, _project: Project
+) -> tuple[tuple[CampaignRank, ...], str]:
+    found = ratings_of(wiring.store().judgements.list(_project.id), known_labels.submitted(_project), name)
+    raters = format_count(len({r.rater for r in found.ratings}), "annotator")
+    return ranking(found), f"{format_count(len(found.ratings), 'rating')} by {raters}"
+
+
+def _best(ranks: Sequence[CampaignRank]) -> str:
+    best = ranks[0]
+    if best.score.value is not None:
+        return f"{best.system} has the highest mean score: {interval(best.score, 1)}"
+    return f"{best.system} has the lowest mean penalty: {interval(best.penalty, 2)}"
 
 
 def size(file: CampaignFile) -> str:

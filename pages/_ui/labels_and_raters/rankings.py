@@ -34,7 +34,7 @@ def draw(pairs: Sequence[RaterPair], how: str, what: str) -> None:
         tau = shared[0].tau
         st.markdown(f"{TITLE} ({SCALE}), {how}: {escape_markdown(value(tau))}")
     else:
-        st.markdown(f"{TITLE} by each pair of annotators ({SCALE}), {how}")
+        st.markdown(f"{TITLE} by each pair of annotators")
         kept = [p for p in pairs if {p.first, p.second} <= there]
         figure(
             tau_matrix(names, kept, ink=theme.colour("ink")),
