@@ -18,6 +18,7 @@ from pages._ui.projects import import_offer, importing, upload
 from pages._ui.projects.upload_columns import mapping_of, role_of
 from pages._ui.projects.upload_lines import first_line
 from pages._ui.shared import drafts
+from tests.builders import small_dataset
 from tests.pages.metric_boxes import MetricBoxes
 from tests.pages.test_shell import run, store
 
@@ -309,12 +310,16 @@ def test_the_open_project_names_its_next_step_and_leads_there(store: Store) -> N
     (project,) = store.projects.list()
     at = run("projects", project=str(project.id))
     assert "**What next:** No metric has been computed yet" in texts(at)
-    assert ":material/check: Upload → **Score** → Label → Calibrate λ → Evaluate" in texts(at)
+    assert "Upload → **Score** → :material/check: Label (human scores imported) → Calibrate λ → Evaluate" in texts(at)
+    assert not any(b.key == f"next-people-{project.id}" for b in at.button), "there are human scores"
     at.button(key=f"next-{project.id}").click().run()
     assert not at.exception
     assert at.title[0].value == "Compare"
-    at = run("projects", project=str(project.id))
-    at.button(key=f"next-people-{project.id}").click().run()
+    plain = store.projects.create("without human scores").id
+    store.projects.add(plain, small_dataset(3))
+    at = run("projects", project=str(plain))
+    assert ":material/check: Upload → **Score** → Label → Calibrate λ → Evaluate" in texts(at)
+    at.button(key=f"next-people-{plain}").click().run()
     assert not at.exception
     assert at.title[0].value == "Campaigns"
     assert "Which outputs are rated?" in [s.value for s in at.subheader]

@@ -41,13 +41,14 @@ def next_step(store: Store, project: Project, *, scoring: bool = False) -> NextS
     enough = min(ENOUGH_OUTPUTS, project.n_outputs)
     scored = store.scores.signatures(project.id)
     n = max((s.n for s in scored), default=0)
+    labels = _labels(store, project, enough)
     if n >= enough:
         done += ("score",)
     elif not scoring:
         some = f"Only {n:,} of {format_count(project.n_outputs, 'output')} have scores."
-        return NextStep("score", done, some if n else "No metric has been computed yet.")
+        done += () if labels.missing else ("label",)
+        return NextStep("score", done, some if n else "No metric has been computed yet.", labels.imported)
     waiting = "Scores are being computed. " * (n < enough)
-    labels = _labels(store, project, enough)
     if labels.missing:
         return NextStep("label", done, waiting + labels.missing)
     done += ("label",)

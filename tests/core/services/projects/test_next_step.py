@@ -123,6 +123,7 @@ def test_a_hundred_scored_and_labelled_outputs_are_enough(store: Store) -> None:
 
 def test_uploaded_human_scores_need_no_labels(store: Store) -> None:
     fill(store, replace(DATA, human_scores=(HumanScore("A", "doc", "0", "adequacy", 4.0),)))
+    assert step(store) == NextStep("score", ("upload", "label"), "No metric has been computed yet.", "human scores")
     assert step(store, scoring=True).why.startswith("Scores are being computed. See which metric")
     score(store)
     assert (step(store).step, step(store).imported) == ("evaluate", "human scores")
