@@ -206,7 +206,7 @@ def test_exports_are_offered_with_what_they_leave_out(store: Store) -> None:
         "Labels: MQM scores, .seg.score", "Outputs: CSV", "Outputs: JSONL", "Outputs: Parquet", "Outputs: Arrow",
     ]  # fmt: skip
     assert len(at.get("download_button")) == 1
-    assert "No scores to export yet." in texts(at)
+    assert "No metric scores to export yet." in texts(at)
     at = choice.set_value("esa").run()
     assert "2 ratings without a score from 0 to 100: esa_score is null." in texts(at).replace("\\", "")
     at = next(s for s in at.selectbox if s.label == "Format").set_value("mtme-score").run()

@@ -22,7 +22,7 @@ def panel(project: Project, labelled: bool, scored: bool) -> None:
     if not labelled:
         st.caption("No labels to export yet.")
     if not scored:
-        st.caption("No scores to export yet.")
+        st.caption("No metric scores to export yet.")
     if kinds := kinds | (OUTPUTS if project.n_outputs else {}):
         _choice(project, kinds)
 
