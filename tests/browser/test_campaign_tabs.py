@@ -101,7 +101,7 @@ def test_a_manager_goes_through_the_tabs_of_a_finished_campaign(
     disputed = adjudication.queue(store, campaign)
     expect(shown.get_by_role("heading", name=f"{len(disputed)} units to decide")).to_be_visible()
     page.get_by_role("textbox", name="Name", exact=True).fill(JUDGE)
-    page.get_by_role("button", name="Start", exact=True).click()
+    page.get_by_role("button", name="Start deciding", exact=True).click()
     version = shown.get_by_role("button", name="Start from version 1")
     expect(version).to_be_visible()
     at_rest(page)

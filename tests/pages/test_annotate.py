@@ -40,7 +40,7 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
 def signed_in(at: AppTest, name: str = "Ana") -> AppTest:
     at.run()
     at.text_input(key="annotator-name-first").set_value(name)
-    next(b for b in at.button if b.label == "Start").click()
+    next(b for b in at.button if b.label == "Start annotating").click()
     return at.run()
 
 

@@ -17,7 +17,7 @@ ROLES: dict[Role | None, str] = {
     None: "No access",
     "viewer": "Viewer: sees everything",
     "annotator": "Annotator: sees outputs only",
-    "adjudicator": "Adjudicator: sees and labels",
+    "adjudicator": "Adjudicator: sees outputs, decides on disagreements, labels",
     "manager": "Manager: changes everything",
 }
 

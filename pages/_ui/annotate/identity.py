@@ -3,7 +3,7 @@ which people share."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import streamlit as st
@@ -30,15 +30,30 @@ def rater() -> str | None:
     return name or None
 
 
-def ask() -> str | None:
-    """Return the annotator's name; draw the form and return None while it is unknown."""
+class NameRequest(NamedTuple):
+    """Why a name is asked for, as Markdown, and the button that starts the work."""
+
+    words: str
+    button: str
+
+
+ANNOTATE = NameRequest(
+    "**Enter your name to annotate.** Your labels are saved under this name. Other annotators do not see them unless they choose to.",
+    "Start annotating",
+)
+DECIDE = NameRequest(
+    "**Enter your name to decide.** Your decisions are saved under this name. Each replaces the labels of the annotators in the results.",
+    "Start deciding",
+)
+
+
+def ask(request: NameRequest = ANNOTATE) -> str | None:
+    """Return the person's name; draw the form and return None while it is unknown."""
     known = rater()
     if known:
         return known
-    st.markdown(
-        "**Enter your name to annotate.** Your labels are saved under this name. Other annotators do not see them unless they choose to."
-    )
-    _form("first")
+    st.markdown(request.words)
+    _form("first", request.button)
     return None
 
 
@@ -51,7 +66,7 @@ def switch(name: str) -> None:
         st.markdown(
             "**Another person annotates now:** new labels are saved under the new name, the others keep theirs."
         )
-        _form("switch")
+        _form("switch", "Change")
 
 
 def remember(name: str) -> None:
@@ -60,10 +75,10 @@ def remember(name: str) -> None:
         _component()(key="errorscope-remember-annotator", data={"cookie": COOKIE, "name": name})
 
 
-def _form(where: str) -> None:
+def _form(where: str, button: str) -> None:
     with st.form(f"annotator-{where}", border=False, width=360):
         given = cleaned(st.text_input("Name", max_chars=LONGEST, key=f"annotator-name-{where}"))
-        if st.form_submit_button("Start" if where == "first" else "Change", type="primary"):
+        if st.form_submit_button(button, type="primary"):
             if given:
                 st.session_state[_NAME] = given
                 st.rerun()

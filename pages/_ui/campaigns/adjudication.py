@@ -20,6 +20,11 @@ from pages._ui.components.span_annotator import span_editor
 from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.markdown import escape_markdown
 
+DISAGREEMENT = (
+    "The share in a title is the disagreement of a unit, from 0 % (the same labels) to 100 %. It combines how far the scores differ and "
+    "how much of the marked text does not overlap. Of preferences it is 100 % if annotators prefer different outputs."
+)
+
 
 def draw(project: Project, campaign: Campaign) -> None:
     """Draw the queue and the chosen unit."""
@@ -55,8 +60,7 @@ def _decider(campaign: Campaign) -> str | None:
         return None
     rater = identity.rater()
     if rater is None:
-        st.caption("Decisions are saved under your name.")
-        return identity.ask()
+        return identity.ask(identity.DECIDE)
     if deciding.is_participant(wiring.store(), campaign, rater):
         page.info(
             f"**{escape_markdown(rater)}** labels in this campaign. Labels under this name are those of an annotator, so somebody else "
@@ -82,7 +86,7 @@ def _choice(campaign: Campaign, queue: Sequence[DisputedUnit]) -> DisputedUnit:
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
-            "Unit, largest disagreement first", names, key=key, width=420,
+            "Unit, largest disagreement first", names, key=key, width=420, help=DISAGREEMENT,
             format_func=lambda name: _title(names.index(name) + 1, by_name[name]),
         )  # fmt: skip
         st.button("Previous", icon=":material/chevron_left:", on_click=go, args=(names[max(0, at - 1)],), disabled=at == 0,

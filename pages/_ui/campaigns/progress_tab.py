@@ -31,8 +31,9 @@ def _live(campaign: Campaign) -> None:
     if campaign.state == "draft":
         page.info("The campaign has not started. Check its people, then start it above.")
     elif not found.progress.ratings:
+        lost = "*People* makes" if campaign_data.manages(campaign) else "a manager makes"
         page.info(
-            "Nobody has submitted a unit yet. Annotators need their personal link, or log in. If a link is lost, *People* makes a new one."
+            f"Nobody has submitted a unit yet. Annotators need their personal link, or log in. If a link is lost, {lost} a new one."
         )
     left, right = st.columns(2, gap="large")
     with left:
@@ -49,7 +50,8 @@ def _live(campaign: Campaign) -> None:
         st.altair_chart(plots.by_system(rows), width="stretch")
     st.subheader("People", anchor=False)
     if not found.people:
-        page.info("Nobody has joined yet. Invite annotators on *People*.")
+        invites = "Invite annotators on *People*." if campaign_data.manages(campaign) else "Managers invite annotators."
+        page.info(f"Nobody has joined yet. {invites}")
         return
     if campaign_data.sees_people(campaign):
         _people(found)
@@ -79,7 +81,7 @@ def pace(found: CampaignSnapshot) -> str:
         parts.append(f"Pace of the last days (dashed): {format_count(round(p.per_day), 'rating')} per day")
     if p.seconds is not None:
         parts.append(f"median time per unit {format_duration(p.seconds)}")
-    parts.append(f"{format_count(p.open_now, 'unit')} open now")
+    parts.append(f"{format_count(sum(person.open_units for person in found.people), 'unit')} open now")
     if p.extra:
         parts.append(f"{format_count(p.extra, 'extra rating')} after a unit was given to somebody else")
     return " · ".join(parts)
