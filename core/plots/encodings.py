@@ -16,8 +16,18 @@ TINT = 0.7
 SHAPES = (
     "circle", "square", "cross", "diamond", "triangle-up", "triangle-down", "triangle-right", "triangle-left",
 )  # fmt: skip
+TICKS = 8
+"""About how many values an axis of numbers names."""
+RIGHT = 12
+"""Pixels to the right of a chart, for half of the last label."""
 Line = str | tuple[str, str] | tuple[str, str, str]
 """A field with its type, such as "n:Q", with its title ("" for the name of the field) and format."""
+
+
+@alt.theme.register("errorscope", enable=True)
+def _theme() -> alt.theme.ThemeConfig:
+    """Return what all charts share: few ticks, and room for the last label, which is centred on its tick."""
+    return {"config": {"axisQuantitative": {"tickCount": TICKS}, "padding": {"right": RIGHT}}}
 
 
 def inline(rows: Iterable[Mapping[str, Any]]) -> alt.Chart:

@@ -10,7 +10,7 @@ from core.services.campaigns.comparison import VERSION, CampaignComparison, mean
 from core.stats.bootstrap import Interval
 from core.stats.campaign.campaign_scores import Unit
 from core.stats.campaign.paired_differences import DRAWS
-from core.stats.campaign.preferences import PreferenceResult, SystemStrength
+from core.stats.campaign.preferences import PreferenceResult, SystemStrength, WinRate
 
 ALPHA = 0.05
 MOST_DRAWN = 30
@@ -161,10 +161,10 @@ def system_rows(found: CampaignComparison) -> list[dict[str, str]]:
 
 
 def difference_rows(found: CampaignComparison) -> tuple[list[dict[str, str]], list[dict[str, Any]]]:
-    """Return the rows of the table of differences, the better system first, and those of its chart."""
+    """Return the rows of the table of differences, by rank and with the better system first, and those of its chart."""
     digits, rank = digits_of(found), [m.system for m in found.means]
     rows, chart = [], []
-    for d in found.differences:
+    for d in sorted(found.differences, key=lambda d: sorted((rank.index(d.first), rank.index(d.second)))):
         value, low, high = d.interval.value, d.interval.low, d.interval.high
         first, second = d.first, d.second
         if rank.index(first) > rank.index(second):
@@ -206,12 +206,22 @@ def difference_legend(found: CampaignComparison, chart: list[dict[str, Any]]) ->
 
 
 def win_rows(found: CampaignComparison) -> list[dict[str, str]]:
-    """Return the rows of the table of pairs of systems that were compared side by side."""
+    """Return the rows of the table of pairs of systems that were compared side by side, by rank and with the stronger system first."""
+    if found.votes is None:
+        return []
+    rank = [s.system for s in ranked_strengths(found.votes)]
+    rates = [r if rank.index(r.first) < rank.index(r.second) else _from_the_other_side(r) for r in found.votes.rates]
     return [
         {"pair": f"{r.first} against {r.second}", "won": f"{r.wins}", "tied": f"{r.ties}", "lost": f"{r.losses}",
          "win rate [95 % CI]": interval(r.rate, 2)}
-        for r in (found.votes.rates if found.votes else ())
+        for r in sorted(rates, key=lambda r: (rank.index(r.first), rank.index(r.second)))
     ]  # fmt: skip
+
+
+def _from_the_other_side(r: WinRate) -> WinRate:
+    value, low, high = (None if x is None else 1 - x for x in (r.rate.value, r.rate.high, r.rate.low))
+    rate = r.rate._replace(value=value, low=low, high=high)
+    return r._replace(first=r.second, second=r.first, wins=r.losses, losses=r.wins, rate=rate)
 
 
 def format_p(p: float | None) -> str:
@@ -250,7 +260,7 @@ def as_latex(found: CampaignComparison, name: str) -> str:
             )
         rows.append([*cells, f"{m.scores:,}"])
     said = ""
-    if len(tied) < len(found.means) and found.differences:
+    if tied:
         said = (
             " Bold: not significantly below the best mean (permutation test with random signs over "
             f"{UNITS[found.by]}, two-sided, Holm, p > {format_number(ALPHA, 2)})."
@@ -263,7 +273,7 @@ def as_latex(found: CampaignComparison, name: str) -> str:
 
 
 def _not_below_the_best(found: CampaignComparison) -> set[str]:
-    """Return the best system and those whose difference from it is tested and not significant; nothing if all are, or none is."""
+    """Return the best system and those whose difference from it is not significant; nothing if no difference from it is."""
     if not found.means or not found.differences:
         return set()
     best = found.means[0].system
@@ -274,7 +284,7 @@ def _not_below_the_best(found: CampaignComparison) -> set[str]:
         for system in (d.first, d.second)
         if system != best
     }
-    return {m.system for m in found.means} - beaten
+    return {m.system for m in found.means} - beaten if beaten else set()
 
 
 def _cell(value: Interval, digits: int) -> str:

@@ -30,7 +30,7 @@ def score(value: float | None) -> str:
 
 _INK = {"labelColor": "currentColor", "titleColor": "currentColor", "labelFontSize": 12, "titleFontSize": 12}
 CHART_CONFIG: dict[str, Any] = {
-    "background": "transparent", "autosize": {"type": "fit-x", "contains": "padding"}, "view": {"stroke": "transparent"},
+    "background": "transparent", "padding": {"left": 5, "top": 5, "right": 5, "bottom": 5}, "autosize": {"type": "fit-x", "contains": "padding"}, "view": {"stroke": "transparent"},
     "title": {"color": "currentColor"}, "axis": {**_INK, "domainColor": "gray", "tickColor": "gray", "gridColor": "#80808033"}, "legend": _INK,
 }  # fmt: skip
 """How charts look in reports: in the text colour of the page, which both themes have."""

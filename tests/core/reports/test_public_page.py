@@ -109,7 +109,7 @@ def test_names_are_texts_and_letters_tell_nothing_of_them() -> None:
     systems = (ATTACK, "Birch", ARABIC)
     found = preferences(systems, {ATTACK: ATTACK})
     read = Reader(public_page.of_campaign(found, PublicPage(ATTACK, made=WHEN), running=False))
-    assert f"{ATTACK} against \u2068{ARABIC}\u2069" in read.texts
+    assert f"\u2068{ARABIC}\u2069 against {ATTACK}" in read.texts
     assert ATTACK in read.texts
     assert f"\u2068{ARABIC}\u2069 is preferred most" in read.said
     assert "running" not in read.said
