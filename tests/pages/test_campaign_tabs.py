@@ -101,6 +101,9 @@ def test_a_campaign_changes_its_state_and_lists_change_hands(store: Store, campa
     at = press(at, "Finish campaign")
     assert store.campaigns.get(campaign.id).state == "finished"
     assert primary(at) == ["See results"]
+    ended = opened(campaign, "People")
+    assert {"New link", "Create link", "Give no more units", "Create links"}.isdisjoint(b.label for b in ended.button)
+    assert "Exclude" in [b.label for b in ended.button]
     at = press(at, "See results")
     assert "Alder has the highest mean" in words(at)
     assert not any(b.label in ("See results", "Resume") for b in at.button)

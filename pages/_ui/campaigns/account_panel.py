@@ -82,7 +82,7 @@ def change(campaign: Campaign, who: Participant, account: Account | None) -> Non
                 st.rerun()
         return
     st.markdown("Account, removed", width="content")
-    if st.button("Add account again", key=f"campaign-again-{who.id}"):
+    if campaign.state != "finished" and st.button("Add account again", key=f"campaign-again-{who.id}"):
         found = next(a for a in store.people.accounts() if a.name == who.rater)
         service.add_account(store, me, campaign, found)
         st.rerun()

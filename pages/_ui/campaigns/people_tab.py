@@ -31,7 +31,8 @@ _VALID = {7: "7 days", 30: "30 days", 90: "90 days", 365: "a year", 0: "unlimite
 def draw(project: Project, campaign: Campaign) -> None:
     """Draw invitations, the table of people, and what can be changed for one of them."""
     found, manager = campaign_data.current(campaign), campaign_data.manages(campaign)
-    if manager:
+    ended = campaign.state == "finished"
+    if manager and not ended:
         _created(campaign)
         with (
             st.expander("Invite annotators", icon=":material/person_add:", expanded=not found.people),
@@ -40,7 +41,8 @@ def draw(project: Project, campaign: Campaign) -> None:
             _invite(campaign)
             account_panel.add(campaign)
     if not found.people:
-        page.info("Nobody has been invited yet. Type the names above: everybody gets a personal link.")
+        above = " Type the names above: everybody gets a personal link." * (manager and not ended)
+        page.info(f"Nobody {'was' if ended else 'has been'} invited{' yet' * (not ended)}.{above}")
         return
     access = account_panel.access(campaign) if manager else {}
     _table(campaign, found, access)
@@ -50,7 +52,8 @@ def draw(project: Project, campaign: Campaign) -> None:
             "Pay table (CSV)", lambda: service.pay_table(wiring.store(), campaign), name, f"campaign-pay-{campaign.id}"
         )
     if manager:
-        hand_over_panel.waiting(campaign, found)
+        if not ended:
+            hand_over_panel.waiting(campaign, found)
         person_panel.draw(campaign, found, access)
 
 

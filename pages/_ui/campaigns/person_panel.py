@@ -38,7 +38,8 @@ def draw(campaign: Campaign, found: CampaignSnapshot, access: Mapping[str, Link 
             account_panel.change(campaign, who, None)
         else:
             _link(campaign, who, has)
-        _units(campaign, who)
+        if campaign.state != "finished":
+            _units(campaign, who)
         hand_over_panel.draw(campaign, who, people)
         exclusion(campaign, who, "people")
 
@@ -53,6 +54,8 @@ def _link(campaign: Campaign, who: Participant, link: Link | None) -> None:
             if st.button("Revoke this link", key=f"campaign-revoke-{who.id}"):
                 links.revoke(wiring.store(), wiring.identity().who, link)
                 st.rerun()
+    if campaign.state == "finished":
+        return
     label = "New link" if state else "Create link"
     if st.button(label, key=f"campaign-link-{who.id}", help="Valid for 30 days. A link that is active stays so."):
         made = service.invite(wiring.store(), wiring.identity().who, campaign, [who.rater], people_tab.end_of(30))
