@@ -81,14 +81,16 @@ def format_clock(seconds: float) -> str:
     return f"{minutes // 60:,}:{minutes % 60:02}:{rest:02}"
 
 
-def format_duration(seconds: float) -> str:
-    """Return a rounded duration: "40 s", "2 min", "1 h 10 min", "14 h"."""
+def format_duration(seconds: float, *, exact: bool = False) -> str:
+    """Return a rounded duration: "40 s", "2 min", "1 h 10 min", "14 h"; if `exact`, to the minute: "1 h 14 min"."""
     if seconds <= 59:
         return f"{max(1, round(seconds))} s"
     minutes = max(1, round(seconds / 60))
     hours, rest = divmod(minutes, 60)
     if not hours:
         return f"{minutes} min"
+    if exact:
+        return f"{hours} h {rest} min" if rest else f"{hours} h"
     rest = 10 * round(rest / 10)
     hours, rest = (hours + 1, 0) if rest == 60 else (hours, rest)
     return f"{hours} h {rest} min" if rest and hours < 10 else f"{hours} h"

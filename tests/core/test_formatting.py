@@ -70,6 +70,7 @@ def test_nouns_agree_with_their_count() -> None:
 )  # fmt: skip
 def test_durations_are_rounded(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text
+    assert format_duration(114 * 60, exact=True) == "1 h 54 min"
     assert [format_clock(s) for s in (0, 59.6, 4050, 3_600_000)] == ["0:00:00", "0:01:00", "1:07:30", "1,000:00:00"]
 
 

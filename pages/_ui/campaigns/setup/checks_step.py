@@ -58,7 +58,11 @@ def _share(setup: Setup, design: CampaignDesign | None, name: str, label: str, a
     if design is not None:
         with errors.boundary():
             found = planning.added(setup.outline, design, setup_design.chosen(setup.choices.values, name))
-            hours = f" and {format_duration(found.hours * 3600)} for all people together" if found.ratings else ""
+            hours = (
+                f" and {format_duration(found.hours * 3600, exact=True)} for all people together"
+                if found.ratings
+                else ""
+            )
             st.markdown(f"Adds **{format_count(found.ratings, 'rating')}**{hours}.")
 
 

@@ -125,4 +125,4 @@ def rows(found: Estimate, design: CampaignDesign) -> list[tuple[str, str]]:
 
 
 def _hours(hours: float) -> str:
-    return format_duration(hours * 3600) if hours < 100 else f"{hours:,.0f} h"
+    return format_duration(hours * 3600, exact=True) if hours < 100 else f"{hours:,.0f} h"

@@ -143,7 +143,7 @@ const EDITOR_TEXTS = {
   "submit.waiting": "Waiting to send",
   "submitted": "Submitted. Enter goes to the next segment that you have not submitted.",
   "submitted.touch": "Submitted. Go on with the button below.",
-  "submitted.all": "Submitted. All segments are done: thank you! The top of the page says what to do next.",
+  "submitted.all": "Submitted. All segments are done: thank you! See the top of the page.",
   "submitted.now": "Submitted",
   "submitted.undo": "U to undo",
   "submitted.waiting": "Submitted, waiting to send. The page goes on when the server answers.",
