@@ -18,8 +18,10 @@ SHAPES = (
 )  # fmt: skip
 TICKS = 8
 """About how many values an axis of numbers names."""
-RIGHT = 12
+RIGHT = 14
 """Pixels to the right of a chart, for half of the last label."""
+PADDING = {"left": 5, "top": 5, "right": RIGHT, "bottom": 5}
+"""Pixels around a chart in a report."""
 Line = str | tuple[str, str] | tuple[str, str, str]
 """A field with its type, such as "n:Q", with its title ("" for the name of the field) and format."""
 
@@ -27,7 +29,8 @@ Line = str | tuple[str, str] | tuple[str, str, str]
 @alt.theme.register("errorscope", enable=True)
 def _theme() -> alt.theme.ThemeConfig:
     """Return what all charts share: few ticks, and room for the last label, which is centred on its tick."""
-    return {"config": {"axisQuantitative": {"tickCount": TICKS}, "padding": {"right": RIGHT}}}
+    sides = alt.theme.PaddingKwds(left=5, top=5, right=RIGHT)  # Streamlit sets the bottom
+    return {"padding": sides, "config": {"axisQuantitative": {"tickCount": TICKS}}}
 
 
 def inline(rows: Iterable[Mapping[str, Any]]) -> alt.Chart:

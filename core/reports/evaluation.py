@@ -16,6 +16,7 @@ from core.formatting import format_count, format_figure, format_number
 from core.metrics.lexical.baselines import BASELINES
 from core.plots import evaluate as plots
 from core.plots.compare import means as system_means
+from core.plots.encodings import PADDING
 from core.reports.html import render, vega_script
 from core.reports.latex import bold, latex_table, latex_text
 from core.services.evaluate.evaluate import (
@@ -305,7 +306,7 @@ def as_html(
         short=SHORT, methods=methods(found, tests, systems), signatures=signatures(found), vega_script=vega_script,
         foot=f"Computed with Errorscope on {made.day} {made:%B %Y, %H:%M} UTC.",
         charts=[
-            {"caption": caption, "spec": chart.properties(width="container").to_dict(validate=False)}
+            {"caption": caption, "spec": chart.properties(width="container", padding=PADDING).to_dict(validate=False)}
             for caption, chart in report_charts(found, statistic, tests, systems)
         ],
     )  # fmt: skip

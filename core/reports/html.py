@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from core.formatting import MISSING as MISSING
 from core.formatting import format_figure, format_number, is_figure
+from core.plots.encodings import PADDING
 
 
 def figure(value: float | None) -> str:
@@ -30,7 +31,7 @@ def score(value: float | None) -> str:
 
 _INK = {"labelColor": "currentColor", "titleColor": "currentColor", "labelFontSize": 12, "titleFontSize": 12}
 CHART_CONFIG: dict[str, Any] = {
-    "background": "transparent", "padding": {"left": 5, "top": 5, "right": 5, "bottom": 5}, "autosize": {"type": "fit-x", "contains": "padding"}, "view": {"stroke": "transparent"},
+    "background": "transparent", "autosize": {"type": "fit-x", "contains": "padding"}, "view": {"stroke": "transparent"},
     "title": {"color": "currentColor"}, "axis": {**_INK, "domainColor": "gray", "tickColor": "gray", "gridColor": "#80808033"}, "legend": _INK,
 }  # fmt: skip
 """How charts look in reports: in the text colour of the page, which both themes have."""
@@ -60,7 +61,7 @@ def static_chart(chart: alt.LayerChart, width: int) -> Markup:
     """Return a chart as SVG of this width in pixels, which needs no script; texts are escaped. The first call in a process takes a second."""
     from vl_convert import vegalite_to_svg
 
-    spec = chart.properties(width=width).to_dict(validate=False)
+    spec = chart.properties(width=width, padding=PADDING).to_dict(validate=False)
     version = alt.SCHEMA_VERSION.rpartition(".")[0]
     return Markup(vegalite_to_svg(spec, vl_version=version, config=CHART_CONFIG, allowed_base_urls=[]))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.plots.encodings import PADDING
 from core.plots.stress import cell_charts
 from core.reports.html import render, vega_script
 from core.robustness.stress.advice import advice
@@ -32,7 +33,7 @@ def as_html(report: Report) -> str:
         cells[cell.test, cell.metric] = {
             "id": f"c{i}", "cell": cell, "metric": metrics[cell.metric],
             "advice": advice(cell.test, cell.metric) if cell.verdict == "fail" else "",
-            "charts": [chart.properties(width="container").to_dict(validate=False) for chart in charts],
+            "charts": [chart.properties(width="container", padding=PADDING).to_dict(validate=False) for chart in charts],
         }  # fmt: skip
     order = dict.fromkeys([*ASPECTS, *(t.aspect for t in report.tests)])
     aspects = [

@@ -119,11 +119,11 @@ def figures(all_of: Agreement, *, scored: bool) -> None:
             escape_markdown(
                 f"Agreement of the MQM scores of the error spans: α = {format_number(alpha.value)}{between} on {format_count(all_of.twice, 'output')} of "
                 f"{format_count(alpha.n, 'segment')} labelled by two or more"
-            ).join(("#### ", "")),
+            ).join(("**", "**") if scored else ("#### ", "")),
             help=f"{ALPHA}: {definition(ALPHA)} In brackets: the likely range (95 % CI, bootstrap over segments). Computed on MQM "
             "scores (interval level).",
         )
-    if scored:
+    if scored and alpha.value is not None:
         page.caption(
             "The annotators gave scores too: see their agreement above. MQM scores are computed from the error spans with the weights above."
         )
