@@ -257,7 +257,9 @@ def test_a_difference_has_the_better_system_first_and_the_lower_end_of_its_inter
         r"\caption{Pilot\_1: score, with 95 \% CIs. 18 ratings of 9 segments by 2 raters. Bold: not significantly below"
         in text
     )
-    assert "Bold" not in as_latex(unclear._replace(basis=found.basis), "Pilot")
+    plain = as_latex(unclear._replace(basis=found.basis), "Pilot")
+    assert "Bold" not in plain
+    assert "textbf" not in plain
 
 
 @pytest.mark.extended
