@@ -264,6 +264,7 @@ def test_two_imports_at_once_into_two_projects(url: str, engine: Engine) -> None
     assert [store.projects.dataset(i) == LARGE for i in ids] == [True, True]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("frozen_before", [False, True])
 @pytest.mark.parametrize("first_to_end", [0, 1])
 def test_of_two_imports_at_once_the_last_to_end_unfreezes(

@@ -194,6 +194,7 @@ def test_a_stress_report_names_its_metrics(url: str) -> None:
     engine.dispose()
 
 
+@pytest.mark.extended
 def test_scores_are_stored_under_every_name_as_it_was_asked_for(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -233,6 +233,7 @@ def test_what_is_added_in_slices_is_seen_when_all_is_written(store: Store, engin
     assert scalar(engine, "SELECT count(*) FROM projects") == 2
 
 
+@pytest.mark.extended
 def test_an_interrupted_addition_leaves_a_project_as_it_was(url: str, engine: Engine, store: Store) -> None:
     project = store.projects.create("p").id
     store.imports.add(project, additions()[0])

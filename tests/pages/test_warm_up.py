@@ -30,6 +30,7 @@ print("models:", *{"torch"} & sys.modules.keys())
 """
 
 
+@pytest.mark.extended
 def test_pages_wait_for_no_library_they_do_not_need(tmp_path: Path) -> None:
     """The first page of a server loads no library of charts, tables or models; later the others are there before a visitor."""
     environ = {"PATH": "", "PYTHONPATH": str(ROOT), "ERRORSCOPE_HOME": str(tmp_path)}
