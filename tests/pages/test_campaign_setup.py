@@ -137,11 +137,15 @@ def test_choices_of_every_step_make_a_running_campaign(store: Store) -> None:
     put(at, "Annotators per output", 2)
     press(at, "Next")
     put(at, "Attention checks", 0.2)
+    assert "per person: *Quality* needs at least 3" in words(at)
     press(at, "Back")
     assert field(at, "Annotators").value == 5  # type: ignore[attr-defined]
     press(press(at, "Next"), "Next")
     put(at, "Name of the campaign", "my *first*")
+    put(at, "Annotators, one name per line", "Ana")
+    assert "1 person so far; 2 or more are needed" in words(at)
     put(at, "Annotators, one name per line", "Ana\nana")
+    assert "2 people; the plan (step 3) counts on 5" in words(at)
     press(at, "Create 2 links and start")
     assert "This name is there twice" in words(at)
     assert store.campaigns.list(project) == []

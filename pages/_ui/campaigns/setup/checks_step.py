@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.campaigns.design import CampaignDesign
+from core.campaigns.submitted import QualityThresholds
 from core.formatting import format_count, format_duration
 from core.services.campaigns import planning, setup_design
 from core.services.campaigns.creating import sampled
@@ -35,6 +36,7 @@ def draw(setup: Setup) -> None:
         _share(
             setup, design, "checks", "Attention checks",
             "Outputs with one planted error whose place is known. Annotators do not see which outputs these are.",
+            QualityThresholds().fewest_checks,
         )  # fmt: skip
     with right:
         _share(
@@ -43,6 +45,7 @@ def draw(setup: Setup) -> None:
             "repeats",
             "Repeated units",
             "Units that the same person rates twice, to see how far people agree with themselves.",
+            QualityThresholds().fewest_repeats,
         )
     if design is not None and design.checks:
         with st.expander("Examples of attention checks from your texts"), errors.boundary():
@@ -52,7 +55,8 @@ def draw(setup: Setup) -> None:
         tutorial_form.draw(setup)
 
 
-def _share(setup: Setup, design: CampaignDesign | None, name: str, label: str, about: str) -> None:
+def _share(setup: Setup, design: CampaignDesign | None, name: str, label: str, about: str, fewest: int) -> None:
+    """Draw the choice of a share, and what it adds. A person with fewer than `fewest` cannot be assessed by it."""
     st.slider(label, 0.0, 0.5, step=0.01, format="percent", key=setup.choices.widget(name))
     st.caption(about)
     if design is not None:
@@ -63,7 +67,11 @@ def _share(setup: Setup, design: CampaignDesign | None, name: str, label: str, a
                 if found.ratings
                 else ""
             )
-            st.markdown(f"Adds **{format_count(found.ratings, 'rating')}**{hours}.")
+            each = found.ratings / design.people
+            few = f" About {each:.1f} per person: *Quality* needs at least {fewest} to assess somebody." * (
+                0 < each < fewest
+            )
+            st.markdown(f"Adds **{format_count(found.ratings, 'rating')}**{hours}.{few}")
 
 
 def _examples(setup: Setup, design: CampaignDesign) -> None:

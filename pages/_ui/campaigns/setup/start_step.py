@@ -67,6 +67,7 @@ def _form(setup: Setup, design: CampaignDesign) -> None:
         )
         _deadline(setup)
     names = setup_design.names_of(typed)
+    _compare_with_plan(len(names) + len(accounts) + len(invited), design)
     warn_if_local()
     expires = setup_design.expiry(int(days), today)
     with st.container(horizontal=True):
@@ -84,6 +85,17 @@ def _form(setup: Setup, design: CampaignDesign) -> None:
         creation.ask_if_pressed(setup, name, design, names, accounts, expires)
     with errors.boundary():
         creation.draw(setup)
+
+
+def _compare_with_plan(n_people: int, design: CampaignDesign) -> None:
+    """Say where the people chosen so far differ from the plan."""
+    if n_people < design.overlap:
+        text = f"{format_count(n_people, 'person', 'people')} so far; {design.overlap} or more are needed, because {design.overlap} people rate each output."
+        st.caption(f":orange[:material/group_add:] {text}")
+    elif n_people != design.people:
+        st.caption(
+            f"{format_count(n_people, 'person', 'people')}; the plan (step 3) counts on {design.people}, and so does the estimate."
+        )
 
 
 def _title(setup: Setup, name: str, design: CampaignDesign) -> str:
