@@ -12,9 +12,10 @@ import os
 import re
 import shutil
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import torch
 from torch import Tensor
@@ -77,9 +78,15 @@ def convert(folder: ModelFolder, target: Path, progress: Progress = no_progress)
             if file.is_file() and file.name.endswith(SETTLING):
                 shutil.copyfile(file, target / file.name)
     if folder.kind == "comet":
-        (target / HPARAMS).write_text(json.dumps(read_hparams(folder.path), default=str), encoding="utf-8")
+        write_hparams(folder.path, target)
     write_safetensors(state, target / WEIGHTS, part(progress, 1, 2), {} if folder.kind == "comet" else {"format": "pt"})
     return digest
+
+
+def write_hparams(source: Path, target: Path) -> None:
+    """Write the hyperparameters of a COMET checkpoint as JSON into the folder `target`."""
+    with _finished(target / HPARAMS) as out:
+        out.write(json.dumps(read_hparams(source), default=str).encode())
 
 
 def write_safetensors(
@@ -104,16 +111,23 @@ def write_safetensors(
             "there is no room for the converted weights", where=str(path.parent), got=f"{free / 1e9:.1f} GB free",
             expected=f"{end / 1e9:.1f} GB", hint="Make room, and convert again",
         )  # fmt: skip
+    with _finished(path) as out:
+        out.write(len(text).to_bytes(8, "little") + text)
+        done = 0
+        for name in ordered:
+            numbers = tensors[name].detach().contiguous().reshape(-1).view(torch.uint8).numpy()
+            for at in range(0, len(numbers), BLOCK):
+                done += out.write(numbers[at : at + BLOCK].data)
+                progress(done / max(end, 1))
+
+
+@contextmanager
+def _finished(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that appears under its name when it is complete. Nothing is left of one that is not."""
     unfinished = path.with_suffix(".part")
     try:
         with open(unfinished, "wb") as out:
-            out.write(len(text).to_bytes(8, "little") + text)
-            done = 0
-            for name in ordered:
-                numbers = tensors[name].detach().contiguous().reshape(-1).view(torch.uint8).numpy()
-                for at in range(0, len(numbers), BLOCK):
-                    done += out.write(numbers[at : at + BLOCK].data)
-                    progress(done / max(end, 1))
+            yield out
         os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)

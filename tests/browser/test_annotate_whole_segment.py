@@ -260,14 +260,14 @@ def test_annotate_leaves_room_for_the_cursor_and_the_footer(annotate: Host, page
         expect(page.locator(".st-key-errorscope-foot")).to_be_visible()
         expect(page.locator(".esa-submit")).to_be_visible()
         page.wait_for_function(
-            "document.querySelector('.esa-submit').getBoundingClientRect().bottom <= document.querySelector('.st-key-errorscope-foot').getBoundingClientRect().top"
+            "() => document.querySelector('.esa-submit').getBoundingClientRect().bottom <= document.querySelector('.st-key-errorscope-foot').getBoundingClientRect().top"
         )
     finally:
         store.jobs.cancel(job.id)
     expect(page.locator(".st-key-errorscope-foot")).to_have_count(0)
     page.set_viewport_size({"width": 400, "height": 800})
     wide = "[...document.querySelectorAll('.esa *')].filter((e) => e.getBoundingClientRect().right > 401).length"
-    page.wait_for_function(f"{wide} === 0")
+    page.wait_for_function(f"() => {wide} === 0")
 
 
 def test_without_a_source_the_whole_reference_can_be_read(link: Host, page: Page) -> None:

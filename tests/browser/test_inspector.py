@@ -88,8 +88,10 @@ def test_steps_and_tokens_are_reached_by_keyboard_alone(shared: Server, page: Pa
     page.set_viewport_size({"width": 420, "height": 900})
     desk.locator(".esi-tok").first.click()
     expect(desk.locator(".esi-near")).to_be_visible()
-    page.wait_for_function("document.querySelector('.esi').scrollWidth <= document.querySelector('.esi').clientWidth")
-    page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
+    page.wait_for_function(
+        "() => document.querySelector('.esi').scrollWidth <= document.querySelector('.esi').clientWidth"
+    )
+    page.wait_for_function("() => document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_an_own_edit_is_scored_within_two_seconds(shared: Server, page: Page) -> None:

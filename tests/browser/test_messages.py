@@ -81,7 +81,7 @@ def test_a_lost_step_to_the_next_segment_is_taken_once(shared: Server, page: Pag
     page.locator(".esa-read").click()
     lose(page, "go")
     page.keyboard.press("j")
-    page.wait_for_function("window.dropped.length === 1")
+    page.wait_for_function("() => window.dropped.length === 1")
     later(page)  # the page waits for the repeat
     expect(page.get_by_text("2 / 8")).to_be_visible()
     assert lost(page) == 1

@@ -68,7 +68,7 @@ def test_a_metric_without_weights_says_so_and_offers_the_command(new: Visited, p
 
     page.set_viewport_size({"width": 420, "height": 900})
     expect(card).to_be_visible()
-    page.wait_for_function("document.documentElement.scrollWidth <= 420")
+    page.wait_for_function("() => document.documentElement.scrollWidth <= 420")
 
 
 def test_the_sample_opens_with_its_scores_and_names_the_model(new: Visited, page: Page) -> None:

@@ -162,6 +162,9 @@ def check(name: str, content: bytes) -> None:
     if ending in ("parquet", "arrow"):
         assert content[:4] in (b"PAR1", b"ARRO"), name
         return
+    if ending == "png":
+        assert (content[:4], content[-8:]) == (b"\x89PNG", b"IEND\xaeB`\x82"), name
+        return
     text = content.decode("utf-8")
     if ending == "csv" or ending == "tsv":
         rows = list(csv.reader(io.StringIO(text), delimiter="," if ending == "csv" else "\t"))

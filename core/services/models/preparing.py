@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ from core.metrics import registry
 from core.models import prepared, process
 from core.models.architectures import comet_config
 from core.models.checkpoint import resolve, weights_digest
-from core.models.folders import ModelFolder, original_of, read_hparams
+from core.models.folders import ModelFolder, original_of
 from core.models.kinds import MODEL_KINDS, trying
 from core.models.prepared import PairScores, PreparedModel
 from core.progress import Cancelled, Progress, no_progress
@@ -114,7 +113,9 @@ def _converted(folder: ModelFolder, progress: Progress) -> tuple[Path, str]:
         raise folder.error()
     if folder.pickled is None:
         if folder.kind == "comet" and not (folder.path / comet_config.HPARAMS).is_file():
-            _write_hparams(folder.path)
+            from core.models import conversion
+
+            conversion.write_hparams(folder.path, folder.path)
         return folder.path, ""
     target = converted_into(folder)
     return target, process.run(_convert, folder, target, progress=progress)
@@ -163,10 +164,6 @@ def _convert(folder: ModelFolder, target: Path, progress: Progress) -> str:
     from core.models import conversion
 
     return conversion.convert(folder, target, progress)
-
-
-def _write_hparams(folder: Path) -> None:
-    (folder / comet_config.HPARAMS).write_text(json.dumps(read_hparams(folder), default=str), encoding="utf-8")
 
 
 def _can_write(folder: Path) -> bool:

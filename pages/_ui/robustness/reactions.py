@@ -71,7 +71,7 @@ def draw(texts: TextPair, metrics: Sequence[Metric]) -> list[Reaction]:
         if not at_once or len(in_order) == len(metrics):
             st.session_state[_CHARTED] = True
         with place.container():
-            _draw_table(in_order, chart=_CHARTED in st.session_state)
+            _draw_table(in_order, chart=_CHARTED in st.session_state, complete=len(in_order) == len(metrics))
     return [by_name[m.spec.name] for m in metrics if m.spec.name in by_name]
 
 
@@ -95,7 +95,8 @@ def has_no_failure(found: Sequence[Reaction]) -> bool:
     return not any(value.status == "error" for r in found for value in (r.good, r.changed))
 
 
-def _draw_table(found: Sequence[Reaction], *, chart: bool) -> None:
+def _draw_table(found: Sequence[Reaction], *, chart: bool, complete: bool) -> None:
+    """Draw the table. A picture is offered of the `complete` one only: while others are computed, this one is replaced in the same run."""
     scored = [r for r in found if r.fooled is not None]
     if not scored:
         page.info("None of these metrics has a score for both texts.")
@@ -116,7 +117,10 @@ def _draw_table(found: Sequence[Reaction], *, chart: bool) -> None:
     if scored and frame["share"].notna().any():
         head = "Change of the score of each metric for one changed text"
         said = f"In % of the metric’s range. Misses: not worse; barely notices: a drop of less than {format_percent(SMALL)}."
-        figure(plots.changes(frame), head, said, "changes", place=left)
+        if complete:
+            figure(plots.changes(frame), head, said, "changes", place=left)
+        else:
+            left.altair_chart(plots.changes(frame), width="stretch")
     columns: dict[str, Any] = {name: st.column_config.NumberColumn(width=66) for name in FORMATS}
     columns["metric"] = st.column_config.TextColumn(width=176, pinned=True)
     columns["verdict"] = st.column_config.TextColumn(width=126)

@@ -15,6 +15,7 @@ STYLE = """
 .st-key-errorscope-foot { background: var(--paper); border-top: 1px solid var(--line); padding: .4rem 0 1rem; margin-bottom: -.6rem; }
 .stMainBlockContainer h1 { font-size: 1.6rem; font-weight: 600; padding: 0 0 .25rem; }
 .stMainBlockContainer h2, .stMainBlockContainer h3 { font-size: 1.1rem; font-weight: 600; padding: .5rem 0 .1rem; }
+.stMainBlockContainer [data-testid="stCaptionContainer"]:has(a) { opacity: 1; color: var(--quiet); }  /* a link would be too light to read */
 .stTabs [role="tab"][aria-selected="true"] { color: var(--accent); }  /* primaryColor is too dark for text on a dark page */
 [data-testid="stButtonGroup"] [data-selected="true"] p { color: var(--ink); }
 .stVegaLiteChart svg :is(.role-axis-label, .role-axis-title, .role-legend-label, .role-legend-title) text { fill: var(--quiet); }

@@ -35,7 +35,7 @@ INPUTS: dict[str, list[str]] = {
     "ranges": ["ranges {scores} --out {out}"],
 }
 OUTPUTS = {"out", "json", "csv", "resume"}
-READ_ONLY = {"metrics", "reproduce"}
+READ_ONLY = {"metrics", "models", "reproduce"}
 ELSEWHERE = {"db", "users", "campaign", "projects", "workers", "jobs"}
 """Tested where they are, in tests/db."""
 TEXT_PATHS = {"external", "prompts"}
