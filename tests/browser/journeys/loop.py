@@ -14,7 +14,7 @@ from playwright.sync_api import Download, Page, expect
 from core.data import OutputKey, SegmentKey
 from core.formats.labels.google_mqm import read
 from core.mqm.log import SegmentLabels, fold
-from tests.browser.conftest import Server, at_rest
+from tests.browser.conftest import Server, at_rest, settled
 from tests.browser.span_editor import category, drag, saved
 from tests.paths import ROOT
 
@@ -181,7 +181,12 @@ def _upload(page: Page, server: Server, name: str, data: bytes, begin: str) -> N
     page.get_by_role("button", name=begin).first.click()
     page.locator('input[type="file"]').set_input_files([{"name": name, "mimeType": "text/plain", "buffer": data}])
     if begin == "Import labels":  # the open project has these texts already
+        expect(page.get_by_label("Import into")).to_be_visible()
+        settled(page)
         page.get_by_label("Import into").click()
+        page.get_by_label("Import into").press(
+            "ArrowDown"
+        )  # opens the list if the page was drawn again after the click
         page.get_by_role("option", name="New project").click()
     page.get_by_role("button", name=re.compile(r"^(download_done )?Import .* into")).click()
     # a toast says it too, for a while
