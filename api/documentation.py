@@ -1,4 +1,4 @@
-"""The documentation of this version, readable in the app: README.md, CHANGELOG.md, the files of `docs` and those of the bundled models.
+"""The documentation of this version, readable in the app: README.md, CONTRIBUTING.md, CHANGELOG.md, the files of `docs` and those of the bundled models.
 
 Addresses are the paths of the files in the repository below /documentation/, so that the links between the files work as they are.
 """
@@ -50,7 +50,14 @@ async def document(request: Request) -> Response:
 @cache
 def files() -> dict[str, Path]:
     """Return the readable files by their path in the repository."""
-    patterns = ("README.md", "CHANGELOG.md", "docs/**/*.md", "docs/images/*.png", "core/models/*/README.md")
+    patterns = (
+        "README.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "docs/**/*.md",
+        "docs/images/*.png",
+        "core/models/*/README.md",
+    )
     found = [file for pattern in patterns for file in sorted(ROOT.glob(pattern))]
     return {file.relative_to(ROOT).as_posix(): file for file in found}
 
