@@ -69,7 +69,7 @@ MINUTES_OF_A_WEEK = 7 * 24 * 60
 class Settings:
     """All settings.
 
-    `home` is the folder of the database and logs, `database` any SQLAlchemy URL, `prompts` an optional JSON file of prompt
+    `home` is the folder of the database and logs, `database` the address of an SQLite file or PostgreSQL, `prompts` an optional JSON file of prompt
     lists. `device` is auto, cpu or cuda; `worker` auto or off; `workers` the number of scoring processes, or None; `stall` the
     minutes that one may go on without progress; `dtype` fp32 or bf16. `dtype` and `languages` configure the seq2seq
     model. `seq2seq` and the models after `languages` are a bundled name, a path or a hub id; "" means not configured

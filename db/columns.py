@@ -1,4 +1,4 @@
-"""Types of columns: long texts, keys, times and JSON, the same in every database."""
+"""Types of columns: texts, times and JSON, the same in both databases."""
 
 from __future__ import annotations
 
@@ -8,20 +8,15 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import DateTime, Dialect, LargeBinary, Text, TypeDecorator
-from sqlalchemy.dialects import mysql
+from sqlalchemy import DateTime, Dialect, Text, TypeDecorator
 from sqlalchemy.exc import DontWrapMixin
 
 from core.data import is_storable
 from core.errors import UserError
 
-_LONG = Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
-_NAME = Text().with_variant(mysql.VARCHAR(190, collation="utf8mb4_bin"), "mysql", "mariadb")
-BYTES = LargeBinary().with_variant(mysql.LONGBLOB(), "mysql", "mariadb")
-
 
 class NotStorable(UserError, DontWrapMixin):  # noqa: N818  (what the text is)
-    """The error for a text with a NUL or an unpaired surrogate, which not every database can store."""
+    """The error for a text with a NUL or an unpaired surrogate, which PostgreSQL cannot store."""
 
     def __init__(self, text: str) -> None:
         at = next(i for i, character in enumerate(text) if not is_storable(character))
@@ -41,10 +36,10 @@ def check_storable(texts: Iterable[str | None]) -> None:
         raise NotStorable(next(text for text in given if not is_storable(text)))
 
 
-class Long(TypeDecorator[str]):
-    """A text of any length. Raises `NotStorable` for a text that `core.data.is_storable` refuses, on every database alike."""
+class StoredText(TypeDecorator[str]):
+    """A text of any length. Raises `NotStorable` for a text that `core.data.is_storable` refuses, on both databases alike."""
 
-    impl = _LONG
+    impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
@@ -52,20 +47,13 @@ class Long(TypeDecorator[str]):
         return value
 
 
-class Name(Long):
-    """A text that can be part of a key."""
-
-    impl = _NAME
-    cache_ok = True
-
-
-LONG, NAME = Long(), Name()
+TEXT = StoredText()
 
 
 class Utc(TypeDecorator[datetime]):
     """An aware datetime, stored as UTC without a zone."""
 
-    impl = DateTime().with_variant(mysql.DATETIME(fsp=6), "mysql", "mariadb")
+    impl = DateTime
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
@@ -78,7 +66,7 @@ class Utc(TypeDecorator[datetime]):
 class Json(TypeDecorator[Any]):
     """Plain JSON values as text. ∞ and −∞ are kept; NaN is refused (a missing number is None with a reason)."""
 
-    impl = _LONG
+    impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:

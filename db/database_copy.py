@@ -19,7 +19,7 @@ from sqlalchemy.types import TypeEngine
 from core.errors import UserError
 from core.formatting import format_count
 from core.progress import Progress, no_progress
-from db.columns import LONG, Json, NotStorable, Utc
+from db.columns import TEXT, Json, NotStorable, Utc
 from db.engine import connect, explained_for, head, migrate, reading, revision, sqlite_file, writing
 from db.tables import audit, metadata, projects
 
@@ -220,7 +220,7 @@ def _stored(rows: Table) -> TableClause:
 
 
 def _stored_type(kind: TypeEngine[Any]) -> TypeEngine[Any]:
-    return LONG if isinstance(kind, Json) else DateTime() if isinstance(kind, Utc) else kind
+    return TEXT if isinstance(kind, Json) else DateTime() if isinstance(kind, Utc) else kind
 
 
 def _slices(connection: Connection, rows: TableClause) -> Iterator[Sequence[Any]]:

@@ -1,4 +1,4 @@
-"""Open a database (SQLite or any SQLAlchemy URL), run transactions, and migrate the tables.
+"""Open a database (an SQLite file or PostgreSQL, and no other), run transactions, and migrate the tables.
 
 SQLite runs in WAL mode with `synchronous=FULL`, foreign keys and a busy timeout. The transaction control of the sqlite3
 driver is off, because it begins no transaction before SELECT or CREATE. Each transaction begins with BEGIN, or BEGIN
@@ -19,7 +19,6 @@ from functools import cache
 from pathlib import Path
 from threading import Lock, Semaphore
 from typing import Any
-from urllib.request import url2pathname
 from weakref import WeakKeyDictionary
 
 from alembic import command
@@ -29,8 +28,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, Insert, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.engine.interfaces import DBAPICursor
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError
-from sqlalchemy.util import asbool
+from sqlalchemy.exc import ArgumentError
 
 from core.errors import Unavailable, UserError
 from core.text.fold import fold
@@ -48,7 +46,6 @@ POOL, MORE = 10, 40
 WRITERS = 10  # at once on a database server; the rest of the pool is for readers
 MIGRATIONS = Path(__file__).resolve().parent / "migrations"
 _MIGRATING = Lock()  # Alembic keeps its context in module globals
-_OWN_WAYS = {"cache", "immutable", "nolock", "psow", "vfs"}  # options of SQLite that change how the file is shared
 
 
 @dataclass
@@ -66,29 +63,44 @@ _SIDES: WeakKeyDictionary[Engine, _Side] = WeakKeyDictionary()
 def connect(url: str, patience: float = WRITE_SECONDS) -> Engine:
     """Return an engine whose writers wait at most `patience` seconds; creates the folder of an SQLite file.
 
-    Raises `UserError` for an invalid URL.
+    Raises `UserError` for an address that is neither an SQLite file nor a PostgreSQL database.
     """
     pool: dict[str, Any] = {"pool_size": POOL, "max_overflow": MORE, "pool_timeout": POOL_SECONDS}
-    try:
-        parsed = make_url(url)
-        path = _path(parsed)
-        if parsed.get_backend_name() != "sqlite":
-            engine = create_engine(parsed, pool_pre_ping=True, connect_args=_timeout_options(parsed), **pool)
-            _SIDES[engine] = _Side(Semaphore(WRITERS), patience)
-            return engine
-        file = SqliteFile(path, patience) if path else None
-        if file is not None:
-            _make_folder(file.path)
-        engine = create_engine(parsed, pool_use_lifo=True, **pool) if file else create_engine(parsed)
-    except (ArgumentError, NoSuchModuleError, ImportError) as error:
-        raise _unusable(url, str(error).splitlines()[0]) from error
+    address, file = _address(url), sqlite_file(url, patience)
+    if file is None:
+        engine = create_engine(address, pool_pre_ping=True, connect_args=_timeout_options(address), **pool)
+        _SIDES[engine] = _Side(Semaphore(WRITERS), patience)
+        return engine
+    _make_folder(file.path)
+    engine = create_engine(address, pool_use_lifo=True, **pool)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
-    if file is not None:
-        event.listen(engine, "do_connect", _opening(file))
-        event.listen(engine, "engine_disposed", lambda _: file.close())
+    event.listen(engine, "do_connect", _opening(file))
+    event.listen(engine, "engine_disposed", lambda _: file.close())
     _SIDES[engine] = _Side(Semaphore(1), patience, file)
     return engine
+
+
+def _address(url: str) -> URL:
+    """Return the address of an SQLite file or a PostgreSQL database. Raises `UserError` for any other."""
+    try:
+        address = make_url(url)
+    except (ArgumentError, ValueError):
+        address = None
+    if address is not None:
+        driver, path = address.drivername, address.database
+        if driver in ("sqlite", "sqlite+pysqlite") and path not in (None, "", ":memory:") and not address.query:
+            return address
+        if driver in ("postgresql", "postgresql+psycopg"):
+            return address.set(drivername="postgresql+psycopg")
+    raise UserError(
+        "this database address cannot be used",
+        where="an address that cannot be read" if address is None else address.render_as_string(hide_password=True),
+        expected="an SQLite file (sqlite:///errorscope.db, without options) or PostgreSQL (postgresql+psycopg://USER@HOST/DATABASE)",
+        hint="Set ERRORSCOPE_DB or --database to one of these"
+        if "://" in url
+        else f"For a file, write sqlite:///{url}",
+    )
 
 
 def _timeout_options(url: URL) -> dict[str, int]:
@@ -96,8 +108,6 @@ def _timeout_options(url: URL) -> dict[str, int]:
 
     A connection ends within two minutes after PostgreSQL becomes unreachable. Options in the URL take precedence.
     """
-    if url.get_driver_name() not in ("psycopg", "psycopg2"):
-        return {}
     options = {
         "connect_timeout": 20,
         "keepalives_idle": 30,
@@ -108,40 +118,12 @@ def _timeout_options(url: URL) -> dict[str, int]:
     return {name: value for name, value in options.items() if name not in url.query}
 
 
-def sqlite_file(url: str) -> SqliteFile | None:
-    """Return the file of an SQLite URL, or None for any other database. Raises `UserError` for an invalid URL."""
-    try:
-        path = _path(make_url(url))
-    except ArgumentError as error:
-        raise _unusable(url, str(error).splitlines()[0]) from error
-    return None if path is None else SqliteFile(path, WRITE_SECONDS)
-
-
-def _path(url: URL) -> Path | None:
-    """Return the path in an SQLite URL, also of the form sqlite:///file:PATH?uri=true; None for other and in-memory databases."""
-    name = (url.database or "") if url.get_backend_name() == "sqlite" else ""
-    if name.startswith("file:") and asbool(url.query.get("uri", False)):
-        if url.query.get("mode") == "memory":
-            return None
-        others = sorted(key for key in url.query if key in _OWN_WAYS)
-        if others or url.query.get("mode", "rwc") not in ("rw", "rwc"):
-            raise _unusable(url.render_as_string(), f"the option {', '.join(others) or 'mode'}")
-        name = name.removeprefix("file:")
-        name = url2pathname(name.removeprefix("//localhost") if name.startswith("//localhost/") else name)
-        name = name.removeprefix("//") if name.startswith("///") else name
-    return None if name in ("", ":memory:") else Path(name)
-
-
-def _unusable(url: str, got: str) -> UserError:
-    bare = "://" not in url
-    return UserError(
-        "this database address cannot be used",
-        got=got,
-        expected="an SQLAlchemy URL such as sqlite:///errorscope.db",
-        hint=f"For a file, write sqlite:///{url}"
-        if bare
-        else "Fix ERRORSCOPE_DB or --database, or install the driver it names",
-    )
+def sqlite_file(url: str, patience: float = WRITE_SECONDS) -> SqliteFile | None:
+    """Return the file of an SQLite database, None for PostgreSQL. Raises `UserError` for any other address."""
+    address = _address(url)
+    if address.get_backend_name() == "postgresql":
+        return None
+    return SqliteFile(Path(address.database or ""), patience)
 
 
 def _make_folder(path: Path) -> None:
@@ -233,8 +215,7 @@ def writing(engine: Engine, *, foreign_keys: bool = True, pooled: bool = True) -
         if side.file is not None:
             side.file.check()
         with engine.connect() as connection:
-            in_memory = side.file is None and connection.dialect.name == "sqlite"  # lost when the connection is closed
-            if not pooled and not in_memory:
+            if not pooled:
                 connection.detach()
             connection.execution_options(until=until, foreign_keys=foreign_keys)
             with connection.begin():
@@ -289,21 +270,14 @@ def inserted(connection: Connection, row: Insert) -> int:
 def migrate(engine: Engine) -> None:
     """Migrate the tables to the current schema. Safe if several processes start at once.
 
-    Raises `UserError` if the database is of a newer version or another program, or cannot be opened.
+    Raises `UserError` if the database is of another program, of a newer version, or of one from before the first migration, or
+    cannot be opened.
     """
-    scripts = _scripts()
     file = _SIDES[engine].file
     with _MIGRATING:
         current = revision(engine)
-        if current != scripts.get_current_head():
-            if current is not None and current not in {script.revision for script in scripts.walk_revisions()}:
-                raise UserError(
-                    "this database was made by a newer version of Errorscope",
-                    where=_shown(engine),
-                    got=f"schema {current}",
-                    expected=f"schema {scripts.get_current_head()} or older",
-                    hint="Update Errorscope, or set ERRORSCOPE_DB to another database; nothing was changed",
-                )
+        if current != head():
+            _require_migration_from(current, engine)
             with writing(engine, foreign_keys=False) as connection:  # SQLite rebuilds tables to which others refer
                 take_turns(connection, "migrations")
                 config = _config()
@@ -311,6 +285,23 @@ def migrate(engine: Engine) -> None:
                 command.upgrade(config, "head")
         if file is not None:
             file.remember()
+
+
+def _require_migration_from(current: str | None, engine: Engine) -> None:
+    """Raise `UserError` if no migration begins at a schema version."""
+    known = sorted(script.revision for script in _scripts().walk_revisions())
+    if current is None or current in known:
+        return
+    newer = current > known[-1]
+    raise UserError(
+        f"this database was made by {'a newer' if newer else 'an older'} version of Errorscope",
+        where=_shown(engine),
+        got=f"schema {current}",
+        expected=f"schema {known[-1]}" if len(known) == 1 else f"schema {known[0]} to {known[-1]}",
+        hint="Update Errorscope, or set ERRORSCOPE_DB to another database; nothing was changed"
+        if newer
+        else "Open it once with a version that migrates it (docs/backup.md has the steps); nothing was changed",
+    )
 
 
 def _config() -> Config:

@@ -140,7 +140,7 @@ def _is_conflict(error: BaseException | None) -> bool:
     """Return whether a key or reference is violated; a missing value or a refused change is a bug."""
     if isinstance(error, sqlite3.Error):
         return error.sqlite_errorcode in _KEYS
-    return getattr(error, "sqlstate", None) in (None, *_KEY_STATES)
+    return getattr(error, "sqlstate", None) in _KEY_STATES
 
 
 def _known(error: DBAPIError | sqlite3.Error, where: str) -> UserError | None:

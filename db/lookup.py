@@ -21,7 +21,6 @@ from sqlalchemy import (
     insert,
     select,
     true,
-    tuple_,
 )
 from sqlalchemy.types import NullType, TypeEngine
 
@@ -35,7 +34,7 @@ from db.tables import campaigns, projects, raters
 T = TypeVar("T")
 HIDDEN_NAME = " "
 """First character of the name of a campaign's texts project. Names that are typed do not begin with a space."""
-AT_ONCE = 500  # keys in one IN list; SQLite and others bound the number of parameters
+AT_ONCE = 500  # keys in one IN list; both databases bound the number of parameters
 LISTED = 5000  # keys of one `among`
 
 
@@ -123,34 +122,28 @@ def parts(keys: Sequence[T], at_once: int = AT_ONCE) -> Iterator[Sequence[T]]:
 def among(connection: Connection, column: ColumnElement[Any], keys: Sequence[str | int]) -> ColumnElement[bool]:
     """Return the condition that a column has one of the keys.
 
-    SQLite and PostgreSQL get all of them as one parameter: compiling one parameter per key takes longer than looking up the rows.
+    All of them are one parameter: compiling one parameter per key takes longer than looking up the rows.
     """
     if connection.dialect.name == "sqlite":
         listed = func.json_each(json.dumps(list(keys))).table_valued("value")
         return column.in_(select(listed.c.value))
-    if connection.dialect.name == "postgresql":
-        kind = Text() if isinstance(column.type, String) else column.type
-        # unnest, because a cached plan may compare every row with every element of = ANY
-        return column.in_(select(func.unnest(_array(keys, kind))))
-    return column.in_(keys)
+    kind = Text() if isinstance(column.type, String) else column.type
+    # unnest, because a cached plan may compare every row with every element of = ANY
+    return column.in_(select(func.unnest(_array(keys, kind))))
 
 
 def segment_rows(connection: Connection, project_id: int, keys: Iterable[SegmentKey]) -> list[Any]:
-    """Return the rows of these segments in document order; those that do not exist are left out. The keys are one parameter, two
-    on PostgreSQL, and on other databases two for each key, `AT_ONCE` keys per query.
+    """Return the rows of these segments in document order; those that do not exist are left out. The keys are one parameter, on
+    PostgreSQL two.
     """
     of, wanted = segments.c, list(dict.fromkeys(keys))
     if connection.dialect.name == "sqlite":
         listed = func.json_each(json.dumps(wanted)).table_valued("value")
         pair: list[ColumnElement[Any]] = [func.json_extract(listed.c.value, f"$[{at}]") for at in (0, 1)]
-    elif connection.dialect.name == "postgresql":
+    else:
         arrays = (_array([key[at] for key in wanted], Text()) for at in (0, 1))
         listed = func.unnest(*arrays).table_valued("doc_id", "segment_id").render_derived()
         pair = [listed.c.doc_id, listed.c.segment_id]
-    else:
-        query = select(segments).where(of.project_id == project_id)
-        found = (connection.execute(query.where(tuple_(of.doc_id, of.segment_id).in_(part))) for part in parts(wanted))
-        return sorted((row for part in found for row in part), key=lambda row: row.position)
     # an outer join makes SQLite start from the pairs and look up each one in the index
     same = and_(of.project_id == project_id, of.doc_id == pair[0], of.segment_id == pair[1])
     rows = connection.execute(select(segments).select_from(listed.outerjoin(segments, same)))

@@ -19,8 +19,6 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any, NamedTuple
 
-from sqlalchemy import make_url
-
 from core.errors import UserError
 from core.metrics import registry
 from core.ports.store import Store
@@ -100,13 +98,12 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _usable(url: str, address: str) -> str:
     """Return the URL for actors. Raises `UserError` for SQLite that they cannot reach."""
     file = sqlite_file(url)
-    if file is not None and not address.startswith("ray://"):
-        return f"sqlite:///{file.path.resolve()}"  # a node may run in another folder
-    if make_url(url).get_backend_name() == "sqlite":
-        why = "through ray://" if file is not None else "if it is in memory"
+    if file is None:
+        return url
+    if address.startswith("ray://"):
         hint = "Set ERRORSCOPE_DB to a PostgreSQL database"
-        raise UserError(f"actors cannot open an SQLite database {why}", hint=hint)
-    return url
+        raise UserError("actors cannot open an SQLite database through ray://", hint=hint)
+    return f"sqlite:///{file.path.resolve()}"  # a node may run in another folder
 
 
 def _connected(address: str, folder: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, insert
 from sqlalchemy.exc import DBAPIError
 
-from db.columns import Long, check_storable
+from db.columns import StoredText, check_storable
 
 
 def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -32,7 +32,7 @@ def insert_columns(connection: Connection, table: Table, columns: Mapping[str, S
 def copy_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows as `insert_rows` does; on PostgreSQL with COPY, which takes a quarter of the time. SQLAlchemy's events do not see it."""
     dialect = connection.dialect
-    if dialect.driver != "psycopg" or len(rows) < 2:
+    if dialect.name == "sqlite" or len(rows) < 2:
         insert_rows(connection, table, rows)
         return
     names, quote, base = list(rows[0]), dialect.identifier_preparer.quote, dialect.loaded_dbapi.Error
@@ -58,7 +58,7 @@ def _stored(
     dialect, values = connection.dialect, [columns[name] for name in names]
     for i, name in enumerate(names):
         kind = table.c[name].type
-        if isinstance(kind, Long):
+        if isinstance(kind, StoredText):
             check_storable(values[i])  # all at once; nothing else is done to a text
         elif stored := kind.dialect_impl(dialect).bind_processor(dialect):
             values[i] = list(map(stored, values[i]))

@@ -1,4 +1,4 @@
-"""The tables. `db/migrations/versions` creates them; a test checks that both agree."""
+"""The tables. `db/migrations/versions` creates them; a test compares both."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     String,
     Table,
@@ -19,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.schema import SchemaItem
 
-from db.columns import BYTES, LONG, NAME, Json, Utc
+from db.columns import TEXT, Json, Utc
 
 metadata = MetaData()
 
@@ -48,7 +49,7 @@ def _by(name: str) -> Column[int]:
 
 projects = _table(
     "projects",
-    Column("name", NAME, nullable=False, unique=True),
+    Column("name", TEXT, nullable=False, unique=True),
     Column("created", Utc, nullable=False),
     Column("sample", Boolean, nullable=False),
     Column("importing", Utc),  # time of the last slice of an import or deletion; NULL unless the project is hidden
@@ -63,17 +64,17 @@ projects = _table(
 
 project_settings = _of_project(
     "project_settings",
-    Column("name", NAME, nullable=False),
+    Column("name", TEXT, nullable=False),
     Column("value", Json, nullable=False),
     UniqueConstraint("project_id", "name", name="one_setting_a_name"),
 )
 
 segments = _of_project(
     "segments",
-    Column("doc_id", NAME, nullable=False),
-    Column("segment_id", NAME, nullable=False),
+    Column("doc_id", TEXT, nullable=False),
+    Column("segment_id", TEXT, nullable=False),
     Column("position", Integer, nullable=False),
-    Column("source", LONG),
+    Column("source", TEXT),
     _by("added_by"),
     _by("source_by"),
     UniqueConstraint("project_id", "doc_id", "segment_id", name="one_segment_a_key"),
@@ -84,16 +85,16 @@ segment_references = Table(
     metadata,
     Column("segment", ForeignKey("segments.id", ondelete="CASCADE"), primary_key=True),
     Column("position", Integer, primary_key=True),
-    Column("text", LONG, nullable=False),
+    Column("text", TEXT, nullable=False),
     _by("added_by"),
 )
 
 outputs = _table(
     "outputs",
     _part_of("segment", "segments"),
-    Column("system", NAME, nullable=False),
+    Column("system", TEXT, nullable=False),
     Column("position", Integer, nullable=False),
-    Column("text", LONG, nullable=False),
+    Column("text", TEXT, nullable=False),
     Column("content_key", String(64), nullable=False),
     _by("added_by"),
     Column("next_key", String(64)),  # replaces the content key once the import that gave it is complete
@@ -104,7 +105,7 @@ outputs = _table(
 human_scores = _table(
     "human_scores",
     _part_of("output", "outputs"),
-    Column("name", NAME, nullable=False),
+    Column("name", TEXT, nullable=False),
     Column("value", Double, nullable=False),
     _by("added_by"),
     UniqueConstraint("output", "name", name="one_human_score_a_name"),
@@ -112,8 +113,8 @@ human_scores = _table(
 
 signatures = _table(
     "signatures",
-    Column("metric", NAME, nullable=False),
-    Column("signature", LONG, nullable=False),
+    Column("metric", TEXT, nullable=False),
+    Column("signature", TEXT, nullable=False),
     Column("digest", String(64), nullable=False, unique=True),  # sha256 of the signature, which may be long
 )
 
@@ -134,9 +135,9 @@ scores = Table(
     _part_of("run", "runs"),
     Column("value", Double),
     Column("status", String(16), nullable=False),
-    Column("reason", LONG, nullable=False),
+    Column("reason", TEXT, nullable=False),
     Column("parts", Json, nullable=False),
-    Column("detail", BYTES),  # JSON, deflated
+    Column("detail", LargeBinary),  # JSON, deflated
     Index("scores_by_run", "run"),
 )
 
@@ -145,13 +146,13 @@ project_arrays = _of_project(  # see db.arrays
     Column("digest", String(64), nullable=False),  # of the name of what it has
     Column("imports", Integer, nullable=False),  # `projects.imports` when it was read
     Column("newest", BigInteger, nullable=False),  # the last run (for external scores: change) that it has
-    Column("data", BYTES, nullable=False),
+    Column("data", LargeBinary, nullable=False),
     UniqueConstraint("project_id", "digest", name="one_array_a_digest"),
 )
 
 external_metrics = _of_project(
     "external_metrics",
-    Column("name", NAME, nullable=False),
+    Column("name", TEXT, nullable=False),
     Column("higher_is_better", Boolean, nullable=False),
     Column("files", Json, nullable=False),  # [[name, sha256, column], …] in the order in which they were imported
     Column("created", Utc, nullable=False),  # when its values last changed
@@ -165,7 +166,7 @@ external_scores = Table(
     Column("output", ForeignKey("outputs.id", ondelete="CASCADE"), primary_key=True, index=True),
     Column("value", Double),
     Column("status", String(16), nullable=False),
-    Column("reason", LONG, nullable=False),
+    Column("reason", TEXT, nullable=False),
 )
 
 jobs = _of_project(
@@ -174,7 +175,7 @@ jobs = _of_project(
     Column("state", String(16), nullable=False, index=True),
     Column("done", Integer, nullable=False),  # as the job ended; while it runs, the chunks are counted
     Column("total", Integer, nullable=False),
-    Column("message", LONG, nullable=False),
+    Column("message", TEXT, nullable=False),
     Column("created", Utc, nullable=False),
     Column("started", Utc),
     Column("finished", Utc),
@@ -189,11 +190,11 @@ jobs = _of_project(
 job_metrics = _table(
     "job_metrics",
     _part_of("job", "jobs", index=True),
-    Column("metric", NAME, nullable=False),
-    Column("label", LONG, nullable=False),
-    Column("signature", LONG, nullable=False),
-    Column("unusable", LONG, nullable=False),  # why it cannot run, or ""
-    Column("abandoned", LONG, nullable=False),  # why no further texts are tried, or ""
+    Column("metric", TEXT, nullable=False),
+    Column("label", TEXT, nullable=False),
+    Column("signature", TEXT, nullable=False),
+    Column("unusable", TEXT, nullable=False),  # why it cannot run, or ""
+    Column("abandoned", TEXT, nullable=False),  # why no further texts are tried, or ""
     Column("examples", Json, nullable=False),  # ids of outputs
     Column("speed", Double),  # seconds per unit of size
     Column("length", Double, nullable=False),  # mean size of an output
@@ -207,17 +208,17 @@ chunks = _table(
     Column("metric", ForeignKey("job_metrics.id", ondelete="CASCADE")),  # NULL for a chunk that plans
     Column("position", Integer, nullable=False),
     Column("state", String(16), nullable=False),  # ready, running, done
-    Column("outputs", BYTES),  # ids, ascending: differences as 64-bit integers, deflated; NULL when it is done
+    Column("outputs", LargeBinary),  # ids, ascending: differences as 64-bit integers, deflated; NULL when it is done
     Column("n", Integer, nullable=False),
     Column("size", Double, nullable=False),
     Column("begins_after", Integer, nullable=False),  # the output after which a chunk that plans begins
     Column("done", Integer, nullable=False),
     Column("failed", Integer, nullable=False),
     Column("known", Integer, nullable=False),
-    Column("reason", LONG, nullable=False),  # of the first failure
-    Column("message", LONG, nullable=False),
+    Column("reason", TEXT, nullable=False),  # of the first failure
+    Column("message", TEXT, nullable=False),
     Column("seconds", Double, nullable=False),
-    Column("worker", NAME),
+    Column("worker", TEXT),
     Column("heartbeat", Utc),
     Column("attempts", Integer, nullable=False),  # leases since the last progress
     Index("chunks_in_turn", "job", "state", "position"),
@@ -230,7 +231,7 @@ claims = Table(
     Column("digest", String(64), primary_key=True),  # of the signature
     Column("content_key", String(64), primary_key=True),
     _part_of("chunk", "chunks", index=True),
-    Column("worker", NAME, nullable=False),  # holds while the chunk is this worker's
+    Column("worker", TEXT, nullable=False),  # holds while the chunk is this worker's
 )
 
 timings = _table(
@@ -245,7 +246,7 @@ timings = _table(
 
 raters = _table(
     "raters",
-    Column("name", NAME, nullable=False, unique=True),
+    Column("name", TEXT, nullable=False, unique=True),
     Column("created", Utc, nullable=False),
 )
 
@@ -254,14 +255,14 @@ events = Table(
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=True),
     _project(),
-    Column("action_id", NAME, nullable=False),
+    Column("action_id", TEXT, nullable=False),
     Column("time", Utc, nullable=False),
     Column("rater", ForeignKey("raters.id"), nullable=False),
     _part_of("segment", "segments"),
     Column("kind", String(16), nullable=False),
-    Column("system", NAME),
+    Column("system", TEXT),
     Column("payload", Json, nullable=False),
-    Column("client_time", LONG, nullable=False),
+    Column("client_time", TEXT, nullable=False),
     UniqueConstraint("project_id", "action_id", name="one_event_an_action"),
     Index("events_by_segment", "segment", "rater"),
     Index("events_by_rater", "rater", "project_id", "number"),  # the rater first: deleting a rater looks for events too
@@ -273,17 +274,17 @@ judgements = _table(
     "judgements",
     _part_of("output", "outputs"),
     Column("rater", ForeignKey("raters.id"), nullable=False),
-    Column("name", NAME, nullable=False),
+    Column("name", TEXT, nullable=False),
     Column("value", Double, nullable=False),
     UniqueConstraint("output", "rater", "name", name="one_judgement_a_rater"),
 )
 
 calibrations = _of_project(
     "calibrations",
-    Column("name", NAME, nullable=False),
-    Column("value", String(32), nullable=False),  # repr of a float, so that ∞ is kept in every database
-    Column("signature", LONG, nullable=False),
-    Column("refinement", LONG, nullable=False),
+    Column("name", TEXT, nullable=False),
+    Column("value", String(32), nullable=False),  # repr of a float, so that ∞ is kept
+    Column("signature", TEXT, nullable=False),
+    Column("refinement", TEXT, nullable=False),
     Column("result", Json, nullable=False),
     Column("created", Utc, nullable=False),
     UniqueConstraint("project_id", "name", name="one_calibration_a_name"),
@@ -291,13 +292,13 @@ calibrations = _of_project(
 
 cases = _of_project(
     "cases",
-    Column("collection", NAME, nullable=False),
-    Column("phenomenon", LONG, nullable=False),
-    Column("source", LONG),
-    Column("reference", LONG),
-    Column("good", LONG, nullable=False),
-    Column("changed", LONG, nullable=False),
-    Column("what", LONG, nullable=False),
+    Column("collection", TEXT, nullable=False),
+    Column("phenomenon", TEXT, nullable=False),
+    Column("source", TEXT),
+    Column("reference", TEXT),
+    Column("good", TEXT, nullable=False),
+    Column("changed", TEXT, nullable=False),
+    Column("what", TEXT, nullable=False),
     Column("scores", Json, nullable=False),  # [[metric, signature, higher is better, good, changed, reason], …]
     Column("created", Utc, nullable=False),
     Index("cases_by_collection", "project_id", "collection"),
@@ -305,9 +306,9 @@ cases = _of_project(
 
 stress_test_runs = _of_project(
     "stress_test_runs",
-    Column("name", NAME, nullable=False),
+    Column("name", TEXT, nullable=False),
     Column("settings", Json, nullable=False),
-    Column("report", BYTES, nullable=False),  # the text of the report, deflated
+    Column("report", LargeBinary, nullable=False),  # the text of the report, deflated
     Column("created", Utc, nullable=False),
     Index("stress_test_runs_by_project", "project_id"),
     sqlite_autoincrement=True,  # links may contain the id of a deleted run
@@ -315,10 +316,10 @@ stress_test_runs = _of_project(
 
 batches = _of_project(
     "batches",
-    Column("name", NAME, nullable=False),
+    Column("name", TEXT, nullable=False),
     Column("method", String(32), nullable=False),
     Column("seed", Integer, nullable=False),
-    Column("signature", LONG, nullable=False),
+    Column("signature", TEXT, nullable=False),
     Column("population", Integer, nullable=False),
     # [[system, document, segment, probability], …]: always read and written whole
     Column("outputs", Json, nullable=False),
@@ -329,8 +330,8 @@ batches = _of_project(
 
 accounts = _table(
     "accounts",
-    Column("name", NAME, nullable=False, unique=True),
-    Column("password", LONG),  # Argon2 hash; NULL for accounts that log in with OpenID Connect only
+    Column("name", TEXT, nullable=False, unique=True),
+    Column("password", TEXT),  # Argon2 hash; NULL for accounts that log in with OpenID Connect only
     Column("manager", Boolean, nullable=False),
     Column("active", Boolean, nullable=False),
     Column("created", Utc, nullable=False),
@@ -355,13 +356,13 @@ login_sessions = Table(
 
 links = _of_project(
     "links",
-    Column("rater", NAME, nullable=False),
-    Column("batch", NAME),
+    Column("rater", TEXT, nullable=False),
+    Column("batch", TEXT),
     Column("token_hash", String(64), nullable=False, unique=True),
     Column("created", Utc, nullable=False),
     Column("expires", Utc),
     Column("revoked", Utc),
-    Column("created_by", NAME, nullable=False),
+    Column("created_by", TEXT, nullable=False),
     sqlite_autoincrement=True,
 )
 
@@ -370,7 +371,7 @@ audit = Table(
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=True),
     Column("time", Utc, nullable=False),
-    Column("who", NAME, nullable=False),
+    Column("who", TEXT, nullable=False),
     Column("act", String(64), nullable=False),
     Column("project_id", Integer, index=True),  # no reference: the record of a deleted project stays
     Column("details", Json, nullable=False),
@@ -380,11 +381,11 @@ audit = Table(
 campaigns = _of_project(
     "campaigns",
     _part_of("texts", "projects", unique=True),  # a project that no list has; its name cannot be typed
-    Column("name", NAME, nullable=False),
+    Column("name", TEXT, nullable=False),
     Column("design", Json, nullable=False),
     Column("state", String(16), nullable=False),
     Column("created", Utc, nullable=False),
-    Column("created_by", NAME, nullable=False),
+    Column("created_by", TEXT, nullable=False),
     UniqueConstraint("project_id", "name", name="one_campaign_a_name"),
     sqlite_autoincrement=True,
 )
@@ -392,12 +393,12 @@ campaigns = _of_project(
 campaign_units = _table(
     "campaign_units",
     _part_of("campaign", "campaigns"),
-    Column("name", NAME, nullable=False),  # segment id in the texts project
+    Column("name", TEXT, nullable=False),  # segment id in the texts project
     Column("position", Integer, nullable=False),
     Column("block", Integer, nullable=False),
     Column("kind", String(16), nullable=False),
-    Column("of_document", NAME, nullable=False),
-    Column("of_segment", NAME, nullable=False),
+    Column("of_document", TEXT, nullable=False),
+    Column("of_segment", TEXT, nullable=False),
     Column("systems", Json, nullable=False),
     Column("details", Json, nullable=False),
     Column("retired", Boolean, nullable=False),
@@ -407,10 +408,10 @@ campaign_units = _table(
 participants = _table(
     "participants",
     _part_of("campaign", "campaigns"),
-    Column("rater", NAME, nullable=False),
-    Column("code", NAME, nullable=False),
+    Column("rater", TEXT, nullable=False),
+    Column("code", TEXT, nullable=False),
     Column("joined", Utc, nullable=False),
-    Column("excluded", LONG, nullable=False),
+    Column("excluded", TEXT, nullable=False),
     Column("has_left", Boolean, nullable=False),
     Column("passed_tutorial", Boolean),
     UniqueConstraint("campaign", "rater", name="one_participant_a_name"),
@@ -438,15 +439,15 @@ assignments = _table(
 shared_results = _of_project(
     "shared_results",
     Column("campaign", ForeignKey("campaigns.id", ondelete="CASCADE")),  # NULL for a meta-evaluation
-    Column("title", NAME, nullable=False),
+    Column("title", TEXT, nullable=False),
     Column("blind", Boolean, nullable=False),
-    Column("page", BYTES),  # HTML, deflated; NULL once it is revoked
+    Column("page", LargeBinary),  # HTML, deflated; NULL once it is revoked
     Column("token_hash", String(64), nullable=False, unique=True),
     Column("created", Utc, nullable=False),
-    Column("created_by", NAME, nullable=False),
+    Column("created_by", TEXT, nullable=False),
     Column("revoked", Utc),
     Index("shared_results_by_project", "project_id"),
     sqlite_autoincrement=True,
 )
 
-server_secret = _table("server_secret", Column("value", BYTES, nullable=False))
+server_secret = _table("server_secret", Column("value", LargeBinary, nullable=False))

@@ -72,7 +72,5 @@ def _may_match(dialect: str, text: ColumnElement[str], wanted: str) -> ColumnEle
             wanted[:LONGEST_PATTERN], autoescape=True
         )  # SQLite's LIKE ignores the case of ASCII letters
         return case((like, true()), (others, func.instr(func.folded(text), wanted) > 0), else_=false())
-    if dialect == "postgresql":
-        is_ascii = func.octet_length(text) == func.length(text)
-        return case((is_ascii, func.strpos(func.lower(collate(text, "C")), wanted) > 0), else_=true())
-    return true()
+    is_ascii = func.octet_length(text) == func.length(text)
+    return case((is_ascii, func.strpos(func.lower(collate(text, "C")), wanted) > 0), else_=true())

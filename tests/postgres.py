@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg import sql
-from sqlalchemy import Connection, event, make_url
+from sqlalchemy import event, make_url
 from sqlalchemy.pool import Pool
 
 from db.engine import connect, migrate
@@ -60,19 +60,6 @@ def postgres_database(*, empty: bool = False) -> Iterator[str]:
 
 def url_of(name: str) -> str:
     return make_url(SERVER).set(database=name).render_as_string(hide_password=False)
-
-
-def after_rows_with_ids(connection: Connection) -> None:
-    """Set the sequences of PostgreSQL behind rows that were inserted with their ids, as SQLite does by itself."""
-    if connection.dialect.name != "postgresql":
-        return
-    owned = (
-        "SELECT table_name, column_name, pg_get_serial_sequence(table_name, column_name) FROM information_schema.columns "
-        "WHERE table_schema = 'public' AND column_default LIKE 'nextval%%'"
-    )
-    for table, column, sequence in connection.exec_driver_sql(owned).all():
-        largest = f"SELECT setval('{sequence}', max({column})) FROM {table} HAVING max({column}) > 0"
-        connection.exec_driver_sql(largest)
 
 
 def programs() -> Path | None:

@@ -1,13 +1,9 @@
 """Whole databases are copied between SQLite and PostgreSQL, with every row checked."""
 
-import atexit
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
-from functools import cache
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -20,8 +16,8 @@ from db.database_copy import copy_database
 from db.engine import connect, migrate, writing
 from db.store import open_store, store_over
 from tests.builders import small_dataset
+from tests.db.frozen import load_frozen
 from tests.db.raw import counts, rows
-from tests.db.test_migrations import full_at_version, past_versions
 from tests.postgres import POSTGRES, on_both, on_postgres, postgres_database
 
 FIRST = SegmentKey("doc", "0")
@@ -43,38 +39,16 @@ def databases(tmp_path: Path) -> Iterator[Any]:
 
 @pytest.fixture
 def full(url: str) -> Iterator[Engine]:
-    """A database with a row in every table but timings, whose newest project was deleted."""
-    if url.startswith("sqlite"):
-        path = Path(url.removeprefix("sqlite:///"))
-        path.parent.mkdir(exist_ok=True)
-        shutil.copy(full_file(), path)
-        engine = connect(url)
-    else:
-        engine = filled(url)
+    """A database with a row in every table, whose newest project was deleted."""
+    load_frozen(url)
+    engine = connect(url)
+    store = store_over(engine)
+    store.projects.add(store.projects.create("news").id, small_dataset(1200))  # more rows than are copied at once
+    store.projects.delete(store.projects.create("deleted").id)
+    with writing(engine) as connection:
+        connection.execute(text("UPDATE human_scores SET value = 1e300"))
     yield engine
     engine.dispose()
-
-
-def filled(url: str) -> Engine:
-    engine = full_at_version(url, past_versions()[-1])
-    store = store_over(engine)
-    store.projects.delete(store.projects.create("deleted").id)
-    store.projects.add(store.projects.create("news").id, small_dataset(1200))  # more rows than are copied at once
-    with writing(engine) as connection:
-        connection.execute(text("UPDATE scores SET value = :v, detail = :d"), {"v": 0.1 + 0.2, "d": b"\0\xff"})
-        connection.execute(text("UPDATE human_scores SET value = 1e300"))
-    return engine
-
-
-_FOLDER = TemporaryDirectory(prefix="errorscope-full-")
-atexit.register(_FOLDER.cleanup)
-
-
-@cache
-def full_file() -> Path:
-    path = Path(_FOLDER.name) / "full.db"
-    filled(f"sqlite:///{path}").dispose()
-    return path
 
 
 def content(url: str) -> dict[str, list[tuple[object, ...]]]:
@@ -95,7 +69,7 @@ def test_a_copy_has_every_row_and_goes_on_with_the_ids(full: Engine, url: str, k
     told: list[float] = []
     target = databases(kind)
     copied = copy_database(url, target, told.append)
-    assert (copied.projects, copied.events, copied.rows["outputs"]) == (2, 1, 2401)
+    assert (copied.projects, copied.events, copied.rows["outputs"]) == (3, 12, 2413)
     assert told == sorted(told)
     assert told[-1] == 1.0
     old, new = open_store(url), open_store(target)
@@ -108,10 +82,10 @@ def test_a_copy_has_every_row_and_goes_on_with_the_ids(full: Engine, url: str, k
     if old_kind(url) == kind:
         assert content(target) == content(url)
     assert new.campaigns.list(1) == old.campaigns.list(1) != []
-    new.projects.delete(4)
-    assert new.projects.create("next").id == old.projects.create("next").id == 5
+    new.projects.delete(6)
+    assert new.projects.create("next").id == old.projects.create("next").id == 8
     new.labels.append(1, "ann", SegmentKey("d", "1"), [Action("a2", "verdict", "A", {"value": "no_error"})])
-    assert new.labels.newest(1) == 2
+    assert new.labels.newest(1) == 13
 
 
 def old_kind(url: str) -> str:
@@ -158,7 +132,7 @@ def test_a_copy_that_differs_is_not_kept(full: Engine, url: str, databases: Any,
     with writing(engine) as connection:
         connection.exec_driver_sql("DROP TRIGGER lossy" + (" ON outputs" if database == "postgresql" else ""))
     engine.dispose()
-    assert copy_database(url, target).projects == 2
+    assert copy_database(url, target).projects == 3
 
 
 @on_postgres
@@ -177,7 +151,11 @@ def test_a_text_that_the_target_cannot_store_is_named(url: str, databases: Any) 
 
 @on_both
 def test_a_database_of_another_version_is_not_copied(url: str, databases: Any, database: str) -> None:
-    full_at_version(url, "0005").dispose()
+    load_frozen(url)
+    engine = connect(url)
+    with writing(engine) as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '0005'"))
+    engine.dispose()
     with pytest.raises(UserError, match="another version.*0005"):
         copy_database(url, databases(database))
     with pytest.raises(UserError, match="no tables|there is no database"):

@@ -6,18 +6,16 @@ import sys
 import textwrap
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine
 
 from core.data import Dataset, ExternalScores, Output, OutputKey, Segment, SegmentKey, SourceFile, Value
 from core.errors import ImportProblems, UserError
 from core.ports.projects import ImportReport
 from core.ports.store import Store
 from core.signature import content_key
-from db.engine import writing
 from db.store import open_store, store_over
 from tests.builders import small_dataset
-from tests.db.raw import counts, rows, scalar
-from tests.db.test_migrations import at_version
+from tests.db.raw import counts, scalar
 from tests.paths import ROOT
 
 FIRST = SegmentKey("doc", "0")
@@ -195,19 +193,3 @@ def test_a_process_killed_in_the_middle_leaves_nothing_behind(url: str) -> None:
     assert store.scores.external(made.id) == []
     store.projects.add(made.id, small_dataset(), external=[comet()])
     assert len(store.scores.table(made.id, SIGNATURE)) == 3
-
-
-def test_upgraded_databases_store_external_scores(url: str) -> None:
-    engine = at_version(url, "0002")
-    with writing(engine) as connection:
-        connection.execute(text("INSERT INTO signatures VALUES (1, 'chrf', 'chrf|v\\:1', 'd')"))
-        connection.execute(text("INSERT INTO runs VALUES (1, 1, '2026-01-01 00\\:00\\:00', 1, 0.5, '{}')"))
-        connection.execute(
-            text("INSERT INTO scores VALUES (1, '0123456789abcdef0123456789abcdef', 1, 12.5, 'ok', '', '{}', NULL)")
-        )
-    store, key = open_store(url), OutputKey("A", "d", "1")
-    store.projects.add(1, Dataset((), ()), external=[comet({key: Value(0.5)})])
-    assert [(by.metric, by.n) for by in store.scores.signatures(1)] == [("chrf", 1), ("external:COMET", 1)]
-    assert store.scores.table(1, SIGNATURE) == {key: Value(0.5)}
-    assert rows(engine, "SELECT value FROM scores") == [(12.5,)]
-    engine.dispose()

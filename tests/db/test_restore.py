@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, delete
+from sqlalchemy import Engine, delete, text
 from sqlalchemy.exc import DBAPIError
 
 from core.errors import UserError
@@ -15,12 +15,12 @@ from db.backup import backup, restore
 from db.engine import connect, migrate, writing
 from db.store import open_store
 from db.tables import audit
+from tests.db.frozen import load_frozen
 from tests.db.raw import scalar
 from tests.db.running import opened
 from tests.db.test_database_copy import content
 from tests.db.test_database_copy import databases as databases
 from tests.db.test_database_copy import full as full
-from tests.db.test_migrations import full_at_version
 from tests.paths import ROOT
 from tests.postgres import on_both, on_postgres
 
@@ -58,28 +58,33 @@ def test_a_backup_is_restored_with_all_that_is_in_it(full: Engine, url: str, tmp
     store.projects.create("later")
     with pytest.raises(UserError, match="this database has projects"):
         restore(tmp_path / "backup.db", url)
-    assert [p.name for p in store.projects.list()] == ["later", "news"]
+    assert [p.name for p in store.projects.list()] == ["later", "news", "sample"]
     _, projects, events = restore(tmp_path / "backup.db", url, overwrite=True)
-    assert (projects, events) == (2, 1)
+    assert (projects, events) == (3, 12)
     assert content(url) == before
-    assert [p.name for p in store.projects.list()] == ["news", "old"]  # also for a server that runs
+    assert [p.name for p in store.projects.list()] == ["news", "old", "sample"]  # also for a server that runs
     assert store.audit.entries()[0].act == "before the backup"
     with pytest.raises(DBAPIError, match="append-only"), writing(full) as connection:
         connection.execute(delete(audit))
     elsewhere = databases("sqlite")
     restore(tmp_path / "backup.db", elsewhere)
-    assert [p.name for p in open_store(elsewhere).projects.list()] == ["news", "old"]
+    assert [p.name for p in open_store(elsewhere).projects.list()] == ["news", "old", "sample"]
 
 
 @on_both
-def test_a_backup_of_an_older_version_is_restored(url: str, databases: Any, database: str, tmp_path: Path) -> None:
-    old = databases("sqlite")
-    full_at_version(old, "0003").dispose()
+def test_a_backup_of_an_earlier_schema_is_refused(url: str, database: str, tmp_path: Path) -> None:
+    old = f"sqlite:///{tmp_path / 'old.db'}"
+    load_frozen(old)
+    engine = connect(old)
+    with writing(engine) as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '0019'"))
     backup(old, tmp_path / "backup.db")
+    engine.dispose()
     before = (tmp_path / "backup.db").read_bytes()
-    restore(tmp_path / "backup.db", url)
-    assert [m.name for m in open_store(url).scores.external(1)] == ["COMET"]
+    with pytest.raises(UserError, match="an older version.*0019.*Open it once"):
+        restore(tmp_path / "backup.db", url)
     assert (tmp_path / "backup.db").read_bytes() == before
+    assert open_store(url).projects.list() == []
 
 
 def test_a_missing_database_file_is_restored_in_its_place(tmp_path: Path) -> None:
@@ -117,7 +122,7 @@ def test_the_commands_copy_back_up_and_restore(
 
     status, said, errors = command("copy", url, target)
     assert (status, errors) == (0, "")
-    assert "2 projects, 1 recorded action" in said
+    assert "3 projects, 12 recorded actions" in said
     assert "verified" in said
     status, _, errors = command("copy", url, target)
     assert (status, len(errors.splitlines())) == (2, 1)
@@ -125,4 +130,4 @@ def test_the_commands_copy_back_up_and_restore(
     assert command("restore", str(tmp_path / "b.db"), "--to", url)[0] == 2
     status, said, errors = command("restore", str(tmp_path / "b.db"), "--to", url, "--overwrite")
     assert (status, errors) == (0, "")
-    assert "2 projects" in said
+    assert "3 projects" in said

@@ -1,10 +1,13 @@
 import threading
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, select
 
 from core.data import OutputKey, SegmentKey, Value
+from core.metrics import registry
+from core.models.kinds import configured_model
 from core.ports.store import Store
 from core.signature import content_key
 from db.engine import writing
@@ -13,7 +16,11 @@ from db.row_insert import copy_rows
 from db.scores import machine
 from db.tables import scores
 from tests.builders import small_dataset
+from tests.core.metrics.expressions import baselines
+from tests.core.metrics.test_names import usable
 from tests.db.raw import rows, scalar
+from tests.postgres import on_sqlite
+from tests.tiny_checkpoints import environment_of
 
 KEY = content_key("source 0", "A output 0", ("reference 0",))
 
@@ -112,3 +119,26 @@ def test_a_large_trace_comes_back_whole(store: Store) -> None:
     store.scores.put("m", "s", {KEY: Value(-1 / 3, detail=detail)}, 0.1)
     assert store.scores.detail(project, "s", SegmentKey("doc", "0"))["A"].detail == detail
     assert store.scores.table(project, "s")[OutputKey("A", "doc", "0")].detail is None
+
+
+@pytest.mark.extended
+@on_sqlite
+def test_scores_are_stored_under_every_name_as_it_was_asked_for(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, asked = small_dataset(1, ["A"]), list[str]()
+    project = store.projects.create("p").id
+    store.projects.add(project, data)
+    digest_of_text = content_key(*data.items()[0][1])
+    for name in sorted(registry.METRICS):
+        with monkeypatch.context() as patched:
+            for variable, value in (environment_of(name) | {"ERRORSCOPE_HOME": str(tmp_path)}).items():
+                patched.setenv(variable, value)
+            baselines(tmp_path, configured_model("encoder").name)
+            here = [one for one in usable(name) if one.count("|") <= 1]
+            here += ["bertscore|layer:5"] if name == "bertscore" else []
+            for one in here:
+                metric = registry.load(one).for_outputs([(key.segment, item) for key, item in data.items()])
+                store.scores.put(metric.spec.name, metric.signature(), {digest_of_text: Value(1.0)}, 0.1)
+            asked += here
+    assert sorted(by.metric for by in store.scores.signatures(project)) == sorted(asked)

@@ -36,6 +36,7 @@ from tests.core.formats.test_staged import COLUMNS, LONG
 from tests.db.raw import counts, scalar
 from tests.db.test_imports_in_slices import age
 from tests.paths import ROOT
+from tests.stores import new_store
 
 N = 60
 
@@ -75,7 +76,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @cache
 def two_stores() -> tuple[Store, Store]:
-    return open_store("sqlite://"), open_store("sqlite://")
+    return new_store(), new_store()
 
 
 ROW = st.tuples(

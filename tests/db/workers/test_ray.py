@@ -155,7 +155,7 @@ def test_what_ray_cannot_do_is_one_clear_line(command: Callable[..., int], capsy
         (["--min", "3", "--max", "2"], "", "--min 3 --max 2"),
         (["--gpus", "-1"], "", "must not be negative"),
         (["--address", "ray://head:10001"], "", "PostgreSQL"),
-        ([], "sqlite://", "in memory"),
+        ([], "sqlite://", "cannot be used"),
     ]:
         assert command(*arguments, url=url) == 2
         [line] = capsys.readouterr().err.splitlines()
