@@ -35,7 +35,7 @@ def routes(base: str = "") -> list[Route]:
         ("GET", "/r/{token}", public.of_token),
         ("GET", "/tasks", page.tasks),
         ("GET", "/tasks/{project:int}", page.of_account),
-        ("GET", "/assets/{name}", assets.asset),
+        ("GET", "/assets/{name:path}", assets.asset),
         ("GET", "/documentation/{path:path}", documentation.document),
         ("GET", "/healthz", health.healthz),
         ("GET", "/readyz", health.readyz),

@@ -31,7 +31,18 @@ ROOMS = [
     "training",
     "commands",
 ]
-BASE = {"columns", "data", "formatting", "errors", "memory", "signature", "settings", "progress", "ports"}
+BASE = {
+    "browser_scripts",
+    "columns",
+    "data",
+    "formatting",
+    "errors",
+    "memory",
+    "signature",
+    "settings",
+    "progress",
+    "ports",
+}
 PAGE_LINES = 160
 MODULE_LINES = 300
 MODULES_PER_FOLDER = 20

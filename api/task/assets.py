@@ -1,4 +1,4 @@
-"""The script and the style of the annotator's page: those of the span editor, and what takes the place of Streamlit around it."""
+"""The files of pages outside Streamlit, and the scripts of all pages (`core.browser_scripts`)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.endpoint import failed
+from core.browser_scripts import script_address, scripts
 from core.plots.colours import VARIABLES
 
 HERE = Path(__file__).parent
 EDITOR = HERE.parents[1] / "pages" / "_ui" / "components" / "span_annotator"
-SCRIPTS = ("texts.js", "text.js", "align.js", "log.js", "outbox.js", "slider.js", "editor.js")
 
 
 class Asset(NamedTuple):
-    """A file with its hash in its name, so that browsers can keep it."""
+    """A file with a hash in its name, so that browsers can keep it."""
 
     name: str
     text: str
@@ -33,10 +33,11 @@ def _read(*files: Path) -> str:
     return "\n".join(file.read_text(encoding="utf-8") for file in files)
 
 
-SCRIPT = _asset("task", "js", "text/javascript", _read(*(EDITOR / name for name in SCRIPTS), HERE / "task.js"))
+SCRIPTS = {path: Asset(script_address(path), text, "text/javascript") for path, text in scripts().items()}
+TASK = "api/task/task.js"
 STYLE = _asset("task", "css", "text/css", f"{VARIABLES}\n{_read(EDITOR / 'editor.css', HERE / 'task.css')}")
 DOCUMENTATION = _asset("documentation", "css", "text/css", f"{VARIABLES}\n{_read(HERE / 'documentation.css')}")
-_BY_NAME = {asset.name: asset for asset in (SCRIPT, STYLE, DOCUMENTATION)}
+_BY_NAME = {asset.name: asset for asset in (STYLE, DOCUMENTATION, *SCRIPTS.values())}
 
 
 async def asset(request: Request) -> Response:

@@ -33,7 +33,7 @@ def page_texts(language: str) -> Mapping[str, str]:
 @cache
 def editor_texts() -> Mapping[str, str]:
     """Return the English texts of the editor by key."""
-    table = re.search(r"const EDITOR_TEXTS = (\{.*?\n\});", EDITOR.read_text(encoding="utf-8"), re.DOTALL)
+    table = re.search(r"export const EDITOR_TEXTS = (\{.*?\n\});", EDITOR.read_text(encoding="utf-8"), re.DOTALL)
     found: dict[str, str] = json.loads(table[1]) if table else {}
     return found
 

@@ -1,7 +1,12 @@
 // The annotator's page: what Streamlit does for the editor on the page Annotate, without Streamlit.
 
-let editor = null;
+import { el } from "../../pages/_ui/components/shared/elements.js";
+import { createEditor, FIRST_RETRY } from "../../pages/_ui/components/span_annotator/editor.js";
+import { fold } from "../../pages/_ui/components/span_annotator/log.js";
+import { ANSWER_MS } from "../../pages/_ui/components/span_annotator/outbox.js";
+
 const part = (id) => document.getElementById(id);
+let editor = null;
 const { project, campaign: inCampaign, headers, texts = {} } = JSON.parse(part("start").textContent);
 const server = { url: "../api/actions", headers };
 
@@ -15,15 +20,6 @@ let started = false;
 
 /** A text in the reader's language, with {names} replaced by values. */
 const said = (text, values = {}) => (texts[text] ?? text).replace(/\{(\w+)\}/g, (_, name) => values[name]);
-
-function mounted(parent, create) {
-  editor ??= create();
-  return [editor, () => {}];
-}
-
-function connected() {
-  return [(name, { to, submitted = false }) => step(to, submitted), () => {}];
-}
 
 /** Show a segment. `from` is the one that was submitted just before: U takes that submission back while nothing is changed here. */
 function show(unit, from = null) {
@@ -45,7 +41,8 @@ function show(unit, from = null) {
   }
   if (campaign) showCampaign(unit);
   const goesOn = !campaign?.tutorial; // there, a submission is answered with what was expected
-  drawEditor({ parentElement: part("editor"), data: { ...inLanguage(unit), texts, server, submitted_before: history.state, goes_on: goesOn } });
+  editor ??= createEditor(part("editor"));
+  editor.update({ ...inLanguage(unit), texts, server, submitted_before: history.state, goes_on: goesOn }, ({ to, submitted = false }) => step(to, submitted));
 }
 
 /**

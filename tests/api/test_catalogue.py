@@ -31,7 +31,7 @@ def of_template() -> set[str]:
 
 def of_keys() -> set[str]:
     """Return the names of keys that are words."""
-    table = re.search(r"const KEYS = (\[.*?\n\]);", catalogue.EDITOR.read_text("utf-8"), re.DOTALL)
+    table = re.search(r"export const KEYS = (\[.*?\n\]);", catalogue.EDITOR.read_text("utf-8"), re.DOTALL)
     return {key for key, *_ in json.loads(table[1] if table else "[]") if re.search(r"[A-Za-z]{2}", key)}
 
 

@@ -28,7 +28,6 @@ from tests.browser.protocols import (
 )
 from tests.browser.span_editor import Host, saved
 from tests.browser.test_accessibility import STILL, found
-from tests.browser.test_span_editor_scripts import in_browser
 
 MOST: dict[tuple[str, ProtocolName], int] = {
     ("keyboard", "mqm"): 18, ("keyboard", "esa"): 13, ("keyboard", "cesa"): 21, ("keyboard", "da"): 3,
@@ -299,13 +298,6 @@ def test_everything_fits_a_narrow_window_and_has_no_barrier(server: Server, page
     page.set_viewport_size({"width": 420, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") == 420
     page.set_viewport_size({"width": 1400, "height": 1000})
-
-
-def test_texts_of_the_page_replace_the_english_ones(page: Page) -> None:
-    script = """(useTexts({ "score.unset": "noch nicht gesetzt", "missing.one": "Es fehlt {n}:" }),
-      [phrase("score.unset"), phrase("missing", { n: 1 }), phrase("missing", { n: 2 }), phrase("or")])"""
-    found = in_browser(page, "texts.js", script, None)
-    assert found == ["noch nicht gesetzt", "Es fehlt 1:", "2 things are missing:", " or "]
 
 
 def test_help_lists_only_the_keys_that_apply(server: Server, page: Page) -> None:

@@ -26,7 +26,7 @@ PREFERENCE = frozenset({"preference", "ties"})
 
 def _table(name: str) -> Any:
     code = TEXTS.read_text(encoding="utf-8")
-    (found,) = re.findall(rf"^const {name} = (.*?^[\]}}]);", code, re.MULTILINE | re.DOTALL)
+    (found,) = re.findall(rf"^export const {name} = (.*?^[\]}}]);", code, re.MULTILINE | re.DOTALL)
     return json.loads(found)
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import random
-import shutil
-import subprocess
 from typing import Any
 
 import pytest
@@ -14,7 +11,6 @@ import torch
 from core.refine.engine import refine
 from core.refine.inspect import inspect_text, replay, rounds
 from core.refine.options import Options
-from tests.paths import ROOT
 from tests.tiny import WORDS, tiny_scorer
 
 VARIANTS: list[Any] = ["precision", "recall", "f", "faithfulness"]
@@ -23,16 +19,6 @@ OPEN = Options(non_translation="off")
 
 def sentence(rng: random.Random) -> str:
     return "".join(rng.choices(WORDS, k=rng.randint(2, 9))).replace("Ġ", " ").strip()
-
-
-@pytest.mark.skipif(shutil.which("node") is None, reason="runs the inspector's own script in Node")
-def test_the_page_puts_words_where_the_offsets_of_tokens_say() -> None:
-    script = (ROOT / "pages/_ui/components/inspector/inspector.js").read_text(encoding="utf-8").partition("export ")[0]
-    a_round = {"text": "😀𝔸 bad", "tokens": [["😀", 0, 1], ["𝔸", 1, 2], [" bad", 2, 6]]}
-    calls = "[[1, { word: 'x' }], [2, { word: ' good' }], [2, { word: '!', before: true }]]"
-    script += f"\nconsole.log(JSON.stringify({calls}.map(([i, how]) => spliced({json.dumps(a_round)}, i, how))));"
-    run = subprocess.run(["node", "-e", script], capture_output=True, text=True, check=True)
-    assert json.loads(run.stdout) == ["😀x bad", "😀𝔸 good", "😀𝔸! bad"]
 
 
 def table(scorer: Any, condition: str, target: list[int]) -> torch.Tensor:

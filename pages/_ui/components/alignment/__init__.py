@@ -13,7 +13,7 @@ from typing import Any
 
 from pages._ui.components import shared
 
-_component = partial(shared.build, "errorscope_alignment", __file__, "alignment.css", shared.ELEMENTS, "alignment.js")
+_component = partial(shared.build, "errorscope_alignment", __file__, "alignment.css", "alignment.js")
 
 
 def alignment(data: Mapping[str, Any], *, key: str) -> None:

@@ -1,6 +1,9 @@
 // Scores come as whole hundredths, matrix[target][output], so that what is compared is what is shown. `view.over` is what the
 // pointer is on, `view.held` what was focused or clicked: {output: j} or {target: i} or both (a cell of the map).
 
+import { mounted } from "../shared/component.js";
+import { el, put } from "../shared/elements.js";
+
 const svg = (tag, attributes = {}) => {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);

@@ -14,7 +14,7 @@ from typing import Any
 from pages._ui.components import shared
 
 ANSWERS = ("attempts", "at", "replay", "again", "close")
-_component = partial(shared.build, "errorscope_inspector", __file__, "inspector.css", shared.ELEMENTS, "inspector.js")
+_component = partial(shared.build, "errorscope_inspector", __file__, "inspector.css", "inspector.js")
 
 
 def inspector(data: Mapping[str, Any], *, key: str, on_close: Callable[[], None]) -> None:

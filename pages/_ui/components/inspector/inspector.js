@@ -1,6 +1,9 @@
 // What is shown is `view.at`: "r" and a round, or "t" and the number of a try. Offsets are code points, as in the rest of
 // Errorscope: texts are cut as arrays of characters.
 
+import { connected, mounted } from "../shared/component.js";
+import { el, put, signed } from "../shared/elements.js";
+
 const button = (text, act, { focus, title, className } = {}) => {
   const b = el("button", className, text);
   b.type = "button";
@@ -8,10 +11,6 @@ const button = (text, act, { focus, title, className } = {}) => {
   if (focus) b.dataset.focus = focus;
   b.addEventListener("click", act);
   return b;
-};
-const signed = (x, digits = 3) => {
-  const size = Math.abs(x).toFixed(digits);
-  return (x < 0 && Number(size) > 0 ? "\u2212" : "") + size;
 };
 const change = (x) => (Number(Math.abs(x).toFixed(3)) === 0 ? "\u00b10" : (x > 0 ? "+" : "") + signed(x));
 const percent = (p) => (p < 0.0001 ? "< 0.01 %" : `${p < 0.01 ? (100 * p).toFixed(2) : p < 0.1 ? (100 * p).toFixed(1) : Math.round(100 * p)} %`);
@@ -159,7 +158,7 @@ function choose(view, i) {
 
 // Alternatives for a token, and edits by the user
 
-function spliced(round, i, { word, before = false }) {
+export function spliced(round, i, { word, before = false }) {
   const [, start, end] = round.tokens[i];
   const chars = points(round.text);
   return chars.slice(0, start).join("") + word + chars.slice(before ? start : end).join("");

@@ -1,14 +1,6 @@
 // Texts side by side, each with the error spans of one rater. User texts go through textContent only.
 
-const el = (tag, { class: name, text, dir, title } = {}, ...children) => {
-  const node = document.createElement(tag);
-  if (name) node.className = name;
-  if (text !== undefined) node.textContent = text;
-  if (dir) node.dir = dir;
-  if (title) node.title = title;
-  node.append(...children);
-  return node;
-};
+import { el } from "../shared/elements.js";
 
 function stretch([text, severity, marks]) {
   if (!marks.length) return document.createTextNode(text);

@@ -14,8 +14,7 @@ from typing import Any
 
 from pages._ui.components import shared
 
-SCRIPTS = (shared.ELEMENTS, "lambda.js", "ranking.js", "table.js", "labels.js", "cards.js")
-_component = partial(shared.build, "errorscope_compare_cards", __file__, "cards.css", *SCRIPTS)
+_component = partial(shared.build, "errorscope_compare_cards", __file__, "cards.css", "cards.js")
 
 
 def cards(

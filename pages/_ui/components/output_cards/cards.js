@@ -1,48 +1,12 @@
+import { connected, mounted } from "../shared/component.js";
+import { el, put, signed } from "../shared/elements.js";
+import { lambdaBox, setLam, toLam } from "./lambda.js";
+import { diffText, FOLD, foldable, labelList, outputTexts, ROW } from "./outputs.js";
+import { listsScores, orderBox, rank, remember, remembered } from "./ranking.js";
+import { bestOf, markBest } from "./table.js";
+
 const MQM = "labels:mqm"; // core.services.compare.labels.MQM
-const FOLD = 900; // longer texts are folded
-const ROW = 130; // those of the table view too
 const BESIDE = 500; // a longer source with its references stands beside the outputs in wide windows, above the table
-
-function text(pieces, output) {
-  const p = el("p", "esc-text");
-  p.dir = "auto";
-  for (const [kind, words] of pieces) {
-    const core = words.trim();
-    const at = core ? words.indexOf(core) : 0;
-    if (kind === "same" || (kind === "insert" && !core)) p.append(words);
-    else if (kind === "insert") p.append(words.slice(0, at), el("ins", "", core), words.slice(at + core.length));
-    else if (core) {
-      if (output) {
-        const gap = el("span", "esc-gap", "\u2038");
-        gap.title = "Only in the reference: " + core;
-        p.append(gap);
-      }
-      p.append(el("del", "", core));
-    }
-  }
-  return p;
-}
-
-function outputTexts(card) {
-  if (card.text === "") return [el("p", "esc-status", "the output is empty")];
-  return card.labels ? [text(card.diff, true), markedText(card.labels.pieces)] : [text(card.diff, true)];
-}
-
-/** Fold a box with a long text to some lines, with a button; what is unfolded stays so until another segment is drawn. */
-function foldable(view, id, box, words, limit, what) {
-  if (words.length <= limit) return box;
-  const button = el("button", "esc-plain esc-more");
-  const open = view.memory.unfolded;
-  const apply = () => {
-    box.classList.toggle("esc-folded", !open.has(id));
-    button.textContent = open.has(id) ? "show less" : `show all (${words.trim().split(/\s+/).length.toLocaleString("en")} words)`;
-    button.setAttribute("aria-label", `${button.textContent}: ${what}`);
-    button.setAttribute("aria-expanded", String(open.has(id)));
-  };
-  button.addEventListener("click", () => { open[open.has(id) ? "delete" : "add"](id); apply(); });
-  apply();
-  return put(el("div"), box, button);
-}
 
 function strip(card) {
   const box = el("div");
@@ -137,9 +101,6 @@ const STATUS = {
   missing: ["no refinement", ""],
 };
 
-/** Return whether the cards list all scores, because none has a refinement; there is then no table below them. */
-const listed = ({ cards }) => cards.every((c) => c.status === "missing");
-
 /** Draw the scores of an output, on cards without refinement. */
 function values({ cards, metrics }, card) {
   const list = el("dl", "esc-values");
@@ -171,8 +132,8 @@ function drawCard(view, card, scale) {
   const refined = el("div", "esc-refined");
   if (card.status === "refined") {
     const used = data.references.length > 1 && card.condition >= 0 ? ` toward reference ${card.condition + 1}` : "";
-    put(refined, el("div", "esc-label", `refined by the model${used} (struck through: removed, underlined: added)`), foldable(view, `refined ${card.id}`, text(card.refined, false), card.text, FOLD, `refined output of ${card.name}`));
-  } else if (listed(data)) {
+    put(refined, el("div", "esc-label", `refined by the model${used} (struck through: removed, underlined: added)`), foldable(view, `refined ${card.id}`, diffText(card.refined, false), card.text, FOLD, `refined output of ${card.name}`));
+  } else if (listsScores(data)) {
     put(refined, values(data, card));
   } else {
     const [title, fallback] = STATUS[card.status];

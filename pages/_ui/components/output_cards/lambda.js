@@ -1,20 +1,19 @@
 // λ: its slider, its presets, and the scores of the refinement at λ.
 
+import { el, put } from "../shared/elements.js";
+import { rank } from "./ranking.js";
+
 const INF_AT = 106, TOP = 100, DEBOUNCE = 300;
 
-const signed = (x, digits) => {
-  const size = Math.abs(x).toFixed(digits);
-  return (x < 0 && Number(size) > 0 ? "\u2212" : "") + size;
-};
-const toLam = (text) => (text === "inf" ? Infinity : Number(text));
-const fromLam = (lam) => (lam === Infinity ? "inf" : String(+lam.toFixed(6)));
-const shownLam = (lam) => (lam === Infinity ? "\u221e" : lam.toFixed(2));
+export const toLam = (text) => (text === "inf" ? Infinity : Number(text));
+export const fromLam = (lam) => (lam === Infinity ? "inf" : String(+lam.toFixed(6)));
+export const shownLam = (lam) => (lam === Infinity ? "\u221e" : lam.toFixed(2));
 const toPosition = (lam) => (lam === Infinity ? INF_AT : lam > 5 ? TOP + 1 : Math.round(lam * 20));
 const fromPosition = (at) => (at > TOP + 2 ? Infinity : Math.min(at, TOP) / 20);
-const share = (lam) => (lam === Infinity ? 1 : lam / (1 + lam));
-const weigh = (cell, lam) => -(share(lam) * cell.exp + (1 - share(lam)) * cell.imp);
+export const share = (lam) => (lam === Infinity ? 1 : lam / (1 + lam));
+export const weigh = (cell, lam) => -(share(lam) * cell.exp + (1 - share(lam)) * cell.imp);
 
-function setLam(view, lam, report) {
+export function setLam(view, lam, report) {
   view.lam = lam;
   view.slider.value = String(toPosition(lam));
   view.slider.setAttribute("aria-valuetext", shownLam(lam));
@@ -31,7 +30,7 @@ function setLam(view, lam, report) {
   }, DEBOUNCE);
 }
 
-function lambdaBox(view) {
+export function lambdaBox(view) {
   const { data } = view;
   const box = el("div", "esc-lambda");
   const label = el("label", "", "\u03bb: weight of explicit errors (?)");

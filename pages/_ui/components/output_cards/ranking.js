@@ -1,26 +1,33 @@
 // The order of the outputs: by a metric or by name, pinned systems first; and what this browser remembers of a project.
 
+import { el, put, signed } from "../shared/elements.js";
+import { shownLam, share, weigh } from "./lambda.js";
+import { table } from "./table.js";
+
 const KEPT = ["view", "shown", "order", "pinned"];
 const storeOf = (of) => `errorscope-compare-${of}`;
 
-function remembered(of) {
+export function remembered(of) {
   const usual = { view: "cards", shown: "errors", order: "", pinned: [] };
   try { return { ...usual, ...JSON.parse(localStorage.getItem(storeOf(of))) }; } catch { return usual; }
 }
 
-function remember(view, change) {
+export function remember(view, change) {
   Object.assign(view.memory, change);
   const kept = Object.fromEntries(KEPT.map((name) => [name, view.memory[name]]));
   try { localStorage.setItem(storeOf(view.of), JSON.stringify(kept)); } catch { /* kept until the page is left */ }
 }
 
+/** Return whether the cards list all scores, because none has a refinement; there is then no table below them. */
+export const listsScores = ({ cards }) => cards.every((c) => c.status === "missing");
+
 /** Return the metric that orders the outputs, or null for their names. */
-function orderOf({ data, memory }) {
+export function orderOf({ data, memory }) {
   if (memory.order === "name") return null;
   return data.metrics.find((m) => m.name === memory.order) ?? data.metrics.find((m) => m.main) ?? null;
 }
 
-function valueOf(card, metric, lam) {
+export function valueOf(card, metric, lam) {
   const cell = card.scores[metric.name];
   return cell.v !== null && metric.refinement && cell.exp !== undefined ? weigh(cell, lam) : cell.v;
 }
@@ -37,7 +44,7 @@ function ranked(view) {
   return rows.sort((a, b) => pin(a) - pin(b));
 }
 
-function pinButton(view, name) {
+export function pinButton(view, name) {
   if (view.data.blind) return null;
   const pinned = view.memory.pinned.includes(name);
   const button = el("button", "esc-pin", "pin");
@@ -53,7 +60,7 @@ function pinButton(view, name) {
   return button;
 }
 
-function orderBox(view) {
+export function orderBox(view) {
   const box = el("select");
   box.setAttribute("aria-label", "order of the outputs");
   const main = view.data.metrics.find((m) => m.main);
@@ -65,7 +72,7 @@ function orderBox(view) {
   return put(el("label"), "order ", box);
 }
 
-function rank(view, animate) {
+export function rank(view, animate) {
   const rows = ranked(view);
   const order = rows.map((r) => r.part);
   const moved = order.some((part, i) => view.cards.children[i] !== part.box);
@@ -90,7 +97,7 @@ function rank(view, animate) {
   }
   if (view.orderBox) view.orderBox.value = orderOf(view)?.name ?? "name";
   view.tablebox.replaceChildren(table(view, rows));
-  const repeated = view.memory.view === "cards" && listed(view.data);
+  const repeated = view.memory.view === "cards" && listsScores(view.data);
   view.tablebox.hidden = view.memory.view !== "table" && (repeated || !view.data.metrics.length); // without metrics: names alone
 }
 

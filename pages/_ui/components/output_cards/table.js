@@ -1,5 +1,10 @@
 // The scores of a segment as a table; in the table view with the outputs, shortened, and their errors.
 
+import { el, put, signed } from "../shared/elements.js";
+import { foldable, outputTexts, ROW, severities } from "./outputs.js";
+import { fromLam } from "./lambda.js";
+import { orderOf, pinButton, rank, remember, valueOf } from "./ranking.js";
+
 function headCell(view, label, order, sorted, origin) {
   const button = el("button", "esc-plain", label);
   button.addEventListener("click", () => { remember(view, { order }); rank(view, true); });
@@ -27,18 +32,18 @@ function textCell(view, part) {
 }
 
 /** Return the best of these values, or null if all are equal, there is one, or the metric has no direction. */
-function bestOf(metric, column) {
+export function bestOf(metric, column) {
   const there = column.filter((v) => v !== null);
   const best = metric.higher ? Math.max(...there) : Math.min(...there);
   return metric.higher !== null && there.length > 1 && there.some((v) => v !== best) ? best : null;
 }
 
-function markBest(cell) {
+export function markBest(cell) {
   cell.className = "best";
   cell.setAttribute("aria-label", `${cell.textContent}, best`);
 }
 
-function table(view, rows) {
+export function table(view, rows) {
   const { data, lam } = view;
   const whole = view.memory.view === "table";
   const labelled = whole && data.cards.some((c) => c.labels);

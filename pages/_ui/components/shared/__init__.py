@@ -7,6 +7,7 @@ arrives later.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +15,10 @@ from typing import Any
 
 import streamlit as st
 
-from pages._ui.shared import errors
+from core.browser_scripts import ROOT, script_address
+from pages._ui.shared import errors, wiring
 
 Handler = Callable[[Mapping[str, Any]], None]
-SHARED = Path(__file__).parent / "component.js"
-ELEMENTS = "../shared/elements.js"
-"""A script for components that make their elements one by one, relative to their folders."""
 
 
 @dataclass
@@ -32,14 +31,19 @@ class Mailbox:
 
 
 @st.cache_resource
-def build(name: str, module: str, style: str, *scripts: str) -> Any:
-    """Return the component `name` made of a style sheet and scripts beside `module`, after the shared script."""
+def build(name: str, module: str, style: str, script: str) -> Any:
+    """Return the component `name` made of a style sheet and a script beside `module`.
+
+    Streamlit loads a component from a blob, which has no relative addresses: it imports the script from the server.
+    """
     folder = Path(module).parent
-    files = [SHARED, *(folder / script for script in scripts)]
+    address = wiring.address(f"assets/{script_address((folder / script).relative_to(ROOT).as_posix())}")
     return st.components.v2.component(
         name,
         css=(folder / style).read_text(encoding="utf-8"),
-        js="\n".join(file.read_text(encoding="utf-8") for file in files),
+        js=f"""const script = await import(new URL({json.dumps(address)}, location.origin));
+export default script.default;
+""",
         isolate_styles=False,
     )
 

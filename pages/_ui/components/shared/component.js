@@ -1,20 +1,17 @@
-// Shared by all components: mounting, and reliable messages to the server. Prepended to the script of each component.
+// Shared by all components: mounting, and reliable messages to the server.
+
+import { freshId } from "./elements.js";
 
 const FIRST_REPEAT = 2000;
 const LAST_REPEAT = 30000;
 const mounts = new WeakMap(); // element of Streamlit -> {view, calls}
 const queues = new Map(); // key of the component -> what the server has not acknowledged; outlives a remount
 
-function messageId() {
-  if (globalThis.crypto?.randomUUID) return crypto.randomUUID();
-  return Array.from({ length: 4 }, () => Math.random().toString(36).slice(2)).join("");
-}
-
 /**
  * Return the view in `parentElement`, made by `create` if there is none, and the clean-up function for Streamlit.
  * Streamlit may clean up an older call after a newer one: only the newest call may remove the view.
  */
-function mounted(parentElement, create, destroy) {
+export function mounted(parentElement, create, destroy) {
   let held = mounts.get(parentElement);
   if (!held) mounts.set(parentElement, (held = { view: create(), calls: 0 }));
   held.calls += 1;
@@ -31,7 +28,7 @@ function mounted(parentElement, create, destroy) {
  * Process the acknowledgements in `data.messages`; return send(name, value) and a function that stops the repeats.
  * Messages sent for another `of` (another text, another project) are dropped.
  */
-function connected({ data, setStateValue }) {
+export function connected({ data, setStateValue }) {
   const { key, of, acknowledged } = data.messages;
   let queue = queues.get(key);
   if (!queue) queues.set(key, (queue = { waiting: [], wait: FIRST_REPEAT, timer: 0, sent: 0 }));
@@ -43,7 +40,7 @@ function connected({ data, setStateValue }) {
   if (queue.waiting.length) repeatLater(queue);
   else clearTimeout(queue.timer);
   const send = (name, value) => {
-    queue.waiting = [...queue.waiting, { id: messageId(), of, name, value }];
+    queue.waiting = [...queue.waiting, { id: freshId(), of, name, value }];
     queue.wait = FIRST_REPEAT;
     queue.deliver();
     repeatLater(queue);

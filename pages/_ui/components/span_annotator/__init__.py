@@ -15,8 +15,7 @@ from typing import Any
 
 from pages._ui.components import shared
 
-SCRIPTS = ("texts.js", "text.js", "align.js", "log.js", "outbox.js", "slider.js", "editor.js")
-_component = partial(shared.build, "errorscope_span_editor", __file__, "editor.css", *SCRIPTS)
+_component = partial(shared.build, "errorscope_span_editor", __file__, "editor.css", "annotator.js")
 
 
 def span_editor(data: Mapping[str, Any], *, key: str, on_go: Callable[[str], None]) -> None:

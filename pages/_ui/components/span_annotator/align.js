@@ -1,10 +1,12 @@
 // Which sentence of the source belongs to a place in an output: by shared words, else by position. Rough, as a reading aid.
 
+import { segmenter } from "./text.js";
+
 const SHARED = 0.25; // of the weight of the sentence's words, so that a name alone does not decide
 
 const SUMMARY = 4; // a source that is this much longer than the output
 
-function readSentences(raw) {
+export function readSentences(raw) {
   const sentences = segmenter("sentence");
   const parts = sentences ? [...sentences.segment(raw)] : [{ index: 0, segment: raw }];
   const list = parts
@@ -21,7 +23,7 @@ function readSentences(raw) {
 }
 
 /** The sentence of the source for the place `at` of an output, as {start, end, by}; null if there is nothing to choose. */
-function aligned(source, output, at) {
+export function aligned(source, output, at) {
   const here = output.list.find((s) => at <= s.end) ?? output.list.at(-1);
   if (!here || source.list.length < 2) return null;
   // a single sentence beside a source of about its length belongs to all of it: a mark would hide what it omits

@@ -1,7 +1,13 @@
 // The span editor. It holds the state, posts actions in batches, and gets back which ones are saved (api/actions.py).
+import { el, freshId } from "../shared/elements.js";
+import { aligned, readSentences } from "./align.js";
+import { answered, fold, labelsOf, missing, NO_LABELS, samePlace, verdictNames, versionFor, worded } from "./log.js";
+import { AT_ONCE, batched, deliver, outbox, strays } from "./outbox.js";
+import { anchorLabels, createSlider } from "./slider.js";
+import { dragged, endOf, isEmpty, moved, onToken, placed, readText, startOf } from "./text.js";
+import { EDITOR_TEXTS, KEYS, named, phrase, severityName, useTexts } from "./texts.js";
 
-const VERDICTS = { no_error: "", non_translation: "" }; // their names
-const FIRST_RETRY = 4000;
+export const FIRST_RETRY = 4000;
 const LAST_RETRY = 30000;
 const BY_FINGER = matchMedia("(pointer: coarse)"); // no keyboard, and no dragging: a finger that moves scrolls the page
 const DECLINE_REASONS = ["broken", "language", "subject"]; // stored in English in every language of the page
@@ -10,23 +16,11 @@ const SHOWN_MISSING = 4;
 const LONGEST_HOLD = 3000; // milliseconds
 const FEW_OUTPUTS = 3; // with more, the anchors of the score are explained once, above them
 
-function el(tag, props = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(props)) {
-    if (name === "text") node.textContent = value;
-    else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else if (value === true) node.setAttribute(name, "");
-    else if (value !== false && value != null) node.setAttribute(name, value);
-  }
-  node.append(...children.filter((c) => c != null));
-  return node;
-}
-
 let lastFocus = {}; // {place, id} of the text that had the focus; outlives a remount of the component
 
 const judged = (props, text) => el("p", { dir: "auto", ...props, text });
 
-function createEditor(parent) {
+export function createEditor(parent) {
   const root = el("div", { class: "esa", "data-testid": "span-editor" });
   const pane = el("div", { class: "esa-pane" });
   const read = el("div", { class: "esa-read" });
@@ -46,7 +40,6 @@ function createEditor(parent) {
 
   let data = null;
   let go = () => {};
-  let stop = () => {};
   let place = null; // {outbox, rater, project, doc, segment}
   let texts = new Map(); // "source" or an output's id -> readText(...) + {el, nodes}
   let cards = new Map(); // output id -> {card, state, buttons, slider}
@@ -77,6 +70,7 @@ function createEditor(parent) {
   const keyOf = ({ rater, project, doc, segment }) => JSON.stringify([rater, project, doc, segment]);
   const asks = (what) => data.asks.includes(what);
   const single = () => data.outputs.length === 1;
+  const verdicts = () => verdictNames(data.whole);
   const hasVerdicts = () => asks("spans") && !asks("score"); // with a score, an output without spans is free of errors
   const categoriesOf = (where) => data.categories.filter((c) => c.where === "either" || c.where === where);
   const hasCategories = () => ["output", "source"].some((where) => categoriesOf(where).length > 1);
@@ -90,8 +84,7 @@ function createEditor(parent) {
 
   function refold() {
     const known = new Set(data.events.map((e) => e.id));
-    labels = fold([...data.events, ...outbox.here(place).map((e) => e.action).filter((a) => !known.has(a.id))]);
-    labels.submitted &&= Boolean(labels.declined) || data.outputs.every(({ id }) => !labels.drafts.has(id) && answered(of(id), data.asks)); // it may be that of a file, or of other outputs
+    labels = labelsOf(data, [...data.events, ...outbox.here(place).map((e) => e.action).filter((a) => !known.has(a.id))]);
     if (mark && !find(mark)) mark = null;
     if (rebound && !find(rebound)) rebound = null;
   }
@@ -129,7 +122,7 @@ function createEditor(parent) {
 
   function placeMark(span) {
     if (duplicate(span)) return draw();
-    const gone = VERDICTS[of(target).verdict];
+    const gone = verdicts()[of(target).verdict];
     const id = freshId();
     act("add", target, { mark: id, ...span });
     const text = textOf(span);
@@ -402,7 +395,7 @@ function createEditor(parent) {
 
   function leave(where) {
     hold();
-    Promise.resolve(go("go", where)).finally(release);
+    Promise.resolve(go(where)).finally(release);
   }
 
   /** Go on after a submission that is saved. If it cannot be saved now, this waits; if it is withdrawn or refused, the segment stays. */
@@ -489,7 +482,7 @@ function createEditor(parent) {
     if (refused.length > stale.length) message = { text: phrase("refused", { why: answer.refused[refused.find((e) => !stale.includes(e)).action.id] }), tone: "alert" };
     if (stale.length) collided(stale, mine);
     refold();
-    if (fold(data.events).submitted !== wasSubmitted && !onward) go("go", { to: "stay" });
+    if (fold(data.events).submitted !== wasSubmitted && !onward) go({ to: "stay" });
   }
 
   /** Add what was saved to the events of the open segment: the page may have been drawn before. */
@@ -532,7 +525,7 @@ function createEditor(parent) {
     clash.replaceChildren(
       el("h4", { text: phrase("clash.title") }),
       el("p", { text: phrase("clash.intro") }),
-      ...differ.map((o) => versions(o.label, o.id, (all) => worded(all.outputs.get(o.id) ?? NO_LABELS, data.asks))),
+      ...differ.map((o) => versions(o.label, o.id, (all) => worded(all.outputs.get(o.id) ?? NO_LABELS, data))),
       ...(differWhole ? [versions(phrase("clash.segment"), "", wordedWhole)] : []),
       el("div", { class: "esa-choices" }, take(phrase("clash.keep")), take(phrase("clash.mine"), (a) => a), mergeable && !differWhole ? take(phrase("clash.both"), both) : null));
     if (!clash.open) clash.showModal();
@@ -620,7 +613,7 @@ function createEditor(parent) {
     if (asks("score") && data.anchors.length && data.outputs.length > FEW_OUTPUTS) read.append(el("div", { class: "esa-legend" }, ...anchorLabels(data.anchors)));
     for (const o of data.outputs) {
       const state = el("span", { class: "esa-state" });
-      const buttons = Object.entries(hasVerdicts() ? VERDICTS : {}).map(([value, label]) =>
+      const buttons = Object.entries(hasVerdicts() ? verdicts() : {}).map(([value, label]) =>
         el("button", { type: "button", "data-verdict": value, text: label, "aria-label": phrase("verdict.of", { verdict: label, output: o.inside }), title: `${label} (${value === "no_error" ? "N" : "X"})`, onclick: () => { focusOn(o.id); verdict(o.id, value); } }));
       const slider = asks("score") ? createSlider({
         name: phrase("score.of", { output: o.inside }), anchors: data.anchors, short: data.outputs.length > FEW_OUTPUTS, change: (value) => setScore(o.id, value), allowed: () => !barred(o.id),
@@ -791,7 +784,7 @@ function createEditor(parent) {
     const given = of(target).verdict;
     const rows = marks.map((m, i) => markRow(m, i + 1));
     const keys = levels().map((_, i) => String(i + 1));
-    const empty = given ? `${VERDICTS[given]}.` : phrase(`side.empty${hasVerdicts() ? "" : ".score"}${BY_FINGER.matches ? ".touch" : ""}`, { keys: [keys.slice(0, -1).join(", "), ...keys.slice(-1)].filter(Boolean).join(phrase("or")) });
+    const empty = given ? `${verdicts()[given]}.` : phrase(`side.empty${hasVerdicts() ? "" : ".score"}${BY_FINGER.matches ? ".touch" : ""}`, { keys: [keys.slice(0, -1).join(", "), ...keys.slice(-1)].filter(Boolean).join(phrase("or")) });
     const scrolled = side.scrollTop;
     fill(side, [
       el("div", { class: "esa-head" }, el("h4", { text: single() ? phrase("aria.spans") : output(target).label }), single() ? null : chips(phrase("spans.of"))),
@@ -836,7 +829,7 @@ function createEditor(parent) {
     const keys = [
       ...(asks("spans") ? levels().map((s, i) => [String(i + 1), severityName(s)]) : []),
       ...(asks("spans") && hasCategories() ? [["C", phrase("hint.category")]] : []),
-      ...(hasVerdicts() ? [["N", phrase("hint.no_error")], ["X", VERDICTS.non_translation.replace(/^./u, (first) => first.toLowerCase())]] : []),
+      ...(hasVerdicts() ? [["N", phrase("hint.no_error")], ["X", verdicts().non_translation.replace(/^./u, (first) => first.toLowerCase())]] : []),
       ...(asks("score") ? asks("spans") ? [["S", phrase("hint.score")]] : [["0 … 9", phrase("hint.digits")]] : []),
     ];
     const steps = [["undo", "U", phrase("undo"), labels.canUndo || labels.submitted || justSubmitted()], ["redo", "R", phrase("redo"), labels.canRedo]];
@@ -1354,14 +1347,12 @@ function createEditor(parent) {
     withdraw() {
       if (labels.submitted && !data.locked.length) withdraw();
     },
-    update(component) {
-      const next = component.data;
-      if (!next) return;
-      [go, stop] = connected(component);
+    /** Show `next`; `openSegment({to, submitted})` opens another segment. */
+    update(next, openSegment) {
+      go = openSegment;
       const there = { outbox: next.outbox, rater: next.rater, project: next.project, doc: next.doc, segment: next.segment };
       const moved = !place || Object.keys(there).some((k) => there[k] !== place[k]);
       useTexts(next.texts);
-      Object.assign(VERDICTS, { no_error: phrase("verdict.no_error"), non_translation: named(next.whole.name) });
       const shape = (d) => JSON.stringify([d.texts, d.asks, d.severities, d.anchors, d.ties, d.declines, d.whole.name, d.source, d.before, d.after, d.references, d.outputs.map((o) => [o.id, o.text, o.before, o.after])]);
       if (moved && data) {
         commitNote();
@@ -1400,17 +1391,8 @@ function createEditor(parent) {
       clearTimeout(waiting);
       clearTimeout(moves);
       clearInterval(clearing);
-      stop();
       for (const [where, type, f, capture] of listeners) where.removeEventListener(type, f, capture ?? false);
       root.remove();
     },
   };
-}
-
-/** Called at every change of `data`. */
-export default function drawEditor(component) {
-  const { parentElement } = component;
-  const [editor, release] = mounted(parentElement, () => createEditor(parentElement), (held) => held.destroy());
-  editor.update(component);
-  return release;
 }

@@ -1,10 +1,12 @@
 // The labels as a view of the log of actions. Same fold as core/mqm/log.py, so that actions show before they are saved.
 // An action is {id, kind, output, payload}; spans inside are in code points.
 
+import { named, phrase, severityName } from "./texts.js";
+
 const ON_OUTPUT = new Set(["add", "change", "delete", "verdict", "score"]);
 const ON_SEGMENT = new Set(["prefer", "decline"]);
 const isEdit = (kind) => ON_OUTPUT.has(kind) || ON_SEGMENT.has(kind);
-const NO_LABELS = Object.freeze({ marks: [], verdict: null, score: null });
+export const NO_LABELS = Object.freeze({ marks: [], verdict: null, score: null });
 
 function applied(labels, { kind, payload }) {
   const mark = (p) => ({ id: p.mark, side: p.side, start: p.start, end: p.end, quote: p.quote, severity: p.severity, category: p.category, note: p.note ?? "" });
@@ -18,7 +20,7 @@ function applied(labels, { kind, payload }) {
   }
 }
 
-function fold(actions) {
+export function fold(actions) {
   const done = [];
   const undone = [];
   const drafts = new Set(); // outputs that were changed after the last submission that names them
@@ -40,27 +42,38 @@ function fold(actions) {
 }
 
 /** The version of the labels that an action replaces or confirms, as `SegmentLabels.version` in core/mqm/log.py. */
-function versionFor(labels, kind, output) {
+export function versionFor(labels, kind, output) {
   if (isEdit(kind)) return labels.versions.get(output ?? "") ?? "";
   return (kind === "redo" ? labels.canRedo : labels.canUndo)?.id ?? "";
 }
 
-const samePlace = (a, b) =>
+/** The names of the verdicts on an output without error spans. */
+export const verdictNames = (whole) => ({ no_error: phrase("verdict.no_error"), non_translation: named(whole.name) });
+
+export const samePlace = (a, b) =>
   a.side === b.side && a.start === b.start && a.end === b.end && a.severity === b.severity && a.category === b.category;
 
 /** Whether the labels of an output have what the protocol asks for, as `SegmentLabels.answered` in core/mqm/log.py. */
-function answered({ marks, verdict, score }, asks) {
+export function answered({ marks, verdict, score }, asks) {
   if (asks.includes("score")) return score !== null;
   return !asks.includes("spans") || marks.length > 0 || verdict !== null;
 }
 
+/** The labels of a segment after these actions. A submission may be that of a file, or of other outputs than those that are shown: then it does not count. */
+export function labelsOf({ outputs, asks }, actions) {
+  const labels = fold(actions);
+  const complete = outputs.every(({ id }) => !labels.drafts.has(id) && answered(labels.outputs.get(id) ?? NO_LABELS, asks));
+  return { ...labels, submitted: labels.submitted && (Boolean(labels.declined) || complete) };
+}
+
 /** What is missing before the segment can be submitted, in reading order. */
-function missing({ outputs, asks, categories, ties }, labels) {
+export function missing({ outputs, asks, categories, ties, whole }, labels) {
   const found = [];
+  const verdicts = Object.values(verdictNames(whole)).join(phrase("or"));
   if (labels.declined) return found;
   outputs.forEach(({ id, label }) => {
     const of = labels.outputs.get(id) ?? NO_LABELS;
-    if (!answered(of, asks) && !asks.includes("score")) found.push({ output: id, need: "label", text: phrase("missing.label", { output: label, verdicts: Object.values(VERDICTS).join(phrase("or")) }) });
+    if (!answered(of, asks) && !asks.includes("score")) found.push({ output: id, need: "label", text: phrase("missing.label", { output: label, verdicts }) });
     for (const m of asks.includes("spans") ? of.marks : []) {
       const quote = m.quote.length > 24 ? `${m.quote.slice(0, 22)}…` : m.quote;
       if (!m.category) found.push({ output: id, mark: m.id, need: "category", text: phrase("missing.category", { output: label, quote }) });
@@ -74,9 +87,9 @@ function missing({ outputs, asks, categories, ties }, labels) {
 }
 
 /** The labels of an output in words, one line each. */
-function worded({ marks, verdict, score }, asks) {
+export function worded({ marks, verdict, score }, { asks, whole }) {
   const spans = marks.map((m) => phrase("labels.span", { severity: severityName(m.severity), category: m.category ? named(m.category) : phrase("labels.no_category"), quote: m.quote || phrase("labels.position") }) + (m.note ? ` · ${m.note}` : ""));
-  if (verdict) return [VERDICTS[verdict]];
+  if (verdict) return [verdictNames(whole)[verdict]];
   if (!asks.includes("score")) return spans.length ? spans : [phrase("labels.none")];
   const value = score === null ? phrase("labels.no_score") : phrase("labels.score", { value: score });
   return [...(spans.length || !asks.includes("spans") ? spans : [phrase("labels.no_spans")]), value];

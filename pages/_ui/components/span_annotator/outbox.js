@@ -7,13 +7,6 @@ const STORED = "errorscope.outbox/";
 const held = new Map(); // id -> entry; outlives a remount of the component
 let counter = 0;
 
-function freshId() {
-  if (globalThis.crypto?.randomUUID) return crypto.randomUUID();
-  const bytes = globalThis.crypto?.getRandomValues ? crypto.getRandomValues(new Uint8Array(16)) : Array.from({ length: 16 }, () => Math.random() * 256);
-  const hex = [...bytes].map((b, i) => (i === 6 ? (b & 15) | 64 : i === 8 ? (b & 63) | 128 : b & 255).toString(16).padStart(2, "0")).join("");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-}
-
 function storage() {
   try {
     localStorage.setItem(`${STORED}probe`, "1");
@@ -25,7 +18,7 @@ function storage() {
 }
 
 /** Undo and redo after a refused action of the same segment: they referred to it, and would undo an older action. */
-function strays(entries, refused) {
+export function strays(entries, refused) {
   const broken = new Set();
   return entries.filter((e) => {
     const where = JSON.stringify([e.project, e.doc, e.segment]);
@@ -34,11 +27,11 @@ function strays(entries, refused) {
   });
 }
 
-const AT_ONCE = 50; // actions in one request
-const ANSWER_MS = 30000;
+export const AT_ONCE = 50; // actions in one request
+export const ANSWER_MS = 30000;
 
 /** The actions as the server receives them: one batch for each run of actions on the same segment, at most AT_ONCE actions. */
-function batched(entries) {
+export function batched(entries) {
   const batches = [];
   for (const { project, doc, segment, action } of entries.slice(0, AT_ONCE)) {
     const last = batches.at(-1);
@@ -53,7 +46,7 @@ function batched(entries) {
  * `reached` is false and `why` says why, unless the server did not answer. `ended`: this person may not save any more.
  * Without a server (a preview), everything is acknowledged and nothing is saved.
  */
-async function deliver(server, body) {
+export async function deliver(server, body) {
   if (!server) {
     const ids = body.batches.flatMap(({ actions }) => actions.map((action) => action.id));
     return { reached: true, acknowledged: ids, refused: {}, stale: [], segments: [] };
@@ -87,7 +80,7 @@ function keep(entry) {
   }
 }
 
-const outbox = {
+export const outbox = {
   /** How many changes of an annotator with this name wait for another page, such as that of another link. */
   elsewhere: 0,
   durable: () => storage() !== null,

@@ -1,5 +1,8 @@
 // The score of an output: a scale from 0 to 100 that shows no position until a value is chosen.
 
+import { el, freshId } from "../shared/elements.js";
+import { phrase } from "./texts.js";
+
 const HIGHEST = 100;
 const SETTLE_MS = 300;
 const TYPING_MS = 1000; // after a digit that another one may follow
@@ -9,7 +12,7 @@ const UNSET = null;
 const MOST_BELOW = 5; // anchors that fit below the scale
 
 /** The columns of the labels under the scale, in percent: each label is centred on its tick, the outer ones begin and end there. */
-function anchorColumns(values) {
+export function anchorColumns(values) {
   const between = values.slice(1).map((v, i) => {
     const before = values[i];
     const share = i === 0 ? 0.6 : i === values.length - 2 ? 0.4 : 0.5;
@@ -24,10 +27,10 @@ function anchorColumns(values) {
 }
 
 /** The values of a scale with their texts. */
-const anchorLabels = (anchors) => anchors.map(({ value, text }) => el("span", { class: "esa-anchor", dir: "auto" }, el("b", { text: String(value) }), ` ${text}`));
+export const anchorLabels = (anchors) => anchors.map(({ value, text }) => el("span", { class: "esa-anchor", dir: "auto" }, el("b", { text: String(value) }), ` ${text}`));
 
 /** `change(value)` is called once for each change that has settled; null means that the score was removed. With `short`, only the anchor nearest to the value is shown. */
-function createSlider({ name, anchors, short, change, focused, allowed }) {
+export function createSlider({ name, anchors, short, change, focused, allowed }) {
   const ticks = (anchors.length ? [...anchors] : [{ value: 0, text: "" }, { value: HIGHEST, text: "" }]).sort((a, b) => a.value - b.value);
   const fill = el("span", { class: "esa-fill" });
   const thumb = el("span", { class: "esa-thumb" });

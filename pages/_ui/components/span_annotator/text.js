@@ -1,11 +1,11 @@
 // Texts, their words and graphemes. Offsets here are UTF-16 units; `points` and `units` convert to and from Unicode code
 // points, which the rest of Errorscope uses. Convert at the edge of the component only.
 
-const segmenter = (granularity) => (globalThis.Intl?.Segmenter ? new Intl.Segmenter(undefined, { granularity }) : null);
+export const segmenter = (granularity) => (globalThis.Intl?.Segmenter ? new Intl.Segmenter(undefined, { granularity }) : null);
 const WORDS = /[\p{L}\p{M}\p{N}]+|\s+|[^]/gu;
 const BLANK = /^\s*$/u;
 
-function readText(raw) {
+export function readText(raw) {
   const toPoint = new Uint32Array(raw.length + 1);
   const toUnit = [];
   let point = 0;
@@ -49,14 +49,14 @@ function readText(raw) {
 }
 
 // A selection has a `base` (a word, or a position when moving by character) and a moving `head`; it covers both.
-const startOf = (sel) => Math.min(sel.base.start, sel.head);
-const endOf = (sel) => Math.max(sel.base.end, sel.head);
-const isEmpty = (sel) => !sel || startOf(sel) === endOf(sel);
-const placed = (at) => ({ base: { start: at, end: at }, head: at });
-const onToken = (token) => ({ base: { start: token.start, end: token.end }, head: token.end });
+export const startOf = (sel) => Math.min(sel.base.start, sel.head);
+export const endOf = (sel) => Math.max(sel.base.end, sel.head);
+export const isEmpty = (sel) => !sel || startOf(sel) === endOf(sel);
+export const placed = (at) => ({ base: { start: at, end: at }, head: at });
+export const onToken = (token) => ({ base: { start: token.start, end: token.end }, head: token.end });
 
 /** The selection after one arrow key. `forward` follows the text, not the screen. */
-function moved(text, sel, { forward, extend, byCharacter }) {
+export function moved(text, sel, { forward, extend, byCharacter }) {
   if (byCharacter && extend) {
     const anchor = sel.head >= sel.base.end ? sel.base.start : sel.base.end;
     return { base: { start: anchor, end: anchor }, head: forward ? text.next(sel.head) : text.previous(sel.head) };
@@ -81,7 +81,7 @@ function moved(text, sel, { forward, extend, byCharacter }) {
 }
 
 /** The selection after the pointer went from its base to `place`: whole words, or graphemes when `byCharacter`. */
-function dragged(text, sel, place, byCharacter) {
+export function dragged(text, sel, place, byCharacter) {
   if (byCharacter) return { base: sel.base, head: text.floor(place) };
   if (place >= sel.base.end) return { base: sel.base, head: Math.max(text.tokens.findLast((t) => t.start < place)?.end ?? 0, sel.base.end) };
   if (place <= sel.base.start) return { base: sel.base, head: Math.min(text.tokens.find((t) => t.end > place)?.start ?? 0, sel.base.start) };

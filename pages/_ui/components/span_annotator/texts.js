@@ -1,7 +1,7 @@
 // All texts of the editor in English. `data.texts` may replace any of them, by key. Texts of the project (names of categories,
 // definitions, anchors) come with the data. Both tables are JSON, because the page Help reads them too.
 
-const EDITOR_TEXTS = {
+export const EDITOR_TEXTS = {
   "aria.spans": "Error spans",
   "aria.mark": "Mark the selection",
   "aria.category": "Category",
@@ -202,7 +202,7 @@ const EDITOR_TEXTS = {
 };
 
 // Keys, the key of their text, and when they apply: "" means always (see `applies` in editor.js). Names of keys are translated by `named`.
-const KEYS = [
+export const KEYS = [
   ["← → ↑ ↓", "key.move", "spans"],
   ["Shift + arrows", "key.extend", "spans"],
   ["Alt + arrows", "key.character", "spans"],
@@ -236,20 +236,20 @@ const KEYS = [
 let ownTexts = {};
 
 /** Use these texts in place of the English ones. */
-function useTexts(texts) {
+export function useTexts(texts) {
   ownTexts = texts ?? {};
 }
 
 /** The text of a key, with {name} replaced by its value. With `n`, the form for this number: "key.one" or "key.other". */
-function phrase(key, values = {}) {
+export function phrase(key, values = {}) {
   const plural = "n" in values && !(key in EDITOR_TEXTS);
-  const forms = plural ? [`${key}.${new Intl.PluralRules(document.documentElement.lang || "en").select(values.n)}`, `${key}.other`] : [key];
+  const forms = plural ? [`${key}.${new Intl.PluralRules(globalThis.document?.documentElement.lang || "en").select(values.n)}`, `${key}.other`] : [key];
   const found = forms.map((k) => ownTexts[k] ?? EDITOR_TEXTS[k]).find((text) => text !== undefined);
   return (found ?? key).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }
 
 /** A name that has no key in the table, such as that of a category or of a key on the keyboard, in the reader's language. */
-const named = (name) => (Object.hasOwn(ownTexts, name) ? ownTexts[name] : name);
+export const named = (name) => (Object.hasOwn(ownTexts, name) ? ownTexts[name] : name);
 
 /** The name of a severity. */
-const severityName = (severity) => phrase(`severity.${severity}`);
+export const severityName = (severity) => phrase(`severity.${severity}`);

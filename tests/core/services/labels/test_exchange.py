@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from typing import Any
 
 import pytest
@@ -17,7 +15,6 @@ from core.ports.store import Store
 from core.services.labels import labels as work
 from core.services.labels.exchange import ActionsAnswer, receive
 from tests.core.services.labels.exchanged import HERE, IDS, add, drawn, filled, outbox, recorded
-from tests.paths import ROOT
 
 
 def test_a_mark_is_recorded_under_its_system_and_acknowledged() -> None:
@@ -103,65 +100,6 @@ def test_a_wrong_action_is_refused_again_after_a_busy_database(monkeypatch: pyte
         assert receive(store, "Ana", sent) == ActionsAnswer(why="The database could not be written to")
     answer = receive(store, "Ana", sent)
     assert (answer.acknowledged, set(answer.refused)) == (["a3", "a4"], {"a2"})
-
-
-OUTBOX_SCRIPT = ROOT / "pages" / "_ui" / "components" / "span_annotator" / "outbox.js"
-
-
-@pytest.mark.skipif(shutil.which("node") is None, reason="runs the editor's own script in Node")
-def test_the_browser_too_drops_an_undo_that_followed_a_refused_action() -> None:
-    def entry(name: str, kind: str, segment: str) -> dict[str, Any]:
-        return {"project": 1, "doc": "news", "segment": segment, "action": {"id": name, "kind": kind}}
-
-    entries = [
-        entry("before", "undo", "2"),
-        entry("refused", "add", "2"),
-        entry("after", "undo", "2"),
-        entry("again", "redo", "2"),
-        entry("kept", "add", "2"),
-        entry("elsewhere", "undo", "3"),
-    ]
-    code = OUTBOX_SCRIPT.read_text(encoding="utf-8") + (
-        f"\nconsole.log(strays({json.dumps(entries)}, {{ refused: 'why' }}).map((e) => e.action.id).join(' '));"
-    )
-    run = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == ["after", "again"]
-
-
-@pytest.mark.skipif(shutil.which("node") is None, reason="runs the editor's own script in Node")
-def test_a_page_sends_its_own_changes_and_leaves_those_of_others() -> None:
-    stored = (
-        OUTBOX_SCRIPT.read_text(encoding="utf-8")
-        + """
-        const saved = new Map();
-        globalThis.localStorage = {
-          get length() { return saved.size; }, key: (i) => [...saved.keys()][i], getItem: (key) => saved.get(key) ?? null,
-          setItem: (key, text) => saved.set(key, text), removeItem: (key) => saved.delete(key),
-        };
-        const here = { outbox: "link A", rater: "Ana", project: 1, doc: "news", segment: "1" };
-        const ids = (entries) => entries.map((e) => e.action.id).join("+");
-        const made = (id, seen = "") => ({ id, kind: "verdict", output: "o", payload: { value: null, seen } });
-        outbox.put({ ...here, outbox: "link B" }, made("b"));
-        outbox.put({ ...here, outbox: "link B", rater: "Ben" }, made("ben"));
-        outbox.put({ ...here, segment: "2" }, made("a2"));
-        outbox.put({ rater: "preview", project: 1, doc: "news", segment: "1" }, made("preview"));
-        for (const segment of ["1", "3"]) saved.set(STORED + "old" + segment, JSON.stringify({ ...here, outbox: undefined, segment, at: 1, n: 1, action: made("old" + segment) }));
-        held.clear(); // the page is opened again
-        outbox.recall(here);
-        console.log(ids(outbox.of(here)), ids(outbox.here(here)), outbox.elsewhere, [...saved.keys()].length);
-
-        outbox.put(here, made("x1", "before"));
-        outbox.put(here, made("x2", "x1"));
-        outbox.put(here, made("x3", "x2"));
-        outbox.rebase(outbox.of(here).filter((e) => ["x1", "x2"].includes(e.action.id)));
-        outbox.drop(["x1", "x2", "old1", "a2"]);
-        held.clear();
-        outbox.recall(here);
-        console.log(ids(outbox.of(here)), outbox.of(here)[0].action.payload.seen);
-    """
-    )
-    run = subprocess.run(["node", "-e", stored], capture_output=True, text=True, check=True)
-    assert run.stdout.splitlines() == ["old1+a2 old1 2 5", "x3 before"]
 
 
 @pytest.mark.parametrize(
@@ -312,25 +250,3 @@ def test_a_submit_names_the_systems_that_were_shown() -> None:
         other = submit | {"id": "u", "payload": wrong}
         assert set(receive(store, "Ben", outbox(project, other)).refused) == {"u"}
     assert "systems" not in json.dumps(drawn(store, project, "Ana")["events"])
-
-
-@pytest.mark.skipif(shutil.which("node") is None, reason="runs the editor's own script in Node")
-def test_labels_of_other_outputs_do_not_count_as_submitted_in_the_browser_either() -> None:
-    folder = ROOT / "pages/_ui/components/span_annotator"
-    script = (folder / "editor.js").read_text(encoding="utf-8")
-    line = next(row for row in script.splitlines() if "labels.submitted &&=" in row)
-    code = (
-        "const outputs = new Map([['a', { marks: [1], verdict: null, score: null }]]);"
-        "const labels = { outputs, submitted: true, declined: '', drafts: new Set() }; const of = (id) => labels.outputs.get(id) ?? NO_LABELS;"
-        "const told = (shown, asks, declined = '') => { const data = { outputs: shown.map((id) => ({ id })), asks };"
-        "Object.assign(labels, { submitted: true, declined }); "
-        + line.partition("//")[0]
-        + " return labels.submitted; };"
-        "console.log(told(['a'], ['spans']), told(['a', 'b'], ['spans']), told(['a'], ['spans', 'score']),"
-        "told(['a', 'b'], ['preference']), told(['b'], ['score'], 'broken'));"
-        "labels.drafts.add('a'); console.log(told(['a'], ['spans']));"
-        "console.log([null, 0].map((score) => answered({ marks: [1], verdict: null, score }, ['spans', 'score'])).join(' '));"
-    )
-    code = (folder / "log.js").read_text(encoding="utf-8") + code
-    run = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == ["true", "false", "false", "true", "true", "false", "false", "true"]
