@@ -85,14 +85,11 @@ def at_root(request: Request) -> RedirectResponse:
     return RedirectResponse(f"./?{request.url.query}" if request.url.query else "./")
 
 
-UPLOAD_MB = 150  # of a file in an upload box; a string below would be drawn on the page
-
-
 def limit_uploads() -> None:
-    """Let the upload boxes accept files as large as the importers read, up to what the server can hold in memory: above 100 MB the page
-    names the command instead. An invalid limit is shown by the pages."""
+    """Let the upload boxes accept, and name, the size of an upload or what the importers read of a file, whichever is less. An invalid
+    limit is shown by the pages."""
     with suppress(UserError):
-        config.set_option("server.maxUploadSize", min(load_limits().text_mb, UPLOAD_MB))
+        config.set_option("server.maxUploadSize", min(load_limits().text_mb, drafts.LARGEST >> 20))
 
 
 def base_path() -> str:

@@ -15,6 +15,7 @@ import app
 from core.data import Dataset, Output, Segment
 from core.ports.jobs import Job
 from core.ports.store import Store
+from pages._ui.projects import upload
 from pages._ui.shared import jobs, page, state, theme, wiring
 from tests.pages.said import unescaped
 from tests.paths import APP
@@ -174,11 +175,12 @@ def test_texts_of_jobs_addresses_and_limits_are_exact(monkeypatch: pytest.Monkey
     assert theme.scored_by("chrf|v:1") == ""
     assert "facebook" in theme.scored_by("bartscore|model:facebook/bart-large-cnn|rev:abc")
 
-    for value, expected in (("7", 7), ("", 150), ("many", 200)):
+    for value, expected in (("7", 7), ("", 100), ("many", 200)):
         monkeypatch.setenv("ERRORSCOPE_MAX_TEXT_MB", value)
         config.set_option("server.maxUploadSize", 200)
         app.limit_uploads()
         assert config.get_option("server.maxUploadSize") == expected, value
+    assert "For more than 100 MB in all" in upload.GUIDE
 
     for zone, shown in (
         ("America/New_York", "31 Dec 2025 19:00 (01 Jan 2026 00:00 UTC)"), ("Asia/Kolkata", "01 Jan 2026 05:30 (00:00 UTC)"),

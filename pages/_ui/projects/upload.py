@@ -42,7 +42,8 @@ GUIDE = (
     "Columns may hold human scores and external scores. "
     "**Text** (one file per system, one for references, one for the source): line 7 of every file is segment 7. "
     "**Folder of mt-metrics-eval** (sources, references, system-outputs, documents, human-scores, metric-scores): read as it is. "
-    "UTF-8, optionally gzipped (.gz). Label files are recognized too. For more than 100 MB: `python -m core projects import`."
+    "UTF-8, optionally gzipped (.gz). Label files are recognized too. "
+    f"For more than {drafts.LARGEST >> 20} MB in all, use the command on the server: `python -m core projects import FILE … --name PROJECT`."
 )
 LABEL_GUIDE = (
     "**Error spans**: Google’s MQM TSV (as in the WMT releases), Marot (Google’s viewer of MQM labels), mt-metrics-eval (Google’s toolkit for "
