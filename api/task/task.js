@@ -61,7 +61,8 @@ function visit({ doc, segment }, after = null) {
 }
 
 /** How much this person has done. What is left is known for a list, and estimated where everybody gets the next segments in turn. */
-function progressOf({ done, left, lease_minutes: dynamic, tutorial }) {
+function progressOf({ done, left, lease_minutes: dynamic, tutorial, finished, state }) {
+  if (!left && done && !finished && state === "running") return said("{done} done, which is your share · more are open", { done });
   if (!left) return said("{done} done", { done });
   return said(dynamic || tutorial ? "{done} done · about {left} left for you" : "{done} done · {left} left for you", { done, left });
 }

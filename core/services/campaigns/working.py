@@ -257,8 +257,9 @@ def units_left(
 ) -> int:  # fmt: skip
     """Estimate how many units a participant still has to submit, without the tutorial. `waiting` are those of `mine` not submitted.
 
-    A fixed list is known. Otherwise it is an equal share of the ratings that are not submitted, in any block: so the number does not
-    rise when the next block is given. It includes the planned checks and repeats.
+    A fixed list is known. Otherwise it is an equal share of all ratings less what the participant has submitted, so that each submission
+    takes one off and the next block adds nothing; at most what is still open, and 0 for whoever does more than the share. It
+    includes the planned checks and repeats.
     """
     at_hand = _without_tutorial(waiting)
     listed = design.assigning == "fixed" and _without_tutorial(mine) > 0
@@ -266,10 +267,11 @@ def units_left(
         return at_hand
     rest = store.campaigns.remaining_work(campaign.id)
     people = max(1, max(design.people, rest.people) - rest.gone)
-    share = ceil((rest.units * design.overlap - rest.ratings) / people)
+    planned, with_checks = rest.units * design.overlap, 1 + design.checks + design.repeats
     rated = sum(a.unit.kind == "item" for a in mine) - sum(a.unit.kind == "item" for a in waiting)
-    items = min(share, rest.units - rated)
-    return max(at_hand, round(items * (1 + design.checks + design.repeats)))
+    own = round(min(ceil(planned / people), rest.units) * with_checks) - (_without_tutorial(mine) - at_hand)
+    still_open = round(min(planned - rest.ratings, rest.units - rated) * with_checks)
+    return max(0, min(own, max(at_hand, still_open)))
 
 
 def seconds_per_unit(design: CampaignDesign, mine: Sequence[Assignment], labelled: StateBySegment) -> float:

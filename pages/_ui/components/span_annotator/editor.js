@@ -774,8 +774,8 @@ export function createEditor(parent) {
   }
 
   const chips = (what) =>
-    el("span", { class: "esa-chips", role: "group", "aria-label": phrase("chips.group", { what }) }, ...data.outputs.map((o, i) =>
-      el("button", { type: "button", text: String(i + 1), title: o.label, "aria-label": phrase("chips.of", { what, output: o.inside }), "aria-pressed": String(o.id === target), onclick: () => { commitNote(); target = o.id; mark = null; draw(); } })));
+    el("span", { class: "esa-chips", role: "group", "aria-label": phrase("chips.group", { what }) }, ...data.outputs.map((o) =>
+      el("button", { type: "button", text: o.label, "aria-label": phrase("chips.of", { what, output: o.inside }), "aria-pressed": String(o.id === target), onclick: () => { commitNote(); target = o.id; mark = null; draw(); } })));
 
   function drawSide() {
     if (side.hidden) return;
@@ -783,11 +783,11 @@ export function createEditor(parent) {
     const marks = listed();
     const given = of(target).verdict;
     const rows = marks.map((m, i) => markRow(m, i + 1));
-    const keys = levels().map((_, i) => String(i + 1));
+    const keys = levels().map((s, i) => `${i + 1} (${severityName(s)})`);
     const empty = given ? `${verdicts()[given]}.` : phrase(`side.empty${hasVerdicts() ? "" : ".score"}${BY_FINGER.matches ? ".touch" : ""}`, { keys: [keys.slice(0, -1).join(", "), ...keys.slice(-1)].filter(Boolean).join(phrase("or")) });
     const scrolled = side.scrollTop;
     fill(side, [
-      el("div", { class: "esa-head" }, el("h4", { text: single() ? phrase("aria.spans") : output(target).label }), single() ? null : chips(phrase("spans.of"))),
+      el("div", { class: "esa-head" }, el("h4", { text: phrase("aria.spans") }), single() ? null : chips(phrase("spans.of"))),
       rows.length ? el("ol", { class: "esa-marks" }, ...rows) : el("p", { class: "esa-quiet", text: empty }),
     ]);
     side.scrollTop = scrolled;
@@ -882,7 +882,7 @@ export function createEditor(parent) {
     const choices = (set) => levels().map((s, i) => el("button", { type: "button", class: s.toLowerCase(), title: data.severities[i].definition, "aria-pressed": m ? String(m.severity === s) : null, onclick: () => set(s) }, el("kbd", { text: String(i + 1) }), ` ${severityName(s)}`));
     const parts = rebound ? [button(phrase("bounds.set"), endRebound), button(phrase("cancel"), clear)]
       : m ? [...choices((s) => changeMark(m.id, { severity: s })), hasCategories() && button(phrase("tool.category"), () => editCategory()), button(phrase("tool.note"), editNote), button(phrase("tool.delete"), () => deleteMark(m.id))]
-      : [...choices(addMark), focus === "source" ? el("small", { text: phrase(single() ? "omission.tool.single" : "omission.tool", { output: output(target).label }) }) : half ? el("small", { text: phrase(BY_FINGER.matches ? "tool.half.touch" : "tool.half") }) : null];
+      : [...choices(addMark), focus === "source" ? el("small", { text: phrase(single() ? "omission.tool.single" : "omission.tool", { output: output(target).inside }) }) : half ? el("small", { text: phrase(BY_FINGER.matches ? "tool.half.touch" : "tool.half") }) : null];
     tool.replaceChildren(...parts.filter(Boolean));
     const text = m ? textOf(m) : texts.get(focus);
     float(tool, m ? rectOf(text, text.units(m.start), text.units(m.end)) : rectOf(text, startOf(sel), endOf(sel)), true);

@@ -102,7 +102,26 @@ def test_what_is_left_for_a_person_does_not_rise_with_the_next_block() -> None:
             seen.append(shown(world))
         assert seen[0] == (0, 6)
         assert seen[-1] == (9, 0)
-        assert [left for _, left in seen] == sorted((left for _, left in seen), reverse=True)
+        assert [left for _, left in seen] == [
+            6,
+            5,
+            4,
+            3,
+            2,
+            1,
+            0,
+            0,
+            0,
+            0,
+        ]  # one less each time; then more than the share
+    large = campaign_world(
+        overlap=2, people=18, checks=0.5, repeats=0.5
+    )  # one rating changes no share of what is open, a check neither
+    seen = [shown(large)]
+    for _ in range(2):
+        large.work("Ana", scores(), 1)
+        seen.append(shown(large))
+    assert seen == [(0, 2), (1, 1), (2, 0)]
     listed = campaign_world(overlap=2, people=3, assigning="fixed")
     assert [shown(listed), listed.work("Ana", scores(), 2), shown(listed)] == [(0, 6), 2, (2, 4)]
 
