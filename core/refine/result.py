@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -12,6 +13,10 @@ Edit = Literal["insert", "delete", "substitute"]
 EDITS: tuple[Edit, ...] = ("insert", "delete", "substitute")
 NOISE = 1e-6
 """BARTScores, and so distances, closer than this are equal: their last digits depend on the batch."""
+
+_JOINER = "\u200d"
+_JOINING = ("ARABIC", "SYRIAC", "NKO", "MONGOLIAN")
+"""How Unicode's names of letters begin in the scripts that join them."""
 
 
 class Token(NamedTuple):
@@ -25,6 +30,32 @@ class Token(NamedTuple):
     start: int
     end: int
     logp: float
+
+
+def token_labels(tokens: Sequence[tuple[str, int, int]]) -> list[str]:
+    """Return how each sub-word (its text, start and end) is written where they are drawn side by side, such as below bars.
+
+    Every character is written once, at the first sub-word that encodes a part of it; "" if nothing is left. Letters that join
+    their neighbours keep that form, by means of joiners.
+    """
+    labels: list[str] = []
+    written, last, end = -1, "", 0
+    for i, (text, start, stop) in enumerate(tokens):
+        label = text[max(0, end - start) :]
+        letters = [c for c in label if not unicodedata.combining(c)]
+        if letters and start <= end and _joins(last) and _joins(letters[0]):
+            labels[written] += _JOINER
+            label = _JOINER + label
+        if letters:
+            written, last = i, letters[-1]
+        labels.append(label)
+        end = max(end, stop)
+    return labels
+
+
+def _joins(character: str) -> bool:
+    """Return whether this letter may change its form beside another one of its script."""
+    return character.isalpha() and unicodedata.name(character, "").startswith(_JOINING)
 
 
 class EditStep(NamedTuple):

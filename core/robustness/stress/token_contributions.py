@@ -12,6 +12,7 @@ from core.metrics.generation.bartscore import scorer
 from core.models import process
 from core.models.kinds import configured_model
 from core.refine import inspect
+from core.refine.result import token_labels
 
 SIDES: dict[str, tuple[str, ...]] = {
     "": ("precision", "recall"),
@@ -28,9 +29,13 @@ _TITLES = {
 
 
 class SubwordValue(NamedTuple):
-    """A sub-word of the text and its value: natural log probability (≤ 0) or cosine (−1 to 1); higher is better."""
+    """A sub-word of the text and its value: natural log probability (≤ 0) or cosine (−1 to 1); higher is better.
+
+    `text` is "" at the end of the text. `label` is how it is written beside the others (`token_labels`).
+    """
 
     text: str
+    label: str
     value: float
 
 
@@ -69,7 +74,8 @@ def _strips(metric: str, item: Item) -> list[TextContributions]:
         seen = inspect.inspect_text(
             scorer(), text, condition, "faithfulness" if side == "faithfulness" else "precision", 1
         )
-        subs = tuple(SubwordValue(t.text, t.logp) for t in seen.tokens)
+        labels = token_labels([t[:3] for t in seen.tokens])
+        subs = tuple(SubwordValue(t.text, label, t.logp) for t, label in zip(seen.tokens, labels, strict=True))
         found.append(TextContributions(_TITLES[side], subs, seen.score))
     return found
 
@@ -100,9 +106,11 @@ def _bertscore(metric: str, item: Item) -> list[TextContributions]:
     out = []
     for title, text, tokens, best in zip(titles, texts, (ours, theirs), (cosines.max(1), cosines.max(0)), strict=True):
         read = tokens.read
-        subs = tuple(
-            SubwordValue(text[a:b], float(v)) for (a, b), v, special in zip(read.offsets, best, read.special, strict=True) if not special
-        )  # fmt: skip
+        inner = [
+            (text[a:b], a, b, float(v)) for (a, b), v, special in zip(read.offsets, best, read.special, strict=True) if not special
+        ]  # fmt: skip
+        labels = token_labels([part[:3] for part in inner])
+        subs = tuple(SubwordValue(word, label, v) for (word, _, _, v), label in zip(inner, labels, strict=True))
         if subs:
             out.append(TextContributions(title, subs, sum(s.value for s in subs) / len(subs)))
     return out

@@ -36,7 +36,7 @@ from core.refine.overlap import (
     layers,
     marked,
 )
-from core.refine.result import EDITS, EditStep, Refinement, Token, Variant
+from core.refine.result import EDITS, EditStep, Refinement, Token, Variant, token_labels
 from core.services.projects.texts import StoredTexts
 from core.signature import fields_of
 from core.text.diff import diff
@@ -147,7 +147,10 @@ def round_json(seen: Round, *, full: bool = True) -> dict[str, Any]:
     near = [_near(*beside) for beside in zip(seen.tokens, seen.alternatives, strict=True)] if full else None
     return {
         "text": seen.text,
-        "tokens": [[t.text, t.start, t.end, t.logp] for t in seen.tokens],
+        "tokens": [
+            [*token, label]
+            for token, label in zip(seen.tokens, token_labels([t[:3] for t in seen.tokens]), strict=True)
+        ],
         "near": near,
         "score": seen.score,
         "step": _step(seen.step) if seen.step else None,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from core.columns import Cell
 from core.data import OutputKey, Segment, Value
 from core.mqm.scores import with_text
-from core.refine.result import Refinement
+from core.refine.result import Refinement, token_labels
 from core.services.compare.compare import NOT_SCORED, blind_names
 from core.services.compare.inspector import Marks
 from core.services.compare.labels import card_labels
@@ -116,7 +116,10 @@ def _card(
         "imp": analysis.dist_imp,
         "hyp": analysis.score_hyp,
         "ref": analysis.score_ref,
-        "tokens": [[t.text, t.logp] for t in analysis.tokens],
+        "tokens": [
+            [t.text, t.logp, label]
+            for t, label in zip(analysis.tokens, token_labels([t[:3] for t in analysis.tokens]), strict=True)
+        ],
         "steps": [
             [s.edit, s.old, s.new, s.before, s.after, [[t, p] for t, p in s.alternatives[:5]], s.position]
             for s in analysis.steps

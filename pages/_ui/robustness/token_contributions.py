@@ -61,7 +61,7 @@ def _html(head: str, one: TextContributions, deepest: float, similarity: bool) -
     subs = []
     for s in one.subs:
         depth = _depth(s.value, similarity) / deepest
-        shown = s.text if s.text.strip() else "␣" if s.text else "end"
+        shown = s.label if s.label.strip() else "end" if not s.text else "␣" if s.label else ""
         grade = "good" if depth < 0.25 else ""
         subs.append(
             f'<span class="lab-sub"><bdi>{html.escape(shown)}</bdi><i class="{grade}" style="height:{max(1, round(depth * _TALL))}px"></i>'

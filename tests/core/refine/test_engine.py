@@ -14,7 +14,7 @@ from core.refine import rounds
 from core.refine.candidate_pool import CandidatePool
 from core.refine.engine import Task, refine, refine_all
 from core.refine.options import Options
-from core.refine.result import EDITS, Variant
+from core.refine.result import EDITS, Variant, token_labels
 from tests.builders import stop_when
 from tests.core.refine.oracle import Plain
 from tests.paths import DATA
@@ -371,6 +371,9 @@ def test_any_text_is_analysed_and_its_tokens_cover_it(text: str) -> None:
         assert token.logp <= 0
     assert covered == set(range(len(text)))
     assert (found.tokens[-1].start, found.tokens[-1].end) == (len(text), len(text))
+    labels = token_labels([token[:3] for token in found.tokens])
+    assert "".join(labels).replace("\u200d", "") == text  # a character that several tokens encode is written once
+    assert ("\u200d" in "".join(labels)) == (text[:1] == "ا")  # joined letters stay joined
 
 
 def test_the_best_reference_by_plain_score_is_used_and_recorded() -> None:

@@ -15,12 +15,11 @@ const button = (text, act, { focus, title, className } = {}) => {
 const change = (x) => (Number(Math.abs(x).toFixed(3)) === 0 ? "\u00b10" : (x > 0 ? "+" : "") + signed(x));
 const percent = (p) => (p < 0.0001 ? "< 0.01 %" : `${p < 0.01 ? (100 * p).toFixed(2) : p < 0.1 ? (100 * p).toFixed(1) : Math.round(100 * p)} %`);
 const points = (text) => Array.from(text);
-const BROKEN = "\ufffd", JOINER = "\u200d", PART = "part of a character";
+const BROKEN = "\ufffd", PART = "part of a character";
 const bare = (word) => word.includes(BROKEN) ? PART : word.trim() || word.replace(/\n/g, "\u23ce").replace(/\s/g, "\u2423");
 const quoted = (word) => el("bdi", "", word.includes(BROKEN) ? PART : `\u201c${bare(word)}\u201d`);
 const number = (text) => el("span", "esi-num", text);
 const LETTER = /[\p{L}\p{N}]/u, SPACELESS = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
-const JOINING = /[\p{sc=Arabic}\p{sc=Syriac}\p{sc=Nko}\p{sc=Mongolian}]/u;
 
 const seen = (view, at = view.at) => (at[0] === "t" ? view.data.tries.find((t) => `t${t.n}` === at)?.round : view.data.rounds[Number(at.slice(1))]) ?? view.data.rounds[0];
 const named = (view, at) => (at === "r0" ? "the output" : at[0] === "t" ? `try ${place(view, at)}` : Number(at.slice(1)) === view.data.rounds.length - 1 && view.data.complete ? "the refined text" : `step ${at.slice(1)}`);
@@ -93,17 +92,11 @@ function whatNext(view, round) {
 
 // The text as sub-words
 
-// Each token as it is drawn: [word, blank after it]. The blank a token begins with is drawn at the end of the one before, where
-// a line may break; letters that join across tokens keep their joined form; a further part of a character is "".
-function shaped(tokens, text) {
-  const chars = points(text);
-  const blank = (i) => (i > 0 && i < tokens.length ? /^\s?/.exec(tokens[i][0])[0].replace("\n", "") : "");
-  const joins = (a, b) => a !== undefined && b !== undefined && JOINING.test(a) && JOINING.test(b);
-  return tokens.map(([word, start, end], i) => {
-    if (!word || (i && tokens[i - 1][1] === start && tokens[i - 1][2] === end)) return ["", blank(i + 1)];
-    const core = word.slice(blank(i).length).replace(/\n/g, "\u23ce");
-    return [(joins(chars[start - 1], chars[start]) ? JOINER : "") + core + (joins(chars[end - 1], chars[end]) ? JOINER : ""), blank(i + 1)];
-  });
+// Each token as it is drawn: [label, blank after it]. The blank a token begins with is drawn at the end of the one before, where
+// a line may break; the label of a further part of a character is "".
+function shaped(tokens) {
+  const blank = (i) => (i > 0 && i < tokens.length ? /^\s?/.exec(tokens[i][4])[0].replace("\n", "") : "");
+  return tokens.map(([, , , , label], i) => [label.slice(blank(i).length).replace(/\n/g, "\u23ce"), blank(i + 1)]);
 }
 
 function tokensBox(view, round) {
@@ -111,7 +104,7 @@ function tokensBox(view, round) {
   box.dir = "auto";
   box.setAttribute("role", "group");
   box.setAttribute("aria-label", "the tokens of the text; each opens its likely alternatives");
-  const words = shaped(round.tokens, round.text);
+  const words = shaped(round.tokens);
   const at = round.step ? round.step[5] : -1;
   const fresh = () => {
     const ins = el("ins", "", round.step[2].includes(BROKEN) ? "\u25cc" : round.step[2].replace(/^\s(?=\S)/, ""));
@@ -120,10 +113,10 @@ function tokensBox(view, round) {
   };
   const lastOne = round.tokens.length - 1;
   const roving = view.token ?? (at >= 0 ? at : 0);
-  round.tokens.forEach(([word, start, end, logp], i) => {
+  round.tokens.forEach(([word, , , logp, label], i) => {
     if (i === at && round.step[0] === "insert") box.append(fresh());
     const [core, blank] = words[i], last = i === lastOne;
-    const part = !last && i > 0 && start === round.tokens[i - 1][1] && end === round.tokens[i - 1][2];
+    const part = !last && !label;
     const level = Math.min(1, -logp / 8);
     const bar = el("i");
     bar.style.height = `${Math.round(2 + 34 * level)}px`;

@@ -22,7 +22,7 @@ function strip(card) {
     bar.style.opacity = String(0.35 + 0.65 * level);
     const end = word === "" || word === "</s>";
     tok.title = `${end ? "end of the text" : "\u201c" + word + "\u201d"}: log p ${signed(logp, 2)}, p ${Number((100 * Math.exp(logp)).toPrecision(2))} %`;
-    row.append(put(tok, bar, el("span", "", end ? "\u220e" : word.replace(/\n/g, "\u23ce"))));
+    row.append(put(tok, bar, el("span", "", end ? "\u220e" : label.replace(/\n/g, "\u23ce"))));
   }
   return put(box, row);
 }

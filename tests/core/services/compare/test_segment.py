@@ -48,7 +48,7 @@ def test_a_card_has_refinement_trace_and_distances() -> None:
     assert card["status"] == "refined"
     assert ["insert", "fall "] in card["refined"] or ["insert", "fall"] in card["refined"]
     assert card["steps"] == [["substitute", " rise", " fall", -1.5, -0.25, [[" fall", 0.8], [" rise", 0.1]], 1]]
-    assert card["tokens"][1] == [" rise", -6.0]
+    assert card["tokens"][1] == [" rise", -6.0, " rise"]
     assert (card["exp"], card["imp"]) == (pytest.approx(1.25), pytest.approx(0.2))
     assert card["scores"]["bartscore++"]["exp"] == pytest.approx(1.25)
 
