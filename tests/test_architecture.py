@@ -28,7 +28,6 @@ ROOMS = [
     "plots",
     "services",
     "reports",
-    "training",
     "commands",
 ]
 BASE = {
@@ -43,6 +42,7 @@ BASE = {
     "progress",
     "ports",
 }
+PACKAGES = ("core", "db", "api", "pages", "tools")
 PAGE_LINES = 160
 MODULE_LINES = 300
 MODULES_PER_FOLDER = 20
@@ -116,7 +116,7 @@ def test_imports_inside_core_run_one_way() -> None:
     def rule(path: Path) -> list[str]:
         parts = path.relative_to(ROOT / "core").parts
         room = parts[0] if len(parts) > 1 else path.stem
-        if room in ("__main__", "__init__", "sample"):
+        if room in ("__main__", "__init__"):
             return []
         allowed = BASE | (set(ROOMS[: ROOMS.index(room) + 1]) if room in ROOMS else set())
         if room == "services":
@@ -126,9 +126,13 @@ def test_imports_inside_core_run_one_way() -> None:
     assert not violations(rule, "core")
 
 
+def test_the_product_does_not_import_the_tools() -> None:
+    assert not violations(lambda path: tops(path) & {"tools", "tests"}, "core", "db", "api", "pages")
+
+
 def test_public_class_names_are_defined_once() -> None:
     where: dict[str, list[str]] = {}
-    for path in [*files("core"), *files("db"), *files("api"), *files("pages")]:
+    for path in (path for folder in PACKAGES for path in files(folder)):
         for node in nodes(path):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 where.setdefault(node.name, []).append(f"{path.relative_to(ROOT)}:{node.lineno}")
@@ -173,7 +177,7 @@ def test_light_modules_load_no_heavy_packages() -> None:
 
 
 def test_nothing_in_the_product_unpickles() -> None:
-    for path in [*files("core"), *files("db"), *files("api"), *files("pages")]:
+    for path in (path for folder in PACKAGES for path in files(folder)):
         assert not tops(path) & {"pickle", "joblib", "dill", "shelve", "marshal"}, path
 
 

@@ -96,7 +96,9 @@ def test_named_paths_exist() -> None:
     named = {
         (page.name, path)
         for page in PAGES
-        for path in re.findall(r"`((?:core|db|docs|pages|tests|\.ci)/[\w./-]+)`", page.read_text(encoding="utf-8"))
+        for path in re.findall(
+            r"`((?:core|db|docs|pages|tests|tools|\.ci)/[\w./-]+)`", page.read_text(encoding="utf-8")
+        )
     }
     assert len(named) > 20
     assert [one for one in sorted(named) if not (ROOT / one[1]).exists()] == []

@@ -1,6 +1,6 @@
 """The sample project: 40 segments, four systems, planted errors, two raters (docs/sample.md).
 
-Scores may come from `core/sample/scores.jsonl.gz`, recorded with `python -m core.sample.record`. A recorded value is used only
+Scores may come from `core/sample/scores.jsonl.gz`, recorded with `python -m tools.record_sample`. A recorded value is used only
 if its signature, including the model revision, equals that of this installation.
 """
 

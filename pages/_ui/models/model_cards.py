@@ -101,7 +101,7 @@ def card(player: ConfiguredModel) -> None:
                 "multilingual translation model such as M2M100."
             )
             st.markdown("To train one on your own pairs:")
-            st.code("python -m core.training.train_bart_mini --help", language=None)
+            st.code("python -m tools.train_bart_mini --help", language=None)
 
 
 def sentence(text: str) -> str:

@@ -18,11 +18,11 @@ from core.mqm.scores import rated_outputs, rater_penalty, system_scores
 from core.mqm.typology import MQM, NON_TRANSLATION, is_non_translation, paths
 from core.ports.store import Store
 from core.progress import no_progress
-from core.sample import record
 from core.services.projects import sample
 from core.signature import content_key
 from tests.builders import counting_metric
 from tests.stores import new_store
+from tools import record_sample
 
 SYSTEMS = ("Meridian", "Lark-7B", "PaperPlane", "Rule-2009")
 RATERS = ("Sample rater A", "Sample rater B")
@@ -250,7 +250,7 @@ def two_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("two_metrics")
 def test_a_recorded_run_warms_the_cache_value_for_value(store: Store, tmp_path: Path) -> None:
     out = tmp_path / "scores.jsonl.gz"
-    assert record.record(registry.chosen(("length", "deep")), out) == 2 * 160
+    assert record_sample.record(registry.chosen(("length", "deep")), out) == 2 * 160
     project = sample.ensure(store, out)
     assert project is not None
     assert {by.metric: by.n for by in store.scores.signatures(project.id)} == {"length": 160, "deep": 160}
@@ -264,7 +264,7 @@ def test_a_recorded_run_warms_the_cache_value_for_value(store: Store, tmp_path: 
 @pytest.mark.usefixtures("two_metrics")
 def test_a_run_recorded_under_another_signature_is_left_alone(store: Store, tmp_path: Path) -> None:
     out = tmp_path / "scores.jsonl.gz"
-    record.record([replace(registry.load("length"), signature=lambda: "length|v:1|rev:other")], out)
+    record_sample.record([replace(registry.load("length"), signature=lambda: "length|v:1|rev:other")], out)
     project = sample.ensure(store, out)
     assert project is not None
     assert store.scores.signatures(project.id) == []
@@ -272,12 +272,12 @@ def test_a_run_recorded_under_another_signature_is_left_alone(store: Store, tmp_
 
 def test_recording_the_same_run_twice_writes_the_same_bytes(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        record.record([counting_metric()], tmp_path / name)
+        record_sample.record([counting_metric()], tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
 def test_a_metric_that_fails_leaves_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert record.main(["--metrics", "no such metric", "--out", str(tmp_path / "scores")]) == 2
+    assert record_sample.main(["--metrics", "no such metric", "--out", str(tmp_path / "scores")]) == 2
     assert "no such metric" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 

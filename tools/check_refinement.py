@@ -1,6 +1,6 @@
 """Measure how well a scoring model finds and fixes an error with known position and correction.
 
-    python -m core.training.check_refinement --model bundled --pairs pairs.tsv.gz --out figures.json
+    python -m tools.check_refinement --model bundled --pairs pairs.tsv.gz --out figures.json
 
 One content word of a held-out reference is replaced by a content word of another one. The figures are for the model card: the share of
 cases where the first edit is on that word, the share where y* equals the reference, and how often a reference given itself is at least as
@@ -21,7 +21,7 @@ from core.formats import output
 from core.models.architectures.seq2seq import Seq2SeqScorer, load
 from core.refine.engine import refine
 from core.refine.result import Refinement, Variant
-from core.training.nli_pairs import held_out, read_lines
+from tools.nli_pairs import held_out, read_lines
 
 WORD = re.compile(r"[A-Za-z]{4,}")
 FUNCTION_WORDS = frozenset(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from core.training.precision import autocast
+from tools.precision import autocast
 
 
 @pytest.mark.parametrize(

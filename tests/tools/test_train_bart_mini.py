@@ -13,9 +13,9 @@ import torch
 from safetensors.torch import load_file
 from torch.utils.data import DataLoader
 
-from core.training import train_bart_mini
-from core.training.bart_cases import BOS, EOS, BartTrainingSettings, Corpus, damaged_prefix
-from core.training.train_bart_mini import TrainingBatches, train
+from tools import train_bart_mini
+from tools.bart_cases import BOS, EOS, BartTrainingSettings, Corpus, damaged_prefix
+from tools.train_bart_mini import TrainingBatches, train
 
 pytestmark = pytest.mark.extended
 

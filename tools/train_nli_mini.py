@@ -1,10 +1,10 @@
 """Train the small NLI model that is bundled with Errorscope: a LoRA adapter for all-MiniLM-L6-v2.
 
-    python -m core.training.nli_pairs --sentences … --translations … --without … --out made.tsv.gz
-    OMP_WAIT_POLICY=passive python -m core.training.train_nli_mini --nli nli.tsv.gz --made made.tsv.gz --out my_nli
+    python -m tools.nli_pairs --sentences … --translations … --without … --out made.tsv.gz
+    OMP_WAIT_POLICY=passive python -m tools.train_nli_mini --nli nli.tsv.gz --made made.tsv.gz --out my_nli
 
 `--nli` is a TSV with the header premise, hypothesis, label, origin, split; `--made` takes one or more
-outputs of `core.training.nli_pairs`, made with different seeds. The made pairs of `dev` come from the first file. Rows of the split `dev` are never
+outputs of `tools.nli_pairs`, made with different seeds. The made pairs of `dev` come from the first file. Rows of the split `dev` are never
 trained on. The encoder reads both texts together; mean and maximum over all tokens give the three logits. The
 trained parameters are an adapter for every linear layer of the encoder (Hu et al. 2022) and the two classification layers.
 
@@ -37,8 +37,8 @@ from core.models.adapter import base
 from core.models.architectures.classifier import Classifier
 from core.models.architectures.mean_max import MeanMaxForSequenceClassification
 from core.signature import package
-from core.training.nli_pairs import NliPair, Target, read_lines, read_made
-from core.training.precision import autocast
+from tools.nli_pairs import NliPair, Target, read_lines, read_made
+from tools.precision import autocast
 
 LABELS = ("entailment", "neutral", "contradiction")
 LINEAR = ["query", "key", "value", "dense"]

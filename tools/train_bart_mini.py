@@ -1,6 +1,6 @@
 """Train the small BART model that is bundled with Errorscope, or your own.
 
-    python -m core.training.train_bart_mini --pairs pairs.tsv.gz --sentences sentences.txt.gz --out my_bart
+    python -m tools.train_bart_mini --pairs pairs.tsv.gz --sentences sentences.txt.gz --out my_bart
 
 `--pairs` is a TSV with two columns (reference, system output), `--sentences` has one sentence per line; both may be gzipped. BARTScore++
 needs a scoring model with two properties (Lu et al. 2023, section 3.2): p(y_t | y_<t, r) is high if y follows or rewords r, and it
@@ -31,7 +31,7 @@ from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTok
 
 from core.formats import output
 from core.models import loading
-from core.training.bart_cases import (
+from tools.bart_cases import (
     BOS,
     EOS,
     IGNORE,
@@ -42,8 +42,8 @@ from core.training.bart_cases import (
     Tokens,
     example,
 )
-from core.training.nli_pairs import held_out, read_lines
-from core.training.precision import autocast
+from tools.nli_pairs import held_out, read_lines
+from tools.precision import autocast
 
 SPECIALS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
 STATE = "state.pt"

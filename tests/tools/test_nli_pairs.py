@@ -7,9 +7,9 @@ from random import Random
 import pytest
 
 from core.perturbations import registry
-from core.training import nli_pairs
-from core.training.nli_pairs import RULES, NliPair, Sources, held_out
-from core.training.paraphrases import reword, spoken
+from tools import nli_pairs
+from tools.nli_pairs import RULES, NliPair, Sources, held_out
+from tools.paraphrases import reword, spoken
 
 SENTENCES = [
     "In 2010, the government approved 35 new projects in Spain.",

@@ -12,9 +12,9 @@ import torch
 from safetensors.torch import load_file
 
 from core.models.checkpoint import NLI_FOLDER, resolve
-from core.training import nli_pairs, train_nli_mini
-from core.training.nli_pairs import NliPair
-from core.training.train_nli_mini import TARGETS, NliTrainingSettings, read_nli, train
+from tools import nli_pairs, train_nli_mini
+from tools.nli_pairs import NliPair
+from tools.train_nli_mini import TARGETS, NliTrainingSettings, read_nli, train
 
 pytestmark = pytest.mark.extended
 

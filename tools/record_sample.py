@@ -1,4 +1,4 @@
-"""Record the scores of the sample project: `python -m core.sample.record`.
+"""Record the scores of the sample project: `python -m tools.record_sample`.
 
 Runs the standard metrics over the sample with the model that the settings name and writes `core/sample/scores.jsonl.gz`,
 one line per value: {metric, signature, key, value, status, reason, parts, detail}. The file is reproducible byte by byte.
@@ -58,7 +58,7 @@ def _show(at: ScoringProgress) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m core.sample.record", description="Record the scores of the sample project."
+        prog="python -m tools.record_sample", description="Record the scores of the sample project."
     )
     parser.add_argument(
         "--metrics", default=",".join(registry.STANDARD), help="names with commas; default: the standard ones"

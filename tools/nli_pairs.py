@@ -1,6 +1,6 @@
 """Make labelled pairs for the bundled NLI model from plain sentences, with the perturbations of this package.
 
-    python -m core.training.nli_pairs --sentences sentences.txt.gz --translations pairs.tsv.gz --without suite.csv.gz --out made.tsv.gz
+    python -m tools.nli_pairs --sentences sentences.txt.gz --translations pairs.tsv.gz --without suite.csv.gz --out made.tsv.gz
 
 As in FactCC (Kryściński et al. 2020) and Falsesum (Utama et al. 2022), a pair is a text and a text made from it by a rule that determines
 the label. Rules that keep the meaning (the text itself, a rewording, a translation that shares most words with the reference) give
@@ -26,7 +26,7 @@ from typing import NamedTuple
 from core.formats import output as files
 from core.perturbations import registry
 from core.text.edits import Change
-from core.training.paraphrases import reword
+from tools.paraphrases import reword
 
 Target = tuple[float, float, float]
 """Entailment, neutral, contradiction, summing to 1."""
