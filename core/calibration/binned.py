@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from core.calibration.breakpoints import NO_BREAKPOINTS, breakpoints_of_pairs
-from core.calibration.curve import SAME, BestLambda, CurvePoint, StepCurve
+from core.calibration.curve import SAME, BestLambda, CurvePoint, StepCurve, defined
 from core.calibration.scan import collect, histogram, sort_outputs
 from core.calibration.terms import Prepared, Terms, start_order, step_curve, terms
-from core.stats.correlation.correlation import FUNCTIONS, Measure
-from core.stats.correlation.pairs import Floats, Ints, ratio, weighted_ranks
+from core.stats.correlation.correlation import Measure, agreement_values
+from core.stats.correlation.kernel import mid_ranks
+from core.stats.correlation.pairs import Floats, Ints, ratio
 
 BINS = 1 << 14
 UNIT: dict[str, float] = {"kendall": 2.0, "spearman": 1.0}
@@ -38,7 +39,8 @@ class BinnedCurve:
     def value(self, lam: float) -> float | None:
         """Return the agreement at λ ∈ [0, ∞], None where it is undefined."""
         if lam not in self._values:
-            self._values[lam] = FUNCTIONS[self.measure](ranks_at(self.exp, self.imp, lam), self.human).value
+            ranks = ranks_at(self.exp, self.imp, lam)
+            self._values[lam] = defined(float(agreement_values(self.measure, ranks, self.human)))
         return self._values[lam]
 
     def best(self) -> BestLambda | None:
@@ -62,7 +64,7 @@ class BinnedCurve:
         below = float(start.denominator[0])
         if not below > 0:
             return step_curve(NO_BREAKPOINTS, start, np.ones(1))
-        f = sort_outputs(self.exp, self.imp, weighted_ranks(self.human))
+        f = sort_outputs(self.exp, self.imp, mid_ranks(self.human))
         gain, loss = (UNIT[self.measure] * x for x in histogram(f, BINS, by_rank=self.measure == "spearman"))
         ends = float(start.numerator[0]) + np.concatenate(([0.0], np.cumsum(gain - loss)))
         known = float(np.nanmax([ends.max() / below, start.zero[0], start.inf[0]]))

@@ -16,7 +16,8 @@ from core.calibration.bootstrap_batch import STEPS, BootstrapBatch, DrawAgreemen
 from core.calibration.scan import SortedOutputs, collect, histogram, sort_outputs
 from core.calibration.terms import start_order
 from core.progress import Progress
-from core.stats.correlation.pairs import Floats, Ints, dense_ranks, ratio, weighted_ranks
+from core.stats.correlation.kernel import mid_ranks
+from core.stats.correlation.pairs import Floats, Ints, dense_ranks, ratio
 from core.stats.threads import in_threads
 
 PAIRS_AT_ONCE = 15_000_000
@@ -91,7 +92,7 @@ def _sums(m: Singles, h: Singles, starts: Ints, low: int, rows: tuple[int, int])
 
 def _changes(d: BootstrapBatch, progress: Progress) -> Floats:
     """Return the change of C − D in each step and draw, (200, n_draws)."""
-    f = sort_outputs(d.exp, d.imp, weighted_ranks(d.human))
+    f = sort_outputs(d.exp, d.imp, mid_ranks(d.human))
     pairs = np.cumsum(np.sum(histogram(f, STEPS, by_rank=False), axis=0))
     portion = (pairs // PAIRS_AT_ONCE).astype(np.int64)
     changes = np.zeros((STEPS, d.weights.shape[1]))

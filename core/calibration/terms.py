@@ -14,8 +14,9 @@ import numpy as np
 
 from core.calibration.breakpoints import Breakpoints
 from core.calibration.curve import StepCurve
-from core.stats.correlation.correlation import FUNCTIONS, Measure
-from core.stats.correlation.pairs import Floats, Ints, pair_counts, ratio, weighted_ranks
+from core.stats.correlation.correlation import Measure, agreement_by_group
+from core.stats.correlation.kernel import mid_ranks
+from core.stats.correlation.pairs import Floats, Ints, pair_counts, ratio
 
 
 class Terms(NamedTuple):
@@ -77,11 +78,8 @@ def terms(measure: Measure, p: Prepared, weights: Floats) -> Terms:
     f = p.breakpoints
     pair = weights[f.left] * weights[f.right]
     entry_sum = (lambda x: np.add.reduceat(x, f.start)) if len(f.start) else (lambda x: np.zeros(0))
-    function = FUNCTIONS[measure]
-    zero, inf = (  # None becomes NaN
-        np.array([function(-d[rows], p.human[rows], weights[rows]).value for rows in p.groups], dtype=np.float64)
-        for d in (p.imp, p.exp)
-    )
+    uneven = weights if (weights != 1).any() else None
+    zero, inf = (agreement_by_group(measure, -d, p.human, p.groups, uneven) for d in (p.imp, p.exp))
     if measure == "spearman":
         return _spearman(p, weights, pair, zero, inf)
     counts = [pair_counts(p.start[rows], p.human[rows], weights[rows]) for rows in p.groups]
@@ -108,7 +106,7 @@ def _spearman(p: Prepared, weights: Floats, pair: Floats, zero: Floats, inf: Flo
     sums = []
     for rows in p.groups:
         w, start = weights[rows], p.start[rows]
-        m, h = weighted_ranks(start, w), weighted_ranks(p.human[rows], w)
+        m, h = mid_ranks(start, w), mid_ranks(p.human[rows], w)
         middle = (w.sum() + 1) / 2
         ranks[rows] = h
         _, same = np.unique(start, return_inverse=True)

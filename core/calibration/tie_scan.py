@@ -20,6 +20,7 @@ from core.calibration.bootstrap_batch import STEPS, DrawAgreements
 from core.calibration.breakpoints import on_grid
 from core.calibration.curve import SAME, BestLambda, CurvePoint, Plateau, defined, from_omega, omega
 from core.progress import Progress
+from core.stats.correlation.kernel import tied_pairs
 from core.stats.correlation.pairs import Floats, Ints, pairs_within, random_pairs_within, ratio
 from core.stats.correlation.ties import calibrate_ties
 from core.stats.threads import in_threads
@@ -168,17 +169,10 @@ class ScanCurve:
 
     def _at(self, omegas: Sequence[float] | Floats) -> Floats:
         """Return the agreement at each ω with the best of all ε."""
-        w, tied, total = self._of_pairs, self.of.pairs.human == 0, self._of_pairs.sum()
-        if not total > 0:
-            return np.full(len(omegas), np.nan)
 
         def at(one: float) -> float:
-            apart = self.of.differences(one)
-            gap, right = np.abs(apart), np.sign(apart) == self.of.pairs.human
-            order = np.argsort(gap)
-            change = np.where(gap == 0, 0.0, tied.astype(np.float64) - right) * w
-            ends = np.append(np.diff(gap[order]) > 0, True)
-            return float((w @ right + max(0.0, np.cumsum(change[order])[ends].max())) / total)
+            pairs = tied_pairs(self.of.differences(one), self.of.pairs.human)
+            return float(pairs.best(self._of_pairs[pairs.order]))
 
         return np.array(in_threads(at, list(omegas)))
 

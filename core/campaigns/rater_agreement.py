@@ -24,7 +24,7 @@ from core.campaigns.submitted import (
     spans_of,
 )
 from core.data import Span, grouped
-from core.stats.correlation.correlation import spearman
+from core.stats.correlation.kernel import spearman
 from core.stats.raters.span_agreement import match_spans
 from core.stats.significance.holm import holm
 
@@ -157,7 +157,7 @@ def _correlations(given: Given, weights: Mapping[str, float], fewest: int) -> di
                 own.append(value)
                 rest.append((sums[place] - w * value + PRIOR * expected) / (others + PRIOR))
         known = len(own) >= max(4, fewest) and len(set(own)) > 1 and len(set(rest)) > 1
-        rho = spearman(rest, own).value if known else None
+        rho = float(spearman(np.array(rest), np.array(own))) if known else None
         r = min(max(rho or 0.0, -0.999), 0.999)
         error = math.sqrt((1 + r * r / 2) / (len(own) - 3)) if known else math.inf
         out[rater] = _Agreeing(rho, math.atanh(r), error, len(own))

@@ -19,7 +19,7 @@ from core.formats.parsing.numbers import BOUNDS, json_number
 from core.formats.problems import shown
 from core.metrics import registry
 from core.progress import no_progress
-from core.stats.correlation.correlation import group_ids, kendall
+from core.stats.correlation.correlation import agreement, group_ids
 from core.stats.means import group_means
 
 DIMENSIONS = {"Coh": "coherence", "Fac": "consistency", "Flu": "fluency", "Inf": "relevance"}
@@ -118,10 +118,10 @@ def smart_cells(rated: Sequence[Summary], matcher: str, variant: str) -> list[Co
     cells = []
     for name, paper in zip(DIMENSIONS, SMART_TABLE_1[matcher, variant], strict=True):
         human = group_means(np.array([r.human[DIMENSIONS[name]] for r, _ in known]), of)
-        agreement = kendall(means, human)
-        if agreement.value is None:
-            raise UserError("the systems cannot be ranked", where=DIMENSIONS[name], got=agreement.reason)
-        cells.append(ComparedFigure(matcher, variant, name, paper, agreement.value))
+        tau = agreement("kendall", means, human)
+        if tau.value is None:
+            raise UserError("the systems cannot be ranked", where=DIMENSIONS[name], got=tau.reason)
+        cells.append(ComparedFigure(matcher, variant, name, paper, tau.value))
     return cells
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 from core.stats.checks import vectors
-from core.stats.correlation.correlation import acc_eq
+from core.stats.correlation.correlation import agreement
 from core.stats.correlation.pairs import Floats
 from core.stats.pairwise_accuracy import TOO_FEW_SYSTEMS
 
@@ -58,5 +58,5 @@ def rank_bias(metric: npt.ArrayLike, human: npt.ArrayLike) -> RankBias:
         tuple(apart.tolist()),
         float(np.sqrt((apart**2).mean())),  # their mean is 0
         float(np.abs(apart).mean()),
-        acc_eq(m, h).value,
+        agreement("acc_eq", m, h).value,
     )

@@ -25,8 +25,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from core.services.evaluate.significance import draws_for
-from core.stats.correlation.batch import cells, evaluator
-from core.stats.correlation.correlation import Group, Measure
+from core.stats.correlation.correlation import Group, Measure, cells, evaluator
 from core.stats.correlation.pairs import Floats, Ints
 from core.stats.significance.perm_both import PermBoth, agreement_with_ties
 from core.stats.significance.random_signs import random_signs
@@ -130,7 +129,14 @@ def spent(work: Callable[[], Result]) -> tuple[Result, Spent]:
 
 def pair_by_pair(measure: Measure, human: Floats, scores: Floats, group: Group, places: Places, draws: int) -> None:
     """Compute the agreement of both exchanged metrics anew in every draw of every pair of metrics."""
-    value = evaluator(measure, human, group=group, segments=places.segments, systems=places.systems)
+    where = {"group": group, "segments": places.segments, "systems": places.systems}
+    value = evaluator(measure, human, **where)  # type: ignore[arg-type]
+    if measure == "acc_eq" and group != "system":
+
+        def value(vectors: Floats) -> Floats:
+            found = [agreement_with_ties(measure, of, human, **where).value for of in vectors]  # type: ignore[arg-type]
+            return np.array(found, dtype=np.float64)
+
     height = cells(measure, len(human), group, places.segments)
     for a, b in combinations(range(len(scores)), 2):
         for signs in random_signs(len(human), 0, draws, height):

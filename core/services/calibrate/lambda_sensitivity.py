@@ -17,7 +17,7 @@ from core.mqm.scores import SystemScore
 from core.progress import Progress, no_progress, part
 from core.services.calibrate.calibration import LambdaFitOptions, fit, from_rated, points
 from core.services.evaluate.evaluation_data import EvaluationData
-from core.stats.correlation.correlation import Group, Measure, Statistic, kendall
+from core.stats.correlation.correlation import Group, Measure, Statistic, agreement
 
 FEWEST_OF_RATER = 20
 """Fewest outputs for which λ is fitted to one rater."""
@@ -130,7 +130,7 @@ def same_order(a: SchemeLambda, b: SchemeLambda) -> Statistic:
     """Return Kendall τ-b between the systems' mean scores under two schemes, over the systems in both; 1 is the same order."""
     there = {s.system: s.score for s in b.systems}
     pairs = [(s.score, there[s.system]) for s in a.systems if s.system in there]
-    return kendall([x for x, _ in pairs], [y for _, y in pairs])
+    return agreement("kendall", [x for x, _ in pairs], [y for _, y in pairs])
 
 
 def metrics_at_top(

@@ -13,8 +13,7 @@ from core.data import OutputKey
 from core.progress import Progress, no_progress
 from core.services.evaluate.evaluation_data import EvaluationData, Level, ScoredMetric, Unit
 from core.stats.correlation.agreement_interval import agreement_interval
-from core.stats.correlation.batch import cells
-from core.stats.correlation.correlation import Group, Measure, too_few_groups
+from core.stats.correlation.correlation import Group, Measure, cells, too_few_groups
 from core.stats.correlation.ties import (
     MAX_PAIRS,
     SORTED_PAIRS,

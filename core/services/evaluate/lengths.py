@@ -19,10 +19,10 @@ from core.services.evaluate.evaluation_data import EvaluationData, ScoredMetric
 from core.services.projects.view import View
 from core.stats.bootstrap import percentiles
 from core.stats.buckets import Bucket, quantile_buckets
-from core.stats.correlation.correlation import kendall
+from core.stats.correlation.agreement_interval import agreement_on_draws, unit_draws
+from core.stats.correlation.correlation import agreement
 from core.stats.correlation.pairs import Floats
 from core.stats.means import row_means
-from core.stats.system_tau import segment_draws, tau_on_draws
 from core.text.words import units
 
 By = Literal["references", "outputs", "source"]
@@ -174,16 +174,12 @@ def _bucket(
     table = first.table
     of_unit = [first.keys[i].doc_id if choice.unit == "document" else first.keys[i].segment for i in table.rows[0]]
     draws = choice.draws if len(set(of_unit)) > 1 else 0
-    weights = segment_draws(of_unit, choice.seed, draws)
-    agreement = {c.name: _averaged(part, c, weights) for c in first.scored_metrics}
-    base = (
-        agreement[baseline]
-        if baseline in agreement
-        else _Agreement(None, np.zeros(0), "no comparison metric was chosen")
-    )
+    weights = unit_draws(of_unit, choice.seed, draws)
+    taus = {c.name: _averaged(part, c, weights) for c in first.scored_metrics}
+    base = taus[baseline] if baseline in taus else _Agreement(None, np.zeros(0), "no comparison metric was chosen")
     rows = []
     for c in first.scored_metrics:
-        mine = agreement[c.name]
+        mine = taus[c.name]
         difference = None if mine.value is None or base.value is None else mine.value - base.value
         relative, no_ratio = None, ""
         if difference is None or base.value is None:
@@ -204,7 +200,7 @@ def _bucket(
                 len(first.systems),
                 mine.value,
                 *_interval(mine.drawn),
-                first.scored_metric(baseline).label if baseline in agreement else "",
+                first.scored_metric(baseline).label if baseline in taus else "",
                 difference,
                 *apart,
                 relative,
@@ -228,11 +224,11 @@ def _averaged(part: Mapping[str, EvaluationData], scored_metric: ScoredMetric, w
         if joined.n_segments < 2:
             return _Agreement(None, nothing, NO_SEGMENTS)
         metric, human = joined.table.of(joined.scores[scored_metric.name]), joined.table.of(joined.human)
-        found = kendall(row_means(metric), row_means(human))
+        found = agreement("kendall", row_means(metric), row_means(human))
         if found.value is None:
             return _Agreement(None, nothing, f"{name}: {found.reason}" if len(part) > 1 else found.reason)
         values.append(found.value)
-        drawn.append(tau_on_draws(metric, human, weights))
+        drawn.append(agreement_on_draws("kendall", metric, human, weights))
     return _Agreement(float(np.mean(values)), np.asarray(np.mean(drawn, axis=0)), "")
 
 

@@ -12,7 +12,7 @@ from core.data import Judgement
 from core.formats.labels.judgements import is_rank
 from core.services.labels.judgements import named
 from core.stats.bootstrap import Interval
-from core.stats.correlation.correlation import agreement, averaged, kendall
+from core.stats.correlation.correlation import agreement, averaged
 from core.stats.raters.ordinal import mid_ranks
 from core.stats.raters.rater_agreement import RaterPair, Ratings, krippendorff_alpha, rater_pairs, ratings
 from core.stats.raters.rater_scale import standardised
@@ -93,6 +93,6 @@ def _within_segments(found: Ratings, segments: Sequence[object]) -> list[RaterPa
         both = np.flatnonzero(~np.isnan(found.scores[[i, j]]).any(0))
         tau = agreement(
             "kendall", found.scores[i, both], found.scores[j, both], group="segment", segments=[segments[int(k)] for k in both]
-        ) if len(both) else averaged([kendall((), ())], 0)  # fmt: skip
+        ) if len(both) else averaged(np.full(1, np.nan), 0, agreement("kendall", (), ()).reason)  # fmt: skip
         pairs.append(RaterPair(found.raters[i], found.raters[j], tau))
     return pairs

@@ -15,25 +15,18 @@ import numpy.typing as npt
 from core.progress import Progress, no_progress
 from core.stats.bootstrap import Interval, draws_of, percentiles
 from core.stats.checks import tables, vectors
-from core.stats.correlation.batch import cells
 from core.stats.correlation.correlation import (
-    FUNCTIONS,
     Group,
     Measure,
     Statistic,
+    agreement_of_systems,
+    agreement_values,
+    cells,
     group_ids,
     rows_by,
-    system_agreement,
 )
-from core.stats.correlation.pairs import (
-    Floats,
-    Ints,
-    dense_ranks,
-    pairs_within,
-    random_pairs_within,
-    ratio,
-    tau_b_by_weights,
-)
+from core.stats.correlation.kernel import TiedPairs, tied_pairs
+from core.stats.correlation.pairs import Floats, Ints, pairs_within, random_pairs_within, ratio
 from core.stats.means import equalized
 from core.stats.pairwise_accuracy import at_least
 from core.stats.significance.perm_both import agreement_with_ties
@@ -46,8 +39,6 @@ MAX_WORK = 400_000_000
 SAMPLED = 300_000
 PERMUTATIONS = 500
 """Per draw, for soft pairwise accuracy."""
-MAX_SQUARE = 2500
-"""Maximum number of outputs whose table of pairs is kept in memory, and for which all draws are computed at once."""
 TOO_FEW = "an interval needs at least two segments or documents"
 
 
@@ -80,17 +71,20 @@ def agreement_interval(
         of, total = group_ids(segments) if group == "segment" else None, cells("acc_eq", len(m), group, segments)
         sampled = total * draws > MAX_WORK
         pairs = _Pairs.of(m, h, of, sampled=sampled, seed=seed)
-        values = np.concatenate([pairs.best(block, ids) for block in _weights(n, seed, draws, len(pairs.right))])
+        values = np.concatenate([pairs.best(block, ids) for block in _weights(n, seed, draws, len(pairs.i))])
         if sampled:
             values = np.clip(values - float(pairs.best(np.ones((1, n)), ids)[0]) + seen.value, 0, 1)
-            note = f"the interval uses a random sample of {len(pairs.right):,} of {total:,} pairs"
+            note = f"the interval uses a random sample of {len(pairs.i):,} of {total:,} pairs"
             return _interval(seen.value, values, n, draws, note)
     elif group == "system":
-        values = _by_system(measure, m, h, systems, segments, ids, seed, draws)
+        table = complete_table(systems, segments)
+        weights = unit_draws(ids[table.rows[0]].tolist(), seed, draws)
+        values = agreement_on_draws(measure, table.of(m), table.of(h), weights)
     elif group == "segment":
         values = _by_segment(seen, group_ids(segments), ids, n, seed, draws)
     else:
-        values = _pooled(measure, m, h, ids, n, seed, draws)
+        blocks = _weights(n, seed, draws, 4 * len(m))
+        values = np.concatenate([agreement_values(measure, m, h, block[:, ids]) for block in blocks])
     return _interval(seen.value, values, n, draws)
 
 
@@ -113,57 +107,6 @@ def _weights(n: int, seed: int, draws: int, cells: int) -> Iterator[Floats]:
         yield np.stack(block)
 
 
-def _pooled(measure: Measure, m: Floats, h: Floats, ids: Ints, n: int, seed: int, draws: int) -> Floats:
-    if len(m) <= MAX_SQUARE and measure == "kendall":
-        return _kendall(m, h, ids, n, seed, draws)
-    if len(m) <= MAX_SQUARE and measure in ("pearson", "spearman"):
-        return _linear(measure, m, h, ids, n, seed, draws)
-    if measure == "kendall":
-        return np.concatenate([tau_b_by_weights(m, h, block[:, ids]) for block in _weights(n, seed, draws, 4 * len(m))])
-    found = [FUNCTIONS[measure](m, h, weights[ids]).value for weights in draws_of(n, seed, draws)]
-    return np.array(found, dtype=np.float64)  # None becomes NaN
-
-
-def _kendall(m: Floats, h: Floats, ids: Ints, n: int, seed: int, draws: int) -> Floats:
-    """Return τ-b of each draw, (C−D)/√(pairs without human tie · pairs without metric tie), from the signs of all pairs."""
-    sm, sh = np.sign(np.subtract.outer(m, m)), np.sign(np.subtract.outer(h, h))
-    product, metric, human = sm * sh, np.abs(sm), np.abs(sh)
-    out = []
-    for block in _weights(n, seed, draws, len(m)):
-        w = block[:, ids]
-        above, a, b = (((w @ table) * w).sum(1) for table in (product, metric, human))
-        out.append(ratio(above, np.sqrt(a * b)))
-    return np.concatenate(out)
-
-
-def _linear(measure: Measure, m: Floats, h: Floats, ids: Ints, n: int, seed: int, draws: int) -> Floats:
-    """Return Pearson's r, or Spearman's ρ, of each draw; NaN if one side of a draw is constant."""
-    ranks = dense_ranks(m), dense_ranks(h)
-    out = []
-    for block in _weights(n, seed, draws, len(m)):
-        w = block[:, ids]
-        total = w.sum(1, keepdims=True)
-        constant = np.zeros(len(w), dtype=bool)
-        sides = []
-        for values, rank in zip((m, h), ranks, strict=True):
-            constant |= np.where(w > 0, rank, len(m)).min(1) == np.where(w > 0, rank, -1).max(1)
-            x = _drawn_ranks(w, rank) if measure == "spearman" else values
-            sides.append(x - (w * x).sum(1, keepdims=True) / total)
-        x, y = sides
-        found = ratio((w * x * y).sum(1), np.sqrt((w * x * x).sum(1) * (w * y * y).sum(1))).clip(-1, 1)
-        out.append(np.where(constant, np.nan, found))
-    return np.concatenate(out)
-
-
-def _drawn_ranks(weights: Floats, rank: Ints) -> Floats:
-    """Return the ranks in each draw, as `weighted_ranks` does; both of shape (n_draws, n_outputs)."""
-    order = np.argsort(rank, kind="stable")
-    last = np.flatnonzero(np.diff(rank[order], append=len(rank)))
-    upto = np.cumsum(weights[:, order], axis=1)[:, last]
-    size = np.diff(upto, prepend=0.0, axis=1)
-    return (upto - (size - 1) / 2)[:, rank]
-
-
 def _by_segment(seen: Statistic, of: Ints, ids: Ints, n: int, seed: int, draws: int) -> Floats:
     values = np.array(seen.by_group, dtype=np.float64)  # None becomes NaN
     unit = np.array([ids[rows[0]] for rows in rows_by(of)])
@@ -174,44 +117,34 @@ def _by_segment(seen: Statistic, of: Ints, ids: Ints, n: int, seed: int, draws: 
     return np.concatenate(out)
 
 
-def _by_system(
-    measure: Measure,
-    m: Floats,
-    h: Floats,
-    systems: Sequence[Hashable],
-    segments: Sequence[Hashable],
-    ids: Ints,
-    seed: int,
-    draws: int,
-) -> Floats:
-    table = complete_table(systems, segments)
-    units = group_ids(ids[table.rows[0]].tolist())
-    metric, human = table.of(m), table.of(h)
-    largest_m, largest_h = np.abs(metric).max(axis=1, initial=0.0), np.abs(human).max(axis=1, initial=0.0)
-    out: list[float | None] = []
-    for block in _weights(int(units.max(initial=-1)) + 1, seed, draws, len(units)):
-        w = block[:, units]
-        w /= w.sum(1, keepdims=True)
-        rows = w @ metric.T, w @ human.T
-        means = [equalized(x, np.broadcast_to(y, x.shape)) for x, y in zip(rows, (largest_m, largest_h), strict=True)]
-        out += [system_agreement(measure, a, b).value for a, b in zip(*means, strict=True)]
-    return np.array(out, dtype=np.float64)
+def unit_draws(units: Sequence[Hashable], seed: int, draws: int) -> Floats:
+    """Return how often each segment is drawn, (draws, n_segments); `units` names its segment or document, the resampled unit."""
+    ids = group_ids(units)
+    drawn = list(draws_of(int(ids.max(initial=-1)) + 1, seed, draws)) if draws else []
+    return np.stack(drawn)[:, ids] if drawn else np.zeros((0, len(ids)))
+
+
+def agreement_on_draws(measure: Measure, metric: npt.ArrayLike, human: npt.ArrayLike, weights: Floats) -> Floats:
+    """Return the measure of the systems' weighted means per draw, NaN if all systems are equal on one side.
+
+    `metric` and `human` have the shape (n_systems, n_segments), `weights` (draws, n_segments). acc_eq is pairwise accuracy.
+    """
+    shares = weights / weights.sum(1, keepdims=True)
+    means = []
+    for table in tables(metric, human):
+        rows = shares @ table.T
+        largest = np.abs(table).max(axis=1, initial=0.0)
+        means.append(equalized(rows, np.broadcast_to(largest, rows.shape)))
+    return agreement_of_systems(measure, *means)
 
 
 class _Pairs(NamedTuple):
-    """Pairs of outputs i, j sorted by |Δ metric|.
-
-    `right`: correct at ε = 0; `share`: 1/(pairs of the segment), 1 if pooled. `changing`: the pairs whose correctness changes
-    when they are tied, by `gain`; `whole`: those among them after which ε can lie, as pairs of equal |Δ| tie together.
-    """
+    """Pairs of outputs i, j in the order of `tied`; `share`: 1/(pairs of the segment), 1 if pooled."""
 
     i: Ints
     j: Ints
-    right: Floats
     share: Floats
-    changing: Ints
-    gain: Floats
-    whole: Ints
+    tied: TiedPairs
     pooled: bool
 
     @classmethod
@@ -220,14 +153,8 @@ class _Pairs(NamedTuple):
         groups = [np.arange(len(m))] if segments is None else [r for r in rows_by(segments) if len(r) > 1]
         i, j, share = random_pairs_within(groups, SAMPLED, seed) if sampled else pairs_within(groups)
         share = np.ones(len(i)) if segments is None else share
-        dm, dh = m[i] - m[j], h[i] - h[j]
-        order = np.argsort(np.abs(dm), kind="stable")
-        right = (np.sign(dm) == np.sign(dh)).astype(np.float64)
-        gain = np.where(dm == 0, 0.0, (dh == 0) - right)[order]
-        changing = np.flatnonzero(gain)
-        gap = np.abs(dm)[order][changing]
-        whole = np.flatnonzero(np.diff(gap, append=np.inf))
-        return cls(i[order], j[order], right[order], share[order], changing, gain[changing], whole, segments is None)
+        tied = tied_pairs(m[i] - m[j], np.sign(h[i] - h[j]))
+        return cls(i[tied.order], j[tied.order], share[tied.order], tied, segments is None)
 
     def best(self, block: Floats, ids: Ints) -> Floats:
         """Return the best acc_eq over all ε for each row of unit weights, (n_rows, n_units); NaN without pairs."""
@@ -235,9 +162,7 @@ class _Pairs(NamedTuple):
         if self.pooled:
             w *= block.take(ids[self.j], axis=1)
         w *= self.share
-        # row by row: one row fits into the cache of the processor, a block does not
-        rise = [np.cumsum(row[self.changing] * self.gain)[self.whole].max(initial=0.0) for row in w]
-        return ratio(w @ self.right + rise, w.sum(1))
+        return self.tied.best(w)
 
 
 def soft_pairwise_intervals(

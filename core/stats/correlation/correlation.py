@@ -1,27 +1,29 @@
-"""Agreement between metric and human scores: Kendall τ-b, acc_eq (Deutsch et al. 2023), Spearman, Pearson.
+"""Agreement between metric and human scores, over all outputs, averaged over segments, or over systems' means.
 
-Higher is better, if higher scores are better on both sides. τ-b, Spearman and Pearson lie in [−1, 1], acc_eq in [0, 1].
-Undefined values (constant scores, fewer than two outputs) are None, with a reason.
+The statistics are those of `core.stats.correlation.kernel`. Undefined values (constant scores, fewer than two outputs) are
+None, with a reason.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from core.errors import UserError
 from core.stats.checks import vectors
-from core.stats.correlation.pairs import SMALL, Floats, Ints, PairCounts, pair_counts, pair_counts_of, weighted_ranks
-from core.stats.means import group_means
+from core.stats.correlation.kernel import acc_eq, constant, kendall, pearson, spearman
+from core.stats.correlation.pairs import SMALL, Floats, Ints, ratio
+from core.stats.means import equalized, group_means
 
 Measure = Literal["kendall", "acc_eq", "spearman", "pearson"]
 Group = Literal["pooled", "segment", "system"]
 MEASURES: tuple[Measure, ...] = ("kendall", "acc_eq", "spearman", "pearson")
 GROUPS: tuple[Group, ...] = ("pooled", "segment", "system")
-
+_FUNCTIONS = {"kendall": kendall, "acc_eq": acc_eq, "spearman": spearman, "pearson": pearson}
 
 FEWEST_GROUPS = 20
 """A mean over fewer groups, or over less than half of all groups, is shown but not ranked or tested."""
@@ -51,120 +53,98 @@ class Statistic(NamedTuple):
         return f"{self.groups} of {self.groups + self.undefined}" if self.undefined and self.groups else ""
 
 
-def tau_b(counts: PairCounts) -> float | None:
-    """Return τ-b = (C−D)/√((C+D+T_h)(C+D+T_m)); None if all pairs are tied on one side."""
-    c, d, human, metric, _ = counts
-    below = (c + d + human) * (c + d + metric)
-    return (c - d) / float(np.sqrt(below)) if below > 0 else None
+Many = Callable[[Floats], Floats]
+"""Scores of shape (n_vectors, n_outputs) in, values of shape (n_vectors,) out."""
 
 
-def kendall(metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Statistic:
-    """Return Kendall τ-b with exact ties, in O(n log² n)."""
-    return _checked(metric, human, weights, lambda m, h, w: tau_b(pair_counts(m, h, w)))
+def agreement_values(
+    measure: Measure, metric: npt.NDArray[Any], human: npt.NDArray[Any], weights: Floats | None = None
+) -> Floats:
+    """Return the measure of rows of scores, with shapes as in `core.stats.correlation.kernel`; acc_eq has exact ties (ε = 0).
+
+    NaN below two outputs (a total weight of 2), and if one side is constant, except for acc_eq.
+    """
+    if metric.shape[-1] < 2:
+        shape = np.broadcast_shapes(metric.shape, human.shape, metric.shape if weights is None else weights.shape)
+        return np.full(shape[:-1], np.nan)
+    values = _FUNCTIONS[measure](metric, human, weights)
+    return values if weights is None else np.where(weights.sum(-1) >= 2, values, np.nan)
 
 
-def acc_eq(metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Statistic:
-    """Return acc_eq = (C + T_hm)/all pairs, where equal metric scores are a tie (ε = 0). Defined for constant scores too."""
+def agreement_by_group(
+    measure: Measure,
+    metric: npt.NDArray[Any],
+    human: npt.NDArray[Any],
+    groups: Sequence[Ints],
+    weights: Floats | None = None,
+) -> Floats:
+    """Return the measure in each of the `groups` of rows, shape (n_groups,); the other arguments have the shape (n,).
 
-    def value(m: Floats, h: Floats, w: Floats) -> float:
-        counts = pair_counts(m, h, w)
-        return (counts.concordant + counts.both) / counts.total
-
-    return _checked(metric, human, weights, value, constant=True)
-
-
-def spearman(metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Statistic:
-    """Return Spearman's ρ: Pearson's r of the ranks, with mean ranks for ties."""
-    return _checked(metric, human, weights, lambda m, h, w: _pearson(weighted_ranks(m, w), weighted_ranks(h, w), w))
-
-
-def pearson(metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Statistic:
-    return _checked(metric, human, weights, _pearson)
-
-
-def _pearson(x: Floats, y: Floats, w: Floats) -> float | None:
-    dx, dy = x - (w @ x) / w.sum(), y - (w @ y) / w.sum()
-    below = float(np.sqrt((w @ (dx * dx)) * (w @ (dy * dy))))
-    return float(np.clip((w @ (dx * dy)) / below, -1, 1)) if below > 0 else None
-
-
-def _checked(
-    metric: npt.ArrayLike,
-    human: npt.ArrayLike,
-    weights: npt.ArrayLike | None,
-    value: Callable[[Floats, Floats, Floats], float | None],
-    *,
-    constant: bool = False,
-) -> Statistic:
-    m, h = vectors(metric, human)
-    w = np.ones(len(m))
+    Without weights, groups of one size are computed together.
+    """
     if weights is not None:
-        m, h, w = vectors(m, h, weights)
-        m, h, w = m[w > 0], h[w > 0], w[w > 0]
-    if w.sum() < 2:
-        return Statistic(None, f"at least two outputs are needed, there are {int(w.sum())}", len(m))
-    if not constant and (reason := all_equal(m, h)):
-        return Statistic(None, reason, len(m))
-    found = value(m, h, w)
-    return Statistic(found, "" if found is not None else "the scores do not vary enough to be compared", len(m))
+        found = [agreement_values(measure, metric[g], human[g], weights[g]) for g in groups]
+        return np.array(found, dtype=np.float64).reshape(-1)
+    values, by_size = np.full(len(groups), np.nan), dict[int, list[int]]()
+    for place, rows in enumerate(groups):
+        by_size.setdefault(len(rows), []).append(place)
+    for places in by_size.values():
+        block = np.stack([groups[place] for place in places])
+        values[places] = agreement_values(measure, metric[block], human[block])
+    return values
 
 
-FUNCTIONS: dict[Measure, Callable[..., Statistic]] = {
-    "kendall": kendall,
-    "acc_eq": acc_eq,
-    "spearman": spearman,
-    "pearson": pearson,
-}
+def agreement_of_systems(measure: Measure, metric: Floats, human: Floats) -> Floats:
+    """Return the measure of rows of system scores, shapes (…, n_systems), NaN if all scores of a side are equal.
+
+    acc_eq is the pairwise accuracy (Kocmi et al. 2021).
+    """
+    values = agreement_values(measure, metric, human)
+    return np.where(constant(metric) | constant(human), np.nan, values) if measure == "acc_eq" else values
 
 
 def agreement(
     measure: Measure,
-    metric: Sequence[float] | Floats,
-    human: Sequence[float] | Floats,
+    metric: npt.ArrayLike,
+    human: npt.ArrayLike,
     *,
     group: Group = "pooled",
     segments: Sequence[Hashable] = (),
     systems: Sequence[Hashable] = (),
 ) -> Statistic:
-    """Return the measure over all outputs, averaged over segments, or over systems' mean scores."""
+    """Return the measure over all outputs, averaged over segments, or over systems' mean scores. acc_eq has exact ties (ε = 0)."""
     check_measure(measure, group)
-    function = FUNCTIONS[measure]
-    m, h = np.asarray(metric, dtype=np.float64), np.asarray(human, dtype=np.float64)
+    m, h = vectors(metric, human)
     if group == "system":
         of = group_ids(systems)
         return system_agreement(measure, group_means(m, of), group_means(h, of))
     if group == "pooled":
-        return function(m, h)
+        return _described(measure, float(agreement_values(measure, m, h)), m, h)
     groups = rows_by(group_ids(segments))
-    if measure == "kendall":
-        return averaged(_kendall_of(m, h, groups), len(m))
-    return averaged([function(m[rows], h[rows]) for rows in groups], len(m))
-
-
-def _kendall_of(metric: Floats, human: Floats, groups: Sequence[Ints]) -> list[Statistic]:
-    """Return `kendall` of each group; those of one size are computed together."""
-    metric, human = vectors(metric, human)
-    found, by_size = dict[int, Statistic](), dict[int, list[int]]()
-    for i, rows in enumerate(groups):
-        by_size.setdefault(len(rows), []).append(i)
-    for size, which in by_size.items():
-        if size <= SMALL:
-            at = np.array([groups[i] for i in which])
-            taus = map(tau_b, pair_counts_of(metric[at], human[at]))
-            found |= {i: Statistic(tau, "", size) for i, tau in zip(which, taus, strict=True) if tau is not None}
-    return [found.get(i) or kendall(metric[rows], human[rows]) for i, rows in enumerate(groups)]
+    values = agreement_by_group(measure, m, h, groups)
+    if not len(groups) or not np.isnan(values).all():
+        return averaged(values, len(m))
+    first = _described(measure, math.nan, m[groups[0]], h[groups[0]])
+    return averaged(values, len(m), first.reason)
 
 
 def system_agreement(measure: Measure, metric: npt.ArrayLike, human: npt.ArrayLike) -> Statistic:
-    """Return the measure of systems' means, both of shape (n_systems,).
+    """Return the measure of systems' means, both of shape (n_systems,), undefined if all means of a side are equal.
 
-    acc_eq becomes pairwise accuracy (Kocmi et al. 2021). Like the other measures, it is undefined if all means of a side are
-    equal.
+    acc_eq becomes pairwise accuracy (Kocmi et al. 2021).
     """
-    m, h = np.asarray(metric, dtype=np.float64), np.asarray(human, dtype=np.float64)
-    if measure == "acc_eq" and len(m) > 1 and (reason := all_equal(m, h)):
-        return Statistic(None, reason, len(m))
-    return FUNCTIONS[measure](m, h)
+    m, h = vectors(metric, human)
+    return _described(measure, float(agreement_of_systems(measure, m, h)), m, h)
+
+
+def _described(measure: Measure, value: float, metric: Floats, human: Floats) -> Statistic:
+    """Return the value as a statistic, with a reason if it is NaN."""
+    n = len(metric)
+    if not math.isnan(value):
+        return Statistic(value, "", n)
+    if n < 2:
+        return Statistic(None, f"at least two outputs are needed, there are {n}", n)
+    return Statistic(None, all_equal(metric, human) or "the scores do not vary enough to be compared", n)
 
 
 def all_equal(metric: Floats, human: Floats) -> str:
@@ -173,15 +153,59 @@ def all_equal(metric: Floats, human: Floats) -> str:
     return next((f"all {name} scores are equal" for name, values in sides if values.min() == values.max()), "")
 
 
-def averaged(parts: Sequence[Statistic], n: int) -> Statistic:
-    """Return the mean over the groups where the statistic is defined."""
-    by_group = tuple(p.value for p in parts)
-    values = [v for v in by_group if v is not None]
-    missing = len(parts) - len(values)
-    if not values:
-        why = parts[0].reason if parts else "there are no outputs"
-        return Statistic(None, f"undefined in every segment ({why})", n, 0, missing, by_group)
-    return Statistic(float(np.mean(values)), "", n, len(values), missing, by_group)
+def averaged(values: Floats, n: int, reason: str = "there are no outputs") -> Statistic:
+    """Return the mean over the groups where the statistic is defined; if it is in none, `reason` says why in the first."""
+    by_group = tuple(None if math.isnan(value) else value for value in values.tolist())
+    defined = values[~np.isnan(values)]
+    missing = len(values) - len(defined)
+    if not len(defined):
+        return Statistic(None, f"undefined in every segment ({reason})", n, 0, missing, by_group)
+    return Statistic(float(np.mean(defined)), "", n, len(defined), missing, by_group)
+
+
+def evaluator(
+    measure: Measure,
+    human: Floats,
+    *,
+    group: Group = "pooled",
+    segments: Sequence[Hashable] = (),
+    systems: Sequence[Hashable] = (),
+) -> Many:
+    """Return the function that computes the `agreement` of many score vectors with `human`, shape (n_outputs,), NaN where undefined."""
+    check_measure(measure, group)
+    if group == "system":
+        ids = group_ids(systems)
+        means = group_means(human, ids)
+        return lambda scores: agreement_of_systems(measure, _means(scores, ids), means)
+    blocks = blocks_by_size(segments if group == "segment" else (), len(human))
+
+    def many(scores: Floats) -> Floats:
+        total, defined = np.zeros(len(scores)), np.zeros(len(scores))
+        for rows in blocks:
+            values = agreement_values(measure, scores[:, rows], human[rows])
+            total += np.nansum(values, axis=1)
+            defined += np.count_nonzero(~np.isnan(values), axis=1)
+        return ratio(total, defined)
+
+    return many
+
+
+def _means(scores: Floats, ids: Ints) -> Floats:
+    order = np.argsort(ids, kind="stable")
+    size = np.bincount(ids)
+    ordered, starts = scores[:, order], np.cumsum(size) - size
+    means: Floats = np.add.reduceat(ordered, starts, axis=1) / size
+    return equalized(means, np.maximum.reduceat(np.abs(ordered), starts, axis=1))
+
+
+def cells(measure: Measure, n: int, group: Group, segments: Sequence[Hashable] = ()) -> int:
+    """Return how many numbers a score vector of n outputs needs: its pairs, if the measure is computed from pairs."""
+    if measure in ("pearson", "spearman") or group == "system":
+        return n
+    blocks = blocks_by_size(segments if group == "segment" else (), n)
+    through = [b for b in blocks if measure == "acc_eq" or b.shape[1] <= SMALL]
+    pairs: int = sum(int(b.size) * (b.shape[1] - 1) // 2 for b in through)
+    return max(n, pairs)
 
 
 def check_measure(measure: str, group: str) -> None:
@@ -201,3 +225,15 @@ def rows_by(ids: Ints) -> list[Ints]:
     """Return the positions of each group, in the order of the groups."""
     order = np.argsort(ids, kind="stable")
     return list(np.split(order, np.cumsum(np.bincount(ids))[:-1])) if len(ids) else []
+
+
+def blocks_by_size(groups: Sequence[Hashable], n: int) -> list[Ints]:
+    """Return the positions of each group's outputs, stacked by group size: arrays of shape (n_groups, size), size ≥ 2."""
+    if not len(groups):
+        return [np.arange(n).reshape(1, -1)] if n > 1 else []
+    if len(groups) != n:
+        raise ValueError(f"{len(groups)} groups for {n} outputs")
+    by_size: dict[int, list[Ints]] = {}
+    for rows in rows_by(group_ids(groups)):
+        by_size.setdefault(len(rows), []).append(rows)
+    return [np.stack(rows) for size, rows in by_size.items() if size > 1]

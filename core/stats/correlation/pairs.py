@@ -1,7 +1,8 @@
-"""Count pairs of outputs by how two scores order them, exactly and without listing all pairs."""
+"""Arrays of scores, and the pairs of outputs: counted by how two scores order them, or listed."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -11,25 +12,23 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 SMALL = 128
-CELLS = 2_000_000
-"""Pairs whose signs `pair_counts_of` has in memory."""
+"""Up to so many outputs, each is compared with every other, and above they are sorted."""
+CELLS = 250_000
+"""Comparisons at a time, so that they fit into the cache of the processor."""
 
 
 class PairCounts(NamedTuple):
-    """C, D, T_h, T_m and T_hm of METHODS section 5: concordant and discordant pairs, and human, metric and common ties.
+    """Concordant and discordant pairs, and those tied by the human scores only, by the metric only, and by both; one number per row."""
 
-    Whole numbers stored as floats.
-    """
-
-    concordant: float
-    discordant: float
-    human_only: float
-    metric_only: float
-    both: float
+    concordant: Floats
+    discordant: Floats
+    human_only: Floats
+    metric_only: Floats
+    both: Floats
 
     @property
-    def total(self) -> float:
-        return sum(self)
+    def total(self) -> Floats:
+        return sum(self, np.zeros(()))
 
 
 def ratio(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> Floats:
@@ -44,76 +43,71 @@ def dense_ranks(values: npt.ArrayLike) -> Ints:
 
 
 def pair_counts(metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> PairCounts:
-    """Return the five counts over all pairs of `metric` and `human` (both of shape (n,)).
+    """Return the five counts over all pairs along the last axis: exact whole numbers stored as floats, one per row.
 
-    `weights` are multiplicities: an output of weight 3 counts as three equal ones (as in a bootstrap draw).
-    Uses the matrix of signs up to 128 outputs, else merge sort in O(n log² n); both are exact.
+    `metric` and `human` have shapes (…, n) that can be broadcast. `weights`, shape (…, n) with scores of shape (n,), are
+    multiplicities: an output of weight 3 counts as three equal ones (as in a bootstrap draw). Takes O(n²) per row up to
+    `SMALL` outputs, and O(n log n) above and for each row of weights.
     """
-    m, h = dense_ranks(metric), dense_ranks(human)
-    w = np.ones(len(m)) if weights is None else np.asarray(weights, dtype=np.float64)
-    metric_ties, human_ties = _tied(m, w), _tied(h, w)
-    both = _tied(dense_ranks(m * (int(h.max(initial=0)) + 1) + h), w)
-    total = float(w.sum() * (w.sum() - 1) / 2)
-    if len(m) <= SMALL:
-        product = np.sign(np.subtract.outer(m, m)) * np.sign(np.subtract.outer(h, h))
-        discordant = float(w @ (product < 0) @ w / 2)
-    else:
-        order = np.lexsort((h, m))
-        discordant = float(_inversions(h[order], w[order]))
-    concordant = total - metric_ties - human_ties + both - discordant
-    return PairCounts(concordant, discordant, human_ties - both, metric_ties - both, both)
+    m, h = np.asarray(metric), np.asarray(human)
+    w = None if weights is None else np.asarray(weights, dtype=np.float64)
+    if m.ndim == h.ndim == 1 and (len(m) > SMALL or (w is not None and w.ndim > 1)):
+        return _by_sorting(m, h, np.ones(len(m)) if w is None else w)
+    shape = np.broadcast_shapes(m.shape, h.shape)
+    n = shape[-1]
+    if n > SMALL:
+        pairs = zip(*(np.broadcast_to(x, shape).reshape(-1, n) for x in (m, h)), strict=True)
+        counts = np.array([_by_sorting(*pair, np.ones(n)) for pair in pairs], dtype=np.float64)
+        return PairCounts(*counts.reshape(-1, 5).T.reshape(5, *shape[:-1]))
+    step = max(1, CELLS // max(1, math.prod(shape[1:]) * n))
+    if len(shape) == 1 or shape[0] <= step:
+        return _by_comparing(m, h, w)
+    parts = [
+        _by_comparing(*(x[k : k + step] if x.shape[:1] == shape[:1] and x.ndim == len(shape) else x for x in (m, h)), w)
+        for k in range(0, shape[0], step)
+    ]
+    return PairCounts(*(np.concatenate(counts) for counts in zip(*parts, strict=True)))
 
 
-def tau_b_by_weights(metric: Floats, human: Floats, weights: Floats) -> Floats:
-    """Return τ-b for each row of weights, whole numbers of shape (n_rows, n); NaN if all pairs are tied on one side. O(n log² n) once,
-    then O(n log n) per row."""
+def _by_comparing(metric: npt.NDArray[Any], human: npt.NDArray[Any], weights: Floats | None) -> PairCounts:
+    """Count the pairs of scores of shapes (…, n) by comparing each output with every other."""
+    n = metric.shape[-1]
+    above = metric[..., :, None] > metric[..., None, :]
+    higher, lower = human[..., :, None] > human[..., None, :], human[..., :, None] < human[..., None, :]
+
+    def count(chosen: npt.NDArray[np.bool_]) -> Floats:
+        if weights is not None:
+            return np.asarray(chosen @ weights @ weights)
+        chosen = chosen.reshape(*chosen.shape[:-2], n * n)
+        return np.asarray(chosen.astype(np.float32) @ np.ones(n * n, dtype=np.float32), dtype=np.float64)
+
+    concordant, discordant = count(above & higher), count(above & lower)
+    ordered = concordant + discordant
+    human_only, metric_only = count(above) - ordered, count(higher) - ordered
+    size = float(n if weights is None else weights.sum())
+    both = size * (size - 1) / 2 - ordered - human_only - metric_only
+    return PairCounts(concordant, discordant, human_only, metric_only, both)
+
+
+def _by_sorting(metric: npt.NDArray[Any], human: npt.NDArray[Any], weights: Floats) -> PairCounts:
+    """Count the pairs of scores of shape (n,) for each row of weights, shape (…, n), by merge sort."""
     m, h = dense_ranks(metric), dense_ranks(human)
-    metric_ties, human_ties, both = (
-        _tied_by_weights(r, weights) for r in (m, h, dense_ranks(m * (int(h.max(initial=0)) + 1) + h))
-    )
-    sums = weights.sum(1)
+    common = dense_ranks(m * (int(h.max(initial=0)) + 1) + h)
+    sizes = (weight_by_rank(ranks, weights) for ranks in (m, h, common))
+    by_metric, by_human, both = ((size * (size - 1)).sum(-1) / 2 for size in sizes)
     order = np.lexsort((h, m))
-    discordant = _inversions(h[order], weights[:, order])
-    total = sums * (sums - 1) / 2
-    concordant = total - metric_ties - human_ties + both - discordant
-    untied = concordant + discordant
-    return ratio(concordant - discordant, np.sqrt((untied + human_ties - both) * (untied + metric_ties - both)))
+    discordant = _inversions(h[order], weights[..., order])
+    size = weights.sum(-1)
+    concordant = size * (size - 1) / 2 - by_metric - by_human + both - discordant
+    return PairCounts(concordant, discordant, by_human - both, by_metric - both, both)
 
 
-def _tied_by_weights(ranks: Ints, weights: Floats) -> Floats:
+def weight_by_rank(ranks: Ints, weights: Floats) -> Floats:
+    """Return the sums of the weights, shape (…, n), by dense rank, shape (…, n_ranks)."""
+    if weights.ndim == 1:
+        return np.asarray(np.bincount(ranks, weights), dtype=np.float64)
     order = np.argsort(ranks, kind="stable")
-    sizes = np.add.reduceat(weights[:, order], np.flatnonzero(np.diff(ranks[order], prepend=-1)), axis=1)
-    tied: Floats = (sizes * (sizes - 1)).sum(1) / 2
-    return tied
-
-
-def pair_counts_of(metric: Floats, human: Floats) -> list[PairCounts]:
-    """Return `pair_counts` of many groups at once, both of shape (n_groups, n) with finite numbers."""
-    found, at_once = list[PairCounts](), max(1, CELLS // max(1, metric.shape[1] ** 2))
-    for begin in range(0, len(metric), at_once):
-        m, h = metric[begin : begin + at_once], human[begin : begin + at_once]
-        by_metric, by_human = _signs(m), _signs(h)
-        product, n = by_metric * by_human, metric.shape[1]
-        ties = [
-            (by_human == 0) & (by_metric != 0),
-            (by_metric == 0) & (by_human != 0),
-            (by_metric == 0) & (by_human == 0),
-        ]
-        counted = [np.count_nonzero(which, axis=(1, 2)) / 2 for which in (product > 0, product < 0, *ties)]
-        counted[-1] -= n / 2  # each output is tied with itself
-        found += [PairCounts(*map(float, counts)) for counts in zip(*counted, strict=True)]
-    return found
-
-
-def _signs(of: Floats) -> npt.NDArray[np.int8]:
-    """Return 1, 0 or −1 for each pair of a group, whether the first is greater: shape (n_groups, n, n)."""
-    one, other = of[:, :, None], of[:, None, :]
-    return (one > other).astype(np.int8) - (one < other).astype(np.int8)
-
-
-def _tied(ranks: Ints, weights: Floats) -> float:
-    size = np.bincount(ranks, weights) if len(ranks) else np.zeros(1)
-    return float((size * (size - 1)).sum() / 2)
+    return np.add.reduceat(weights[..., order], np.flatnonzero(np.diff(ranks[order], prepend=-1)), axis=-1)
 
 
 def _inversions(ranks: Ints, weights: Floats) -> Floats:
@@ -156,11 +150,3 @@ def random_pairs_within(groups: Sequence[Ints], size: int, seed: int) -> tuple[I
     first, other = rng.integers(0, sizes[of]), rng.integers(0, sizes[of] - 1)
     rows, start = np.concatenate(groups), (np.cumsum(sizes) - sizes)[of]
     return rows[start + first], rows[start + other + (other >= first)], 1.0 / pairs[of]
-
-
-def weighted_ranks(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Floats:
-    """Return ranks from 1, with mean ranks for ties; an output of weight 3 takes three ranks."""
-    r = dense_ranks(values)
-    w = np.ones(len(r)) if weights is None else np.asarray(weights, dtype=np.float64)
-    size = np.bincount(r, w) if len(r) else np.zeros(1)
-    return np.asarray(np.cumsum(size) - (size - 1) / 2, dtype=np.float64)[r]

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from core.errors import UserError
 from core.stats.checks import vectors
-from core.stats.correlation.correlation import Statistic, group_ids, rows_by
+from core.stats.correlation.correlation import Statistic, blocks_by_size, group_ids
 from core.stats.correlation.many_pairs import ManyPairs
-from core.stats.correlation.pairs import Floats, Ints
+from core.stats.correlation.pairs import Floats
 from core.stats.means import group_means
 
 TieGroup = Literal["pooled", "segment", "within_system", "system"]
@@ -181,15 +181,3 @@ def _gaps(metric: Floats, human: Floats) -> _Gaps:
         gained.append(np.abs(dm[tied & (dm != 0)]))
         lost.append(np.abs(dm[correct & ~tied]))
     return _Gaps(right, ties, np.sort(np.concatenate(gained)), np.sort(np.concatenate(lost)))
-
-
-def blocks_by_size(groups: Sequence[Hashable], n: int) -> list[Ints]:
-    """Return the positions of each group's outputs, stacked by group size: arrays of shape (n_groups, size), size ≥ 2."""
-    if not len(groups):
-        return [np.arange(n).reshape(1, -1)] if n > 1 else []
-    if len(groups) != n:
-        raise ValueError(f"{len(groups)} groups for {n} outputs")
-    by_size: dict[int, list[Ints]] = {}
-    for rows in rows_by(group_ids(groups)):
-        by_size.setdefault(len(rows), []).append(rows)
-    return [np.stack(rows) for size, rows in by_size.items() if size > 1]

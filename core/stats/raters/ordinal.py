@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.stats.correlation.pairs import Floats, weighted_ranks
+from core.stats.correlation import kernel
+from core.stats.correlation.pairs import Floats
 
 
 def mid_ranks(scores: Floats) -> Floats:
@@ -17,5 +18,5 @@ def mid_ranks(scores: Floats) -> Floats:
     part = ~np.isnan(scores) & ((~np.isnan(scores)).sum(0) >= 2)
     found = np.full(scores.shape, np.nan)
     if part.any():
-        found[part] = weighted_ranks(scores[part])
+        found[part] = kernel.mid_ranks(scores[part])
     return found

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from core.stats.bootstrap import Interval, content_order, percentiles, resamples
-from core.stats.correlation.correlation import Statistic, group_ids, kendall
+from core.stats.correlation.correlation import Statistic, agreement, group_ids
 from core.stats.correlation.pairs import Floats, ratio
 
 NOT_TWICE = "fewer than two outputs have scores of at least two raters"
@@ -107,7 +107,7 @@ def rater_pairs(found: Ratings) -> list[RaterPair]:
     pairs = []
     for i, j in combinations(range(len(found.raters)), 2):
         both = ~np.isnan(found.scores[[i, j]]).any(0)
-        tau = kendall(found.scores[i, both], found.scores[j, both])
+        tau = agreement("kendall", found.scores[i, both], found.scores[j, both])
         first, second = found.raters[i], found.raters[j]
         reason = tau.reason.replace("all metric", f"all {first}'s").replace("all human", f"all {second}'s")
         pairs.append(RaterPair(first, second, tau._replace(reason=reason)))

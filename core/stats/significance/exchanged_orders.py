@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-from scipy.stats import rankdata
 
-from core.stats.correlation.batch import cells, evaluator
-from core.stats.correlation.correlation import Measure, group_ids, rows_by
+from core.stats.correlation.correlation import Measure, cells, evaluator, group_ids, rows_by
+from core.stats.correlation.kernel import mid_ranks
 from core.stats.correlation.pairs import Floats, Ints, dense_ranks
 from core.stats.means import SLACK, group_means
-from core.stats.significance.exchanges import AT_ONCE, MOST, EachDraw
+from core.stats.significance.exchanges import AT_ONCE, MOST, EachDraw, pair_weights, spread_of_ties
 from core.stats.significance.sign_draws import SignDraws
 
 LARGEST_TABLE = 40_000_000
@@ -37,10 +36,9 @@ class PooledOrder:
         n = len(human)
         self.each = EachDraw(scores, evaluator(measure, human), cells(measure, n, "pooled"))
         self.measure, self.scores = measure, scores
-        self.ranks, self.levels = rankdata(human), dense_ranks(human)
-        sizes = np.bincount(self.levels).astype(np.float64)
-        self.whole = _lost(measure, n)
-        self.spread = self.whole - float(_lost(measure, sizes).sum())
+        self.ranks, self.levels = mid_ranks(human), dense_ranks(human)
+        self.whole = float(spread_of_ties(measure, np.array(n)))
+        self.spread = self.whole - float(spread_of_ties(measure, np.bincount(self.levels)).sum())
         if measure == "kendall":
             self.deviation = float(np.sqrt(self.spread))
         else:  # Σ over pairs of (rank difference / 2)² = n/4 × the sum of squares
@@ -58,7 +56,7 @@ class PooledOrder:
                     there = np.add.reduceat(positive[:, rows], starts, axis=1, dtype=np.int32)
                     sizes = np.diff(starts, append=len(rows))
                     for sign, count in enumerate((there, sizes - there)):
-                        self.lost[metric, sign, block] = _lost(self.measure, count.astype(np.float64)).sum(1)
+                        self.lost[metric, sign, block] = spread_of_ties(self.measure, count).sum(1)
 
     def pair(self, first: int, second: int) -> PooledOrderPair:
         return PooledOrderPair(self, first, second)
@@ -109,13 +107,6 @@ class PooledOrderPair:
         return found
 
 
-def _lost(measure: Measure, tied: Floats | float) -> Floats:
-    """Return what `tied` equal values reduce the spread by: their pairs, or the sum of squares of as many ranks."""
-    t = np.asarray(tied, dtype=np.float64)
-    lost: Floats = t * (t - 1) / 2 if measure == "kendall" else (t**3 - t) / 12
-    return lost
-
-
 def _tied_rows(scores: Floats) -> tuple[Ints, Ints]:
     """Return the rows of values that occur more than once, and where each value starts among them."""
     groups = [rows for rows in rows_by(dense_ranks(scores)) if len(rows) > 1]
@@ -139,16 +130,12 @@ class SystemMeans:
         self.i, self.j = np.triu_indices(k, 1)
         self.differ = np.zeros((k, len(self.i)))
         self.differ[self.i, np.arange(len(self.i))], self.differ[self.j, np.arange(len(self.i))] = 1.0, -1.0
-        if measure == "spearman":
-            ranks = rankdata(means)
-            above, below = (
-                ranks[self.i] - ranks[self.j],
-                2 * np.sqrt((k**3 - k) / 12 * ((ranks - (k + 1) / 2) ** 2).sum()),
-            )
+        weights, spread = pair_weights("kendall" if measure == "acc_eq" else measure, means)
+        if measure == "acc_eq":
+            below = 2.0 * len(self.i)
         else:
-            above = np.sign(means[self.i] - means[self.j])
-            below = np.sqrt(len(above) * np.abs(above).sum()) if measure == "kendall" else 2.0 * len(above)
-        self.weights = above / below if k > 1 and means.max() > means.min() else np.full(len(above), np.nan)
+            below = float(np.sqrt(spread_of_ties(measure, np.array(k)) * spread))
+        self.weights = weights[self.i, self.j] / below if spread > 0 else np.full(len(self.i), np.nan)
         self.totals = np.array([[of[rows].sum() for rows in self._rows] for of in scores])
         self.largest = np.abs(scores).max(initial=0.0)
         self.positive = np.zeros((len(scores), 0, k))

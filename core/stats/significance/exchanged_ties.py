@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from core.stats.correlation.kernel import tied_pairs
 from core.stats.correlation.pairs import Floats, Ints
 from core.stats.significance.exchanges import AT_ONCE, MOST
 from core.stats.significance.sign_draws import SignDraws
@@ -54,24 +55,22 @@ class CalibratedTiesPair:
         i, j = shared.i, shared.j
         # by kind: 0 if both scores are of the second metric, 1 if that of i is, 2 if that of j is, 3 if both are of the first
         apart = np.stack([a[i] - b[j] for a in (second, first) for b in (second, first)])
-        right = np.sign(apart).astype(np.int8) == shared.human
-        gain = np.where(apart == 0, 0, (shared.human == 0).astype(np.int8) - right)
-        gap = np.abs(apart)
-        kind, which = np.nonzero(gain)
-        order = np.argsort(gap[kind, which])
-        kind, which = kind[order], which[order]
-        gaps = gap[kind, which]
-        self._which, self._kind = which, kind.astype(np.uint8)
-        gains = gain[kind, which].astype(np.int8)
-        self._gain: npt.NDArray[np.int8] | Floats = gains if shared.share is None else gains * shared.share[which]
-        ends = np.flatnonzero(np.diff(gaps, append=np.inf))
-        self._ends = None if len(ends) == len(gaps) else ends
-        """Where ε can lie: pairs of equal gap tie together. None if everywhere."""
-        self._right = right
+        tied = tied_pairs(apart.ravel(), np.tile(shared.human, len(apart)))
+        n_changing = len(tied.gain)
+        kind, self._which = np.divmod(tied.order[:n_changing], len(i))
+        self._kind = kind.astype(np.uint8)
+        self._gain: npt.NDArray[np.int8] | Floats = tied.gain
+        if shared.share is not None:
+            self._gain = tied.gain * shared.share[self._which]
+        self._ends = None if len(tied.ends) == n_changing else tied.ends
+        """Where ε can lie; None if everywhere."""
+        self._right = np.empty(apart.shape, dtype=bool)
+        self._right.ravel()[tied.order] = tied.right
         # the linear part, at the ε that is best on average over all draws
-        best = np.cumsum(self._gain)[ends].argmax() if len(ends) else 0
-        epsilon = gaps[ends[best]] if len(ends) else 0.0
-        of = right + np.where(gap <= epsilon, gain, 0)
+        reached = np.cumsum(self._gain)[tied.ends]
+        upto = tied.ends[reached.argmax()] + 1 if len(reached) else 0
+        of = self._right.astype(np.int8)
+        of.ravel()[tied.order[:upto]] += tied.gain[:upto]
         worth = 0.5 * (np.full(len(i), shared.unit) if shared.share is None else shared.share)
         at_i, at_j = worth * (of[3] - of[0] + of[2] - of[1]), worth * (of[3] - of[0] - of[2] + of[1])
         self.linear: Floats = (np.bincount(i, at_i, shared.n) + np.bincount(j, at_j, shared.n)).astype(np.float64)

@@ -13,12 +13,10 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
 
-from core.stats.correlation.batch import Many, cells, evaluator
-from core.stats.correlation.correlation import Measure
+from core.stats.correlation.correlation import Many, Measure, blocks_by_size, cells, evaluator
+from core.stats.correlation.kernel import mid_ranks
 from core.stats.correlation.pairs import Floats, Ints, ratio
-from core.stats.correlation.ties import blocks_by_size
 from core.stats.significance.random_signs import CELLS_AT_ONCE
 from core.stats.significance.sign_draws import SignDraws
 
@@ -206,17 +204,9 @@ class _Ordered(_Segments):
 
     def __init__(self, rows: Ints, human: Floats, measure: Measure) -> None:
         super().__init__(rows)
-        of, k = human[rows], self.size
-        if measure == "kendall":
-            self._weights = np.sign(of[:, :, None] - of[:, None, :])
-            self.spread = np.abs(self._weights).sum((1, 2)) / 2
-            tied = np.arange(k + 1) * np.arange(-1, k) / 2
-        else:
-            ranks = rankdata(of, axis=1)
-            self._weights = (ranks[:, :, None] - ranks[:, None, :]) / 2
-            self.spread = ((ranks - (k + 1) / 2) ** 2).sum(1)
-            tied = (np.arange(k + 1) ** 3 - np.arange(k + 1)) / 12
-        self._whole, self._tied = float(tied[k]), tied
+        self._weights, self.spread = pair_weights(measure, human[rows])
+        self._tied = spread_of_ties(measure, np.arange(self.size + 1))
+        self._whole = float(self._tied[-1])
         """The spread of a metric without ties, and what t tied outputs reduce it by, by t."""
 
     def linear(self, first: Floats, second: Floats) -> tuple[Floats, Ints]:
@@ -248,6 +238,28 @@ class _Ordered(_Segments):
                 else:
                     spread[one] -= self._tied[of.ones[of.numbers & with_first] + of.ones[~of.numbers & with_second]]
         return ratio(above.astype(np.float64), np.sqrt(spread * self.spread[which][:, None]))
+
+
+def pair_weights(measure: Measure, human: Floats) -> tuple[Floats, Floats]:
+    """Return what a pair of outputs adds to τ-b or ρ if the metric orders it, (…, n, n), and the spread of the human scores, (…).
+
+    With the spread of the metric, N = Σ weight × sign of the metric difference becomes N/√(spread · spread of the metric).
+    """
+    if measure == "kendall":
+        signs = np.sign(human[..., :, None] - human[..., None, :])
+        return signs, np.abs(signs).sum((-1, -2)) / 2
+    ranks = mid_ranks(human)
+    weights = (ranks[..., :, None] - ranks[..., None, :]) / 2
+    return weights, np.asarray(((ranks - (human.shape[-1] + 1) / 2) ** 2).sum(-1))
+
+
+def spread_of_ties(measure: Measure, tied: Floats | Ints) -> Floats:
+    """Return what `tied` equal values reduce the spread by: their pairs, or the sum of squares of as many ranks.
+
+    The spread of n values without ties is that of n tied values.
+    """
+    t = np.asarray(tied, dtype=np.float64)
+    return np.asarray(t * (t - 1) / 2 if measure == "kendall" else (t**3 - t) / 12)
 
 
 class _Patterns(NamedTuple):

@@ -18,8 +18,17 @@ import numpy.typing as npt
 from core.errors import UserError
 from core.progress import Progress, no_progress
 from core.stats.checks import vectors
-from core.stats.correlation.batch import acc_eq_of_pairs, cells, evaluator
-from core.stats.correlation.correlation import Group, Measure, Statistic, agreement, group_ids, rows_by
+from core.stats.correlation.correlation import (
+    Group,
+    Measure,
+    Statistic,
+    agreement,
+    cells,
+    evaluator,
+    group_ids,
+    rows_by,
+)
+from core.stats.correlation.kernel import tied_pairs
 from core.stats.correlation.pairs import Floats, pairs_within, random_pairs_within
 from core.stats.correlation.ties import calibrate_ties_by
 from core.stats.significance.exchanged_orders import LARGEST_TABLE, PooledOrder, SystemMeans
@@ -157,8 +166,8 @@ class PermBoth:
         values = np.array([s.value for s in self._seen], dtype=np.float64)  # None becomes NaN
         if self._sampled:
             i, j, _ = random_pairs_within([np.arange(n)], SAMPLED, self._seed)
-            of = acc_eq_of_pairs(human, i, j)
-            values = np.array([of(scores[None])[0] for scores in self._scores])
+            sign = np.sign(human[i] - human[j])
+            values = np.array([tied_pairs(of[i] - of[j], sign).best() for of in self._scores], dtype=np.float64)
             return CalibratedTies(human, standard, i, j, np.full(SAMPLED, 1.0 / SAMPLED), rough=self._early), values
         if measure == "acc_eq" and group != "system":
             groups = (

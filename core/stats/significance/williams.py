@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.stats import t as student
 
 from core.stats.checks import vectors
-from core.stats.correlation.correlation import pearson
+from core.stats.correlation.correlation import agreement
 from core.stats.significance.holm import Comparison
 
 NO_VARIANCE = "the two metrics are equal up to scale"
@@ -46,7 +46,7 @@ def williams(first: npt.ArrayLike, second: npt.ArrayLike, human: npt.ArrayLike) 
     The test assumes independent outputs, but outputs of the same segment are not independent.
     """
     x, y, h = vectors(first, second, human)
-    of_first, of_second, between = pearson(x, h), pearson(y, h), pearson(x, y)
+    of_first, of_second, between = (agreement("pearson", *pair) for pair in ((x, h), (y, h), (x, y)))
     if of_first.value is None or of_second.value is None or between.value is None:
         reason = of_first.reason or of_second.reason or between.reason
         return Comparison(None, None, reason, len(h))

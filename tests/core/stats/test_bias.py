@@ -5,7 +5,7 @@ import pytest
 import scipy.stats
 
 from core.stats.bias import rank_bias, ranks
-from core.stats.system_tau import segment_draws, tau_on_draws
+from core.stats.correlation.agreement_interval import agreement_on_draws, unit_draws
 
 
 def test_the_best_has_rank_one_and_equal_scores_share_theirs() -> None:
@@ -65,16 +65,13 @@ def test_deviations_of_the_paper_are_roots_of_integer_sums_over_16() -> None:
 def test_tau_on_draws_is_that_of_scipy_on_the_weighted_means(levels: int) -> None:
     rng = np.random.default_rng(levels)
     metric, human = rng.integers(0, levels, (2, 6, 9)).astype(float)
-    weights = segment_draws([f"d{i // 2}" for i in range(9)], seed=3, draws=20)
+    weights = unit_draws([f"d{i // 2}" for i in range(9)], seed=3, draws=20)
     assert (weights[:, 0] == weights[:, 1]).all()  # a document's segments come together
-    for w, tau in zip(weights, tau_on_draws(metric, human, weights), strict=True):
+    for w, tau in zip(weights, agreement_on_draws("kendall", metric, human, weights), strict=True):
         assert tau == pytest.approx(scipy.stats.kendalltau(metric @ w, human @ w).statistic)
 
 
 def test_tau_on_a_draw_with_all_systems_equal_is_not_a_number() -> None:
-    weights = [[1.0, 0.0], [0.0, 1.0]]
-    found = tau_on_draws([[1, 1], [1, 2]], [[1, 1], [2, 2]], weights)
+    found = agreement_on_draws("kendall", [[1, 1], [1, 2]], [[1, 1], [2, 2]], np.eye(2))
     assert np.isnan(found[0])
     assert found[1] == 1
-    with pytest.raises(ValueError, match="weights of 3 segments for scores of 2"):
-        tau_on_draws([[1, 1], [1, 2]], [[1, 1], [2, 2]], [[1.0, 0.0, 0.0]])

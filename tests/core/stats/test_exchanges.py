@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.stats.correlation.batch import cells, evaluator
-from core.stats.correlation.correlation import GROUPS, MEASURES, Group, Measure
+from core.stats.correlation.correlation import GROUPS, MEASURES, Group, Measure, cells, evaluator
 from core.stats.correlation.pairs import Floats
 from core.stats.significance import exchanged_orders
 from core.stats.significance import perm_both as module
@@ -21,7 +20,13 @@ DRAWS = 60
 
 def each_draw(measure: Measure, scores: Floats, human: Floats, group: Group, places: dict[str, Any]) -> Floats:
     """The differences of two metrics in all draws, NaN if undefined, without anything that draws or pairs of metrics share."""
-    value = evaluator(measure, human, group=group, **places)
+
+    def value(vectors: Floats) -> Floats:
+        if measure != "acc_eq" or group == "system":
+            return evaluator(measure, human, group=group, **places)(vectors)
+        found = [agreement_with_ties(measure, of, human, group=group, **places).value for of in vectors]
+        return np.array(found, dtype=np.float64)
+
     x, y = (module._z(of) for of in scores)
     blocks = random_signs(len(human), 5, DRAWS, cells(measure, len(human), group, places["segments"]))
     return np.concatenate([value(np.where(s > 0, x, y)) - value(np.where(s > 0, y, x)) for s in blocks])

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.stats.correlation.agreement_interval import agreement_interval
-from core.stats.correlation.batch import evaluator
-from core.stats.correlation.correlation import Statistic, agreement, system_agreement
+from core.stats.correlation.correlation import Statistic, agreement, evaluator, system_agreement
 from core.stats.correlation.pairs import Floats
 from core.stats.means import equalized, group_means, row_means
 from core.stats.pairwise_accuracy import at_least, soft_pairwise_accuracy

@@ -31,7 +31,6 @@ from core.services.evaluate.significance import (
     with_soft_intervals,
 )
 from core.stats.correlation import agreement_interval
-from core.stats.correlation.correlation import FUNCTIONS
 from core.stats.pairwise_accuracy import soft_pairwise_accuracy
 from core.stats.significance.holm import holm
 from core.stats.significance.perm_both import perm_both
@@ -59,14 +58,6 @@ def joined(**more):
 
 def flat(scores) -> list[float]:
     return [float(v) for values in scores.values() for v in values]
-
-
-def test_each_segment_is_computed_once_per_metric(monkeypatch: pytest.MonkeyPatch) -> None:
-    data, calls = joined(items=None), []
-    spearman = FUNCTIONS["spearman"]
-    monkeypatch.setitem(FUNCTIONS, "spearman", lambda m, h: calls.append(len(m)) or spearman(m, h))
-    evaluate(data, AgreementOptions(group="segment", draws=20), ("spearman",))
-    assert calls == [3] * 4 * len(data.metrics)  # 4 segments of 3 outputs; the interval resamples their values
 
 
 def test_values_without_intervals_are_the_same_and_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
