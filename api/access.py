@@ -19,8 +19,8 @@ from api import health, oidc, refusals
 from api.auth import identity_of, message
 from api.storage import store
 from core.errors import UserError
+from core.ports.people import Identity
 from core.services.people.accounts import accounts_required
-from core.services.people.identity import Identity
 from core.settings import load_access
 
 THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})

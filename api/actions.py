@@ -18,8 +18,8 @@ from api.storage import store
 from api.task import catalogue
 from core.data import SegmentKey
 from core.mqm.log import fold_segment
+from core.ports.people import Identity
 from core.services.labels.exchange import ActionsAnswer, browser_events, receive
-from core.services.people.identity import Identity
 
 LIMIT = RateLimit(PER_SECOND, AT_ONCE)
 AT_WORK = AtOnce(8)  # a thread each, of about 40

@@ -9,10 +9,10 @@ from api.storage import store
 from core.data import SegmentKey
 from core.mqm.log import fold_segment
 from core.ports.campaigns import Campaign
+from core.ports.people import Identity
 from core.services.campaigns import deciding, working
 from core.services.labels import units
 from core.services.labels.exchange import EditorPlace
-from core.services.people.identity import Identity
 from core.settings import load as settings
 
 MOST_KNOWN = 200_000

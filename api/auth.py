@@ -22,14 +22,13 @@ from api.refusals import network
 from api.storage import secret, store
 from core.errors import Unavailable, UserError
 from core.plots.colours import VARIABLES
-from core.ports.people import Account
+from core.ports.people import LOCAL, Account, Identity
 from core.services.people import links, sessions
 from core.services.people.accounts import accounts_required
-from core.services.people.csrf import csrf_token, is_csrf_token
-from core.services.people.identity import LOCAL, SESSION_COOKIE, Identity
 from core.services.people.names import LONGEST_ACCOUNT, cleaned
 from core.services.people.passwords import AT_ONCE, check_password
 from core.services.people.throttle import LoginThrottle
+from core.services.people.tokens import SESSION_COOKIE, csrf_token, is_csrf_token
 from core.settings import load as settings
 from core.settings import load_access
 

@@ -20,12 +20,12 @@ from api.endpoint import endpoint
 from api.refusals import RequestRefused
 from api.storage import store
 from core.errors import unknown
+from core.ports.people import Identity
 from core.progress import Cancelled, Progress, no_progress
 from core.services.export.export import Export
 from core.services.export.files import EXPORTS
 from core.services.export.prepared import EXPORT_THREADS, PREPARED, PreparedFile
 from core.services.labels.exchange import LARGEST_NUMBER
-from core.services.people.identity import Identity
 
 CHECK_SECONDS = 0.25
 """Seconds between two checks whether the client is still connected."""

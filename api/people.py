@@ -12,10 +12,10 @@ from api.auth import identity_of
 from api.refusals import RequestRefused, network
 from api.storage import secret, store
 from core.data import SegmentKey
+from core.ports.people import Identity
 from core.services.labels import units
 from core.services.labels.labels import Outline
-from core.services.people.csrf import CSRF_HEADER, is_csrf_token
-from core.services.people.identity import SESSION_COOKIE, Identity
+from core.services.people.tokens import CSRF_HEADER, SESSION_COOKIE, is_csrf_token
 from core.settings import load as settings
 
 LINK_ENDED = "Your link is no longer valid. Ask the person who sent it for a new one"

@@ -16,7 +16,7 @@ from starlette.requests import HTTPConnection
 from api.storage import store
 from core.data import storable
 from core.errors import UserError
-from core.services.people.identity import Identity
+from core.ports.people import Identity
 
 RECORDED = frozenset({400, 401, 403, 404, 408, 413, 415, 421, 422, 429})
 TOO_MANY = "Too many requests at once. The page tries again in a few seconds"

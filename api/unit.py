@@ -19,10 +19,11 @@ from api.refusals import RequestRefused
 from api.storage import secret, store
 from core.data import SegmentKey
 from core.ports.campaigns import Campaign
+from core.ports.people import Identity
 from core.services.campaigns import working
 from core.services.labels import units
 from core.services.labels.exchange import LARGEST_NUMBER
-from core.services.people.identity import Identity, outbox_name
+from core.services.people.tokens import outbox_name
 from core.settings import load as settings
 
 

@@ -63,6 +63,10 @@ class Stale(UserError):  # noqa: N818  (a state, not a fault)
     """What this action was made on has changed since. Nothing was changed; the user decides between the two versions."""
 
 
+class NotAllowed(UserError):  # noqa: N818  (an answer, not a fault)
+    """The person may not do this, or must not know that it exists. Nothing was read or changed."""
+
+
 class ImportProblems(UserError):  # noqa: N818  (the table it carries)
     """An upload with problems; nothing was imported."""
 

@@ -28,10 +28,10 @@ from core.browser_scripts import imported_by, script_address
 from core.campaigns.design import design_from_json
 from core.errors import Unavailable, UserError
 from core.ports.campaigns import Campaign
+from core.ports.people import Identity
 from core.services.campaigns import taking_part
 from core.services.labels.exchange import LARGEST_NUMBER
-from core.services.people.csrf import CSRF_HEADER, csrf_token
-from core.services.people.identity import SESSION_COOKIE, Identity
+from core.services.people.tokens import CSRF_HEADER, SESSION_COOKIE, csrf_token
 from core.settings import load as settings
 
 REFUSED = "This link cannot be opened"

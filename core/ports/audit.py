@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
+from core.ports.rules import read_entries, record_own
+
 
 class AuditEntry(NamedTuple):
     """One recorded act. `project_id` is None for acts on the server; `details` are plain JSON values without texts or secrets."""
@@ -19,7 +21,10 @@ class AuditEntry(NamedTuple):
 
 
 class Audit(Protocol):
+    @record_own
     def record(self, who: str, act: str, project_id: int | None = None, **details: Any) -> None: ...
+
+    @read_entries
     def entries(
         self, project_id: int | None = None, *, before: int | None = None, limit: int = 200
     ) -> list[AuditEntry]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from core.data import OutputKey
+from core.ports.rules import change_project, read_project
 
 
 class Chosen(NamedTuple):
@@ -41,10 +42,16 @@ class SavedBatch:
 
 
 class Batches(Protocol):
+    @change_project("calibration set saved", "batch")
     def save(self, project_id: int, batch: SavedBatch) -> SavedBatch:
         """Store a batch. Raises `UserError` if the name is empty or taken, or an output is not in the project."""
         ...
 
+    @read_project.or_own_tasks
     def list(self, project_id: int) -> list[SavedBatch]: ...  # oldest first
+
+    @change_project("calibration set archived", "name")
     def archive(self, project_id: int, name: str) -> None: ...  # annotators no longer open it; all else stays
+
+    @change_project("calibration set deleted", "name")
     def delete(self, project_id: int, name: str) -> None: ...  # labels stay

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
+from core.ports.rules import change_project, read_project
+
 
 @dataclass(frozen=True, slots=True)
 class SavedLambda:
@@ -22,6 +24,11 @@ class SavedLambda:
 
 
 class Calibrations(Protocol):
+    @change_project("λ saved", "fitted")
     def save(self, project_id: int, fitted: SavedLambda) -> SavedLambda: ...  # UserError when the name is taken
+
+    @read_project.kept
     def list(self, project_id: int) -> list[SavedLambda]: ...
+
+    @change_project("λ deleted", "name")
     def delete(self, project_id: int, name: str) -> None: ...

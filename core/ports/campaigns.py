@@ -12,6 +12,16 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol
 
 from core.data import Dataset, SegmentKey
+from core.ports.rules import (
+    campaign_of_texts,
+    change_campaign,
+    change_participant,
+    change_project,
+    extend_campaign,
+    read_campaign,
+    read_project,
+    server_only,
+)
 
 CampaignState = Literal["draft", "running", "paused", "finished"]
 UnitKind = Literal["item", "check", "repeat", "tutorial"]
@@ -147,7 +157,17 @@ class HandOver(NamedTuple):
 ChooseHandOver = Callable[[DrawState], HandOver]
 
 
+_STATE_ACTS: dict[CampaignState, str] = {
+    "draft": "campaign put back to draft", "running": "campaign started", "paused": "campaign paused", "finished": "campaign finished",
+}  # fmt: skip
+
+
+def _retiring(given: Mapping[str, Any]) -> str:
+    return f"campaign units {'retired' if given['retired'] else 'assigned again'}"
+
+
 class Campaigns(Protocol):
+    @change_project("campaign created", "name")
     def create(
         self,
         project_id: int,
@@ -164,6 +184,7 @@ class Campaigns(Protocol):
         """
         ...
 
+    @change_campaign("campaign draft changed", "name")
     def replace(
         self,
         campaign_id: int,
@@ -179,40 +200,57 @@ class Campaigns(Protocol):
         """
         ...
 
+    @read_project.kept
     def list(self, project_id: int) -> builtins.list[Campaign]: ...
+
+    @read_project.kept
     def has_any(self, project_id: int) -> bool:
         """Return whether the project has campaigns, without reading their designs."""
         ...
 
+    @read_project
     def versions(self, project_id: int) -> builtins.list[CampaignVersion]:
         """Return what the results of each campaign depend on, in the order of `list`, without reading their designs."""
         ...
 
+    @read_campaign.kept
     def get(self, campaign_id: int) -> Campaign:
         """Raises `UserError` if there is no such campaign."""
         ...
 
+    @campaign_of_texts
     def of_texts(self, project_id: int) -> Campaign | None:
         """Return the campaign whose texts project this is."""
         ...
 
+    @change_campaign(lambda given: _STATE_ACTS[given["state"]])
     def set_state(self, campaign_id: int, state: CampaignState) -> None: ...
+
+    @change_campaign("campaign deleted")
     def delete(self, campaign_id: int) -> None:
         """Delete a campaign with its texts, labels and links."""
         ...
 
+    @read_campaign.kept
     def units(self, campaign_id: int) -> builtins.list[CampaignUnit]: ...
+
+    @extend_campaign
     def add_units(self, campaign_id: int, texts: Dataset, units: Sequence[NewUnit]) -> None:
         """Add units, such as those of another system, at the end."""
         ...
 
+    @change_campaign(_retiring, "unit_ids")
     def retire(self, campaign_id: int, unit_ids: Collection[int], retired: bool = True) -> None: ...
 
+    @change_campaign("participant added", "rater").or_own_tasks
     def join(self, campaign_id: int, rater: str, code: str) -> Participant:
         """Add a participant, or return the one of this name."""
         ...
 
+    @read_campaign.kept.or_own_tasks
     def participants(self, campaign_id: int) -> builtins.list[Participant]: ...
+
+    @change_participant.or_own_tasks
     def change(self, participant: Participant) -> None:
         """Store `excluded`, `left` and `passed_tutorial` of a participant. Excluded ones lose their slots, so others get the units.
 
@@ -220,14 +258,17 @@ class Campaigns(Protocol):
         """
         ...
 
+    @read_campaign.kept.or_own_tasks
     def assignments(self, campaign_id: int, participant_id: int | None = None) -> builtins.list[Assignment]:
         """Return the assignments by participant and position."""
         ...
 
+    @read_campaign.or_own_tasks
     def remaining_work(self, campaign_id: int) -> RemainingWork:
         """Return how much of a campaign is submitted, and how many people work on the rest, without reading its units."""
         ...
 
+    @server_only.or_own_tasks
     def assign(
         self, campaign_id: int, participant_id: int, now: datetime, lease_until: datetime | None, draw: Draw
     ) -> builtins.list[Assignment]:
@@ -238,6 +279,7 @@ class Campaigns(Protocol):
         """
         ...
 
+    @change_campaign("campaign units handed over", "participant_id")
     def hand_over(self, campaign_id: int, participant_id: int, now: datetime, choose: ChooseHandOver) -> HandOver:
         """Let `choose` decide what of a participant's units others get, and store it, in one transaction.
 
@@ -247,6 +289,7 @@ class Campaigns(Protocol):
         """
         ...
 
+    @server_only.or_own_tasks
     def touch(
         self, campaign_id: int, participant_id: int, unit: str, now: datetime, lease_until: datetime, *, submitted: bool
     ) -> None:

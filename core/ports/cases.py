@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
+from core.ports.rules import change_project, read_project
+
 MISSES, BARELY, NOTICES = "misses the error", "barely notices", "notices"
 """Verdicts on the scores of a good and a changed text."""
 ROUNDING = 1e-6
@@ -61,9 +63,13 @@ class KeptCase:
 
 
 class KeptCases(Protocol):
+    @change_project("case saved", "case")
     def keep(self, project_id: int, case: KeptCase) -> KeptCase:
         """Store a case. Raises `UserError` if the collection has no name, or already has these texts."""
         ...
 
+    @read_project
     def list(self, project_id: int) -> list[KeptCase]: ...  # oldest first
+
+    @change_project("case deleted", "case_id")
     def remove(self, project_id: int, case_id: int) -> None: ...  # UserError when there is none

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.data import Item, SegmentKey
+from core.ports.rules import server_only
 
 Numbers = npt.NDArray[np.int64]
 
@@ -89,6 +90,7 @@ class ChunkResult(NamedTuple):
     seconds: float
 
 
+@server_only
 class Chunks(Protocol):
     """The queue of workers. `worker` names the calling worker; a call for a chunk that it does not have changes nothing."""
 

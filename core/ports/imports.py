@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from core.data import Dataset, OutputKey, SegmentKey, SourceFile, Value
 from core.ports.projects import ImportReport
+from core.ports.rules import import_data, read_project
 from core.progress import Progress, no_progress
 
 
@@ -45,6 +46,7 @@ class ImportSource(Protocol):
 
 
 class Imports(Protocol):
+    @import_data
     def add(
         self, project_id: int, source: ImportSource, progress: Progress = no_progress, *, replace: Collection[str] = (),
         new_project: bool = False,
@@ -55,6 +57,7 @@ class Imports(Protocol):
         """
         ...
 
+    @read_project
     def stored(self, project_id: int, keys: Collection[SegmentKey]) -> Dataset:
         """Return those of the segments that are stored, with their outputs and human scores. Raises `UserError` for an unknown project."""
         ...

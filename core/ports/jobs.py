@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple, Protocol
 
 from core.data import SegmentKey
+from core.ports.rules import cancel_job, change_project, prioritize_job, read_job, read_job_progress, visible_jobs
 
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
 SHORT = 100
@@ -63,15 +64,27 @@ class MetricProgress(NamedTuple):
 
 
 class Jobs(Protocol):
+    @change_project("scoring started", "metrics")
     def enqueue(
         self, project_id: int, metrics: Sequence[str], segments: Sequence[SegmentKey] = (), *, timing: bool = False
     ) -> Job:
         """Add a job to the queue, or return the unfinished job with the same metrics for the same outputs."""
         ...
 
+    @read_job
     def get(self, job_id: int) -> Job: ...
+
+    @visible_jobs
     def recent(self, project_id: int | None = None, limit: int = 20) -> list[Job]: ...  # newest first
+
+    @visible_jobs
     def unfinished(self, project_id: int | None = None) -> list[Job]: ...  # oldest first
+
+    @read_job_progress
     def progress(self, job_id: int) -> list[MetricProgress]: ...  # of an unfinished job that is planned; else empty
+
+    @cancel_job
     def cancel(self, job_id: int) -> None: ...  # its workers stop within a second; a finished job does not change
+
+    @prioritize_job
     def prioritize(self, job_id: int, priority: int) -> None: ...  # UserError if the job is finished

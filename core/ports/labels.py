@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from core.data import SegmentKey
 from core.errors import UserError
+from core.ports.rules import label_own, read_project, visible_raters
 from core.progress import Progress, no_progress
 
 T = TypeVar("T")
@@ -72,6 +73,7 @@ ActionOf = Callable[[str, Mapping[str, str]], Action]
 
 
 class LabelLog(Protocol):
+    @label_own.or_own_tasks
     def append(self, project_id: int, rater: str, segment: SegmentKey, actions: Sequence[Action]) -> list[str]:
         """Record the actions with new ids, in order, and return all ids once they are on disk.
 
@@ -81,6 +83,7 @@ class LabelLog(Protocol):
         """
         ...
 
+    @label_own.or_own_tasks
     def append_valid(
         self, project_id: int, rater: str, segment: SegmentKey, names: Sequence[str],
         action_of: ActionOf, refuse: Callable[[str, UserError], None],
@@ -93,12 +96,14 @@ class LabelLog(Protocol):
         """
         ...
 
+    @read_project.or_own_tasks
     def events(
         self, project_id: int, *, rater: str | None = None, segment: SegmentKey | None = None, after: int = 0
     ) -> list[Event]:
         """Return the events in the order of recording, of one rater or segment or of all, whose numbers are above `after`."""
         ...
 
+    @read_project.or_own_tasks
     def folded(self, project_id: int, rater: str, fold: Callable[[Iterable[Event]], T]) -> Mapping[SegmentKey, T]:
         """Return what `fold` makes of a rater's events of each segment, in the order of the first event.
 
@@ -107,6 +112,7 @@ class LabelLog(Protocol):
         """
         ...
 
+    @read_project
     def by_segment(self, project_id: int, progress: Progress = no_progress) -> Iterator[list[Event]]:
         """Yield the events of each rater on each segment, in the order of recording; segments in the order of the project.
 
@@ -115,5 +121,8 @@ class LabelLog(Protocol):
         """
         ...
 
+    @visible_raters.kept
     def raters(self, project_id: int | None = None) -> list[str]: ...
+
+    @read_project.kept
     def newest(self, project_id: int) -> int: ...  # number of the newest event; 0 without events

@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 from core.columns import ProjectIndex, ScoreColumn
 from core.data import Dataset, ExternalScores, Judgement, SegmentKey
 from core.ports.labels import LabelBatch
+from core.ports.rules import change_project, create_project, delete_project, import_data, read_project, visible_projects
 from core.progress import Progress, no_progress
 
 
@@ -43,11 +44,22 @@ class ImportReport(NamedTuple):
 
 
 class Projects(Protocol):
+    @visible_projects.kept
     def list(self) -> list[Project]: ...
+
+    @read_project.kept
     def get(self, project_id: int) -> Project: ...  # UserError when there is none
+
+    @create_project
     def create(self, name: str, *, sample: bool = False) -> Project: ...  # UserError when the name is taken or empty
+
+    @change_project("project renamed", "name")
     def rename(self, project_id: int, name: str) -> None: ...
+
+    @delete_project
     def delete(self, project_id: int) -> None: ...
+
+    @import_data
     def add(
         self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch] = (), progress: Progress = no_progress,
         judgements: Sequence[Judgement] = (), *, external: Sequence[ExternalScores] = (), replace: Collection[str] = (),
@@ -63,15 +75,20 @@ class Projects(Protocol):
         """
         ...
 
+    @read_project
     def dataset(self, project_id: int) -> Dataset: ...
+
+    @read_project.or_own_tasks
     def document(self, project_id: int, doc_id: str) -> Dataset:
         """Return the texts of one document, without human scores; empty if there is none. Raises `UserError` for an unknown project."""
         ...
 
+    @read_project.or_context_of_tasks
     def index(self, project_id: int) -> ProjectIndex:
         """Return which outputs a project has. Raises `UserError` for an unknown project."""
         ...
 
+    @read_project.or_context_of_tasks
     def texts(self, project_id: int, segments: Sequence[SegmentKey], systems: Collection[str] | None = None) -> Dataset:
         """Return the texts of these segments in document order, without human scores: all outputs, or those of `systems`.
 
@@ -79,6 +96,7 @@ class Projects(Protocol):
         """
         ...
 
+    @read_project
     def search(self, project_id: int, phrase: str) -> builtins.list[SegmentKey]:
         """Return the segments whose source, references, outputs or names contain the phrase, in document order.
 
@@ -86,6 +104,7 @@ class Projects(Protocol):
         """
         ...
 
+    @read_project
     def human_score(self, project_id: int, name: str) -> ScoreColumn:
         """Return an imported human score of all outputs. Raises `UserError` for an unknown project."""
         ...

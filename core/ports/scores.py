@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from core.columns import ScoreColumn
 from core.data import OutputKey, SegmentKey, SourceFile, Value
+from core.ports.rules import by_some_manager, change_project, everyone, read_project
 from core.signature import external_metric, external_signature
 
 
@@ -44,22 +45,38 @@ class Scores(Protocol):
     External scores belong to the outputs of one project. `signatures`, `table` and `detail` return both kinds.
     """
 
+    @everyone
     def known(self, signature: str, keys: Collection[str]) -> set[str]:
         """Return the keys with a stored value, without those of status "error", which are retried."""
         ...
 
+    @everyone
     def values(self, signature: str, keys: Collection[str]) -> dict[str, Value]: ...  # stored values, without `detail`
+
+    @by_some_manager
     def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None: ...
+
+    @everyone.kept
     def newest(self) -> int: ...  # grows whenever values are stored, external scores aside; cheap to ask
+
+    @read_project.kept
     def signatures(self, project_id: int) -> list[ScoredBy]: ...
+
+    @read_project
     def column(self, project_id: int, signature: str) -> ScoreColumn:
         """Return the values of all outputs under a signature. Raises `UserError` for an unknown project."""
         ...
 
+    @read_project
     def table(self, project_id: int, signature: str) -> dict[OutputKey, Value]: ...  # without `detail`
+
+    @read_project
     def detail(self, project_id: int, signature: str, segment: SegmentKey) -> dict[str, Value]:
         """Return the values of one segment by system, with `detail`."""
         ...
 
+    @read_project.kept
     def external(self, project_id: int) -> list[ExternalMetric]: ...  # by name
+
+    @change_project("external scores deleted", "name")
     def remove_external(self, project_id: int, name: str) -> None: ...  # UserError when there is none

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
+from core.ports.rules import change_project, read_project
+
 LONGEST_NAME = 190
 """Largest number of characters in the name of a stored run."""
 
@@ -28,13 +30,21 @@ class StressTestRun(NamedTuple):
 class StressTestRuns(Protocol):
     """Reports of stress tests, stored as text (`core.robustness.stress.report.as_json`)."""
 
+    @change_project("stress test saved", "name")
     def save(
         self, project_id: int, name: str, report: str, settings: Mapping[str, Any], created: datetime | None = None
     ) -> StressTestRun:
         """Store a run. Names need not be unique. Raises `UserError` if the name is empty."""
         ...
 
+    @read_project
     def list(self, project_id: int) -> list[StressTestRun]: ...  # oldest first
+
+    @read_project
     def report(self, project_id: int, run_id: int) -> str: ...  # UserError when there is none
+
+    @change_project("stress test renamed", "name")
     def rename(self, project_id: int, run_id: int, name: str) -> None: ...  # UserError: none there, or an empty name
+
+    @change_project("stress test deleted", "run_id")
     def delete(self, project_id: int, run_id: int) -> None: ...  # UserError when there is none

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+from core.ports.rules import by_some_manager, everyone
+
 
 class Timing(NamedTuple):
     """`n` outputs of `size` (`core.scoring.timing.size_of`) took `seconds`; `length` is the mean size in their data."""
@@ -17,5 +19,8 @@ class Timing(NamedTuple):
 class Timings(Protocol):
     """The newest timings of this machine, by metric expression and model (`core.scoring.timing.model_of`)."""
 
+    @everyone.kept
     def of(self, metric: str, model: str) -> list[Timing]: ...  # newest first
+
+    @by_some_manager
     def add(self, metric: str, model: str, timing: Timing) -> None: ...

@@ -18,8 +18,7 @@ from core.ports.labels import Action
 from core.ports.store import Store
 from core.services.labels import labels as work
 from core.services.people import accounts, links, sessions
-from core.services.people.csrf import CSRF_HEADER, csrf_token
-from core.services.people.identity import SESSION_COOKIE
+from core.services.people.tokens import CSRF_HEADER, SESSION_COOKIE, csrf_token
 from core.signature import content_key
 
 SYSTEMS = tuple(f"Zebra-{n}-system" for n in range(4))

@@ -14,8 +14,7 @@ from core.campaigns.protocol import PROTOCOLS
 from core.ports.campaigns import Campaign
 from core.services.campaigns import creating, people
 from core.services.people import accounts, sessions
-from core.services.people.csrf import CSRF_HEADER, csrf_token
-from core.services.people.identity import SESSION_COOKIE
+from core.services.people.tokens import CSRF_HEADER, SESSION_COOKIE, csrf_token
 from tests.api.conftest import TEXTS, Site
 
 NAME = "secret-name-of-the-campaign"

@@ -13,12 +13,12 @@ import pytest
 from starlette.requests import ClientDisconnect, Request
 
 from api import exports
+from core.ports.people import Identity
 from core.progress import Cancelled, Progress
 from core.services.export import prepared
 from core.services.export.export import Export, spooled
 from core.services.export.files import EXPORTS
 from core.services.export.prepared import KEPT, PREPARED, PreparedFiles
-from core.services.people.identity import Identity
 from tests.api.conftest import Site
 
 WHO = cast(Identity, None)

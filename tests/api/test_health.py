@@ -14,7 +14,7 @@ from api.health import TOKEN
 from api.routes import routes
 from core.ports.store import Store
 from core.services.people import accounts, links, sessions
-from core.services.people.identity import SESSION_COOKIE
+from core.services.people.tokens import SESSION_COOKIE
 from tests.api.test_login import URL, store
 
 __all__ = ["store"]

@@ -26,8 +26,8 @@ from api.task import page
 from core.errors import Unavailable
 from core.ports.store import Store
 from core.services.people import accounts, links, sessions
-from core.services.people.identity import SESSION_COOKIE
 from core.services.people.throttle import LoginThrottle
+from core.services.people.tokens import SESSION_COOKIE
 from tests.api.conftest import PASSWORD
 from tests.templates import empty_database
 

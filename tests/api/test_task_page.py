@@ -15,7 +15,7 @@ from api.refusals import RateLimit
 from api.task import markdown, page
 from core.errors import Unavailable
 from core.services.people import accounts, sessions
-from core.services.people.identity import SESSION_COOKIE
+from core.services.people.tokens import SESSION_COOKIE
 from tests.api.conftest import TEXTS, Site, token_hash
 
 

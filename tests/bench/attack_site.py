@@ -27,7 +27,7 @@ from core.ports.campaigns import Campaign
 from core.ports.store import Store
 from core.services.campaigns import creating, people
 from core.services.people import accounts, links, sessions
-from core.services.people.identity import SESSION_COOKIE
+from core.services.people.tokens import SESSION_COOKIE
 from db.store import open_store
 from tests.api.conftest import no_error
 from tests.browser.conftest import PASSWORD, Server

@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, Page, Response, WebSocket
 
 from core.data import Dataset, Output, Segment
 from core.services.people import accounts, sessions
-from core.services.people.identity import SESSION_COOKIE
+from core.services.people.tokens import SESSION_COOKIE
 from tests.browser.conftest import Server, settled
 
 PAGES = ("", "compare", "campaigns", "models")  # all lists of projects

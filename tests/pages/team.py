@@ -18,7 +18,7 @@ from core.ports.store import Store
 from core.refine.result import weighted
 from core.robustness.stress.report import as_json
 from core.services.people import accounts, sessions
-from core.services.people.identity import SESSION_COOKIE
+from core.services.people.tokens import SESSION_COOKIE
 from core.services.robustness.stress_test_runs import settings_of
 from core.signature import content_key
 from tests.core.services.campaigns import filled

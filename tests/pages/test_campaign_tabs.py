@@ -19,7 +19,7 @@ from core.reports.campaign_results import as_latex
 from core.services.campaigns.adjudication import queue
 from core.services.campaigns.comparison import CampaignBasis, CampaignComparison
 from core.services.people import accounts, sessions
-from core.services.people.identity import SESSION_COOKIE
+from core.services.people.tokens import SESSION_COOKIE
 from core.stats.bootstrap import Interval
 from core.stats.campaign.paired_differences import PairedDifference
 from core.stats.campaign.system_means import WeightedMean

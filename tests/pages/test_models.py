@@ -12,9 +12,8 @@ from core.metrics import readiness
 from core.metrics.readiness import Readiness
 from core.metrics.registry import METRICS, load
 from core.models.kinds import MODEL_KINDS
-from core.ports.people import Account
+from core.ports.people import Account, Identity
 from core.ports.store import Store
-from core.services.people.identity import Identity
 from pages._ui.models.installation import hidden
 from pages._ui.models.metric_table import metric_rows, spread, table
 from pages._ui.models.model_cards import lacks, megabytes

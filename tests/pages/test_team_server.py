@@ -22,9 +22,9 @@ from streamlit.testing.v1 import AppTest
 
 import app
 from core.errors import UserError
+from core.ports.rules import Rule, StorageCall
 from core.ports.store import Store
-from core.services.people import accounts, guarded_store, sessions
-from core.services.people.guarded_call import CallRule, GuardedCall
+from core.services.people import accounts, guard, sessions
 from pages._ui.campaigns.campaign_data import screen_key
 from pages._ui.shared import files
 from tests.pages.team import TeamServer, log_in, serve
@@ -230,28 +230,24 @@ class Watch:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.refused, self.allowed = list[str](), list[str]()
-        watched = {
-            port: {
-                name: self.rule(f"{port}.{name}", rule, rule in guarded_store.READING) for name, rule in rules.items()
-            }
-            for port, rules in guarded_store.RULES.items()
-        }
-        patch.setattr(guarded_store, "RULES", watched)
+        decide = guard.decide
 
-    def rule(self, name: str, rule: CallRule, reads: bool) -> CallRule:
-        def asked(call: GuardedCall) -> Any:
+        def watched(rule: Rule, call: StorageCall) -> Any:
+            port = next(name for name in Store._fields if getattr(call.store, name) is call.method.__self__)
+            name = f"{port}.{call.method.__name__}"
+
             def change(*given: Any, **more: Any) -> Any:
                 self.allowed.append(name)
                 raise ChangeAllowedError(name)
 
-            carried_out = reads or name in MANAGERS_READ or name.partition(".")[0] in HARMLESS
+            carried_out = rule.reads or name in MANAGERS_READ or port in HARMLESS
             try:
-                return rule(call if carried_out else call._replace(method=change))
+                return decide(rule, call if carried_out else call._replace(method=change))
             except UserError as error:
                 self.refused.append(f"{name}: {error}")
                 raise
 
-        return asked
+        patch.setattr(guard, "decide", watched)
 
     def clear(self) -> None:
         self.refused.clear()

@@ -8,12 +8,12 @@ from typing import Any
 from core.campaigns.design import design_from_json
 from core.data import SegmentKey
 from core.ports.campaigns import Campaign, CampaignUnit
+from core.ports.people import Identity
 from core.ports.store import Store
 from core.services.campaigns.answers import key_of
 from core.services.campaigns.working import in_context
 from core.services.labels.exchange import editor_data
 from core.services.labels.labels import open_segment, shown_order
-from core.services.people.identity import Identity
 
 
 def is_participant(store: Store, campaign: Campaign, rater: str) -> bool:

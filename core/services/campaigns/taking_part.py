@@ -8,8 +8,8 @@ from typing import NamedTuple
 from core.campaigns.design import design_from_json
 from core.formatting import format_count
 from core.ports.campaigns import Campaign, CampaignState
+from core.ports.people import Identity
 from core.ports.store import Store
-from core.services.people.identity import Identity
 
 _WAITS: dict[CampaignState, str] = {"draft": "not started yet", "paused": "paused", "finished": "finished, thank you"}
 

@@ -6,9 +6,8 @@ from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 from core.errors import UserError
-from core.ports.people import Link, People
+from core.ports.people import Identity, Link, People
 from core.ports.store import Store
-from core.services.people.identity import Identity
 from core.services.people.names import cleaned
 from core.services.people.tokens import new_token, token_hash
 

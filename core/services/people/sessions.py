@@ -5,9 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from core.ports.people import Account, People
+from core.ports.people import Account, Identity, People
 from core.ports.store import Store
-from core.services.people.identity import Identity
 from core.services.people.tokens import new_token, token_hash
 
 LIFETIME = timedelta(hours=12)

@@ -11,7 +11,6 @@ from core.ports.campaigns import Campaign, Participant
 from core.services.campaigns import handing_over
 from core.services.campaigns.adjudication import DisputedUnit, queue
 from core.services.campaigns.monitoring import CampaignSnapshot, snapshot
-from core.services.people.guarded_call import may_read
 from core.settings import load as settings
 from pages._ui.shared import errors, wiring
 
@@ -59,7 +58,7 @@ def _snapshot(
 
 def disputes(campaign: Campaign) -> list[DisputedUnit]:
     """Return the units on which raters disagree, those without a decision first."""
-    if not may_read(wiring.identity(), campaign.project_id):
+    if not wiring.identity().may_read(campaign.project_id):
         return []
     return _disputes(settings().database, campaign.id, version(campaign), _campaign=campaign)
 

@@ -11,10 +11,10 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.errors import UserError
-from core.ports.people import People
+from core.ports.people import LOCAL, Identity, People
 from core.services.people import sessions
 from core.services.people.accounts import accounts_required
-from core.services.people.identity import LOCAL, SESSION_COOKIE, Identity
+from core.services.people.tokens import SESSION_COOKIE
 from core.settings import load_access
 
 T = TypeVar("T")

@@ -20,15 +20,14 @@ from core.data import Dataset, Item, Judgement, Segment, SegmentKey, Value
 from core.errors import UserError
 from core.metrics.registry import specs
 from core.ports.campaigns import CampaignVersion
+from core.ports.people import Identity
 from core.ports.projects import Project
 from core.ports.scores import ExternalMetric, ScoredBy
 from core.ports.store import Store
 from core.services.labels import all_labels
 from core.services.labels import judgements as numbers
-from core.services.people.csrf import CSRF_HEADER, csrf_token
-from core.services.people.guarded_call import may_read
-from core.services.people.guarded_store import guarded
-from core.services.people.identity import SESSION_COOKIE, Identity, outbox_name
+from core.services.people.guard import guarded
+from core.services.people.tokens import CSRF_HEADER, SESSION_COOKIE, csrf_token, outbox_name
 from core.services.projects import sample
 from core.services.projects.task import Task, task_of
 from core.services.projects.texts import StoredTexts
@@ -46,7 +45,7 @@ LARGE = 20_000
 
 
 def store() -> Store:
-    """Return storage as the person of this session may use it (`core.services.people.guarded_store`).
+    """Return storage as the person of this session may use it (`core.services.people.guard`).
 
     The first call migrates the tables and creates the sample project. Raises `UserError` if the person is no longer logged
     in. Call it while the page is drawn, and not in callbacks: they run before the page is known.
@@ -158,7 +157,7 @@ def generation(project: Project) -> int:
 
 def version(project: Project) -> tuple[str, Project, Hashable]:
     """Return the keys of a project in the caches, which all sessions share: whoever may see all of it sees the same."""
-    if not may_read(identity(), project.id):
+    if not identity().may_read(project.id):
         raise UserError(
             "there is no such project", got=str(project.id), hint="It may have been deleted; choose another"
         )

@@ -9,10 +9,10 @@ import pytest
 from core.errors import UserError
 from core.mqm.log import fold_segment
 from core.ports.labels import Action
+from core.ports.people import Identity
 from core.services.campaigns import people, taking_part
 from core.services.campaigns.answers import key_of
 from core.services.people import accounts, sessions
-from core.services.people.identity import Identity
 from tests.core.services.campaigns.world import CampaignWorld, campaign_world, scores
 
 

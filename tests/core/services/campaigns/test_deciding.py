@@ -10,12 +10,11 @@ import pytest
 from core.data import Span
 from core.mqm.log import ErrorSpan, OutputLabels, SegmentLabels, fold_segment
 from core.ports.labels import Action, ActionKind, Event
-from core.ports.people import Account
+from core.ports.people import LOCAL, Account, Identity
 from core.ports.store import Store
 from core.services.campaigns import adjudication, comparison, deciding, evidence, monitoring, quality, results
 from core.services.campaigns.answers import answers, key_of, read_labels
 from core.services.labels.labels import open_segment, save
-from core.services.people.identity import LOCAL, Identity
 from tests.core.services.campaigns import filled
 from tests.stores import new_store
 
