@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, DateTime, Engine, Integer, Table, column, delete, func, insert, select, table
+from sqlalchemy import Connection, DateTime, Engine, Integer, Table, column, func, insert, select, table
 from sqlalchemy.exc import DataError
 from sqlalchemy.sql.expression import TableClause
 from sqlalchemy.types import TypeEngine
@@ -20,8 +19,8 @@ from core.errors import UserError
 from core.formatting import format_count
 from core.progress import Progress, no_progress
 from db.columns import TEXT, Json, NotStorable, Utc
-from db.engine import connect, explained_for, head, migrate, reading, revision, sqlite_file, writing
-from db.tables import audit, metadata, projects
+from db.engine import connect, head, migrate, reading, revision, sqlite_file, writing
+from db.tables import metadata
 
 SLICE = 1000
 """Rows that are read and written at once."""
@@ -58,23 +57,20 @@ class _Content(NamedTuple):
         return _Content(self.n + 1, (self.total + int.from_bytes(digest, "big")) % 2**256)
 
 
-def copy_database(source: str, target: str, progress: Progress = no_progress, *, overwrite: bool = False) -> Copied:
+def copy_database(source: str, target: str, progress: Progress = no_progress) -> Copied:
     """Copy the database at the URL `source` to `target`, whose tables are created if they are missing.
 
-    The target must have no rows; with `overwrite` its rows are replaced. Raises `UserError` if the source is missing or of
-    another version, if the target is not empty, or if the copy differs; the target is left as it was then.
+    The target must have no rows. Raises `UserError` if the source is missing or of another version, if the target is not empty,
+    or if the copy differs; the target is left as it was then.
     """
     require_database(source)
     old, new = connect(source), connect(target)
     try:
         _require_current(old)
         migrate(new)
-        with _snapshot(old) as origin, writing(new) as copy:
+        with reading(old) as origin, writing(new) as copy:
             _lock(copy)
-            if overwrite:
-                _clear(copy)
-            else:
-                _require_empty(copy, new)
+            _require_empty(copy, new)
             found = _copy_rows(origin, copy, new, progress)
             _set_sequences(origin, copy)
         return Copied({name: content.n for name, content in found.items()})
@@ -90,18 +86,6 @@ def require_database(url: str) -> None:
         raise UserError(
             "there is no database", where=str(file.path), hint="Set ERRORSCOPE_HOME or ERRORSCOPE_DB to its location"
         )
-
-
-def has_projects(url: str) -> bool:
-    """Return whether the database at `url` has projects; its tables may be missing."""
-    engine = connect(url)
-    try:
-        if revision(engine) is None:
-            return False
-        with reading(engine) as connection:
-            return connection.execute(select(projects.c.id).limit(1)).first() is not None
-    finally:
-        engine.dispose()
 
 
 def _require_current(engine: Engine) -> None:
@@ -123,50 +107,11 @@ def _require_current(engine: Engine) -> None:
         )
 
 
-@contextmanager
-def _snapshot(engine: Engine) -> Iterator[Connection]:
-    """A read-only transaction that sees one state of the database, also on a server."""
-    if engine.dialect.name == "sqlite":
-        with reading(engine) as connection:
-            yield connection
-        return
-    with explained_for(engine), engine.connect() as connection:
-        connection = connection.execution_options(isolation_level="REPEATABLE READ")
-        yield connection
-
-
 def _lock(connection: Connection) -> None:
     """Keep other writers out until the transaction ends; on SQLite a writer is alone."""
     if connection.dialect.name == "postgresql":
         names = ", ".join(t.name for t in metadata.sorted_tables)
         connection.exec_driver_sql(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE")
-
-
-def _clear(connection: Connection) -> None:
-    """Delete all rows. Projects go first: recorded labels can be deleted only with their project."""
-    connection.execute(delete(projects))
-    with _without_triggers(connection, audit):
-        for rows in reversed(metadata.sorted_tables):
-            connection.execute(delete(rows))
-
-
-@contextmanager
-def _without_triggers(connection: Connection, rows: Table) -> Iterator[None]:
-    """Take away the triggers of a table, which refuse deletions, and put them back within the same transaction."""
-    if connection.dialect.name == "sqlite":
-        mine = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?"
-        found = connection.exec_driver_sql(mine, (rows.name,)).all()
-        for name, _ in found:
-            connection.exec_driver_sql(f'DROP TRIGGER "{name}"')
-        yield
-        for _, statement in found:
-            connection.exec_driver_sql(statement)
-    elif connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(f"ALTER TABLE {rows.name} DISABLE TRIGGER USER")
-        yield
-        connection.exec_driver_sql(f"ALTER TABLE {rows.name} ENABLE TRIGGER USER")
-    else:
-        yield
 
 
 def _require_empty(connection: Connection, engine: Engine) -> None:

@@ -1,11 +1,18 @@
 """The file of an SQLite database, watched while it is open.
 
-A database in WAL mode has three files: FILE, FILE-wal and FILE-shm. If one of them is moved, deleted or replaced while open,
-SQLite goes on writing to the open file, and every commit is lost when the program ends. Therefore one connection, the anchor,
-stays open as long as the engine. SQLite removes -wal and -shm only when the last connection closes, so while the anchor is
-open, any such change comes from another program.
+A database in WAL mode has three files: FILE, FILE-wal and FILE-shm. SQLite writes to the files that it has opened, wherever they are
+now, so commits are lost when the program ends if somebody moves, deletes or replaces one of them. What is noticed:
 
-Never open these files directly: closing any descriptor of a file drops the locks SQLite has on it.
+- when it is opened: the file is missing or empty although one with data was here, only its log is here, or it is of another program
+- before each transaction, and after each one that writes: one of the three files was moved, deleted or replaced, or the main file
+  was cut short. If only the log was deleted, its content is written to the main file.
+
+SQLite itself reports a full or failing disk, a read-only file and damaged pages (`db.failures`). Not noticed: another file of at
+least the same size that is written into the open one.
+
+One connection, the anchor, stays open as long as the engine. SQLite removes -wal and -shm only when the last connection closes, so
+while the anchor is open, any such change comes from another program. Never open these files directly: closing any descriptor of a
+file drops the locks SQLite has on it.
 """
 
 from __future__ import annotations
@@ -27,8 +34,6 @@ log = logging.getLogger("errorscope")
 
 PARTS = ("", "-wal", "-shm")
 MARKER = ".made"
-WAL_HEADER, FRAME_HEADER = 32, 24
-RESCUE_SECONDS, RESCUE_AGAIN = 0.2, 5.0  # wait for locks, and pause before the next try, because every page asks
 TABLES = frozenset({"alembic_version", "projects", "segments", "outputs", "raters", "events"})
 """Tables that every version of Errorscope has."""
 
@@ -42,12 +47,10 @@ class SqliteFile:
     def __init__(self, path: Path, busy_seconds: float) -> None:
         self.path, self._busy = path, busy_seconds
         self._beside = path.resolve()  # SQLite keeps -wal and -shm beside the target of a link
-        self.anchor: sqlite3.Connection | None = None
+        self._anchor: sqlite3.Connection | None = None
         self._seen: dict[str, Identity] = {}
-        self._size: dict[str, int] = {}
+        self._size = 0  # of the main file, in bytes
         self._broken: UserError | None = None
-        self._rescue: str | None = None
-        self._rescue_again = 0.0
         self._lock = RLock()
 
     def part(self, suffix: str) -> Path:
@@ -59,14 +62,14 @@ class SqliteFile:
         name = self._beside.as_posix()  # //server/share/… on Windows: four slashes, for SQLite takes no host
         return f"file://{'' if name.startswith('/') else '/'}{quote(os.fsencode(name), safe='/:')}?mode={mode}"
 
-    def open(self) -> None:
-        """Open the anchor; create the file if there never was one.
+    def open(self) -> sqlite3.Connection:
+        """Open the anchor and return it; create the file if there never was one.
 
         Raises `UserError` and changes nothing if an earlier database is missing, or the file is of another program.
         """
         with self._lock:
-            if self.anchor is not None:
-                return
+            if self._anchor is not None:
+                return self._anchor
             marked = self.part(MARKER).exists()  # before the file, because another process may be creating both now
             before = _identity(self.path)
             if before is None:
@@ -88,11 +91,12 @@ class SqliteFile:
                     )
                 seen = {suffix: _identity(self.part(suffix)) for suffix in PARTS}
                 self._seen = {suffix: identity for suffix, identity in seen.items() if identity}
-                self._size = {suffix: self.part(suffix).stat().st_size for suffix in self._seen}
+                self._size = self.path.stat().st_size
             except BaseException:
                 anchor.close()
                 raise
-            self.anchor, self._broken = anchor, None
+            self._anchor, self._broken = anchor, None
+            return anchor
 
     def _refuse_to_make(self, marked: bool) -> None:
         logged = self.part("-wal").exists() and self.part("-wal").stat().st_size
@@ -138,8 +142,7 @@ class SqliteFile:
             "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
         )
         names = {str(name) for (name,) in found}
-        signed = any(anchor.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
-        if (names and not names >= TABLES) or (not names and signed):
+        if names and not names >= TABLES:
             raise foreign(str(self.path), names)
         if not names and marked:
             raise self._emptied("it holds no tables")
@@ -164,102 +167,69 @@ class SqliteFile:
 
     def check(self) -> None:
         """Raise `Unavailable` unless the open files are those at the path, because commits to others would be lost."""
-        if self.anchor is None:
+        if self._anchor is None:
             return
         with self._lock:
             if self._broken is not None:
                 raise self._broken
-            if self.anchor is None:
+            if self._anchor is None:
                 return
             for suffix in PARTS:
                 try:
                     found = os.stat(self.part(suffix))
                 except OSError:
                     if suffix in self._seen:
-                        raise self._gone(suffix) from None
+                        raise self._gone(suffix, self._anchor) from None
                     continue
                 if self._seen.setdefault(suffix, (found.st_dev, found.st_ino)) != (found.st_dev, found.st_ino):
                     raise self._replaced(suffix)
-                if suffix == "-wal":
-                    self._rescue, self._rescue_again = None, 0.0
-                if found.st_size < self._size.get(suffix, 0) and not self._may_shrink(suffix, found.st_size):
-                    self._broken = self._cut(suffix, found.st_size)
-                    raise self._broken
-                self._size[suffix] = found.st_size
+                if not suffix:
+                    self._check_size(found.st_size, self._anchor)
 
-    def _may_shrink(self, suffix: str, size: int) -> bool:
-        """Return whether the file is still complete: VACUUM shortens the file, some checkpoints shorten the log."""
-        assert self.anchor is not None
-        if suffix == "-shm" or not size and not suffix:
-            return False
-        try:
-            (page,) = self.anchor.execute("PRAGMA page_size").fetchone()
-            if not suffix:
-                return self._whole(self.anchor, page, size)
-            return any(
-                self._log_fits(self.anchor, page) for _ in range(2)
-            )  # one look may fall into another's checkpoint
-        except (sqlite3.Error, OSError):
-            return False
+    def _check_size(self, size: int, anchor: sqlite3.Connection) -> None:
+        if size < self._size and not _is_whole(anchor, size):
+            self._broken = Unavailable(
+                f"the file {self.path.name} was cut short while Errorscope was running",
+                where=str(self.path),
+                got=f"{size:,} bytes",
+                expected=f"{self._size:,} bytes",
+                hint=f"Nothing more is saved. Stop Errorscope and restore a backup; {HOW}",
+            )
+            raise self._broken
+        self._size = size
 
-    def _log_fits(self, anchor: sqlite3.Connection, page: int) -> bool:
-        _, frames, _ = anchor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-        return bool(frames <= 0 or WAL_HEADER + frames * (FRAME_HEADER + page) <= self.part("-wal").stat().st_size)
-
-    def _whole(self, anchor: sqlite3.Connection, page: int, size: int) -> bool:
-        """Return whether a shortened main file has all pages, or the log has the missing ones.
-
-        The pages are checked before the checkpoint, which may make a damaged file long enough again, with holes.
-        """
-        needed = anchor.execute("PRAGMA page_count").fetchone()[0] * page
-        if needed <= size:
-            return True
-        anchor.execute("PRAGMA shrink_memory")  # cached pages would hide missing ones
-        if size % page or anchor.execute("PRAGMA quick_check(1)").fetchall() != [("ok",)]:
-            return False
-        busy, frames, done = anchor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-        if busy or frames != done:  # a reader uses an older state; a later checkpoint does the rest
-            return True
-        now = anchor.execute("PRAGMA page_count").fetchone()[0] * page  # less than before after another VACUUM
-        return bool(self.path.stat().st_size >= min(needed, now))
-
-    def _gone(self, suffix: str) -> Unavailable:
+    def _gone(self, suffix: str, anchor: sqlite3.Connection) -> Unavailable:
+        got = "it was moved or deleted while Errorscope was running"
         if not suffix:
             return Unavailable(
                 "the database file is gone",
                 where=str(self.path),
-                got="it was moved or deleted while Errorscope was running",
+                got=got,
                 hint=f"Nothing is saved until it is back. Move {self.path.name} back here together with the files beside it "
                 f"(-wal, -shm). If it was deleted, stop Errorscope and restore a backup; {HOW}",
             )
+        saved = " (everything that was saved before has been written to the main file)" if self._rescued(anchor) else ""
         return Unavailable(
             f"the file {self.part(suffix).name}, a part of the database, is gone",
             where=str(self.path),
-            got="it was moved or deleted while Errorscope was running",
-            hint=f"Nothing more is saved. Move it back here, or stop Errorscope and start it again{self._rescued()}; {HOW}",
+            got=got,
+            hint=f"Nothing more is saved. Move it back here, or stop Errorscope and start it again{saved}; {HOW}",
         )
 
-    def _rescued(self) -> str:
-        """Write the contents of the open log to the main file, unless another program has begun a new log."""
-        other = _identity(self.part("-shm")) not in (None, self._seen.get("-shm"))
-        if other or self.part("-wal").exists() or _identity(self.path) != self._seen[""] or self.anchor is None:
-            return ""
-        if self._rescue is not None or time.monotonic() < self._rescue_again:
-            return self._rescue or ""
+    def _rescued(self, anchor: sqlite3.Connection) -> bool:
+        """Write the open log to the main file if the log at the path was deleted; return whether all of it is there now.
+
+        This waits for nobody: what a reader holds back is written at a later check.
+        """
+        others = _identity(self.part("-shm")) not in (None, self._seen.get("-shm"))  # another program began a new log
+        if others or self.part("-wal").exists() or _identity(self.path) != self._seen[""]:
+            return False
         try:
-            self.anchor.execute(f"PRAGMA busy_timeout={int(RESCUE_SECONDS * 1000)}")
-            busy, frames, done = self.anchor.execute("PRAGMA wal_checkpoint(FULL)").fetchone()
+            busy, frames, done = anchor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         except sqlite3.Error:
             log.exception("the log of the database is gone, and its contents could not be written to the database")
-            self._rescue = ""
-            return ""
-        finally:
-            self.anchor.execute(f"PRAGMA busy_timeout={int(self._busy * 1000)}")
-        if busy or frames != done:
-            self._rescue_again = time.monotonic() + RESCUE_AGAIN
-            return ""
-        self._rescue = " (everything that was saved before has been written to the main file)"
-        return self._rescue
+            return False
+        return not busy and frames == done
 
     def _replaced(self, suffix: str) -> Unavailable:
         return Unavailable(
@@ -270,22 +240,29 @@ class SqliteFile:
             f"-wal and -shm of the old one are left here, and start it again; {HOW}",
         )
 
-    def _cut(self, suffix: str, size: int) -> Unavailable:
-        return Unavailable(
-            f"the file {self.part(suffix).name} was cut short while Errorscope was running",
-            where=str(self.path),
-            got=f"{size:,} bytes",
-            expected=f"{self._size[suffix]:,} bytes",
-            hint=f"Nothing more is saved. Stop Errorscope and restore a backup; {HOW}",
-        )
-
     def close(self) -> None:
         """Close the anchor and reset the state; the next connection opens the file again."""
         with self._lock:
-            if self.anchor is not None:
-                self.anchor.close()
-            self.anchor, self._broken, self._seen, self._size = None, None, {}, {}
-            self._rescue, self._rescue_again = None, 0.0
+            if self._anchor is not None:
+                self._anchor.close()
+            self._anchor, self._broken, self._seen, self._size = None, None, {}, 0
+
+
+def _is_whole(anchor: sqlite3.Connection, size: int) -> bool:
+    """Return whether a main file that became shorter, as VACUUM makes it, has all pages that are not in the log.
+
+    SQLite would delete the log of an empty file.
+    """
+    try:
+        (page,), (pages,) = (anchor.execute(f"PRAGMA {name}").fetchone() for name in ("page_size", "page_count"))
+        if pages * page <= size:
+            return True
+        if not size or size % page:
+            return False
+        anchor.execute("PRAGMA shrink_memory")  # cached pages would hide missing ones
+        return bool(anchor.execute("PRAGMA quick_check(1)").fetchall() == [("ok",)])
+    except sqlite3.Error:
+        return False
 
 
 def foreign(where: str, names: set[str]) -> UserError:
@@ -294,7 +271,7 @@ def foreign(where: str, names: set[str]) -> UserError:
     return UserError(
         "this database belongs to another program",
         where=where,
-        got=f"the tables {few}{', …' if len(names) > 5 else ''}" if names else "the mark of another program",
+        got=f"the tables {few}{', …' if len(names) > 5 else ''}",
         expected="an empty database, or one that Errorscope made",
         hint="Set ERRORSCOPE_DB to another file; nothing was changed",
     )

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
 import shutil
 import subprocess
-import sys
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -21,7 +17,6 @@ from api.access import OPEN, is_local_address
 from api.routes import routes
 from core.settings import Settings, load, load_access, load_limits
 from tests.paths import ROOT
-from tests.templates import empty_database
 
 FOLDER = ROOT / "deploy"
 COMPOSE = (FOLDER / "compose.yaml").read_text(encoding="utf-8")
@@ -35,7 +30,7 @@ EXAMPLE = dict(
     if line and not line.startswith("#")
 )
 SECRETS = ("POSTGRES_PASSWORD", "ERRORSCOPE_METRICS_TOKEN")
-OURS = ("app", "worker", "backup")
+OURS = ("app", "worker")
 
 
 def composed(**given: str) -> dict[str, Any]:
@@ -61,17 +56,6 @@ def composed(**given: str) -> dict[str, Any]:
 
 FILLED = composed(ERRORSCOPE_HOSTS="a.example.org, b.example.org", POSTGRES_PASSWORD="chosen")
 SERVICES: dict[str, dict[str, Any]] = FILLED["services"]
-
-
-@pytest.fixture(scope="module")
-def nightly() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("deploy_backup", FOLDER / "backup.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_compose_reads_the_file_as_these_tests_do() -> None:
@@ -181,7 +165,7 @@ def test_our_images_are_built_here_and_have_few_rights() -> None:
     for name in OURS:
         assert SERVICES[name]["pull_policy"] == "never"
         assert SERVICES[name]["cap_drop"] == ["ALL"]
-    for name in ("caddy", "db"):
+    for name in ("caddy", "db", "backup"):
         assert re.fullmatch(r"\w+:\d[\w.-]*", SERVICES[name]["image"]), "a version is named"
     assert SERVICES["db"]["image"].startswith("postgres:15")
 
@@ -203,8 +187,8 @@ def test_the_image_has_the_program_and_no_secrets() -> None:
     assert next(line for line in lines if not line.startswith("#")) == "*"
     kept = [line[1:] for line in lines if line.startswith("!")]
     assert [name for name in kept if not (ROOT / name).exists()] == []
-    assert {"app.py", "api", "core", "db", "pages", ".streamlit/config.toml", "deploy/backup.py"} <= set(kept)
-    assert {".streamlit/*", "deploy/*"} <= set(lines)
+    assert {"app.py", "api", "core", "db", "pages", ".streamlit/config.toml"} <= set(kept)
+    assert ".streamlit/*" in lines
     ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
     assert {"/deploy/.env", "/deploy/secrets.toml"} <= set(ignored)
 
@@ -214,58 +198,67 @@ def test_the_page_names_the_command_for_the_first_manager() -> None:
 
 
 def test_commands_of_a_restore_do_not_start_the_app() -> None:
-    commands = [line for line in PAGE.splitlines() if re.match(r"docker compose run .*\bbackup\b", line)]
-    assert len(commands) == 3
-    assert all("--no-deps" in line for line in commands)
+    [command] = [line for line in PAGE.splitlines() if re.match(r"docker compose run .*\bbackup\b", line)]
+    assert "--no-deps" in command
 
 
-def test_backups_are_written_and_the_newest_kept(
-    nightly: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ERRORSCOPE_DB", empty_database(tmp_path / "errorscope.db"))
-    folder = tmp_path / "backups"
-    folder.mkdir()
-    (folder / "mine.db").touch()
-    now = datetime(2026, 11, 22, 2, 30, tzinfo=UTC)
-    for age in (3, 2, 1):
-        (folder / (now - timedelta(days=age)).strftime(nightly.FORMAT)).touch()
-    plan = nightly.load({"BACKUP_FOLDER": str(folder), "BACKUP_KEEP": "2"})
-    assert nightly.back_up(plan, now)
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "errorscope-20261121T023000Z.db", "errorscope-20261122T023000Z.db", "mine.db",
-    ]  # fmt: skip
-    assert (folder / "errorscope-20261122T023000Z.db").stat().st_size > 0
+PROGRAMS = {
+    "pg_dump": 'echo "pg_dump $PGDATABASE" >> "$LOG"; [ ! -e "$BACKUP_FOLDER/fails" ] && touch "${2#--file=}"',
+    "pg_restore": 'echo "pg_restore $1" >> "$LOG"',
+    "sleep": 'echo "sleep $1" >> "$LOG"; kill -TERM $PPID',
+}
 
 
-def test_a_failed_backup_deletes_nothing(nightly: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ERRORSCOPE_DB", f"sqlite:///{tmp_path / 'missing.db'}")
-    old = [tmp_path / f"errorscope-2026112{day}T023000Z.db" for day in range(3)]
-    for path in old:
+def nightly(folder: Path, keep: str = "2", at: str = "02:30") -> tuple[list[str], str]:
+    """Run the service `backup` until it sleeps, with other programs in place of PostgreSQL's; return what it ran, and errors."""
+    programs, log = folder / "bin", folder / "log"
+    programs.mkdir(exist_ok=True)
+    log.write_text("")
+    for name, text in PROGRAMS.items():
+        (programs / name).write_text(f"#!/bin/bash\n{text}\n")
+        (programs / name).chmod(0o755)
+    given = {
+        "PATH": f"{programs}:{os.environ['PATH']}", "BACKUP_FOLDER": str(folder), "LOG": str(log), "PGDATABASE": "errorscope",
+        "BACKUP_KEEP": keep, "BACKUP_TIME": at,
+    }  # fmt: skip
+    done = subprocess.run(["bash", str(FOLDER / "backup.sh")], env=given, capture_output=True, text=True, check=False)
+    return log.read_text().splitlines(), done.stderr
+
+
+def test_backups_are_written_and_the_newest_kept(tmp_path: Path) -> None:
+    assert SERVICES["backup"]["volumes"][0] == "./backup.sh:/backup.sh:ro"
+    assert SERVICES["backup"]["environment"]["PGPASSWORD"] == "chosen"
+    old = [tmp_path / f"errorscope-2026112{day}T023000Z.dump" for day in range(3)]
+    for path in (*old, tmp_path / "mine.dump"):
         path.touch()
-    plan = nightly.load({"BACKUP_FOLDER": str(tmp_path), "BACKUP_KEEP": "1"})
-    assert not nightly.back_up(plan, datetime(2026, 11, 24, tzinfo=UTC))
-    assert all(path.exists() for path in old)
+        os.utime(path, (0, 0))
+    ran, _ = nightly(tmp_path)
+    assert ran[:2] == ["pg_dump errorscope", "pg_restore --list"]
+    assert 0 < int(ran[2].removeprefix("sleep ")) <= 86400
+    kept = sorted(path.name for path in tmp_path.glob("*.dump"))
+    assert len(kept) == 3
+    assert kept[0] == old[-1].name
+    assert kept[-1] == "mine.dump"
+    ran, _ = nightly(tmp_path)
+    assert [line.split()[0] for line in ran] == ["sleep"], "the newest is of today"
 
 
-def test_a_missing_backup_is_noticed(nightly: ModuleType, tmp_path: Path) -> None:
-    now = datetime(2026, 11, 22, 2, 30, tzinfo=UTC)
-    assert not nightly.is_fresh(tmp_path, now, nightly.LATE)
-    (tmp_path / now.strftime(nightly.FORMAT)).touch()
-    assert nightly.is_fresh(tmp_path, now + timedelta(hours=25), nightly.LATE)
-    assert not nightly.is_fresh(tmp_path, now + timedelta(hours=27), nightly.LATE)
+def test_a_failed_backup_deletes_nothing(tmp_path: Path) -> None:
+    old = [tmp_path / f"errorscope-2026112{day}T023000Z.dump" for day in range(3)]
+    for path in (*old, tmp_path / "fails"):
+        path.touch()
+        os.utime(path, (0, 0))
+    ran, _ = nightly(tmp_path, keep="1")
+    assert ran == ["pg_dump errorscope", "sleep 600"]
+    assert sorted(tmp_path.glob("errorscope*")) == old
 
 
-def test_the_next_backup_is_tonight_or_tomorrow(nightly: ModuleType, tmp_path: Path) -> None:
-    plan = nightly.load({"BACKUP_TIME": "02:30"})
-    assert nightly.next_time(plan, datetime(2026, 11, 22, 1, 0, tzinfo=UTC)) == datetime(
-        2026, 11, 22, 2, 30, tzinfo=UTC
-    )
-    assert nightly.next_time(plan, datetime(2026, 11, 30, 2, 30, tzinfo=UTC)) == datetime(
-        2026, 12, 1, 2, 30, tzinfo=UTC
-    )
-
-
-@pytest.mark.parametrize("wrong", [{"BACKUP_KEEP": "0"}, {"BACKUP_KEEP": "many"}, {"BACKUP_TIME": "24:00"}])
-def test_wrong_backup_settings_are_refused(nightly: ModuleType, wrong: dict[str, str]) -> None:
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        nightly.load(wrong)
+def test_wrong_backup_settings_are_refused(tmp_path: Path) -> None:
+    for keep, at, name in (
+        ("0", "02:30", "BACKUP_KEEP"),
+        ("many", "02:30", "BACKUP_KEEP"),
+        ("2", "24:00", "BACKUP_TIME"),
+    ):
+        ran, errors = nightly(tmp_path, keep, at)
+        assert ran == []
+        assert f"{name} is" in errors

@@ -101,7 +101,7 @@ def test_what_is_wrong_is_one_line_and_leaves_no_file(
         (["x.db", "--database", f"sqlite:///{tmp_path / 'notes.db'}"], "belongs to another program"),
         (
             ["x.db", "--database", "postgresql+psycopg://u:secret@127.0.0.1:1/x"],
-            "the database server failed to do this",
+            "works on SQLite files only",
         ),
         (["x.db", "--database", str(tmp_path / "notes.db")], f"write sqlite:///{tmp_path / 'notes.db'}"),
         (["nowhere/x.db", "--database", f"sqlite:///{tmp_path / 'notes.db'}"], "no such folder"),

@@ -340,7 +340,7 @@ def test_campaigns_are_copied_backed_up_and_restored(
     segment = SegmentKey("u1", "0")
     store.labels.append(campaign.texts, "Rosa", segment, [Action("1", "verdict", "A", {"value": "no_error"})])
     copy, kept, restored = (tmp_path / name for name in ("copy.db", "kept.db", "restored.db"))
-    assert (copy_database(url, f"sqlite:///{copy}").projects, backup(url, kept).projects) == (1, 1)
+    assert copy_database(url, f"sqlite:///{copy}").projects == backup(f"sqlite:///{copy}", kept).projects == 1
     assert restore(kept, f"sqlite:///{restored}")[1:] == (1, 1)
     for path in (copy, restored):
         engine = connect(f"sqlite:///{path}")

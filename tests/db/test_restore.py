@@ -1,12 +1,12 @@
-"""Backups of either kind of database, and what restoring them changes."""
+"""Backups, and what restoring them changes."""
 
+import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, delete, text
+from sqlalchemy import Engine, delete, make_url, text
 from sqlalchemy.exc import DBAPIError
 
 from core.errors import UserError
@@ -16,38 +16,44 @@ from db.engine import connect, migrate, writing
 from db.store import open_store
 from db.tables import audit
 from tests.db.frozen import load_frozen
-from tests.db.raw import scalar
+from tests.db.raw import rows, scalar
 from tests.db.running import opened
 from tests.db.test_database_copy import content
 from tests.db.test_database_copy import databases as databases
 from tests.db.test_database_copy import full as full
 from tests.paths import ROOT
-from tests.postgres import on_both, on_postgres
+from tests.postgres import on_postgres, on_sqlite
 
 
 @on_postgres
-def test_a_backup_of_a_server_is_one_state_while_others_write(url: str, databases: Any, tmp_path: Path) -> None:
-    server = subprocess.Popen(
-        [sys.executable, "-m", "tests.db.label_server", url], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    )
-    assert server.stdout is not None
-    try:
-        saved = [server.stdout.readline().split()[1] for _ in range(30)]
-        made = backup(url, tmp_path / "backup.db")
-        saved_after = [server.stdout.readline().split()[1] for _ in range(5)]
-    finally:
-        server.kill()
-        server.communicate()
-    assert [p.name for p in tmp_path.glob("*backup*")] == ["backup.db"]
-    assert (tmp_path / "backup.db").stat().st_mode & 0o777 == 0o600
-    restored = databases("sqlite")
-    assert restore(tmp_path / "backup.db", restored)[1:] == (1, made.events)
-    found = [event.action.id for event in open_store(restored).labels.events(1)]
-    assert found == [f"a{i}" for i in range(made.events)]  # without a gap
-    assert set(saved) <= set(found)
-    assert len(saved_after) == 5
+def test_the_nightly_dump_of_a_server_is_restored(full: Engine, url: str, databases: Any, tmp_path: Path) -> None:
+    address, restored = make_url(url), databases("postgresql")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "sleep").write_text("#!/bin/sh\nkill -TERM $PPID\n")
+    (tmp_path / "bin" / "sleep").chmod(0o755)
+    environment = os.environ | {
+        "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "PGHOST": str(address.host), "PGPORT": str(address.port),
+        "PGUSER": str(address.username), "PGDATABASE": str(address.database), "BACKUP_FOLDER": str(tmp_path), "BACKUP_KEEP": "2", "BACKUP_TIME": "02:30",
+    }  # fmt: skip
+    before = content(url)
+    subprocess.run(["bash", str(ROOT / "deploy/backup.sh")], env=environment, check=False)
+    [dump] = tmp_path.glob("errorscope-*.dump")
+    assert dump.stat().st_mode & 0o777 == 0o600
+    options = ["--exit-on-error", "--single-transaction", "--no-owner", "--dbname", str(make_url(restored).database)]
+    subprocess.run(["pg_restore", *options, str(dump)], env=environment, check=True)
+    assert content(restored) == before
+    assert [p.name for p in open_store(restored).projects.list()] == ["news", "old", "sample"]
 
 
+@on_postgres
+def test_backups_of_a_server_are_made_with_its_own_tools(url: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="SQLite files only.*pg_dump.*docs/backup.md"):
+        backup(url, tmp_path / "backup.db")
+    with pytest.raises(UserError, match="SQLite files only.*pg_restore.*docs/backup.md"):
+        restore(tmp_path / "backup.db", url)
+
+
+@on_sqlite
 def test_a_backup_is_restored_with_all_that_is_in_it(full: Engine, url: str, tmp_path: Path, databases: Any) -> None:
     store = open_store(url)
     store.audit.record("ann", "before the backup")
@@ -64,6 +70,8 @@ def test_a_backup_is_restored_with_all_that_is_in_it(full: Engine, url: str, tmp
     assert content(url) == before
     assert [p.name for p in store.projects.list()] == ["news", "old", "sample"]  # also for a server that runs
     assert store.audit.entries()[0].act == "before the backup"
+    assert scalar(full, "PRAGMA synchronous") == 2
+    assert rows(full, "PRAGMA journal_mode") == [("wal",)]
     with pytest.raises(DBAPIError, match="append-only"), writing(full) as connection:
         connection.execute(delete(audit))
     elsewhere = databases("sqlite")
@@ -71,8 +79,20 @@ def test_a_backup_is_restored_with_all_that_is_in_it(full: Engine, url: str, tmp
     assert [p.name for p in open_store(elsewhere).projects.list()] == ["news", "old", "sample"]
 
 
-@on_both
-def test_a_backup_of_an_earlier_schema_is_refused(url: str, database: str, tmp_path: Path) -> None:
+@on_sqlite
+def test_a_restore_waits_for_no_writer_that_does_not_end(
+    full: Engine, url: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    backup(url, tmp_path / "backup.db")
+    monkeypatch.setattr("db.backup.BUSY", 0.1)
+    before = content(url)
+    with writing(full), pytest.raises(UserError, match="locked by another program"):
+        restore(tmp_path / "backup.db", url, overwrite=True)
+    assert content(url) == before
+
+
+@on_sqlite
+def test_a_backup_of_an_earlier_schema_is_refused(url: str, tmp_path: Path) -> None:
     old = f"sqlite:///{tmp_path / 'old.db'}"
     load_frozen(old)
     engine = connect(old)
@@ -99,8 +119,8 @@ def test_a_missing_database_file_is_restored_in_its_place(tmp_path: Path) -> Non
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-@on_both
-def test_a_file_that_is_no_backup_changes_nothing(url: str, tmp_path: Path, database: str) -> None:
+@on_sqlite
+def test_a_file_that_is_no_backup_changes_nothing(url: str, tmp_path: Path) -> None:
     engine = connect(url)
     migrate(engine)
     (tmp_path / "notes.txt").write_text("The cat sat on the mat.\n" * 50)
@@ -111,9 +131,9 @@ def test_a_file_that_is_no_backup_changes_nothing(url: str, tmp_path: Path, data
     engine.dispose()
 
 
-@on_both
+@on_sqlite
 def test_the_commands_copy_back_up_and_restore(
-    full: Engine, url: str, databases: Any, database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    full: Engine, url: str, databases: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = databases("sqlite")
 
