@@ -31,9 +31,7 @@ def main() -> None:
         return
     (view, marks), lam = labels.visible(project), state.current_lambda(project.id)
     state.show_lambda(project.id, lam)
-    scored = any(not c.human and not c.labelled for c in view.columns)
-    if not scored:
-        scoring_box(project, view)
+    scoring_box(project, view)
     query, blind, place = toolbar.toolbar(project, view, labelled=marks is not None)
     query = toolbar.valid(view, query, lam)
     order = ordered(view, query, lam)
@@ -54,14 +52,12 @@ def main() -> None:
         else:
             all_segments.listing(project, view, query, lam, order)
         all_segments.download(project, view, lam, order, query.systems)
-    if scored:
-        scoring_box(project, view)
 
 
 def scoring_box(project: Project, view: View) -> None:
     """Draw the scoring panel, open while there are no scores."""
     metrics = [c for c in view.columns if not c.human and not c.labelled]
-    running = [job for job in jobs.active(project.id) if not job.timing]
+    running = jobs.active(project.id)
     manages = wiring.may_change(project.id)
     if not metrics:
         waiting = "Choose metrics and compute scores." if manages else "A manager of this project can compute scores."

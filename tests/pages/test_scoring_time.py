@@ -90,6 +90,7 @@ def test_a_sample_and_the_open_segment_are_jobs_of_their_own(store: Store, proje
         assert (len(job.segments), job.metrics) == (n, ("chrf",))
         store.jobs.cancel(job.id)
     assert job.segments == (SegmentKey("d", "0"),)
+    assert MetricBoxes(run(project=str(project))).value == ["chrf"], "metrics that were left out are chosen again"
 
 
 def test_a_long_job_scores_the_open_segment_first(store: Store, project: int) -> None:
@@ -111,6 +112,7 @@ def test_an_unknown_time_is_measured_and_scoring_can_start(store: Store, project
     at.button(key=f"estimate-{project}").click().run()
     assert [(j.metrics, j.timing) for j in store.jobs.recent(project)] == [(("chrf", "rouge1"), True)]
     assert "Measuring the speed of 2 metrics" in words(at)
+    assert [b.label for b in at.button if str(b.key).startswith("cancel-")] == ["Skip the estimate"]
     assert "Not scored yet" in words(at)
     at = run(project=str(project))
     assert "The time appears here" in words(at)

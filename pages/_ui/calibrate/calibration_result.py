@@ -110,7 +110,7 @@ def missing(found: Calibration, human_scores: HumanScores, project: Project, col
         notes.append("Labels of one annotator only; 2 or 3 are recommended.")
     if notes:
         st.warning("  \n".join(escape_markdown(n) for n in notes), icon=":material/warning:")
-    running = [job for job in jobs.active(project.id) if not job.timing and column.metric in job.metrics]
+    running = [job for job in jobs.active(project.id) if column.metric in job.metrics]
     if found.n < len(human_scores.scores) and running:
         st.caption(
             f"{column.label} is still being computed: {found.n:,} of {format_count(len(human_scores.scores), 'output')} with human "

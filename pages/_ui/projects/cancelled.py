@@ -13,7 +13,7 @@ from pages._ui.shared import jobs, partly_scored, wiring
 def line(project: Project) -> None:
     """Draw the line if the newest scoring job of the project was cancelled and has computed some scores, not all."""
     newest = next((job for job in wiring.store().jobs.recent(project.id) if not job.timing), None)
-    if newest is None or newest.state != "cancelled" or any(not job.timing for job in jobs.active(project.id)):
+    if newest is None or newest.state != "cancelled" or jobs.active(project.id):
         return
     metrics = scoring_time.progress_of(project, newest)
     kept, total = sum(m.done for m in metrics), sum(m.total for m in metrics)

@@ -152,11 +152,10 @@ def _start(
         look: Literal["primary", "secondary"] = "primary" if primary else "secondary"
         pressed = st.button(text, type=look, key=f"score-{project.id}", on_click=remember)
         for job in running:
-            if not job.timing:
-                st.button(
-                    "Cancel scoring", key=f"panel-cancel-{job.id}", on_click=errors.guarded(store.jobs.cancel),
-                    args=(job.id,),
-                )  # fmt: skip
+            st.button(
+                "Cancel scoring", key=f"panel-cancel-{job.id}", on_click=errors.guarded(store.jobs.cancel),
+                args=(job.id,),
+            )  # fmt: skip
         st.caption(missing or "Existing scores are reused.")
     if pressed and missing:
         page.info(f"Nothing to compute. {missing}")
@@ -169,14 +168,14 @@ def _start(
 def _choose(project: Project, data: Dataset, found: Sequence[MetricLine], running: Sequence[Job]) -> list[MetricSpec]:
     """Draw the choice of metrics.
 
-    The default choice follows the scores and their estimated times, but not while a job runs. A person's choice stays.
+    The default choice follows the scores and their estimated times, but not while scores are computed. A person's choice stays.
     """
     able = {line.spec.name: line.spec for line in found if not line.lacking and OPTIONS not in line.spec.name}
     default, held = _defaults(project, data, found), f"metrics-held-{project.id}"
-    if held not in st.session_state or all(job.timing for job in running):
+    if held not in st.session_state or not running:
         st.session_state[held] = default
     default = [name for name in st.session_state[held] if name in able]
-    own = drafts.kept(f"metrics-own-{project.id}", fits=lambda names: set(names) <= able.keys())
+    own = drafts.kept(f"metrics-own-{project.id}")
 
     def chosen() -> list[str]:
         return [name for name in st.session_state.get(own, default) if name in able]
@@ -189,12 +188,18 @@ def _choose(project: Project, data: Dataset, found: Sequence[MetricLine], runnin
         st.caption("No metric can run. Each line says what is missing.")
     elif not default and own not in st.session_state:
         done = any(line.scored for line in found)
-        st.caption("Default metrics are done. Add more:" if done else "Default metrics cannot run here. Choose others:")
+        st.caption(
+            "The metrics chosen before are done. Add more:"
+            if done
+            else "Default metrics cannot run here. Choose others:"
+        )
     st.markdown(":small[Metrics to compute]")
     with st.container(height=LIST_HEIGHT, key=f"metric-list-{project.id}"):
         for line in sorted(found, key=lambda line: bool(line.lacking)):
             name, box = line.spec.name, f"metric-{project.id}-{line.spec.name}"
-            st.session_state[box] = name in chosen()
+            ticked = name in chosen()
+            if st.session_state.get(box) != ticked:  # what is set is sent, and may undo a click made meanwhile
+                st.session_state[box] = ticked
             st.checkbox(
                 _line(line, project.n_outputs), key=box, on_change=tick, args=(name, box), disabled=name not in able
             )
@@ -209,7 +214,19 @@ def _line(line: MetricLine, total: int) -> str:
 
 
 def _defaults(project: Project, data: Dataset, found: Sequence[MetricLine]) -> list[str]:
-    """Return the metrics chosen at first, by task and time; draw which defaults are left out."""
+    """Return the metrics chosen at first, by task and time; draw which defaults are left out.
+
+    Once metrics were scored or asked for, only those: the others were left out by somebody.
+    """
+    before = {
+        name.partition(OPTIONS)[0]
+        for job in wiring.store().jobs.recent(project.id)
+        if not job.timing
+        for name in job.metrics
+    }
+    before |= {line.spec.name for line in found if line.scored}
+    if before:
+        return [line.spec.name for line in found if line.spec.name in before and line.open(project.n_outputs)]
     if all(line.lacking for line in found if line.spec.name in STANDARD):
         return _without_references(project, data, found)
     task = wiring.task(project)

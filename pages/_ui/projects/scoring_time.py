@@ -98,7 +98,7 @@ def choose_scope(project: Project, segment: SegmentKey | None) -> ScoringScope:
 def estimate(project: Project, opened: Sequence[OpenOutputs], scope: ScoringScope, running: Sequence[Job]) -> bool:
     """Draw the time that the chosen metrics take on this machine. Return whether the job is long.
 
-    While the speed of a metric is not known, the worker of this server measures it on a sample.
+    While the speed of a metric is not known, the worker of this server measures it on a sample. `running` are scoring jobs.
     """
     unknown = [o for o in opened if not o.timed]
     if not unknown:
@@ -124,21 +124,33 @@ def estimate(project: Project, opened: Sequence[OpenOutputs], scope: ScoringScop
         tried.add((project.id, names))
         queue.enqueue(project.id, names, timing=True)
 
-    if any(job.timing for job in running):
-        page.caption(
-            f"Measuring the speed of {format_count(len(names), 'metric')} on a short sample. The time appears here."
-        )
+    if jobs.active(project.id, timing=True):
+        st.fragment(run_every=1.5)(errors.guarded(_measuring))(project)
     elif not running and settings().worker != "off" and (project.id, names) not in tried:
         measure()
         st.rerun()
     elif not running:
+        last = next((job for job in queue.recent(project.id) if job.timing), None)
+        if last is not None and last.state == "failed":
+            page.caption(f"The time could not be measured: {last.message}")
         st.button("Estimate time", icon=":material/timer:", on_click=measure, key=f"estimate-{project.id}")
     return sum(len(o.sizes) for o in unknown) > 1000
 
 
+def _measuring(project: Project) -> None:
+    """Draw the progress of measuring; the page is drawn again when it has ended."""
+    measuring = jobs.active(project.id, timing=True)
+    if not measuring:
+        st.rerun()
+    n = len({name for job in measuring for name in job.metrics})
+    page.caption(f"Measuring the speed of {format_count(n, 'metric')} on a short sample. The time appears here.")
+    for job in measuring:
+        jobs.progress(job, "Measuring", "Skip the estimate", wiring.keep_worker())
+
+
 def progress(project: Project) -> None:
     """Draw what running jobs have done and have left, by metric; refreshed while they run."""
-    if any(not job.timing for job in jobs.active(project.id)):
+    if jobs.active(project.id):
         st.fragment(run_every=3.0)(errors.guarded(_progress))(project)
 
 
@@ -155,7 +167,7 @@ def progress_of(project: Project, job: Job) -> list[MetricProgress]:
 def _progress(project: Project) -> None:
     rows = []
     for job in jobs.active(project.id):
-        for metric in progress_of(project, job) if not job.timing else ():
+        for metric in progress_of(project, job):
             left = metric.total - metric.done
             known = "not known yet" if metric.seconds_left is None else format_duration(metric.seconds_left)
             rows.append(

@@ -32,7 +32,7 @@ MANAGERS: dict[Step, str] = {
 
 def what_next(project: Project, *, panel: bool) -> None:
     """Draw the line for the open project, and below it the scoring panel if wanted."""
-    found = next_step(wiring.store(), project, scoring=any(not job.timing for job in jobs.active(project.id)))
+    found = next_step(wiring.store(), project, scoring=bool(jobs.active(project.id)))
     names = STEPS | ({"label": f"{STEPS['label']} ({found.imported} imported)"} if found.imported else {})
     words = [f":material/check: {name}" if step in found.done else name for step, name in names.items()]
     words = [f"**{word}**" if step == found.step else word for step, word in zip(STEPS, words, strict=True)]

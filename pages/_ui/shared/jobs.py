@@ -1,8 +1,8 @@
-"""The line at the foot of every page while a scoring job runs: progress, remaining time, cancel."""
+"""Running jobs: the line at the foot of every page while scores are computed, and what the page says when a job has ended."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import streamlit as st
@@ -16,14 +16,15 @@ from pages._ui.shared import errors, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 _SEEN = "errorscope_jobs_seen"
+_SHOWN = "errorscope_jobs_shown"
 _NEWS = "errorscope_jobs_news"
 _WANTED = "errorscope_jobs_wanted"
 SILENT_SECONDS = 45.0
 
 
-def active(project_id: int | None = None) -> list[Job]:
-    """Return the jobs that wait or run, oldest first."""
-    return wiring.store().jobs.unfinished(project_id)
+def active(project_id: int | None = None, *, timing: bool = False) -> list[Job]:
+    """Return the scoring jobs that wait or run, oldest first; with `timing`, those that measure the speed of metrics."""
+    return [job for job in wiring.store().jobs.unfinished(project_id) if job.timing == timing]
 
 
 def remaining(job: Job, now: datetime) -> float | None:
@@ -86,53 +87,62 @@ def foot() -> None:
     if wanted := st.session_state.pop(_WANTED, None):
         start(wiring.store(), *wanted)
     own = wiring.keep_worker()
-    news = st.session_state.pop(_NEWS, None)
-    if news:
+    for news in st.session_state.pop(_NEWS, ()):
         st.toast(news, icon=":material/info:")
     every = 1.5 if active() else 20.0
     st.fragment(run_every=every)(errors.guarded(_line))(own)
 
 
 def _line(own_worker: bool) -> None:
-    store, jobs = wiring.store(), active()
+    jobs = active()
     seen: dict[int, str] = st.session_state.setdefault(_SEEN, {})
     stages = {j.id: _stage(j) for j in jobs}
     ended = [i for i in seen if i not in stages]
     further = [i for i in seen if i in stages and seen[i] != stages[i]]
     st.session_state[_SEEN] = stages
-    for job_id in ended:
-        st.session_state[_NEWS] = _farewell(job_id)
+    shown: set[int] = st.session_state.get(_SHOWN, set())
+    if waited_for := [job_id for job_id in ended if job_id in shown]:
+        names = _project_names()
+        st.session_state[_NEWS] = [_farewell(job_id, names) for job_id in waited_for]
     if ended or further:
         st.rerun()
+    st.session_state[_SHOWN] = set(stages)
     if not jobs:
         return
     wiring.keep_worker()
-    names = {p.id: p.name for p in store.projects.list()}
-    now = datetime.now(UTC)
+    names = _project_names()
     with st.container(key="errorscope-foot"):
         for job in jobs[:2]:
-            with st.container(horizontal=True, vertical_alignment="center"):
-                what = "Estimating the time of scoring" if job.timing else "Scoring"
-                text = f"{what} {names.get(job.project_id, '')}: {progress_text(job, now, own_worker)}"
-                st.progress(min(1.0, job.done / job.total) if job.total else 0.0, escape_markdown(text))
-                name = escape_markdown(names.get(job.project_id, ""))
-                label = "Cancel" if len(jobs) == 1 else f"Cancel scoring: {name}"
-                label = "Skip the estimate" if job.timing else label
-                if wiring.may_change(job.project_id):
-                    st.button(label, key=f"cancel-{job.id}", on_click=errors.guarded(store.jobs.cancel), args=(job.id,))
+            name = names.get(job.project_id, "")
+            label = "Cancel" if len(jobs) == 1 else f"Cancel scoring: {escape_markdown(name)}"
+            progress(job, f"Scoring {name}", label, own_worker)
         if len(jobs) > 2:
             st.caption(f"{format_count(len(jobs) - 2, 'more job')} waiting")
 
 
-def _farewell(job_id: int) -> str:
+def progress(job: Job, what: str, cancel: str, own_worker: bool) -> None:
+    """Draw the progress of a job with the plain text `what`, and a button `cancel` for those who may change the project."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        text = f"{what}: {progress_text(job, datetime.now(UTC), own_worker)}"
+        st.progress(min(1.0, job.done / job.total) if job.total else 0.0, escape_markdown(text))
+        if wiring.may_change(job.project_id):
+            stop = errors.guarded(wiring.store().jobs.cancel)
+            st.button(cancel, key=f"cancel-{job.id}", on_click=stop, args=(job.id,))
+
+
+def _project_names() -> dict[int, str]:
+    return {p.id: p.name for p in wiring.store().projects.list()}
+
+
+def _farewell(job_id: int, names: Mapping[int, str]) -> str:
+    """Return what the end of a scoring job is reported with, in Markdown."""
     try:
         job = wiring.store().jobs.get(job_id)
     except UserError:
         return "The scoring job was deleted with its project."
+    what = f"Scoring of “{escape_markdown(names.get(job.project_id, ''))}”"
     if job.state == "failed":
-        return f"Scoring failed: {escape_markdown(job.message)}"
+        return f"{what} failed: {escape_markdown(job.message)}"
     if job.state == "cancelled":
-        return (
-            "Estimating the time was cancelled." if job.timing else "Scoring was cancelled. Computed scores are kept."
-        )
-    return "The time of scoring is estimated." if job.timing else "Scoring is done."
+        return f"{what} was cancelled. Computed scores are kept."
+    return f"{what} is done."
