@@ -68,6 +68,7 @@ def test_a_scored_project_is_read_searched_and_sorted(store: Store, project: int
     assert "refinement" not in at.query_params
     box = next(e for e in at.expander if e.label.startswith("Compute scores"))
     assert not box.children, "the scoring panel is drawn when its box is opened"
+    assert box in list(at.main.children.values())[:4], "the way to more scores is at the end of the page"
     at.session_state[f"compare-scoring-{project}"] = True
     at.run()
     assert MetricBoxes(at).boxes
@@ -112,6 +113,7 @@ def test_addresses_systems_and_the_worst_outputs_are_shown(store: Store, project
     (table,) = (d for d in at.dataframe if list(d.value.columns)[:1] == ["system"])
     assert list(table.value["system"]) == ["alpha", "beta"]
     assert list(table.value["MQM (labels) ↑"]) == [-5.0, 0.0]  # numbers, so that they sort
+    assert {d.proto.placeholder for d in at.dataframe} == {"–"}, "a missing score is None"
     assert "● 0.0".encode() in table.proto.arrow_data.styler.display_values
     assert any("Outputs with a score: MQM (labels) 2 of 4" in c.value.replace("\\", "") for c in at.caption)
     assert {"Systems as CSV", "LaTeX table"} <= {b.label for b in at.get("download_button")}

@@ -43,10 +43,10 @@ def system_scores(view: View, lam: float, rows: Order, systems: Sequence[str] = 
     """Return the means over the segments `rows` of these systems, or of all."""
     at = view.at(systems)
     cells = np.ix_(rows, np.array(at, dtype=np.intp))
-    values = [view.values(c.name, lam)[cells].T for c in view.columns]
+    values = [view.values(c.name, lam)[cells].T for c in view.human_first]
     return SystemScores(
         tuple(view.systems[i] for i in at),
-        view.columns,
+        view.human_first,
         np.stack([row_mean(v) for v in values], axis=1),
         np.stack([(~np.isnan(v)).sum(axis=1) for v in values], axis=1),
         int(view.present[cells].sum()),

@@ -123,6 +123,15 @@ class View:
             equal.update(system for system, text in with_text.items() if text in segment.references)
         return tuple(s for s in self.systems if is_human_name(s) or (n[s] >= FEWEST and equal[s] == n[s]))
 
+    @property
+    def human_first(self) -> tuple[Column, ...]:
+        """The columns, human scores and those of labels before metrics."""
+        return tuple(sorted(self.columns, key=lambda c: not (c.human or c.labelled)))
+
+    def compared_with(self, name: str) -> str:
+        """Return the score that this one is compared with at first: a human score if there is one, else another, else itself."""
+        return next((c.name for c in self.human_first if c.name != name), name)
+
     def column(self, name: str) -> Column:
         return next(c for c in self.columns if c.name == name)
 

@@ -17,7 +17,7 @@ from core.services.compare.compare import Order, Query
 from core.services.projects.finishing import incomplete
 from core.services.projects.view import View
 from pages._ui.compare import score_list
-from pages._ui.compare.toolbar import refinement
+from pages._ui.compare.toolbar import first_score
 from pages._ui.shared import deferred, errors, files, page, partly_scored, state
 
 DOWNLOADED = 500_000
@@ -38,9 +38,8 @@ def overview(project: Project, view: View, query: Query, lam: float, blind: bool
     rows, labels = service.ordered(view, query._replace(sort="document"), lam), {c.name: c.label for c in view.columns}
     above = st.container()
     names = list(labels)
-    main = refinement(project, view)
-    first = main.name if main else names[0]
-    x_at, y_at = names.index(first), next((i for i, n in enumerate(names) if n != first), 0)
+    first = first_score(project, view)
+    x_at, y_at = names.index(first), names.index(view.compared_with(first))
     left, right = st.columns([2, 3], gap="large")
     with left:
         x = st.selectbox("System means of", names, x_at, format_func=labels.__getitem__, key=f"compare-x-{project.id}")
@@ -99,7 +98,7 @@ def listing(project: Project, view: View, query: Query, lam: float, order: Order
     if query.sort == "disagreement" and by is not None:
         frame["disagreement"] = by[order]
     at = view.at(query.systems)
-    scores = [(c, service.row_mean(view.values(c.name, lam)[:, at])[order]) for c in view.columns]
+    scores = [(c, service.row_mean(view.values(c.name, lam)[:, at])[order]) for c in view.human_first]
 
     def opened(row: int) -> None:
         state.go_to_segment(project.id, view.segments[order[row]])

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from core.columns import Array
+from core.formatting import MISSING
 from core.services.compare.compare import hint_at
 from core.services.projects.view import Column
-from pages._ui.shared import errors
-from pages._ui.shared.markdown import escape_markdown
+from pages._ui.shared import errors, tables
 
 TEXT = 160
 """Characters of a text that are shown."""
@@ -35,7 +36,8 @@ def draw(
         title = f"{c.label} {c.arrow}".strip()
         shown[title] = values
         config[title] = st.column_config.NumberColumn(
-            format=f"%.{max(1, c.digits)}f", help=escape_markdown(hint_at(c, lam))
+            format=f"%.{max(1, c.digits)}f",
+            help=tables.help_on_missing(hint_at(c, lam), missing=bool(np.isnan(values).any())),
         )
 
     @errors.guarded
@@ -45,5 +47,5 @@ def draw(
 
     st.dataframe(
         shown, hide_index=True, width="stretch", height=320, key=key, on_select=chosen, selection_mode="single-row",
-        column_config=config,
+        column_config=config, placeholder=MISSING,
     )  # fmt: skip

@@ -15,9 +15,8 @@ from core.reports import systems as report
 from core.services.compare.compare import Order, Query, hint_at
 from core.services.compare.systems import SystemScores, system_scores
 from core.services.projects.view import View
-from pages._ui.shared import page
+from pages._ui.shared import page, tables
 from pages._ui.shared.files import download, file_name
-from pages._ui.shared.markdown import escape_markdown
 
 ANCHOR = "systems"
 
@@ -28,11 +27,14 @@ def table(project: Project, view: View, query: Query, lam: float, order: Order, 
     st.subheader("Systems", anchor=ANCHOR)
     found = system_scores(view, lam, order, query.systems)
     config = {"system": st.column_config.TextColumn(pinned=True)} | {
-        report.title(c): st.column_config.NumberColumn(help=escape_markdown(hint_at(c, lam))) for c in found.columns
+        report.title(c): st.column_config.NumberColumn(
+            help=tables.help_on_missing(hint_at(c, lam), missing=not found.counts[:, k].all())
+        )
+        for k, c in enumerate(found.columns)
     }
     st.dataframe(
         _styled(found), hide_index=True, width="stretch", height="content" if len(found.systems) <= 30 else 600,
-        column_config=config, key=f"compare-systems-table-{project.id}",
+        column_config=config, key=f"compare-systems-table-{project.id}", placeholder=MISSING,
     )  # fmt: skip
     at = f" at λ = {format_lambda(lam)}" if any(c.refinement for c in found.columns) else ""
     text = f"Means of output scores{at} over {len(order):,} segments; BLEU, chrF and TER are not those of the whole corpus. ●  best mean, not tested."

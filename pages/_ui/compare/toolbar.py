@@ -72,6 +72,12 @@ def refinement(project: Project, view: View) -> Column | None:
     return view.column(name) if name else None
 
 
+def first_score(project: Project, view: View) -> str:
+    """Return the score that lists and charts begin with: the refinement that the cards show, else the first score."""
+    main = refinement(project, view)
+    return main.name if main else view.columns[0].name
+
+
 def _choose_refinement(project: Project, view: View) -> None:
     labels, key = {c.name: c.label for c in view.refinements()}, f"compare-refinement-{project.id}"
     if len(labels) < 2:
@@ -92,17 +98,18 @@ def _choose_refinement(project: Project, view: View) -> None:
 def _order(project: Project, view: View, query: Query) -> Query:
     labels, kept = {c.name: c.label for c in view.columns}, f"compare-order-{project.id}"
     names, shown = list(labels), st.session_state.get(kept, "document order")
-    main = refinement(project, view)
-    first = names.index(main.name) if main else 0
     with st.popover(f"Segments by: {escape_markdown(shown)}", icon=":material/sort:"):
         chosen = ORDERS[st.radio("Sort the segments by", ORDERS, key="compare-sort", disabled=not labels)]
         metric = second = system = ""
         if names and chosen != "document":
             key = f"compare-metric-{project.id}"
+            first = names.index(first_score(project, view))
             metric = st.selectbox("Metric", names, first, format_func=labels.__getitem__, key=key)
         if names and chosen == "disagreement":
             others, key = [name for name in names if name != metric] or names, f"compare-second-{project.id}"
-            second = st.selectbox("Second metric", others, format_func=labels.__getitem__, key=key)
+            compared = view.compared_with(metric)
+            at = others.index(compared) if compared in others else 0
+            second = st.selectbox("Second metric", others, at, format_func=labels.__getitem__, key=key)
         if names and chosen == "metric":
             everyone, key = ["", *view.systems], f"compare-system-{project.id}"
             system = st.selectbox("Scores of", everyone, format_func=lambda s: s or "mean over all systems", key=key)

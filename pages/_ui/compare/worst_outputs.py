@@ -49,7 +49,7 @@ def listing(project: Project, view: View, query: Query, lam: float, blind: int |
     if view.rated:
         frame["errors"] = [_errors(view, key) for key in keys]
     first, rows, columns = view.column(by), [i for i, _ in found], [j for _, j in found]
-    ordered = (first, *(c for c in view.columns if c is not first))
+    ordered = (first, *(c for c in view.human_first if c is not first))
     scores = [(c, view.values(c.name, lam)[rows, columns]) for c in ordered]
 
     def opened(row: int) -> None:

@@ -16,7 +16,7 @@ from core.formats.mtme_folder import MtmeFiles
 from core.formats.notes import counts_of, notes_on
 from core.formats.problems import how_many
 from core.formats.streams.staged import StagedImport
-from core.formatting import format_count
+from core.formatting import MISSING, format_count
 from core.ports.projects import Project
 from core.services.projects import label_import, mtme
 from core.services.projects.adding import StoredOutputs
@@ -181,7 +181,8 @@ def _shown(
         scores = external = mqm.external if mqm else ()
         texts = mqm.scored if mqm else dataset
         n = len(dataset.outputs or _scored(dataset, scores))
-    st.dataframe(first_rows(texts, external=external), hide_index=True, width="stretch", height="content")
+    rows = first_rows(texts, external=external)
+    st.dataframe(rows, hide_index=True, width="stretch", height="content", placeholder=MISSING)
     if n > ROWS:
         st.caption(f"First {ROWS} outputs; {n - ROWS:,} more.")
     if mqm and isinstance(dataset, Dataset):

@@ -78,7 +78,12 @@ def data_table(
     right = {str(n): st.column_config.TextColumn(alignment="right") for n in texts if are_figures(frame[n])}
     style = frame.style.format(shown, na_rep=missing, subset=list(shown))
     config: Any = right | dict(columns or {})
-    st.dataframe(style, hide_index=True, width="stretch", height=height, column_config=config)
+    st.dataframe(style, hide_index=True, width="stretch", height=height, column_config=config, placeholder=missing)
+
+
+def help_on_missing(text: str, *, missing: bool) -> str:
+    """Return the help of a column of scores, from a plain text; it explains the dash if scores are `missing`."""
+    return escape_markdown(f"{text}\n{MISSING} no score" if missing else text)
 
 
 def reasons(lines: Sequence[str]) -> None:

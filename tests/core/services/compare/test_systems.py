@@ -23,6 +23,8 @@ def test_means_are_over_the_outputs_with_a_score() -> None:
     np.testing.assert_allclose(scores.means[:, at], [15.0, 35.0])  # (10 + 20) / 2, (30 + 40) / 2
     assert scores.counts[:, at].tolist() == [2, 2]
     assert (scores.columns[at], 4) in scores.partial  # of 5 outputs
+    assert scores.columns[0].label == "adequacy (human score)", "the last columns may be out of sight"
+    assert make_view().compared_with(scores.columns[at].name) == scores.columns[0].name
 
 
 def test_means_follow_the_filter() -> None:
