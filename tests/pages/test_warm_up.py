@@ -22,10 +22,10 @@ LOADED = """
 import sys
 import app
 import pages._ui.campaigns.my_campaigns, pages._ui.projects.importing, pages._ui.projects.project_list, pages._ui.projects.upload
-print("first page:", *{"scipy.optimize", "scipy.stats", "pandas", "altair", "torch"} & sys.modules.keys())
+print("first page:", *{"scipy.optimize", "scipy.stats", "pandas", "altair", "vl_convert", "torch"} & sys.modules.keys())
 from pages._ui.shared import warm_up
 warm_up.load_modules()
-print("missing:", *{"altair", "pandas", "scipy.stats", "pages._ui.robustness.combine"} - sys.modules.keys())
+print("missing:", *{"altair", "vl_convert", "pandas", "scipy.stats", "pages._ui.robustness.combine"} - sys.modules.keys())
 print("models:", *{"torch"} & sys.modules.keys())
 """
 

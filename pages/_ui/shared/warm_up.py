@@ -38,13 +38,14 @@ def load_modules() -> None:
 
 
 def _load_what_is_used_later() -> None:
-    """Load what the first table, the first chart, the first list of metrics and the first change of a text would load."""
+    """Load what the first table, chart, picture of a chart, list of metrics and change of a text would load."""
     import altair as alt
     import pandas as pd
     import pyarrow as pa
     from PIL import Image
 
     from core.metrics import readiness
+    from core.reports.picture import picture
     from core.services.robustness.break_metric import perturbed
 
     readiness.of_all()  # reads the weights of the bundled models, for their signatures
@@ -52,7 +53,7 @@ def _load_what_is_used_later() -> None:
     frame = pd.DataFrame({"x": [0.0]})
     frame.style.format("{}")
     pa.Table.from_pandas(frame)
-    alt.Chart(frame).mark_point().encode(x="x").to_dict()
+    picture(alt.Chart(frame).mark_point().encode(x="x"), "x", "x", "png")
     Image.preinit()
 
 
