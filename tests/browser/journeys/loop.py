@@ -183,10 +183,9 @@ def _upload(page: Page, server: Server, name: str, data: bytes, begin: str) -> N
     if begin == "Import labels":  # the open project has these texts already
         expect(page.get_by_label("Import into")).to_be_visible()
         settled(page)
+        page.get_by_label("Import into").scroll_into_view_if_needed()
+        settled(page)  # an open list closes when the page is scrolled, and the browser reports that later
         page.get_by_label("Import into").click()
-        page.get_by_label("Import into").press(
-            "ArrowDown"
-        )  # opens the list if the page was drawn again after the click
         page.get_by_role("option", name="New project").click()
     page.get_by_role("button", name=re.compile(r"^(download_done )?Import .* into")).click()
     # a toast says it too, for a while
