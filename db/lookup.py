@@ -49,7 +49,7 @@ def require_project(connection: Connection, project_id: int, *, lock: bool = Fal
 
 
 def require_no_import(connection: Connection, project_id: int) -> None:
-    """Raise `UserError` while somebody adds to a project in slices (`db.slices`), because a second import would not see what is hidden."""
+    """Raise `UserError` while somebody adds to a project in slices (`db.imports.slices`), because a second import would not see what is hidden."""
     if connection.execute(select(projects.c.id).where(projects.c.adds_to == project_id)).first() is None:
         return
     name = connection.execute(select(projects.c.name).where(projects.c.id == project_id)).scalar()

@@ -1,21 +1,23 @@
-"""Accounts, their roles and sessions, and personal links."""
+"""Accounts, their roles and sessions, personal links, and the audit record, whose rows triggers of the database protect."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, delete, insert, select, update
 
 from core.errors import UserError
+from core.ports.audit import AuditEntry
 from core.ports.people import Account, Link, Role
 from db.columns import now
 from db.engine import inserted, reading, writing
 from db.failures import require_name, retried
+from db.labels.group_commit import GroupCommit
 from db.lookup import require_project, with_roles
-from db.tables import accounts, campaigns, links, login_sessions, project_roles, server_secret
+from db.tables import accounts, audit, campaigns, links, login_sessions, project_roles, server_secret
 
 _ACCOUNT = (accounts.c.id, accounts.c.name, accounts.c.manager, accounts.c.active, accounts.c.created)
 _LINK = tuple(links.c[name] for name in Link._fields)
@@ -195,3 +197,34 @@ def _end_sessions(connection: Connection, account_id: int) -> None:
 
 def _link(row: Row[Any]) -> Link:
     return Link._make(row)
+
+
+class SqlAudit:
+    """`core.ports.audit.Audit` over a database.
+
+    Entries that arrive at the same time are committed together, as labels are: many refused requests at once hold up nobody.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._commits = GroupCommit(self._write)
+
+    def record(self, who: str, act: str, project_id: int | None = None, **details: Any) -> None:
+        row = {"time": now(), "who": who, "act": act, "project_id": project_id, "details": details}
+        self._commits.add(row)
+
+    def _write(self, rows: Sequence[dict[str, Any]]) -> list[None]:
+        with writing(self._engine) as connection:
+            connection.execute(insert(audit), list(rows))
+        return [None] * len(rows)
+
+    def entries(
+        self, project_id: int | None = None, *, before: int | None = None, limit: int = 200
+    ) -> list[AuditEntry]:
+        found = select(audit).order_by(audit.c.number.desc()).limit(limit)
+        if project_id is not None:
+            found = found.where(audit.c.project_id == project_id)
+        if before is not None:
+            found = found.where(audit.c.number < before)
+        with reading(self._engine) as connection:
+            return [AuditEntry._make(row) for row in connection.execute(found)]

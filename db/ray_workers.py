@@ -26,7 +26,7 @@ from core.scoring.planner import Load
 from core.settings import Settings
 from core.settings import load as settings
 from db.engine import sqlite_file
-from db.ray_actor import RayScorer
+from db.jobs.ray_actor import RayScorer
 from db.store import open_store
 from db.worker import END_SECONDS, LARGEST, RESTART_SECONDS, log_to, watch_parent
 

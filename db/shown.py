@@ -1,4 +1,4 @@
-"""The tables of texts and human scores as everybody reads them: without what an import that is not complete has added (`db.slices`).
+"""The tables of texts and human scores as everybody reads them: without what an import that is not complete has added (`db.imports.slices`).
 
 Rows are written through `db.tables`. A value that an import adds has the id of the import's hidden project in a column `…_by`.
 """

@@ -7,26 +7,26 @@ from functools import cache
 from sqlalchemy import Engine
 
 from core.ports.store import Store
-from db.audit import SqlAudit
-from db.batches import SqlBatches
-from db.calibrations import SqlCalibrations
 from db.campaigns.repository import SqlCampaigns
-from db.cases import SqlCases
-from db.chunks import SqlChunks
 from db.engine import connect, migrate
-from db.exports import SqlExports
-from db.jobs import SqlJobs
-from db.judgements import SqlJudgements
-from db.labels import SqlLabels
-from db.people import SqlPeople
-from db.project_settings import SqlProjectSettings
-from db.projects import SqlProjects
-from db.scores import SqlScores
-from db.shared_results import SqlSharedResults
-from db.slices import remove_interrupted
-from db.staged_imports import SqlImports
-from db.stress_test_runs import SqlStressTestRuns
-from db.timings import SqlTimings
+from db.imports.slices import remove_interrupted
+from db.imports.staged import SqlImports
+from db.jobs.chunks import SqlChunks
+from db.jobs.repository import SqlJobs, SqlTimings
+from db.labels.judgements import SqlJudgements
+from db.labels.repository import SqlLabels
+from db.people import SqlAudit, SqlPeople
+from db.project_values import (
+    SqlBatches,
+    SqlCalibrations,
+    SqlCases,
+    SqlProjectSettings,
+    SqlSharedResults,
+    SqlStressTestRuns,
+)
+from db.projects.exports import SqlExports
+from db.projects.repository import SqlProjects
+from db.scores.repository import SqlScores
 
 
 def open_store(url: str) -> Store:

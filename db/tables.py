@@ -53,12 +53,14 @@ projects = _table(
     Column("created", Utc, nullable=False),
     Column("sample", Boolean, nullable=False),
     Column("importing", Utc),  # time of the last slice of an import or deletion; NULL unless the project is hidden
-    Column("cleanup", String(8)),  # what is done if an import is interrupted, see db.slices; NULL for a deletion
+    Column(
+        "cleanup", String(8)
+    ),  # what is done if an import is interrupted, see db.imports.slices; NULL for a deletion
     Column(
         "adds_to", Integer
-    ),  # the project to which a hidden one adds, see db.slices; no reference: it may be deleted
+    ),  # the project to which a hidden one adds, see db.imports.slices; no reference: it may be deleted
     Column("imports", Integer),  # so far; NULL for none since this column exists
-    Column("summary", Json),  # see db.summaries
+    Column("summary", Json),  # see db.projects.summaries
     sqlite_autoincrement=True,  # deleted ids are never reused, because links and open pages may contain them
 )
 
@@ -141,7 +143,7 @@ scores = Table(
     Index("scores_by_run", "run"),
 )
 
-project_arrays = _of_project(  # see db.arrays
+project_arrays = _of_project(  # see db.scores.arrays
     "project_arrays",
     Column("digest", String(64), nullable=False),  # of the name of what it has
     Column("imports", Integer, nullable=False),  # `projects.imports` when it was read

@@ -27,7 +27,6 @@ from core.ports.campaigns import (
     Participant,
     RemainingWork,
 )
-from db import imports, slices
 from db.campaigns import assigning
 from db.campaigns.assigning import Reclaimed, Touch
 from db.campaigns.rows import (
@@ -42,7 +41,8 @@ from db.campaigns.rows import (
 from db.columns import now as current_time
 from db.engine import inserted, reading, writing
 from db.failures import require_name, retried, unique
-from db.group_commit import GroupCommit
+from db.imports import datasets, slices
+from db.labels.group_commit import GroupCommit
 from db.lookup import HIDDEN_NAME, hidden_project, parts, require_project
 from db.shown import segments
 from db.tables import assignments, campaign_units, campaigns, events, links, participants, project_settings, projects
@@ -83,7 +83,7 @@ class SqlCampaigns:
             }  # fmt: skip
             campaign_id = inserted(connection, insert(campaigns).values(**row))
         try:
-            imports.fill(hidden, texts_id, texts)
+            datasets.fill(hidden, texts_id, texts)
             hidden.insert(campaign_units, unit_rows(campaign_id, units, 0))
             hidden.show(campaign_of=project_id)
         except BaseException:
@@ -116,7 +116,7 @@ class SqlCampaigns:
             texts_id, hidden = self._begin_texts(connection, settings)
         values = {"name": name.strip(), "design": dict(design), "texts": texts_id}
         try:
-            imports.fill(hidden, texts_id, texts)
+            datasets.fill(hidden, texts_id, texts)
             with _unique_name(name.strip()), hidden.writing() as connection:
                 old = require_draft(connection, campaign_id)
                 connection.execute(delete(campaign_units).where(campaign_units.c.campaign == campaign_id))
@@ -193,7 +193,7 @@ class SqlCampaigns:
                 connection.execute(insert(campaign_units), unit_rows(campaign_id, units, first))
 
         campaign = self.get(campaign_id)
-        imports.add(self._engine, campaign.texts, imports.Given(texts, also=add))
+        datasets.add(self._engine, campaign.texts, datasets.Given(texts, also=add))
 
     def retire(self, campaign_id: int, unit_ids: Collection[int], retired: bool = True) -> None:
         mine = campaign_units.c.campaign == campaign_id

@@ -29,7 +29,7 @@ RAISED: dict[str, tuple[str, ...]] = {
     "db/campaigns/assigning.py": (),
     "db/engine.py": ("_turn",),
     "db/failures.py": ("<module>", "explained", "_conflict", "_from_server", "_from_sqlite"),
-    "db/labels.py": (),
+    "db/labels/repository.py": (),
     "db/lookup.py": ("no_such_project", "hidden_project"),
     "db/sqlite_file.py": ("SqliteFile",),
 }

@@ -32,7 +32,7 @@ from core.services.people import accounts
 from core.services.people.tokens import SESSION_COOKIE
 from db.columns import now
 from db.engine import connect, writing
-from db.slices import INTERRUPTED_SECONDS
+from db.imports.slices import INTERRUPTED_SECONDS
 from db.tables import projects
 from tests.bench.attack_site import (  # fmt: skip
     FORM_TOKEN,

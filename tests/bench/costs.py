@@ -26,8 +26,8 @@ from core.metrics import registry
 from core.progress import no_progress
 from core.scoring.turns import CHUNK, CHUNK_SECONDS
 from core.signature import content_key
-from db import chunk_texts
 from db.engine import connect, reading
+from db.jobs import chunk_texts
 from db.store import open_store
 from db.tables import outputs
 from tests.bench.refinement import pairs

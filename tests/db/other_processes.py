@@ -17,8 +17,8 @@ from core.ports.chunks import ChunkResult
 from core.ports.labels import Action
 from core.ports.store import Store
 from core.services.projects.adding import ImportTarget, add
-from db import imports, slices
 from db.engine import connect, migrate
+from db.imports import datasets, slices
 from db.store import open_store, store_over
 from db.worker import main
 from tests.builders import small_dataset
@@ -129,7 +129,7 @@ def delete_project(store: Store) -> None:
 
 def kill_at_statement(url: str, work: Callable[[Store], object], statement: str, number: int) -> None:
     """Work in slices of 20 rows, and kill this process at the n-th statement that begins so."""
-    imports.SMALL, slices.FIRST, slices.MOST = 60, 20, 20
+    datasets.SMALL, slices.FIRST, slices.MOST = 60, 20, 20
     engine, seen = connect(url), list[str]()
 
     def strike(connection: object, cursor: object, executed: str, *rest: object) -> None:

@@ -273,7 +273,7 @@ def test_texts_and_labels_come_in_together_or_not_at_all(store: Store) -> None:
 def test_events_come_by_segment_and_rater_in_the_order_of_the_project(
     store: Store, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("db.labels.SEGMENTS_AT_ONCE", 1)
+    monkeypatch.setattr("db.labels.repository.SEGMENTS_AT_ONCE", 1)
     second = SegmentKey("doc", "1")
     for n, (rater, key) in enumerate(
         (("bob", second), ("ann", FIRST), ("bob", FIRST), ("ann", FIRST), ("bob", second))

@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 
 from core.errors import UserError
 from core.ports.store import Store
-from db import audit
+from db import people
 from db.engine import writing
 from db.store import store_over
 from db.tables import accounts, links, login_sessions
@@ -169,7 +169,7 @@ def test_audit_entries_come_newest_first_and_page_by_page(store: Store, monkeypa
         transactions.append(engine)
         return writing(engine)
 
-    monkeypatch.setattr(audit, "writing", counted)
+    monkeypatch.setattr(people, "writing", counted)
     with ThreadPoolExecutor(n) as threads:
         with commits._turn:  # another one is being written
             waiting = [threads.submit(store.audit.record, "unknown", "request refused", status=k) for k in range(n)]

@@ -11,8 +11,8 @@ from core.data import Dataset, Output, Segment
 from core.ports.chunks import ChunkResult, PlannedChunk, PlannedMetric
 from core.ports.store import Store
 from core.scoring.turns import CHUNK
-from db import chunk_texts
-from db.chunks import packed, unpacked
+from db.jobs import chunk_texts
+from db.jobs.chunks import packed, unpacked
 from db.store import open_store
 from tests.builders import small_dataset
 from tests.db.other_processes import take_chunks

@@ -13,8 +13,8 @@ from core.mqm.rated_by_output import RatedByOutput
 from core.ports.labels import Action
 from core.ports.store import Store
 from db.campaigns.repository import SqlCampaigns
-from db.labels import SqlLabels
-from db.projects import SqlProjects
+from db.labels.repository import SqlLabels
+from db.projects.repository import SqlProjects
 from tests.core.services.campaigns.filled import QUALITY, started, work
 from tests.pages.opened_page import again, opened
 

@@ -10,9 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 from core.columns import ProjectIndex
 from core.ports.store import Store
-from db.projects import SqlProjects
-from db.scores import SqlScores
-from db.staged_imports import SqlImports
+from db.imports.staged import SqlImports
+from db.projects.repository import SqlProjects
+from db.scores.repository import SqlScores
 from pages._ui.projects import importing
 from tests.builders import small_dataset
 from tests.pages.metric_boxes import MetricBoxes

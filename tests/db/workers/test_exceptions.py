@@ -16,7 +16,7 @@ from core.ports.store import Store
 from core.ports.timings import Timing
 from core.progress import no_progress
 from core.scoring.lease import Pace
-from db.chunks import SqlChunks
+from db.jobs.chunks import SqlChunks
 from tests.builders import counting_metric, small_dataset
 from tests.db.raw import rows, scalar
 from tests.db.workers.helpers import N, expire, until, work
@@ -82,7 +82,7 @@ def test_jobs_with_unwritable_scores_are_retried(
     monkeypatch.setattr(store.chunks, "release", lambda *a: (reasons.append(a[2]), release(*a)))
     metric = counting_metric("slow")
     work(store, lambda name: metric, pace=Pace(beat=60, poll=0.01))
-    # 4 leases at most (db.chunks.ATTEMPTS), as for a chunk that kills its worker
+    # 4 leases at most (db.jobs.chunks.ATTEMPTS), as for a chunk that kills its worker
     assert reasons == ["the database could not be written to."] * min(busy, 4)
     assert store.jobs.get(job.id).state == state
     assert calls[0] >= puts

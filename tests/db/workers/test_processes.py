@@ -20,7 +20,7 @@ from core.ports.jobs import Job
 from core.ports.store import Store
 from core.ports.timings import Timing
 from core.scoring import dataset
-from db import arrays
+from db.scores import arrays
 from db.tables import project_arrays
 from tests.builders import counting_metric, small_dataset
 from tests.db.other_processes import run_workers

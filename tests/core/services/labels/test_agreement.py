@@ -150,7 +150,7 @@ def test_time_is_that_of_segments_annotated_here(monkeypatch: pytest.MonkeyPatch
     store, project = filled({"ann": [[], []]})
     start = datetime(2026, 1, 1, tzinfo=UTC)
     clock = (start + timedelta(seconds=s) for s in (0, 20, 50, 60))
-    monkeypatch.setattr("db.labels.now", lambda: next(clock))
+    monkeypatch.setattr("db.labels.repository.now", lambda: next(clock))
     here = SegmentKey("d", "1")
     store.labels.append(project, "ann", here, [Action("o", "open", None, {"order": ["A", "B"], "seed": 1})])
     for name, system in (("1", "A"), ("2", "B")):

@@ -9,8 +9,8 @@ from core.ports.labels import Action, Event
 from core.ports.store import Store
 from core.services.labels import labels, units
 from core.services.projects.next_step import next_step
-from db import kept_folds
-from db import labels as db_labels
+from db.labels import kept_folds
+from db.labels import repository as db_labels
 from tests.builders import small_dataset
 from tests.core.services.campaigns.world import campaign_world, scores
 from tests.labels import submitted

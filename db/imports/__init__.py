@@ -1,0 +1,1 @@
+"""Imports: compared with the project, and written in slices."""

@@ -1,0 +1,1 @@
+"""The queue of scoring jobs, their chunks, and what workers read."""

@@ -1,0 +1,101 @@
+"""Raters' numbers: one per rater, output and name."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Collection, Container, Mapping, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Connection, Engine, bindparam, delete
+
+from core.data import Judgement, OutputKey
+from core.errors import ImportProblems, Problem
+from core.formats.labels.judgements import DIFFERS
+from db.engine import reading
+from db.imports.slices import Hidden, OneTransaction
+from db.lookup import select_outputs
+from db.tables import judgements, raters
+
+
+class SqlJudgements:
+    """`core.ports.judgements.Judgements` over a database."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def list(self, project_id: int) -> builtins.list[Judgement]:
+        with reading(self._engine) as connection:
+            return stored(connection, project_id)
+
+
+class JudgementPlan(NamedTuple):
+    """New numbers by output, rater and name; `stale` are stored ones that a correction removes."""
+
+    new: Mapping[tuple[OutputKey, str, str], float]
+    stale: Sequence[tuple[OutputKey, str, str]]
+    unchanged: int
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.new or self.stale)
+
+
+def planned(
+    given: Sequence[Judgement], corrected: Collection[str], outputs: Container[OutputKey], before: Sequence[Judgement]
+) -> JudgementPlan:
+    """Compare `given` with the numbers `before`.
+
+    For names in `corrected`, `given` replaces all earlier numbers of its raters. Raises `ImportProblems` with every problem
+    if a number differs from the rater's earlier one, is not finite, or its output does not exist.
+    """
+    there = {j[:3]: j.value for j in before}
+    wanted = {j[:3]: j.value for j in given if j.name in corrected}
+    whose = {(rater, name) for _, rater, name in wanted}
+    stale = [of for of, value in there.items() if of[1:] in whose and wanted.get(of) != value]
+    for of in stale:
+        del there[of]
+    new: dict[tuple[OutputKey, str, str], float] = {}
+    problems: builtins.list[Problem] = []
+    for j in given:
+        known = there.get(j[:3], new.get(j[:3]))
+        place = f"“{j.name}” by {j.rater} for {' / '.join(j.key)}"
+        if j.key not in outputs:
+            problems.append(Problem("", 0, place, "a number", "an output it belongs to", "Add the output first"))
+        elif not j.rater.strip():
+            problems.append(Problem("", 0, place, "no rater", "the name of the rater", "Name the rater"))
+        elif not math.isfinite(j.value):
+            problems.append(Problem("", 0, place, str(j.value), "a number", "Leave the cell empty where there is none"))
+        elif known is None:
+            new[j[:3]] = j.value
+        elif known != j.value:
+            problems.append(Problem("", 0, place, f"{j.value:g}", f"{known:g}", DIFFERS))
+    if problems:
+        raise ImportProblems(problems)
+    return JudgementPlan(new, stale, len(given) - len(new))
+
+
+def write(writer: OneTransaction | Hidden, plan: JudgementPlan, ids: Mapping[OutputKey, int]) -> None:
+    """Write planned judgements; `ids` are those of the outputs."""
+    if not plan.changed:
+        return
+    who = writer.raters(dict.fromkeys(rater for _, rater, _ in (*plan.stale, *plan.new)))
+    if plan.stale:
+        columns = (judgements.c.output, judgements.c.rater, judgements.c.name)
+        these = delete(judgements).where(*(column == bindparam(f"of_{column.name}") for column in columns))
+        with writer.writing() as connection:
+            connection.execute(
+                these, [{"of_output": ids[key], "of_rater": who[r], "of_name": name} for key, r, name in plan.stale]
+            )
+    rows = ({"output": ids[key], "rater": who[r], "name": n, "value": v} for (key, r, n), v in plan.new.items())
+    writer.insert(judgements, rows)
+
+
+def stored(connection: Connection, project_id: int) -> builtins.list[Judgement]:
+    """Return the judgements of a project in the order in which they were stored."""
+    found = select_outputs(project_id, raters.c.name, judgements.c.name, judgements.c.value)
+    found = found.join(judgements).join(raters, raters.c.id == judgements.c.rater).order_by(judgements.c.id)
+    return [
+        Judgement(OutputKey(system, doc, segment), rater, name, value)
+        for system, doc, segment, rater, name, value in connection.execute(found)
+    ]

@@ -1,0 +1,396 @@
+"""The append-only log of annotators' actions."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from threading import Lock
+from typing import Any, NamedTuple, TypeVar
+from weakref import WeakValueDictionary
+
+from sqlalchemy import ColumnElement, Connection, Engine, Select, exists, insert, select
+
+from core.data import Segment, SegmentKey, storable
+from core.errors import Unavailable, UserError
+from core.mqm.log import EDITS, STEPS, SegmentFold, SegmentLabels, check
+from core.ports.labels import Action, ActionOf, Event, LabelBatch
+from core.progress import Progress, no_progress, report_parts
+from db.columns import now
+from db.engine import explained_for, reading, take_turns, writing
+from db.failures import Conflict
+from db.imports.slices import Hidden, OneTransaction
+from db.labels.group_commit import GroupCommit
+from db.labels.kept_folds import KeptFolds
+from db.lookup import parts, rater_id
+from db.shown import outputs, segments
+from db.tables import events, raters
+
+T = TypeVar("T")
+LONGEST_LOG = 5000
+"""Edits of one rater in one segment, each of which is read whenever the segment is shown. Twice as many other actions are accepted."""
+PLANS = 3
+"""Attempts to add actions to a log to which another server adds some at the same time, before it is kept from doing so."""
+MOST_KEPT = 20_000
+"""Events whose logs are kept in memory, so that saving takes the same time however long the log is."""
+SEGMENTS_AT_ONCE = 100
+"""A query reads the events of at most this many segments."""
+_Place = tuple[int, str, SegmentKey]
+"""A project, a rater and a segment."""
+SegmentTexts = tuple[Segment, Mapping[str, str]]
+"""A segment, and the texts of its outputs by system."""
+
+
+class SqlLabels:
+    """`core.ports.labels.LabelLog` over a database.
+
+    Actions are checked against the log before the transaction, so that no batch holds up other writers for long. Batches that several
+    annotators send at the same time are committed together: while one transaction is written to disk, the next batches gather, and one
+    of their threads writes them all.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._commits = GroupCommit(self._write, lambda planned: len(planned.new))
+        self._places: WeakValueDictionary[_Place, Lock] = WeakValueDictionary()
+        self._logs: OrderedDict[_Place, _Log] = OrderedDict()
+        self._kept = 0  # events of these logs together
+        self._folds = KeptFolds(_events)
+        self._lock = Lock()
+
+    def append(self, project_id: int, rater: str, segment: SegmentKey, actions: Sequence[Action]) -> list[str]:
+        by_id = {action.id: action for action in reversed(actions)}
+        names = list(dict.fromkeys(action.id for action in actions))
+
+        def refuse(name: str, error: UserError) -> None:
+            raise error
+
+        return self.append_valid(project_id, rater, segment, names, lambda name, _: by_id[name], refuse)
+
+    def append_valid(
+        self, project_id: int, rater: str, segment: SegmentKey, names: Sequence[str],
+        action_of: ActionOf, refuse: Callable[[str, UserError], None],
+    ) -> list[str]:  # fmt: skip
+        _check_rater(rater)
+        if not names:
+            return []
+        place = (project_id, rater, segment)
+        with self._place(place):
+            for _ in range(PLANS):
+                planned, log, refusals = self._planned(place, names, action_of, refuse)
+                try:
+                    if planned.new:
+                        self._commits.add(planned)
+                    self._keep(place, log)
+                    return planned.saved
+                except Conflict:  # another server has recorded one of these rows, or actions of this rater here
+                    if refusals:  # they were reported already
+                        raise Unavailable(
+                            "the labels were changed in another tab or window", hint="Try again"
+                        ) from None
+            with writing(self._engine) as connection:  # while nobody else can add to the log
+                _take_turns(connection, project_id)
+                planned, log, _ = self._planned(place, names, action_of, refuse)
+                if planned.new and (outdated := _record(connection, planned, self._engine)):
+                    raise outdated
+            self._keep(place, log)
+            return planned.saved
+
+    @contextmanager
+    def _place(self, place: _Place) -> Iterator[None]:
+        """Let one thread at a time add to a rater's log of a segment. Others are not held up."""
+        with self._lock:
+            lock = self._places.setdefault(place, Lock())
+        with lock:
+            yield
+
+    def _keep(self, place: _Place, log: _Log) -> None:
+        """Keep a log in memory, so that the next actions there need not read it again."""
+        with self._lock:
+            self._logs[place] = log
+            self._kept += log.length
+            while self._kept > MOST_KEPT:
+                self._kept -= self._logs.popitem(last=False)[1].length
+
+    def _taken(self, place: _Place) -> _Log | None:
+        with self._lock:
+            log = self._logs.pop(place, None)
+            self._kept -= log.length if log else 0
+        return log
+
+    def _planned(
+        self, place: _Place, names: Sequence[str], action_of: ActionOf, refuse: Callable[[str, UserError], None]
+    ) -> tuple[_Planned, _Log, bool]:
+        """Return the events of new and valid actions, the log after them, and whether something was refused. Other writers need not wait."""
+        project_id, rater, segment = place
+        log = self._taken(place)
+        with reading(self._engine) as connection:
+            segment_id, texts = _texts(connection, project_id, segment)
+            known = _known(connection, project_id, names)
+            newest, last = _newest(connection, rater, segment_id)
+            if log is None or log.last != last:
+                log = _Log(_events(connection, project_id, rater, segment))
+        saved, new, refused = list[str](), list[Event](), False
+        for name in names:
+            if name not in known:
+                try:
+                    action = action_of(name, log.labels.ids)
+                    log.refuse_too_long(action)
+                    new.append(log.add(rater, segment, action, texts))
+                except UserError as error:
+                    refused = True
+                    refuse(name, error)
+                    continue
+            saved.append(name)
+        return _Planned(project_id, segment_id, rater, newest, new, saved), log, refused
+
+    def _write(self, waiting: Sequence[_Planned]) -> list[Exception | None]:
+        """Record planned events in one transaction; return the error of those that are outdated, which leave nothing behind."""
+        with writing(self._engine) as connection:
+            for project_id in sorted({planned.project_id for planned in waiting}):
+                _take_turns(connection, project_id)
+            return [_record(connection, planned, self._engine) for planned in waiting]
+
+    def events(
+        self, project_id: int, *, rater: str | None = None, segment: SegmentKey | None = None, after: int = 0
+    ) -> list[Event]:
+        with reading(self._engine) as connection:
+            return _events(connection, project_id, rater, segment, after)
+
+    def folded(self, project_id: int, rater: str, fold: Callable[[Iterable[Event]], T]) -> Mapping[SegmentKey, T]:
+        with reading(self._engine) as connection:
+            return self._folds.read(connection, project_id, rater, fold)
+
+    def by_segment(self, project_id: int, progress: Progress = no_progress) -> Iterator[list[Event]]:
+        labelled = select(events.c.segment).where(events.c.project_id == project_id).distinct()
+        mine = select(segments.c.id).where(segments.c.id.in_(labelled)).order_by(segments.c.position)
+        with reading(self._engine) as connection:
+            ids = list(connection.execute(mine).scalars())
+        order = segments.c.position, events.c.segment, events.c.rater, events.c.number
+        for part in report_parts(parts(ids, SEGMENTS_AT_ONCE), len, len(ids), progress):
+            with reading(self._engine) as connection:
+                found = _read(connection, _selected().where(events.c.segment.in_(part)).order_by(*order))
+            for _, of in groupby(found, lambda event: (event.rater, event.segment)):
+                yield list(of)
+
+    def newest(self, project_id: int) -> int:
+        latest = (
+            select(events.c.number).where(events.c.project_id == project_id).order_by(events.c.number.desc()).limit(1)
+        )
+        with reading(self._engine) as connection:
+            return connection.execute(latest).scalar() or 0
+
+    def raters(self, project_id: int | None = None) -> list[str]:
+        """Return the names of raters in the order of their first action: all, or those of a project who did more than open a segment."""
+        found = select(raters.c.name).order_by(raters.c.id)
+        if project_id is not None:
+            theirs = events.c.rater == raters.c.id
+            found = found.where(exists().where(theirs, events.c.project_id == project_id, events.c.kind != "open"))
+        with reading(self._engine) as connection:
+            return list(connection.execute(found).scalars())
+
+
+def stored(connection: Connection, project_id: int) -> list[Event]:
+    """Return the events of a project in the order of recording."""
+    return _events(connection, project_id, None, None)
+
+
+def planned(
+    batches: Sequence[LabelBatch], texts: Mapping[SegmentKey, SegmentTexts], before: Sequence[Event], progress: Progress
+) -> list[Event]:
+    """Return the events that batches add to those `before`; their number is 0. Raises as `SqlLabels.append` does."""
+    for batch in batches:
+        _check_rater(batch.rater)
+    known = {event.action.id for event in before}
+    logs: dict[tuple[str, SegmentKey], _Log] = defaultdict(_Log)
+    for event in before:
+        logs[event.rater, event.segment].take(event)
+    new: list[Event] = []
+    for done, batch in enumerate(batches):
+        progress(done / len(batches))
+        if batch.segment not in texts:
+            raise _no_such_segment(batch.segment)
+        log = logs[batch.rater, batch.segment]
+        for action in batch.actions:
+            if action.id not in known:
+                known.add(action.id)
+                new.append(log.add(batch.rater, batch.segment, action, texts[batch.segment]))
+    return new
+
+
+def write(
+    writer: OneTransaction | Hidden, project_id: int, new: Sequence[Event], segment_ids: Mapping[SegmentKey, int]
+) -> None:
+    """Write planned events."""
+    if new:
+        with writer.writing() as connection:
+            _take_turns(connection, project_id)
+        who = writer.raters(dict.fromkeys(event.rater for event in new))
+        writer.insert(events, (_row(e, project_id, who[e.rater], segment_ids[e.segment]) for e in new))
+
+
+def _take_turns(connection: Connection, project_id: int) -> None:
+    """Let one transaction at a time record events of a project: their numbers become visible in order, so that `newest` misses none."""
+    take_turns(connection, f"events {project_id}")
+
+
+class _Planned(NamedTuple):
+    """New events of a rater in a segment, made when `newest` was the number of the last one, and the ids of actions that are then on disk."""
+
+    project_id: int
+    segment_id: int
+    rater: str
+    newest: int
+    new: Sequence[Event]
+    saved: list[str]
+
+
+class _Log:
+    """The events of a rater in a segment so far, and the labels that they lead to."""
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self._fold, self.length, self.last = SegmentFold(), 0, ""
+        for event in events:
+            self.take(event)
+
+    def take(self, event: Event) -> None:
+        self._fold.add(event)
+        self.length, self.last = self.length + 1, event.action.id
+
+    @property
+    def labels(self) -> SegmentLabels:
+        return self._fold.labels
+
+    def add(self, rater: str, segment: SegmentKey, action: Action, texts: SegmentTexts) -> Event:
+        """Return the event of an action. Raises `UserError` if it cannot follow the events so far."""
+        if not action.id:
+            raise UserError("an action has no id", hint="Reload the page; nothing was saved")
+        check(action, self.labels, *texts)
+        event = Event(0, now(), rater, segment, action)
+        self.take(event)
+        return event
+
+    def refuse_too_long(self, action: Action) -> None:
+        """Raise `UserError` if the log has as many actions as are accepted."""
+        if self.length >= LONGEST_LOG * (1 if action.kind in EDITS | STEPS else 3):
+            raise UserError(
+                f"you have made {LONGEST_LOG:,} changes to this segment, and more are not saved",
+                hint="Submit the segment, or ask the person who sent you here",
+            )
+
+
+def _record(connection: Connection, planned: _Planned, engine: Engine) -> Exception | None:
+    """Write planned events; return an error, with nothing written, if the log has changed since they were planned.
+
+    Raises `Unavailable` if the connection is lost, and the transaction with it.
+    """
+    try:
+        with explained_for(engine), connection.begin_nested():
+            rater = rater_id(connection, planned.rater)
+            if _newest(connection, planned.rater, planned.segment_id)[0] != planned.newest:
+                raise Conflict("the labels were changed in another tab or window", hint="Try again")
+            rows = [_row(event, planned.project_id, rater, planned.segment_id) for event in planned.new]
+            connection.execute(insert(events), rows)
+    except UserError as error:
+        if connection.invalidated:
+            raise
+        return error
+    return None
+
+
+def _newest(connection: Connection, rater: str, segment_id: int) -> tuple[int, str]:
+    """Return the number and the action's id of a rater's last event in a segment; (0, "") without any."""
+    of = events.c
+    mine = select(of.number, of.action_id).join_from(events, raters)
+    mine = mine.where(of.segment == segment_id, raters.c.name == rater).order_by(of.number.desc()).limit(1)
+    row = connection.execute(mine).first()
+    return (0, "") if row is None else (row.number, row.action_id)
+
+
+def _check_rater(rater: str) -> None:
+    if not rater.strip():
+        raise UserError("the annotator has no name", hint="Type your name first")
+
+
+def _row(event: Event, project_id: int, rater: int, segment: int) -> dict[str, Any]:
+    return {
+        "project_id": project_id,
+        "action_id": event.action.id,
+        "time": event.time,
+        "rater": rater,
+        "segment": segment,
+        "kind": event.action.kind,
+        "system": event.action.system,
+        "payload": dict(event.action.payload),
+        "client_time": event.action.client_time,
+    }
+
+
+def _no_such_segment(key: SegmentKey) -> UserError:
+    hint = "Reload the page; nothing was saved"
+    return UserError("there is no such segment", got=f"{key.doc_id} / {key.segment_id}", hint=hint)
+
+
+def _texts(connection: Connection, project_id: int, key: SegmentKey) -> tuple[int, SegmentTexts]:
+    """Return the id and the texts of a segment. Raises `UserError` if it does not exist."""
+    row = connection.execute(select(segments).where(*_named(project_id, key))).first()
+    if row is None:
+        raise _no_such_segment(key)
+    written = select(outputs.c.system, outputs.c.text).where(outputs.c.segment == row.id).order_by(outputs.c.position)
+    texts = {found.system: found.text for found in connection.execute(written)}
+    return row.id, (Segment(row.doc_id, row.segment_id, row.source), texts)
+
+
+def _named(project_id: int, key: SegmentKey) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions of the row of a segment, with every column of its unique key, so that databases use its index."""
+    of = segments.c
+    return of.project_id == project_id, of.doc_id == key.doc_id, of.segment_id == key.segment_id
+
+
+def _known(connection: Connection, project_id: int, ids: Sequence[str]) -> set[str]:
+    mine = select(events.c.action_id).where(events.c.project_id == project_id)
+    return {
+        known for part in parts(ids) for known in connection.execute(mine.where(events.c.action_id.in_(part))).scalars()
+    }
+
+
+def _events(
+    connection: Connection, project_id: int, rater: str | None, segment: SegmentKey | None, after: int = 0
+) -> list[Event]:
+    found = _selected().order_by(events.c.number)
+    if rater is not None:
+        found = found.where(raters.c.name == rater)
+    if after:
+        found = found.where(events.c.number > after)
+    # A segment is of one project. With a condition on the project of the events too, SQLite would read all of them.
+    found = found.where(*([events.c.project_id == project_id] if segment is None else _named(project_id, segment)))
+    return _read(connection, found)
+
+
+def _selected() -> Select[Any]:
+    return (
+        select(events, raters.c.name, segments.c.doc_id, segments.c.segment_id)
+        .join_from(events, raters)
+        .join(segments, segments.c.id == events.c.segment)
+    )
+
+
+def _read(connection: Connection, wanted: Select[Any]) -> list[Event]:
+    return [
+        Event(
+            row.number,
+            row.time,
+            row.name,
+            SegmentKey(row.doc_id, row.segment_id),
+            Action(row.action_id, row.kind, row.system, _mended(row.payload), row.client_time),
+        )
+        for row in connection.execute(wanted)
+    ]
+
+
+def _mended(payload: Any) -> Any:
+    """A payload with U+FFFD in place of what no file can hold; earlier versions recorded such texts."""
+    if not isinstance(payload, dict):
+        return payload
+    return {name: storable(value) if isinstance(value, str) else value for name, value in payload.items()}

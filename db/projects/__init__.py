@@ -1,0 +1,1 @@
+"""Projects: their list, texts, summaries and exports."""

@@ -1,0 +1,125 @@
+"""The content of a project in parts of a few segments, each read in a transaction of its own."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Engine, func, select
+
+from core.data import Dataset, HumanScore, Output, OutputKey, Segment, Value
+from db.engine import reading
+from db.lookup import references, require_project, select_outputs
+from db.scores.external import listed
+from db.scores.repository import VALUE, is_external, of_signature
+from db.shown import human_scores, outputs, segment_references, segments
+from db.tables import external_metrics, external_scores, scores
+
+SEGMENTS, FEWEST = 200, 5
+"""Most and fewest segments per part. A split by `CHARACTERS` may leave fewer."""
+ROWS = 5000
+"""Approximate outputs per part. `texts` also splits parts by `CHARACTERS`; `keys` and `scores` do not."""
+CHARACTERS = 4_000_000
+"""A part has at most this many characters of texts, unless it is a single segment."""
+
+
+class SqlExports:
+    """`core.ports.exports.Exports` over a database."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def texts(self, project_id: int) -> Iterator[Dataset]:
+        for ids in self._parts_by_characters(project_id):
+            here = segments.c.id.in_(ids)
+            with reading(self._engine) as connection:
+                by_segment = references(connection, project_id, here)
+                rows = connection.execute(select(segments).where(here).order_by(segments.c.position)).all()
+                written = select_outputs(project_id, outputs.c.text).where(here)
+                scored = select_outputs(project_id, human_scores.c.name, human_scores.c.value).join(human_scores)
+                part = Dataset(
+                    tuple(Segment(r.doc_id, r.segment_id, r.source, tuple(by_segment[r.id])) for r in rows),
+                    tuple(Output(*row) for row in connection.execute(_ordered(written))),
+                    tuple(
+                        HumanScore(*row) for row in connection.execute(scored.where(here).order_by(human_scores.c.id))
+                    ),
+                )
+            yield part
+
+    def keys(self, project_id: int) -> Iterator[Sequence[OutputKey]]:
+        for ids in self._segments(project_id):
+            with reading(self._engine) as connection:
+                rows = connection.execute(_ordered(select_outputs(project_id).where(segments.c.id.in_(ids)))).all()
+            yield [OutputKey(*row) for row in rows]
+
+    def scores(self, project_id: int, signature: str) -> Iterator[Sequence[tuple[OutputKey, Value]]]:
+        columns: Any
+        if is_external(signature):
+            with reading(self._engine) as connection:
+                name = next((m.name for m in listed(connection, project_id) if m.signature == signature), None)
+            joined = select_outputs(
+                project_id, external_scores.c.value, external_scores.c.status, external_scores.c.reason
+            )
+            mine = (external_metrics.c.project_id == project_id, external_metrics.c.name == name)
+            columns = joined.join(external_scores).join(external_metrics).where(*mine)
+        else:
+            joined = select_outputs(project_id, *VALUE).join(scores, scores.c.content_key == outputs.c.content_key)
+            columns = joined.where(scores.c.signature == of_signature(signature).scalar_subquery())
+        for ids in self._segments(project_id):
+            with reading(self._engine) as connection:
+                rows = connection.execute(_ordered(columns.where(segments.c.id.in_(ids)))).all()
+            yield [(OutputKey(*row[:3]), Value(*row[3:])) for row in rows]
+
+    def n_references(self, project_id: int) -> int:
+        found = select(func.count()).select_from(segment_references.join(segments))
+        with reading(self._engine) as connection:
+            return connection.execute(found.where(segments.c.project_id == project_id)).scalar_one()
+
+    def most_references(self, project_id: int) -> int:
+        counted = select(func.count()).select_from(segment_references.join(segments))
+        each = counted.where(segments.c.project_id == project_id).group_by(segments.c.id).subquery()
+        with reading(self._engine) as connection:
+            return connection.execute(select(func.max(each.c[0]))).scalar() or 0
+
+    def _parts_by_characters(self, project_id: int) -> Iterator[Sequence[int]]:
+        for ids in self._segments(project_id):
+            measured = select(segments.c.id, _characters()).where(segments.c.id.in_(ids)).order_by(segments.c.position)
+            with reading(self._engine) as connection:
+                sizes = connection.execute(measured).all()
+            part, held = list[int](), 0
+            for number, size in sizes:
+                if part and held + size > CHARACTERS:
+                    yield part
+                    part, held = [], 0
+                part.append(number)
+                held += size
+            if part:
+                yield part
+
+    def _segments(self, project_id: int) -> Iterator[Sequence[int]]:
+        """Yield the ids of the segments in document order, in parts."""
+        mine = segments.c.project_id == project_id
+        with reading(self._engine) as connection:
+            require_project(connection, project_id)
+            ids = array(
+                "q", connection.execute(select(segments.c.id).where(mine).order_by(segments.c.position)).scalars()
+            )
+            some = select(func.count()).select_from(outputs).where(outputs.c.segment.in_(ids[:SEGMENTS].tolist()))
+            per_segment = connection.execute(some).scalar_one() / max(1, len(ids[:SEGMENTS]))
+        size = round(min(SEGMENTS, max(FEWEST, ROWS / max(1.0, per_segment))))
+        for start in range(0, len(ids), size):
+            yield ids[start : start + size].tolist()
+
+
+def _characters() -> ColumnElement[int]:
+    """Return the characters of a segment with its references and outputs."""
+    found: ColumnElement[int] = func.coalesce(func.length(segments.c.source), 0)
+    for texts in (segment_references, outputs):
+        whole = select(func.coalesce(func.sum(func.length(texts.c.text)), 0)).where(texts.c.segment == segments.c.id)
+        found = found + whole.scalar_subquery()
+    return found
+
+
+def _ordered(query: Any) -> Any:
+    return query.order_by(segments.c.position, outputs.c.position)

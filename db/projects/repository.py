@@ -1,0 +1,257 @@
+"""Projects, the texts of some of their segments, and the search for a phrase in all of them."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager, suppress
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    LargeBinary,
+    Select,
+    case,
+    cast,
+    collate,
+    delete,
+    false,
+    func,
+    insert,
+    literal,
+    select,
+    true,
+    update,
+)
+
+from core.columns import ProjectIndex, ScoreColumn
+from core.data import Dataset, ExternalScores, HumanScore, Judgement, Output, Segment, SegmentKey
+from core.errors import UserError
+from core.ports.labels import LabelBatch
+from core.ports.projects import ImportReport, Project
+from core.progress import Progress, no_progress
+from core.text.fold import fold
+from db.columns import Json, now
+from db.engine import inserted, reading, writing
+from db.failures import require_name, retried, unique
+from db.imports import datasets, slices
+from db.lookup import (
+    among,
+    hidden_project,
+    no_such_project,
+    parts,
+    references,
+    require_project,
+    segment_rows,
+    select_outputs,
+    with_roles,
+)
+from db.projects.summaries import keep_summary, summary_of
+from db.scores.arrays import ArraySource, ProjectArrays
+from db.shown import human_scores, outputs, segment_references, segments
+from db.tables import campaigns, jobs, projects
+
+AT_ONCE = 5000
+LONGEST_PATTERN = 1000
+
+
+class SqlProjects:
+    """`core.ports.projects.Projects` over a database. The texts of a campaign are a project with its name that is in no list."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def get(self, project_id: int) -> Project:
+        with reading(self._engine) as connection:
+            require_project(connection, project_id)
+            return _projects(connection, project_id)[0]
+
+    def create(self, name: str, *, sample: bool = False) -> Project:
+        name = _checked(name)
+        slices.remove_interrupted(self._engine, projects.c.name == name)
+        with _unique_name(name), writing(self._engine) as connection:
+            _refuse_hidden(connection, name)
+            made = inserted(connection, insert(projects).values(name=name, created=now(), sample=sample))
+            return _projects(connection, made)[0]
+
+    def rename(self, project_id: int, name: str) -> None:
+        name = _checked(name)
+        slices.remove_interrupted(self._engine, projects.c.name == name)
+        with _unique_name(name), writing(self._engine) as connection:
+            require_project(connection, project_id)
+            if with_roles(connection, project_id) != project_id:
+                raise no_such_project(project_id)
+            _refuse_hidden(connection, name)
+            connection.execute(update(projects).where(projects.c.id == project_id).values(name=name))
+
+    def delete(self, project_id: int) -> None:
+        """Delete a project with its texts, jobs, labels, calibrations and campaigns. Scores stay, because they are cached by text."""
+        with writing(self._engine) as connection:
+            hidden = slices.hide(connection, self._engine, project_id)
+            slices.hide_campaigns(connection, project_id)
+            connection.execute(delete(jobs).where(jobs.c.project_id == project_id))
+        hidden.remove()
+
+    @retried
+    def add(
+        self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch] = (), progress: Progress = no_progress,
+        judgements: Sequence[Judgement] = (), *, external: Sequence[ExternalScores] = (), replace: Collection[str] = (),
+        corrected: Collection[str] = (), new_project: bool = False,
+    ) -> ImportReport:  # fmt: skip
+        given = datasets.Given(
+            dataset, labels, progress, judgements, external, replace, corrected, new_project=new_project
+        )
+        report = datasets.add(self._engine, project_id, given)
+        keep_summary(self._engine, project_id)
+        with suppress(UserError):  # who opens the project first does not wait for it
+            self.index(project_id)
+        return report
+
+    def dataset(self, project_id: int) -> Dataset:
+        """Return all data of a project as it was imported, in document order. Raises `UserError` if it does not exist."""
+        with reading(self._engine) as connection:
+            require_project(connection, project_id)
+            return _dataset(connection, project_id)
+
+    def document(self, project_id: int, doc_id: str) -> Dataset:
+        with reading(self._engine) as connection:
+            require_project(connection, project_id)
+            return _dataset(connection, project_id, doc_id)
+
+    def index(self, project_id: int) -> ProjectIndex:
+        return ProjectArrays.of(self._engine).index(project_id)
+
+    def human_score(self, project_id: int, name: str) -> ScoreColumn:
+        arrays = ProjectArrays.of(self._engine)
+        return arrays.column(project_id, _human(arrays, project_id, name))
+
+    def texts(self, project_id: int, segments: Sequence[SegmentKey], systems: Collection[str] | None = None) -> Dataset:
+        with reading(self._engine) as connection:
+            require_project(connection, project_id)
+            return read_texts(connection, project_id, segments, systems)
+
+    def search(self, project_id: int, phrase: str) -> builtins.list[SegmentKey]:
+        with reading(self._engine) as connection:
+            require_project(connection, project_id)
+            return matching_segments(connection, project_id, phrase)
+
+    def list(self) -> builtins.list[Project]:
+        with reading(self._engine) as connection:
+            return _projects(connection)
+
+
+def _checked(name: str) -> str:
+    require_name("a project", name)
+    return name.strip()
+
+
+def _refuse_hidden(connection: Connection, name: str) -> None:
+    hidden = select(projects.c.id).where(projects.c.name == name, projects.c.importing.is_not(None))
+    if connection.execute(hidden).first() is not None:
+        raise hidden_project(name)
+
+
+def _unique_name(name: str) -> AbstractContextManager[None]:
+    return unique(f"project “{name}”", "Choose another name, or open that project")
+
+
+def _projects(connection: Connection, project_id: int | None = None) -> builtins.list[Project]:
+    chosen = campaigns.c.id.is_(None) if project_id is None else projects.c.id == project_id
+    with_campaign = projects.outerjoin(campaigns, campaigns.c.texts == projects.c.id)
+    every = select(projects, campaigns.c.name.label("campaign")).select_from(with_campaign)
+    rows = connection.execute(every.where(chosen, projects.c.importing.is_(None))).all()
+    found = []
+    for row in sorted(rows, key=lambda row: row.name):  # servers sort by their own language
+        summary, name = summary_of(connection, row.id, row.imports, row.summary), row.campaign or row.name
+        found.append(Project(row.id, name, row.created, row.sample, *summary[1:], imports=row.imports or 0))
+    return found
+
+
+def _human(arrays: ProjectArrays, project_id: int, name: str) -> ArraySource:
+    """Return where an imported human score comes from: it changes with imports only."""
+    of = human_scores.c
+    values = select(of.output, of.value, literal("ok"), literal(""), literal(None, Json)).join_from(
+        human_scores, outputs
+    )
+    mine = values.join(segments).where(segments.c.project_id == project_id, of.name == name)
+    return ArraySource(f"human|{name}", lambda _: 0, lambda connection, _: arrays.by_id(connection, project_id, mine))
+
+
+def _dataset(connection: Connection, project_id: int, doc_id: str | None = None) -> Dataset:
+    """Return a project, or the texts of one of its documents."""
+    here = true() if doc_id is None else segments.c.doc_id == doc_id
+    by_segment = references(connection, project_id, here)
+    texts = connection.execute(
+        select(segments).where(segments.c.project_id == project_id, here).order_by(segments.c.position)
+    ).all()
+    written = select_outputs(project_id, outputs.c.text).where(here).order_by(segments.c.position, outputs.c.position)
+    scored = select_outputs(project_id, human_scores.c.name, human_scores.c.value).join(human_scores)
+    return Dataset(
+        tuple(Segment(row.doc_id, row.segment_id, row.source, tuple(by_segment[row.id])) for row in texts),
+        tuple(Output(*row) for row in connection.execute(written)),
+        tuple(HumanScore(*row) for row in connection.execute(scored.order_by(human_scores.c.id)))
+        if doc_id is None
+        else (),
+    )
+
+
+def read_texts(
+    connection: Connection, project_id: int, keys: Sequence[SegmentKey], systems: Collection[str] | None = None
+) -> Dataset:
+    """Return the texts of these segments in document order, without human scores: all outputs, or those of `systems`."""
+    found = segment_rows(connection, project_id, keys)
+    references: dict[int, list[str]] = {}
+    written: dict[int, list[tuple[str, str]]] = {}
+    for ids in parts([row.id for row in found]):
+        wanted = select(segment_references).where(segment_references.c.segment.in_(ids))
+        for row in connection.execute(wanted.order_by(segment_references.c.segment, segment_references.c.position)):
+            references.setdefault(row.segment, []).append(row.text)
+        if systems is not None and not systems:
+            continue
+        texts = select(outputs.c.segment, outputs.c.system, outputs.c.text).where(outputs.c.segment.in_(ids))
+        if systems is not None:
+            texts = texts.where(among(connection, outputs.c.system, sorted(systems)))
+        for row in connection.execute(texts.order_by(outputs.c.position)):
+            written.setdefault(row.segment, []).append((row.system, row.text))
+    return Dataset(
+        tuple(Segment(row.doc_id, row.segment_id, row.source, tuple(references.get(row.id, ()))) for row in found),
+        tuple(
+            Output(system, row.doc_id, row.segment_id, text)
+            for row in found
+            for system, text in written.get(row.id, ())
+        ),
+    )
+
+
+def matching_segments(connection: Connection, project_id: int, phrase: str) -> list[SegmentKey]:
+    """Return the segments with the phrase in a text or name, in document order."""
+    wanted, here = fold(phrase), segments.c.project_id == project_id
+    of = segments.c
+    every: list[Select[Any]] = [
+        select(of.id, of.source).where(here, of.source.is_not(None)),
+        select(of.id, of.doc_id).where(here),
+        select(of.id, of.segment_id).where(here),
+        select(of.id, segment_references.c.text).join_from(segments, segment_references).where(here),
+        select(of.id, outputs.c.text).join_from(segments, outputs).where(here),
+    ]
+    found: set[int] = set()
+    for query in every:
+        narrowed = query.where(_may_match(connection.dialect.name, query.selected_columns[1], wanted))
+        for rows in connection.execution_options(yield_per=AT_ONCE).execute(narrowed).partitions():
+            found.update(i for i, shown in rows if wanted in fold(shown))
+    keys = connection.execute(select(of.id, of.doc_id, of.segment_id).where(here).order_by(of.position))
+    return [SegmentKey(doc_id, segment_id) for i, doc_id, segment_id in keys if i in found]
+
+
+def _may_match(dialect: str, text: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
+    """Return a condition that every text with the phrase fulfils. For ASCII texts, `fold` makes letters lower-case."""
+    if dialect == "sqlite":
+        others = func.length(text) != func.length(cast(text, LargeBinary))
+        like = text.contains(
+            wanted[:LONGEST_PATTERN], autoescape=True
+        )  # SQLite's LIKE ignores the case of ASCII letters
+        return case((like, true()), (others, func.instr(func.folded(text), wanted) > 0), else_=false())
+    is_ascii = func.octet_length(text) == func.length(text)
+    return case((is_ascii, func.strpos(func.lower(collate(text, "C")), wanted) > 0), else_=true())

@@ -1,0 +1,1 @@
+"""Scores of metrics, external scores, and projects as arrays."""
