@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 
 MISSING = "–"
+_ISOLATE, _END = "\u2068", "\u2069"
 _FIGURE = re.compile(r"[<±+−]?[\d.,∞]+\s?%?(\s\[[^]]*\])?(\s\([^)]*\))?[\s•†]*|\[[^]]*\]|[\d–]+")
 
 
@@ -73,6 +75,19 @@ def format_fitted_lambda(value: float, ci: tuple[float, float] | None) -> str:
 def format_count(n: int, noun: str, plural: str = "") -> str:
     """Return the count with its noun: "1 output", "1,200 outputs". `plural` is for irregular nouns."""
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def isolated(text: str, least: float = 0.0) -> str:
+    """Return a name or text so that letters from right to left in it do not move what is written around it, nor its own punctuation.
+
+    A text without such letters, or with a smaller share than `least`, is unchanged: a sentence that begins with a name must not get
+    its direction. The characters that are added are invisible; the direction follows the first letter.
+    """
+    directions = [unicodedata.bidirectional(c) for c in text]
+    right_to_left = sum(d in ("R", "AL", "AN") for d in directions)
+    if right_to_left <= least * (right_to_left + directions.count("L")) or (text[:1], text[-1:]) == (_ISOLATE, _END):
+        return text
+    return f"{_ISOLATE}{text}{_END}"
 
 
 def format_clock(seconds: float) -> str:

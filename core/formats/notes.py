@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from core.data import Dataset
 from core.formats.problems import counted
+from core.formatting import isolated
 
 
 class DatasetCounts(NamedTuple):
@@ -63,7 +64,7 @@ def notes_on(dataset: Dataset | DatasetCounts) -> tuple[str, ...]:
             notes.append(f"{without} of {counted(n, 'segment')} have no {what}; metrics that need one leave them out.")
     for system, count in of.systems.items():
         if count < n:
-            notes.append(f"{system} has outputs for {count} of {counted(n, 'segment')}.")
+            notes.append(f"{isolated(system)} has outputs for {count} of {counted(n, 'segment')}.")
     if empty := of.empty_outputs:
         notes.append(f"{counted(empty, 'output')} {'is' if empty == 1 else 'are'} empty.")
     return tuple(notes)

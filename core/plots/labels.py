@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from core.formatting import isolated
+
 _PICTURES = {
     **{c: 0x2400 + c for c in range(0x20)},
     0x5C: 0x2216,
@@ -25,6 +27,11 @@ _INVISIBLE = "\u2060"
 
 
 def chart_label(text: str) -> str:
+    """Return a name as a label: `isolated`, and as `chart_text`."""
+    return isolated(chart_text(text))
+
+
+def chart_text(text: str) -> str:
     """Return `text` with control characters as symbols and an invisible prefix before names that JavaScript reserves."""
     shown = text.translate(_PICTURES)
     return _INVISIBLE + shown if shown in _RESERVED else shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.formatting import MISSING, format_count, format_number
+from core.formatting import MISSING, format_count, format_number, isolated
 from core.reports.latex import bold, latex_table, latex_text
 from core.services.campaigns.comparison import VERSION, CampaignComparison, mean_detectable
 from core.stats.bootstrap import Interval
@@ -45,7 +45,7 @@ def sentence(found: CampaignComparison) -> str:
         ranked = ranked_strengths(found.votes)
         if not ranked or ranked[0].strength.value is None:
             return "The strengths of the systems are not defined yet"
-        return f"{ranked[0].system} is preferred most: strength {interval(ranked[0].strength, 2)}"
+        return f"{isolated(ranked[0].system)} is preferred most: strength {interval(ranked[0].strength, 2)}"
     if not found.means:
         return "No system has a score yet"
     best = found.means[0]
@@ -55,11 +55,11 @@ def sentence(found: CampaignComparison) -> str:
         if best.system in (d.first, d.second):
             other = d.second if d.first == best.system else d.first
             (beaten if d.adjusted is not None and d.adjusted <= ALPHA else open_).append(other)
-    said = f"{best.system} has the highest mean: {interval(best.mean, 1)}"
+    said = f"{isolated(best.system)} has the highest mean: {interval(best.mean, 1)}"
     if beaten and not open_:
         return f"{said}, significantly above all others"
     if beaten:
-        return f"{said}, significantly above {', '.join(beaten)}, not above {', '.join(open_)}"
+        return f"{said}, significantly above {', '.join(map(isolated, beaten))}, not above {', '.join(map(isolated, open_))}"
     return f"{said}. No difference from the others is significant" if open_ else said
 
 

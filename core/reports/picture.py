@@ -8,7 +8,7 @@ from typing import Any, Literal
 import altair as alt
 
 from core.plots.colours import CATEGORIES, ROLES, THEMES
-from core.plots.labels import chart_label
+from core.plots.labels import chart_text
 
 WIDTH = 620
 """Width in pixels of a chart that fills its page."""
@@ -49,7 +49,7 @@ def picture(chart: alt.TopLevelMixin, headline: str, sentence: str, ending: Lite
 
 
 def _lines(text: str, width: int) -> list[str]:
-    return [chart_label(line) for part in text.split("\n") for line in textwrap.wrap(part, width)] or [""]
+    return [chart_text(line) for part in text.split("\n") for line in textwrap.wrap(part, width)] or [""]
 
 
 def _in_light(part: Any) -> Any:

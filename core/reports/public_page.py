@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,7 +13,7 @@ import altair as alt
 import pandas as pd
 
 from core.errors import UserError
-from core.formatting import format_count
+from core.formatting import format_count, isolated
 from core.plots import campaigns as plots
 from core.reports import campaign_results, evaluation
 from core.reports.html import render, static_chart
@@ -25,7 +24,6 @@ from core.stats.campaign.preferences import WinRate
 
 ROOMY, NARROW = 540, 360
 """Widths of the charts in pixels, on screens and on phones."""
-_ISOLATE, _END = "\u2068", "\u2069"
 
 Rename = Callable[[str], str]
 
@@ -135,7 +133,7 @@ def _table(caption: str, rows: Sequence[Mapping[str, str]]) -> dict[str, Any]:
 def _names(ranked: Sequence[str], page: PublicPage) -> Rename:
     """Return how systems are called on the page. Names written from right to left are isolated from the text around them."""
     if not page.blind:
-        return _isolated
+        return isolated
     letters = {name: f"System {_letter(n)}" for n, name in enumerate(ranked)}
     return letters.__getitem__
 
@@ -144,11 +142,6 @@ def _letter(n: int) -> str:
     """Return A, B, …, Z, AA, AB, …"""
     rest, last = divmod(n, len(ascii_uppercase))
     return (_letter(rest - 1) if rest else "") + ascii_uppercase[last]
-
-
-def _isolated(name: str) -> str:
-    right_to_left = any(unicodedata.bidirectional(c) in ("R", "AL", "AN") for c in name)
-    return f"{_ISOLATE}{name}{_END}" if right_to_left else name
 
 
 def _renamed_campaign(found: CampaignComparison, name: Rename) -> CampaignComparison:

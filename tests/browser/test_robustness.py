@@ -38,7 +38,8 @@ def test_a_typed_change_is_scored_beside_the_server_and_kept(server: Server, pag
     changed = page.get_by_role("textbox", name="Changed text")
     changed.fill("שלום.")
     styles = "area => [getComputedStyle(area).unicodeBidi, getComputedStyle(area).textAlign]"
-    assert changed.evaluate(styles) == ["plaintext", "start"]  # typed from right to left
+    chosen = page.get_by_test_id("stSelectbox").locator("input").first
+    assert [e.evaluate(styles) for e in (changed, chosen)] == [["plaintext", "start"]] * 2  # texts from right to left
     changed.fill("She has bought 90 cars in <b>Berlin</b>.")
     changed.press("Control+Enter")
     difference = page.locator(".rob-text")

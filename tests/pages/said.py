@@ -13,4 +13,4 @@ def words(at: AppTest) -> str:
 
 def unescaped(markdown: str) -> str:
     """The text that was passed to `escape_markdown`, marks that pages add themselves left as they are."""
-    return markdown.replace(":small[]", "").replace("\\", "")
+    return markdown.replace(":small[]", "").replace("\\", "").replace("\u2068", "").replace("\u2069", "")

@@ -38,4 +38,6 @@ def test_the_text_comes_back_and_nothing_in_it_is_markup(text: str) -> None:
 def test_names_keep_their_letters_so_that_labels_are_read_aloud_as_they_are() -> None:
     for name in ("doc_id", "a_b.csv", "v1.5-beta_2", "wmt23.en-de"):
         assert escape_markdown(name) == name
+    assert escape_markdown("שם!\nc!") == "\u2068שם\\!\u2069  \nc\\!"  # other texts of the label do not move
+    assert escape_markdown("שם! has the highest mean") == "שם\\! has the highest mean"
     assert escape_markdown("_a_ -b 1. c--d") == "\\_a\\_ \\-b 1\\. c\\-:small[]\\-d"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 import streamlit as st
 
-from core.formatting import format_count
+from core.formatting import format_count, isolated
 from core.ports.batches import SavedBatch
 from core.ports.projects import Project
 from core.services.labels import batches as service
@@ -90,7 +90,7 @@ def _choice(project: Project, by_name: Mapping[str, SavedBatch]) -> SavedBatch |
 
 
 def _label(batch: SavedBatch) -> str:
-    return f"{batch.name}, {format_count(len(batch.outputs), 'output')}"
+    return f"{isolated(batch.name)}, {format_count(len(batch.outputs), 'output')}"
 
 
 def progress(project: Project, done: SegmentProgress, asked: Outline, mine: StateBySegment) -> None:

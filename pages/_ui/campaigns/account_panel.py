@@ -8,6 +8,7 @@ from datetime import datetime
 import streamlit as st
 
 from core.errors import UserError
+from core.formatting import isolated
 from core.ports.campaigns import Campaign, Participant
 from core.ports.people import Account, Link
 from core.services.campaigns import people as service
@@ -19,7 +20,7 @@ from pages._ui.shared import errors, page, wiring
 def titles(project_id: int, accounts: Iterable[Account]) -> dict[int, str]:
     """Return the names of accounts with their roles in the project, by id."""
     roles = {account.id: role for account, role in wiring.store().people.members(project_id)}
-    return {a.id: f"{a.name} ({roles[a.id]})" if a.id in roles else a.name for a in accounts}
+    return {a.id: f"{isolated(a.name)} ({roles[a.id]})" if a.id in roles else a.name for a in accounts}
 
 
 def say_who_is_not_blind(project_id: int, accounts: Iterable[Account]) -> None:
@@ -28,7 +29,7 @@ def say_who_is_not_blind(project_id: int, accounts: Iterable[Account]) -> None:
     seeing = [a.name for a in accounts if a.manager or roles.get(a.id, "annotator") != "annotator"]
     if seeing:
         page.caption(
-            f"{', '.join(seeing)} {'sees' if len(seeing) == 1 else 'see'} the names of systems and the labels of this project on "
+            f"{', '.join(map(isolated, seeing))} {'sees' if len(seeing) == 1 else 'see'} the names of systems and the labels of this project on "
             "other pages. For blind ratings choose people without a role here, or annotators."
         )
 

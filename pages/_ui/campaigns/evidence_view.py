@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.campaigns.submitted import EvidenceKind, RaterVerdict, SubmittedUnit
+from core.formatting import isolated
 from core.ports.campaigns import Campaign
 from core.services.campaigns.evidence import EvidenceUnit, evidence_units
 from pages._ui.campaigns import campaign_data, versions
@@ -37,7 +38,7 @@ def draw(campaign: Campaign, units: Sequence[SubmittedUnit], verdict: RaterVerdi
         return
     at = st.selectbox(
         "Unit", range(len(found)), key=f"campaign-evidence-unit-{campaign.id}-{verdict.rater}-{kind}",
-        format_func=lambda i: f"{' · '.join(part for part in found[i].unit.of if part)}: {found[i].text}",
+        format_func=lambda i: f"{' · '.join(part for part in found[i].unit.of if part)}: {isolated(found[i].text)}",
     )  # fmt: skip
     _unit(campaign, found[at or 0])
 

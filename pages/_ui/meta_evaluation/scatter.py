@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.data import SegmentKey
-from core.formatting import format_figure, format_number, format_percent
+from core.formatting import format_figure, format_number, format_percent, isolated
 from core.plots import compare as compare_plots
 from core.plots import evaluate as plots
 from core.plots.labels import chart_labels
@@ -91,7 +91,7 @@ def _segment(project: Project, view: View, data: EvaluationData, name: str, key:
     segment, texts = view.texts.segment(key)
     at = {k.system: i for i, k in enumerate(data.keys) if k.segment == key}
     with st.container(border=True):
-        st.markdown(f"**{escape_markdown(f'{key.doc_id} · {key.segment_id}')}**")
+        st.markdown(f"**{escape_markdown(f'{isolated(key.doc_id)} · {isolated(key.segment_id)}')}**")
         for what, text in (("source", segment.source), ("reference", next(iter(segment.references), None))):
             if text:
                 st.caption(what)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core.formatting import format_count
+from core.formatting import format_count, isolated
 from core.metrics.registry import METRICS, label_of
 from core.mqm.log import fold_segment
 from core.ports.projects import Project
@@ -60,7 +60,7 @@ def facts(project: Project) -> list[str]:
 
 
 def _some(names: Sequence[str]) -> str:
-    shown = [n if len(n) <= 40 else n[:40] + "…" for n in names[:NAMED]]
+    shown = [isolated(n if len(n) <= 40 else n[:40] + "…") for n in names[:NAMED]]
     more = len(names) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "")
 

@@ -12,6 +12,7 @@ from core.errors import Problem
 from core.formats.given_roles import SINGLE, role_in, score_in
 from core.formats.mapping import ColumnMapping, MetricColumn, SystemScoreColumn
 from core.formats.system_scores import score_of_system
+from core.formatting import isolated
 from core.services.projects.importing import TablePlan
 from pages._ui.projects.external_scores import ask
 from pages._ui.shared import drafts
@@ -121,7 +122,9 @@ def _group(group: Sequence[TablePlan], key: str) -> tuple[str, list[str], dict[s
             horizontal=True, key=drafts.kept(f"{this}-layout", first.mapping.layout),
         )  # fmt: skip
         systems = _systems(first, this) if layout == "wide" else []
-        options = ROLES[layout] | {role + s: said + s for role, said in SYSTEM_SCORES.items() for s in systems}
+        options = ROLES[layout] | {
+            role + s: said + isolated(s) for role, said in SYSTEM_SCORES.items() for s in systems
+        }
         roles: list[str] = []
         scores: dict[str, SystemScoreColumn] = {}
         with st.container(height=440 if len(first.columns) > TALL else "content", border=False, gap="xsmall"):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from core.data import Dataset, Item
-from core.formatting import MISSING, format_change, format_number, format_percent
+from core.formatting import MISSING, format_change, format_number, format_percent, isolated
 from core.metrics import readiness, registry
 from core.ports.projects import Project
 from core.progress import Progress
@@ -63,7 +63,7 @@ def _form(project: int, data: Dataset) -> AttackOptions | None:
     systems = data.systems
     left, middle, right = st.columns([3, 2, 2])
     there = [i for i, s in enumerate(data.segments) if s.references or systems]
-    names = [" · ".join(filter(None, s.key)) for s in data.segments]
+    names = [" · ".join(map(isolated, filter(None, s.key))) for s in data.segments]
     at = left.selectbox(
         "Segment", there, format_func=names.__getitem__, key=drafts.kept(f"lab-attack-segment-{project}")
     )

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.data import Segment
-from core.formatting import format_count
+from core.formatting import format_count, isolated
 from core.metrics import registry
 from core.metrics.base import Metric
 from core.perturbations import registry as perturbations
@@ -114,8 +114,8 @@ def _choice(project: Project, segments: Sequence[Segment]) -> None:
 
 def _named(segment: Segment) -> str:
     text = " ".join(next(iter(segment.references), segment.source or "").split())
-    place = " · ".join(filter(None, segment.key))
-    return f"{place}   {text[:70]}{'…' if len(text) > 70 else ''}"
+    place = " · ".join(map(isolated, filter(None, segment.key)))
+    return f"{place}   {isolated(text[:70] + ('…' if len(text) > 70 else ''))}"
 
 
 @errors.guarded

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from core.formatting import isolated
+
 _BREAK = ":small[]"
 """An empty directive. It draws nothing but splits the text, so that no later replacement can match across it."""
 _SPECIAL = re.compile(r"[\\`*{}\[\]()<>#+!|~$:&@^=\"'/]|(?<![A-Za-z0-9])[_.-]|[_.-](?![A-Za-z0-9])")
@@ -26,7 +28,7 @@ def escape_markdown(text: str) -> str:
 
     Use it for every user text (names, ids, texts, notes, file and column names) in a label, help text, option or message.
     Backslashes alone are not enough: Streamlit looks for links, icons, emoji and symbols again after resolving them. Line
-    breaks are kept; other white space collapses as in HTML.
+    breaks are kept; other white space collapses as in HTML. Lines with more letters from right to left than others are `isolated`.
     """
     return "  \n".join(map(_line, _LINE.split(text))) if text else ""
 
@@ -34,7 +36,7 @@ def escape_markdown(text: str) -> str:
 def _line(line: str) -> str:
     body = line.lstrip(" \t")
     indent = "&#32;" if body != line or not body else ""  # neither a code block nor the end of the paragraph
-    return indent + _BREAK.join(_SPECIAL.sub(r"\\\g<0>", part) for part in _DIVIDED.split(body))
+    return indent + isolated(_BREAK.join(_SPECIAL.sub(r"\\\g<0>", part) for part in _DIVIDED.split(body)), least=0.5)
 
 
 def doc_link(path: str, label: str = "") -> str:

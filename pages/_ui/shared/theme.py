@@ -22,7 +22,9 @@ STYLE = """
 .st-key-errorscope-foot [data-stale] { opacity: 1 !important; transition: none !important; }  /* it refreshes often: no fading */
 .stMainBlockContainer a[data-testid="stPageLink-NavLink"] { border: 1px solid var(--line); }
 .st-key-campaign-links .stCode > div { opacity: 1 !important; visibility: visible !important; }  /* the copy button */
-:is([data-testid="stTextArea"] textarea, [data-testid="stTextInput"] input) { unicode-bidi: plaintext; text-align: start; }  /* right to left for Hebrew */
+:is([data-testid="stTextArea"] textarea, :is([data-testid="stTextInput"], [data-testid="stSelectbox"]) input, .stText, [role="option"] div, [data-tag] > span) {
+  unicode-bidi: plaintext; text-align: start;  /* right to left for Hebrew; in Markdown and charts: `core.formatting.isolated` */
+}
 ::placeholder { color: var(--quiet) !important; opacity: 1; }
 [data-testid="stSelectbox"] input { text-overflow: ellipsis; }  /* a cut choice shows that it is cut */
 @media (min-width: 641px) {  /* below, each column has a row of its own */

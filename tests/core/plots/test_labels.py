@@ -26,8 +26,12 @@ ODD = [
 
 def test_ordinary_names_stay_and_odd_ones_can_be_told_apart() -> None:
     assert chart_labels(["chrF ↑", "BLEU|k:5", "日本", "a.b[0]", ""]) == ["chrF ↑", "BLEU|k:5", "日本", "a.b[0]", ""]
-    shown = chart_labels(ODD)
-    assert len(set(shown)) == len(ODD)
+    assert chart_labels(["مرحبا!", "A مرحبا!"]) == [
+        "\u2068مرحبا!\u2069",
+        "\u2068A مرحبا!\u2069",
+    ]  # punctuation stays at its word
+    shown = chart_labels([*ODD, "שלום?"])
+    assert len(set(shown)) == len(ODD) + 1
     assert chart_labels(shown) == shown
     assert not any(
         len(label.splitlines()) > 1 or label in ("__proto__", "constructor", "image", "title") for label in shown

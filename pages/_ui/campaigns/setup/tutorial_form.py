@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from core.data import OutputKey, Span
-from core.formatting import format_count
+from core.formatting import format_count, isolated
 from core.services.campaigns import setup_design, tutorial_items
 from pages._ui.campaigns.setup.steps import Setup
 from pages._ui.components.marked_texts import marked_texts
@@ -63,7 +63,7 @@ def draw(setup: Setup) -> None:
 
 def _title(key: OutputKey, labelled: Mapping[OutputKey, Sequence[Span]], texts: Mapping[OutputKey, str]) -> str:
     text = texts[key] if len(texts[key]) <= SNIPPET else f"{texts[key][:SNIPPET]}…"
-    return f"{key.doc_id} {key.segment_id} · {format_count(len(labelled[key]), 'error')} · {text}"
+    return f"{key.doc_id} {key.segment_id} · {format_count(len(labelled[key]), 'error')} · {isolated(text)}"
 
 
 def _item(setup: Setup, key: OutputKey, errors: Sequence[Span], text: str, scored: bool) -> dict[str, Any]:

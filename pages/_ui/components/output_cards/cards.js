@@ -169,8 +169,9 @@ function navBox(view) {
   back.addEventListener("click", () => go(view, -1));
   next.addEventListener("click", () => go(view, 1));
   view.count = el("b", "", `${data.position} / ${data.total}`);
-  const place = el("span", "esc-place", `${data.doc ? `document ${data.doc}, ` : ""}segment ${data.segment}`);
-  place.dir = "auto";
+  const place = el("span", "esc-place");
+  if (data.doc) put(place, "document ", el("bdi", "", data.doc), ", ");
+  put(place, "segment ", el("bdi", "", data.segment));
   return put(el("div", "esc-nav"), back, view.count, next, place);
 }
 
