@@ -170,9 +170,16 @@ def test_accounts_are_chosen_and_links_are_for_others(store: Store, monkeypatch:
     at = opened(project, campaign="new", step="start")
     picker = field(at, "Annotators with an account")
     assert picker.options == ["zoe (viewer)", "ann", "eva"]  # type: ignore[attr-defined]
+    names, before = "Annotators without an account, one name per line", picker.key  # type: ignore[attr-defined]
+    assert field(at, names).value == "Annotator 1\nAnnotator 2\nAnnotator 3"  # type: ignore[attr-defined]
+    put(at, "Annotators with an account", [made["eva"].id])
+    picker = field(at, "Annotators with an account")
+    assert picker.key == before, "what is chosen before the page is drawn again is lost"  # type: ignore[attr-defined]
+    accounts.set_role(store, "me", project, made["eva"], "annotator")  # the name of a chosen option changes
+    picker = field(at.run(), "Annotators with an account")
+    assert (picker.options[:2], picker.value) == (["eva (annotator)", "zoe (viewer)"], [made["eva"].id])  # type: ignore[attr-defined]
     put(at, "Annotators with an account", [made["eva"].id, made["zoe"].id])
     assert "zoe sees the names of systems" in words(at)
-    names = "Annotators without an account, one name per line"
     assert field(at, names).value == "Annotator 1"  # type: ignore[attr-defined]
     put(at, names, "eva")
     press(at, "Create 1 link and start")

@@ -6,7 +6,7 @@ drawn. Every visit of a step has widgets of its own, which begin with the values
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -20,7 +20,7 @@ REACHED = "reached"
 """The choice that holds the index of the last step that was opened."""
 _TEXTS = "texts"
 _VISIT = "campaign-setup-visit"
-_DRAWN, _TABLES = "campaign-setup-drawn", "campaign-setup-tables"
+_DRAWN, _TABLES, _ROUNDS = "campaign-setup-drawn", "campaign-setup-tables", "campaign-setup-rounds"
 
 
 class SetupChoices:
@@ -74,15 +74,10 @@ class SetupChoices:
         drafts.forget(self._key)
         self.begin_visit()
 
-    def begin_again(self) -> None:
-        """Let the widgets begin anew with what was chosen: the defaults of some follow from others. For callbacks."""
-        self.gather()
-        self.begin_visit()
-
     def begin_visit(self) -> None:
         """Give the widgets new keys."""
         st.session_state[_VISIT] = st.session_state.get(_VISIT, 0) + 1
-        st.session_state[_DRAWN], st.session_state[_TABLES] = {}, {}
+        st.session_state[_DRAWN], st.session_state[_TABLES], st.session_state[_ROUNDS] = {}, {}, {}
 
     def gather(self) -> None:
         """Copy what the browser has sent for the open widgets. Call it before anything is drawn, and in callbacks."""
@@ -98,9 +93,19 @@ class SetupChoices:
         if found != self.values:
             st.session_state[drafts.kept(self._key)] = found
 
-    def widget(self, name: str, default: Any = None) -> str:
-        """Return the key of the widget of a choice, which begins with its value."""
-        key, usual = self._widget_key(name), DEFAULTS.get(name) if default is None else default
+    def widget(self, name: str, default: Any = None, options: Hashable = None) -> str:
+        """Return the key of the widget of a choice, which begins with its value.
+
+        While nobody has changed the value, the widget follows its default. It gets a new key for that, and if the `options` change that
+        it is drawn with: under the same key, the browser sends what it chose from the former ones. Otherwise the key stays while the
+        step is open, so that what is chosen quickly after something else is not lost.
+        """
+        usual = DEFAULTS.get(name) if default is None else default
+        rounds = st.session_state.setdefault(_ROUNDS, {})
+        number, before, offered = rounds.get(name, (0, usual, options))
+        number += offered != options or (before != usual and name not in self.values)
+        rounds[name] = (number, usual, options)
+        key = f"{self._widget_key(name)}-{number}"
         if key not in st.session_state:
             st.session_state[key] = self.values.get(name, usual)
         st.session_state.setdefault(_DRAWN, {})[key] = (name, usual)

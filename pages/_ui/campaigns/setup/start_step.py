@@ -137,8 +137,8 @@ def _accounts(setup: Setup, invited: Sequence[str]) -> list[Account]:
         choices.keep(ACCOUNTS, kept)
     names = account_panel.titles(project.id, there.values())
     chosen = st.multiselect(
-        "Annotators with an account", there, format_func=names.__getitem__, key=choices.widget(ACCOUNTS),
-        placeholder="Choose or type names", on_change=choices.begin_again,
+        "Annotators with an account", there, format_func=names.__getitem__, key=choices.widget(ACCOUNTS, options=tuple(names.items())),
+        placeholder="Choose or type names",
         help="They need no link: they find the campaign when they log in.",
     )  # fmt: skip
     accounts = [there[i] for i in chosen]
