@@ -75,6 +75,9 @@ def test_a_campaign_is_analysed_and_imported(store: Store) -> None:
         assert systems[0]["score ↑ [95 % CI]"].startswith("80.0")
         assert [(row["annotator"], row["checks passed"]) for row in raters] == [("Ana", "1 of 1"), ("Ben", "0 of 1")]
         assert raters[0]["share [95 % CI]"].startswith("1.00 [")
+        assert [row["time per output"] for row in raters] == ["40 s", "40 s"]
+        assert "stores texts and ratings, but not: attention checks, times. Download them" in said
+        assert [b.label for b in at.get("download_button")] == ["Checks and times as CSV"]
         assert all(p.sample for p in store.projects.list())
         press(at, "Import 3 segments × 2 systems, labels of 6 outputs by 2 raters")
         (project,) = [p for p in store.projects.list() if not p.sample]
@@ -86,6 +89,7 @@ def test_a_campaign_is_analysed_and_imported(store: Store) -> None:
         )
         assert tables(at) == [systems]
         assert "Imported into “scores”" in at.success[0].value
+        assert "*Import a finished campaign* shows them" in words(at)
         listed = AppTest.from_file(APP, default_timeout=60)
         listed.query_params["project"] = str(project.id)
         listed = listed.switch_page("pages/campaigns.py").run()

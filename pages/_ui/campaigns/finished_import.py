@@ -10,7 +10,7 @@ import streamlit as st
 from core.formats.campaigns import pearmut
 from core.formats.campaigns.campaign_file import CampaignFile
 from core.formats.campaigns.recognised import BATCHES, recognised
-from core.formats.files import Upload
+from core.formats.files import Upload, stem
 from core.formatting import format_count
 from core.services.campaigns import importing as service
 from core.services.campaigns.exporting import FORMATS
@@ -51,6 +51,7 @@ def draw() -> None:
     st.subheader("2 · Contents", anchor=False)
     imported_view.draw(found, (*ids, chosen.format, chosen.campaign))
     st.subheader("3 · Import", anchor=False)
+    imported_view.not_stored(found, (*ids, chosen.format, chosen.campaign), stem(chosen.ratings.name))
     labels = service.labels_of(found)
     ready = ReadyUpload(labels.dataset, labels.summary(), labels, (chosen.ratings.name,), what=WHAT)
     choice = state.projects()

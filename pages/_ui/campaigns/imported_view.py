@@ -3,7 +3,9 @@ import, the ranking from the ratings that the project keeps."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import streamlit as st
@@ -19,24 +21,40 @@ from core.campaigns.imported import (
     times,
 )
 from core.data import grouped
-from core.formats.campaigns.campaign_file import CampaignFile
+from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating
 from core.formats.labels.judgements import is_rank
-from core.formatting import format_count, format_number
+from core.formats.write import csv_text
+from core.formatting import format_count, format_number, isolated
 from core.ports.projects import Project
 from core.services.campaigns.importing import ratings_of
 from core.stats.bootstrap import Interval, method_of
 from pages._ui.labels_and_raters import known_labels
 from pages._ui.projects import importing
-from pages._ui.shared import page, tables, wiring
+from pages._ui.shared import files, page, tables, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 MOST_ODD = 200
+COLUMNS = (
+    "annotator", "outputs", "checks_passed", "checks_judged", "share_passed", "share_ci_low", "share_ci_high", "checks_not_judged",
+    "tutorial_items", "median_seconds_per_output", "median_seconds_per_error_span",
+)  # fmt: skip
+
+
+class AnnotatorRow(NamedTuple):
+    """One annotator of a file: the numbers of outputs, tutorial items and attention checks, and the median times (`CampaignTimes`)."""
+
+    rater: str
+    outputs: int
+    tutorials: int
+    passed: int
+    checks: RaterChecks | None
+    times: CampaignTimes
 
 
 class CampaignAnalysis(NamedTuple):
     """What is computed from the ratings."""
 
-    checks: tuple[RaterChecks, ...]
+    annotators: tuple[AnnotatorRow, ...]
     ranks: tuple[CampaignRank, ...]
     agreement: CampaignAgreement
     times: CampaignTimes
@@ -44,7 +62,18 @@ class CampaignAnalysis(NamedTuple):
 
 @st.cache_resource(max_entries=2, ttl=900, show_spinner="Analysing the ratings …")
 def _analysis(key: Hashable, _file: CampaignFile) -> CampaignAnalysis:
-    return CampaignAnalysis(attention(_file), ranking(_file), campaign_agreement(_file), times(_file))
+    checks = {found.rater: found for found in attention(_file)}
+    of_raters = grouped((r.rater, r) for r in _file.ratings)
+    annotators = tuple(_annotator(rater, of, checks.get(rater), _file) for rater, of in of_raters.items())
+    return CampaignAnalysis(annotators, ranking(_file), campaign_agreement(_file), times(_file))
+
+
+def _annotator(
+    rater: str, given: Sequence[CampaignRating], checks: RaterChecks | None, file: CampaignFile
+) -> AnnotatorRow:
+    n = Counter(r.kind for r in given)
+    passed = round((checks.passed.value or 0.0) * checks.passed.n) if checks else 0
+    return AnnotatorRow(rater, n["item"], n["tutorial"], passed, checks, times(replace(file, ratings=tuple(given))))
 
 
 def draw(file: CampaignFile, key: Hashable) -> None:
@@ -55,7 +84,7 @@ def draw(file: CampaignFile, key: Hashable) -> None:
     with systems:
         _systems(found.ranks)
     with raters:
-        _annotators(file, found.checks)
+        _annotators(found.annotators)
     with odd:
         _odd(file)
     if file.warnings:
@@ -63,6 +92,38 @@ def draw(file: CampaignFile, key: Hashable) -> None:
             f"{format_count(len(file.warnings), 'warning')} (the import is possible)", icon=":material/warning:"
         ):
             tables.problem_table(file.warnings)
+
+
+def not_stored(file: CampaignFile, key: Hashable, name: str) -> None:
+    """Say what the import leaves out of the file of this name, and offer it as a table; nothing if it has only ratings."""
+    found = _analysis(key, file)
+    parts = {
+        "attention checks": file.of_kind("check"), "tutorial items": file.of_kind("tutorial"),
+        "times": found.times.per_item is not None,
+    }  # fmt: skip
+    if not (has := [what for what, there in parts.items() if there]):
+        return
+    page.info(
+        f"The import stores texts and ratings, but not: {', '.join(has)}. Download them if you need them later; the file has one row per annotator."
+    )
+    rows = [
+        (
+            row.rater, row.outputs, row.passed if row.checks else None, *_share(row.checks), row.tutorials,
+            row.times.per_item, row.times.per_span,
+        )
+        for row in found.annotators
+    ]  # fmt: skip
+    files.download(
+        "Checks and times as CSV", lambda: csv_text(COLUMNS, rows), f"{files.file_name(name)}.annotators.csv", "campaign-annotators"
+    )  # fmt: skip
+
+
+def _share(checks: RaterChecks | None) -> tuple[float | None, ...]:
+    """Return the number of checks that are judged, the share passed with its 95 % CI, and the number of the others."""
+    if checks is None:
+        return (None,) * 5
+    share = checks.passed
+    return share.n, share.value, share.low, share.high, checks.unjudged
 
 
 def _systems(ranks: Sequence[CampaignRank]) -> None:
@@ -97,7 +158,8 @@ def draw_stored(project: Project) -> None:
     st.markdown(f"{escape_markdown(name or 'Error spans')}: {size}.")
     _systems(ranks)
     page.caption(
-        "Attention checks, tutorials and times are not stored. They are shown before the import, from the files."
+        "Attention checks, tutorials and times of imported campaigns are not stored. *Import a finished campaign* shows them, with a file "
+        "for download, whenever the files are chosen there."
     )
     with st.container(horizontal=True):
         page.link("labels_and_raters", "Agreement of the annotators")
@@ -117,8 +179,8 @@ def _stored(
 def _best(ranks: Sequence[CampaignRank]) -> str:
     best = ranks[0]
     if best.score.value is not None:
-        return f"{best.system} has the highest mean score: {interval(best.score, 1)}"
-    return f"{best.system} has the lowest mean penalty: {interval(best.penalty, 2)}"
+        return f"{isolated(best.system)} has the highest mean score: {interval(best.score, 1)}"
+    return f"{isolated(best.system)} has the lowest mean penalty: {interval(best.penalty, 2)}"
 
 
 def size(file: CampaignFile) -> str:
@@ -173,21 +235,18 @@ def _rank(place: int, row: CampaignRank) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _annotators(file: CampaignFile, checks: tuple[RaterChecks, ...]) -> None:
-    ratings = grouped((r.rater, r) for r in file.ratings)
-    of_rater = {c.rater: c for c in checks}
-    rows = []
-    for rater, given in ratings.items():
-        found = of_rater.get(rater)
-        judged = found.passed.n if found else 0
-        passed = round((found.passed.value or 0.0) * judged) if found else 0
-        rows.append({
-            "annotator": rater, "outputs": f"{sum(r.kind == 'item' for r in given):,}",
-            "checks passed": f"{passed} of {judged}" if judged else "",
-            "share [95 % CI]": interval(found.passed, 2) if found and judged else "",
-            "checks not judged": f"{found.unjudged}" if found and found.unjudged else "",
+def _annotators(rows: Sequence[AnnotatorRow]) -> None:
+    shown = []
+    for row in rows:
+        judged = row.checks.passed.n if row.checks else 0
+        shown.append({
+            "annotator": row.rater, "outputs": f"{row.outputs:,}",
+            "checks passed": f"{row.passed} of {judged}" if judged else "",
+            "share [95 % CI]": interval(row.checks.passed, 2) if row.checks and judged else "",
+            "checks not judged": f"{row.checks.unjudged}" if row.checks and row.checks.unjudged else "",
+            "time per output": "" if row.times.per_item is None else f"{row.times.per_item:.0f} s",
         })  # fmt: skip
-    tables.text_table(rows)
+    tables.text_table(shown)
     page.caption(
         "An attention check is passed if its score is below the score that the same annotator gave the original, or as the file says. "
         "Wilson intervals. Checks with the text of the original are not judged."
