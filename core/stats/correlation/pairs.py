@@ -56,16 +56,18 @@ def pair_counts(metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayL
     shape = np.broadcast_shapes(m.shape, h.shape)
     n = shape[-1]
     if n > SMALL:
-        pairs = zip(*(np.broadcast_to(x, shape).reshape(-1, n) for x in (m, h)), strict=True)
-        counts = np.array([_by_sorting(*pair, np.ones(n)) for pair in pairs], dtype=np.float64)
+        metrics, humans = (np.broadcast_to(x, shape).reshape(-1, n) for x in (m, h))
+        once = np.ones(n)
+        counts = np.array([_by_sorting(a, b, once) for a, b in zip(metrics, humans, strict=True)], dtype=np.float64)
         return PairCounts(*counts.reshape(-1, 5).T.reshape(5, *shape[:-1]))
     step = max(1, CELLS // max(1, math.prod(shape[1:]) * n))
     if len(shape) == 1 or shape[0] <= step:
         return _by_comparing(m, h, w)
-    parts = [
-        _by_comparing(*(x[k : k + step] if x.shape[:1] == shape[:1] and x.ndim == len(shape) else x for x in (m, h)), w)
-        for k in range(0, shape[0], step)
-    ]
+
+    def part(x: npt.NDArray[Any], k: int) -> npt.NDArray[Any]:
+        return x[k : k + step] if x.shape[:1] == shape[:1] and x.ndim == len(shape) else x
+
+    parts = [_by_comparing(part(m, k), part(h, k), w) for k in range(0, shape[0], step)]
     return PairCounts(*(np.concatenate(counts) for counts in zip(*parts, strict=True)))
 
 
