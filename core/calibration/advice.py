@@ -1,4 +1,4 @@
-"""Recommend a λ: the fitted one if its gain over λ = 1 is significant, else λ = 1."""
+"""What is recommended: numbers of outputs and raters (BARTScore++, Appendix B), and the fitted λ, if its gain over λ = 1 is significant."""
 
 from __future__ import annotations
 
@@ -9,6 +9,13 @@ from core.stats.correlation.correlation import FEWEST_GROUPS, too_few_groups
 
 EVEN = 1.0
 """The λ that weighs both distances equally: the default recommendation."""
+ENOUGH_OUTPUTS = 100
+ENOUGH_RATERS = 2
+
+
+def enough_outputs(available: int | None) -> int:
+    """Return the recommended number of outputs, or all `available` ones of a project with fewer. None: unknown."""
+    return ENOUGH_OUTPUTS if available is None else min(ENOUGH_OUTPUTS, available)
 
 
 class Advice(NamedTuple):

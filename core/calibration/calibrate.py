@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from core.calibration.advice import Advice, advice
-from core.calibration.bootstrap_batch import STEPS
+from core.calibration.advice import ENOUGH_OUTPUTS, ENOUGH_RATERS, Advice, advice, enough_outputs
+from core.calibration.bootstrap_draws import STEPS
 from core.calibration.breakpoints import without_noise
 from core.calibration.curve import CurvePoint, Plateau, omega
 from core.calibration.lambda_search import SWEPT_PAIRS, ManyOutputs, all_pairs_value, best_of, curve_of
 from core.calibration.presets import LambdaPreset
-from core.calibration.recommended import ENOUGH_OUTPUTS, ENOUGH_RATERS, enough_outputs
 from core.calibration.resampling import Band, CrossValidated, cross_validated, resampled
 from core.calibration.tie_scan import SCANNED, TieScan
 from core.data import OutputKey, in_natural_order

@@ -14,12 +14,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from core.calibration.binned import BinnedCurve, ranks_at
-from core.calibration.bootstrap_batch import BootstrapBatch, DrawAgreements
+from core.calibration.bootstrap_draws import BootstrapBatch, DrawAgreements, by_pairs, by_ranks
 from core.calibration.breakpoints import DECIMALS, find_breakpoints, on_grid, without_noise
 from core.calibration.curve import BestLambda, Curve, StepCurve
-from core.calibration.draw_pairs import by_pairs
-from core.calibration.draw_ranks import by_ranks
+from core.calibration.many_outputs import BinnedCurve, ranks_at
 from core.calibration.pearson import GRID, SmoothCurve, correlations, moments
 from core.calibration.terms import Prepared, start_order, step_curve, terms, ties_of
 from core.calibration.tie_scan import ScanCurve, TieScan

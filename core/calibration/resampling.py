@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.calibration.bootstrap_batch import STEPS
+from core.calibration.bootstrap_draws import STEPS
 from core.calibration.curve import from_omega, omega
 from core.calibration.lambda_search import CurveOf, ManyOutputs, all_pairs_value
 from core.calibration.tie_scan import TieScan

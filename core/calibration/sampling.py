@@ -26,9 +26,8 @@ from core.calibration.curve import omega
 from core.data import OutputKey
 from core.errors import UserError
 from core.ports.batches import Chosen
-from core.stats.checks import vectors
 from core.stats.correlation.correlation import group_ids
-from core.stats.correlation.pairs import Floats, Ints
+from core.stats.correlation.pairs import Floats, Ints, vectors
 from core.stats.means import group_means
 
 Method = Literal["stratified", "informative"]

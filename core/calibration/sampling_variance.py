@@ -25,9 +25,8 @@ from scipy.stats import t as student
 
 from core.calibration.sampling import weights
 from core.stats.bootstrap import LEVEL
-from core.stats.checks import vectors
 from core.stats.correlation.correlation import group_ids
-from core.stats.correlation.pairs import Floats, Ints
+from core.stats.correlation.pairs import Floats, Ints, vectors
 
 ALONE = "an interval needs at least two drawn units"
 

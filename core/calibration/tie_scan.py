@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_matrix
 
-from core.calibration.bootstrap_batch import STEPS, DrawAgreements
+from core.calibration.bootstrap_draws import STEPS, DrawAgreements
 from core.calibration.breakpoints import on_grid
 from core.calibration.curve import SAME, BestLambda, CurvePoint, Plateau, defined, from_omega, omega
 from core.progress import Progress

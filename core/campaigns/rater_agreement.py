@@ -26,7 +26,7 @@ from core.campaigns.submitted import (
 from core.data import Span, grouped
 from core.stats.correlation.kernel import spearman
 from core.stats.raters.span_agreement import match_spans
-from core.stats.significance.holm import holm
+from core.stats.significance.comparisons import holm
 
 Z95 = 1.959964
 PRIOR = 1.0

@@ -20,7 +20,7 @@ from core.campaigns.submitted import (
 )
 from core.data import grouped
 from core.stats.raters.span_agreement import match_spans
-from core.stats.significance.holm import holm
+from core.stats.significance.comparisons import holm
 
 Compared = dict[str, list[tuple[int, int]]]
 

@@ -23,7 +23,7 @@ from core.campaigns.submitted import (
 )
 from core.stats.proportion import wilson
 from core.stats.raters.span_agreement import match_spans
-from core.stats.significance.holm import holm
+from core.stats.significance.comparisons import holm
 
 
 def checks(units: ByRater, limits: QualityThresholds) -> dict[str, QualityEvidence]:

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from core.errors import UserError
-from core.stats.bias import ranks
 from core.stats.bootstrap import Interval, draws_of, percentiles
 from core.stats.correlation.pairs import Floats
 from core.stats.means import row_means
+from core.stats.system_ranking import ranks
 
 DRAWS = 1000
 

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.checks import vectors
-from core.stats.correlation.pairs import Ints
+from core.stats.correlation.pairs import Ints, vectors
 
 
 class Bucket(NamedTuple):

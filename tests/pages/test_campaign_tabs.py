@@ -21,9 +21,9 @@ from core.services.campaigns.comparison import CampaignBasis, CampaignComparison
 from core.services.people import accounts, sessions
 from core.services.people.tokens import SESSION_COOKIE
 from core.stats.bootstrap import Interval
+from core.stats.campaign.campaign_scores import WeightedMean
 from core.stats.campaign.paired_differences import PairedDifference
-from core.stats.campaign.system_means import WeightedMean
-from core.stats.significance.holm import Comparison
+from core.stats.significance.comparisons import Comparison
 from db.engine import connect
 from db.store import store_over
 from pages._ui.campaigns import results_tab

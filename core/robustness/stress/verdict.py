@@ -28,7 +28,7 @@ from core.formatting import format_figure as figure
 from core.robustness.stress.report import Verdict
 from core.stats.bootstrap import DRAWS_AT_ONCE, percentiles
 from core.stats.correlation.pairs import Floats
-from core.stats.significance.holm import holm
+from core.stats.significance.comparisons import holm
 
 FEWEST = 5
 ALPHA = 0.05

@@ -18,7 +18,7 @@ from core.ports.labels import Action, ActionKind, Ask
 from core.ports.store import Store
 from core.services.campaigns.answers import CampaignLabels, key_of, read_labels
 from core.services.labels.labels import open_segment
-from core.stats.raters.disagreement import Disagreement, disagreement
+from core.stats.raters.rater_agreement import Disagreement, disagreement
 
 HALF_OF_SCORE = 25.0
 """A difference of so many points of 100 counts as half a disagreement."""

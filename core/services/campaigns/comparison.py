@@ -18,11 +18,10 @@ from core.progress import Progress, no_progress
 from core.services.campaigns.answers import Answer, read_labels
 from core.services.campaigns.results import CountedLabels, counted_labels, preferences
 from core.stats.bootstrap import Interval
-from core.stats.campaign.campaign_scores import CampaignScore, Unit
+from core.stats.campaign.campaign_scores import CampaignScore, Unit, WeightedMean, weighted_means
 from core.stats.campaign.paired_differences import DRAWS, PairedDifference, compare_campaign_systems
 from core.stats.campaign.preferences import PreferenceResult, PreferenceVote, preference_strengths
 from core.stats.campaign.rater_effects import RaterEffects, rater_effects, standardised_scores
-from core.stats.campaign.system_means import WeightedMean, weighted_means
 from core.stats.raters.rater_agreement import krippendorff_alpha, ratings
 
 VERSION = "1"

@@ -16,8 +16,16 @@ from core.ports.store import Store
 from core.services.campaigns.answers import read_labels
 from core.services.campaigns.comparison import scores
 from core.services.campaigns.results import counted_labels
-from core.stats.campaign.planned_difference import ASSUMED, MQM_ASSUMED, PlannedDifference, planned_detectable
-from core.stats.campaign.planned_preference import FEWEST, PlannedPreference, planned_preference, planned_share
+from core.stats.campaign.planned_power import (
+    ASSUMED,
+    FEWEST,
+    MQM_ASSUMED,
+    PlannedDifference,
+    PlannedPreference,
+    planned_detectable,
+    planned_preference,
+    planned_share,
+)
 from core.stats.campaign.variance_components import CampaignVariances, variances_of_pilot
 
 LONG_TEXT = 2000

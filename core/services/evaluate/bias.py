@@ -15,8 +15,8 @@ from core.data import grouped
 from core.formats.write import csv_text
 from core.services.evaluate.evaluate import NO_SEGMENTS
 from core.services.evaluate.evaluation_data import EvaluationData, ScoredMetric
-from core.stats.bias import rank_bias
 from core.stats.means import row_means
+from core.stats.system_ranking import rank_bias
 
 MEAN = "mean"
 

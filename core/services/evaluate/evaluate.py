@@ -21,7 +21,7 @@ from core.stats.correlation.ties import (
     TieCurve,
     tie_curve_by,
 )
-from core.stats.pairwise_accuracy import soft_pairwise_accuracy
+from core.stats.system_ranking import soft_pairwise_accuracy
 from core.stats.threads import in_threads
 
 StatisticName = Literal["kendall", "acc_eq", "spearman", "pearson", "soft_pairwise", "pairwise"]

@@ -16,7 +16,7 @@ from core.stats.correlation.correlation import Group, Measure, Statistic
 from core.stats.correlation.pairs import Floats
 from core.stats.correlation.ties import TieCalibration, TieGroup, calibrate_ties_by
 from core.stats.significance.perm_both import agreement_with_ties
-from core.stats.table import SystemTable, complete_table
+from core.stats.system_ranking import SystemTable, complete_table
 
 Level = Literal["segment", "system"]
 

@@ -21,15 +21,14 @@ from core.services.evaluate.evaluate import (
 from core.services.evaluate.evaluation_data import EvaluationData, Unit
 from core.stats.bootstrap import mean_interval, method_of
 from core.stats.buckets import quantile_buckets
-from core.stats.correlation.agreement_interval import soft_pairwise_intervals
 from core.stats.correlation.correlation import group_ids
 from core.stats.correlation.pairs import Floats
 from core.stats.means import group_means, row_means
-from core.stats.significance.holm import Comparison, Ended, holm
+from core.stats.significance.comparisons import Comparison, Ended, holm, rank_ranges, wins_of
 from core.stats.significance.perm_both import CLEAR, ENOUGH, FEWEST, PermBoth
-from core.stats.significance.rank_ranges import rank_ranges, wins_of
 from core.stats.significance.system_comparison import compare_systems
 from core.stats.significance.williams import williams
+from core.stats.system_ranking import soft_pairwise_intervals
 
 ALPHA = 0.05
 HUMAN = "human"

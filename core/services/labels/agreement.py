@@ -26,8 +26,7 @@ from core.services.projects.texts import StoredTexts
 from core.stats.bootstrap import Interval
 from core.stats.correlation.correlation import Statistic
 from core.stats.correlation.pairs import Ints
-from core.stats.raters.disagreement import Disagreement, disagreement
-from core.stats.raters.rater_agreement import Ratings, krippendorff_alpha, rater_pairs
+from core.stats.raters.rater_agreement import Disagreement, Ratings, disagreement, krippendorff_alpha, rater_pairs
 from core.stats.raters.span_agreement import (
     By,
     SpanAgreement,

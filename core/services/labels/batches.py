@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.calibration.recommended import ENOUGH_OUTPUTS, ENOUGH_RATERS, enough_outputs
+from core.calibration.advice import ENOUGH_OUTPUTS, ENOUGH_RATERS, enough_outputs
 from core.calibration.sampling import EVENLY, STRATA, LabelCandidate, Method, choose, design
 from core.calibration.sampling_variance import batch_mean
 from core.columns import Mask, ProjectIndex

@@ -13,8 +13,7 @@ from core.formats.labels.judgements import is_rank
 from core.services.labels.judgements import named
 from core.stats.bootstrap import Interval
 from core.stats.correlation.correlation import agreement, averaged
-from core.stats.raters.ordinal import mid_ranks
-from core.stats.raters.rater_agreement import RaterPair, Ratings, krippendorff_alpha, rater_pairs, ratings
+from core.stats.raters.rater_agreement import RaterPair, Ratings, krippendorff_alpha, rank_scores, rater_pairs, ratings
 from core.stats.raters.rater_scale import standardised
 
 ALPHAS = {
@@ -61,7 +60,7 @@ def _of_name(name: str, given: Sequence[Judgement], seed: int, draws: int) -> Nu
     found, ranks = ratings((j.rater, j.key, j.value) for j in given), is_rank(name)
     keys = list(dict.fromkeys(j.key for j in given))
     segments = [key.segment for key in keys]
-    tables = {"ordinal": mid_ranks(found.scores)}
+    tables = {"ordinal": rank_scores(found.scores)}
     if not ranks:
         tables = {"interval": found.scores, **tables, "z": _z(found)}
     alphas = {

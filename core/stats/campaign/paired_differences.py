@@ -11,7 +11,7 @@ import numpy as np
 from core.stats.bootstrap import LEVEL, Interval
 from core.stats.campaign.campaign_scores import CampaignScore, OutputMeans, Unit, output_means
 from core.stats.correlation.pairs import Floats, Ints
-from core.stats.significance.holm import Comparison, holm
+from core.stats.significance.comparisons import Comparison, holm
 from core.stats.significance.power import minimum_detectable_difference
 from core.stats.significance.random_signs import random_signs
 

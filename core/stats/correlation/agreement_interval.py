@@ -1,4 +1,4 @@
-"""Percentile bootstrap intervals over segments or documents, for all agreement statistics of the Evaluate page.
+"""Percentile bootstrap intervals over segments or documents, for the agreement statistics.
 
 All outputs of a drawn unit are used. Copies of the same output form no pair, so that acc_eq does not grow with the number of
 copies. The best ε of acc_eq is recomputed in each draw, as in `core.stats.correlation.ties`. The same seed gives the same draws.
@@ -6,15 +6,13 @@ copies. The best ε of acc_eq is recomputed in each draw, as in `core.stats.corr
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from core.progress import Progress, no_progress
 from core.stats.bootstrap import Interval, draws_of, percentiles
-from core.stats.checks import tables, vectors
 from core.stats.correlation.correlation import (
     Group,
     Measure,
@@ -26,19 +24,15 @@ from core.stats.correlation.correlation import (
     rows_by,
 )
 from core.stats.correlation.kernel import TiedPairs, tied_pairs
-from core.stats.correlation.pairs import Floats, Ints, pairs_within, random_pairs_within, ratio
+from core.stats.correlation.pairs import Floats, Ints, pairs_within, random_pairs_within, ratio, tables, vectors
 from core.stats.means import equalized
-from core.stats.pairwise_accuracy import at_least
 from core.stats.significance.perm_both import agreement_with_ties
-from core.stats.significance.random_signs import CELLS_AT_ONCE, random_signs
-from core.stats.table import complete_table
-from core.stats.threads import in_threads
+from core.stats.significance.random_signs import CELLS_AT_ONCE
+from core.stats.system_ranking import complete_table
 
 MAX_WORK = 400_000_000
 """Maximum of pairs × draws for acc_eq; above it, all draws use one random sample of the pairs."""
 SAMPLED = 300_000
-PERMUTATIONS = 500
-"""Per draw, for soft pairwise accuracy."""
 TOO_FEW = "an interval needs at least two segments or documents"
 
 
@@ -83,7 +77,8 @@ def agreement_interval(
     elif group == "segment":
         values = _by_segment(seen, group_ids(segments), ids, n, seed, draws)
     else:
-        blocks = _weights(n, seed, draws, 4 * len(m))
+        # τ-b sorts the scores once per block; for the others, small blocks fit into the cache of the processor
+        blocks = _weights(n, seed, draws, (4 if measure == "kendall" else 32) * len(m))
         values = np.concatenate([agreement_values(measure, m, h, block[:, ids]) for block in blocks])
     return _interval(seen.value, values, n, draws)
 
@@ -163,41 +158,3 @@ class _Pairs(NamedTuple):
             w *= block.take(ids[self.j], axis=1)
         w *= self.share
         return self.tied.best(w)
-
-
-def soft_pairwise_intervals(
-    metrics: Mapping[str, npt.ArrayLike],
-    human: npt.ArrayLike,
-    *,
-    units: Sequence[Hashable] = (),
-    seed: int,
-    draws: int = 200,
-    progress: Progress = no_progress,
-) -> dict[str, tuple[float, float]]:
-    """Return bootstrap intervals of soft pairwise accuracy by metric; empty below two systems or two units.
-
-    Tables have the shape (n_systems, n_segments); `units` names the unit of each segment. Each draw repeats the permutation
-    test on the drawn segments for the human scores and all metrics.
-    """
-    people, *of_metrics = tables(human, *metrics.values())
-    groups = rows_by(group_ids(units) if len(units) else np.arange(people.shape[1]))
-    pairs = np.triu_indices(len(people), 1)
-    if len(people) < 2 or len(groups) < 2:
-        return {}
-    rng = np.random.default_rng(seed)
-    resampled = [
-        (np.concatenate([groups[g] for g in rng.integers(0, len(groups), len(groups))]), int(rng.integers(2**31)))
-        for _ in range(draws)
-    ]
-
-    def once(resample: tuple[Ints, int]) -> Floats:
-        drawn, of_signs = resample
-        counts = np.zeros((1 + len(of_metrics), len(people), len(people)))
-        for signs in random_signs(len(drawn), of_signs, PERMUTATIONS):
-            counts += [at_least(table[:, drawn], signs) for table in (people, *of_metrics)]
-        p = counts[:, *pairs] / PERMUTATIONS
-        found: Floats = 1 - np.abs(p[1:] - p[0]).mean(1)
-        return found
-
-    found = np.stack(in_threads(once, resampled, progress))
-    return {name: percentiles(found[:, i]) for i, name in enumerate(metrics)}

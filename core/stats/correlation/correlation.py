@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import UserError
-from core.stats.checks import vectors
 from core.stats.correlation.kernel import acc_eq, constant, kendall, pearson, spearman
-from core.stats.correlation.pairs import SMALL, Floats, Ints, ratio
+from core.stats.correlation.pairs import SMALL, Floats, Ints, ratio, vectors
 from core.stats.means import equalized, group_means
 
 Measure = Literal["kendall", "acc_eq", "spearman", "pearson"]
@@ -82,10 +81,12 @@ def agreement_by_group(
 
     Without weights, groups of one size are computed together.
     """
-    if weights is not None:
-        found = [agreement_values(measure, metric[g], human[g], weights[g]) for g in groups]
-        return np.array(found, dtype=np.float64).reshape(-1)
     values, by_size = np.full(len(groups), np.nan), dict[int, list[int]]()
+    if weights is not None or len(groups) == 1:
+        for place, rows in enumerate(groups):
+            of_rows = None if weights is None else weights[rows]
+            values[place] = agreement_values(measure, metric[rows], human[rows], of_rows)
+        return values
     for place, rows in enumerate(groups):
         by_size.setdefault(len(rows), []).append(place)
     for places in by_size.values():

@@ -55,10 +55,10 @@ def _dot(x: Floats, y: Floats) -> Floats:
 
 def mid_ranks(values: Scores, weights: Floats | None = None) -> Floats:
     """Return ranks from 1, with mean ranks for ties, shape (…, n); an output of weight 3 takes three ranks."""
-    if weights is None:
+    if weights is None and values.ndim > 1:
         return np.asarray(rankdata(values, axis=-1), dtype=np.float64)
     rank = dense_ranks(values)
-    size = weight_by_rank(rank, weights)
+    size = weight_by_rank(rank, np.ones(len(rank)) if weights is None else weights)
     return np.asarray((np.cumsum(size, axis=-1) - (size - 1) / 2)[..., rank])
 
 
@@ -76,8 +76,8 @@ def constant(x: Scores, weights: Floats | None = None) -> Flags:
     if weights is None:
         return np.asarray(x.max(-1) == x.min(-1))
     drawn = weights > 0
-    first = np.asarray(x)[drawn.argmax(-1)]
-    return np.asarray(~(drawn & (x != first[..., None])).any(-1))
+    first = np.take_along_axis(np.broadcast_to(x, drawn.shape), drawn.argmax(-1, keepdims=True), -1)
+    return np.asarray(~(drawn & (x != first)).any(-1))
 
 
 class TiedPairs(NamedTuple):

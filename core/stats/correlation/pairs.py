@@ -13,8 +13,10 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 SMALL = 128
 """Up to so many outputs, each is compared with every other, and above they are sorted."""
-CELLS = 250_000
+CELLS = 1_000_000
 """Comparisons at a time, so that they fit into the cache of the processor."""
+NUMBERS = 60_000
+"""Weights at a time, for the same reason."""
 
 
 class PairCounts(NamedTuple):
@@ -35,6 +37,25 @@ def ratio(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> Floats:
     """Return above/below, of one shape, with NaN where `below` is not positive."""
     quotient: Floats = np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
     return quotient
+
+
+def vectors(*scores: npt.ArrayLike) -> tuple[Floats, ...]:
+    """Return float arrays of one shape (n,). Raises `ValueError` for other shapes and for values that are not finite."""
+    return _same(scores, 1)
+
+
+def tables(*scores: npt.ArrayLike) -> tuple[Floats, ...]:
+    """Return float arrays of one shape (n_systems, n_segments). Raises `ValueError` as `vectors` does."""
+    return _same(scores, 2)
+
+
+def _same(scores: tuple[npt.ArrayLike, ...], dimensions: int) -> tuple[Floats, ...]:
+    arrays = tuple(np.asarray(s, dtype=np.float64) for s in scores)
+    if any(a.ndim != dimensions or a.shape != arrays[0].shape for a in arrays):
+        raise ValueError(f"scores of different shape: {' and '.join(str(a.shape) for a in arrays)}")
+    if not all(np.isfinite(a).all() for a in arrays):
+        raise ValueError("scores must be finite numbers; leave missing ones out")
+    return arrays
 
 
 def dense_ranks(values: npt.ArrayLike) -> Ints:
@@ -74,6 +95,7 @@ def pair_counts(metric: npt.ArrayLike, human: npt.ArrayLike, weights: npt.ArrayL
 def _by_comparing(metric: npt.NDArray[Any], human: npt.NDArray[Any], weights: Floats | None) -> PairCounts:
     """Count the pairs of scores of shapes (…, n) by comparing each output with every other."""
     n = metric.shape[-1]
+    metric, human = np.ascontiguousarray(metric), np.ascontiguousarray(human)
     above = metric[..., :, None] > metric[..., None, :]
     higher, lower = human[..., :, None] > human[..., None, :], human[..., :, None] < human[..., None, :]
 
@@ -95,13 +117,22 @@ def _by_sorting(metric: npt.NDArray[Any], human: npt.NDArray[Any], weights: Floa
     """Count the pairs of scores of shape (n,) for each row of weights, shape (…, n), by merge sort."""
     m, h = dense_ranks(metric), dense_ranks(human)
     common = dense_ranks(m * (int(h.max(initial=0)) + 1) + h)
-    sizes = (weight_by_rank(ranks, weights) for ranks in (m, h, common))
-    by_metric, by_human, both = ((size * (size - 1)).sum(-1) / 2 for size in sizes)
     order = np.lexsort((h, m))
-    discordant = _inversions(h[order], weights[..., order])
-    size = weights.sum(-1)
-    concordant = size * (size - 1) / 2 - by_metric - by_human + both - discordant
-    return PairCounts(concordant, discordant, by_human - both, by_metric - both, both)
+    steps = _merge_steps(h[order])
+
+    def counted(some: Floats) -> tuple[Floats, ...]:
+        sizes = (weight_by_rank(ranks, some) for ranks in (m, h, common))
+        by_metric, by_human, both = ((size * (size - 1)).sum(-1) / 2 for size in sizes)
+        discordant = _inversions(steps, some[..., order])
+        size = some.sum(-1)
+        concordant = size * (size - 1) / 2 - by_metric - by_human + both - discordant
+        return concordant, discordant, by_human - both, by_metric - both, both
+
+    if weights.ndim == 1:
+        return PairCounts(*counted(weights))
+    step = max(1, NUMBERS // max(1, len(m)))
+    parts = [counted(weights[k : k + step]) for k in range(0, max(1, len(weights)), step)]
+    return PairCounts(*(np.concatenate(counts) for counts in zip(*parts, strict=True)))
 
 
 def weight_by_rank(ranks: Ints, weights: Floats) -> Floats:
@@ -112,26 +143,43 @@ def weight_by_rank(ranks: Ints, weights: Floats) -> Floats:
     return np.add.reduceat(weights[..., order], np.flatnonzero(np.diff(ranks[order], prepend=-1)), axis=-1)
 
 
-def _inversions(ranks: Ints, weights: Floats) -> Floats:
-    """Return the weight of the pairs i < j with ranks[i] > ranks[j], by merge sort of all blocks of a width at once.
+class _MergeStep(NamedTuple):
+    """Merge of pairs of neighbouring blocks: which places are in the `right` block of a pair, from which to which of the other
+    places are those of the left block with a greater rank (`low`, `high`), and the `order` after the merge."""
 
-    `weights` are whole numbers of shape (…, n); the result has the shape (…).
-    """
-    n, span, found, width = len(ranks), int(ranks.max(initial=0)) + 1, np.zeros(weights.shape[:-1]), 1
+    right: npt.NDArray[np.bool_]
+    low: Ints
+    high: Ints
+    order: Ints
+
+
+def _merge_steps(ranks: Ints) -> list[_MergeStep]:
+    """Return the steps of a merge sort of all blocks of a width at once."""
+    n, span, width, steps = len(ranks), int(ranks.max(initial=0)) + 1, 1, list[_MergeStep]()
     where = np.arange(n)
     while width < n:
         block = where // (2 * width)
         right = (where // width) % 2 == 1
         keys = block * span + ranks
         left_keys = keys[~right]  # ascending, because each half is already sorted
-        heavier = np.zeros((*weights.shape[:-1], len(left_keys) + 1))
-        np.cumsum(weights[..., ~right], axis=-1, out=heavier[..., 1:])
-        end = np.searchsorted(left_keys, (block[right] + 1) * span)
-        below = np.searchsorted(left_keys, keys[right], "right")
-        found += (weights[..., right] * (heavier[..., end] - heavier[..., below])).sum(-1)
+        high = np.searchsorted(left_keys, (block[right] + 1) * span)
+        low = np.searchsorted(left_keys, keys[right], "right")
         order = np.argsort(keys, kind="stable")
-        ranks, weights = ranks[order], weights[..., order]
+        steps.append(_MergeStep(right, low, high, order))
+        ranks = ranks[order]
         width *= 2
+    return steps
+
+
+def _inversions(steps: Sequence[_MergeStep], weights: Floats) -> Floats:
+    """Return the weight of the pairs i < j with ranks[i] > ranks[j], for whole numbers of shape (…, n); the result has the shape (…)."""
+    found = np.zeros(weights.shape[:-1])
+    for right, low, high, order in steps:
+        left = weights[..., ~right]
+        upto = np.zeros((*left.shape[:-1], left.shape[-1] + 1))
+        np.cumsum(left, axis=-1, out=upto[..., 1:])
+        found += (weights[..., right] * (upto[..., high] - upto[..., low])).sum(-1)
+        weights = weights[..., order]
     return found
 
 

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import UserError
-from core.stats.checks import vectors
 from core.stats.correlation.correlation import Statistic, blocks_by_size, group_ids
 from core.stats.correlation.many_pairs import ManyPairs
-from core.stats.correlation.pairs import Floats
+from core.stats.correlation.pairs import Floats, vectors
 from core.stats.means import group_means
 
 TieGroup = Literal["pooled", "segment", "within_system", "system"]

@@ -1,4 +1,4 @@
-"""Agreement of raters' scores: Krippendorff's α for interval data, and Kendall's τ-b of each pair of raters."""
+"""Agreement of raters: Krippendorff's α, Kendall's τ-b of each pair of raters, and the disagreement on single outputs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ import numpy as np
 
 from core.stats.bootstrap import Interval, content_order, percentiles, resamples
 from core.stats.correlation.correlation import Statistic, agreement, group_ids
+from core.stats.correlation.kernel import mid_ranks
 from core.stats.correlation.pairs import Floats, ratio
+from core.stats.raters.span_agreement import SpanLike, match_spans
 
+ONE_MAJOR_ERROR = 5.0
+WINDOW = 50
 NOT_TWICE = "fewer than two outputs have scores of at least two raters"
 ALL_EQUAL = "all scores are equal"
 
@@ -112,3 +116,121 @@ def rater_pairs(found: Ratings) -> list[RaterPair]:
         reason = tau.reason.replace("all metric", f"all {first}'s").replace("all human", f"all {second}'s")
         pairs.append(RaterPair(first, second, tau._replace(reason=reason)))
     return pairs
+
+
+def rank_scores(scores: Floats) -> Floats:
+    """Return scores (n_raters, n_outputs), NaN where missing, as mid-ranks among outputs with at least two scores.
+
+    `krippendorff_alpha` of these is the ordinal α of the scores: its difference (Σ_{g=c}^{k} n_g − (n_c + n_k)/2)²
+    (Krippendorff 2011, section E) is the squared difference of the mid-ranks of c and k. Resamples of its interval
+    keep the ranks of the whole sample. Outputs with a single score become NaN.
+    """
+    part = ~np.isnan(scores) & ((~np.isnan(scores)).sum(0) >= 2)
+    found = np.full(scores.shape, np.nan)
+    if part.any():
+        found[part] = mid_ranks(scores[part])
+    return found
+
+
+class Disagreement(NamedTuple):
+    """Disagreement `value` in [0, 1], higher is worse; None, with a reason, for fewer than two raters.
+
+    `points` is the mean absolute difference of two raters' scores; `spans` is 1 − mean character F1 (severity must match),
+    None if no pair of raters has one.
+    """
+
+    value: float | None
+    points: float | None
+    spans: float | None
+    raters: int
+    reason: str = ""
+
+
+def disagreement(
+    scores: Sequence[float],
+    marks: Sequence[Sequence[SpanLike]] = (),
+    length: int = 0,
+    *,
+    half: float = ONE_MAJOR_ERROR,
+) -> Disagreement:
+    """Return the disagreement of an output's raters: the mean of points/(points + `half`) and `spans`, or the first alone.
+
+    `scores`: one per rater, in MQM points (either sign); a difference of `half` points gives ½. `marks`: each rater's spans in
+    the text of `length` characters. In `spans`, two raters without errors agree; if only one has errors, they disagree fully.
+    """
+    if len(marks) and len(marks) != len(scores):
+        raise ValueError(f"{len(scores)} scores and the marks of {len(marks)} raters")
+    if not np.isfinite(np.asarray(scores, dtype=np.float64)).all():
+        raise ValueError("scores must be finite numbers; leave missing ones out")
+    n = len(scores)
+    if n < 2:
+        return Disagreement(
+            None, None, None, n, f"at least two raters are needed, there is {n}" if n else "it has not been rated"
+        )
+    points = float(np.mean([abs(a - b) for a, b in combinations(scores, 2)]))
+    gaps = []
+    for first, second in combinations(marks, 2):
+        match = match_spans(first, second, length, by=("severity",))
+        if match.found == "both_empty":
+            gaps.append(0.0)
+        elif (f1 := match.f1.value) is not None:
+            gaps.append(1 - f1)
+    spans = float(np.mean(gaps)) if gaps else None
+    by_points = points / (points + half)
+    return Disagreement(by_points if spans is None else (by_points + spans) / 2, points, spans, n)
+
+
+class TimedRating(NamedTuple):
+    """Score of `rater` for `output` at `time`, in seconds since any fixed moment. `segment` is the unit of resampling."""
+
+    rater: str
+    output: Hashable
+    value: float
+    time: float
+    segment: Hashable = None
+
+
+class AgreementWindow(NamedTuple):
+    """Krippendorff's α of `outputs` outputs with at least two raters, completed from `start` to `end`.
+
+    `ratings` and `raters` count what they contain. `alpha` is None, with a reason, if undefined.
+    """
+
+    start: float
+    end: float
+    outputs: int
+    ratings: int
+    raters: int
+    alpha: Interval
+
+
+def agreement_over_time(
+    timed: Iterable[TimedRating], *, seed: int, outputs_per_window: int = WINDOW, draws: int = 1000
+) -> list[AgreementWindow]:
+    """Return α with its interval (`krippendorff_alpha`) in consecutive windows of `outputs_per_window` outputs.
+
+    An output counts at the time of its last rating, with all its ratings; outputs with one rater are ignored. Windows have
+    equal numbers of outputs, so that their intervals are equally wide; the last may have fewer. Outputs completed at the same time
+    are in order of appearance. α also falls if outputs become more alike, so compare the intervals, not the values. Raises
+    `ValueError` for duplicate ratings and for values that are not finite.
+    """
+    if outputs_per_window < 2:
+        raise ValueError(f"a window needs at least two outputs, not {outputs_per_window}")
+    by_output: dict[Hashable, list[TimedRating]] = {}
+    for rating in timed:
+        by_output.setdefault(rating.output, []).append(rating)
+    for own in by_output.values():
+        ratings((r.rater, r.output, r.value) for r in own)
+    twice = [own for own in by_output.values() if len(own) > 1]
+    twice.sort(key=lambda own: max(r.time for r in own))
+    starts = range(0, len(twice), outputs_per_window)
+    return [_window(twice[start : start + outputs_per_window], seed, draws) for start in starts]
+
+
+def _window(outputs: list[list[TimedRating]], seed: int, draws: int) -> AgreementWindow:
+    rows = [r for own in outputs for r in own]
+    table = ratings((r.rater, r.output, r.value) for r in rows)
+    segments = [own[0].output if own[0].segment is None else own[0].segment for own in outputs]
+    alpha = krippendorff_alpha(table.scores, seed=seed, segments=segments, draws=draws)
+    completed = [max(r.time for r in own) for own in outputs]
+    return AgreementWindow(completed[0], completed[-1], len(outputs), len(rows), len(table.raters), alpha)

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.checks import vectors
 from core.stats.correlation.correlation import group_ids, rows_by
-from core.stats.correlation.pairs import Floats
+from core.stats.correlation.pairs import Floats, vectors
 
 
 def standardised(raters: Sequence[str], scores: npt.ArrayLike) -> Floats:

@@ -11,7 +11,7 @@ from core.stats.correlation.kernel import mid_ranks
 from core.stats.correlation.pairs import Floats, Ints, dense_ranks
 from core.stats.means import SLACK, group_means
 from core.stats.significance.exchanges import AT_ONCE, MOST, EachDraw, pair_weights, spread_of_ties
-from core.stats.significance.sign_draws import SignDraws
+from core.stats.significance.random_signs import SignDraws
 
 LARGEST_TABLE = 40_000_000
 """Most numbers of a table of outputs by different human scores, which takes 160 MB."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from core.stats.correlation.kernel import tied_pairs
 from core.stats.correlation.pairs import Floats, Ints
 from core.stats.significance.exchanges import AT_ONCE, MOST
-from core.stats.significance.sign_draws import SignDraws
+from core.stats.significance.random_signs import SignDraws
 
 CHECKED = 50
 """Draws computed exactly in any case, to see how far their linear part is from the difference."""

@@ -17,8 +17,7 @@ import numpy.typing as npt
 from core.stats.correlation.correlation import Many, Measure, blocks_by_size, cells, evaluator
 from core.stats.correlation.kernel import mid_ranks
 from core.stats.correlation.pairs import Floats, Ints, ratio
-from core.stats.significance.random_signs import CELLS_AT_ONCE
-from core.stats.significance.sign_draws import SignDraws
+from core.stats.significance.random_signs import CELLS_AT_ONCE, SignDraws
 
 LARGEST_GROUP = 14
 """Largest segment whose differences are computed for every pattern of signs; above, for every draw."""

@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from core.errors import UserError
 from core.progress import Progress, no_progress
-from core.stats.checks import vectors
 from core.stats.correlation.correlation import (
     Group,
     Measure,
@@ -29,13 +28,13 @@ from core.stats.correlation.correlation import (
     rows_by,
 )
 from core.stats.correlation.kernel import tied_pairs
-from core.stats.correlation.pairs import Floats, pairs_within, random_pairs_within
+from core.stats.correlation.pairs import Floats, pairs_within, random_pairs_within, vectors
 from core.stats.correlation.ties import calibrate_ties_by
+from core.stats.significance.comparisons import ROUNDING, Comparison, Ended
 from core.stats.significance.exchanged_orders import LARGEST_TABLE, PooledOrder, SystemMeans
 from core.stats.significance.exchanged_ties import CalibratedTies
 from core.stats.significance.exchanges import EachDraw, ExchangedPair, Exchanges, InSegments
-from core.stats.significance.holm import ROUNDING, Comparison, Ended
-from core.stats.significance.sign_draws import SignDraws, sign_stages
+from core.stats.significance.random_signs import SignDraws, sign_stages
 from core.stats.threads import in_threads
 
 MAX_PAIRS = 500_000

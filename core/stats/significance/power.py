@@ -10,8 +10,8 @@ from scipy.optimize import brentq
 from scipy.stats import nct
 from scipy.stats import t as student
 
-from core.stats.checks import vectors
 from core.stats.correlation.correlation import Statistic
+from core.stats.correlation.pairs import vectors
 
 POWER = 0.8
 

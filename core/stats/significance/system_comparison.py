@@ -14,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from core.stats.bootstrap import LEVEL, Interval, percentiles, resamples
-from core.stats.checks import tables
 from core.stats.correlation.correlation import group_ids
-from core.stats.correlation.pairs import Floats, Ints
-from core.stats.significance.holm import Comparison, holm
+from core.stats.correlation.pairs import Floats, Ints, tables
+from core.stats.significance.comparisons import Comparison, holm
 from core.stats.significance.power import minimum_detectable_difference
 from core.stats.significance.random_signs import random_signs
 

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import t as student
 
-from core.stats.checks import vectors
 from core.stats.correlation.correlation import agreement
-from core.stats.significance.holm import Comparison
+from core.stats.correlation.pairs import vectors
+from core.stats.significance.comparisons import Comparison
 
 NO_VARIANCE = "the two metrics are equal up to scale"
 AT_LEAST = 4

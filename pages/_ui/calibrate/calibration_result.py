@@ -7,9 +7,9 @@ from functools import partial
 
 import streamlit as st
 
+from core.calibration.advice import ENOUGH_RATERS, enough_outputs
 from core.calibration.calibrate import BestAgreement, Calibration, CalibrationPoint
 from core.calibration.presets import PRESETS
-from core.calibration.recommended import ENOUGH_RATERS, enough_outputs
 from core.formatting import format_count, format_fitted_lambda, format_lambda, format_number
 from core.plots.calibration import calibration_chart, plateau_text
 from core.ports.projects import Project

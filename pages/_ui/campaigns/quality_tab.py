@@ -16,7 +16,7 @@ from core.ports.campaigns import Campaign, Participant
 from core.ports.projects import Project
 from core.services.campaigns import comparison, quality
 from core.settings import load as settings
-from core.stats.campaign.agreement_windows import AgreementWindow, TimedRating, agreement_over_time
+from core.stats.raters.rater_agreement import AgreementWindow, TimedRating, agreement_over_time
 from pages._ui.campaigns import campaign_data, evidence_view, person_panel
 from pages._ui.shared import errors, page, tables, wiring
 from pages._ui.shared.glossary import definition

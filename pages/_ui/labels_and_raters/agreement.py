@@ -8,7 +8,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from core.calibration.recommended import ENOUGH_RATERS
+from core.calibration.advice import ENOUGH_RATERS
 from core.data import SEVERITIES, Judgement
 from core.formats.labels.judgements import is_rank
 from core.formatting import format_clock, format_count, format_figure, format_number, format_percent

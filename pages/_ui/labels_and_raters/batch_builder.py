@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.calibration.recommended import ENOUGH_OUTPUTS, ENOUGH_RATERS
+from core.calibration.advice import ENOUGH_OUTPUTS, ENOUGH_RATERS
 from core.calibration.sampling import STRATA, Method
 from core.formatting import format_count, format_number
 from core.mqm.rated_by_output import RatedByOutput

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.calibration import binned, draw_pairs, draw_ranks, lambda_search, scan
-from core.calibration.binned import BinnedCurve
+from core.calibration import bootstrap_draws, lambda_search, many_outputs
 from core.calibration.breakpoints import on_grid
 from core.calibration.calibrate import Calibration, calibrate
 from core.calibration.curve import BestLambda, StepCurve
 from core.calibration.lambda_search import ManyOutputs, curve_of, search
+from core.calibration.many_outputs import BinnedCurve
 from core.errors import UserError
 from tests.core.calibration.test_calibrate import points
 from tests.core.calibration.test_lambda_search import RANKS, problem
@@ -66,8 +66,8 @@ def test_the_optimum_and_its_plateau_are_those_of_the_full_sweep(
 ) -> None:
     for seed in (0, 1, 2, 3, 4, 11, 24):
         exp, imp, human = made(5 + 12 * seed, seed)
-        monkeypatch.setattr(binned, "BINS", (3, 64, 1 << 14)[seed % 3])
-        monkeypatch.setattr(scan, "BLOCK", (50, 1 << 17)[seed % 2])
+        monkeypatch.setattr(many_outputs, "BINS", (3, 64, 1 << 14)[seed % 3])
+        monkeypatch.setattr(many_outputs, "BLOCK", (50, 1 << 17)[seed % 2])
         found, expected = many(measure, exp, imp, human)(np.ones(len(exp))), swept(measure, exp, imp, human)
         assert_the_same(found.best(), expected.best())
         for lam in (0, 0.5, 0.95, 1, 4.9, math.inf, *expected.breaks[:3], *expected.breaks[-3:]):
@@ -78,7 +78,7 @@ def test_the_optimum_and_its_plateau_are_those_of_the_full_sweep(
 def test_equal_outputs_equal_breakpoints_and_zeros_change_nothing(outputs: Any, measure: Any, bins: int) -> None:
     exp, imp, human = (np.array(column, dtype=np.float64) for column in zip(*outputs, strict=True))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(binned, "BINS", bins)
+        patch.setattr(many_outputs, "BINS", bins)
         found = many(measure, exp, imp, human)(np.ones(len(exp)))
         assert_the_same(found.best(), swept(measure, exp, imp, human).best())
 
@@ -120,7 +120,7 @@ def test_a_bin_end_between_merged_breakpoints_is_no_optimum(
     exp = [10.0 * k + x for k in range(6) for x in (0, 1)]
     imp = [10.0 * k + x for k, (lam, _) in enumerate(rows) for x in (lam, 0)]
     human = [-3.0 * k + x for k, (_, sign) in enumerate(rows) for x in (sign, 0)]
-    monkeypatch.setattr(binned, "BINS", 4)
+    monkeypatch.setattr(many_outputs, "BINS", 4)
     found = many("kendall", exp, imp, human)(np.ones(12)).best()
     assert_the_same(found, swept("kendall", exp, imp, human).best())
     assert found is not None
@@ -152,8 +152,8 @@ def test_every_draw_has_the_agreement_that_its_own_sweep_gives_it(
         unit = np.append(np.arange(n), rng.integers(0, n, len(exp) - n))
         weights = np.array([np.bincount(rng.integers(0, n, n), minlength=n) for _ in range(5)], dtype=np.float64).T
         for module, name, value in (
-            (draw_pairs, "PAIRS_AT_ONCE", 200), (draw_pairs, "UNITS_AT_ONCE", 4), (draw_pairs, "CELLS_AT_ONCE", 100),
-            (draw_pairs, "DRAWS_AT_ONCE", 2), (draw_ranks, "DRAWS_AT_ONCE", 2), (scan, "BLOCK", 64),
+            (bootstrap_draws, "PAIRS_AT_ONCE", 200), (bootstrap_draws, "UNITS_AT_ONCE", 4), (bootstrap_draws, "CELLS_AT_ONCE", 100),
+            (bootstrap_draws, "DRAWS_AT_ONCE", 2), (bootstrap_draws, "RANKED_AT_ONCE", 2), (many_outputs, "BLOCK", 64),
         ):  # fmt: skip
             monkeypatch.setattr(module, name, value)
         shares: list[float] = []

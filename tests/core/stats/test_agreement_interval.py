@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from core.stats.bootstrap import draws_of, percentiles
-from core.stats.correlation.agreement_interval import agreement_interval, soft_pairwise_intervals
+from core.stats.correlation.agreement_interval import agreement_interval
 from core.stats.correlation.correlation import agreement
-from core.stats.pairwise_accuracy import soft_pairwise_accuracy
+from core.stats.system_ranking import soft_pairwise_accuracy, soft_pairwise_intervals
 
 SEGMENTS, SYSTEMS = 9, 4
 RNG = np.random.default_rng(5)

@@ -11,8 +11,7 @@ from core.stats.correlation.pairs import Floats
 from core.stats.significance import exchanged_orders
 from core.stats.significance import perm_both as module
 from core.stats.significance.perm_both import PermBoth, agreement_with_ties, perm_both
-from core.stats.significance.random_signs import random_signs
-from core.stats.significance.sign_draws import sign_stages
+from core.stats.significance.random_signs import random_signs, sign_stages
 from tests.bench.evaluation import campaign
 
 DRAWS = 60

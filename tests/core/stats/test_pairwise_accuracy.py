@@ -12,9 +12,9 @@ from core.stats.correlation.agreement_interval import agreement_interval
 from core.stats.correlation.correlation import Statistic, agreement, evaluator, system_agreement
 from core.stats.correlation.pairs import Floats
 from core.stats.means import equalized, group_means, row_means
-from core.stats.pairwise_accuracy import at_least, soft_pairwise_accuracy
 from core.stats.significance.perm_both import agreement_with_ties
 from core.stats.significance.random_signs import random_signs
+from core.stats.system_ranking import at_least, soft_pairwise_accuracy
 
 
 def pairwise_accuracy(metric: npt.ArrayLike, human: npt.ArrayLike) -> Statistic:

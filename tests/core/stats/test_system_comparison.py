@@ -7,7 +7,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.stats.significance.holm import holm
+from core.stats.significance.comparisons import holm
 from core.stats.significance.power import minimum_detectable_difference
 from core.stats.significance.system_comparison import (
     TOO_FEW,

@@ -12,7 +12,7 @@ from core.formatting import format_count, format_number, format_percent
 from core.plots.campaign_planning import planning_chart
 from core.services.campaigns import planning
 from core.services.campaigns.planning import PilotVariances
-from core.stats.campaign.planned_preference import TIES
+from core.stats.campaign.planned_power import TIES
 from pages._ui.campaigns.setup.steps import Setup
 from pages._ui.shared import page, wiring
 

@@ -21,7 +21,7 @@ from core.services.campaigns.preview import preview_data, preview_units
 from core.services.campaigns.tutorial_items import item_row, labelled_by, suggested_range
 from core.services.projects import label_import
 from core.stats.campaign.campaign_scores import CampaignScore
-from core.stats.campaign.planned_difference import ASSUMED, MQM_ASSUMED, planned_detectable
+from core.stats.campaign.planned_power import ASSUMED, MQM_ASSUMED, planned_detectable
 from core.stats.campaign.variance_components import variances_of_pilot
 from tests.core.services.campaigns import filled
 from tests.core.services.campaigns.world import SYSTEMS, dataset

@@ -6,8 +6,7 @@ import pytest
 
 from core.data import Judgement, OutputKey
 from core.services.labels.number_agreement import number_agreement
-from core.stats.raters.ordinal import mid_ranks
-from core.stats.raters.rater_agreement import krippendorff_alpha
+from core.stats.raters.rater_agreement import krippendorff_alpha, rank_scores
 
 NAN = float("nan")
 FOUR = np.array(
@@ -42,7 +41,7 @@ def test_ordinal_alpha_is_that_of_the_package() -> None:
         scores = rng.integers(0, 6, (3, 15)).astype(float)
         scores[rng.random(scores.shape) < 0.3] = NAN
         package = krippendorff.alpha(scores, level_of_measurement="ordinal")
-        assert krippendorff_alpha(mid_ranks(scores), seed=0, draws=2).value == pytest.approx(package, abs=1e-9)
+        assert krippendorff_alpha(rank_scores(scores), seed=0, draws=2).value == pytest.approx(package, abs=1e-9)
 
 
 def test_raters_on_different_scales_agree_by_z() -> None:

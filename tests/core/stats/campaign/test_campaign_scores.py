@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from core.stats.campaign.campaign_scores import CampaignScore, output_means, repeats_averaged
-from core.stats.campaign.system_means import weighted_means
+from core.stats.campaign.campaign_scores import CampaignScore, output_means, repeats_averaged, weighted_means
 
 
 def test_raters_are_averaged_after_their_repeats() -> None:

@@ -1,4 +1,4 @@
-"""Result of a significance test, and Holm's correction for multiple tests."""
+"""Results of significance tests, Holm's correction for several, and the ranks that systems can have after them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+Wins = npt.NDArray[np.bool_]
 ROUNDING = 1e-12
 Ended = Literal["", "reached", "clear"]
 
@@ -42,3 +44,27 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     for place, value in zip(order, np.maximum.accumulate(raised), strict=True):
         adjusted[known[int(place)]] = float(value)
     return adjusted
+
+
+def wins_of(
+    n: int,
+    pairs: Sequence[tuple[int, int]],
+    differences: Sequence[float | None],
+    p_values: Sequence[float | None],
+    alpha: float = 0.05,
+) -> Wins:
+    """Return `wins[i, j]`: i is better than j with p ≤ alpha. Untested pairs count as not different."""
+    wins = np.zeros((n, n), dtype=bool)
+    for (i, j), difference, p in zip(pairs, differences, p_values, strict=True):
+        if difference and p is not None and p <= alpha:
+            wins[(i, j) if difference > 0 else (j, i)] = True
+    return wins
+
+
+def rank_ranges(wins: Wins) -> list[tuple[int, int]]:
+    """Return the smallest and the largest rank that each item can have, 1 is best; `wins[i, j]`: i is significantly better than j.
+
+    An item ranks below those that beat it and above those that it beats (as in the WMT general translation task, Kocmi et al. 2023).
+    """
+    n = len(wins)
+    return [(1 + int(wins[:, i].sum()), n - int(wins[i].sum())) for i in range(n)]

@@ -1,3 +1,7 @@
+"""Agreement of raters, in all and over time, and their disagreement on single outputs."""
+
+from __future__ import annotations
+
 import ast
 
 import krippendorff
@@ -7,7 +11,18 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.stats.raters.rater_agreement import ALL_EQUAL, NOT_TWICE, krippendorff_alpha, rater_pairs, ratings
+from core.stats.raters.rater_agreement import (
+    ALL_EQUAL,
+    NOT_TWICE,
+    Disagreement,
+    TimedRating,
+    agreement_over_time,
+    disagreement,
+    krippendorff_alpha,
+    rater_pairs,
+    ratings,
+)
+from core.stats.raters.span_agreement import SpanLabel
 from tests.paths import ROOT
 
 NAN = float("nan")
@@ -170,3 +185,111 @@ def test_what_is_no_rating_is_refused() -> None:
     with pytest.raises(ValueError, match="finite"):
         ratings([("ann", 1, NAN)])
     assert rater_pairs(ratings([])) == []
+
+
+def major(start: int, end: int) -> SpanLabel:
+    return SpanLabel(start, end, "Major", "Accuracy")
+
+
+def test_the_value_with_the_arithmetic_written_out() -> None:
+    # one Major apart: 5/(5 + 5) = ½; [0, 4) and [2, 4) share 2 of 4 + 2: F1 2/3, so 1/3; mean 5/12
+    found = disagreement([-5, -10], [[major(0, 4)], [major(2, 4)]], 10)
+    assert found.value == pytest.approx((1 / 2 + 1 / 3) / 2)
+    assert found.spans == pytest.approx(1 / 3)
+    assert (found.points, found.raters) == (5, 2)
+
+
+def test_three_raters_are_taken_by_twos() -> None:
+    # |0−1|, |0−5|, |1−5|: mean 10/3; of the pairs of marks two share nothing and one is nothing twice
+    found = disagreement([0, -1, -5], [[], [], [major(0, 3)]], 5)
+    assert found.points == pytest.approx(10 / 3)
+    assert found.spans == pytest.approx(2 / 3)
+    assert found.value == pytest.approx(((10 / 3) / (10 / 3 + 5) + 2 / 3) / 2)
+
+
+def test_scores_alone_will_do() -> None:
+    assert disagreement([0, -5]) == Disagreement(0.5, 5, None, 2)
+    assert disagreement([0, -1], half=1).value == 0.5
+    # marks without text only: no F1, so the scores decide
+    assert disagreement([-5, -10], [[major(1, 1)], [major(2, 2)]], 5).value == 0.5
+
+
+def test_agreement_is_0_and_the_worst_is_below_1() -> None:
+    assert disagreement([-5, -5], [[major(0, 2)]] * 2, 4).value == 0
+    assert disagreement([0, 0], [[], []], 4).value == 0
+    assert 0.9 < (disagreement([0, -25 * 5], [[], [major(0, 4)]], 4).value or 0) < 1
+
+
+def test_one_rater_cannot_disagree() -> None:
+    assert disagreement([-5]).value is None
+    assert disagreement([-5]).reason == "at least two raters are needed, there is 1"
+    assert disagreement([]).reason == "it has not been rated"
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with pytest.raises(ValueError, match="2 scores and the marks of 1"):
+        disagreement([0, 1], [[]], 3)
+    with pytest.raises(ValueError, match="finite"):
+        disagreement([0, float("nan")])
+
+
+def test_windows_are_consecutive_outputs_by_their_last_rating() -> None:
+    timed = [
+        TimedRating("x", "a", 1, 0),
+        TimedRating("x", "b", 2, 10),
+        TimedRating("y", "b", 2, 20),
+        TimedRating("y", "a", 3, 90),  # a is completed last
+        TimedRating("x", "c", 7, 30),
+        TimedRating("y", "c", 8, 40),
+        TimedRating("z", "c", 8, 35),
+        TimedRating("x", "alone", 5, 1),
+    ]
+    first, second = agreement_over_time(timed, seed=0, outputs_per_window=2, draws=50)
+    assert (first.start, first.end, first.outputs, first.ratings, first.raters) == (20, 40, 2, 5, 3)
+    assert (second.start, second.outputs, second.ratings) == (90, 1, 2)
+    oracle = ratings([("x", "b", 2), ("y", "b", 2), ("x", "c", 7), ("y", "c", 8), ("z", "c", 8)])
+    assert first.alpha.value == pytest.approx(krippendorff_alpha(oracle.scores, seed=0).value or 0)
+    assert second.alpha.value is None
+    assert second.alpha.reason
+
+
+def test_a_fall_of_agreement_is_seen() -> None:
+    rng = np.random.default_rng(0)
+    timed = []
+    for i in range(200):
+        true, noise = rng.normal(50, 10), 3 if i < 100 else 20
+        timed += [TimedRating(r, i, float(true + rng.normal(0, noise)), i + k) for k, r in enumerate("xy")]
+    windows = agreement_over_time(timed, seed=0, draws=200)
+    assert len(windows) == 4
+    early, late = windows[0].alpha, windows[-1].alpha
+    assert early.low is not None
+    assert late.high is not None
+    assert early.low > late.high
+
+
+def test_segments_are_resampled_together() -> None:
+    rng = np.random.default_rng(0)
+    timed = [TimedRating(r, i, float(rng.normal()), i, i // 10) for i in range(40) for r in "xy"]
+    (window,) = agreement_over_time(timed, seed=0, draws=50)
+    assert window.alpha.n == 4
+    assert window.outputs == 40
+
+
+def test_the_order_of_the_rows_does_not_count() -> None:
+    rng = np.random.default_rng(0)
+    timed = [TimedRating(r, i, float(rng.normal()), i) for i in range(30) for r in "xyz"]
+    plain = agreement_over_time(timed, seed=0, outputs_per_window=10, draws=20)
+    mixed = agreement_over_time(
+        [timed[i] for i in rng.permutation(len(timed))], seed=0, outputs_per_window=10, draws=20
+    )
+    assert [w.alpha.value for w in plain] == pytest.approx([w.alpha.value for w in mixed])
+
+
+def test_ratings_that_cannot_be_used_are_refused() -> None:
+    assert agreement_over_time([], seed=0) == []
+    with pytest.raises(ValueError, match="twice"):
+        agreement_over_time([TimedRating("x", "a", 1, 0), TimedRating("x", "a", 2, 1)], seed=0)
+    with pytest.raises(ValueError, match="finite"):
+        agreement_over_time([TimedRating("x", "a", float("nan"), 0)], seed=0)
+    with pytest.raises(ValueError, match="at least two"):
+        agreement_over_time([], seed=0, outputs_per_window=1)

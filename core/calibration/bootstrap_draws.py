@@ -1,30 +1,83 @@
-"""Kendall τ-b of many draws at 201 λ, from counts by pairs of units (such as segments).
+"""Agreement of many bootstrap draws of very many outputs, at 201 λ.
 
-A draw contains unit s w_s times, so a pair of outputs of s and t counts w_s·w_t times. The changes of all pairs within one
-step of ω are summed by (s, t) once; each draw is then a matrix product. All counts are exact.
+τ-b, by pairs of units (such as segments): a draw contains unit s w_s times, so a pair of outputs of s and t counts w_s·w_t times.
+The changes of all pairs within one step of ω are summed by (s, t) once; each draw is then a matrix product.
+
+Spearman's ρ, by the ranks of each draw in the order of the outputs at each λ: with c_i the number of copies of all outputs up to
+i, the mid-rank of i is c_i − (w_i − 1)/2. So the sum of rank products is Σ c_i·(w_i·r_i), with r the centred human ranks of the
+draw, minus a sum that does not depend on λ. All counts and sums are exact.
 """
 
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
-from core.calibration.bootstrap_batch import STEPS, BootstrapBatch, DrawAgreements, GroupMembers
-from core.calibration.scan import SortedOutputs, collect, histogram, sort_outputs
+from core.calibration.many_outputs import SortedOutputs, collect, histogram, sort_outputs
 from core.calibration.terms import start_order
 from core.progress import Progress
 from core.stats.correlation.kernel import mid_ranks
 from core.stats.correlation.pairs import Floats, Ints, dense_ranks, ratio
 from core.stats.threads import in_threads
 
+Singles = npt.NDArray[np.float32]
 PAIRS_AT_ONCE = 15_000_000
 DRAWS_AT_ONCE = 64
 CELLS_AT_ONCE = 1 << 17
 UNITS_AT_ONCE = 256
-Singles = npt.NDArray[np.float32]
+RANKED_AT_ONCE = 16
+STEPS = 200
+"""Number of equal steps of ω = λ/(1+λ); each draw is fitted to one of their ends, 0.005 apart."""
+
+
+class BootstrapBatch(NamedTuple):
+    """Outputs and draws: distances and human ranks as integers, the unit of each output (such as its segment), all (n,).
+
+    `weights` is how often each draw contains each unit, (n_units, n_draws).
+    """
+
+    exp: Ints
+    imp: Ints
+    human: Ints
+    unit: Ints
+    weights: Floats
+
+    def parts(self, size: int) -> list[slice]:
+        """Return slices of at most `size` draws."""
+        return [slice(k, k + size) for k in range(0, self.weights.shape[1], size)]
+
+
+class DrawAgreements(NamedTuple):
+    """Agreement of each draw, NaN where undefined.
+
+    `steps`: just above each ω = k/200, (n_draws, 201); `zero`, `inf`, `here`: at λ = 0, ∞ and the chosen λ, (n_draws,).
+    """
+
+    steps: Floats
+    zero: Floats
+    inf: Floats
+    here: Floats
+
+
+class GroupMembers:
+    """Number of outputs of each group (ascending) in each unit, as a sparse matrix (n_groups, n_units)."""
+
+    def __init__(self, groups: Ints, unit: Ints) -> None:
+        ids = dense_ranks(groups)
+        shape = (int(ids.max()) + 1, int(unit.max()) + 1)
+        self._matrix = csr_matrix((np.ones(len(ids)), (ids, unit)), shape=shape)
+
+    def sums(self, of_units: Floats) -> Floats:
+        """Sum values of units (n_units, n_draws) to groups (n_groups, n_draws)."""
+        return np.asarray(self._matrix @ of_units)
+
+    def spread(self, of_groups: Floats) -> Floats:
+        """Sum values of groups (n_groups, n_draws) to units (n_units, n_draws)."""
+        return np.asarray(self._matrix.T @ of_groups)
 
 
 def by_pairs(d: BootstrapBatch, places: list[Ints], progress: Progress) -> DrawAgreements:
@@ -135,3 +188,33 @@ def _matrix(key: Ints, n: int) -> csr_matrix:
     row, column = np.divmod(key[cell] >> 1, n)
     value = np.add.reduceat((key & 1) * 2.0 - 1, cell) if len(cell) else np.zeros(0)
     return csr_matrix((value, column, np.searchsorted(row, np.arange(n + 1))), shape=(n, n))
+
+
+def by_ranks(d: BootstrapBatch, places: list[Ints], progress: Progress) -> DrawAgreements:
+    """Return the agreement of each draw along λ, and at the three `places`, given as score ranks (n,)."""
+    start, each = start_order(d.exp, d.imp), np.arange(len(d.unit))
+    distinct = np.unique(start, return_index=True)[1]
+    exp, imp = d.exp[distinct], d.imp[distinct]
+    orders = [np.lexsort((imp, exp, k * exp + (STEPS - k) * imp))[::-1] for k in range(STEPS + 1)]
+    same_human, same_start, *same = (GroupMembers(ranks, each) for ranks in (d.human, start, *places))
+
+    def count(some: slice) -> Floats:
+        w = d.weights[d.unit, some]
+        size, total = same_human.sums(w), w.sum(0)
+        ranked = w * same_human.spread(np.cumsum(size, axis=0) - size / 2 - total / 2)
+        human = total**3 - (size**3).sum(0)
+
+        def value(products: Floats, size: Floats) -> Floats:
+            below = np.sqrt(human * (total**3 - (size**3).sum(0))) / 12
+            return np.where(below > 1e-9, products / np.where(below > 1e-9, below, 1), np.nan)
+
+        size, sums = same_start.sums(w), same_start.sums(ranked)
+        products = np.array([np.einsum("gd,gd->d", sums[o], np.cumsum(size[o], axis=0)) for o in orders])
+        found = list(value(products - np.einsum("gd,gd->d", sums, size) / 2, size))
+        for members in same:
+            size, sums = members.sums(w), members.sums(ranked)
+            found.append(value(np.einsum("gd,gd->d", sums, np.cumsum(size, axis=0) - size / 2), size))
+        return np.array(found)
+
+    values = np.concatenate(in_threads(count, d.parts(RANKED_AT_ONCE), progress), axis=1)
+    return DrawAgreements(values[: STEPS + 1].T, *values[STEPS + 1 :])
