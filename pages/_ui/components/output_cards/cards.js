@@ -14,7 +14,7 @@ function strip(card) {
   const row = el("div", "esc-strip");
   row.dir = "auto";
   const worst = Math.min(...card.tokens.map((t) => t[1]));
-  for (const [word, logp] of card.tokens) {
+  for (const [word, logp, label] of card.tokens) {
     const level = Math.min(1, -logp / 8);
     const tok = el("div", "esc-tok" + (logp === worst && logp < -1 ? " worst" : ""));
     const bar = el("i");
