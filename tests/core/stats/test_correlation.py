@@ -69,7 +69,9 @@ def of_scipy(measure: Measure, metric: Floats, human: Floats) -> float:
 
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("n", [2, 7, 40, 150])
-def test_rows_and_weights_equal_scipy_on_copies(measure: Measure, n: int) -> None:
+def test_rows_and_weights_equal_scipy_on_copies(measure: Measure, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs, "NUMBERS", 4 * n)  # four rows of weights at a time
+    monkeypatch.setattr(pairs, "CELLS", 2 * n * n)  # two rows of scores at a time
     rng = np.random.default_rng(n)
     human = rng.integers(0, 5, n).astype(float)
     metric = np.stack([rng.normal(size=n), rng.integers(0, 3, n), human + rng.normal(size=n).round(1), np.full(n, 0.1)])
