@@ -19,7 +19,7 @@ from streamlit.starlette import App
 
 from api.access import AccessControl, is_local_address
 from api.routes import routes as api_routes
-from api.storage import store
+from api.storage import unguarded
 from core.errors import UserError
 from core.memory import collect_garbage_rarely, return_freed_memory
 from core.services.people.accounts import require_manager
@@ -109,7 +109,7 @@ def refuse_open_server() -> None:
         if not is_local_address(st.get_option("server.address")):
             os.environ["ERRORSCOPE_TEAM"] = "1"  # for the pages too, which run in threads of this process
         if load_access().for_others:
-            require_manager(store().people)
+            require_manager(unguarded().people)
     except UserError as error:
         sys.exit(f"error: {error}")
 

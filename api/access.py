@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import health, oidc, refusals
 from api.auth import identity_of, message
-from api.storage import store
+from api.storage import unguarded
 from core.errors import UserError
 from core.ports.people import Identity
 from core.services.people.accounts import accounts_required
@@ -99,7 +99,7 @@ class AccessControl:
         path = str(connection.scope["path"]).removeprefix(self.base)
         if on_this_machine(connection) or path in STATUS or self._reads_metrics(connection):
             return None
-        if await run_in_threadpool(lambda: accounts_required(store().people, load_access())):
+        if await run_in_threadpool(lambda: accounts_required(unguarded().people, load_access())):
             return None
         return Refusal(
             403,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -19,7 +20,8 @@ from api.task import catalogue
 from core.data import SegmentKey
 from core.mqm.log import fold_segment
 from core.ports.people import Identity
-from core.services.labels.exchange import ActionsAnswer, browser_events, receive
+from core.ports.store import Store
+from core.services.labels.exchange import browser_events, receive
 
 LIMIT = RateLimit(PER_SECOND, AT_ONCE)
 AT_WORK = AtOnce(8)  # a thread each, of about 40
@@ -101,20 +103,18 @@ def rater_of(who: Identity, named: str) -> str:
 
 def save(who: Identity, rater: str, batches: list[Any], said: catalogue.Translate = str) -> ActionsSaved:
     """Record the actions; return what is on disk. `said` translates reasons."""
-    answer = receive(store(), rater, batches, people.allowed(who), said)
-    assigned.note_saved(rater, answer.saved)
+    mine = store(who, tasks=True)
+    answer = receive(mine, rater, batches, partial(assigned.may_label, mine, who), said)
+    assigned.note_saved(mine, rater, answer.saved)
     return ActionsSaved(
-        acknowledged=answer.acknowledged, refused=answer.refused, stale=answer.stale, segments=_states(rater, answer),
+        acknowledged=answer.acknowledged, refused=answer.refused, stale=answer.stale,
+        segments=[_state(mine, rater, *place) for place in sorted(answer.broken | answer.asked)],
         why=answer.why,
     )  # fmt: skip
 
 
-def _states(rater: str, answer: ActionsAnswer) -> list[SegmentState]:
-    return [_state(rater, place.project_id, place.segment) for place in sorted(answer.broken | answer.asked)]
-
-
-def _state(rater: str, project_id: int, segment: SegmentKey) -> SegmentState:
-    events = store().labels.events(project_id, rater=rater, segment=segment)
+def _state(mine: Store, rater: str, project_id: int, segment: SegmentKey) -> SegmentState:
+    events = mine.labels.events(project_id, rater=rater, segment=segment)
     labels = fold_segment(events)
     ids: Mapping[str, str] = labels.ids
     return SegmentState(

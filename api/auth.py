@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from api import oidc
 from api.refusals import network
-from api.storage import secret, store
+from api.storage import secret, unguarded
 from core.errors import Unavailable, UserError
 from core.plots.colours import VARIABLES
 from core.ports.people import LOCAL, Account, Identity
@@ -62,15 +62,15 @@ def identity_of(connection: HTTPConnection) -> Identity | None:
         except UserError:
             return None
     if given := connection.cookies.get(SESSION_COOKIE):
-        found = sessions.resolve(store().people, given)
+        found = sessions.resolve(unguarded().people, given)
         if found is not None:
             return found
-    return None if accounts_required(store().people, load_access()) else LOCAL
+    return None if accounts_required(unguarded().people, load_access()) else LOCAL
 
 
 def identity_of_token(token: str) -> Identity:
     """Return the holder of a personal link. Raises `UserError` if it is unknown, revoked or expired."""
-    return links.resolve(store().people, token)
+    return links.resolve(unguarded().people, token)
 
 
 def routes(base: str = "") -> list[Route]:
@@ -146,7 +146,7 @@ class LoginPages:
             response = await self._page(request, target, said, 429, name)
             response.headers["Retry-After"] = str(seconds)
             return response
-        checked = partial(check_password, store().people, name, fields.get("password", ""))
+        checked = partial(check_password, unguarded().people, name, fields.get("password", ""))
         account = await asyncio.get_running_loop().run_in_executor(PASSWORD_THREADS, checked)
         if account is None:
             await run_in_threadpool(_record_failure, name)
@@ -175,7 +175,7 @@ class LoginPages:
     async def logout(self, request: Request) -> Response:
         """`POST /logout`: end the session. `api.access` has refused other sites."""
         if token := request.cookies.get(SESSION_COOKIE):
-            await run_in_threadpool(sessions.end, store(), token)
+            await run_in_threadpool(sessions.end, unguarded(), token)
         response = _see(f"{self.base}/login")
         response.delete_cookie(SESSION_COOKIE, path="/")
         return response
@@ -194,8 +194,8 @@ class LoginPages:
     async def _opened(self, request: Request, account: Account, target: str, how: str) -> Response:
         """Start a session with a token of its own, whatever token the browser sent, and end the session before."""
         if before := request.cookies.get(SESSION_COOKIE):
-            await run_in_threadpool(sessions.end, store(), before)
-        started = await run_in_threadpool(sessions.start, store(), account, how)
+            await run_in_threadpool(sessions.end, unguarded(), before)
+        started = await run_in_threadpool(sessions.start, unguarded(), account, how)
         response = _see(target)
         _set_cookie(response, request, SESSION_COOKIE, started.token, int(sessions.LIFETIME.total_seconds()))
         response.delete_cookie(FORM_COOKIE, path="/")
@@ -215,14 +215,14 @@ def message(status: int, title: str, text: str, base: str = "", *, logout: bool 
 
 
 def _active_account(name: str) -> Account | None:
-    accounts = store().people.accounts()
+    accounts = unguarded().people.accounts()
     return next((a for a in accounts if a.active and a.name.casefold() == name.casefold()), None)
 
 
 def _record_failure(name: str) -> None:
     """Record a failed login of an account that exists. Other names are left out: people type passwords there."""
-    if store().people.password_hash(name) is not None:
-        store().audit.record(name, "login refused")
+    if unguarded().people.password_hash(name) is not None:
+        unguarded().audit.record(name, "login refused")
 
 
 def _known(name: str) -> str:

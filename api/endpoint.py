@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 
 from api.refusals import RequestRefused
 from api.task import catalogue
-from core.errors import Unavailable, UserError
+from core.errors import NotAllowed, Unavailable, UserError
 
 LARGEST_BODY = 4_000_000
 BODY_SECONDS = 20.0
@@ -39,6 +39,8 @@ def endpoint(handler: Handler) -> Handler:
             return failed(refused.status, said(refused.sentence))
         except Unavailable as error:
             return failed(503, catalogue.unavailable(request, error))
+        except NotAllowed as error:
+            return failed(403, error.sentence(said))
         except UserError as error:
             return failed(422, error.sentence(said))
         except ClientDisconnect:

@@ -36,6 +36,8 @@ async def export(request: Request) -> Response:
     who = await run_in_threadpool(people.identify, request)
     LIMIT.take(people.key_of(who, request))
     asked, name = int(request.path_params["project"]), request.path_params["name"]
+    if asked > LARGEST_NUMBER:
+        raise RequestRefused(403, "There is no such project")
     token = request.query_params.get("prepared", "")
     file = await run_in_threadpool(prepared, who, asked, name, token) if token else None
     if file is None:
@@ -71,23 +73,19 @@ async def _while_connected(request: Request, who: Identity, project_id: int, nam
 
 def prepared(who: Identity, project_id: int, name: str, token: str) -> PreparedFile | None:
     """Return the file that a page has prepared, or None if it is no longer kept. Raises as `make` does."""
-    _check(who, project_id, name)
-    store().projects.get(project_id)
+    mine = store(who)
+    mine.projects.get(project_id)
     if found := PREPARED.find(project_id, name, token):
-        store().audit.record(who.who, "exported", project_id, file=name)
+        mine.audit.record(who.who, "exported", project_id, file=name)
     return found
 
 
 def make(who: Identity, project_id: int, name: str, progress: Progress = no_progress) -> Export:
-    """Return the file. Raises `RequestRefused` for projects that this person must not see in full."""
-    _check(who, project_id, name)
-    made = EXPORTS[name].make(store(), project_id, progress)
-    store().audit.record(who.who, "exported", project_id, file=name)
-    return made
-
-
-def _check(who: Identity, project_id: int, name: str) -> None:
-    if project_id > LARGEST_NUMBER or who.role(project_id) in (None, "annotator"):
-        raise RequestRefused(403, "You may not export this project")
+    """Return the file. Raises `NotAllowed` for projects that this person must not see in full."""
+    mine = store(who)
     if name not in EXPORTS:
+        mine.projects.get(project_id)
         raise unknown("export", name, EXPORTS)
+    made = EXPORTS[name].make(mine, project_id, progress)
+    mine.audit.record(who.who, "exported", project_id, file=name)
+    return made

@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 from api import measures, people
 from api.endpoint import endpoint
 from api.refusals import RequestRefused
-from api.storage import store
+from api.storage import unguarded
 
 TOKEN = "ERRORSCOPE_METRICS_TOKEN"
 
@@ -23,7 +23,7 @@ async def healthz(request: Request) -> Response:
 
 @endpoint
 async def readyz(request: Request) -> Response:
-    await run_in_threadpool(lambda: store().chunks.is_finished())
+    await run_in_threadpool(lambda: unguarded().chunks.is_finished())
     return PlainTextResponse("ready")
 
 
@@ -45,4 +45,4 @@ def has_token(connection: HTTPConnection) -> bool:
 
 
 def _gather() -> None:
-    measures.QUEUE.set(len(store().jobs.unfinished()))
+    measures.QUEUE.set(len(unguarded().jobs.unfinished()))

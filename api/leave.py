@@ -30,10 +30,10 @@ async def leave(request: Request) -> Response:
     sent = await body(request, LeaveChoice)
 
     def change() -> str:
-        texts = who.link.project_id if who.link else sent.project
-        campaign = store().campaigns.of_texts(texts) if texts is not None and who.takes_part(texts) else None
+        mine, texts = store(who, tasks=True), who.link.project_id if who.link else sent.project
+        campaign = mine.campaigns.of_texts(texts) if texts is not None and who.takes_part(texts) else None
         if campaign is None or who.rater is None:
             raise RequestRefused(404, "You do not take part in this evaluation")
-        return working.leave(store(), campaign, who.rater, sent.left).code
+        return working.leave(mine, campaign, who.rater, sent.left).code
 
     return JSONResponse({"code": await run_in_threadpool(change)}, headers={"Cache-Control": "no-store"})

@@ -1,20 +1,15 @@
-"""Who sends a request, checked for each one: identity, CSRF token, and the segments that a person may label."""
+"""Who sends a request, checked for each one: identity and CSRF token."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from starlette.requests import Request
 
-from api import assigned
 from api.auth import identity_of
 from api.refusals import RequestRefused, network
-from api.storage import secret, store
-from core.data import SegmentKey
+from api.storage import secret
 from core.ports.people import Identity
-from core.services.labels import units
-from core.services.labels.labels import Outline
 from core.services.people.tokens import CSRF_HEADER, SESSION_COOKIE, is_csrf_token
 from core.settings import load as settings
 
@@ -47,25 +42,3 @@ def check_csrf(who: Identity, request: Request) -> None:
     session = request.cookies.get(SESSION_COOKIE, "")
     if not is_csrf_token(secret(settings().database), session, request.headers.get(CSRF_HEADER, "")):
         raise RequestRefused(403, "This page is out of date. Reload it; your changes are kept in this browser")
-
-
-def allowed(who: Identity) -> Callable[[int, SegmentKey], bool]:
-    """Return a function that says whether this person may label a segment."""
-
-    def may_label(project_id: int, segment: SegmentKey) -> bool:
-        if not (who.may_label(project_id) or who.takes_part(project_id)):
-            return False
-        if who.role(project_id) in ("manager", "adjudicator") and assigned.may_decide(who, project_id, segment):
-            return True
-        if who.rater is not None and (given := assigned.may_label(project_id, who.rater, segment)) is not None:
-            return given and who.takes_part(project_id)
-        if who.link is None or who.link.batch is None:
-            return True
-        return assigned.in_calibration_set(project_id, who.link.batch, segment)
-
-    return may_label
-
-
-def outline(who: Identity, project_id: int) -> Outline:
-    """Return the segments that a person labels. Raises `UserError` if the calibration set of a link was deleted."""
-    return units.outline(store(), project_id, who.link.batch if who.link else None)

@@ -8,7 +8,7 @@ from starlette.responses import HTMLResponse, Response
 
 from api.auth import message
 from api.refusals import RateLimit, network
-from api.storage import store
+from api.storage import unguarded
 from core.errors import UserError
 from core.services.people.tokens import token_hash
 
@@ -21,7 +21,7 @@ async def of_token(request: Request) -> Response:
     """Answer unknown and revoked links alike."""
     hashed = token_hash(request.path_params["token"])
     try:
-        page = await run_in_threadpool(store().shared.page, hashed) if hashed else None
+        page = await run_in_threadpool(unguarded().shared.page, hashed) if hashed else None
     except UserError as error:  # without its place, a path on the server
         return _said(503, "Not possible now", f"{error.what[:1].upper()}{error.what[1:]}. Try again in a moment.")
     if page is not None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from starlette.requests import HTTPConnection
 
-from api.storage import store
+from api.storage import unguarded
 from core.data import storable
 from core.errors import UserError
 from core.ports.people import Identity
@@ -96,7 +96,7 @@ def record(connection: HTTPConnection, status: int) -> None:
     who: Identity | None = connection.state.who
     name = who.who if who is not None else "unknown"
     with suppress(UserError):  # the answer matters more than its record
-        store().audit.record(name, "request refused", path=path, status=status, address=address(connection))
+        unguarded().audit.record(name, "request refused", path=path, status=status, address=address(connection))
 
 
 def address(connection: HTTPConnection) -> str:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from functools import cache
 
+from core.ports.people import Identity
 from core.ports.store import Store
+from core.services.people.guard import guarded
 from core.settings import load as settings
 from db.store import shared_store
 
 
-def store() -> Store:
-    """Return the storage. The first call migrates the tables. Raises `UserError` if the database cannot be used."""
+def unguarded() -> Store:
+    """Return storage for what the server does itself: it finds out who sends a request, records refusals, sends public pages, and reports its state.
+
+    The first call migrates the tables. Raises `UserError` if the database cannot be used.
+    """
     return shared_store(settings().database)
+
+
+def store(who: Identity, *, tasks: bool = False) -> Store:
+    """Return storage as the sender of a request may use it; with `tasks`, also for what this person annotates."""
+    return guarded(unguarded(), lambda: who, tasks=tasks)
 
 
 @cache

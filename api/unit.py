@@ -20,6 +20,7 @@ from api.storage import secret, store
 from core.data import SegmentKey
 from core.ports.campaigns import Campaign
 from core.ports.people import Identity
+from core.ports.store import Store
 from core.services.campaigns import working
 from core.services.labels import units
 from core.services.labels.exchange import LARGEST_NUMBER
@@ -52,14 +53,14 @@ async def unit(request: Request) -> Response:
     return JSONResponse(data, headers={"Cache-Control": "no-store"})
 
 
-def campaign_of(who: Identity, project_id: int) -> Campaign | None:
+def campaign_of(mine: Store, who: Identity, project_id: int) -> Campaign | None:
     """Return the campaign with these texts, None in other projects. Changes nothing.
 
     Raises `RequestRefused` for who does not label there under a name that the server knows, and `UserError` before a campaign starts.
     """
-    if who.rater is None or not (who.may_label(project_id) or who.takes_part(project_id)):
+    if who.rater is None or not who.annotates(project_id):
         raise RequestRefused(403, "You do not label in this project")
-    campaign = store().campaigns.of_texts(project_id)
+    campaign = mine.campaigns.of_texts(project_id)
     if campaign is not None:
         if not who.takes_part(project_id):
             raise RequestRefused(403, "You do not take part in this evaluation. Ask a manager to add you")
@@ -69,9 +70,11 @@ def campaign_of(who: Identity, project_id: int) -> Campaign | None:
 
 def opened(who: Identity, project_id: int, here: SegmentKey | None, step: units.Step) -> dict[str, Any]:
     """Open a segment and return the data of the editor, with the name of the person's outbox. Refuses as `campaign_of` does."""
-    campaign = campaign_of(who, project_id)
+    mine = store(who, tasks=True)
+    campaign = campaign_of(mine, who, project_id)
     if campaign is not None:
-        data = working.page(store(), campaign, who.rater or "", here, step)
+        data = working.page(mine, campaign, who.rater or "", here, step)
     else:
-        data = units.unit(store(), project_id, who.rater or "", people.outline(who, project_id), here, step)
+        asked = units.outline(mine, project_id, who.link.batch if who.link else None)
+        data = units.unit(mine, project_id, who.rater or "", asked, here, step)
     return data | {"outbox": outbox_name(secret(settings().database), who)}

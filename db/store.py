@@ -30,7 +30,7 @@ from db.scores.repository import SqlScores
 
 
 def open_store(url: str) -> Store:
-    """Return the store of an SQLAlchemy URL and create or migrate its tables. Safe to share between threads.
+    """Return the store of an SQLAlchemy URL, without a guard, and create or migrate its tables. Safe to share between threads.
 
     Projects whose import or deletion was interrupted are deleted.
 

@@ -95,6 +95,13 @@ def test_routes_import_no_pages_and_streamlit_in_one_place() -> None:
         assert path.name == "oidc.py" or "streamlit" not in tops(path), path
 
 
+def test_only_what_the_server_does_itself_has_storage_without_a_guard() -> None:
+    own = {"access.py", "auth.py", "health.py", "public.py", "refusals.py"}
+    assert {path.name for path in files("api") if "api.storage.unguarded" in imports(path)} == own
+    opening = {"storage.py"}
+    assert {path.name for path in files("api") if "db" in tops(path)} == opening
+
+
 def test_of_the_services_only_programs_may_import() -> None:
     def rule(path: Path) -> list[str]:
         names = ("worker.py", "users.py", "transfer.py", "campaigns/__main__.py")

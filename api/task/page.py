@@ -97,7 +97,7 @@ async def tasks(request: Request) -> Response:
     if who is None:
         return _login(request)
     mine = await run_in_threadpool(_projects, who)
-    campaigns = await run_in_threadpool(taking_part.campaigns, store(), who)
+    campaigns = await run_in_threadpool(taking_part.campaigns, store(who, tasks=True), who)
     if len(mine) == 1 and not campaigns:
         asked = request.query_params.get("lang")
         query = f"?lang={asked}" if asked in catalogue.LANGUAGES else ""
@@ -108,7 +108,7 @@ async def tasks(request: Request) -> Response:
 
 def _projects(who: Identity) -> list[tuple[int, str]]:
     """Return number and name of the projects in which the account only annotates."""
-    names = {p.id: p.name for p in store().projects.list()}
+    names = {p.id: p.name for p in store(who, tasks=True).projects.list()}
     return [
         (project, names[project]) for project, role in who.roles.items() if role == "annotator" and project in names
     ]
@@ -141,7 +141,7 @@ async def _page(
         found = who()
         request.state.who = found
         to = _way_back(found) if back else ""
-        return project(found), unit.campaign_of(found, project(found))
+        return project(found), unit.campaign_of(store(found, tasks=True), found, project(found))
 
     said = catalogue.of_request(request)
     try:

@@ -19,6 +19,7 @@ from core.ports.rules import (
     change_project,
     extend_campaign,
     read_campaign,
+    read_campaigns,
     read_project,
     server_only,
 )
@@ -200,7 +201,7 @@ class Campaigns(Protocol):
         """
         ...
 
-    @read_project.kept
+    @read_campaigns.kept
     def list(self, project_id: int) -> builtins.list[Campaign]: ...
 
     @read_project.kept

@@ -23,14 +23,14 @@ _DELETED = "It may have been deleted; choose another"
 
 
 class StorageCall(NamedTuple):
-    """A call of a method of storage: who calls, the store without a guard, and the arguments by name.
+    """A call of a method of storage: who calls, the store without a guard, what carries the call out, and its arguments by name.
 
     `known` are the campaigns that the person has looked up. With `tasks`, a route calls for the tasks of an annotator.
     """
 
     who: Identity
     store: Store
-    method: Callable[..., Any]
+    run: Callable[[], Any]
     arguments: Mapping[str, Any]
     known: dict[int, Campaign]
     tasks: bool = False
@@ -38,9 +38,6 @@ class StorageCall(NamedTuple):
     @property
     def project(self) -> int:
         return int(self.arguments["project_id"])
-
-    def run(self) -> Any:
-        return self.method(**self.arguments)
 
     def role(self, project_id: int) -> Role | None:
         """Return the role in a project. The texts of a campaign have the roles of its project, also of one created after the person was looked up."""
@@ -83,7 +80,7 @@ class StorageCall(NamedTuple):
         if participant:
             campaign_id = participant.campaign_id
         if campaign_id is not None:
-            return self.who.takes_part(self.campaign(campaign_id).texts)
+            return self.who.local or self.who.takes_part(self.campaign(campaign_id).texts)
         shown = (c.project_id for c in self.known.values() if tasks == "context" and self.who.takes_part(c.texts))
         return self.who.annotates(self.project) or self.project in shown
 
@@ -370,13 +367,19 @@ def record_own(call: StorageCall) -> Any:
         raise NotAllowed("acts are recorded under your own name only", hint="Reload the page")
     if call.arguments["project_id"] is not None:
         call.need_reader(call.project)
-    details = call.arguments["details"]
-    return call.store.audit.record(call.who.who, call.arguments["act"], call.arguments["project_id"], **details)
+    return call.run()
 
 
 @AnyRule.reading
 def read_entries(call: StorageCall) -> Any:
     return _by_server_manager(call) if call.arguments["project_id"] is None else _by_manager(call)
+
+
+@ProjectRule.reading
+def read_campaigns(call: StorageCall) -> Any:
+    campaigns = read_project.decide(call)
+    call.known.update((campaign.id, campaign) for campaign in campaigns)
+    return campaigns
 
 
 @CampaignRule.reading

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from starlette.responses import JSONResponse
 
-from api import actions, auth, endpoint, exports, people, unit
+from api import actions, auth, endpoint, exports, unit
 from api.refusals import RateLimit
 from api.task import page
 from core.errors import UserError
@@ -118,7 +118,8 @@ def hashed_ids(patch: pytest.MonkeyPatch, found: World) -> None:
 
 
 def all_segments(patch: pytest.MonkeyPatch, found: World) -> None:
-    patch.setattr(people, "outline", lambda who, project: units.outline(found.store, project))
+    outline = units.outline
+    patch.setattr(units, "outline", lambda store, project, batch=None, **more: outline(found.store, project))
 
 
 def labels_of_all(patch: pytest.MonkeyPatch, found: World) -> None:

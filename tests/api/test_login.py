@@ -21,7 +21,7 @@ from api import auth, oidc, refusals
 from api.access import AccessControl
 from api.refusals import RateLimit
 from api.routes import routes
-from api.storage import store as opened
+from api.storage import unguarded as opened
 from api.task import page
 from core.errors import Unavailable
 from core.ports.store import Store

@@ -14,7 +14,7 @@ from contextvars import Context
 from functools import partial
 from pathlib import Path
 from threading import Thread
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pytest
 import streamlit as st
@@ -239,16 +239,17 @@ class Watch:
         decide = guard.decide
 
         def watched(rule: Rule, call: StorageCall) -> Any:
-            port = next(name for name in Store._fields if getattr(call.store, name) is call.method.__self__)
-            name = f"{port}.{call.method.__name__}"
+            method = cast(partial[Any], call.run).func
+            port = next(name for name in Store._fields if getattr(call.store, name) is method.__self__)
+            name = f"{port}.{method.__name__}"
 
-            def change(*given: Any, **more: Any) -> Any:
+            def change() -> Any:
                 self.allowed.append(name)
                 raise ChangeAllowedError(name)
 
             carried_out = rule.reads or name in MANAGERS_READ or port in HARMLESS
             try:
-                return decide(rule, call if carried_out else call._replace(method=change))
+                return decide(rule, call if carried_out else call._replace(run=change))
             except UserError as error:
                 self.refused.append(f"{name}: {error}")
                 raise

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple, cast, get_type_hints
 
 from core.ports.campaigns import Campaign
@@ -58,12 +58,13 @@ class _GuardedPort:
         if rule is None:
             raise AttributeError(name)
         guard, method = self._guard, getattr(getattr(self._guard.store, self._name), name)
+        declared = _signature(getattr(self._port, name))
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            bound = _signature(getattr(method, "__func__", method)).bind(None, *args, **kwargs)
+            bound = declared.bind(None, *args, **kwargs)
             bound.apply_defaults()
-            arguments = {k: v for k, v in bound.arguments.items() if k != "self"}
-            return decide(rule, StorageCall(guard.who(), guard.store, method, arguments, guard.known, guard.tasks))
+            run = partial(method, *args, **kwargs)
+            return decide(rule, StorageCall(guard.who(), guard.store, run, bound.arguments, guard.known, guard.tasks))
 
         def ask_once(*args: Any, **kwargs: Any) -> Any:
             answers, key = guard.answers(), (self._name, name, args, *kwargs.items())

@@ -1,7 +1,7 @@
 """The span editor: a component that keeps its state in the browser and posts the annotator's actions to `/api/actions`.
 
 It receives `data` (`core.services.labels.exchange.editor_data`) with `server` {url, headers} and `outbox`, the name of the sender's outbox
-(`core.services.people.identity.outbox_name`); without them, nothing is saved. An action stays in the browser, is shown as not saved, and is
+(`core.services.people.tokens.outbox_name`); without them, nothing is saved. An action stays in the browser, is shown as not saved, and is
 sent again until the server says that it is saved or refused. The page gets only the message `go`
 {to: next | previous | unlabelled | stay} (`pages._ui.components.shared`); `stay` says that the segment was submitted or that its submission was withdrawn.
 """

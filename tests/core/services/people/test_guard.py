@@ -79,6 +79,12 @@ EVERYONE = {
     ("projects", "list"), ("scores", "known"), ("scores", "values"), ("scores", "newest"), ("timings", "of"),
     ("people", "secret"), ("campaigns", "of_texts"),
 }  # fmt: skip
+TASKS = {
+    ("projects", "document"), ("labels", "append"), ("labels", "events"), ("labels", "folded"), ("batches", "list"),
+    ("settings", "get"), ("campaigns", "join"), ("campaigns", "participants"), ("campaigns", "change"),
+    ("campaigns", "assignments"), ("campaigns", "remaining_work"), ("campaigns", "assign"), ("campaigns", "touch"),
+}  # fmt: skip
+CONTEXT = {("projects", "index"), ("projects", "texts")}
 OWN_NAME = {("labels", "append"), ("labels", "append_valid"), ("audit", "record")}
 
 
@@ -180,8 +186,8 @@ def world(worlds: Callable[[], World]) -> World:
     return worlds()
 
 
-def call(world: World, person: str, port: str, name: str, /, **changes: Any) -> Any:
-    method = getattr(getattr(guarded(world.store, lambda: world.people[person]), port), name)
+def call(world: World, person: str, port: str, name: str, /, tasks: bool = False, **changes: Any) -> Any:
+    method = getattr(getattr(guarded(world.store, lambda: world.people[person], tasks=tasks), port), name)
     given = dict(world.arguments) | changes
     if (port, name) in (
         ("projects", "create"),
@@ -203,14 +209,17 @@ def call(world: World, person: str, port: str, name: str, /, **changes: Any) -> 
         given["batch"] = None
     protocol = inspect.signature(getattr(PORTS[port], name))
     wanted = [p for p in protocol.parameters.values() if p.name != "self"]
-    needed = [p for p in wanted if (p.default is p.empty or p.name == "project_id") and p.kind not in (p.VAR_KEYWORD,)]
+    needed = [
+        p for p in wanted
+        if (p.default is p.empty or p.name == "project_id" or p.name in changes) and p.kind is not p.VAR_KEYWORD
+    ]  # fmt: skip
     return method(**{p.name: given[p.name] for p in needed})
 
 
-def allowed(world: World, person: str, port: str, name: str, /, **changes: Any) -> bool:
+def allowed(world: World, person: str, port: str, name: str, /, tasks: bool = False, **changes: Any) -> bool:
     """Whether the guard lets a call through; what storage itself refuses was let through."""
     try:
-        call(world, person, port, name, **changes)
+        call(world, person, port, name, tasks, **changes)
     except NotAllowed:
         return False
     except UserError:
@@ -302,10 +311,49 @@ def test_lists_hold_only_visible_projects(world: World) -> None:
     assert guarded(world.store, lambda: world.people["ann"]).labels.raters() == ["hidden"]
 
 
-@pytest.mark.parametrize("who", ["ann", "manager", "adjudicator"])
-def test_labels_are_saved_under_the_own_name_only(world: World, who: str) -> None:
-    assert not allowed(world, who, "labels", "append", rater="Rosa")
-    assert allowed(world, who, "labels", "append", rater=who)
+def test_labels_are_saved_under_the_own_name_only(world: World) -> None:
+    for who in ("ann", "manager", "adjudicator"):
+        assert not allowed(world, who, "labels", "append", rater="Rosa")
+        assert allowed(world, who, "labels", "append", rater=who)
+
+
+def test_annotators_reach_their_own_tasks_and_nothing_else(world: World) -> None:
+    project, other = world.store.campaigns.list(world.project)[0], other_campaign(world)
+    rosa = world.people["link"].link
+    assert rosa
+    link = Identity(link=rosa._replace(project_id=project.texts, rater="Rosa"))
+    account = world.people["annotator"]._replace(campaigns=(project.texts,))
+    assert account.account
+    for name, who in (("Rosa", link), ("annotator", account)):
+        participant = world.store.campaigns.join(project.id, name, "C")
+        mine = {"project_id": project.texts, "campaign_id": project.id, "rater": name, "participant": participant}
+        strange = participant._replace(campaign_id=other.id)
+        theirs = mine | {"project_id": other.texts, "campaign_id": other.id, "participant": strange}
+        world.people["at work"] = who
+        for port, method in sorted(TASKS | CONTEXT):
+            assert allowed(world, "at work", port, method, tasks=True, **mine), (name, port, method)
+            assert not allowed(world, "at work", port, method, tasks=True, **theirs), (name, port, method)
+            assert not allowed(world, "at work", port, method, **mine), (name, port, method)
+            other_name = mine | {"rater": "Eve", "participant": participant._replace(rater="Eve")}
+            named = {"rater", "participant"} & {*inspect.signature(getattr(PORTS[port], method)).parameters}
+            assert not named or not allowed(world, "at work", port, method, tasks=True, **other_name), (port, method)
+        for port, method in sorted((READS | WRITES | SERVER | SOME_MANAGER | NOBODY) - TASKS - CONTEXT):
+            assert not allowed(world, "at work", port, method, tasks=True, **mine), (name, port, method)
+        at_work = guarded(world.store, lambda who=who: who, tasks=True)
+        assert name != "Rosa" or not allowed(world, "at work", "projects", "index", tasks=True)
+        assert at_work.campaigns.of_texts(project.texts) == project
+        assert at_work.projects.index(world.project).segments, "the texts around a unit"
+        with pytest.raises(NotAllowed):
+            at_work.projects.dataset(world.project)
+        with pytest.raises(NotAllowed):
+            at_work.labels.events(world.project, rater="Eve")
+
+
+def test_tasks_add_no_rights_to_projects(world: World) -> None:
+    other = elsewhere(world)
+    for port, name in sorted(READS | WRITES):
+        for who in ROLES:
+            assert not allowed(world, who, port, name, tasks=True, **other), (who, port, name)
 
 
 def test_viewers_label_under_no_name(world: World) -> None:
