@@ -177,7 +177,7 @@ def test_accounts_are_chosen_and_links_are_for_others(store: Store, monkeypatch:
     assert picker.key == before, "what is chosen before the page is drawn again is lost"  # type: ignore[attr-defined]
     accounts.set_role(store, "me", project, made["eva"], "annotator")  # the name of a chosen option changes
     picker = field(at.run(), "Annotators with an account")
-    assert (picker.options[:2], picker.value) == (["eva (annotator)", "zoe (viewer)"], [made["eva"].id])  # type: ignore[attr-defined]
+    assert (picker.options[:2], list(picker.value)) == (["eva (annotator)", "zoe (viewer)"], [made["eva"].id])  # type: ignore[attr-defined]
     put(at, "Annotators with an account", [made["eva"].id, made["zoe"].id])
     assert "zoe sees the names of systems" in words(at)
     assert field(at, names).value == "Annotator 1"  # type: ignore[attr-defined]
