@@ -23,18 +23,18 @@ def scripts() -> Mapping[str, str]:
     return {file.relative_to(ROOT).as_posix(): file.read_text(encoding="utf-8") for file in files}
 
 
-def imported_by(path: str) -> list[str]:
+def imports_of(path: str) -> list[str]:
     """Return the scripts that a script imports, directly or not, so that a page can ask for all at once."""
-    found: list[str] = []
+    imported: list[str] = []
     waiting = [path]
     while waiting:
         script = waiting.pop()
-        names = re.findall(r'^import .* from "(.+)";$', scripts()[script], re.MULTILINE)
+        names = re.findall(r'^(?:import|\}) .*from "(.+)";$', scripts()[script], re.MULTILINE)
         paths = [posixpath.normpath(posixpath.join(posixpath.dirname(script), name)) for name in names]
-        new = [other for other in paths if other not in found]
-        found += new
+        new = [other for other in paths if other not in imported]
+        imported += new
         waiting += new
-    return found
+    return imported
 
 
 @cache

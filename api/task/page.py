@@ -24,7 +24,7 @@ from api.endpoint import Handler, endpoint
 from api.refusals import RateLimit, RequestRefused, network
 from api.storage import secret, store
 from api.task import assets, catalogue, markdown
-from core.browser_scripts import imported_by, script_address
+from core.browser_scripts import imports_of, script_address
 from core.campaigns.design import design_from_json
 from core.errors import Unavailable, UserError
 from core.ports.campaigns import Campaign
@@ -166,7 +166,7 @@ async def _page(
 
 def _html(request: Request, template: str, status: int = 200, **values: object) -> HTMLResponse:
     text = templates().get_template(template).render(
-        script=script_address(assets.TASK), imported=[script_address(path) for path in imported_by(assets.TASK)], style=assets.STYLE.name, language=catalogue.language_of(request),
+        script=script_address(assets.TASK), imported=[script_address(path) for path in imports_of(assets.TASK)], style=assets.STYLE.name, language=catalogue.language_of(request),
         languages=catalogue.LANGUAGES, _=catalogue.of_request(request), **values,
     )  # fmt: skip
     return HTMLResponse(text, status, {"Cache-Control": "no-store", "X-Robots-Tag": "noindex"})

@@ -1,9 +1,9 @@
 // The annotator's page: what Streamlit does for the editor on the page Annotate, without Streamlit.
 
 import { el } from "../../pages/_ui/components/shared/elements.js";
-import { createEditor, FIRST_RETRY } from "../../pages/_ui/components/span_annotator/editor.js";
+import { createEditor } from "../../pages/_ui/components/span_annotator/editor.js";
 import { fold } from "../../pages/_ui/components/span_annotator/log.js";
-import { ANSWER_MS } from "../../pages/_ui/components/span_annotator/outbox.js";
+import { ANSWER_MS, FIRST_RETRY } from "../../pages/_ui/components/span_annotator/outbox.js";
 
 const part = (id) => document.getElementById(id);
 let editor = null;

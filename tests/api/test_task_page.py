@@ -37,7 +37,7 @@ def test_the_page_has_the_first_segment_and_its_files(site: Site) -> None:
         answer = site.client.get(f"/{file}")
         assert answer.status_code == 200
         assert "immutable" in answer.headers["cache-control"]
-        for name in re.findall(r'^import .* from "(.+)";$', answer.text, re.MULTILINE):
+        for name in re.findall(r'^(?:import|\}) .*from "(.+)";$', answer.text, re.MULTILINE):
             assert posixpath.normpath(posixpath.join(posixpath.dirname(file), name)) in files
     assert page.headers["cache-control"] == "no-store"
 

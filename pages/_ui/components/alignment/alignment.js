@@ -86,7 +86,7 @@ function mapBox(view) {
   view.map.setAttribute("aria-label", `matches of ${plural(data.target.length, "sentence")} of ${data.the} (rows) with ${plural(data.output.length, "sentence")} of the output (columns); arrow keys move from match to match`);
   view.map.addEventListener("pointermove", (event) => { view.over = at(view, event); show(view); });
   view.map.addEventListener("pointerleave", () => { view.over = null; show(view); });
-  view.map.addEventListener("pointerdown", (event) => { const found = at(view, event); if (found) hold(view, found); });
+  view.map.addEventListener("pointerdown", (event) => { const spot = at(view, event); if (spot) hold(view, spot); });
   view.map.addEventListener("focus", () => { if (!isCell(view.held)) hold(view, whole(view, view.held) ?? { target: 0, output: data.of_target[0] }); });
   return view.map;
 }
@@ -192,9 +192,9 @@ function show(view) {
   for (const side of ["output", "target"]) {
     const from = what && !isCell(what) && what[side] === undefined ? SIDES[side] : null;
     view.lists[side].rows.forEach(({ row }, k) => {
-      const here = pair?.[side] === k;
-      row.classList.toggle("esa-here", here);
-      row.setAttribute("aria-selected", String(here));
+      const chosen = pair?.[side] === k;
+      row.classList.toggle("esa-here", chosen);
+      row.setAttribute("aria-selected", String(chosen));
       if (from) row.style.setProperty("--match", String(cell(view, from, what[from], k)));
       else row.style.removeProperty("--match");
     });
@@ -208,8 +208,8 @@ function show(view) {
     if (what.target === undefined || isCell(what)) view.bands.append(svg("rect", { x, y: 0, width: view.width, height: h, class: "esa-band" }));
     if (what.output === undefined || isCell(what)) view.bands.append(svg("rect", { x: 0, y, width: w, height: view.height, class: "esa-band" }));
   }
-  const told = pair ? words(view, what, pair) : "Hover over a sentence or a cell to see its matches.";
-  if (view.now.textContent !== told) view.now.textContent = told;
+  const line = pair ? words(view, what, pair) : "Hover over a sentence or a cell to see its matches.";
+  if (view.now.textContent !== line) view.now.textContent = line;
 }
 
 function words(view, what, { output, target }) {

@@ -17,8 +17,8 @@ function passage(label, stretches) {
   const shown = stretches.map((piece, i) => {
     const node = stretch(piece);
     if (node.nodeType === Node.ELEMENT_NODE) {
-      const here = piece[2].filter((n) => last.get(n) === i);
-      if (here.length) node.lastChild.textContent = here.join(" ");
+      const ending = piece[2].filter((n) => last.get(n) === i);
+      if (ending.length) node.lastChild.textContent = ending.join(" ");
       else node.lastChild.remove();
     }
     return node;

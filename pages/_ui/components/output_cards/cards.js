@@ -257,7 +257,7 @@ function tools(view) {
 function draw(view) {
   const { data, root } = view;
   const place = JSON.stringify([data.doc, data.segment]);
-  const elsewhere = view.place !== undefined && view.place !== place && !view.target;
+  const moved = view.place !== undefined && view.place !== place && !view.target;
   if (view.place !== place) view.memory.unfolded.clear();
   view.place = place;
   view.target = null;
@@ -286,7 +286,7 @@ function draw(view) {
   const spot = view.parts.find((p) => p.card.name === data.spot)?.box;
   spot?.classList.add("esc-spot");
   if (spot && view.spot !== place + data.spot) (spot.checkVisibility() ? spot : view.tablebox).scrollIntoView({ block: "center" });
-  else if (elsewhere && root.getBoundingClientRect().top < 0) root.scrollIntoView({ block: "start" });
+  else if (moved && root.getBoundingClientRect().top < 0) root.scrollIntoView({ block: "start" });
   view.spot = data.spot ? place + data.spot : "";
 }
 

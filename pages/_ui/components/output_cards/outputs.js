@@ -14,16 +14,16 @@ function markedText(pieces) {
   pieces.forEach(([, , marks], i) => marks.forEach((n) => last.set(n, i)));
   pieces.forEach(([words, severity, marks], i) => {
     if (!marks.length) { p.append(words); return; }
-    const here = marks.filter((n) => last.get(n) === i);
+    const ending = marks.filter((n) => last.get(n) === i);
     const mark = put(el("mark", severity.toLowerCase()), el("bdi", "", words || "\u2038"));
-    put(p, put(mark, here.length ? el("sup", "", here.join(" ")) : null));
+    put(p, put(mark, ending.length ? el("sup", "", ending.join(" ")) : null));
   });
   return p;
 }
 
 export function severities(errors) {
-  const found = ["Major", "Minor", "Neutral"].map((s) => [errors.filter((e) => e.severity === s).length, s]);
-  return found.filter(([n]) => n).map(([n, s]) => `${n} ${s}`).join(", ") || "no error";
+  const counts = ["Major", "Minor", "Neutral"].map((s) => [errors.filter((e) => e.severity === s).length, s]);
+  return counts.filter(([n]) => n).map(([n, s]) => `${n} ${s}`).join(", ") || "no error";
 }
 
 export function labelList({ errors, raters }, mqm) {

@@ -33,9 +33,9 @@ function textCell(view, part) {
 
 /** Return the best of these values, or null if all are equal, there is one, or the metric has no direction. */
 export function bestOf(metric, column) {
-  const there = column.filter((v) => v !== null);
-  const best = metric.higher ? Math.max(...there) : Math.min(...there);
-  return metric.higher !== null && there.length > 1 && there.some((v) => v !== best) ? best : null;
+  const numbers = column.filter((v) => v !== null);
+  const best = metric.higher ? Math.max(...numbers) : Math.min(...numbers);
+  return metric.higher !== null && numbers.length > 1 && numbers.some((v) => v !== best) ? best : null;
 }
 
 export function markBest(cell) {

@@ -24,12 +24,12 @@ export function readSentences(raw) {
 
 /** The sentence of the source for the place `at` of an output, as {start, end, by}; null if there is nothing to choose. */
 export function aligned(source, output, at) {
-  const here = output.list.find((s) => at <= s.end) ?? output.list.at(-1);
-  if (!here || source.list.length < 2) return null;
+  const sentence = output.list.find((s) => at <= s.end) ?? output.list.at(-1);
+  if (!sentence || source.list.length < 2) return null;
   // a single sentence beside a source of about its length belongs to all of it: a mark would hide what it omits
   if (output.list.length < 2 && source.length < SUMMARY * output.length) return null;
   const total = (words) => words.reduce((sum, w) => sum + source.weight(w), 0);
-  const words = [...here.words];
+  const words = [...sentence.words];
   const shared = source.list.map((s) => total(words.filter((w) => s.words.has(w))));
   const most = Math.max(...shared);
   if (most > 0 && most >= SHARED * total(words)) return { ...source.list[shared.indexOf(most)], by: "words" };

@@ -68,22 +68,22 @@ export function labelsOf({ outputs, asks }, actions) {
 
 /** What is missing before the segment can be submitted, in reading order. */
 export function missing({ outputs, asks, categories, ties, whole }, labels) {
-  const found = [];
+  const items = [];
   const verdicts = Object.values(verdictNames(whole)).join(phrase("or"));
-  if (labels.declined) return found;
+  if (labels.declined) return items;
   outputs.forEach(({ id, label }) => {
     const of = labels.outputs.get(id) ?? NO_LABELS;
-    if (!answered(of, asks) && !asks.includes("score")) found.push({ output: id, need: "label", text: phrase("missing.label", { output: label, verdicts }) });
+    if (!answered(of, asks) && !asks.includes("score")) items.push({ output: id, need: "label", text: phrase("missing.label", { output: label, verdicts }) });
     for (const m of asks.includes("spans") ? of.marks : []) {
       const quote = m.quote.length > 24 ? `${m.quote.slice(0, 22)}…` : m.quote;
-      if (!m.category) found.push({ output: id, mark: m.id, need: "category", text: phrase("missing.category", { output: label, quote }) });
+      if (!m.category) items.push({ output: id, mark: m.id, need: "category", text: phrase("missing.category", { output: label, quote }) });
       else if (categories.find((c) => c.path === m.category)?.needs_note && !m.note.trim())
-        found.push({ output: id, mark: m.id, need: "note", text: phrase("missing.note", { output: label, quote, category: named(m.category) }) });
+        items.push({ output: id, mark: m.id, need: "note", text: phrase("missing.note", { output: label, quote, category: named(m.category) }) });
     }
-    if (!answered(of, asks) && asks.includes("score")) found.push({ output: id, need: "score", text: phrase("missing.score", { output: label }) });
+    if (!answered(of, asks) && asks.includes("score")) items.push({ output: id, need: "score", text: phrase("missing.score", { output: label }) });
   });
-  if (asks.includes("preference") && !labels.preference.length) found.push({ output: outputs[0].id, need: "preference", text: phrase(ties ? "missing.preference.ties" : "missing.preference") });
-  return found;
+  if (asks.includes("preference") && !labels.preference.length) items.push({ output: outputs[0].id, need: "preference", text: phrase(ties ? "missing.preference.ties" : "missing.preference") });
+  return items;
 }
 
 /** The labels of an output in words, one line each. */

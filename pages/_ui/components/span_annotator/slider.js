@@ -12,7 +12,7 @@ const UNSET = null;
 const MOST_BELOW = 5; // anchors that fit below the scale
 
 /** The columns of the labels under the scale, in percent: each label is centred on its tick, the outer ones begin and end there. */
-export function anchorColumns(values) {
+function anchorColumns(values) {
   const between = values.slice(1).map((v, i) => {
     const before = values[i];
     const share = i === 0 ? 0.6 : i === values.length - 2 ? 0.4 : 0.5;

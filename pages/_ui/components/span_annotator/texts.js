@@ -201,7 +201,7 @@ export const EDITOR_TEXTS = {
   "key.help": "definitions and keys"
 };
 
-// Keys, the key of their text, and when they apply: "" means always (see `applies` in editor.js). Names of keys are translated by `named`.
+// Keys, the key of their text, and when they apply: "" means always (see `applies` in state.js). Names of keys are translated by `named`.
 export const KEYS = [
   ["← → ↑ ↓", "key.move", "spans"],
   ["Shift + arrows", "key.extend", "spans"],
@@ -244,8 +244,8 @@ export function useTexts(texts) {
 export function phrase(key, values = {}) {
   const plural = "n" in values && !(key in EDITOR_TEXTS);
   const forms = plural ? [`${key}.${new Intl.PluralRules(globalThis.document?.documentElement.lang || "en").select(values.n)}`, `${key}.other`] : [key];
-  const found = forms.map((k) => ownTexts[k] ?? EDITOR_TEXTS[k]).find((text) => text !== undefined);
-  return (found ?? key).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+  const known = forms.map((k) => ownTexts[k] ?? EDITOR_TEXTS[k]).find((text) => text !== undefined);
+  return (known ?? key).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }
 
 /** A name that has no key in the table, such as that of a category or of a key on the keyboard, in the reader's language. */
