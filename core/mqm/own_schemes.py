@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from core.errors import UserError
 from core.mqm.schemes import ANY, SCHEMES, Scheme, WeightRule
@@ -71,13 +73,15 @@ def _weights(scheme: Scheme) -> tuple[dict[tuple[str, str], float], float | None
     return {r.errors: r.weight for r in scheme.rules}, scheme.non_translation
 
 
+_FORM = TypeAdapter(Scheme)
+
+
 def to_json(scheme: Scheme) -> dict[str, Any]:
     """Return the scheme as JSON values."""
-    return asdict(scheme) | {"rules": [list(rule) for rule in scheme.rules]}
+    values: dict[str, Any] = _FORM.dump_python(scheme, mode="json")
+    return values
 
 
 def from_json(stored: Mapping[str, Any]) -> Scheme:
-    """Return the scheme stored by `to_json`. Raises `UserError` for invalid weights."""
-    rules = tuple(WeightRule(str(s), str(c), float(w)) for s, c, w in stored["rules"])
-    whole = stored["non_translation"]
-    return Scheme(str(stored["name"]), int(stored["version"]), rules, None if whole is None else float(whole))
+    """Return the scheme stored by `to_json`. Raises `UserError` for invalid weights, and `ValueError` for other values."""
+    return _FORM.validate_python(dict(stored))

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
+from pydantic import TypeAdapter
+
 Variant = Literal["precision", "recall", "f", "faithfulness"]
 Edit = Literal["insert", "delete", "substitute"]
 EDITS: tuple[Edit, ...] = ("insert", "delete", "substitute")
@@ -116,14 +118,11 @@ class Refinement:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Refinement:
-        fields = dict(data)
-        fields["tokens"] = tuple(Token(*t) for t in data["tokens"])
-        fields["refined_ids"] = tuple(data.get("refined_ids", ()))
-        fields["steps"] = tuple(
-            EditStep(at, edit, old, new, before, after, tuple((str(t), float(p)) for t, p in alternatives), text)
-            for at, edit, old, new, before, after, alternatives, text in data["steps"]
-        )
-        return cls(**fields)
+        """Return the analysis stored by `to_json`. Raises `ValueError` for other values."""
+        return _FORM.validate_python(dict(data))
+
+
+_FORM = TypeAdapter(Refinement)
 
 
 def weighted(dist_exp: float, dist_imp: float, lam: float) -> float:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable
-from types import NoneType, UnionType
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from core.errors import UserError
 from core.perturbations.noise.base import NoiseAspect
 
 FORMAT = "errorscope stress report"
 VERSION = 1
+Whole = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
 Verdict = Literal["pass", "fail", "unclear", "untold"]
 """Verdicts as files and databases store them; texts show `VERDICT_NAMES`."""
 VERDICT_NAMES: dict[Verdict, str] = {"pass": "pass", "fail": "fail", "unclear": "inconclusive", "untold": "no result"}
@@ -51,7 +52,7 @@ class Offender(NamedTuple):
 
     id: str
     level: str
-    seed: int
+    seed: Whole
     source: str | None
     reference: str | None
     gold: str
@@ -71,8 +72,8 @@ class StressTestResult(NamedTuple):
 
     test: str
     metric: str
-    texts: int
-    undefined: int
+    texts: Whole
+    undefined: Whole
     gold: float | None
     gold_parts: dict[str, float]
     points: tuple[LevelResult, ...]
@@ -91,10 +92,10 @@ class StressTestInfo(NamedTuple):
     aspect: NoiseAspect
     graded: bool
     levels: tuple[str, ...]
-    seeds: int
-    touched: int
-    untouched: int
-    reasons: tuple[tuple[str, int], ...]
+    seeds: Whole
+    touched: Whole
+    untouched: Whole
+    reasons: tuple[tuple[str, Whole], ...]
     signature: str
 
 
@@ -116,10 +117,10 @@ class Report(NamedTuple):
     made: str
     gold: str
     data: str
-    texts: int
-    seed: int
-    seeds: int
-    draws: int
+    texts: Whole
+    seed: Whole
+    seeds: Whole
+    draws: Whole
     tests: tuple[StressTestInfo, ...]
     metrics: tuple[MetricFacts, ...]
     cells: tuple[StressTestResult, ...]
@@ -140,8 +141,16 @@ class Report(NamedTuple):
 
 LARGEST = 1 << 28
 """The largest JSON text that is read, in characters."""
-_MOST = 1 << 63
 _CELLS = "one cell per test and metric"
+
+
+class _ReportFile(NamedTuple):
+    format: Literal["errorscope stress report"]
+    version: Annotated[int, Field(ge=VERSION, le=VERSION)]
+    report: Report
+
+
+_FILE = TypeAdapter(_ReportFile, config=ConfigDict(strict=True, allow_inf_nan=False, extra="forbid"))
 
 
 def as_json(report: Report) -> str:
@@ -156,14 +165,9 @@ def from_json(text: str) -> Report:
     if len(text) > LARGEST:
         raise _refused(f"{len(text):,} characters", f"at most {LARGEST:,}")
     try:
-        whole = json.loads(text, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
-        raise _refused(f"invalid JSON: {error}", f"a {FORMAT}") from error
-    if not isinstance(whole, dict) or whole.get("format") != FORMAT:
-        raise _refused("another file format", f"a {FORMAT}, written by `stress --json`")
-    if whole.get("version") != VERSION or isinstance(whole.get("version"), bool):
-        raise _refused(f"version {whole.get('version')}", f"version {VERSION}")
-    report: Report = _read(whole.get("report"), Report, "report")
+        report = _FILE.validate_json(text).report
+    except ValidationError as error:
+        raise _unreadable(error) from error
     _check(report)
     return report
 
@@ -188,47 +192,27 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _read(value: Any, kind: Any, where: str) -> Any:
-    """Convert a JSON value to a field type; only the types in this file are supported."""
-    origin, args = get_origin(kind), get_args(kind)
-    if origin is UnionType:
-        return None if value is None else _read(value, next(a for a in args if a is not NoneType), where)
-    if origin is Literal and isinstance(value, str) and value in args:
-        return value
-    if origin is dict and isinstance(value, dict) and all(map(_whole, value)):
-        return {key: _read(v, args[1], f"{where}.{key}") for key, v in value.items()}
-    if origin is tuple and isinstance(value, list):
-        kinds = [args[0]] * len(value) if args[-1] is Ellipsis else args
-        if len(kinds) == len(value):
-            return tuple(_read(v, k, f"{where}[{i}]") for i, (v, k) in enumerate(zip(value, kinds, strict=True)))
-    if hasattr(kind, "_fields") and isinstance(value, dict) and set(value) == set(kind._fields):
-        return kind(**{f: _read(value[f], k, f"{where}.{f}") for f, k in get_type_hints(kind).items()})
-    if kind is float and type(value) in (int, float) and (-_MOST < value < _MOST or isinstance(value, float)):
-        if math.isfinite(value):
-            return float(value)
-    elif kind is int and type(value) is int and -_MOST < value < _MOST:
-        return value
-    elif (kind is bool and isinstance(value, bool)) or (kind is str and isinstance(value, str) and _whole(value)):
-        return value
-    raise _refused(f"{where}: {_excerpt(value)}", "a value written by `stress --json`")
+def _unreadable(error: ValidationError) -> UserError:
+    """Return what is wrong with a file, from the first error of its fields."""
+    first = error.errors(include_url=False)[0]
+    where, field = ".".join(map(str, first["loc"])), first["loc"][:1]
+    if first["type"] == "json_invalid":
+        return _refused(f"i{first['msg'][1:]}", f"an {FORMAT}")
+    if field == ("version",):
+        return _refused(f"version {_excerpt(first['input'])}", f"version {VERSION}")
+    if field != ("report",) or len(first["loc"]) == 1 and first["type"] == "missing":
+        return _refused("another file format", f"an {FORMAT}, written by `stress --json`")
+    expected = {"missing": "a value", "extra_forbidden": "no such field"}.get(first["type"], first["msg"])
+    expected = expected.removeprefix("Input should be ")
+    return _refused(f"{where}: {_excerpt(first['input'])}", f"{expected}, as written by `stress --json`")
 
 
 def _excerpt(value: Any) -> str:
     """Return the beginning of a value, for a message."""
     try:
-        text = json.dumps(value, ensure_ascii=False)
+        return json.dumps(value, ensure_ascii=False)[:60]
     except (ValueError, RecursionError):  # a whole number of thousands of digits; nesting too deep
-        text = type(value).__name__
-    return text.encode("utf-8", "backslashreplace").decode()[:60]
-
-
-def _whole(text: str) -> bool:
-    """Return whether the text has no lone surrogate, which no file or database can store."""
-    return not any("\ud800" <= c <= "\udfff" for c in text)
-
-
-def _no_number(constant: str) -> Any:
-    raise ValueError(f"{constant} is not a number")
+        return type(value).__name__
 
 
 def _refused(got: str, expected: str) -> UserError:

@@ -173,7 +173,7 @@ def saved_schemes(store: Store, project: Project) -> list[Scheme]:
     found: dict[str, Scheme] = {}
     for item in store.calibrations.list(project.id):
         if (stored := item.result.get("scheme")) and stored.get("name") not in SCHEMES:
-            with suppress(UserError, KeyError, TypeError, ValueError):
+            with suppress(UserError, TypeError, ValueError):
                 scheme = own_schemes.from_json(stored)
                 found[scheme.signature()] = scheme
     return list(found.values())

@@ -91,11 +91,18 @@ def test_tests_and_metrics_are_unique_with_a_cell_per_pair() -> None:
         from_json(as_json(another))
 
 
-def test_a_refusal_can_be_shown_and_written_whatever_stood_there() -> None:
-    with pytest.raises(UserError) as caught:
-        from_json(changed("report.name", ["half \ud83d"]))
-    assert "half \\ud83d" in str(caught.value)
-    str(caught.value).encode("utf-8")
+def test_a_refusal_says_where_and_can_be_written() -> None:
+    for text, said in (
+        (changed("report.name", ["half \ud83d"]), "invalid JSON: unexpected end of hex escape at line 1 column"),
+        (changed("report.cells.0.gold", "“0.4”"), 'report.cells.0.gold: "“0.4”"; expected a valid number'),
+        (changed("report.seed", 1.5), "report.seed: 1.5; expected a valid integer"),
+        (changed("report.extra", 1), "report.extra: 1; expected no such field"),
+        (changed("version", 2), "got version 2; expected version 1"),
+    ):
+        with pytest.raises(UserError) as caught:
+            from_json(text)
+        assert said in str(caught.value)
+        str(caught.value).encode("utf-8")
 
 
 def test_too_large_a_file_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
