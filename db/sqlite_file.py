@@ -142,7 +142,8 @@ class SqliteFile:
             "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
         )
         names = {str(name) for (name,) in found}
-        if names and not names >= TABLES:
+        signed = any(anchor.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
+        if (names and not names >= TABLES) or (not names and signed):
             raise foreign(str(self.path), names)
         if not names and marked:
             raise self._emptied("it holds no tables")
