@@ -19,12 +19,17 @@ $(VENV)/ready: requirements.lock requirements-cpu.lock requirements-cuda.lock Ma
 	if ! $(PY) -c 'import sys; from importlib.metadata import version; sys.exit("+cpu" not in version("torch"))'; then $(PY) $(LOCKED) requirements-cuda.lock; fi
 	touch $@
 
-$(VENV)/ready-to-test: $(VENV)/ready tests/requirements.lock
+# The command line, from any folder: Python finds the program here, and what it starts does too.
+$(VENV)/bin/errorscope: $(VENV)/ready
+	printf '#!/bin/sh\nPYTHONSAFEPATH=1 PYTHONPATH="%s$${PYTHONPATH:+:$$PYTHONPATH}" exec "%s" -m cli "$$@"\n' '$(CURDIR)' '$(abspath $(VENV))/bin/python' > $@
+	chmod +x $@
+
+$(VENV)/ready-to-test: $(VENV)/bin/errorscope tests/requirements.lock
 	$(PY) $(LOCKED) tests/requirements.lock
 	-$(PY) -m mypy --num-workers 2 >/dev/null # reads the types of the packages, which takes longer than those of the program, and keeps them
 	touch $@
 
-run: $(VENV)/ready
+run: $(VENV)/bin/errorscope
 	$(PY) -m streamlit run app.py
 
 check: $(VENV)/ready-to-test

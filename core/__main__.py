@@ -1,93 +1,13 @@
-"""Score, refine, calibrate and evaluate from the command line, without a database. Invalid input ends with exit status 2 and one line that says what to fix."""
+"""Hand `python -m core` over to the command line, which is the package `cli` now.
 
-from __future__ import annotations
+The core imports nothing from it: the module is run by its name.
+"""
 
-import logging
 import sys
-from importlib import import_module
-from typing import Annotated
+from runpy import run_module
 
-import typer
-
-from core.commands.progress import status
-from core.errors import UserError
-from core.settings import offline, one_thread_per_product, share_cores
-
-COMMANDS = {
-    "score": "Score outputs: one row per output and metric, with signature, status and reason.",
-    "refine": "Refine outputs with BARTScore++ and write the refined text, its edits, and the explicit and implicit distances that λ weighs.",
-    "mqm": "Compute MQM scores from labels: minus the sum of error weights, averaged over raters. Higher is better, 0 is best.",
-    "convert": "Convert labels between Google MQM, Marot, mt-metrics-eval, ESA and Label Studio, and report what the output format cannot hold.",
-    "calibrate": "Find the λ with the highest agreement with human scores: optimum, plateau, 95 % CI, cross-validated agreement, and a comparison with λ = 1.",
-    "evaluate": "Compare metrics with human scores: agreement with 95 % CIs, and trivial baselines for comparison.",
-    "metrics": "List all metrics with their requirements, and all options with defaults and allowed values.",
-    "models": "Make a fetched model ready for use: check its files, convert its weights to safetensors, and compare the scores of a good and a bad output.",
-    "sensitivity": "Measure how sensitive metrics are to errors: z and the share of correctly ranked pairs per error type, with 95 % CIs.",
-    "adversarial": "Measure how often metrics prefer the good text to one with an error (MENLI), per phenomenon, with 95 % CIs.",
-    "stress": "Run stress tests: change good texts and check whether metrics score them lower (He et al. 2023). Writes verdicts, curves and examples.",
-    "attack": "Attack a metric: change good texts word by word so that its score changes least, and score the result with other metrics (He et al. 2023, appendix J).",
-    "ranges": "Store the range of each metric's scores, so that `menli` can combine metrics on one scale.",
-    "reproduce": "Recompute a published table and compare it with the figures of the paper.",
-    "workers": "Compute scoring jobs with one or more processes, on any machine that reaches the database: `workers --workers 4`, or on a Ray cluster: `workers ray`. See `workers --help`.",
-    "jobs": "Show and change the queue of scoring jobs: `jobs list`, `jobs priority JOB PRIORITY`, `jobs cancel JOB`. See `jobs --help`.",
-    "db": "Manage the database: `db backup`, `db restore` and `db copy`, which moves it between SQLite and PostgreSQL. See `db --help`.",
-    "users": "Manage accounts: `users add NAME --manager`, `list`, `password NAME`, `disable NAME`, `enable NAME`, `role NAME PROJECT ROLE`. See `users --help`.",
-    "projects": "Import files of any size into projects and export them: `projects import FILE --name NAME`, `projects export`. See `projects --help`.",
-    "campaign": "Plan, create, follow and export human evaluations with many people: `campaign plan`, `create`, `status`, `export`. See `campaign --help`.",
-}
-"""Every command with its help. `run` in the module of this name in core/commands declares its options."""
-
-PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
-"""Settings of the commands in `ELSEWHERE`."""
-ELSEWHERE = ("db", "users", "campaign", "projects", "workers", "jobs")
-"""Commands on the database, whose arguments another program reads."""
-
-IN_THREADS = ("evaluate",)
-"""Commands that spread numpy's work over threads themselves."""
-
-
-def common(
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="print no progress on stderr; also accepted after the command")
-    ] = False,
-) -> None:
-    if quiet:
-        status.quiet = True
-
-
-def program(command: str) -> typer.Typer:
-    """Return the program with the options of one command. The modules of the others are not loaded, which would take seconds."""
-    app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__)
-    app.callback()(common)
-    for name, text in COMMANDS.items():
-        run = import_module(f"core.commands.{name}").run if name == command else lambda: None
-        app.command(name, help=text, context_settings=PASSED_ON if name in ELSEWHERE else None)(run)
-    return app
-
-
-def main() -> None:
-    offline()
-    share_cores()
-    logging.getLogger("core").addHandler(logging.NullHandler())
-    arguments = sys.argv[1:]
-    if "--quiet" in arguments:
-        status.quiet = True
-        arguments = [argument for argument in arguments if argument != "--quiet"]
-    command = next((argument for argument in arguments if not argument.startswith("-")), "")
-    if command in IN_THREADS:
-        one_thread_per_product()
-    try:
-        with status.running(command):
-            program(command)(arguments, prog_name="python -m core")
-    except UserError as error:
-        print(f"error: {error}".replace("\n", " "), file=sys.stderr)
-        sys.exit(2)
-    except OSError as error:
-        print(
-            f"error: {error.filename or ''}: {error.strerror}. Check the path and your rights to it.", file=sys.stderr
-        )
-        sys.exit(2)
-
+from core.errors import PROGRAM
 
 if __name__ == "__main__":
-    main()
+    print(f"The command line is now called {PROGRAM}: write `{PROGRAM}` instead of `python -m core`.", file=sys.stderr)
+    run_module("cli", run_name="__main__", alter_sys=True)

@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+PROGRAM = "errorscope"
+"""The name of the command line, for messages, files and pages that name a command."""
+
 
 class Problem(NamedTuple):
     """One problem of an uploaded file. `row` is the line number, counted from 1; 0 means the whole file."""

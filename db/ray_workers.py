@@ -1,4 +1,4 @@
-"""Scoring workers as actors of a Ray cluster: `python -m db.ray_workers`, which `python -m core workers ray` runs.
+"""Scoring workers as actors of a Ray cluster, for the command `workers ray`.
 
 The actors lease chunks as all workers do. This program follows the number of chunks with the number of actors, and replaces those that are
 lost. Ray is an optional requirement (requirements-ray.txt).
@@ -6,14 +6,13 @@ lost. Ray is an optional requirement (requirements-ray.txt).
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
 import signal
 import sys
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from threading import Event, Thread
@@ -39,60 +38,49 @@ IDLE_SECONDS = 60.0
 LOST = "a Ray actor or its node was lost; see worker.log"
 
 
-def main(arguments: Sequence[str] | None = None, load: Load = registry.load) -> int:
-    """Run the command. `load` returns a metric by name."""
-    given = _parsed(arguments)
+def run_ray_workers(
+    address: str = "auto",
+    smallest: int = 1,
+    largest: int = 8,
+    cpus: float = 1.0,
+    gpus: float = 0.0,
+    folder: str = str(ROOT),
+    parent: int | None = None,
+    *,
+    once: bool = False,
+    load: Load = registry.load,
+) -> None:
+    """Compute jobs with `smallest` to `largest` actors until SIGTERM, SIGINT or the end of the process `parent`, or until no job is left.
+
+    `cpus` and `gpus` are per actor, `folder` is that of Errorscope on the nodes, and `load` returns a metric by name. Raises
+    `UserError` and `OSError` before anything is computed.
+    """
     stop = Event()
-    try:
-        if not 0 <= given.min <= given.max <= LARGEST or given.max < 1:
-            bounds = f"--min {given.min} --max {given.max}"
-            raise UserError("these numbers of actors are not possible", got=bounds, expected=f"0 to {LARGEST}")
-        if given.cpus < 0 or given.gpus < 0:
-            raise UserError("CPUs and GPUs per actor must not be negative", got=f"{given.cpus} and {given.gpus}")
-        chosen = settings()
-        log_to(chosen.home)
-        url = _usable(chosen.database, given.address)
-        store = open_store(url)
-        ray = _connected(given.address, given.folder)
-    except (UserError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
+    if not 0 <= smallest <= largest <= LARGEST or largest < 1:
+        bounds = f"--min {smallest} --max {largest}"
+        raise UserError("these numbers of actors are not possible", got=bounds, expected=f"0 to {LARGEST}")
+    if cpus < 0 or gpus < 0:
+        raise UserError("CPUs and GPUs per actor must not be negative", got=f"{cpus} and {gpus}")
+    chosen = settings()
+    log_to(chosen.home)
+    url = _usable(chosen.database, address)
+    store = open_store(url)
+    ray = _connected(address, folder)
     for number in (signal.SIGTERM, signal.SIGINT):  # after Ray has set its own
         signal.signal(number, lambda *_: stop.set())
-    if given.parent:
-        Thread(target=watch_parent, args=(given.parent, stop), daemon=True).start()
+    if parent:
+        Thread(target=watch_parent, args=(parent, stop), daemon=True).start()
     try:
-        options: dict[str, Any] = {"num_cpus": given.cpus, "num_gpus": given.gpus, "scheduling_strategy": "SPREAD"}
+        options: dict[str, Any] = {"num_cpus": cpus, "num_gpus": gpus, "scheduling_strategy": "SPREAD"}
         options |= {"max_concurrency": 3, "max_restarts": 0}
         if sqlite_file(url) is not None:
             options["resources"] = {f"node:{_own_address(ray)}": 0.001}
             print("SQLite: all actors run on this machine. Use PostgreSQL for several.", file=sys.stderr, flush=True)
         made, environment = ray.remote(RayScorer).options(**options), _models()
-        pool = ActorPool(ray, store, lambda name: made.remote(url, name, environment, load), given.min, given.max)
-        pool.run(stop, once=given.once)
+        pool = ActorPool(ray, store, lambda name: made.remote(url, name, environment, load), smallest, largest)
+        pool.run(stop, once=once)
     finally:
         ray.shutdown()
-    return 0
-
-
-def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m core workers ray",
-        description="Compute scoring jobs with actors on a Ray cluster until you stop it. The database is that of ERRORSCOPE_DB.",
-    )
-    parser.add_argument(
-        "--address", default="auto", help="of the cluster; auto: the one of this machine; local: start Ray here"
-    )
-    parser.add_argument("--min", type=int, default=1, help="actors while nothing is to be done; default: 1")
-    parser.add_argument("--max", type=int, default=8, help="actors at most; default: 8")
-    parser.add_argument("--cpus", type=float, default=1.0, help="CPUs per actor; default: 1")
-    parser.add_argument("--gpus", type=float, default=0.0, help="GPUs per actor, such as 0.25; default: 0")
-    parser.add_argument(
-        "--folder", default=str(ROOT), help="folder of Errorscope on the nodes; default: as on this machine"
-    )
-    parser.add_argument("--parent", type=int, metavar="PID", help="exit when this process ends")
-    parser.add_argument("--once", action="store_true", help="exit when no job is left")
-    return parser.parse_args(arguments)
 
 
 def _usable(url: str, address: str) -> str:
@@ -209,7 +197,3 @@ class ActorPool:
             self._ray.kill(actor.handle)
             self._store.chunks.release_all(actor.name, "")
         self._running.clear()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,14 +1,13 @@
 """Scoring workers as processes: they compute the chunks of jobs. Any number of them may run, on any machine that reaches the database.
 
-    python -m db.worker [--database URL] [--workers N] [--parent PID] [--once]
+    python -m db.worker [PID] [--once]
 
-SIGTERM, SIGINT or the end of the `--parent` process return the chunks to the queue; after a crash their leases expire and other workers
+The server and the command `workers` start them so, with their own number as PID. SIGTERM, SIGINT or the end of that process return the chunks to the queue; after a crash their leases expire and other workers
 take over. A worker that hangs returns its chunks and exits, so that whoever started it starts another one.
 """
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
 import signal
@@ -46,54 +45,55 @@ HUNG = 3
 LARGEST = 256  # workers of one machine
 
 
-def main(
-    arguments: Sequence[str] | None = None,
+def run_workers(
+    database: str | None = None,
+    workers: int | None = None,
+    parent: int | None = None,
+    *,
+    once: bool = False,
     load: Load = registry.load,
     pace: Pace | None = None,
     end_seconds: float = END_SECONDS,
-) -> int:
-    """Run the command. `load` returns a metric by name; the default `pace` is that of the settings."""
-    parser = argparse.ArgumentParser(
-        prog="python -m core workers", description="Compute scoring jobs until you stop it."
-    )
-    parser.add_argument("--database", help="SQLAlchemy URL; default: ERRORSCOPE_DB, or the file in ERRORSCOPE_HOME")
-    parser.add_argument(
-        "--workers",
-        type=int,
-        metavar="N",
-        help="processes that share the cores and GPUs; default: ERRORSCOPE_WORKERS, or 1",
-    )
-    parser.add_argument("--parent", type=int, metavar="PID", help="exit when this process ends")
-    parser.add_argument("--once", action="store_true", help="exit when no job is left")
-    given = parser.parse_args(arguments)
-    offline()
-    share_cores()
+) -> None:
+    """Compute jobs until SIGTERM, SIGINT or the end of the process `parent`, or with `once` until no job is left.
+
+    The database and the number of processes are those of the settings unless given, `load` returns a metric by name, and the
+    default `pace` is that of the settings. Raises `UserError` and `OSError` before anything is computed.
+    """
     collect_garbage_rarely()
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    try:
-        chosen = settings()
-        workers = chosen.workers or 1 if given.workers is None else given.workers
-        if not 1 <= workers <= LARGEST:
-            raise UserError("this number of workers is not possible", got=str(workers), expected=f"1 to {LARGEST}")
-        log_to(chosen.home)
-        url = given.database or chosen.database
-        store = open_store(url)
-    except (UserError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    if given.parent:
-        if hasattr(os, "nice"):
-            os.nice(5)  # pages on the same machine have priority
-        Thread(target=watch_parent, args=(given.parent, stop), daemon=True).start()
+    chosen = settings()
+    workers = chosen.workers or 1 if workers is None else workers
+    if not 1 <= workers <= LARGEST:
+        raise UserError("this number of workers is not possible", got=str(workers), expected=f"1 to {LARGEST}")
+    log_to(chosen.home)
+    url = database or chosen.database
+    store = open_store(url)
+    if parent:
+        Thread(target=watch_parent, args=(parent, stop), daemon=True).start()
     if workers == 1:
         pace = pace or Pace(stall=60.0 * chosen.stall)
         worker = ScoringWorker(store, load, stop, pace, on_stall=lambda: os._exit(HUNG))
         with ending_in_time(worker, end_seconds):
-            worker.work(once=given.once)
+            worker.work(once=once)
     else:
-        _keep_running(workers, url, stop, once=given.once)
+        _keep_running(workers, url, stop, once=once)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run as a process of a server or of several workers. Return the exit status, 2 for invalid settings."""
+    parents, once = [int(argument) for argument in arguments if argument.isdigit()], "--once" in arguments
+    offline()
+    share_cores()
+    if parents and hasattr(os, "nice"):
+        os.nice(5)  # pages on the same machine have priority
+    try:
+        run_workers(parent=parents[0] if parents else None, once=once)
+    except (UserError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
     return 0
 
 
@@ -104,10 +104,8 @@ def _keep_running(workers: int, url: str, stop: Event, *, once: bool) -> None:
 
     def started(number: int) -> subprocess.Popen[bytes]:
         shared = {"OMP_NUM_THREADS": str(cores)} | ({"CUDA_VISIBLE_DEVICES": gpus[number % len(gpus)]} if gpus else {})
-        command = [sys.executable, "-m", "db.worker", "--workers", "1", "--parent", str(os.getpid())]
-        return subprocess.Popen(
-            [*command, *(["--once"] if once else [])], env=os.environ | {"ERRORSCOPE_DB": url} | shared
-        )
+        command = [sys.executable, "-m", "db.worker", str(os.getpid()), *(["--once"] if once else [])]
+        return subprocess.Popen(command, env=os.environ | {"ERRORSCOPE_DB": url, "ERRORSCOPE_WORKERS": "1"} | shared)
 
     while not stop.is_set():
         for number in range(workers):
@@ -203,4 +201,4 @@ def _exists(pid: int) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from core.errors import PROGRAM
 from core.metrics import readiness
 from core.metrics.readiness import ConfiguredModel, Readiness
 from core.settings import load as settings
@@ -63,7 +64,7 @@ def metrics(found: Mapping[str, Readiness]) -> None:
             "options is stored as a separate metric."
         )
         st.code(
-            'python -m core score outputs.csv --metrics "chrf,bartscore++|k:5|rounds:8" --out scores.csv',
+            f'{PROGRAM} score outputs.csv --metrics "chrf,bartscore++|k:5|rounds:8" --out scores.csv',
             language=None,
         )
         tables.text_table(metric_table.options(), tall=len(metric_table.options()))

@@ -187,14 +187,14 @@ def test_the_image_has_the_program_and_no_secrets() -> None:
     assert next(line for line in lines if not line.startswith("#")) == "*"
     kept = [line[1:] for line in lines if line.startswith("!")]
     assert [name for name in kept if not (ROOT / name).exists()] == []
-    assert {"app.py", "api", "core", "db", "pages", ".streamlit/config.toml"} <= set(kept)
+    assert {"app.py", "api", "cli", "core", "db", "pages", ".streamlit/config.toml"} <= set(kept)
     assert ".streamlit/*" in lines
     ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
     assert {"/deploy/.env", "/deploy/secrets.toml"} <= set(ignored)
 
 
 def test_the_page_names_the_command_for_the_first_manager() -> None:
-    assert "docker compose run --rm app python -m core users add ann --manager" in PAGE
+    assert "docker compose run --rm app errorscope users add ann --manager" in PAGE
 
 
 def test_commands_of_a_restore_do_not_start_the_app() -> None:

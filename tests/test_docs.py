@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from api import documentation
 from api.routes import routes
-from core.__main__ import COMMANDS
+from cli.__main__ import COMMANDS
 from core.formats.labels.label_formats import FORMATS
 from core.ports.store import Store
 from core.settings import Limits
@@ -27,8 +27,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_every_command_is_in_the_readme_and_has_help() -> None:
-    assert [name for name in COMMANDS if not re.search(rf"python -m core {name}[ `]", README)] == []
-    assert all(COMMANDS.values())
+    assert [name for name in COMMANDS if not re.search(rf"`errorscope {name}[ `]", README)] == []
+    assert all(command.text for command in COMMANDS.values())
 
 
 def test_every_setting_is_in_the_readme() -> None:

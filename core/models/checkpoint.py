@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from core.errors import UserError
+from core.errors import PROGRAM, UserError
 
 BUNDLED = Path(__file__).parent / "bart_mini"
 NLI_MINI, NLI_FOLDER = "nli-mini", Path(__file__).parent / "nli_mini"
@@ -24,7 +24,7 @@ SETTLING = (".json", ".txt", ".model", ".spm", ".bpe", ".codes", ".tiktoken")
 """Endings of the files that affect scores in addition to the weights: configuration, vocabulary. In the folders directly below
 (pooling), only JSON files do."""
 
-CONVERT = "Errorscope never loads pickled weights (.bin, .pt, .ckpt). Convert them once, on Models or with: python -m core models KIND FOLDER"
+CONVERT = f"Errorscope never loads pickled weights (.bin, .pt, .ckpt). Convert them once, on Models or with: {PROGRAM} models KIND FOLDER"
 WEIGHTS, INDEX, ADAPTER = "model.safetensors", "model.safetensors.index.json", "adapter_model.safetensors"
 
 

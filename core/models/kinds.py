@@ -11,7 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import NamedTuple
 
-from core.errors import UserError
+from core.errors import PROGRAM, UserError
 from core.models import prepared, presets
 from core.models.checkpoint import Checkpoint, resolve
 from core.models.presets import PICKLED
@@ -41,7 +41,7 @@ class ModelKind(NamedTuple):
 
     @property
     def is_prepared(self) -> bool:
-        """Return whether *Models* and `python -m core models` make it ready for use: it has no default."""
+        """Return whether *Models* and `errorscope models` make it ready for use: it has no default."""
         return _DEFAULTS[self.name] == ""
 
     @property
@@ -55,7 +55,7 @@ class ModelKind(NamedTuple):
         if not self.is_prepared:
             return f"hf download {self.model} {presets.FILES}\n{self.variable}={self.model} make run"
         folder = shlex.quote(str(self.folder))
-        return "\n".join([*self.fetch(self.folder), f"python -m core models {self.name} {folder}"])
+        return "\n".join([*self.fetch(self.folder), f"{PROGRAM} models {self.name} {folder}"])
 
     def fetch(self, folder: Path) -> list[str]:
         """Return the commands that fetch the suggested model into a folder."""

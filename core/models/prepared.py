@@ -1,4 +1,4 @@
-"""The models that *Models* or `python -m core models` made ready for use, in models.json in the folder of the database.
+"""The models that *Models* or `errorscope models` made ready for use, in models.json in the folder of the database.
 
 They are used where the environment configures no model of their kind. All processes that use the folder see a change at once.
 """

@@ -8,6 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from core.errors import PROGRAM
+
 UNKNOWN = "unknown"
 FILES = "'*.json' '*.txt' '*.model' '*.safetensors'"
 """What `hf download` fetches of a repository. Its option --include takes one pattern only."""
@@ -30,7 +32,7 @@ class ModelPreset(NamedTuple):
     command: str = ""
 
 
-PICKLED = "the published weights are a pickle, a file that can run code when opened: `python -m core models` reads only the numbers in it, and writes them as safetensors"
+PICKLED = f"the published weights are a pickle, a file that can run code when opened: `{PROGRAM} models` reads only the numbers in it, and writes them as safetensors"
 _NLI_R = "ynie/roberta-large-snli_mnli_fever_anli_R1_R2_R3-nli"
 _NLI_D = "microsoft/deberta-large-mnli"
 _XNLI_D = "MoritzLaurer/mDeBERTa-v3-base-mnli-xnli"
@@ -45,7 +47,7 @@ NLI: dict[str, ModelPreset] = {
         ),
         ModelPreset(
             "nli-d", "NLI-D", _NLI_D, "DeBERTa-large, on MNLI", "1.6 GB", "MIT", "English", PICKLED,
-            f"hf download {_NLI_D} --local-dir nli-d\npython -m core models nli nli-d\nERRORSCOPE_NLI=nli-d make run",
+            f"hf download {_NLI_D} --local-dir nli-d\n{PROGRAM} models nli nli-d\nERRORSCOPE_NLI=nli-d make run",
         ),
         ModelPreset(
             "xnli-r", "XNLI-R", "", "XLM-RoBERTa-base, on SNLI, MNLI, FEVER, ANLI and XNLI, by the authors", UNKNOWN, UNKNOWN,

@@ -29,5 +29,5 @@ def test_a_server_for_others_needs_a_manager(tmp_path: Path, arguments: list[str
     done = subprocess.run([*command, *arguments], cwd=ROOT, env=given, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1
     [said] = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert "python -m core users add NAME --manager" in said or "ERRORSCOPE_TEAM" in said
+    assert "errorscope users add NAME --manager" in said or "ERRORSCOPE_TEAM" in said
     assert "Traceback" not in done.stderr

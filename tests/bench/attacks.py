@@ -188,7 +188,18 @@ def killed_import(site: Site) -> tuple[str, int]:
         table.write("doc_id,segment_id,system,output\n")
         table.writelines(f"d,{n},A,Output number {n}.\n" for n in range(60_000))
         table.flush()
-        command = [sys.executable, "-m", "db.transfer", "--database", url, "import", table.name, "--into", str(project)]
+        command = [
+            sys.executable,
+            "-m",
+            "cli",
+            "projects",
+            "--database",
+            url,
+            "import",
+            table.name,
+            "--into",
+            str(project),
+        ]
         importing = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while importing.poll() is None and shown():
             time.sleep(0.005)

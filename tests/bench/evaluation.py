@@ -174,7 +174,7 @@ def whole() -> None:
         for options in (["--level", "system"], ["--group", "segment"], ["--group", "pooled"]):
             for tests in ([], ["--tests"]):
                 before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-                command = [sys.executable, "-m", "core", "evaluate", *arguments, *options, *tests]
+                command = [sys.executable, "-m", "cli", "evaluate", *arguments, *options, *tests]
                 subprocess.run([*command, "--out", f"{folder}/found.json"], check=True)
                 after = resource.getrusage(resource.RUSAGE_CHILDREN)
                 used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

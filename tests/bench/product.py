@@ -5,15 +5,13 @@ Results go to the digests as they are: the names of their fields become the name
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from core.__main__ import COMMANDS, ELSEWHERE
+from cli.__main__ import COMMANDS
 from core.calibration.calibrate import CalibrationPoint
 from core.calibration.learning import learn
 from core.calibration.presets import PRESETS
@@ -51,10 +49,8 @@ from core.services.projects.view import View, build
 from core.services.robustness import combining, nli_weights
 from core.services.robustness.adversarial import answer
 from core.text.edits import Change
-from db import transfer
-from db.campaigns import __main__ as campaigns_program
 from db.store import open_store
-from tests.core.commands.program import run, run_program
+from tests.cli.program import run, run_program
 from tests.core.services.campaigns import filled
 from tests.labels import submitted
 
@@ -64,21 +60,9 @@ CAMPAIGN_FORMATS = tuple(exporting.FORMATS)
 Human = calibration.HumanScores
 
 
-IN_THIS_PROCESS: Mapping[str, Callable[[Sequence[str]], int]] = {
-    "projects": transfer.main,
-    "campaign": campaigns_program.main,
-}
-"""Programs of commands on the database that run often; the others run in a process of their own, as all do for a user."""
-
-
 def command(name: str, *arguments: str) -> dict[str, Any]:
-    """Run a command; return its exit status and what it printed."""
-    if name in IN_THIS_PROCESS:
-        out, err = io.StringIO(), io.StringIO()
-        with redirect_stdout(out), redirect_stderr(err):
-            status = IN_THIS_PROCESS[name](arguments)
-        return {"status": status, "stdout": out.getvalue(), "stderr": err.getvalue()}
-    done = (run_program if name in ELSEWHERE else run)(name, *arguments)
+    """Run a command; return its exit status and what it printed. Workers handle signals, so they have a process of their own."""
+    done = (run_program if name == "workers" else run)(name, *arguments)
     return {"status": done.returncode, "stdout": done.stdout, "stderr": done.stderr}
 
 

@@ -132,7 +132,7 @@ class Neighbour:
     def __init__(self, store: Store, server: Server, database: str, home: Path) -> None:
         (self.annotator,) = prepared(store, 1, BATCHES)
         self.client = httpx.Client(base_url=server.url, timeout=300.0)
-        self.command = [sys.executable, "-m", "db.transfer", "--database", database]
+        self.command = [sys.executable, "-m", "cli", "projects", "--database", database]
         self.table, self.chance = home / "neighbour.csv", random.Random(1)
         with self.table.open("w", newline="") as file:
             rows = csv.writer(file)

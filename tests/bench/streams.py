@@ -23,7 +23,7 @@ SYSTEMS = 20
 WORDS = ("the committee discussed this proposal again on Friday and adopted it " * 3)[:100]
 MEASURED = re.compile(r"^measured (\d+) ([\d.]+)$", re.MULTILINE)
 CODE = (
-    "import resource as r, sys; from db.transfer import main; assert main(sys.argv[1:]) == 0; u = r.getrusage(r.RUSAGE_SELF); "
+    "import resource as r, sys; from tests.cli.program import status_of; assert status_of('projects', *sys.argv[1:]) == 0; u = r.getrusage(r.RUSAGE_SELF); "
     "print('measured', u.ru_maxrss, u.ru_utime + u.ru_stime)"
 )
 STEPS = (

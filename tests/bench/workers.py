@@ -82,7 +82,7 @@ def on_ray(actors: int, url: str, home: str) -> Iterator[list[subprocess.Popen[b
     try:
         assert nodes.stdout is not None
         address = next(line.split()[1] for line in nodes.stdout if line.startswith("cluster "))
-        command = [sys.executable, "-m", "db.ray_workers", "--address", address]
+        command = [sys.executable, "-m", "cli", "workers", "ray", "--address", address]
         driver = subprocess.Popen([*command, "--min", str(actors), "--max", str(actors)], cwd=ROOT, env=environment)
         try:
             yield [driver]
@@ -107,7 +107,7 @@ def running(workers: int, url: str, home: str) -> Iterator[list[subprocess.Popen
 
 def _worker(url: str, home: str) -> subprocess.Popen[bytes]:
     environment = os.environ | {"ERRORSCOPE_HOME": home, "ERRORSCOPE_DB": url, "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen([sys.executable, "-m", "db.worker", "--workers", "1"], cwd=ROOT, env=environment)
+    return subprocess.Popen([sys.executable, "-m", "cli", "workers", "--workers", "1"], cwd=ROOT, env=environment)
 
 
 class Killer:

@@ -20,8 +20,8 @@ from core.services.projects.adding import ImportTarget, add
 from db.engine import connect, migrate
 from db.imports import datasets, slices
 from db.store import open_store, store_over
-from db.worker import main
 from tests.builders import small_dataset
+from tests.cli.program import status_of
 
 IMPORTED = small_dataset(30)
 K = 3
@@ -154,5 +154,5 @@ def run_workers(connection: Connection, home: str, settings: Sequence[tuple[Sequ
         os.environ["ERRORSCOPE_WORKERS"] = number
         errors = io.StringIO()
         with redirect_stderr(errors):
-            found.append((main(["--once", *arguments]), errors.getvalue()))
+            found.append((status_of("workers", "--once", *arguments), errors.getvalue()))
     connection.send(found)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from core.errors import UserError
-from db.__main__ import main
 from db.backup import backup
 from db.store import open_store
+from tests.cli.program import status_of
 from tests.db.running import Server, damaged, opened, part, stored
 from tests.db.running import db as db
 from tests.db.running import server as server
@@ -23,7 +23,7 @@ def command(*arguments: str, home: Path) -> "subprocess.CompletedProcess[str]":
     environment = os.environ | {"ERRORSCOPE_HOME": str(home)}
     environment.pop("ERRORSCOPE_DB", None)
     return subprocess.run(
-        [sys.executable, "-m", "core", "db", *arguments],
+        [sys.executable, "-m", "cli", "db", *arguments],
         cwd=ROOT,
         env=environment,
         capture_output=True,
@@ -106,7 +106,7 @@ def test_what_is_wrong_is_one_line_and_leaves_no_file(
         (["x.db", "--database", str(tmp_path / "notes.db")], f"write sqlite:///{tmp_path / 'notes.db'}"),
         (["nowhere/x.db", "--database", f"sqlite:///{tmp_path / 'notes.db'}"], "no such folder"),
     ):
-        assert main(["backup", str(tmp_path / arguments[0]), *arguments[1:]]) == 2
+        assert status_of("db", "backup", str(tmp_path / arguments[0]), *arguments[1:]) == 2
         said = capsys.readouterr().err
         assert message in said
         assert "secret" not in said

@@ -10,11 +10,11 @@ from sqlalchemy import Engine, delete, make_url, text
 from sqlalchemy.exc import DBAPIError
 
 from core.errors import UserError
-from db.__main__ import main
 from db.backup import backup, restore
 from db.engine import connect, migrate, writing
 from db.store import open_store
 from db.tables import audit
+from tests.cli.program import status_of
 from tests.db.frozen import load_frozen
 from tests.db.raw import rows, scalar
 from tests.db.running import opened
@@ -138,7 +138,7 @@ def test_the_commands_copy_back_up_and_restore(
     target = databases("sqlite")
 
     def command(*arguments: str) -> tuple[int, str, str]:
-        return main(arguments), *capsys.readouterr()
+        return status_of("db", *arguments), *capsys.readouterr()
 
     status, said, errors = command("copy", url, target)
     assert (status, errors) == (0, "")

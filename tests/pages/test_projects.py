@@ -199,7 +199,7 @@ def test_what_cannot_be_imported_says_why_and_changes_nothing(store: Store, monk
     monkeypatch.setattr(drafts, "LARGEST", 10)
     at = uploaded(("my p.csv", CSV))
     assert "too much for an upload" in at.warning[0].value
-    assert at.code[0].value == "python -m core projects import 'my p.csv' --name 'my p'"
+    assert at.code[0].value == "errorscope projects import 'my p.csv' --name 'my p'"
     assert not [b for b in at.button if b.label.startswith("Import")]
 
 

@@ -167,7 +167,7 @@ def test_a_metric_without_a_range_is_left_out_until_it_is_fitted(store: Store) -
     at = pressed(project, ["bartscore", "chrf"])
     assert not at.exception
     assert "**BARTScore F** is left out: its values are unbounded and it has no stored range" in words(at)
-    assert any("python -m core ranges s.csv" in c.value for c in at.code)
+    assert any("errorscope ranges s.csv" in c.value for c in at.code)
     assert f"combine-w-{project}-nli-chrf" in [s.key for s in at.slider]
     at.button(key="combine-fit-bartscore").click().run()
     assert not at.exception

@@ -152,7 +152,7 @@ def test_a_database_of_another_program_gets_no_promise(tmp_path: Path, monkeypat
 
 def test_texts_of_jobs_addresses_and_limits_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     later = NOW + timedelta(seconds=90)
-    assert "python -m core workers" in jobs.progress_text(job(state="queued"), NOW, own_worker=False)
+    assert "errorscope workers" in jobs.progress_text(job(state="queued"), NOW, own_worker=False)
     assert jobs.progress_text(job(state="queued"), NOW, own_worker=True) == "waiting to start"
     assert "do not respond" in jobs.progress_text(job(done=5), later, own_worker=True)
     running = job(done=5, message="chrF · 5 of 9 distinct outputs")

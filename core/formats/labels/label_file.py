@@ -23,7 +23,7 @@ from core.data import (
     distinct_errors,
     grouped,
 )
-from core.errors import Problem, UserError
+from core.errors import PROGRAM, Problem, UserError
 from core.formats.labels.text_reading import TextReading
 from core.formats.problems import counted, shown, shown_segment
 from core.stats.means import decimal_mean
@@ -105,7 +105,7 @@ class Gatherer(TextReading):
         known = self.severities.find(severity)
         if known is None:
             found = shown(severity) if severity else "none"
-            todo = "Use one of these, or convert the file with --severity NAME=OURS (python -m core convert)"
+            todo = f"Use one of these, or convert the file with --severity NAME=OURS ({PROGRAM} convert)"
             self.problem(line, "severity", found, ", ".join(SEVERITIES), todo)
         if not 0 <= start <= end <= len(text):
             what = "a source" if side == "source" else "an output"

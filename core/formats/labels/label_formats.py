@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from core.data import SEVERITIES, Dataset, RatedOutput, Span, grouped
-from core.errors import Problem, UserError
+from core.errors import PROGRAM, Problem, UserError
 from core.formats import mtme_score
 from core.formats.columns import is_google_mqm, plain
 from core.formats.external import file_of_a_metric
@@ -69,7 +69,7 @@ def _read_google(upload: Upload, severities: Severities, texts: Dataset | None) 
     warnings = [
         Problem(
             upload.name, min(lines), "severity", f"{name!r} in {counted(len(lines), 'error')}",
-            ", ".join(SEVERITIES), "Correct the lines, or rename it: python -m core convert --severity NAME=OURS",
+            ", ".join(SEVERITIES), f"Correct the lines, or rename it: {PROGRAM} convert --severity NAME=OURS",
         )
         for name, lines in of_severity.items()
         if severities.find(name) is None

@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from core.data import Dataset, Judgement, OutputKey, Side, Span
+from core.errors import PROGRAM
 from core.formats.files import Upload, beginning
 from core.formats.labels.google_mqm_rows import is_clean
 from core.formats.labels.label_file import Gatherer, LabelFile, Severities, utf16
@@ -317,7 +318,7 @@ def _region(
     if severity is None:
         found.problem(value.line, "result", f"a region with {', '.join(map(shown, rest)) or 'no label'}",
                       "Major, Minor or Neutral among its labels",
-                      "Give every region a severity, or say which label is one with --severity LABEL=Major (python -m core convert)")  # fmt: skip
+                      f"Give every region a severity, or say which label is one with --severity LABEL=Major ({PROGRAM} convert)")  # fmt: skip
         return None
     quoted = quote if isinstance(quote, str) else None
     return _Region(value, key, side, *place, quoted, severity, "/".join(rest), note)

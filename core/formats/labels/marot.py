@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any
 
 from core.data import Dataset, RatedOutput, Segment, SegmentKey, Span
-from core.errors import Problem
+from core.errors import PROGRAM, Problem
 from core.formats.files import Upload
 from core.formats.labels.google_mqm import GoogleMqm, of_rows
 from core.formats.labels.google_mqm_rows import (
@@ -138,7 +138,7 @@ def _known(r: RatedOutput, severities: Severities, file: str, problems: Collecto
         if severity is None and e.category.casefold().startswith(NON_TRANSLATION):
             severity = "Major"
         if severity is None:
-            todo = "Use one of these, or convert the file with --severity NAME=OURS (python -m core convert)"
+            todo = f"Use one of these, or convert the file with --severity NAME=OURS ({PROGRAM} convert)"
             where = f"severity of {shown(r.key.system)}, segment {shown(r.key.segment_id)}"
             problems.add(file, read.lines[r.key, r.rater, e], where, shown(e.severity), "Major, Minor, Neutral", todo)
         else:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.data import Value
-from core.errors import UserError
+from core.errors import PROGRAM, UserError
 from core.metrics.base import MetricSpec
 from core.models import kinds
 from core.signature import package, signature
@@ -29,7 +29,7 @@ SPEC = MetricSpec(
     label="MAUVE",
     paper="Pillutla et al. 2021",
     help="Compares all outputs of a system with all references as distributions, and so notices repetitive or generic text. "
-    "One value per system: python -m core score FILE --set mauve.",
+    f"One value per system: {PROGRAM} score FILE --set mauve.",
     range=(0, 1),
     needs=frozenset({"reference", "encoder"}),
     package=PACKAGE,

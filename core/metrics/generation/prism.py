@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.data import Item, Value
+from core.errors import PROGRAM
 from core.metrics.base import Metric, MetricSpec
 from core.metrics.generation.bartscore import model_facts, scorer
 from core.metrics.learned.question_metrics import ModelAnswer, best_answers
@@ -40,7 +41,7 @@ def _multilingual() -> None:
             "seq2seq",
             got=checkpoint.name,
             expected=f"M2M100, NLLB or SMaLL-100, such as {SUGGESTED} (1.9 GB, MIT)",
-            command=f"hf download {SUGGESTED} --local-dir m2m100_418M\npython -m core models seq2seq m2m100_418M\n"
+            command=f"hf download {SUGGESTED} --local-dir m2m100_418M\n{PROGRAM} models seq2seq m2m100_418M\n"
             "ERRORSCOPE_SEQ2SEQ=m2m100_418M ERRORSCOPE_LANGUAGES=de-en make run",
             note=f"the same setting chooses the model of BARTScore and BARTScore++, whose scores change with it; {PICKLED}",
         )

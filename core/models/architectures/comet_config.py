@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-from core.errors import UserError
+from core.errors import PROGRAM, UserError
 from core.models.checkpoint import Checkpoint
 from core.models.configs import read
 
 HPARAMS = "comet.json"
-CONVERT_COMET = "Convert it once, on Models or with: python -m core models comet FOLDER"
+CONVERT_COMET = f"Convert it once, on Models or with: {PROGRAM} models comet FOLDER"
 KINDS = {"regression_metric": True, "referenceless_regression_metric": False}
 Pool = Literal["avg", "cls", "max"]
 ACTIVATIONS = ("Tanh", "Sigmoid", "ReLU", "GELU")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from core.errors import UserError, unknown
+from core.errors import PROGRAM, UserError, unknown
 from core.ports.people import Account, People, Role
 from core.ports.store import Store
 from core.services.people.names import LONGEST_ACCOUNT, cleaned
@@ -21,7 +21,7 @@ def find(people: People, name: str) -> Account:
         raise (
             unknown("account", name, accounts)
             if accounts
-            else UserError("there is no account yet", hint="Add one: python -m core users add NAME --manager")
+            else UserError("there is no account yet", hint=f"Add one: {PROGRAM} users add NAME --manager")
         )
     return accounts[name]
 
@@ -77,5 +77,5 @@ def require_manager(people: People) -> None:
     if not any(account.manager and account.active for account in people.accounts()):
         raise UserError(
             "Errorscope is set up for several people, but has no manager yet",
-            hint="Add one and start again: python -m core users add NAME --manager",
+            hint=f"Add one and start again: {PROGRAM} users add NAME --manager",
         )

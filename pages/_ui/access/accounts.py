@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.errors import UserError
+from core.errors import PROGRAM, UserError
 from core.ports.people import Account, Role
 from core.ports.projects import Project
 from core.services.people import accounts as service
@@ -29,7 +29,7 @@ def section(project: Project | None) -> None:
     if not everyone:
         page.info(
             "This server has no accounts: whoever uses this machine manages everything. To let people log in, add a manager with "
-            "the command `python -m core users add NAME --manager`. From then on, everybody must log in."
+            f"the command `{PROGRAM} users add NAME --manager`. From then on, everybody must log in."
         )
         return
     roles = {account.id: role for account, role in store.people.members(project.id)} if project else {}

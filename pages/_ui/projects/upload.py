@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from core.data import Dataset, ExternalScores, OutputKey
-from core.errors import Problem
+from core.errors import PROGRAM, Problem
 from core.formats.files import KeptUpload
 from core.formats.mtme_folder import MtmeFiles
 from core.formats.notes import counts_of, notes_on
@@ -43,7 +43,7 @@ GUIDE = (
     "**Text** (one file per system, one for references, one for the source): line 7 of every file is segment 7. "
     "**Folder of mt-metrics-eval** (sources, references, system-outputs, documents, human-scores, metric-scores): read as it is. "
     "UTF-8, optionally gzipped (.gz). Label files are recognized too. "
-    f"For more than {drafts.LARGEST >> 20} MB in all, use the command on the server: `python -m core projects import FILE … --name PROJECT`."
+    f"For more than {drafts.LARGEST >> 20} MB in all, use the command on the server: `{PROGRAM} projects import FILE … --name PROJECT`."
 )
 LABEL_GUIDE = (
     "**Error spans**: Google’s MQM TSV (as in the WMT releases), Marot (Google’s viewer of MQM labels), mt-metrics-eval (Google’s toolkit for "

@@ -7,6 +7,7 @@ from shlex import quote
 
 import streamlit as st
 
+from core.errors import PROGRAM
 from core.formats.campaigns.recognised import BATCHES, recognised
 from core.formats.files import Upload
 from core.services.campaigns.exporting import FORMATS
@@ -39,7 +40,7 @@ def _command(name: str, kind: str) -> str:
     given = "SCORES.csv" if kind == BATCHES else quote(name.replace("`", ""))
     texts = quote(name.replace("`", "")) if kind == BATCHES else "BATCHES.json"
     appraise = kind in (BATCHES, "appraise")
-    shown = f"python -m core campaign analyse {given} --format {'appraise' if appraise else kind}"
+    shown = f"{PROGRAM} campaign analyse {given} --format {'appraise' if appraise else kind}"
     return f"{shown} --texts {texts}" if appraise else shown
 
 

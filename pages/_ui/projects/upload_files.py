@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from core.errors import PROGRAM
 from core.formats.files import KeptUpload, stem
 from core.services.people.drafts import HOURS
 from pages._ui.shared import drafts, errors, page, state
@@ -93,4 +94,4 @@ def _too_large(names: Sequence[str], size: int) -> None:
         icon=":material/info:",
     )
     given = " ".join(map(shlex.quote, names))
-    st.code(f"python -m core projects import {given} --name {shlex.quote(stem(names[0]))}", language="shell")
+    st.code(f"{PROGRAM} projects import {given} --name {shlex.quote(stem(names[0]))}", language="shell")

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from core.errors import PROGRAM
 from core.formats.files import Upload
 from core.formats.given_roles import files_of
 from core.services.projects.importing import ImportPlan, plan_pair
@@ -32,7 +33,7 @@ def choose(planned: ImportPlan, files: Sequence[Upload], key: str) -> ImportPlan
     ]
     st.markdown("\n".join(lines))
     if planned.mtme.human_systems or planned.mtme.metric_systems:
-        st.caption("Scores of systems (.sys.score) are not imported. `python -m core evaluate --mtme` compares them.")
+        st.caption(f"Scores of systems (.sys.score) are not imported. `{PROGRAM} evaluate --mtme` compares them.")
     if references := planned.mtme.reference_systems:
         st.caption(
             f"{escape_markdown(', '.join(references))}: both a reference and a system. *Meta-evaluation* leaves such systems out unless you "

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.errors import PROGRAM
 from core.formatting import format_figure, format_number, format_percent
 from core.metrics.base import Metric
 from core.metrics.entailment.nli import BACKWARD, BOTH, DIRECTIONS, FORWARD, STRATEGIES
@@ -124,7 +125,7 @@ def ranges_of(metrics: Sequence[ScaledMetric]) -> None:
         "a combination. Values outside a range are not clamped. A wider range gives its metric less influence: compare weights "
         "under the same ranges only. To fit a range on your own scores:"
     )
-    st.code("python -m core score FILES --metrics 'bartscore' --out s.csv\npython -m core ranges s.csv", language=None)
+    st.code(f"{PROGRAM} score FILES --metrics 'bartscore' --out s.csv\n{PROGRAM} ranges s.csv", language=None)
 
 
 def _at(part: ScaledMetric, to: int) -> str:

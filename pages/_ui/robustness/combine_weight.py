@@ -8,6 +8,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
+from core.errors import PROGRAM
 from core.formatting import format_figure, format_number, format_percent
 from core.metrics.entailment.menli import WEIGHT
 from core.metrics.ranges import Range
@@ -242,4 +243,4 @@ def _use(project: Project, nli: ScaledMetric, other: ScaledMetric, w: float) -> 
         if st.session_state.get(flag) == name:
             st.markdown(":material/check: Scoring is running. Existing scores are reused.", width="content")
             page.link("compare", "Open Compare")
-    st.code(f'python -m core score FILES --metrics "{name}" --out scores.csv', language=None, wrap_lines=True)
+    st.code(f'{PROGRAM} score FILES --metrics "{name}" --out scores.csv', language=None, wrap_lines=True)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from core.data import SegmentKey
-from core.errors import UserError
+from core.errors import PROGRAM, UserError
 from core.formatting import format_count
 from core.ports.jobs import Job
 from core.services.projects.time_estimates import start
@@ -45,7 +45,7 @@ def in_words(seconds: float) -> str:
 def progress_text(job: Job, now: datetime, own_worker: bool) -> str:
     """Return the progress of a job: its own message or the remaining time, or what it waits for."""
     if job.state == "queued":
-        return "waiting to start" if own_worker else "waiting for a worker. Start one with  python -m core workers"
+        return "waiting to start" if own_worker else f"waiting for a worker. Start one with  {PROGRAM} workers"
     parts = (
         [f"{job.done:,} of {format_count(job.total, 'metric' if job.timing else 'score')}"]
         if job.total

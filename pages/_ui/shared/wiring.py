@@ -133,7 +133,7 @@ def keep_worker() -> bool:
             with open(chosen.home / "worker.log", "ab") as log:
                 private_file(chosen.home / "worker.log")
                 mine.process = subprocess.Popen(
-                    [sys.executable, "-m", "db.worker", "--parent", str(os.getpid())],
+                    [sys.executable, "-m", "db.worker", str(os.getpid())],
                     cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
                 )  # fmt: skip
             mine.started = time.monotonic()

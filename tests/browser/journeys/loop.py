@@ -52,9 +52,9 @@ def score(page: Page, server: Server) -> None:
     store, project = server.store(), server.project(NAME)
     page.goto(f"{server.url}/compare?project={project}")
     page.get_by_role("button", name=re.compile("Compute scores \\(")).click()
-    expect(page.get_by_text("Start one with python -m core workers")).to_be_visible()
+    expect(page.get_by_text("Start one with errorscope workers")).to_be_visible()
     environ = {**os.environ, "ERRORSCOPE_HOME": str(server.home), **server.environ}
-    subprocess.run([sys.executable, "-m", "core", "workers", "--once"], cwd=ROOT, env=environ, check=True)
+    subprocess.run([sys.executable, "-m", "cli", "workers", "--once"], cwd=ROOT, env=environ, check=True)
     expect(page.locator(".esc-card .esc-score").first).to_have_text(re.compile("[0-9]"))
     scored = {s.metric: s for s in store.scores.signatures(project)}
     assert {"chrf", "bleu", "ter", "rouge1", "rouge2", "rougeL", "bartscore", "bartscore++"} <= set(scored)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.commands.evaluate import read_scores
-from core.commands.human_scores import read_human
-from core.commands.set_score import COLUMNS as SET_COLUMNS
+from cli.evaluate import read_scores
+from cli.human_scores import read_human
+from cli.score import SET_COLUMNS
 from core.data import Judgement, OutputKey, Score
 from core.formats import adversarial
 from core.formats.adversarial import read_cases

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from core.commands.calibrate import read_refined
-from core.commands.stress import own_injection
+from cli.calibrate import read_refined
+from cli.stress import own_injection
 from core.errors import ImportProblems, UserError
 from core.formats import build
 from core.formats.files import Upload, lines_of, numbered_lines

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from core.commands import calibrate, evaluate, external_scores, human_scores
+from cli import calibrate, evaluate, external_scores, human_scores
 from core.data import Dataset, Output, RatedOutput, Segment, Span
 from core.errors import UserError
 from core.formats.adversarial import read_cases

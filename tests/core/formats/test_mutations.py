@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from core.commands import calibrate, evaluate, human_scores, mqm, ranges, reproduce_smart
-from core.commands.stress import own_injection
+from cli import calibrate, evaluate, human_scores, labels, metrics, reproduce_summeval
+from cli.stress import own_injection
 from core.data import Dataset, Output, Segment
 from core.errors import UserError
 from core.formats.adversarial import read_cases
@@ -108,8 +108,8 @@ def by_name(upload: Upload, path: Path) -> None:
     out = path.with_suffix(".out")
     readers: list[Callable[[], object]] = [
         lambda: calibrate.read_refined(upload), lambda: human_scores.read_human(upload), lambda: evaluate.read_scores(path),
-        lambda: ranges.run([path], out), lambda: reproduce_smart.summeval(path), lambda: read_pairs([upload]),
-        lambda: read_cases([upload]), lambda: mqm.run(path, out), lambda: own_injection(path),
+        lambda: metrics.ranges_command([path], out), lambda: reproduce_summeval.summeval(path), lambda: read_pairs([upload]),
+        lambda: read_cases([upload]), lambda: labels.mqm_command(path, out), lambda: own_injection(path),
         lambda: load_lists(path), lambda: from_json(upload.data.decode("utf-8", "surrogateescape")),
         lambda: opened(path).__enter__(),
     ]  # fmt: skip

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from core.__main__ import program
-from core.commands import calibrate, evaluate, human_scores, ranges, reproduce_smart
-from core.commands.sensitivity import run as sensitivity
+from cli import calibrate, evaluate, human_scores, metrics, reproduce_summeval
+from cli.__main__ import program
+from cli.adversarial import sensitivity_command as sensitivity
 from core.data import Dataset, Output, Segment
 from core.errors import ImportProblems, UserError
 from core.formats.build import Builder
@@ -106,7 +106,7 @@ def scores(value: str, tmp_path: Path) -> None:
 def own_ranges(value: str, tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     path.write_text(f'system,metric,signature,score,status\nA,chrf,chrf|x,"{value}",ok\n')
-    ranges.run([path], tmp_path / "out.json")
+    metrics.ranges_command([path], tmp_path / "out.json")
 
 
 def given_range(value: str, tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def summeval(value: str, tmp_path: Path) -> None:
     outputs = {s: {"text": "x", "human": said} for s in "AB"}
     text = json.dumps({"source": "s", "references": ["r"], "outputs": outputs})
     path.write_text(text.replace('"coherence": 1', f'"coherence": {value}', 1) + "\n")
-    reproduce_smart.summeval(path)
+    reproduce_summeval.summeval(path)
 
 
 def imported(table: FileTable, mapping: ColumnMapping) -> Dataset:

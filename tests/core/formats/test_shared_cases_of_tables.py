@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.commands import human_scores
+from cli import human_scores
 from core.data import Dataset
 from core.errors import ImportProblems, UserError
 from core.formats.labels.label_formats import guess as label_format

@@ -89,7 +89,7 @@ def test_a_pickled_checkpoint_is_refused_with_advice(tmp_path: Path, monkeypatch
     monkeypatch.setenv("ERRORSCOPE_COMET", str(folder))
     with pytest.raises(UserError, match="not converted") as caught:
         registry.load("comet").signature()
-    assert "python -m core models comet" in caught.value.hint
+    assert "errorscope models comet" in caught.value.hint
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.commands.set_score import set_score
+from cli.score import set_score
 from core.data import Dataset, Output, Segment
 from core.errors import UserError
 from core.metrics.embedding import mauve

@@ -87,7 +87,7 @@ def test_values_outside_the_range_are_not_clamped() -> None:
 
 def test_an_unbounded_metric_says_how_to_fit_a_range() -> None:
     """Every weight of the tiny model has another revision than those whose ranges are shipped."""
-    with pytest.raises(UserError, match="python -m core ranges") as error:
+    with pytest.raises(UserError, match="errorscope ranges") as error:
         registry.load("menli|with:bartscore").signature()
     assert "--metrics 'bartscore'" in error.value.hint
     assert "range_m:-9..-1 (given)" in registry.load("menli|with:bartscore|range:-9..-1").signature()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from core.commands.evaluate import read_scores
-from core.commands.score import run as score
+from cli.evaluate import read_scores
+from cli.score import score_command as score
 from core.errors import UserError
 from core.metrics import ranges, registry
 from core.metrics.ranges import NoRange

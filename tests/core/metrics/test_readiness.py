@@ -45,7 +45,7 @@ def test_an_empty_role_is_said_with_the_command_that_fills_it() -> None:
     one = readiness.of(registry.load("gpt-ppl"))
     assert one.reason == "a causal language model is not configured"
     assert one.command == MODEL_KINDS["lm"].command
-    assert one.command.splitlines()[-1].startswith("python -m core models lm ")
+    assert one.command.splitlines()[-1].startswith("errorscope models lm ")
     assert "--include" not in one.command  # takes one pattern: the others would be taken for names of files
     assert one.kind == "lm"
     assert one.sentence() == "model missing: a causal language model is not configured"
@@ -54,7 +54,7 @@ def test_an_empty_role_is_said_with_the_command_that_fills_it() -> None:
 def test_weights_that_come_as_pickles_are_said_to() -> None:
     one = readiness.of(registry.load("unieval"))
     assert "pickle" in one.note
-    assert one.command.splitlines()[-1].startswith("python -m core models unieval ")
+    assert one.command.splitlines()[-1].startswith("errorscope models unieval ")
 
 
 def test_a_missing_model_comes_with_its_download_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_folder_without_safetensors_cannot_be_used(monkeypatch: pytest.MonkeyP
     assert one.state == "unreadable"
     assert "no safetensors weights" in one.reason
     assert "never loads" in one.note
-    assert one.command == f"python -m core models nli {tmp_path}"
+    assert one.command == f"errorscope models nli {tmp_path}"
 
 
 def test_a_model_of_the_wrong_kind_cannot_be_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_combination_without_range_says_how_to_fit_one(monkeypatch: pytest.Mon
     assert (one.state, one.words) == ("range", "range missing")
     assert one.reason == "BARTScore F is unbounded and has no stored range"
     assert one.command.split("\n") == [
-        "python -m core score FILES --metrics 'bartscore' --out s.csv", "python -m core ranges s.csv"
+        "errorscope score FILES --metrics 'bartscore' --out s.csv", "errorscope ranges s.csv"
     ]  # fmt: skip
     ranges.fit({registry.load("bartscore").signature(): [-7.0, -1.0]})
     assert readiness.of(registry.load("menli|with:bartscore")).state == "ready"

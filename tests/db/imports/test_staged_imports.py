@@ -343,7 +343,7 @@ def test_the_memory_of_an_import_does_not_grow_with_the_file(tmp_path: Path) -> 
                     f"d,{i // 4},source {i // 4} {'x' * 400},reference {i // 4} {'y' * 400},S{i % 4},output {i} {'z' * 400}\n"
                 )
         code = (
-            "import resource, sys; from db.transfer import main; assert main(sys.argv[1:]) == 0; "
+            "import resource, sys; from tests.cli.program import status_of; assert status_of('projects', *sys.argv[1:]) == 0; "
             "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
         )
         command = [sys.executable, "-c", code, "--database", f"sqlite:///{tmp_path}/{n}.db", "import", str(path)]

@@ -38,8 +38,8 @@ from core.services.projects.importing import plan, preview
 from core.signature import content_key
 from db.projects import exports
 from db.store import open_store
-from db.transfer import main
 from tests.builders import small_dataset
+from tests.cli.program import status_of
 from tests.mtme import files, write
 
 N = 30
@@ -261,17 +261,17 @@ def test_the_command_imports_and_exports(tmp_path: Path, capsys: pytest.CaptureF
     text = "system,segment_id,source,ref,hyp,weird\n" + "".join(f"A,{i},s{i},r{i},o{i},{i}\n" for i in range(5))
     table.write_bytes(gzip.compress(text.encode()))
     imported = ["--database", url, "import", str(table), "--column", "metric=weird", "--column", "output=hyp"]
-    assert main(imported) == 0
+    assert status_of("projects", *imported) == 0
     said = capsys.readouterr()
     assert said.out.startswith("News: 5 segments × 1 system, 1 reference, 5 metric scores (weird ↑). New: 5 segments")
     assert "metric: weird" in said.err
-    assert main(imported) == 2
+    assert status_of("projects", *imported) == 2
     assert "there is a project “News” already" in capsys.readouterr().err
-    assert main([*imported, "--into", "News"]) == 0
+    assert status_of("projects", *imported, "--into", "News") == 0
     assert "Nothing is new" in capsys.readouterr().out
-    assert main(["--database", url, "export", "News", "outputs-jsonl", str(out)]) == 0
+    assert status_of("projects", "--database", url, "export", "News", "outputs-jsonl", str(out)) == 0
     assert out.read_text("utf-8").count("\n") == 5
-    assert main(["--database", url, "export", "News"]) == 0
+    assert status_of("projects", "--database", url, "export", "News") == 0
     assert "scores-parquet: Scores: Parquet" in capsys.readouterr().out
     store = open_store(url)
     assert [e.act for e in store.audit.entries(None)] + [e.act for e in store.audit.entries(1)]
@@ -284,10 +284,13 @@ def test_the_command_shows_the_progress_of_an_export(
     store = open_store(url)
     store.projects.add(store.projects.create("p").id, TEXTS)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    assert main(["--database", url, "export", "p", "outputs-csv", str(tmp_path / "o.csv")]) == 0
+    assert (
+        status_of("projects", "--database", url, "export", "p", "outputs-csv", str(tmp_path / "o.csv"), quiet=False)
+        == 0
+    )
     said = capsys.readouterr().err
-    assert said.startswith("\r  0%")
-    assert "\r100%" in said
+    assert "\r\x1b[Kexport · 0%" in said
+    assert "\r\x1b[Kexport · 100%" in said
 
 
 def test_wrong_arguments_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -298,22 +301,22 @@ def test_wrong_arguments_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixt
     ]:
         table = tmp_path / "a.csv"
         table.write_text("system,segment_id,hyp\nA,1,x\n", "utf-8")
-        assert main(["--database", f"sqlite:///{tmp_path}/e.db", "import", str(table), *arguments]) == 2
+        assert status_of("projects", "--database", f"sqlite:///{tmp_path}/e.db", "import", str(table), *arguments) == 2
         assert message in capsys.readouterr().err
 
 
 def test_problems_of_files_are_named_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """And a folder of mt-metrics-eval is imported as it is."""
     folder, url = write(tmp_path / "wmt77", files()), f"sqlite:///{tmp_path}/f.db"
-    assert main(["--database", url, "import", str(folder), "--pair", "de-en"]) == 2
-    assert main(["--database", url, "import", str(folder)]) == 0
+    assert status_of("projects", "--database", url, "import", str(folder), "--pair", "de-en") == 2
+    assert status_of("projects", "--database", url, "import", str(folder)) == 0
     [project] = open_store(url).projects.list()
     assert (project.name, project.n_outputs, project.human_scores) == ("wmt77 en-de", 20, ("mqm",))
     assert len(open_store(url).scores.external(project.id)) == 4
     assert "  metric: COMET-refA, COMET-refB" in capsys.readouterr().err
     table = tmp_path / "a.csv"
     table.write_text("system,segment_id,hyp\nA,1,x\nA,1,y\nA\n", "utf-8")
-    assert main(["--database", f"sqlite:///{tmp_path}/e.db", "import", str(table)]) == 2
+    assert status_of("projects", "--database", f"sqlite:///{tmp_path}/e.db", "import", str(table)) == 2
     assert "a.csv, line 4: found 1 field; expected 3, as the header has" in capsys.readouterr().err
     assert open_store(f"sqlite:///{tmp_path}/e.db").projects.list() == []
 
@@ -324,7 +327,7 @@ def test_the_name_of_a_file_need_not_be_utf8(tmp_path: Path, capsys: pytest.Capt
         file.write_text("system,segment_id,output,COMET\nA,1,x,0.5\n", encoding="utf-8")
     except OSError:
         pytest.skip("this file system has names in UTF-8 only")
-    assert main(["--database", database, "import", str(file)]) == 0
+    assert status_of("projects", "--database", database, "import", str(file)) == 0
     assert "caf\ufffd" in capsys.readouterr().out
 
 

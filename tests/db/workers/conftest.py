@@ -39,7 +39,13 @@ def start(tmp_path: Path, url: str) -> Iterator[Start]:
     running: list[BaseProcess] = []
 
     def run(
-        *arguments: str, seconds: float = 0.0, holds_at: int = 0, stall: float = 600.0, end: float = 60.0
+        *,
+        once: bool = False,
+        parent: int | None = None,
+        seconds: float = 0.0,
+        holds_at: int = 0,
+        stall: float = 600.0,
+        end: float = 60.0,
     ) -> BaseProcess:
         extra = {
             "ERRORSCOPE_HOME": str(tmp_path / "home"),
@@ -50,7 +56,7 @@ def start(tmp_path: Path, url: str) -> Iterator[Start]:
             "SLOW_STALL": str(stall),
             "SLOW_END": str(end),
         }
-        running.append(started(slow_worker.run, extra, ["--database", url, *arguments]))
+        running.append(started(slow_worker.run, extra, url, parent, once))
         return running[-1]
 
     yield run

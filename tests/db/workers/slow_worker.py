@@ -1,20 +1,19 @@
-"""The worker with a metric that takes its time, for a process of its own. Arguments as for `db.worker`.
+"""The worker with a metric that takes its time, for a process of its own.
 
 SLOW_SECONDS is the time an item takes; SLOW_LOG a file that gets one line, process and hypothesis, for every item begun. At item number SLOW_HOLDS_AT (0: at none) the
 worker waits until there is a file SLOW_GO. SLOW_STALL and SLOW_END are the seconds after which a worker hangs, and after which one that was told to end is killed.
 """
 
 import os
-import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from core.data import Item, Value
 from core.errors import UserError
 from core.metrics.base import Metric
 from core.scoring.lease import Pace
-from db.worker import main
+from db.worker import run_workers
 from tests.builders import counting_metric
 
 
@@ -37,8 +36,9 @@ def load(name: str) -> Metric:
     return counting_metric(name, of)
 
 
-def run(environment: Mapping[str, str], arguments: Sequence[str]) -> None:
-    """Be a worker with these variables of the environment, and exit with its status."""
+def run(environment: Mapping[str, str], database: str, parent: int | None, once: bool) -> None:
+    """Be a worker with these variables of the environment."""
     os.environ.update(environment)
     pace = Pace(stall=float(os.environ["SLOW_STALL"]))
-    sys.exit(main(arguments, load=load, pace=pace, end_seconds=float(os.environ["SLOW_END"])))
+    end_seconds = float(os.environ["SLOW_END"])
+    run_workers(database, parent=parent, once=once, load=load, pace=pace, end_seconds=end_seconds)

@@ -35,7 +35,7 @@ def test_after_a_kill_another_worker_continues(
     assert 8 <= stored < len(before) < N
     assert store.jobs.get(job.id).state == "running"  # nobody said otherwise; its lease runs out
     expire(engine)
-    assert ended(start("--once")) == 0
+    assert ended(start(once=True)) == 0
     assert store.jobs.get(job.id).state == "done"
     assert scalar(engine, "SELECT count(*) FROM scores") == N
     times = Counter(begun())
@@ -57,14 +57,14 @@ def test_a_worker_told_to_end_gives_its_job_back(
     assert (waiting.state, waiting.workers) == ("queued", 0)
     stored = scalar(engine, "SELECT count(*) FROM scores")
     assert 0 < stored < N
-    assert ended(start("--once")) == 0
+    assert ended(start(once=True)) == 0
     assert store.jobs.get(job.id).state == "done"
     assert scalar(engine, "SELECT count(*) FROM scores") == N
 
 
 def test_the_worker_ends_with_the_process_it_belongs_to(start: Start, store: Store, job: Job) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as parent:
-        worker = start("--parent", str(parent.pid))
+        worker = start(parent=parent.pid)
         until(lambda: store.jobs.get(job.id).state == "done")
         assert worker.is_alive()  # idle, and waiting
         parent.kill()
@@ -78,7 +78,7 @@ def test_a_job_that_kills_workers_fails(
     store.jobs.cancel(job.id)
     deadly = store.jobs.enqueue(job.project_id, ["deadly"])
     for _ in range(6):
-        if ended(start("--once")) == 0:
+        if ended(start(once=True)) == 0:
             break
         expire(engine)
     assert store.jobs.get(deadly.id).state == "failed"
@@ -98,7 +98,7 @@ def test_what_a_killed_worker_had_in_hand_is_computed_by_another(
     assert ended(first) == -9
     expire(engine)
     store.jobs.cancel(job.id)
-    assert ended(start("--once")) == 0
+    assert ended(start(once=True)) == 0
     assert store.jobs.get(second.id).state == "done"
     assert len(store.scores.table(other, "slow|v:1")) == N
 

@@ -40,7 +40,7 @@ def test_a_worker_that_hangs_ends_and_another_takes_its_chunk(
     assert ended(hangs) == HUNG
     waiting = store.jobs.get(job.id)
     assert (waiting.state, waiting.workers) == ("queued", 0)
-    assert ended(start("--once")) == 0  # at once, not after the lease
+    assert ended(start(once=True)) == 0  # at once, not after the lease
     assert store.jobs.get(job.id).state == "done"
     assert scalar(engine, "SELECT count(*) FROM scores") == N
 
@@ -126,7 +126,7 @@ def test_a_hung_worker_that_is_told_to_end_is_killed_in_time(
     start: Start, store: Store, job: Job, begun: Callable[[], list[str]], by: str
 ) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as parent:
-        worker = start("--parent", str(parent.pid), holds_at=13, end=1.0)
+        worker = start(parent=parent.pid, holds_at=13, end=1.0)
         until(lambda: len(begun()) > 12)
         if by == "signal":
             worker.terminate()
@@ -139,13 +139,13 @@ def test_a_hung_worker_that_is_told_to_end_is_killed_in_time(
 @pytest.mark.extended
 def test_no_worker_outlives_the_command_that_started_it(url: str, store: Store, tmp_path: Path) -> None:
     environment = os.environ | {"ERRORSCOPE_HOME": str(tmp_path / "home"), "ERRORSCOPE_DB": url}
-    command = [sys.executable, "-m", "core", "workers", "--workers", "2"]
+    command = [sys.executable, "-m", "cli", "workers", "--workers", "2"]
     started = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
     log, below = tmp_path / "home" / "worker.log", list[psutil.Process]()
     try:
         until(lambda: log.exists() and log.read_text(encoding="utf-8").count(" started") == 2)
         below = psutil.Process(started.pid).children(recursive=True)
-        assert len(below) == 3
+        assert len(below) == 2
         started.send_signal(signal.SIGKILL)
         started.wait()
         assert psutil.wait_procs(below, timeout=60)[1] == []

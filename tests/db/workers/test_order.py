@@ -15,8 +15,8 @@ from core.ports.store import Store
 from core.ports.timings import Timing
 from core.scoring import worker
 from core.scoring.lease import Pace
-from db import job_queue
 from tests.builders import counting_metric, small_dataset
+from tests.cli.program import status_of
 from tests.db.workers.helpers import N, Start, until, work
 from tests.processes import ended
 
@@ -68,7 +68,7 @@ def test_a_cancelled_job_stops_between_two_items(store: Store, job: Job) -> None
 def test_a_cancelled_job_stops_within_a_second(
     start: Start, store: Store, job: Job, begun: Callable[[], list[str]]
 ) -> None:
-    worker = start("--once", seconds=0.05)
+    worker = start(once=True, seconds=0.05)
     until(lambda: len(begun()) > 2)
     store.jobs.cancel(job.id)
     assert ended(worker) == 0
@@ -99,7 +99,7 @@ def test_the_queue_is_changed_on_the_command_line(
     store: Store, url: str, job: Job, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def run(*arguments: str) -> str:
-        assert job_queue.main(["--database", url, *arguments]) == 0
+        assert status_of("jobs", "--database", url, *arguments) == 0
         return capsys.readouterr().out
 
     assert run("priority", str(job.id), "7") == f"job {job.id}: priority 7\n"

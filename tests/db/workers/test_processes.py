@@ -32,7 +32,7 @@ from tests.processes import ended, started_with_pipe
 
 
 def test_a_job_is_scored_and_reported(start: Start, store: Store, engine: Engine, job: Job, tmp_path: Path) -> None:
-    assert ended(start("--once")) == 0
+    assert ended(start(once=True)) == 0
     done = store.jobs.get(job.id)
     assert (done.state, done.done, done.total, done.message) == ("done", N, N, "")
     assert done.started is not None
@@ -94,7 +94,7 @@ def test_four_workers_compute_no_value_of_equal_texts_twice(
         project = store.projects.create(f"p{i}").id
         store.projects.add(project, small_dataset(60))
         queued.append(store.jobs.enqueue(project, ["slow"]))
-    workers = [start("--once", seconds=0.03) for _ in queued]
+    workers = [start(once=True, seconds=0.03) for _ in queued]
     until(lambda: max(store.jobs.get(job.id).workers for job in queued) > 0)
     assert [ended(worker) for worker in workers] == [0] * 4
     assert [store.jobs.get(job.id).state for job in queued] == ["done"] * 4
@@ -107,7 +107,7 @@ def test_four_workers_compute_no_value_of_equal_texts_twice(
 def test_several_workers_are_started_with_one_command(store: Store, url: str, tmp_path: Path, job: Job) -> None:
     store.jobs.cancel(job.id)
     chrf = store.jobs.enqueue(job.project_id, ["chrf"])
-    command = [sys.executable, "-m", "core", "workers", "--workers", "2", "--once", "--database", url]
+    command = [sys.executable, "-m", "cli", "workers", "--workers", "2", "--once", "--database", url]
     subprocess.run(
         command, cwd=ROOT, env=os.environ | {"ERRORSCOPE_HOME": str(tmp_path / "home")}, check=True, timeout=120
     )

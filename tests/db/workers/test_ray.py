@@ -16,6 +16,7 @@ from core.ports.store import Store
 from core.ports.timings import Timing
 from db import ray_workers
 from tests.builders import small_dataset
+from tests.cli.program import status_of
 from tests.db.raw import scalar
 from tests.db.workers.helpers import lines_of, until
 from tests.paths import ROOT
@@ -96,9 +97,9 @@ def test_each_output_is_scored_once_when_a_node_is_killed(
     def begun_by() -> set[int]:
         return {int(line.partition(" ")[0]) for line in lines_of(tmp_path / "begun.txt")}
 
-    command = [sys.executable, "-m", "tests.db.workers.ray_worker", "--address", nodes.address]
+    command = [sys.executable, "-m", "tests.db.workers.ray_worker", nodes.address]
     driver = subprocess.Popen(
-        [*command, "--max", "2", "--once"],
+        command,
         cwd=ROOT,
         env=environment,
         stderr=subprocess.DEVNULL,
@@ -136,7 +137,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., in
 
     def run(*arguments: str, url: str = "") -> int:
         monkeypatch.setenv("ERRORSCOPE_DB", url)
-        return ray_workers.main(arguments)
+        return status_of("workers", "ray", *arguments)
 
     return run
 

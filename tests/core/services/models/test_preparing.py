@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from core.commands import models as command
+from cli import metrics as command
 from core.errors import UserError
 from core.metrics import readiness, registry
 from core.models import folders, prepared
@@ -165,7 +165,7 @@ def test_files_that_are_missing_or_unsuitable_are_named_with_the_next_step(home:
 def ran(kind: str, folder: Path) -> bool:
     """Whether the command takes the model: an untrained one may prefer the bad output."""
     try:
-        command.run(kind, str(folder))
+        command.models_command(kind, str(folder))
     except UserError as error:
         if not error.what.startswith("this model scores a bad output"):
             raise
@@ -178,7 +178,7 @@ def test_other_kinds_are_prepared_by_the_command(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(UserError, match="is not fetched yet .*hf download Elron/bleurt-large-512"):
-        command.run("bleurt")
+        command.models_command("bleurt")
     passed = Counter[bool]()
     for seed in range(12):
         folder = home / "models" / f"bleurt-{seed}"
@@ -188,9 +188,9 @@ def test_other_kinds_are_prepared_by_the_command(
     assert "good output “hi universe”" in said
     assert state_of("bleurt") == ("ready", "")
     with pytest.raises(UserError, match="which folder"):
-        command.run("bleurt")
+        command.models_command("bleurt")
     nli = tiny.pickled(tiny.nli(home / "nli"))
-    command.run("nli", str(nli))
+    command.models_command("nli", str(nli))
     assert f"ERRORSCOPE_NLI={nli}" in capsys.readouterr().out
     for kind, make in (("lm", tiny.causal), ("mlm", tiny.masked)):
         for seed in range(12):

@@ -150,7 +150,7 @@ def test_accounts_are_required_once_others_use_the_server(store: Store) -> None:
     assert not accounts.accounts_required(store.people, AccessSettings())
     assert accounts.accounts_required(store.people, AccessSettings(team=True))
     assert accounts.accounts_required(store.people, AccessSettings(hosts=("eval.example.org",)))
-    with pytest.raises(UserError, match="python -m core users add NAME --manager"):
+    with pytest.raises(UserError, match="errorscope users add NAME --manager"):
         accounts.require_manager(store.people)
     accounts.add(store, "me", "ann", PASSWORD, manager=True)
     accounts.require_manager(store.people)

@@ -86,7 +86,7 @@ def test_cases_sharing_texts_belong_to_the_project() -> None:
 def test_a_metric_without_a_range_has_the_fit_command() -> None:
     without = combining.part(registry.load("bartscore"))
     assert without.scale is None
-    assert "python -m core ranges s.csv" in without.command
+    assert "errorscope ranges s.csv" in without.command
     assert combining.pair(combining.part(registry.load("nli")), without, {}, {}, []) is None
 
 

@@ -1,0 +1,369 @@
+"""`campaign`: plan, create, follow and export campaigns; analyse and import those of other tools."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand
+
+from cli.database import WHO, ProjectName, group, opened, project_of
+from cli.options import one_of
+from cli.progress import print_result
+from core.campaigns.design import Assigning, CampaignDesign
+from core.campaigns.protocol import PROTOCOLS, ProtocolName
+from core.campaigns.selection import Outline
+from core.errors import UserError, unknown
+from core.formats.campaigns.campaign_file import CampaignFile
+from core.formats.files import Upload, file_name
+from core.formats.labels.label_file import Written
+from core.formatting import format_count
+from core.ports.campaigns import Campaign
+from core.ports.store import Store
+from core.reports.campaign_text import campaign_report
+from core.services.campaigns import creating, exporting, importing, people, planning, setup_design
+from core.services.campaigns.progress import progress
+from core.services.labels.exchange import LARGEST_NUMBER
+from core.services.labels.typologies import of_project
+from core.services.projects.adding import ImportTarget
+
+PAY = "pay"
+BASE = CampaignDesign()
+PLAN = "estimate units, time, cost and the minimum detectable difference; creates nothing"
+ANALYSE = "say what a campaign file of another tool contains: checks, ranking, agreement, times"
+IMPORT = "make a project from a campaign file of another tool, or add its ratings to a project"
+
+campaign_command = group()
+
+
+class _SeveralSystems(TyperCommand):
+    """A command whose option --systems takes all names up to the next option."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        spread: list[str] = []
+        named = False
+        for argument in args:
+            named = argument == "--systems" if argument.startswith("-") else named
+            if named and argument != "--systems":
+                spread += ["--systems", argument]
+            elif not named:
+                spread.append(argument)
+        return super().parse_args(ctx, spread)
+
+
+CampaignName = Annotated[str, typer.Argument(help="name of the campaign")]
+Protocol = Annotated[ProtocolName, typer.Option(help="mqm asks for the error typology of the project")]
+Systems = Annotated[list[str] | None, typer.Option(metavar="SYSTEM...", help="default: all")]
+People = Annotated[int, typer.Option(help="how many people are planned")]
+Overlap = Annotated[int, typer.Option(help="distinct raters of each unit")]
+Block = Annotated[int, typer.Option(help="segments of a document that one person gets together")]
+Lease = Annotated[int, typer.Option(help="minutes after which an idle unit is given to somebody else")]
+Checks = Annotated[float, typer.Option(help="share of attention checks, 0 to 0.5")]
+Repeats = Annotated[float, typer.Option(help="share of repeats, 0 to 0.5")]
+Seconds = Annotated[float, typer.Option(help="expected seconds per unit")]
+Pay = Annotated[float, typer.Option(help="pay per hour")]
+Instructions = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="instructions in Markdown; default: those of the protocol"),
+]
+FileFormat = Annotated[
+    str, typer.Option("--format", parser=one_of(exporting.FORMATS), metavar=f"[{'|'.join(exporting.FORMATS)}]")
+]
+Texts = Annotated[Path | None, typer.Option(metavar="FILE", help="the batches with the texts, for Appraise")]
+CampaignInFile = Annotated[str | None, typer.Option(metavar="NAME", help="one of the campaigns in a file of Pearmut")]
+
+
+class _DesignOptions(NamedTuple):
+    """What the options of `plan` and `create` say of a design."""
+
+    protocol: ProtocolName
+    systems: list[str] | None
+    people: int
+    overlap: int
+    assigning: Assigning
+    block: int
+    lease: int
+    checks: float
+    repeats: float
+    seconds: float
+    pay: float
+    currency: str
+    seed: int
+    instructions: Path | None
+
+
+@campaign_command.command("plan", cls=_SeveralSystems, help=PLAN)
+def plan_campaign(
+    context: typer.Context,
+    project: ProjectName,
+    protocol: Protocol = BASE.protocol.name,
+    systems: Systems = None,
+    people: People = BASE.people,
+    overlap: Overlap = BASE.overlap,
+    assigning: Assigning = BASE.assigning,
+    block: Block = BASE.block_size,
+    lease: Lease = BASE.lease_minutes,
+    checks: Checks = BASE.checks,
+    repeats: Repeats = BASE.repeats,
+    seconds: Seconds = BASE.seconds_per_unit,
+    pay: Pay = BASE.pay_per_hour,
+    currency: str = BASE.currency,
+    seed: int = BASE.seed,
+    instructions: Instructions = None,
+) -> None:
+    options = _DesignOptions(
+        protocol,
+        systems,
+        people,
+        overlap,
+        assigning,
+        block,
+        lease,
+        checks,
+        repeats,
+        seconds,
+        pay,
+        currency,
+        seed,
+        instructions,
+    )
+    with opened(context) as store:
+        print_result(_plan(store, project, options))
+
+
+@campaign_command.command("create", cls=_SeveralSystems, help="create a campaign as a draft, or start it")
+def create_campaign(
+    context: typer.Context,
+    project: ProjectName,
+    name: CampaignName,
+    protocol: Protocol = BASE.protocol.name,
+    systems: Systems = None,
+    people: People = BASE.people,
+    overlap: Overlap = BASE.overlap,
+    assigning: Assigning = BASE.assigning,
+    block: Block = BASE.block_size,
+    lease: Lease = BASE.lease_minutes,
+    checks: Checks = BASE.checks,
+    repeats: Repeats = BASE.repeats,
+    seconds: Seconds = BASE.seconds_per_unit,
+    pay: Pay = BASE.pay_per_hour,
+    currency: str = BASE.currency,
+    seed: int = BASE.seed,
+    instructions: Instructions = None,
+    invite: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="text file with one name per line; prints a link for each"),
+    ] = None,
+    title: Annotated[
+        str | None,
+        typer.Option(help="name that annotators see; default: NAME, or the protocol if NAME names a system"),
+    ] = None,
+    finish_by: Annotated[
+        date | None,
+        typer.Option(parser=date.fromisoformat, metavar="DAY", help="deadline that annotators see, such as 2026-12-24"),
+    ] = None,
+    start: Annotated[bool, typer.Option("--start", help="start at once; otherwise it is a draft")] = False,
+) -> None:
+    options = _DesignOptions(
+        protocol,
+        systems,
+        people,
+        overlap,
+        assigning,
+        block,
+        lease,
+        checks,
+        repeats,
+        seconds,
+        pay,
+        currency,
+        seed,
+        instructions,
+    )
+    with opened(context) as store:
+        names = [] if invite is None else invite.read_text(encoding="utf-8").splitlines()
+        print_result(_create(store, project, name, options, names, title, finish_by, start=start))
+
+
+@campaign_command.command("status", help="show the progress, and the work of each person")
+def show_status(context: typer.Context, project: ProjectName, name: CampaignName) -> None:
+    with opened(context) as store:
+        print_result(_status(store, campaign_of(store, project, name)))
+
+
+@campaign_command.command("analyse", help=ANALYSE)
+def analyse_file(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument()],
+    format: FileFormat,
+    texts: Texts = None,
+    campaign: CampaignInFile = None,
+) -> None:
+    with opened(context):
+        print_result(campaign_report(_read(file, format, texts, campaign)))
+
+
+@campaign_command.command("import", help=IMPORT)
+def import_file(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument()],
+    format: FileFormat,
+    texts: Texts = None,
+    campaign: CampaignInFile = None,
+    name: Annotated[str | None, typer.Option(help="name of the new project")] = None,
+    project: Annotated[
+        str | None,
+        typer.Option(metavar="PROJECT", help="name or number of an existing project, to which the ratings are added"),
+    ] = None,
+) -> None:
+    if (name is None) == (project is None):
+        raise typer.BadParameter("give one of --name and --project", param_hint="--name")
+    with opened(context) as store:
+        print_result(_import(store, _read(file, format, texts, campaign), name, project))
+
+
+@campaign_command.command("export", help="write the ratings, or the table of units, time and pay")
+def export_campaign(
+    context: typer.Context,
+    project: ProjectName,
+    name: CampaignName,
+    format: Annotated[
+        str,
+        typer.Option(parser=one_of([*exporting.FORMATS, PAY]), metavar=f"[{'|'.join([*exporting.FORMATS, PAY])}]"),
+    ],
+    out: Annotated[Path, typer.Option(help="file to write; it must not exist")],
+) -> None:
+    with opened(context) as store:
+        print_result(_export(store, campaign_of(store, project, name), format, out))
+
+
+def _design(store: Store, given: _DesignOptions, project: int) -> CampaignDesign:
+    protocol = PROTOCOLS[given.protocol]
+    if protocol.name == "mqm":
+        protocol = protocol.edited(typology=of_project(store, project))
+    if given.instructions is not None:
+        protocol = protocol.edited(instructions=given.instructions.read_text(encoding="utf-8"))
+    if not 0 <= given.seed <= LARGEST_NUMBER:
+        raise UserError("the seed is out of range", got=str(given.seed), expected=f"0 to {LARGEST_NUMBER:,}")
+    return CampaignDesign(
+        protocol, tuple(given.systems or ()), (), given.overlap, given.people, given.assigning, given.block, given.lease, given.seed,
+        given.checks, given.repeats, seconds_per_unit=given.seconds, pay_per_hour=given.pay, currency=given.currency,
+    )  # fmt: skip
+
+
+def _plan(store: Store, asked: str, given: _DesignOptions) -> str:
+    project = project_of(store, asked).id
+    design = _design(store, given, project)
+    outline = store.projects.index(project).outline
+    found = creating.estimate(outline, design)
+    systems = set(design.systems) or {s for names in outline.values() for s in names}
+    lines = [
+        f"{design.protocol.title}: {format_count(found.units, 'unit')} of {format_count(found.outputs, 'output')} in "
+        f"{format_count(found.documents, 'document')}",
+        f"{format_count(found.ratings, 'rating')} with checks and repeats, {found.hours:.1f} hours in all, "
+        f"{found.hours_per_person:.1f} hours per person",
+    ]
+    if design.pay_per_hour:
+        lines.append(f"pay: {found.cost:.2f} {design.currency}")
+    if len(systems) > 1:
+        lines.append(
+            f"minimum detectable difference of two systems (80 % power, default variances): {_detectable(outline, design)}"
+        )
+    return "\n".join(lines)
+
+
+def _detectable(outline: Outline, design: CampaignDesign) -> str:
+    if planning.prefers(design):
+        votes = planning.detectable_preference(outline, design)
+        if votes is None or votes.one_pair is None or votes.strength is None:
+            return votes.reason if votes else "no segment has two outputs"
+        return f"{votes.one_pair:.0%} of the comparisons won, ties as half (strength {votes.strength:.2f})"
+    least = planning.detectable(outline, design, planning.assumed(design))
+    if least is None or least.one_pair is None:
+        return least.reason if least else "no segment has two outputs"
+    of_100 = "score" in design.protocol.asks
+    return f"{least.one_pair:.1f} points of 100" if of_100 else f"{least.one_pair:.2f} points of the MQM score"
+
+
+def _create(
+    store: Store,
+    asked: str,
+    name: str,
+    given: _DesignOptions,
+    invited: list[str],
+    title: str | None,
+    finish_by: date | None,
+    *,
+    start: bool,
+) -> str:
+    project = project_of(store, asked).id
+    design = _design(store, given, project)
+    systems = design.systems or store.projects.index(project).systems
+    title = title or setup_design.usual_title(name, systems, design.protocol)
+    campaign = creating.create(store, WHO, project, name, replace(design, title=title, finish_by=finish_by))
+    store.audit.record(WHO, "campaign created", campaign.project_id, name=campaign.name)
+    units = format_count(len(store.campaigns.units(campaign.id)), "unit")
+    typology = f", error typology {design.protocol.typology.title}" if design.protocol.name == "mqm" else ""
+    lines = [f"created {campaign.name}: {units}{typology}"]
+    if names := [one for one in invited if one.strip()]:
+        lines += [f"{made.link.rater}\t{made.path}" for made in people.invite(store, WHO, campaign, names)]
+    if start:
+        store.campaigns.set_state(campaign.id, "running")
+        store.audit.record(WHO, "campaign started", campaign.project_id, name=campaign.name)
+        lines[0] += ", running"
+    return "\n".join(lines)
+
+
+def _status(store: Store, campaign: Campaign) -> str:
+    found = progress(store, campaign)
+    lines = [
+        f"{campaign.name}: {campaign.state}, {found.ratings:,} of {found.wanted:,} ratings, {found.complete:,} of "
+        f"{format_count(found.units, 'unit')} complete"
+    ]
+    for row in found.people:
+        state = "excluded" if row.participant.excluded else "left" if row.participant.left else ""
+        lines.append(
+            f"{row.participant.rater}\t{format_count(row.units, 'unit')}\t{row.seconds / 60:.0f} min\t{state}".rstrip()
+        )
+    return "\n".join(lines)
+
+
+def _export(store: Store, campaign: Campaign, format: str, out: Path) -> str:
+    written = (
+        Written((people.pay_table(store, campaign),)) if format == PAY else exporting.export(store, campaign, format)
+    )
+    parts = (exporting.FORMATS[format].part(n) for n in range(2, len(written.texts) + 1))
+    files = [out, *(out.with_name(f"{out.stem}.{part}") for part in parts)]
+    for file, text in zip(files, written.texts, strict=True):
+        with file.open("x", encoding="utf-8", newline="") as held:
+            held.write(text)
+    return "\n".join([*(f"wrote {file}" for file in files), *written.lost])
+
+
+def _read(file: Path, format: str, texts: Path | None, campaign: str | None) -> CampaignFile:
+    batches = None if texts is None else Upload(file_name(texts), texts.read_bytes())
+    return importing.read(format, Upload(file_name(file), file.read_bytes()), batches, campaign)
+
+
+def _import(store: Store, found: CampaignFile, name: str | None, asked: str | None) -> str:
+    target = ImportTarget(name or "")
+    if asked is not None:
+        project = project_of(store, asked)
+        target = ImportTarget(project.name, project.id)
+    done = importing.import_campaign(store, target, found)
+    store.audit.record(WHO, "data imported", done.project.id, labelled=done.labelled)
+    where = "as" if target.project_id is None else "into"
+    said = [f"imported {len(found.of_kind('item')):,} ratings {where} {done.project.name}", *done.notes]
+    return "\n".join([*said, *(w.sentence() for w in found.warnings)])
+
+
+def campaign_of(store: Store, project: str, name: str) -> Campaign:
+    """Return the campaign of this name. Raises `UserError` if there is none."""
+    campaigns = store.campaigns.list(project_of(store, project).id)
+    campaign = next((c for c in campaigns if c.name == name), None)
+    if campaign is None:
+        raise unknown("campaign", name, [c.name for c in campaigns])
+    return campaign

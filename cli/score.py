@@ -1,0 +1,200 @@
+"""`score` and `refine`: score and refine outputs in files, with the same code as the pages but without a database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
+
+import typer
+
+from cli.options import Columns, Files, Out, Workers, chosen, read_texts
+from cli.progress import print_note, show_scoring, status
+from core.data import Dataset, OutputKey, Score, Value
+from core.errors import UserError
+from core.formats import output
+from core.formats.write import csv_text, scores_csv, scores_jsonl
+from core.formatting import format_count
+from core.metrics import registry
+from core.metrics.base import Metric
+from core.metrics.generation.bartscore_pp import NAMES, refinement_of
+from core.refine import prompts as prompt_lists
+from core.refine.result import EditStep
+from core.scoring.dataset import Memory, for_dataset, score_dataset
+from core.scoring.pool import processes
+from core.scoring.set_level import METRICS, set_scores
+from core.services.projects.references import with_references
+from core.signature import content_key
+
+NO_PARTS: Mapping[str, float] = MappingProxyType({})
+
+
+def score_command(
+    files: Files,
+    out: Out,
+    metrics: Annotated[
+        str, typer.Option(help="metrics, separated by commas; options as name|option:value (see `metrics`)")
+    ] = "chrf,bartscore++",
+    set_: Annotated[
+        str | None, typer.Option("--set", help="score each system as a whole with this metric instead: mauve")
+    ] = None,
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(help="system whose outputs also serve as references, as in MQM files; repeatable"),
+    ] = None,
+    column: Columns = None,
+    workers: Workers = None,
+) -> None:
+    """Write the scores as CSV, or as JSON Lines if `out` ends in .jsonl. Raises `UserError`."""
+    if set_ is not None:
+        return set_score(files, set_, out, column)
+    loaded = chosen(metrics)
+    output.check(output.named("an input", *files), [("--out", out)])
+    dataset = with_references(read_texts(files, column), reference or ())
+    fitted = [for_dataset(metric, dataset) for metric in loaded]
+    memory = scored(dataset, fitted, _WithoutParts(), workers=processes(workers))
+    write = scores_jsonl if out.suffix == ".jsonl" else scores_csv
+    output.write({out: write(_rows(dataset, fitted, memory))})
+
+
+def _rows(dataset: Dataset, metrics: Sequence[Metric], memory: Memory) -> Iterator[Score]:
+    for metric in metrics:
+        name, signature = metric.spec.name, metric.signature()
+        for key, value in values_of(dataset, memory, signature):
+            yield Score(*key, name, signature, value.value, value.status, value.reason)
+
+
+class _WithoutParts(Memory):
+    """Scores without their parts and details, which are not in the file and take more memory than the rest."""
+
+    def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
+        without = {key: replace(value, parts=NO_PARTS, detail=None) for key, value in values.items()}
+        super().put(metric, signature, without, seconds)
+
+
+def scored(
+    dataset: Dataset, metrics: Sequence[Metric], memory: Memory | None = None, *, workers: int = 1
+) -> Memory:  # fmt: skip
+    """Return the scores of all outputs, in `memory` if given. Raises `UserError` if a metric scores none; prints how many others it did
+    not score. `workers` is that of `score_dataset`.
+    """
+    memory = Memory() if memory is None else memory
+    for result in score_dataset(dataset, metrics, memory, show_scoring, workers=workers):
+        if result.failed and not result.new and not result.known:
+            raise UserError(f"{result.metric} scored no output", got=result.reason)
+        if result.failed:
+            print_note(f"{result.metric}: {result.failed} not scored: {result.reason}")
+    return memory
+
+
+def values_of(dataset: Dataset, memory: Memory, signature: str) -> Iterator[tuple[OutputKey, Value]]:
+    """Yield the value of every output under a signature."""
+    for key, item in dataset.items():
+        yield key, memory.values[signature, content_key(*item)]
+
+
+SET_COLUMNS = ("system", "metric", "score", "status", "reason", "signature")
+
+
+def set_score(files: Sequence[Path], metric: str, out: Path, column: Sequence[str] | None = None) -> None:
+    """Write one row per system: CSV, or JSON Lines if `out` ends in .jsonl. Raises `UserError`."""
+    if metric not in METRICS:
+        raise UserError(
+            "no system-level metric has this name", where="--set", got=f"“{metric}”", expected=", ".join(METRICS)
+        )
+    output.check(output.named("an input", *files), [("--out", out)])
+    dataset = read_texts(files, column)
+
+    def progress(share: float) -> None:
+        status(f"{metric} · {round(share * len(dataset.systems))} of {len(dataset.systems)}")
+
+    rows = [
+        (found.system, metric, found.value.value, found.value.status, found.value.reason, found.signature)
+        for found in set_scores(dataset, progress=progress)
+    ]
+    output.write({out: _set_jsonl(rows) if out.suffix == ".jsonl" else csv_text(SET_COLUMNS, rows)})
+
+
+def _set_jsonl(rows: Sequence[tuple[str | float | None, ...]]) -> str:
+    return "".join(json.dumps(dict(zip(SET_COLUMNS, row, strict=True)), ensure_ascii=False) + "\n" for row in rows)
+
+
+def refine_command(
+    files: Files,
+    out: Out,
+    variant: Annotated[
+        Literal["f", "precision", "recall", "faithfulness"], typer.Option(help="direction of BARTScore")
+    ] = "f",
+    k: Annotated[
+        str | None, typer.Option(help="number of candidate tokens tried at the worst position; default 10")
+    ] = None,
+    rounds: Annotated[
+        str | None,
+        typer.Option(help="maximum number of edits: a number, or half (the number of tokens / 2); default half"),
+    ] = None,
+    edits: Annotated[
+        str | None, typer.Option(help="edit operations, joined by +; default insert+delete+substitute")
+    ] = None,
+    non_translation: Annotated[
+        Literal["overlap", "probability", "off"] | None,
+        typer.Option(help="how to detect outputs that are no translation, which are not refined; default overlap"),
+    ] = None,
+    prompt: Annotated[
+        list[str] | None,
+        typer.Option(help="prompt phrase for the three scores; repeatable, scores are averaged over prompts"),
+    ] = None,
+    prompts: Annotated[
+        str | None, typer.Option(help="list of prompt phrases: FILE:LIST, a list in ERRORSCOPE_PROMPTS, or mt")
+    ] = None,
+    side: Annotated[
+        Literal["encoder", "decoder"] | None, typer.Option(help="where prompts are added; default encoder")
+    ] = None,
+    column: Columns = None,
+) -> None:
+    """Write one JSON object per line. To find λ, `dist_exp` and `dist_imp` suffice. Raises `UserError`."""
+    phrases = [prompt_lists.checked(phrase, "--prompt") for phrase in prompt or ()]
+    phrases += prompt_lists.from_file(prompts) if prompts else ()
+    if side and not phrases:
+        raise UserError("--side needs a prompt", where="--side", hint="Add --prompt or --prompts")
+    given = {"k": k, "rounds": rounds, "edits": edits, "nt": non_translation, "prompt": tuple(phrases), "side": side}
+    name = next(n for n, v in NAMES.items() if v == variant)
+    metric = registry.load(registry.expression(name, {option: value for option, value in given.items() if value}))
+    prompts_file = prompt_lists.file_in(prompts) if prompts else None
+    output.check([*output.named("an input", *files), *output.named("--prompts", prompts_file)], [("--out", out)])
+    dataset = read_texts(files, column)
+    memory = scored(dataset, [metric])
+    segments = dataset.segment_of()
+    texts = {o.key: o.text for o in dataset.outputs}
+    lines: list[str] = []
+    other_tokens = 0
+    for key, value in values_of(dataset, memory, metric.signature()):
+        segment = segments[key.segment]
+        row: dict[str, Any] = {
+            **key._asdict(),
+            "output": texts[key],
+            "status": value.status,
+            "reason": value.reason,
+        }
+        if value.detail is not None:
+            at, ids = value.detail["condition"], value.detail.get("refined_ids")
+            row |= {
+                "reference": segment.source if at < 0 else segment.references[at],
+                "refined": value.detail["refined"],
+                "non_translation": value.detail["non_translation"],
+                **value.parts,
+                "score_refined_of": "tokens" if ids else "text",
+                **({"refined_ids": ids} if ids else {}),
+                "steps": [EditStep(*step)._asdict() for step in value.detail["steps"]],
+            }
+            other_tokens += bool(ids)
+        row["signature"] = refinement_of(metric.signature())
+        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
+    output.write({out: "".join(lines)})
+    if other_tokens:
+        print_note(
+            f"{format_count(other_tokens, 'refined text')} would be divided into other tokens than those that were edited and scored "
+            "(score_refined_of: tokens, with their refined_ids). The BARTScore of such a text differs from score_refined."
+        )
