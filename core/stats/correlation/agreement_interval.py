@@ -78,7 +78,7 @@ def agreement_interval(
         values = _by_segment(seen, group_ids(segments), ids, n, seed, draws)
     else:
         # τ-b sorts the scores once per block; for the others, small blocks fit into the cache of the processor
-        blocks = _weights(n, seed, draws, (4 if measure == "kendall" else 32) * len(m))
+        blocks = _weights(n, seed, draws, (4 if measure == "kendall" else 16) * len(m))
         values = np.concatenate([agreement_values(measure, m, h, block[:, ids]) for block in blocks])
     return _interval(seen.value, values, n, draws)
 

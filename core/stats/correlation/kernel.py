@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from core.stats.correlation.pairs import Floats, Ints, dense_ranks, pair_counts, ratio, weight_by_rank
+from core.stats.correlation.pairs import Floats, Ints, WeightByRank, dense_ranks, pair_counts, ratio
 
 Scores = npt.NDArray[Any]
 Flags = npt.NDArray[np.bool_]
@@ -58,7 +58,7 @@ def mid_ranks(values: Scores, weights: Floats | None = None) -> Floats:
     if weights is None and values.ndim > 1:
         return np.asarray(rankdata(values, axis=-1), dtype=np.float64)
     rank = dense_ranks(values)
-    size = weight_by_rank(rank, np.ones(len(rank)) if weights is None else weights)
+    size = WeightByRank(rank)(np.ones(len(rank)) if weights is None else weights)
     return np.asarray((np.cumsum(size, axis=-1) - (size - 1) / 2)[..., rank])
 
 

@@ -15,7 +15,7 @@ SMALL = 128
 """Up to so many outputs, each is compared with every other, and above they are sorted."""
 CELLS = 1_000_000
 """Comparisons at a time, so that they fit into the cache of the processor."""
-NUMBERS = 60_000
+NUMBERS = 200_000
 """Weights at a time, for the same reason."""
 
 
@@ -118,11 +118,10 @@ def _by_sorting(metric: npt.NDArray[Any], human: npt.NDArray[Any], weights: Floa
     m, h = dense_ranks(metric), dense_ranks(human)
     common = dense_ranks(m * (int(h.max(initial=0)) + 1) + h)
     order = np.lexsort((h, m))
-    steps = _merge_steps(h[order])
+    steps, groups = _merge_steps(h[order]), [WeightByRank(ranks) for ranks in (m, h, common)]
 
     def counted(some: Floats) -> tuple[Floats, ...]:
-        sizes = (weight_by_rank(ranks, some) for ranks in (m, h, common))
-        by_metric, by_human, both = ((size * (size - 1)).sum(-1) / 2 for size in sizes)
+        by_metric, by_human, both = ((size * (size - 1)).sum(-1) / 2 for size in (group(some) for group in groups))
         discordant = _inversions(steps, some[..., order])
         size = some.sum(-1)
         concordant = size * (size - 1) / 2 - by_metric - by_human + both - discordant
@@ -135,12 +134,19 @@ def _by_sorting(metric: npt.NDArray[Any], human: npt.NDArray[Any], weights: Floa
     return PairCounts(*(np.concatenate(counts) for counts in zip(*parts, strict=True)))
 
 
-def weight_by_rank(ranks: Ints, weights: Floats) -> Floats:
-    """Return the sums of the weights, shape (…, n), by dense rank, shape (…, n_ranks)."""
-    if weights.ndim == 1:
-        return np.asarray(np.bincount(ranks, weights), dtype=np.float64)
-    order = np.argsort(ranks, kind="stable")
-    return np.add.reduceat(weights[..., order], np.flatnonzero(np.diff(ranks[order], prepend=-1)), axis=-1)
+class WeightByRank:
+    """Sums weights, shape (…, n), by dense rank, shape (n,): the sums have the shape (…, n_ranks)."""
+
+    def __init__(self, ranks: Ints) -> None:
+        self._ranks = ranks
+        self._order = np.argsort(ranks, kind="stable")
+        self._start = np.flatnonzero(np.diff(ranks[self._order], prepend=-1))
+
+    def __call__(self, weights: Floats) -> Floats:
+        if weights.ndim == 1:
+            return np.asarray(np.bincount(self._ranks, weights), dtype=np.float64)
+        ordered = weights[..., self._order]
+        return ordered if len(self._start) == len(self._order) else np.add.reduceat(ordered, self._start, axis=-1)
 
 
 class _MergeStep(NamedTuple):

@@ -17,11 +17,13 @@ import numpy.typing as npt
 from core.stats.correlation.correlation import Many, Measure, blocks_by_size, cells, evaluator
 from core.stats.correlation.kernel import mid_ranks
 from core.stats.correlation.pairs import Floats, Ints, ratio
-from core.stats.significance.random_signs import CELLS_AT_ONCE, SignDraws
+from core.stats.significance.random_signs import SignDraws
 
 LARGEST_GROUP = 14
 """Largest segment whose differences are computed for every pattern of signs; above, for every draw."""
 MOST = 1 << 62
+NUMBERS = 500_000
+"""Numbers of score vectors whose agreement is computed at once, so that they fit into the cache of the processor."""
 AT_ONCE = 64
 """Pairs of metrics that share a matrix product."""
 SEGMENTS_AT_ONCE = 16
@@ -70,7 +72,7 @@ class EachDraw:
     at_once = AT_ONCE
 
     def __init__(self, scores: Floats, value: Many, cells: int) -> None:
-        self.scores, self.value, self._step = scores, value, max(1, CELLS_AT_ONCE // max(1, cells))
+        self.scores, self.value, self._step = scores, value, max(1, NUMBERS // max(1, cells))
 
     def prepare(self, draws: SignDraws) -> None:
         pass
