@@ -148,7 +148,7 @@ def as_text(report: Report) -> str:
 
 def own_injection(path: Path) -> Noise:
     """Return an injection test with the lines of a file, without blank ones. Raises `UserError`."""
-    from core.perturbations.noise.injection import custom_injection
+    from core.perturbations.noise.special import custom_injection
 
     lines = [line for _, line in numbered_lines(read_upload(path))]
     return custom_injection([line for line in lines if line.strip()])

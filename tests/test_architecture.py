@@ -171,9 +171,9 @@ def report(stage, *names):
 
 from core.perturbations import registry as perturbations
 perturbations.noises()
-report("noises", "torch", "transformers", "scipy", "nltk", "textblob", "lemminflect", "numpy")
+report("noises", "torch", "transformers", "scipy", "nltk", "lemminflect", "spacy", "numpy")
 [one.perturb("The man did not sell 20 large houses in Berlin.", 0) for one in perturbations.chosen()]
-report("perturbing", "torch", "nltk", "textblob")
+report("perturbing", "torch", "nltk")
 import core.ports.store, core.metrics.registry, core.scoring.dataset, core.mqm.log, db.store
 from core.metrics import readiness
 core.metrics.registry.specs(), readiness.of_all(), readiness.configured_models()

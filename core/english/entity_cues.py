@@ -1,14 +1,35 @@
-"""Words that indicate the kind of a capitalised name. For `core.english.entity_recognition`."""
+"""Lists of names by kind, from `names.toml`, and words that indicate the kind of a capitalised name."""
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import Literal
 
-from core.english import name_lists as known
 from core.english import word_groups
 
 EntityKind = Literal["person", "place", "organisation", ""]
 
+_LISTS = tomllib.loads((Path(__file__).parent / "names.toml").read_text(encoding="utf-8"))
+
+
+def names(kind: str) -> list[str]:
+    """Return the names of a list in their order. Names of several words are separated by `|` in the file."""
+    text = str(_LISTS[kind])
+    return [name.strip() for name in text.split("|")] if "|" in text else text.split()
+
+
+MEN = names("men")
+WOMEN = names("women")
+SURNAMES = names("surnames")
+COUNTRIES = names("countries")
+CITIES = names("cities")
+ORGANISATIONS = names("organisations")
+PLAIN_TITLES = frozenset(
+    """mr. mrs. ms. dr. prof. president chancellor minister senator sen. gov. governor secretary judge king queen prince
+    princess pope general gen. captain professor chairman mayor congressman congresswoman sir lady lord coach manager
+    actor actress singer detective officer justice""".split()
+)
 
 TIMES = frozenset(
     """monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays
@@ -21,13 +42,13 @@ NO_NAMES = frozenset(
     atm diy rip vip phd gcse gdp pr hr it op dj mc suv gi lgbt abc aka asap btw cctv pin iq bmi ptsd adhd std sos pdf
     olympic olympics photo video watch click scroll read share exclusive breaking update live news here today caption alert spoiler""".split()
 )
-TITLES = known.TITLES | {
+TITLES = PLAIN_TITLES | {
     "mr", "mrs", "ms", "miss", "dr", "prof", "gen", "sen", "gov", "capt", "prime", "vice", "chief", "sgt", "lt", "father", "mother",
     "archbishop", "bishop", "duke", "duchess", "boss", "pm", "dame", "rev", "rev.", "sgt.", "lt.", "capt.", "col", "col.", "pc",
     "sheriff", "detective", "inspector", "superintendent", "constable", "colonel", "sergeant", "lieutenant", "rep.", "dj",
 }  # fmt: skip
 ROLES = (
-    frozenset(word_groups.PERSONS) | known.TITLES
+    frozenset(word_groups.PERSONS) | PLAIN_TITLES
     | frozenset(
         """boss captain wife husband star chief mum mom dad pupil son daughter brother sister mother father skipper forward
         winger midfielder striker goalkeeper keeper defender playmaker pundit legend frontman girlfriend boyfriend fiancee
@@ -35,15 +56,15 @@ ROLES = (
         broadcaster presenter designer columnist photographer surgeon psychologist novelist poet""".split()
     )
 )  # fmt: skip
-PLACES = frozenset((*known.COUNTRIES, *known.CITIES, *known.names("more-places")))
-LONG_PLACES = frozenset(known.names("long-places"))
-TEAMS = frozenset(known.names("teams"))
+PLACES = frozenset((*COUNTRIES, *CITIES, *names("more-places")))
+LONG_PLACES = frozenset(names("long-places"))
+TEAMS = frozenset(names("teams"))
 """Clubs, most of which share their name with a place or common word: never certain to be a place."""
-LONG_TEAMS = frozenset(known.names("long-teams"))
-FAMOUS = frozenset(known.names("famous"))
+LONG_TEAMS = frozenset(names("long-teams"))
+FAMOUS = frozenset(names("famous"))
 KNOWN = (
     PLACES | FAMOUS | TEAMS
-    | frozenset((*known.MEN, *known.WOMEN, *known.SURNAMES, *known.ORGANISATIONS))
+    | frozenset((*MEN, *WOMEN, *SURNAMES, *ORGANISATIONS))
 )  # fmt: skip
 PLACE_FIRST = frozenset(
     "st. mt. ft. north south east west new los las san santa lake mount fort port saint st costa cape rio".split()
@@ -69,7 +90,7 @@ ORGANISATION_WORDS = frozenset(
     laboratory industries motors holdings technologies systems partners media records pictures studios entertainment
     league""".split()
 )
-FIRST_NAMES = frozenset((*known.MEN, *known.WOMEN, *known.names("more-first-names")))
+FIRST_NAMES = frozenset((*MEN, *WOMEN, *names("more-first-names")))
 ALSO_FIRST = frozenset(
     "Harry Mark Will Bill Frank Grant Rob Pat Drew Dean Nick Chuck Sue Rich Ray Joy Grace Hope Dawn Jay Jack".split()
 )

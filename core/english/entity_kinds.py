@@ -5,10 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 from core.english import entity_cues as cues
-from core.english import name_lists as known
+from core.english.analysis import ParsedText
+from core.english.dictionary import pos_tags
 from core.english.entity_cues import EntityKind
-from core.english.grammar import ParsedText
-from core.english.parsing import pos_tags
 
 _PLACE_LABELS = ("GPE", "LOC", "FAC")
 _WHERE = frozenset("in near across around outside inside throughout within through".split())
@@ -29,7 +28,7 @@ def kind_of(r: ParsedText, start: int, end: int, label: str) -> EntityKind:
         return "organisation" if whole in cues.LONG_TEAMS else ""
     if whole in cues.LONG_PLACES:
         return "place"
-    if whole in cues.LONG_TEAMS or whole in cues.FAMOUS | frozenset(known.ORGANISATIONS):
+    if whole in cues.LONG_TEAMS or whole in cues.FAMOUS | frozenset(cues.ORGANISATIONS):
         return "organisation"
     if r.low(start - 1) == "of" and r.low(start - 2) in _SETTLEMENTS:
         return "place"
@@ -58,14 +57,14 @@ def _person(r: ParsedText, start: int, end: int, written: list[str], lows: list[
     if label != "PERSON":
         return ""
     strange = [not pos_tags(word.lower()) for word in bare]
-    surname = (strange[-1] or bare[-1] in known.SURNAMES) and r.tag(end - 1) == "NNP"
+    surname = (strange[-1] or bare[-1] in cues.SURNAMES) and r.tag(end - 1) == "NNP"
     full = several and len(bare) <= 4 and strange[0] and surname
     if full and r.low(start - 1) not in _WHERE and _lives(r, start, end):
         return "person"
     if not several and strange[0] and written[0] not in cues.TEAMS:
         aged = r.low(end) == "," and r.tag(end + 1) == "CD" and len(r.low(end + 1)) <= 2
         speaks = r.low(end) in cues.SAY | {"who", "whose"} or r.low(start - 1) in ("said", "says")
-        named = first in cues.FIRST_NAMES or first in known.SURNAMES
+        named = first in cues.FIRST_NAMES or first in cues.SURNAMES
         return "person" if aged or speaks or named else ""
     return ""
 

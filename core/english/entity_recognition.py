@@ -12,11 +12,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from core.english import entity_cues as cues
+from core.english.analysis import CLITICS, ParsedText
+from core.english.dictionary import pos_tags
 from core.english.entity_cues import EntityKind
 from core.english.entity_kinds import kind_of
-from core.english.grammar import CLITICS, ParsedText
 from core.english.lower_case import strange, uncased
-from core.english.parsing import pos_tags
 from core.english.small_words import STOP_WORDS
 
 
@@ -149,8 +149,8 @@ def _part(r: ParsedText, i: int, names: frozenset[str]) -> bool:
     if word.text.isupper():
         return _initials(r, i)
     if not r.opens(i):
-        return word.tag.startswith("NNP") or bool(word.entity and word.second.startswith("NNP"))
-    if low in STOP_WORDS or (word.second == "IN" and word.text not in cues.KNOWN | cues.FIRST_NAMES):
+        return word.tag.startswith("NNP") or bool(word.entity and not r.sure(i))
+    if low in STOP_WORDS or (word.tag == "IN" and word.text not in cues.KNOWN | cues.FIRST_NAMES):
         return False
     following = r.word(i + 1)[:1].isupper() and r.adjoins(i + 1)
     if following and word.text in cues.FIRST_NAMES | cues.ALSO_FIRST:

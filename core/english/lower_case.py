@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from core.english import entity_cues as cues
 from core.english import word_groups
-from core.english.grammar import CLITICS, ParsedText
-from core.english.parsing import pos_tags
+from core.english.analysis import CLITICS, ParsedText
+from core.english.dictionary import pos_tags
 from core.english.small_words import STOP_WORDS
 
 

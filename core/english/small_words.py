@@ -1,4 +1,4 @@
-"""English function words: articles, prepositions and the stop-word list."""
+"""English function words: articles, prepositions, auxiliaries, negations and the stop-word list."""
 
 from __future__ import annotations
 
@@ -22,3 +22,19 @@ STOP_WORDS = ARTICLE_WORDS | PREPOSITION_WORDS | frozenset(
 )  # fmt: skip
 """Closed-class words of English (determiners, pronouns, conjunctions, auxiliaries, prepositions, `not`) and the commonest
 adverbs of place, time and degree. `ca`, `sha` and `wo` remain after splitting off `n't`."""
+
+BE = frozenset("is are was were am 's 're 'm be been being".split())
+HAVE = frozenset("has have had 've having".split())
+DO = frozenset("do does did".split())
+DO_FORMS = {"VBZ": "does", "VBP": "do", "VBD": "did"}
+STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
+"""Modals that lose a letter before `n't`."""
+MODALS = frozenset("can could will would shall should may might must 'll 'd ca wo sha".split())
+NOT = frozenset("not n't".split())
+NEGATIVE = NOT | frozenset(
+    "no never nothing nobody none neither nor nowhere hardly scarcely barely without seldom rarely cannot".split()
+)
+DETERMINERS = frozenset(
+    "the a an this that these those my your his her its our their every each some any no another both all".split()
+)
+POSSESSIVES = frozenset("my your his her its our their".split())

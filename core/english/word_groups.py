@@ -26,6 +26,7 @@ PERSONS, THINGS, IDEAS, TIMES, SEASONS, MASS, ADJECTIVES, PREDICATES, TRANSITIVE
         "transitive", "intransitive", "to-verbs", "that-verbs",
     )
 )  # fmt: skip
+_ALIKE = [frozenset(group.split()) for group in _LISTS["alike"].split("|")]
 PLAIN_TRANSITIVE = frozenset(_LISTS["plain-transitive"].split())
 KINDS: tuple[Sequence[str], ...] = (PERSONS, THINGS, IDEAS)
 
@@ -36,3 +37,8 @@ KINDS: tuple[Sequence[str], ...] = (PERSONS, THINGS, IDEAS)
     opposites(_LISTS[f"{name}-opposites"])
     for name in ("noun", "adjective", "transitive", "scale", "intransitive", "to", "that")
 )  # fmt: skip
+
+
+def alike(verb: str) -> frozenset[str]:
+    """Return the verbs that may mean the same as this one, and the verb itself."""
+    return frozenset({verb}).union(*(group for group in _ALIKE if verb in group))

@@ -4,107 +4,78 @@ from __future__ import annotations
 
 from random import Random
 
-from core.english.parsing import TaggedText, english, inflect
-from core.english.phrases import MODALS, bare_infinitive, finite, lemma
+from core.english.analysis import ParsedText
+from core.english.certain_words import is_full_verb
+from core.english.clauses import subjects
+from core.english.dictionary import base_form, inflect, noun_base, noun_number
+from core.english.entity_kinds import sport
 from core.english.word_groups import opposites
-from core.perturbations.base import Perturbation
+from core.perturbations.base import Perturbation, english
 from core.text.edits import Edit, Outcome, Refused
 
 SWAPS = opposites("is = are|was = were|has = have|does = do")
-_COLLECTIVE = frozenset(
+_EITHER = frozenset(
     """team police family government staff crowd couple number none majority data media committee band group public
-    company firm half any either neither rest lot each percent % audience army minority people who which that
-    party club board council press personnel""".split()
+    company firm half any neither rest lot percent cent audience army minority people party club board council press
+    personnel range total variety host series handful string set pair plenty bulk percentage proportion share part quarter
+    fraction dozen panel class bunch array combination mix mixture kind type sort generation side squad crew""".split()
 )
-_AMOUNTS = _COLLECTIVE | frozenset(
-    """range numbers total variety lots most some all host series handful string set pair plenty bulk percentage
-    proportion share part quarter third two-thirds three-quarters fraction more dozen dozens hundreds thousands millions
-    committee panel class bunch array combination mix mixture kind kinds type types sort sorts generation array cent""".split()
-)
-"""Words before `of` and a noun that can take a singular or plural verb."""
-_ENDS = frozenset(', ; : – — ( ) “ ” "'.split())
-_SINGULAR = frozenset("is was has does".split())
+"""Groups and amounts, whose verb may be singular or plural."""
+_SINGULAR = frozenset("he she it this that everyone everybody someone somebody".split())
+_PLURAL = frozenset("you we they these those".split())
 _WISHES = frozenset("if wish though as whether lest".split())
 
 
-def _disagree(p: TaggedText, random: Random) -> Outcome | list[Edit]:
+def _disagree(r: ParsedText, random: Random) -> Outcome | list[Edit]:
     """Change every form of `be`, `have` and `do` that certainly agrees, as published; else one full verb."""
-    edits = [p.replace(i, SWAPS[p.low(i)]) for i in range(p.n) if p.low(i) in SWAPS and _agrees(p, i)]
+    words = range(len(r.words))
+    edits = [r.replace(i, SWAPS[r.low(i)]) for i in words if r.low(i) in SWAPS and _agrees(r, i)]
     if edits:
         return edits
-    verbs = [
-        (i, tag)
-        for i in range(p.n)
-        if (tag := finite(p, i)) in ("VBZ", "VBP")
-        and p.low(i - 1) not in _COLLECTIVE
-        and not _doubtful(p, i, singular=tag == "VBZ")
-    ]
+    verbs = [i for i in words if r.tag(i) in ("VBZ", "VBP") and is_full_verb(r, i) and _agrees(r, i)]
     random.shuffle(verbs)
-    for i, tag in verbs:
-        base = lemma(p.low(i))
-        new = inflect(base, "VBP" if tag == "VBZ" else "VBZ") if base else ""
-        if new and new != p.low(i):
-            return [p.replace(i, new)]
+    for i in verbs:
+        base = base_form(r.low(i), r.tag(i))
+        new = inflect(base, "VBP" if r.tag(i) == "VBZ" else "VBZ") if base else ""
+        if new and new != r.low(i):
+            return [r.replace(i, new)]
     return Refused("no verb certainly agrees with a subject in number")
 
 
-def _agrees(p: TaggedText, i: int) -> bool:
-    low = p.low(i)
-    if low in ("have", "do") and (bare_infinitive(p, i) or p.tag(i) == "VB" and i == 0 or not _subject(p, i)):
+def _agrees(r: ParsedText, i: int) -> bool:
+    """Return whether the finite verb i has a single subject before it that certainly has the number of the verb."""
+    low, tag = r.low(i), r.tag(i)
+    if tag not in ("VBZ", "VBP", "VBD") or not r.sure(i) or r.glued(i):
         return False
-    if low in ("was", "were") and set(p.lows(p.sentence(i)[0], i)) & _WISHES:
+    if low in ("was", "were") and set(r.lows(r.places[i][0], i)) & _WISHES:
         return False
-    beside = {p.low(i - 1), p.low(i + 1)} if p.low(i + 1) in ("you", "i") else {p.low(i - 1)}
-    if beside & (_COLLECTIVE | MODALS | {"to", "let", "there"}) or i == 0:
+    verb = r.words[i].head if r.role(i) in ("aux", "auxpass") else i
+    while r.role(verb) == "conj" and not subjects(r, verb):
+        verb = r.words[verb].head
+    subject = subjects(r, verb)
+    if len(subject) != 1 or r.role(subject[0]) not in ("nsubj", "nsubjpass") or subject[0] > i:
         return False
-    return not _doubtful(p, i, singular=low in _SINGULAR)
+    plural = low == "were" or (tag == "VBP" and low != "am")
+    if r.low(subject[0]) == "i":
+        return low in ("was", "have", "do") or (tag == "VBP" and low not in SWAPS)
+    return _number(r, subject[0]) == ("NNS" if plural else "NN")
 
 
-def _doubtful(p: TaggedText, i: int, *, singular: bool) -> bool:
-    """Return whether the subject of the verb at i may have either number: a group or an amount `of` something, parts joined by
-    `and` or `or`, a plural treated as one thing, a name that looks plural, a bracket right before the verb."""
-    start = p.sentence(i)[0]
-    if p.low(i - 1) in (_ENDS | {"states", "nations"}) - {","}:
-        return True
-    first = last = i
-    while first > start and (p.low(first - 1) not in _ENDS or p.low(i - 1) == ","):
-        first -= 1
-    if any(p.low(j) in _AMOUNTS and p.low(j + 1) == "of" or p.low(j) in ("than", "what") for j in range(first, i)):
-        return True
-    while last > first and not _is_finite(p, last - 1):
-        last -= 1
-    subject = range(last, i)
-    if any(p.low(j) in ("or", "nor", "either", "neither") for j in subject):
-        return True
-    joined = [j for j in subject if p.low(j) == "and" and p.tag(j - 1)[:2] in ("NN", "PR")]
-    if joined and (singular or p.tag(joined[-1] + 1) in ("NN", "NNS")):
-        return True
-    nouns = [j for j in subject if p.tag(j)[:2] in ("NN", "PR", "DT", "CD")]
-    if singular:
-        return bool(nouns) and not any(_one(p, j) for j in nouns)
-    return bool(nouns) and not joined and not any(_many(p, j) for j in nouns)
-
-
-def _is_finite(p: TaggedText, i: int) -> bool:
-    return p.low(i) in SWAPS or p.tag(i) in ("VBD", "VBZ", "VBP", "MD")
-
-
-def _one(p: TaggedText, i: int) -> bool:
-    if p.low(i) in ("i", "it", "he", "she", "this", "that", "each", "every", "one", "everyone", "a", "an", "news"):
-        return True
-    return p.tag(i) in ("NN", "NNP")
-
-
-def _many(p: TaggedText, i: int) -> bool:
-    return p.tag(i) in ("NNS", "NNPS", "CD") or p.low(i) in ("i", "you", "we", "they", "these", "those", "them", "both")
-
-
-def _subject(p: TaggedText, i: int) -> bool:
-    """Return whether a plural noun or pronoun stands right before `have` or `do`, adverbs aside."""
-    j = i - 1
-    while p.tag(j) == "RB":
-        j -= 1
-    return p.low(j) in ("i", "you", "we", "they") or p.tag(j) in ("NNS", "NNPS")
+def _number(r: ParsedText, i: int) -> str:
+    """Return NN or NNS for a subject of certain number, else ""."""
+    word = r.words[i]
+    if r.children(i, "conj"):
+        return "NNS" if [r.low(j) for j in r.children(i, "cc")] == ["and"] and not r.children(i, "preconj") else ""
+    if word.low in _SINGULAR | _PLURAL and word.tag in ("PRP", "DT"):
+        return "NN" if word.low in _SINGULAR else "NNS"
+    if word.tag == "NNP" and not word.low.endswith("s"):
+        return "NN" if word.entity == "PERSON" or (word.entity == "GPE" and not sport(r)) else ""
+    if word.tag not in ("NN", "NNS") or not r.sure(i) or noun_number(word.low) != word.tag or r.children(i, "nummod"):
+        return ""
+    group = {word.low, noun_base(word.low)} & _EITHER or any(
+        r.low(j) in ("or", "nor", "either", "neither") for j in r.below(i)
+    )
+    return "" if group else word.tag
 
 
 AGREEMENT = Perturbation(
@@ -113,5 +84,5 @@ AGREEMENT = Perturbation(
     kind="fluency",
     help="Every form of be, have and do (or one full verb if there is none) disagrees with its subject in number",
     change=english(_disagree),
-    version=3,
+    version=4,
 )

@@ -7,12 +7,13 @@ against a metric that scores it correctly.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-from core.text.edits import Outcome
+from core.english.analysis import ParsedText, parse_text
+from core.text.edits import Change, Edit, Outcome, Refused, changed
 
 PerturbationKind = Literal["adequacy", "fluency"]
 
@@ -43,3 +44,16 @@ def seeded(seed: int, name: str, version: int, text: str) -> Random:
     stronger noise can contain the weaker one."""
     key = "\x00".join((str(seed), name, str(version), text)).encode("utf-8", "surrogatepass")
     return Random(int.from_bytes(hashlib.sha256(key).digest()[:8], "big"))
+
+
+def english(make: Callable[[ParsedText, Random], Outcome | Sequence[Edit]]) -> Callable[[str, Random], Outcome]:
+    """Return a perturbation of texts from one of parsed English. `make` returns edits or refuses."""
+
+    def change(text: str, random: Random) -> Outcome:
+        parsed = parse_text(text)
+        if isinstance(parsed, Refused):
+            return parsed
+        made = make(parsed, random)
+        return made if isinstance(made, (Change, Refused)) else changed(text, made)
+
+    return change

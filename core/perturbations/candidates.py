@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from core.english.detection import is_english
-from core.english.tagger import brill
+from core.english.detection import is_english, is_english_word
+from core.english.small_words import STOP_WORDS
 from core.models import configs
 from core.models.checkpoint import Checkpoint, resolve
 from core.models.kinds import setting_of
@@ -131,18 +131,17 @@ class Seq2SeqInputs(NamedTuple):
 
 class Decoder:
     """An encoder–decoder. The encoder reads the text with the word masked (removed, if the family is trained without a
-    mask), the decoder the text before it. Candidates are words of the English lexicon that the model would not
+    mask), the decoder the text before it. Candidates are words of the English dictionary that the model would not
     continue."""
 
     def __init__(self, scorer: Seq2SeqScorer) -> None:
         self.scorer, self.vocabulary = scorer, Vocabulary(scorer.tokenizer)
         mask = scorer.tokenizer.mask_token_id
         self.mask = [int(mask)] if mask is not None and scorer.model.config.model_type in ("bart", "mbart") else []
-        lexicon = brill().lexicon
         known = {
             i
             for i, w in self.vocabulary.words.items()
-            if w.isdigit() or w in ("a", "A", "I") or (len(w) > 1 and (w in lexicon or w.lower() in lexicon))
+            if w.isdigit() or w in ("a", "A", "I") or (len(w) > 1 and _listed(w.lower()))
         }
         self.able = {
             spaced: known & set(self.vocabulary.at(spaced=spaced, first=not spaced).tolist())
@@ -219,6 +218,10 @@ def proposer() -> Proposer:
 
 
 _masked, _decoder = lru_cache(maxsize=1)(Masked), lru_cache(maxsize=1)(Decoder)
+
+
+def _listed(low: str) -> bool:
+    return low in STOP_WORDS or is_english_word(low)
 
 
 def _broken(text: str) -> bool:

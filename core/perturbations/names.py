@@ -1,24 +1,30 @@
-"""Name errors (Chen and Eger 2023, §3; Ribeiro et al. 2020).
-
-One name is replaced by another of its kind (man, woman, surname, country, city, organisation) at every mention.
-"""
+"""Names: one is replaced by another of its kind (man, woman, surname, country, city, organisation) at every mention (Chen and Eger 2023,
+§3; Ribeiro et al. 2020); names are swapped, or give way to generic phrases (He et al. 2023, Table 16)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from random import Random
 
-from core.english import name_lists as known
-from core.english.parsing import TaggedText, english
-from core.perturbations.base import Perturbation
+from core.english import entity_cues as cues
+from core.english import word_groups
+from core.english.analysis import ParsedText, parser_name
+from core.english.dictionary import pos_tags
+from core.english.entity_cues import DIRECTIONS, TITLES, EntityKind
+from core.english.entity_kinds import acts, head, sport
+from core.english.entity_recognition import Entity, entities, longer
+from core.perturbations.base import Perturbation, english
+from core.perturbations.noise import base as noises
+from core.perturbations.noise.base import Noise, pairs, sample_share
+from core.perturbations.noise.sentences import LEVELS
 from core.text.edits import Edit, Outcome, Refused
 
 _AMBIGUOUS = frozenset(
     "Virginia Austin Jordan Jean Jan Madison Christian Jersey Sofia Santiago Lima Niger Reading Florence".split()
 )
 _BEFORE_SURNAME = frozenset("W. F. J. H. D. K. B. M. C. de van von der al".split())
-_CONJOINING = frozenset("& - – of".split())
+_CONJOINING = frozenset("& - – of al de van von bin".split())
 
 
 @cache
@@ -26,7 +32,7 @@ def _kinds() -> dict[str, tuple[str, ...]]:
     """Return the list each name belongs to. Names in several lists are left out: only their context can tell the kind."""
     table: dict[str, tuple[str, ...]] = {}
     double: set[str] = set()
-    for group in (known.MEN, known.WOMEN, known.COUNTRIES, known.CITIES, known.ORGANISATIONS):
+    for group in (cues.MEN, cues.WOMEN, cues.COUNTRIES, cues.CITIES, cues.ORGANISATIONS):
         for name in dict.fromkeys(group):
             if name in table:
                 double.add(name)
@@ -36,53 +42,53 @@ def _kinds() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _first_names() -> frozenset[str]:
-    return frozenset((*known.MEN, *known.WOMEN))
+    return frozenset((*cues.MEN, *cues.WOMEN))
 
 
-def _name(p: TaggedText, random: Random) -> Outcome | list[Edit]:
-    found: dict[str, Sequence[str]] = {}
-    for i in range(p.n):
-        word = p.word(i)
-        named = word[:1].isupper() and (not word.isupper() or word in known.ORGANISATIONS)
-        if named and word not in found and (kind := _kind(p, i)):
-            found[word] = kind
-    if not found:
+def _name(r: ParsedText, random: Random) -> Outcome | list[Edit]:
+    replacements: dict[str, Sequence[str]] = {}
+    for i, word in enumerate(r.words):
+        named = word.text[:1].isupper() and (not word.text.isupper() or word.text in cues.ORGANISATIONS)
+        if named and word.text not in replacements and (kind := _kind(r, i)) and word.entity == _label(kind):
+            replacements[word.text] = kind
+    if not replacements:
         return Refused("no name of a known kind, alone or after a first name or title")
-    old = random.choice(sorted(found))
-    taken = {t.text for t in p.tokens}
-    new = random.choice([n for n in found[old] if n not in taken])
-    return [e for i in range(p.n) if p.word(i) == old for e in (p.replace(i, new), *p.article(i, new))]
+    old = random.choice(sorted(replacements))
+    taken = {word.text for word in r.words}
+    new = random.choice([name for name in replacements[old] if name not in taken])
+    places = [i for i, word in enumerate(r.words) if word.text == old]
+    return [edit for i in places for edit in (r.replace(i, new), *r.article(i, new))]
 
 
-def _kind(p: TaggedText, i: int) -> Sequence[str]:
+def _label(kind: Sequence[str]) -> str:
+    """Return the label of the model that confirms a name of this list."""
+    if kind[0] in (cues.COUNTRIES[0], cues.CITIES[0]):
+        return "GPE"
+    return "ORG" if kind[0] == cues.ORGANISATIONS[0] else "PERSON"
+
+
+def _kind(r: ParsedText, i: int) -> Sequence[str]:
     """Return the list of replacements for the name at i; empty if it may be part of a longer name."""
-    word, before, after = p.word(i), p.word(i - 1), p.word(i + 1)
+    word, before, after = r.word(i), r.word(i - 1), r.word(i + 1)
     owning = after in ("'", "’") and word.endswith("s")
-    if owning or after in _CONJOINING or before in ("&", "-", "–", "’", "'") or glued(p, i):
+    if owning or after in _CONJOINING or before in ("&", "-", "–", "’", "'") or r.glued(i):
         return ()
-    proper_before = before[:1].isupper() and i > 0 and not p.opens(i - 1) or before in _first_names()
+    proper_before = before[:1].isupper() and i > 0 and not r.opens(i - 1) or before in _first_names()
     proper_after = after[:1].isupper() and after[:1].isalpha()
-    if word in known.MEN or word in known.WOMEN:
-        person = proper_after or p.low(i - 1) in known.TITLES or word in _kinds()
-        if person and not (proper_before and p.low(i - 1) not in known.TITLES):
-            return _kinds().get(word) or (known.MEN if word in known.MEN else known.WOMEN)
-    surname = word.isalpha() and p.tag(i).startswith("NNP")
-    if (before in _first_names() or before in _BEFORE_SURNAME and p.word(i - 2) in _first_names()) and not proper_after:
-        return known.SURNAMES if surname else ()
-    if p.low(i - 1) in known.TITLES and not proper_after and before[:1].isupper():
-        return known.SURNAMES if surname and word not in _kinds() else ()
-    if p.low(i - 2) in known.TITLES and proper_before and not proper_after and before.isalpha() and word.isalpha():
-        return known.SURNAMES if word not in _kinds() else ()
+    if word in cues.MEN or word in cues.WOMEN:
+        person = proper_after or r.low(i - 1) in cues.PLAIN_TITLES or word in _kinds()
+        if person and not (proper_before and r.low(i - 1) not in cues.PLAIN_TITLES):
+            return _kinds().get(word) or (cues.MEN if word in cues.MEN else cues.WOMEN)
+    surname = word.isalpha() and r.tag(i).startswith("NNP")
+    if (before in _first_names() or before in _BEFORE_SURNAME and r.word(i - 2) in _first_names()) and not proper_after:
+        return cues.SURNAMES if surname else ()
+    if r.low(i - 1) in cues.PLAIN_TITLES and not proper_after and before[:1].isupper():
+        return cues.SURNAMES if surname and word not in _kinds() else ()
+    if r.low(i - 2) in cues.PLAIN_TITLES and proper_before and not proper_after and before.isalpha() and word.isalpha():
+        return cues.SURNAMES if word not in _kinds() else ()
     if proper_before or proper_after or (word in _first_names()):
         return ()
     return _kinds().get(word, ())
-
-
-def glued(p: TaggedText, i: int) -> bool:
-    """Return whether the token is part of a longer written unit: Berlin–Rome, @Berlin."""
-    token = p.tokens[i]
-    around = p.text[token.start - 1 : token.start] + p.text[token.end : token.end + 1]
-    return any(c.isalnum() or c in "-–@#/" for c in around)
 
 
 NAME = Perturbation(
@@ -91,5 +97,234 @@ NAME = Perturbation(
     kind="adequacy",
     help="One name of a person, country, city or organisation becomes another of its kind at every mention",
     change=english(_name),
-    version=2,
+    version=3,
+)
+
+
+_GENERIC: dict[EntityKind, str] = {"person": "a person", "place": "a place", "organisation": "an organisation"}
+_TIMES = {*word_groups.TIMES, *word_groups.SEASONS, "morning", "season", "today", "yesterday", "tomorrow"}
+
+
+def _generic(r: ParsedText, strength: float, random: Random) -> list[Edit]:
+    places = [
+        (start, e)
+        for e in entities(r)
+        if e.kind and not e.modifier and _stands(r, e) and (start := _phrase(r, e)) is not None
+    ]
+    return [
+        Edit(r.words[start].start, r.words[e.end - 1].end, _capitalised(r, start, _GENERIC[e.kind]))
+        for start, e in sample_share(places, strength, random)
+    ]
+
+
+_WHERE = frozenset(
+    """in near at across around outside inside throughout within through over into from to towards toward about along
+    above beyond""".split()
+)
+_GOING = frozenset(
+    "visit visits visited visiting leave leaves left leaving flee flees fled fleeing reach reached entered".split()
+)
+_PARTS = frozenset(
+    "front coast border borders north south east west outskirts centre center capital streets parts part edge".split()
+)
+_CALLED = frozenset("named called dubbed nicknamed titled entitled known as".split())
+_TOLD = frozenset(
+    """according loss lost lose losing defeat compared belong belongs belonged due owed response opposed ties allied victory win reply interest faith trust belief
+    confidence believe believes believed""".split()
+)
+
+
+def _stands(r: ParsedText, entity: Entity) -> bool:
+    """Return whether a generic phrase fits: not after a verb of naming, and for a place only in a locative context."""
+    start = entity.start
+    if r.low(start - 1) in _CALLED:
+        return False
+    if entity.kind != "place":
+        return True
+    last = r.words[entity.end - 1]
+    if last.role == "nsubj" and r.words[last.head].low in cues.NO_ACTS:
+        return True
+    if acts(r, start, entity.end):
+        return False
+    before = start - 1
+    while before > r.places[start][0] and (r.tag(before) in ("DT", "JJ") or r.words[before].text in DIRECTIONS):
+        before -= 1
+    if r.low(before) == "of":
+        return r.low(before - 1) in _PARTS
+    if r.low(before) in ("to", "from", "over", "about"):
+        told = {r.low(before - 1), r.words[r.words[before].head].low} & _TOLD
+        return not told and r.tag(before - 1) != "JJ" and not sport(r) and r.low(entity.end) != "'s"
+    if r.low(before) == "in" and r.low(before - 1) in _TOLD:
+        return False
+    if r.low(before) == "," and r.low(entity.end) == "," and r.tag(entity.end + 1) in ("NN", "NNS"):
+        return False
+    if r.low(before) == ",":
+        return r.words[before - 1].entity in ("GPE", "LOC", "FAC")
+    return r.low(before) in _WHERE | _GOING
+
+
+def _phrase(r: ParsedText, entity: Entity) -> int | None:
+    """Return the first word of the noun phrase that the entity ends, including determiner, adjectives and the noun that gives
+    its kind (the Chelsea striker Smith). None if what precedes does not allow `a person`."""
+    start = entity.start
+    titled = r.low(start) in TITLES
+    if r.low(entity.end) in ("'s", "'") and r.word(entity.end + 1)[:1].isupper():
+        return None
+    if r.adjoins(start) and (
+        head(r, start - 1) == entity.kind or (r.low(start - 1) in TITLES and entity.kind == "person")
+    ):
+        start -= 1
+        titled = True
+    inside = range(entity.start - 1, entity.end)
+    while titled and _belongs(r, start, inside) and r.tag(start - 1) in ("NN", "JJ", "NNP", "NNPS"):
+        start -= 1
+        inside = range(start, entity.end)
+    while _belongs(r, start, inside) and (r.tag(start - 1) == "JJ" or r.words[start - 1].text in DIRECTIONS):
+        start -= 1
+    if start < entity.start and (r.low(start) == "old" or _ends_list(r, start)):
+        return None
+    swallowed = start < entity.start and "VERB" in pos_tags(r.low(start)) and r.tag(start) == "NN"
+    if swallowed and r.low(start) not in cues.ROLES and r.tag(start - 1) not in ("DT", "JJ", "PRP$", "POS"):
+        return None
+    if r.adjoins(start) and r.tag(start - 1) in ("DT", "PRP$"):
+        start -= 1
+    if start != entity.start and r.glued(start):
+        return None
+    if r.low(start - 1) in ('"', "“", "``") and r.tag(start - 2) in ("DT", "PRP$"):
+        return None
+    before = r.tag(start - 1)
+    if r.adjoins(start) and (before in ("JJ", "DT", "PRP$") or r.low(start - 1) in cues.ROLES):
+        return None
+    if r.low(start - 1) == ")" or (
+        r.adjoins(start) and (before == "NNS" or "-" in (r.low(start - 2), r.low(start - 1)))
+    ):
+        return None
+    if before in ("POS", "HYPH") or (r.low(start - 1) == "'s" and before != "VBZ"):
+        return None
+    if not r.adjoins(start) or r.places[start - 1] != r.places[start]:
+        return start
+    time = r.low(start - 1) in _TIMES or r.words[start - 1].entity in ("DATE", "TIME")
+    measured = before in ("CD", "JJR", "JJS", "VBN", "VBG") and r.words[start - 1].head == entity.end - 1
+    return None if measured or (before in ("NN", "NNP", "NNPS") and not time) else start
+
+
+def _ends_list(r: ParsedText, start: int) -> bool:
+    """Return whether the word is the last of several adjectives: *tall, boyish Smith*."""
+    return r.low(start - 1) in (",", "and") and r.tag(start - 2) == "JJ"
+
+
+def _belongs(r: ParsedText, start: int, inside: range) -> bool:
+    """Return whether the word before depends on a word of the phrase."""
+    return r.adjoins(start) and (r.words[start - 1].head in inside or r.words[start - 1].text in DIRECTIONS)
+
+
+def _capitalised(r: ParsedText, i: int, new: str) -> str:
+    """Return the phrase, capitalised if word i starts a sentence."""
+    return new[:1].upper() + new[1:] if r.opens(i) and r.words[i].text[:1].isupper() else new
+
+
+def _switch(r: ParsedText, strength: float, random: Random) -> list[Edit]:
+    found = entities(r)
+    longest = longer(found)
+    sorts = {e: _sort(r, e) for e in found}
+
+    def made(group: list[Entity], kind: EntityKind) -> list[tuple[Entity, Entity]]:
+        alike = [e for e in group if sorts[e] == kind]
+        alike = _apart(alike, longest) if kind == "person" else alike
+        return pairs(alike, lambda e: _known_by(longest[e.words]), random)
+
+    whole = [e for e in found if not e.modifier and not _titled(r, e)]
+    bare = [e for e in found if _bare(r, e)]
+    pairs_made = [pair for kind in _GENERIC for pair in made(whole, kind) or made(bare, kind)]
+    edits: list[Edit] = []
+    for pair in sample_share(pairs_made, strength, random):
+        for here, there in (pair, pair[::-1]):
+            start, other = _article(r, here), _article(r, there)
+            new = r.text[r.words[other].start : r.words[there.end - 1].end]
+            if r.opens(other) and other < there.start:
+                new = new[:1].lower() + new[1:]
+            edits.append(Edit(r.words[start].start, r.words[here.end - 1].end, _capitalised(r, start, new)))
+    return edits
+
+
+def _sort(r: ParsedText, e: Entity) -> EntityKind:
+    """Return the kind by which a name is swapped: its own, or the usual kind of its words (England, Liverpool)."""
+    whole = r.written(e.start, e.end)
+    if e.kind or e.label in ("EVENT", "WORK_OF_ART", "PRODUCT", "LAW", "NORP"):
+        return e.kind
+    if whole in (cues.TEAMS | cues.LONG_TEAMS | cues.FAMOUS) - cues.MEDIA:
+        return "organisation"
+    if whole in cues.PLACES | cues.LONG_PLACES:
+        return "place" if e.label != "PERSON" else ""
+    strange = not any(pos_tags(r.low(i)) for i in range(e.start, e.end))
+    between = strange and e.label in ("GPE", "LOC", "FAC", "") and not sport(r) and _between(r, e)
+    return "place" if between else ""
+
+
+def _titled(r: ParsedText, e: Entity) -> bool:
+    """Return whether the name includes only the last word of a title: Defense {Minister Gen Nakatani}."""
+    return r.low(e.start) in TITLES and r.adjoins(e.start) and r.words[e.start - 1].text.istitle()
+
+
+def _known_by(e: Entity) -> str:
+    """Return the name in lower case, normalised if it has several forms: barca, juve."""
+    name = " ".join(e.words)
+    return cues.ALIASES.get(name, name)
+
+
+def _between(r: ParsedText, e: Entity) -> bool:
+    """Return whether the name is part of *between Bremen and Trieste*, with two one-word names of which one is tagged as a
+    place."""
+    first = e.start if r.low(e.start - 1) == "between" else e.start - 2
+    if e.end - e.start > 1 or r.low(first - 1) != "between" or r.low(first + 1) != "and" or first + 2 >= len(r.words):
+        return False
+    return "GPE" in (r.words[first].entity, r.words[first + 2].entity)
+
+
+def _bare(r: ParsedText, e: Entity) -> bool:
+    """Return whether the name never takes *the*, not even before a noun: Chelsea, not US."""
+    if _titled(r, e) or r.words[e.end - 1].text.isupper() or "." in r.words[e.end - 1].text:
+        return False
+    if not e.modifier:
+        return r.low(e.start - 1) != "the"
+    known = cues.TEAMS | cues.LONG_TEAMS | cues.PLACES | cues.LONG_PLACES
+    noun = r.adjoins(e.end) and r.tag(e.end) in ("NN", "NNS") and r.words[e.end].text.islower()
+    return noun and r.written(e.start, e.end) in known - {"United States", "United Kingdom"}
+
+
+def _apart(found: list[Entity], longest: Mapping[tuple[str, ...], Entity]) -> list[Entity]:
+    """Drop lone first names if lone surnames occur too: Serena and Williams may be the same person."""
+    alone = [e for e in found if len(longest[e.words].words) == 1]
+    first = {e.words for e in alone if e.words[0].capitalize() in cues.FIRST_NAMES}
+    return [e for e in found if e.words not in first] if any(e.words not in first for e in alone) else found
+
+
+def _article(r: ParsedText, entity: Entity) -> int:
+    """Return the index of a `the` right before the entity, which moves with it; else the entity's first word."""
+    the = r.low(entity.start - 1) == "the" and r.adjoins(entity.start) and not entity.modifier
+    return entity.start - 1 if the else entity.start
+
+
+GENERIC = Noise(
+    name="generic-entity",
+    label="Generic named entity",
+    aspect="consistency",
+    help="Replaces random names, with their articles and titles, by “a person”, “a place” or “an organisation”. Names of uncertain kind "
+    "stay. Strength: the share of the names whose kind is certain",
+    make=noises.english(_generic, "no name can be replaced by a generic phrase"),
+    levels=LEVELS,
+    version=4,
+    models=parser_name,
+)
+SWITCHING = Noise(
+    name="entity-switching",
+    label="Named entity switching",
+    aspect="consistency",
+    help="Swaps random pairs of different names of the same certain kind: persons, places or organisations. Strength: the share of all "
+    "possible pairs",
+    make=noises.english(_switch, "fewer than two different names of the same certain kind"),
+    levels=LEVELS,
+    switching=True,
+    version=4,
+    models=parser_name,
 )

@@ -1,226 +1,341 @@
-"""Negation: one verb is negated or loses its negation (Chen and Eger 2023, §3; Ribeiro et al. 2020). A sentence that contains a negation never gets a second one."""
+"""Negation: a sentence is negated at one verb of a main clause, or loses its negation (Chen and Eger 2023, §3; He et al. 2023,
+Table 16). A main clause that is negative never gets a second negation."""
 
 from __future__ import annotations
 
 from random import Random
 
-from core.english.parsing import TaggedText, cased, english, inflect, pos_tags
-from core.english.phrases import (
-    ADVERBS,
-    BE,
-    DO,
-    DO_FORMS,
-    HAVE,
-    MODALS,
-    NEGATIVE,
-    NOMINATIVE,
-    NOT,
-    OBJECT_STARTS,
-    PREPOSITIONS,
-    STEMS,
-    bare_infinitive,
-    finite,
-    lemma,
-    participle,
-    skip_adverbs,
-)
-from core.perturbations.base import Perturbation
+from core.english import word_groups
+from core.english.analysis import ParsedText, parser_name
+from core.english.clauses import Clause, base, clause_of, clauses, rank, stated, subjects
+from core.english.dictionary import cased, forms, inflect, pos_tags
+from core.english.small_words import BE, DO, DO_FORMS, NEGATIVE, NOT, STEMS
+from core.perturbations.base import Perturbation, english
+from core.perturbations.noise import base as noises
+from core.perturbations.noise.base import Noise, sample_share
+from core.perturbations.noise.sentences import LEVELS
 from core.text.edits import Edit, Outcome, Refused
 
+_BEFORE_DO = frozenset("nearly almost even really actually".split())
+"""Adverbs before which *did not* is placed, like adverbs of manner in -ly."""
+_BEFORE_NOT = frozenset(
+    """also still probably definitely certainly apparently reportedly allegedly perhaps maybe obviously clearly surely
+    fortunately unfortunately finally eventually initially originally recently previously usually typically reportedly supposedly
+    suddenly currently now then therefore however thus""".split()
+)
+"""Adverbs after which *not* is placed."""
+_COMPARING = frozenset("than as if unless lest".split())
+_FOCUSING = frozenset("only just merely simply".split())
+"""Adverbs that would bear the negation alone: *not only*, *not just*."""
+_CLAUSES = ("ccomp", "advcl", "conj", "parataxis", "relcl", "csubj")
 _POLAR = frozenset(
-    """any anything anyone anybody anywhere anymore ever yet either until nor much all least longer even necessarily slightest
-    whatsoever lift budge bother unless neither alone""".split()
+    """some somebody someone something somewhere somehow somewhat either already any anyone anybody anything anywhere ever
+    whatsoever""".split()
 )
-"""Words that depend on a negation: without it, the sentence would be ungrammatical."""
-_PARTS = frozenset(
-    "only just merely simply necessarily so all every everyone because even quite yet until long one a too".split()
-)
-_POSITIVE = frozenset(
-    """also still already even either both neither rather indeed only just some several somewhat quite certainly
-    probably perhaps definitely clearly surely apparently obviously supposedly undoubtedly too once
-    not n't never no nothing none fortunately unfortunately allegedly essentially merely simply truly barely
-    increasingly far arguably almost nearly approximately about perfectly fairly deeply highly hugely reportedly little finally""".split()
-)
-_SUBORDINATE = frozenset(
-    """that which who whom whose when where while if because although though since as whether why how what unless until
-    before after than""".split()
-)
-_INVERTS = frozenset("so nor neither only what where when why how who whom".split())
+"""Words of which it is uncertain whether the negation holds for them."""
+_FLIPPED = {
+    "nobody": "somebody", "nothing": "something", "none": "some", "nowhere": "somewhere", "noone": "someone",
+}  # fmt: skip
+_FLIPPED_NO = {"longer": "still", "one": "someone"}
+"""Replacements of *no longer* and *no one*."""
+_WEAK = frozenset("never hardly barely scarcely rarely seldom".split())
+_NO_DENIAL_AFTER = frozenset("only just least merely simply necessarily surprisingly so all every".split())
+_NO_DENIAL_BEFORE = frozenset("or if why but".split())
+_COMPARED = frozenset("more less fewer such other".split())
+_POSITIVE = {
+    "any": "some", "anyone": "someone", "anybody": "somebody", "anything": "something", "anywhere": "somewhere",
+}  # fmt: skip
+_LEANING = frozenset("anymore ever".split())
+"""Words that depend on a negation."""
+DENIALS = frozenset(_FLIPPED) | _WEAK | NOT | {"no", "neither", "nor"}
 
 
-def _negate(p: TaggedText, random: Random) -> Outcome | list[Edit]:
-    by_rank: dict[int, list[list[Edit]]] = {}
-    for i, rank in enumerate(_ranks(p, 0, p.n)):
-        if edits := _without(p, i) if p.low(i) in NOT else _with(p, i):
-            by_rank.setdefault(rank, []).append(edits)
-    if not by_rank:
-        return Refused("no verb can be negated, or lose its negation, with certainty")
-    return random.choice(by_rank[min(by_rank)])
+def denies(r: ParsedText, i: int) -> bool:
+    """Return whether the word negates its clause; in *not to go* it does not."""
+    low = r.low(i)
+    word = r.words[i]
+    hyphens = r.text[max(0, word.start - 1) : word.start] + r.text[word.end : word.end + 1]
+    if low not in DENIALS or "-" in hyphens or "–" in hyphens:
+        return False
+    if low == "no":
+        name = r.tag(i + 1) == "CD" or r.low(i + 1)[:1].isdigit()
+        return not name and (r.words[i].role == "det" or r.low(i + 1) in ("longer", "one"))
+    return not (low in NOT and r.tag(i + 1) == "TO")
 
 
-def _ranks(p: TaggedText, start: int, end: int) -> list[int]:
-    """Return per token start..end-1: 0 in an apparent main clause (no subordinator since the last comma), 1 elsewhere."""
-    ranks, rank = [], 0
-    for i in range(start, end):
-        if p.low(i - 1) in _SUBORDINATE:
-            rank = 1
-        if i == p.sentence(i)[0] or p.low(i - 1) in (",", ";", ":", "–", "—"):
-            rank = 0
-        ranks.append(rank)
-    return ranks
-
-
-def _without(p: TaggedText, i: int) -> list[Edit]:
-    end = p.sentence(i)[1]
-    if p.low(i + 1) in _PARTS or _POLAR & set(p.lows(i + 1, end)) or p.low(end - 1) == "?":
+def lifted(r: ParsedText, i: int, span: tuple[int, int]) -> list[Edit]:
+    """Return the edits that remove the negation at word i; none if the result might be ungrammatical."""
+    low = r.low(i)
+    rest = [r.low(j) for j in range(i + 1, span[1])]
+    if "nor" in rest or "neither" in rest or r.low(i - 1) in _NO_DENIAL_BEFORE:
         return []
-    if any(p.low(j) in NEGATIVE for j in range(i + 1, min(i + 3, end))) or "but" in p.lows(i + 1, end):
+    if low in NOT:
+        edits = [] if r.low(i + 1) in _NO_DENIAL_AFTER or "but" in rest[:12] or "until" in rest else _not(r, i, span)
+    elif low in _WEAK:
+        edits = _adverb(r, i, span)
+    elif low in _FLIPPED:
+        edits = [r.replace(i, _FLIPPED[low])]
+    else:
+        edits = _no(r, i)
+    return [*edits, *_positive(r, i, span)] if edits else []
+
+
+def _gone(r: ParsedText, i: int, end: int) -> Edit:
+    """Delete words i..end-1 with the space before them."""
+    left = r.words[i - 1].end if i else r.words[i].start
+    return Edit(left, r.words[end - 1].end, "")
+
+
+def _not(r: ParsedText, i: int, span: tuple[int, int]) -> list[Edit]:
+    word, before = r.words[i], r.words[i - 1] if i > span[0] else None
+    if before is None:
         return []
-    aux, before = p.low(i - 1), p.tag(i - 1)
-    if aux in DO:
-        return _undo(p, i)
-    if p.low(i) == "n't":
-        if aux not in BE | HAVE | MODALS or aux == "ai" or p.tag(i + 1) in ("PRP", "DT", "NNP", "EX"):
+    verb = word.head
+    if before.low in DO and before.role == "aux" and before.head == verb and verb > i:
+        inverted = any(i < j < verb for j in subjects(r, verb))
+        return [_gone(r, i, i + 1)] if inverted else _without_do(r, i, verb)
+    if word.low == "n't":
+        if before.low == "ai":
             return []
-        whole, new = p.tokens[i - 1], STEMS.get(aux, aux)
-        return [Edit(whole.start, p.tokens[i].end, cased(new, whole.text, first=False))]
-    if aux in BE | MODALS or (aux in HAVE and p.tag(skip_adverbs(p, i + 1)) in ("VBN", "VBD")):
-        return [_gone(p, i)] if aux != "ca" else []
-    infinitive = p.low(i + 1) == "to" and p.tag(i + 2) == "VB" and p.low(i + 2) != "mention"
-    return [_gone(p, i)] if infinitive and before in ("VBD", "VBN", "VB", "VBZ", "VBP", "NN") else []
+        if before.low in STEMS:
+            return [Edit(before.start, word.end, cased(STEMS[before.low], before.text))]
+        return [_gone(r, i, i + 1)]
+    helper = before.tag in ("MD", "VBZ", "VBD", "VBP") or before.role in ("aux", "auxpass", "nsubj", "nsubjpass")
+    infinitive = r.tag(i + 1) == "TO"
+    verbal = r.words[verb].tag[:2] in ("VB", "MD") or r.words[verb].low.startswith("'")
+    return [_gone(r, i, i + 1)] if verbal and (helper or infinitive or before.tag == "RB") else []
 
 
-def _gone(p: TaggedText, i: int) -> Edit:
-    """Delete `not` with the space before it; of `cannot`, the second half."""
-    return Edit(p.tokens[i - 1].end, p.tokens[i].end, "")
-
-
-def _undo(p: TaggedText, i: int) -> list[Edit]:
-    """Turn `does not remain` into `remains` and `did not go` into `went`; a plain adverb may stand between."""
-    verb = skip_adverbs(p, i + 1)
-    low = p.low(verb)
-    if "VERB" not in pos_tags(low) or p.tag(verb) in ("PRP", "DT", "NNP", "IN"):
+def _without_do(r: ParsedText, i: int, verb: int) -> list[Edit]:
+    """Turn *Did not really go* into *really went*, and *Do not go* into *Go*."""
+    helper, word = r.words[i - 1], r.words[verb]
+    if (word.tag != "VB" and word.low not in ("have", "do", "be")) or r.low(i + 1) in _LEANING | {"yet", "any"}:
         return []
-    if p.tag(i - 2) == "TO" or low in BE | DO | {"need"}:
-        return []
-    aux = p.tokens[i - 1]
-    form = {"does": "VBZ", "did": "VBD", "do": "VBP"}[aux.low]
-    new = low if form == "VBP" else inflect(low, form)
+    form = {"does": "VBZ", "did": "VBD"}.get(helper.low, "VB")
+    new = word.low if form == "VB" else inflect(word.low, form)
     if not new:
         return []
+    opening = helper.text[0].isupper()
     if verb == i + 1:
-        return [Edit(aux.start, p.tokens[verb].end, cased(new, aux.text))]
-    return [Edit(aux.start, p.tokens[i + 1].start, ""), p.replace(verb, new)] if aux.low == aux.text else []
+        return [Edit(helper.start, word.end, cased(new, helper.text) if opening else new)]
+    following = r.words[i + 1]
+    first = following.text[:1].upper() if opening else following.text[:1]
+    return [Edit(helper.start, following.start + 1, first), Edit(word.start, word.end, new)]
 
 
-def _with(p: TaggedText, i: int) -> list[Edit]:
-    if not (p.tag(i)[:2] in ("VB", "MD", "NN") or p.low(i) in ("'s", "'re", "'ve") or p.low(i) in MODALS):
+def _adverb(r: ParsedText, i: int, span: tuple[int, int]) -> list[Edit]:
+    """Delete a negative adverb, unless the clause is inverted after it (*never had he*)."""
+    head = r.words[i].head
+    finite = r.tag(head) in ("VBZ", "VBP", "VBD", "MD", "VB") or bool(r.children(head, "aux", "auxpass"))
+    if not finite or r.tag(i + 1) == "CD" or r.low(i + 1) in ("before", "again", "mind"):
         return []
-    start, end = p.sentence(i)
-    if (NEGATIVE | _POLAR_INSIDE) & p.sentence_words(i) or p.low(end - 1) == "?" or p.low(i + 1) in _POSITIVE:
+    opening = i == span[0]
+    if opening and (i + 1 >= span[1] or r.tag(i + 1) != "VB"):
         return []
-    if p.low(i - 1) in _INVERTS or i == start or _asks_how(p, i):
+    if opening:
+        following = r.words[i + 1]
+        return [Edit(r.words[i].start, following.start + 1, following.text[0].upper())]
+    return [_gone(r, i, i + 1)]
+
+
+def _no(r: ParsedText, i: int) -> list[Edit]:
+    word, following = r.words[i], r.words[i + 1] if i + 1 < len(r.words) else None
+    if word.low != "no" or following is None:
         return []
-    low = p.low(i)
-    if low in ("is", "are", "was", "were", "am", "'re", "'m") or (
-        low == "'s" and p.low(i - 1) in ("he", "she", "it", "that")
-    ):
-        return _after_be(p, i)
-    if low in MODALS - {"'d", "ca", "wo", "sha", "may", "might", "must", "can", "will"} or _modal(p, i):
-        verb = p.low(skip_adverbs(p, i + 1))
-        followed = verb in BE | HAVE or "VERB" in pos_tags(verb)
-        return [p.after(i, "not" if low == "can" else " not")] if followed else []
-    if low in HAVE:
-        return _have(p, i)
-    form = finite(p, i)
-    if not form or low in _FROZEN or p.low(i - 1) in ADVERBS:
+    if following.low in _FLIPPED_NO:
+        return [Edit(word.start, following.end, cased(_FLIPPED_NO[following.low], word.text))]
+    head = r.words[word.head]
+    if following.low in _COMPARED or head.tag not in ("NN", "NNS") or following.tag == "CD":
         return []
-    base = lemma(low)
-    return [p.replace(i, f"{DO_FORMS[form]} not {base}")] if base and base not in _FROZEN else []
+    if head.tag != "NNS" and head.low not in word_groups.MASS:
+        return []
+    return [Edit(word.start, word.end, cased("some", word.text))]
 
 
-_FROZEN = frozenset("let thank please mean regard used".split())
-_POLAR_INSIDE = frozenset(
-    "some already still somewhat somehow any anyone anybody anything anywhere ever whatsoever only".split()
-)
-"""Words that block negation, because the scope of the negation, or theirs, would be uncertain."""
-_UNCHANGED = frozenset(
-    "rid cut put set hit let shut hurt cost spread split burst cast bet bid quit read thrust shed slit".split()
-)
-"""Verbs whose participle equals their plain form; taggers may mistake it for a noun or adjective after `had`."""
-_OBJECT = OBJECT_STARTS | {"myself", "yourself", "himself", "herself", "itself", "ourselves", "themselves"}
-_FEW = frozenset("few fewer several plenty lots other such".split())
-_AMOUNTS = frozenset("many much enough more less".split())
-
-
-def _asks_how(p: TaggedText, i: int) -> bool:
-    """Return whether the clause starts with `how` (its verb has a fixed place), or `there` follows."""
-    for j in range(i - 1, max(p.sentence(i)[0], i - 12) - 1, -1):
-        if p.low(j) in (",", ";", ":", "–", "—"):
+def _positive(r: ParsedText, i: int, span: tuple[int, int]) -> list[Edit]:
+    """Return edits for words that depend on the negation at word i: *any* becomes *some*, *at all* is deleted."""
+    out: list[Edit] = []
+    for j in range(i + 1, span[1]):
+        low = r.low(j)
+        if low in ("but", ";", "if", "than"):
             break
-        if p.low(j) == "how":
-            return True
-    return p.low(i + 1) == "there"
+        if low == "any" and r.low(j + 1) in ("longer", "more") and r.words[j + 1].role != "amod":
+            out.append(_gone(r, j, j + 2))
+        elif low in _POSITIVE:
+            out.append(r.replace(j, _POSITIVE[low]))
+        elif low in _LEANING or (low == "yet" and (j == i + 1 or r.low(j + 1) in (".", ","))):
+            out.append(_gone(r, j, j + 1))
+        elif low == "at" and r.low(j + 1) == "all" and r.tag(j + 2)[:2] not in ("NN", "DT"):
+            out.append(_gone(r, j, j + 2))
+        elif low == "either" and r.low(j + 1) in (".", ","):
+            out.append(r.replace(j, "too"))
+    return out
 
 
-def _modal(p: TaggedText, i: int) -> bool:
-    """Return whether a word that is also a noun or month is a modal here: a plain verb follows."""
-    if p.low(i) not in ("may", "might", "must", "can", "will") or p.word(i) != p.low(i):
+def negation(r: ParsedText, span: tuple[int, int]) -> list[Edit]:
+    """Return the edits that negate a sentence at the verb of its main clause, or of a clause joined to it.
+
+    A negative main clause loses its negation instead. Empty if no finite verb can be negated with certainty, or if a negation
+    of the main clauses cannot be removed.
+    """
+    found = clauses(r, span)
+    main = stated(r, span, found)
+    if main is None:
+        return []
+    owners = {i: clause_of(r, i, found) for i in range(*span) if denies(r, i)}
+    denials = [i for i, owner in owners.items() if owner is None or (owner in main and _states(r, owner, main))]
+    for i in sorted(denials, key=lambda i: main.index(owner) if (owner := owners[i]) else 0):
+        if edits := lifted(r, i, span):
+            return edits
+    if denials:
+        return []
+    return next((edits for clause in main if (edits := _negated(r, clause, span))), [])
+
+
+def _states(r: ParsedText, clause: Clause, main: list[Clause]) -> bool:
+    """Return whether the clause is the first main clause or joined to it, rather than reported by it."""
+    return rank(r, clause.verb) < rank(r, main[0].verb) + 2
+
+
+def _negated(r: ParsedText, clause: Clause, span: tuple[int, int]) -> list[Edit]:
+    if any(r.low(j) in _COMPARING for j in r.children(clause.verb, "mark")) or _in_title(r, clause):
+        return []
+    if r.low(span[1] - 1) == "?" and r.tag(span[0])[:1] == "W":
+        return []
+    if {r.low(clause.carrier - 1), r.low(clause.carrier + 1)} & _FOCUSING:
+        return []
+    own = [j for j in r.children(clause.verb) if r.role(j) not in _CLAUSES]
+    if any(r.low(k) in _POLAR for j in own for k in r.below(j)):
+        return []
+    if clause.carrier != clause.verb or clause.form == "MD":
+        return _after_helper(r, clause)
+    if r.low(clause.verb) in BE and clause.form != "IMP":
+        return _after_be(r, clause, span)
+    return _full_verb(r, clause)
+
+
+def _in_title(r: ParsedText, clause: Clause) -> bool:
+    """Return whether the verb belongs to a title: capitalised inside a sentence, or before a capitalised adjective or adverb:
+    *I'm New Here*."""
+    at, following = clause.carrier, clause.carrier + 1
+    if r.words[at].text[0].isupper() and not r.words[at].text.isupper() and not r.opens(at):
+        return True
+    titled = following < len(r.words) and r.words[following].text.istitle() and not r.opens(following)
+    return titled and not r.words[following].entity and bool({"ADJ", "ADV"} & pos_tags(r.low(following)))
+
+
+def _joined_at_once(r: ParsedText, verb: int) -> bool:
+    """Return whether two verbs are joined without an object in between: *slipped and fell*, *pursued and attacked him*."""
+    first = r.words[verb].head if r.words[verb].role == "conj" else verb
+    at = first + 1
+    while r.tag(at) == "RP" or r.low(at).endswith("ly"):
+        at += 1
+    joined = [j for j in r.children(first, "conj") if r.tag(j) in ("VBD", "VBZ", "VBP", "VBN")]
+    return r.low(at) in ("and", "or", "but", ",", "&") and any(not subjects(r, j) for j in joined)
+
+
+def _after_helper(r: ParsedText, clause: Clause) -> list[Edit]:
+    """Put *not* after the first auxiliary, or after the subject that follows it: *did he not go*."""
+    at = clause.carrier
+    if r.low(at) in {*STEMS, "ai"}:
+        return []
+    turned = [j for j in subjects(r, clause.verb) if at < j < clause.verb]
+    if turned:
+        at = max(j for j in r.below(turned[0]) if j < clause.verb)
+        return [r.after(at, " not")]
+    if r.low(at) in DO and not any(j < at for j in subjects(r, clause.verb)) and clause.verb > at + 1:
+        return [r.after(clause.verb - 1, " not")]
+    at = _skipped(r, at)
+    return [r.after(at, "not" if r.low(at) == "can" and at == clause.carrier else " not")]
+
+
+def _skipped(r: ParsedText, at: int) -> int:
+    while r.low(at + 1) in _BEFORE_NOT:
+        at += 1
+    return at
+
+
+def _after_be(r: ParsedText, clause: Clause, span: tuple[int, int]) -> list[Edit]:
+    verb = clause.verb
+    after = [j for j in subjects(r, verb) if j > verb and r.words[j].role != "expl"]
+    if r.low(span[1] - 1) == "?" and after:
+        end = max(r.below(after[0]))
+        return [r.after(end if r.low(end + 1) != "?" else verb, " not")]
+    if r.children(verb, "expl") and _bare(r, verb):
+        return [r.after(verb, " no")]
+    return [r.after(_skipped(r, verb), " not")]
+
+
+def _bare(r: ParsedText, verb: int) -> bool:
+    """Return whether a noun without determiner or number follows: *there was evidence*."""
+    found = [j for j in r.children(verb, "attr", "nsubj") if j > verb and r.tag(j) in ("NN", "NNS")]
+    if not found:
         return False
-    verb = skip_adverbs(p, i + 1)
-    return p.low(verb) in ("be", "have") or (p.tag(verb) == "VB" and p.tag(i) == "MD")
+    noun = found[0]
+    before = [j for j in r.below(noun) if j < noun]
+    plain = all(r.words[j].role in ("amod", "compound") and r.tag(j) in ("JJ", "NN", "NNP") for j in before)
+    return plain and min([noun, *before]) == verb + 1 and not {r.low(verb + 1), r.low(noun)} & _AMOUNTS
 
 
-def _after_be(p: TaggedText, i: int) -> list[Edit]:
-    if p.low(i) in ("'s", "'re") and p.low(i - 1) not in NOMINATIVE | {"it", "that", "you"}:
-        return []
-    after = p.tag(i + 1)
-    if after in ("VB", "VBP", "VBZ", "MD", "PRP", "EX"):
-        return []
-    if p.low(i - 1) == "there" and after not in ("DT", "CD") and p.low(i + 1) not in _AMOUNTS:
-        return [p.after(i, " no")] if after in ("NN", "NNS", "JJ") and p.low(i + 1) not in _FEW else []
-    if after == "IN" and p.low(i + 1) not in ("in", "at", "on", "under", "of", "about", "for", "from", "by", "like"):
-        return []
-    if p.low(i + 1) in (",", ".", ":", ";", ")", "-", "–", "—", "and", "how", "what", "why", ""):
-        return []
-    if p.low(i - 1) in ("as", "than", ",", "and", "or", "(") and p.tag(i + 1) not in ("VBN", "VBG", "JJ", "DT", "RB"):
-        return []
-    if p.tag(i - 1) in ("RB", "JJ", "VBN", "VBG", "IN", "WRB") and i - p.sentence(i)[0] < 3:
-        return []
-    return [p.after(i, " not")]
+_AMOUNTS = frozenset(
+    "many much few fewer more less several plenty lots enough other such none nothing something".split()
+)
 
 
-def _have(p: TaggedText, i: int) -> list[Edit]:
-    low = p.low(i)
-    after = skip_adverbs(p, i + 1)
-    perfect = p.tag(after) in ("VBN", "VBD") or p.low(after) in ("been", "had", "become", "come", "rid")
-    if not perfect and p.low(after) in _UNCHANGED:
-        if p.low(after + 1) not in _OBJECT | PREPOSITIONS | {"up", "off", "out", "down", "away"}:
-            return []
-        perfect = True
-    if low in ("have", "'ve") and (bare_infinitive(p, i) or not _plural_before(p, i)):
+def _full_verb(r: ParsedText, clause: Clause) -> list[Edit]:
+    """Turn *went* into *did not go*; no edits if the subject follows the verb (*said the man*)."""
+    verb, plain = clause.verb, base(r, clause)
+    inverted = any(j > verb for j in subjects(r, verb))
+    if clause.form == "VBP" and any(r.tag(j) in ("NN", "NNP") and not r.children(j, "conj") for j in subjects(r, verb)):
         return []
-    fixed = low == "having" or p.low(i + 1) == "better" or p.tag(i + 1) == "PRP"
-    if fixed or p.low(i - 1) in ADVERBS or participle(p, i):
+    past = clause.form == "VBD" and not forms(r.low(verb), ("VBN",))
+    led = past or subjects(r, verb) or clause.form == "IMP" or r.role(verb) == "conj"
+    if not plain or inverted or not led or r.low(verb) in ("thank", "please") or _joined_at_once(r, verb):
         return []
-    if perfect:
-        return [p.after(i, " not")] if p.tag(i + 1) != "DT" else []
-    if low == "'ve" or not (p.tag(i + 1) in ("DT", "PRP$", "JJ", "NNS", "CD") or p.low(i + 1) == "to"):
-        return []
-    form = {"has": "does", "had": "did", "have": "do"}[low]
-    return [p.replace(i, f"{form} not have")]
+    helper = f"{DO_FORMS.get(clause.form, 'do')} not"
+    before = r.low(verb - 1)
+    manner = before.endswith("ly") and r.tag(verb - 1) == "RB" and before not in _BEFORE_NOT
+    if (before in _BEFORE_DO or manner) and r.words[verb - 1].head == verb and clause.form != "IMP":
+        adverb = r.words[verb - 1]
+        return [Edit(adverb.start, adverb.start, f"{helper} "), r.replace(verb, plain)] if adverb.text.islower() else []
+    return [r.replace(verb, f"{helper} {plain}")]
 
 
-def _plural_before(p: TaggedText, i: int) -> bool:
-    j = skip_adverbs(p, i - 1, -1)
-    return p.low(j) in ("i", "we", "you", "they") or p.tag(j) in ("NNS", "NNPS")
+def _negate_one(r: ParsedText, random: Random) -> Outcome | list[Edit]:
+    ways = [edits for span in r.sentences if (edits := negation(r, span)) and _only_negation(r, span, edits)]
+    return random.choice(ways) if ways else Refused("no verb can be negated, or lose its negation, with certainty")
 
 
+def _only_negation(r: ParsedText, span: tuple[int, int], edits: list[Edit]) -> bool:
+    """Return whether the sentence is no question, and has no negation besides one that the edits remove."""
+    if r.low(span[1] - 1) == "?":
+        return False
+    words = [r.words[i] for i in range(*span) if r.low(i) in NEGATIVE]
+    return not words or any(edit.start < word.end and word.start < edit.end for word in words for edit in edits)
+
+
+def _negate_share(r: ParsedText, strength: float, random: Random) -> list[Edit]:
+    ways = [edits for span in r.sentences if (edits := negation(r, span))]
+    share = min(1.0, strength * len(r.sentences) / len(ways)) if ways else strength
+    return [edit for way in sample_share(ways, share, random) for edit in way]
+
+
+SENTENCES = Noise(
+    name="negated-sentences",
+    label="Negation",
+    aspect="consistency",
+    help="Negates random sentences, each at one verb of a main clause; a negative sentence loses its negation instead. "
+    "Strength: the share of all sentences, including those that cannot be negated",
+    make=noises.english(_negate_share, "no finite verb can be negated"),
+    levels=LEVELS,
+    version=5,
+    models=parser_name,
+)
 NEGATION = Perturbation(
     name="negation",
     phenomenon="Negation",
     kind="adequacy",
-    help="Negates one verb, of the main clause if possible, or removes its negation; never adds a second negation",
-    change=english(_negate),
-    version=3,
+    help="Negates one verb of a main clause, or removes its negation; never adds a second negation",
+    change=english(_negate_one),
+    version=4,
 )

@@ -11,8 +11,8 @@ import re
 from itertools import pairwise
 from random import Random
 
-from core.english.parsing import TaggedText, english
-from core.perturbations.base import Perturbation
+from core.english.analysis import ParsedText
+from core.perturbations.base import Perturbation, english
 from core.text.edits import Edit, Outcome, Refused
 
 _NUMBER = re.compile(r"(\d+(?:,\d{3})*)(\.\d+)?(s|m|bn|k|km|st|nd|rd|th)?")
@@ -45,54 +45,54 @@ _PLAIN = ("IN", "DT", "TO", "CC", "RB", "RBR", "PRP", "PRP$", "MD", "WRB", "WDT"
 _SUFFIXES = ("th", "st", "nd", "rd", "th", "th", "th", "th", "th", "th")
 
 
-def _others(parsed: TaggedText, random: Random) -> Outcome | list[Edit]:
+def _others(r: ParsedText, random: Random) -> Outcome | list[Edit]:
     groups: list[list[int]] = []
     years: list[int] = []
-    for i in range(parsed.n):
-        if _value(parsed.low(i)) is None or _in_date(parsed, i) or _in_name(parsed, i) or _in_list(parsed, i):
+    for i in range(len(r.words)):
+        if _value(r.low(i)) is None or _in_date(r, i) or _in_name(r, i) or _in_list(r, i):
             continue
-        if parsed.low(i)[0].isdigit() and _is_year(parsed, i):
+        if r.low(i)[0].isdigit() and _is_year(r, i):
             years.append(i)
-        elif groups and _together(parsed, groups[-1][-1], i):
+        elif groups and _together(r, groups[-1][-1], i):
             groups[-1].append(i)
         else:
             groups.append([i])
     edits: list[Edit] = []
     for group in groups:
-        for i, new in zip(group, _drawn(parsed, group, random), strict=False):
-            edits += [parsed.replace(i, new), *parsed.article(i, new)] if new else []
+        for i, new in zip(group, _drawn(r, group, random), strict=False):
+            edits += [r.replace(i, new), *r.article(i, new)] if new else []
     if edits:
         return edits
     if years:
         i = random.choice(years)
-        return [parsed.replace(i, _year(parsed.low(i), random, decade=_is_decade(parsed, i)))]
-    return Refused("no number outside dates and names" if any(c.isdigit() for c in parsed.text) else "no number")
+        return [r.replace(i, _year(r.low(i), random, decade=_is_decade(r, i)))]
+    return Refused("no number outside dates and names" if any(c.isdigit() for c in r.text) else "no number")
 
 
-def _drawn(parsed: TaggedText, group: list[int], random: Random) -> list[str]:
+def _drawn(r: ParsedText, group: list[int], random: Random) -> list[str]:
     """Draw new numbers for a group, "" for one that stays; empty if no draw keeps their order."""
-    times = [_TIMES.get(parsed.low(i + 1), 1) for i in group]
-    old = [(_value(parsed.low(i)) or 0) * n for i, n in zip(group, times, strict=True)]
+    times = [_TIMES.get(r.low(i + 1), 1) for i in group]
+    old = [(_value(r.low(i)) or 0) * n for i, n in zip(group, times, strict=True)]
     for _ in range(_TRIES):
-        new = [_other(parsed, i, random) for i in group]
-        said = [(_value(word or parsed.low(i)) or 0) * n for i, word, n in zip(group, new, times, strict=True)]
+        new = [_other(r, i, random) for i in group]
+        said = [(_value(word or r.low(i)) or 0) * n for i, word, n in zip(group, new, times, strict=True)]
         both = zip(pairwise(old), pairwise(said), strict=True)
         if all((a < b, a > b) == (c < d, c > d) for (a, b), (c, d) in both):
             return new
     return []
 
 
-def _other(parsed: TaggedText, i: int, random: Random) -> str:
-    found = _NUMBER.fullmatch(parsed.low(i))
-    return _digits(found, random, singular=_counts_one(parsed, i)) if found else _word(parsed, i, random)
+def _other(r: ParsedText, i: int, random: Random) -> str:
+    found = _NUMBER.fullmatch(r.low(i))
+    return _digits(found, random, singular=_counts_one(r, i)) if found else _word(r, i, random)
 
 
-def _together(parsed: TaggedText, first: int, second: int) -> bool:
+def _together(r: ParsedText, first: int, second: int) -> bool:
     """Return whether two numbers form a range or share: 20 to 40, two of the five, between 5 and 10."""
     if not 1 < second - first <= 5:
         return False
-    inner = set(parsed.lows(first + 1, second))
-    return inner <= (_BETWEEN | {"and"} if parsed.low(first - 1) == "between" else _BETWEEN)
+    inner = set(r.lows(first + 1, second))
+    return inner <= (_BETWEEN | {"and"} if r.low(first - 1) == "between" else _BETWEEN)
 
 
 def _value(low: str) -> float | None:
@@ -106,73 +106,77 @@ def _value(low: str) -> float | None:
     return _VALUES[tens] + _VALUES.get(ones, 0)
 
 
-def _is_year(parsed: TaggedText, i: int) -> bool:
-    low = parsed.low(i)
+def _is_year(r: ParsedText, i: int) -> bool:
+    low = r.low(i)
     bare = low.removesuffix("s")
-    if not _YEAR.fullmatch(bare) or parsed.low(i - 1) in ("$", "€", "£", "about", "some", "over", "nearly", "only"):
+    if not _YEAR.fullmatch(bare) or r.low(i - 1) in ("$", "€", "£", "about", "some", "over", "nearly", "only"):
         return False
-    if low.endswith("s") or parsed.low(i - 1) in _DATE_WORDS | _MONTHS | {",", "(", "-", "–", "—", ""}:
-        return parsed.low(i + 1) not in _SCALES and not (
-            parsed.tag(i + 1) == "NNS" and parsed.low(i - 1) not in ("the", "in", "since")
+    if low.endswith("s") or r.low(i - 1) in _DATE_WORDS | _MONTHS | {",", "(", "-", "–", "—", ""}:
+        return r.low(i + 1) not in _SCALES and not (
+            r.tag(i + 1) == "NNS" and r.low(i - 1) not in ("the", "in", "since")
         )
-    return parsed.tag(i + 1) not in ("NN", "NNS", "JJ") and parsed.low(i + 1) not in _SCALES
+    return r.tag(i + 1) not in ("NN", "NNS", "JJ") and r.low(i + 1) not in _SCALES
 
 
-def _is_decade(parsed: TaggedText, i: int) -> bool:
+def _is_decade(r: ParsedText, i: int) -> bool:
     """Return whether token i is a decade: 1970s, 1970’s."""
-    low = parsed.low(i)
-    return low.endswith("s") or (low.endswith("0") and parsed.low(i + 1) == "'s")
+    low = r.low(i)
+    return low.endswith("s") or (low.endswith("0") and r.low(i + 1) == "'s")
 
 
-def _in_date(parsed: TaggedText, i: int) -> bool:
+def _in_date(r: ParsedText, i: int) -> bool:
     """Return whether token i is a day next to its month, a time of day, or an hour."""
-    around = {parsed.low(i - 1), parsed.low(i + 1)}
-    if around & (_MONTHS - {"may", "march"}) and len(parsed.low(i)) <= 4:
-        return not _YEAR.fullmatch(parsed.low(i))
-    if {parsed.word(i - 1), parsed.word(i + 1)} & {"May", "March"}:
-        return not _YEAR.fullmatch(parsed.low(i))
-    if parsed.low(i + 1) == "of" and parsed.low(i + 2) in _MONTHS:
+    after = i + 3 if r.low(i + 1) in ("-", "–", "—", "to", "and", "or") and r.low(i + 2).isdigit() else i + 1
+    for month in (i - 1, i + 1, after):
+        sure = r.low(month) not in ("may", "march") or r.word(month)[0].isupper() or r.words[i].entity == "DATE"
+        if r.low(month) in _MONTHS and sure and len(r.low(i)) <= 4:
+            return not _YEAR.fullmatch(r.low(i))
+    if r.low(i + 1) == "of" and r.low(i + 2) in _MONTHS:
         return True
-    return parsed.low(i - 1) in ("/", ":") or parsed.low(i + 1) in _AFTER_HOUR
+    return r.low(i - 1) in ("/", ":") or r.low(i + 1) in _AFTER_HOUR
 
 
-def _in_name(parsed: TaggedText, i: int) -> bool:
-    """Return whether the number belongs to a name: glued to a letter or hyphen (G20, COVID-19), part of a match score, or next
-    to a capitalised word (G 20, Six Day War)."""
-    token = parsed.tokens[i]
-    left = parsed.text[token.start - 1 : token.start]
-    right = parsed.text[token.end : token.end + 1]
+def _in_name(r: ParsedText, i: int) -> bool:
+    """Return whether the number belongs to a name: glued to a letter or hyphen (G20, COVID-19), part of a match score, next
+    to a capitalised word (G 20, Six Day War) or another number (04622 1183)."""
+    token = r.words[i]
+    left = r.text[token.start - 1 : token.start]
+    right = r.text[token.end : token.end + 1]
     if (left and (left.isalnum() or left in "-–_.'’#")) or right in ("-", "–", "_", "/"):
         return True
-    followed = _capital(parsed, i + 1) and parsed.tag(i + 1) in ("NN", "NNP", "JJ")
-    if token.text[0].isupper() and (followed or not parsed.opens(i)):
+    if any(r.adjoins(j) and r.low(j)[:1].isdigit() and r.low(j - 1)[-1:].isdigit() for j in (i, i + 1)):
         return True
-    if parsed.low(i - 1) == "of" and parsed.low(i - 2) == "group" and _capital(parsed, i - 2):
+    followed = _capital(r, i + 1) and r.tag(i + 1) in ("NN", "NNS", "NNP", "NNPS", "JJ")
+    if token.text[0].isupper() and (followed or not r.opens(i)):
         return True
-    return _capital(parsed, i - 1) and parsed.low(i - 1) not in _MONTHS | _CURRENCIES and _names(parsed, i - 1)
+    if r.low(i - 1) == "of" and r.low(i - 2) == "group" and _capital(r, i - 2):
+        return True
+    if _capital(r, i + 1) and r.tag(i + 1) == "NNP" and r.low(i + 1) not in _MONTHS | _CURRENCIES:
+        return True
+    return _capital(r, i - 1) and r.low(i - 1) not in _MONTHS | _CURRENCIES and _names(r, i - 1)
 
 
-def _capital(parsed: TaggedText, i: int) -> bool:
-    return parsed.word(i)[:1].isupper()
+def _capital(r: ParsedText, i: int) -> bool:
+    return r.word(i)[:1].isupper()
 
 
-def _names(parsed: TaggedText, i: int) -> bool:
+def _names(r: ParsedText, i: int) -> bool:
     """Return whether the capital of a word is not just that of its sentence."""
-    return parsed.tag(i).startswith("NN") or not (parsed.opens(i) or parsed.tag(i) in _PLAIN)
+    return r.tag(i).startswith("NN") or not (r.opens(i) or r.tag(i) in _PLAIN)
 
 
-def _in_list(parsed: TaggedText, i: int) -> bool:
+def _in_list(r: ParsedText, i: int) -> bool:
     """Return whether token i numbers a list item at the start of a line or sentence: 1. or 2) or (3)."""
-    bracket = parsed.low(i - 1) == "("
+    bracket = r.low(i - 1) == "("
     first = i - bracket
-    before = parsed.text[parsed.tokens[first - 1].end : parsed.tokens[first].start] if first else "\n"
-    if "\n" not in before and first != parsed.sentence(first)[0]:
+    before = r.text[r.words[first - 1].end : r.words[first].start] if first else "\n"
+    if "\n" not in before and first != r.places[first][0]:
         return False
-    return parsed.low(i + 1) in ((")",) if bracket else (".", ")"))
+    return r.low(i + 1) in ((")",) if bracket else (".", ")"))
 
 
-def _counts_one(parsed: TaggedText, i: int) -> bool:
-    return parsed.tag(i + 1) in ("NN", "NNP", "JJ", "NNPS") and parsed.low(i + 1) not in _SCALES
+def _counts_one(r: ParsedText, i: int) -> bool:
+    return r.tag(i + 1) in ("NN", "NNP", "JJ", "NNPS") and r.low(i + 1) not in _SCALES
 
 
 def _digits(found: re.Match[str], random: Random, *, singular: bool) -> str:
@@ -217,12 +221,12 @@ def _year(low: str, random: Random, *, decade: bool) -> str:
     return f"{random.choice(choice)}{unit}"
 
 
-def _word(parsed: TaggedText, i: int, random: Random) -> str:
-    low = parsed.low(i)
+def _word(r: ParsedText, i: int, random: Random) -> str:
+    low = r.low(i)
     if low == "one":
-        return random.choice(_SMALL) if parsed.low(i + 1) in _SCALES else ""
+        return random.choice(_SMALL) if r.low(i + 1) in _SCALES else ""
     if low in _SMALL:
-        if parsed.low(i + 1) == "'s" or (low == "two" and parsed.low(i - 1) in ("between", "these", "those")):
+        if r.low(i + 1) == "'s" or (low == "two" and r.low(i - 1) in ("between", "these", "those")):
             return ""
         return random.choice([w for w in _SMALL if w != low])
     if low in _TEENS:
@@ -240,5 +244,5 @@ NUMBER = Perturbation(
     kind="adequacy",
     help="Every number outside dates becomes another of the same form; if there are only years, one of them changes",
     change=english(_others),
-    version=2,
+    version=3,
 )

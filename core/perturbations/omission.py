@@ -10,37 +10,32 @@ from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
 
-from core.english.parsing import TaggedText, article, cased, english, pos_tags
-from core.english.phrases import BE, DETERMINERS, HAVE, MODALS, NEGATIVE, participle
-from core.perturbations.adjectives import attributive, is_adjective
-from core.perturbations.base import Perturbation
+from core.english.analysis import ParsedText
+from core.english.clauses import subjects
+from core.english.dictionary import article, cased, pos_tags
+from core.english.small_words import BE, HAVE, MODALS, NEGATIVE, POSSESSIVES
+from core.perturbations.base import Perturbation, english
+from core.perturbations.mismatch import attributive, is_adjective
 from core.text.edits import Edit, Outcome, Refused
 
 MOST = 0.4
 """Maximum share of the words that are deleted."""
-_OPENERS = frozenset(
-    "in on at during after before since by for with from under over within throughout despite until across amid".split()
-)
+_OPENERS = frozenset("after before since until although though because when while if".split())
+"""Conjunctions of clauses that can be left out at the start of a sentence."""
 _TAILS = frozenset("because although though while whereas unless after before since until when".split())
 _RELATIVES = frozenset("which who whom whose where".split())
-_TIME_NOUNS = frozenset(
-    """year month week day night morning afternoon evening weekend summer winter spring autumn decade century monday tuesday
-    wednesday thursday friday saturday sunday years months weeks days decades centuries january february april june july august
-    september october november december""".split()
-)
 _BEFORE_TAIL = frozenset("just even only not n't and or but is was that ever long years times shortly soon".split())
-_BEFORE_TIME = frozenset("in on of for by the since until from to than during early late after before 's".split())
-_SAYINGS = frozenset(
-    (
-        "after all|in fact|of course|for example|for instance|at least|in short|at last|in addition|in turn|in general"
-        "|in particular|in other|in contrast|by contrast|as such|on average"
-    ).split("|")
-)
+_SAYINGS = (
+    "after all|in fact|of course|for example|for instance|at least|in short|at last|in addition|in turn|in general"
+    "|in particular|in other|in contrast|by contrast|as such|on average|as a result|as a consequence|on the other|on the one"
+    "|at long last|for starters|for his part|for her part|for its part|for their part|at the same time|in the end"
+    "|in the meantime"
+).split("|")
 """Phrases that only link a sentence to the one before; deleting them loses no information."""
 _KEPT = frozenset(
     """same other only such own first last next very former alleged fake false so-called few many several most more less
     least certain late early best worst better worse second third main whole possible likely potential would-be half nuclear fourth fifth sixth seventh eighth ninth tenth
-    past new united prime""".split()
+    past new united prime similar different comparable equivalent mere""".split()
 )
 """Adjectives without which the phrase would change or lose its meaning."""
 _ADVERBS_KEPT = frozenset(
@@ -48,159 +43,179 @@ _ADVERBS_KEPT = frozenset(
 )
 
 
-class TokenRange(NamedTuple):
-    """Tokens start..end-1, which can be deleted."""
+_NEEDING = NEGATIVE | frozenset("so too such only first time day know remember it".split())
+"""Words before a clause of time that may depend on it (`remember when`, `the first time when`, a negation)."""
+_MASSY = frozenset(
+    "way time manner fashion number amount degree level sense share range extent interest understanding role part".split()
+)
+_QUOTES = frozenset(('"', "“", "”", "``", "''", "'", "‘", "’", "(", ")"))
+
+
+class WordRange(NamedTuple):
+    """Words start..end-1, which can be deleted."""
 
     start: int
     end: int
 
 
-def _omit(p: TaggedText, random: Random) -> Outcome | list[Edit]:
-    words = sum(t.low[0].isalnum() for t in p.tokens)
-    found = [q for q in _pieces(p) if 0 < sum(p.low(i)[0].isalnum() for i in range(*q)) <= MOST * words]
-    if not found:
+def _omit(r: ParsedText, random: Random) -> Outcome | list[Edit]:
+    words = sum(word.low[0].isalnum() for word in r.words)
+    parts = [part for part in _parts(r) if 0 < sum(r.low(i)[0].isalnum() for i in range(*part)) <= MOST * words]
+    if not parts:
         return Refused(f"no optional phrase of at most {MOST:.0%} of the words")
-    longer = [q for q in found if q.end - q.start > 2]
-    return _dropped(p, random.choice(longer or found))
+    longer = [part for part in parts if part.end - part.start > 2]
+    return _dropped(r, random.choice(longer or parts))
 
 
-def _pieces(p: TaggedText) -> Iterator[TokenRange]:
-    for i in range(p.n):
-        start, end = p.sentence(i)
-        low = p.low(i)
+def _parts(r: ParsedText) -> Iterator[WordRange]:
+    for i in range(len(r.words)):
+        start, end = r.places[i]
+        low = r.low(i)
         if low == "(":
-            yield from _bracket(p, i, end)
-        elif i == start and low in _OPENERS and p.word(i)[:1].isupper():
-            yield from _fronted(p, i, end)
-        elif low == "," and p.low(i + 1) in _RELATIVES:
-            yield from _relative(p, i, end)
-        elif low in _TAILS and i > start + 3:
-            yield from _tail(p, i, start, end)
-        elif low in ("last", "this", "next", "on", "in", "during", "since") and i > start + 2:
-            yield from _when(p, i)
-        elif is_adjective(p, i) and low not in _KEPT and attributive(p, i) and p.tag(i) == "JJ":
-            yield from _adjective(p, i)
-        elif low.endswith("ly") and p.tag(i) == "RB" and low not in _ADVERBS_KEPT and p.word(i) == low:
-            yield from _adverb(p, i)
+            yield from _bracket(r, i, end)
+        elif i == start and r.word(i)[:1].isupper():
+            yield from _fronted(r, i, end)
+        elif low == "," and r.low(i + 1) in _RELATIVES:
+            yield from _relative(r, i, end)
+        elif low in _TAILS and r.role(i) in ("mark", "advmod"):
+            yield from _tail(r, i, end)
+        elif r.role(i) in ("prep", "npadvmod"):
+            yield from _when(r, i, end)
+        elif is_adjective(r, i) and low not in _KEPT and attributive(r, i) and r.tag(i) == "JJ":
+            yield from _adjective(r, i)
+        elif low.endswith("ly") and r.tag(i) == "RB" and low not in _ADVERBS_KEPT and r.word(i) == low:
+            yield from _adverb(r, i)
 
 
-def _bracket(p: TaggedText, i: int, end: int) -> Iterator[TokenRange]:
+def _bracket(r: ParsedText, i: int, end: int) -> Iterator[WordRange]:
     for j in range(i + 1, end):
-        if p.low(j) == ")":
-            if i > 0 and not p.opens(i) and "(" not in p.lows(i + 1, j):
-                yield TokenRange(i, j + 1)
+        if r.low(j) == ")":
+            if i > 0 and not r.opens(i) and "(" not in r.lows(i + 1, j):
+                yield WordRange(i, j + 1)
             return
 
 
-def _finite(p: TaggedText, start: int, end: int) -> bool:
-    return any(p.low(j) in BE | HAVE | MODALS or p.tag(j) in ("VBD", "VBZ", "VBP") for j in range(start, end))
+def _reach(r: ParsedText, i: int) -> tuple[int, int] | None:
+    """Return first word and end of word i with all that depends on it; None if other words stand in between."""
+    below = sorted(r.below(i))
+    return (below[0], below[-1] + 1) if below[-1] + 1 - below[0] == len(below) else None
 
 
-def _fronted(p: TaggedText, i: int, end: int) -> Iterator[TokenRange]:
-    """Yield a prepositional phrase before the first comma (`In recent years, …`), unless a list or clause may continue."""
-    commas = [j for j in range(i, end) if p.low(j) == ","]
-    if not commas or f"{p.low(i)} {p.low(i + 1)}" in _SAYINGS:
+def _marked(r: ParsedText, i: int) -> int:
+    """Return the verb of the clause that the conjunction i opens."""
+    verb = r.words[i].head
+    return r.words[verb].head if r.role(verb) in ("aux", "auxpass") else verb
+
+
+def _fronted(r: ParsedText, i: int, end: int) -> Iterator[WordRange]:
+    """Yield a prepositional phrase or clause before the first comma of a statement (`In recent years, …`)."""
+    comma = next((j for j in range(i, end) if r.low(j) == ","), end)
+    if not 2 <= comma - i <= 9 or r.tag(comma - 1) in ("PRP", "DT") or _links(r, i) or set(r.lows(i, end)) & _QUOTES:
         return
-    stop = commas[0]
-    if not 2 <= stop - i <= 9 or not _finite(p, stop + 1, end):
+    top = i if r.role(i) == "prep" else _marked(r, i) if r.role(i) in ("mark", "advmod") else end
+    if top >= comma or _reach(r, top) != (i, comma) or (top != i and r.low(i) not in _OPENERS):
         return
-    if _finite(p, i, stop) and p.low(i) not in ("after", "before", "since", "until"):
-        return
-    follows = p.low(stop + 1)
-    starts = DETERMINERS | {"i", "he", "she", "it", "we", "they", "there", "you"}
-    if p.tag(stop - 1) == "NNP" and p.tag(stop + 1) == "NNP":
-        return
-    if follows in starts or p.tag(stop + 1) in ("NNP", "NNS", "NNPS", "PRP"):
-        rest = commas[1] if len(commas) > 1 else end
-        if _finite(p, stop + 1, rest):
-            yield TokenRange(i, stop + 1)
+    main = r.words[top].head
+    led = [j for j in subjects(r, main) if comma < j < main]
+    if (
+        main > comma
+        and r.role(main) == "ROOT"
+        and r.tag(main)[:2] == "VB"
+        and led
+        and min(r.below(led[0])) == comma + 1
+    ):
+        yield WordRange(i, comma + 1)
 
 
-def _relative(p: TaggedText, i: int, end: int) -> Iterator[TokenRange]:
-    """Yield `, which …` up to the next comma if a finite verb follows it, or to the end of the sentence."""
-    commas = [j for j in range(i + 1, end) if p.low(j) in (",", ";", ":", "–", "—")]
-    if set(p.lows(i, end)) & {'"', "“", "”", "``", "''", "'", "‘", "’", "(", ")"}:
+def _links(r: ParsedText, i: int) -> bool:
+    """Return whether a phrase that only links the sentence to the one before starts at word i."""
+    phrase = " ".join(r.lows(i, i + 4)) + " "
+    dated = i + 2 < len(r.words) and r.words[i + 2].entity in ("DATE", "TIME")
+    if r.low(i + 1) in ("this", "that", "these", "those") and not dated:
+        return True
+    return any(phrase.startswith(f"{saying} ") for saying in _SAYINGS)
+
+
+def _relative(r: ParsedText, i: int, end: int) -> Iterator[WordRange]:
+    """Yield `, which …` if a comma and a finite verb, or the end of the sentence, follow."""
+    verb = next((j for j in range(i + 2, end) if r.role(j) == "relcl" and r.words[j].head < i), end)
+    reach = _reach(r, verb) if verb < end else None
+    if reach is None or reach[0] != i + 1 or set(r.lows(i, end)) & _QUOTES:
         return
-    if not commas:
-        if p.low(end - 1) in (".", "!"):
-            yield TokenRange(i, end - 1)
-    elif len(commas) == 1 and p.low(commas[0]) == "," and _finite(p, i + 2, commas[0]):
-        after = commas[0] + 1
-        if p.low(after) in BE | HAVE | MODALS or p.tag(after) in ("VBD", "VBZ"):
-            yield TokenRange(i, after)
+    after = reach[1]
+    if after == end - 1 and r.low(after) in (".", "!"):
+        yield WordRange(i, after)
+    elif r.low(after) == "," and (r.low(after + 1) in BE | HAVE | MODALS or r.tag(after + 1) in ("VBD", "VBZ", "VBP")):
+        yield WordRange(i, after + 1)
 
 
-def _tail(p: TaggedText, i: int, start: int, end: int) -> Iterator[TokenRange]:
+def _tail(r: ParsedText, i: int, end: int) -> Iterator[WordRange]:
     """Yield a subordinate clause at the end of the sentence."""
-    if p.low(end - 1) not in (".", "!") or not _finite(p, i + 2, end) or not _finite(p, start, i):
+    start, verb = r.places[i][0], _marked(r, i)
+    main = r.words[verb].head
+    if r.low(end - 1) not in (".", "!") or r.role(verb) != "advcl" or _reach(r, verb) != (i, end - 1):
         return
-    if set(p.lows(start, end)) & {'"', "“", "”", "``", "''", "'", "‘", "’", "(", ")", ";", ":", "–", "—"}:
-        return
-    before = i - 1 if p.low(i - 1) == "," else i
-    if p.low(before - 1) in _BEFORE_TAIL:
-        return
-    if p.tag(i - 1) in ("IN", "TO", "DT", "MD", "WRB", "RB", "RBR", "CD") or any(
-        w in p.lows(i, end) for w in (",", "and", "but")
+    if (
+        main > i
+        or not subjects(r, main)
+        or not (subjects(r, verb) or subjects(r, r.words[i].head))
+        or r.tag(main)[:2] != "VB"
     ):
         return
-    timed = p.low(i) in ("when", "since", "until", "before", "after", "while") and p.low(before) != ","
-    if not timed or not _NEEDING & set(p.lows(start, i)):
-        yield TokenRange(before, end - 1)
+    if set(r.lows(start, end)) & (_QUOTES | {";", ":", "–", "—"}) or set(r.lows(i, end)) & {",", "and", "but"}:
+        return
+    before = i - 1 if r.low(i - 1) == "," else i
+    if r.low(before - 1) in _BEFORE_TAIL or r.tag(before - 1) in ("IN", "TO", "DT", "MD", "WRB", "RB", "RBR", "CD"):
+        return
+    if r.low(i) in ("before", "after", "since") and r.tag(before - 1) == "NNS":
+        return
+    timed = r.low(i) in ("when", "since", "until", "before", "after", "while") and r.low(before) != ","
+    if not timed or not _NEEDING & set(r.lows(start, i)):
+        yield WordRange(before, end - 1)
 
 
-_NEEDING = NEGATIVE | frozenset("so too such only first time day know remember it".split())
-"""Words before a clause of time that may depend on it (`remember when`, `the first time when`, a negation)."""
-
-
-def _when(p: TaggedText, i: int) -> Iterator[TokenRange]:
-    """Yield `last year`, `on Tuesday` or `in 2010` at the end of its sentence."""
-    low, stop = p.low(i), ""
-    if low in ("last", "this", "next"):
-        stop = p.low(i + 1) if p.low(i + 1) in _TIME_NOUNS and not p.low(i + 1).endswith("days") else ""
-        if p.low(i - 1) in _BEFORE_TIME:
-            stop = ""
-    elif low == "on":
-        stop = p.low(i + 1) if p.low(i + 1) in _TIME_NOUNS and p.word(i + 1)[:1].isupper() else ""
-    elif low in ("in", "since", "during"):
-        stop = p.low(i + 1) if p.low(i + 1).isdigit() and len(p.low(i + 1)) == 4 else ""
-    if p.tag(i - 1) in ("VBN", "VBD") and (p.low(i - 2) == "," or (p.tag(i - 1) == "VBN" and not participle(p, i - 1))):
-        return  # `, founded in 1945` and `a house built in 1945` need their year
-    if stop and p.low(i + 2) == "." and p.low(i - 1) not in _BEFORE_DATE:
-        yield TokenRange(i, i + 2)
+def _when(r: ParsedText, i: int, end: int) -> Iterator[WordRange]:
+    """Yield a time at the end of its sentence that depends on its verb: `last year`, `on Tuesday`, `in 2010`."""
+    reach, verb = _reach(r, i), r.words[i].head
+    if reach is None or reach[1] != end - 1 or r.low(end - 1) != "." or verb >= reach[0] or r.tag(verb)[:2] != "VB":
+        return
+    first = reach[0] + (r.role(i) == "prep")
+    if first >= reach[1] or not all(r.words[j].entity in ("DATE", "TIME") for j in range(first, reach[1])):
+        return
+    if r.role(i) == "prep" and r.low(i) not in ("in", "on", "at", "during", "since", "after", "before"):
+        return
+    stated = r.children(verb, "aux", "auxpass") or (subjects(r, verb) and r.tag(verb) != "VBN")
+    if stated and r.low(verb) not in BE and r.low(reach[0] - 1) not in _BEFORE_DATE:
+        yield WordRange(*reach)
 
 
 _BEFORE_DATE = BE | frozenset("and or , - but later earlier early late again only that not born".split())
 
 
-def _adjective(p: TaggedText, i: int) -> Iterator[TokenRange]:
-    before = p.low(i - 1)
-    massy = p.low(i + 2) != "to" and p.tag(i + 1) == "NN" and before in ("a", "an") and p.low(i + 1) in _MASSY
-    if before in _POSSESSIVES | {"the", "a", "an"} and "VERB" not in pos_tags(p.low(i)) and not massy:
-        yield TokenRange(i, i + 1)
+def _adjective(r: ParsedText, i: int) -> Iterator[WordRange]:
+    before = r.low(i - 1)
+    massy = r.low(i + 2) != "to" and r.tag(i + 1) == "NN" and before in ("a", "an") and r.low(i + 1) in _MASSY
+    if before not in POSSESSIVES | {"the", "a", "an"} or "VERB" in pos_tags(r.low(i)) or r.low(i + 1) == "time":
+        return
+    if not massy:
+        yield WordRange(i, i + 1)
 
 
-_POSSESSIVES = frozenset("my your his her its our their".split())
-
-
-_MASSY = frozenset(
-    "way time manner fashion number amount degree level sense share range extent interest understanding role part".split()
-)
-
-
-def _adverb(p: TaggedText, i: int) -> Iterator[TokenRange]:
+def _adverb(r: ParsedText, i: int) -> Iterator[WordRange]:
     """Yield an adverb right before a participle, full verb or adjective."""
-    if p.tag(i + 1) in ("VBN", "VBD", "VBG", "JJ", "VB") and p.low(i - 1) in BE | HAVE | MODALS:
-        yield TokenRange(i, i + 1)
+    modifies = r.role(i) == "advmod" and r.words[i].head > i and r.sure(i)
+    if modifies and r.tag(i + 1) in ("VBN", "VBD", "VBG", "JJ", "VB") and r.low(i - 1) in BE | HAVE | MODALS:
+        yield WordRange(i, i + 1)
 
 
-def _dropped(p: TaggedText, piece: TokenRange) -> list[Edit]:
-    start, end = piece
-    edits = [p.drop(start, end)]
-    if p.opens(start) and end < p.n:
-        first, following = p.tokens[start], p.tokens[end]
-        edits = [Edit(first.start, following.start + 1, cased(following.text[:1], first.text[:1]))]
-    elif p.low(start - 1) in ("a", "an"):
-        edits += p.article(start, p.low(end)) if article(p.low(end)) != p.low(start - 1) else []
+def _dropped(r: ParsedText, part: WordRange) -> list[Edit]:
+    start, end = part
+    if r.opens(start) and end < len(r.words):
+        first, following = r.words[start], r.words[end]
+        return [Edit(first.start, following.start + 1, cased(following.text[:1], first.text[:1]))]
+    edits = [r.drop(start, end)]
+    if r.low(start - 1) in ("a", "an") and article(r.low(end)) != r.low(start - 1):
+        edits += r.article(start, r.low(end))
     return edits
 
 
@@ -210,5 +225,5 @@ OMISSION = Perturbation(
     kind="adequacy",
     help="Deletes a clause, phrase or modifier: at most 40 % of the words, leaving a grammatical sentence",
     change=english(_omit),
-    version=3,
+    version=4,
 )

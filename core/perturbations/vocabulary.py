@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.english.parsing import cased
+from core.english.dictionary import cased
 from core.text.words import units
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from core.signature import signature
 from core.text.edits import Edit, apply
 from core.text.words import words
 
-VERSION = 1
+VERSION = 2
 BOUND, EXPECTED, NEAR = 0.15, 8, 8
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from core.data import Segment, SegmentKey
-from core.english.parsing import tagger
+from core.english.analysis import parser_name
 from core.formats.adversarial import COLUMNS as COLUMNS
 from core.perturbations import registry
 from core.perturbations.base import Perturbation
@@ -185,7 +185,7 @@ def _free(perturbation: Perturbation, anchor: Anchor, seed: int) -> Outcome:
 
 
 def signature(chosen: Sequence[Perturbation], seed: int) -> str:
-    """Return the signature: perturbations with versions, seed, tagger and dictionary."""
+    """Return the signature: perturbations with versions, seed, parser and dictionary."""
     names = "+".join(f"{p.name}:{p.version}" for p in chosen)
-    facts = {"perturbations": names, "seed": seed, "tagger": tagger(), "lemminflect": package("lemminflect")}
+    facts = {"perturbations": names, "seed": seed, "parser": parser_name(), "lemminflect": package("lemminflect")}
     return joined("suite", facts)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from core.english.parsing import tagger
+from core.english.analysis import parser_name
 from core.errors import UserError
 from core.formats.columns import plain
 from core.formats.files import extension, raw_lines, text_bytes
@@ -34,7 +34,7 @@ def shown(text: str, change: Change) -> str:
 
 def listing(texts: Sequence[str], names: Sequence[str], seed: int) -> Iterator[str]:
     """Markdown: what depends on what, then every text under every phenomenon, changed or refused."""
-    yield f"{len(texts)} texts, seed {seed}, tagger {tagger()}. `{{old→new}}` marks each edit."
+    yield f"{len(texts)} texts, seed {seed}, {parser_name()}. `{{old→new}}` marks each edit."
     for perturbation in registry.chosen(names):
         made = [(text, perturbation.perturb(text, seed)) for text in texts]
         changes = [(text, m) for text, m in made if isinstance(m, Change)]

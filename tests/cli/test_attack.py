@@ -40,7 +40,7 @@ def test_a_row_a_step_and_a_row_a_judge_are_written(table: Path, tmp_path: Path)
         "0.0",
     )
     assert float(steps[-1]["noise_ratio"]) >= 0.3
-    assert "|attack|v:1|bound:0.3|k1:8|k2:8|expected:mlm " in steps[0]["signature"]
+    assert "|attack|v:2|bound:0.3|k1:8|k2:8|expected:mlm " in steps[0]["signature"]
     judged = [r for r in rows if r["id"] == "1" and r["against"] == "the references"]
     assert [(r["metric"], r["step"]) for r in judged] == [
         (m, s) for m in ("chrf", "bleu", "ter") for s in ("0", str(len(steps) - 1))

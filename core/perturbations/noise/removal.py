@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 
-from core.english.grammar import ParsedText, parser_name
-from core.english.parsing import forms, pos_tags
+from core.english.analysis import ParsedText, parser_name
+from core.english.dictionary import forms, pos_tags
 from core.english.small_words import ARTICLE_WORDS, PREPOSITION_WORDS, STOP_WORDS
 from core.perturbations.noise.base import SHARES, Noise, english, sample_share
 from core.text.edits import Edit
@@ -203,7 +203,7 @@ def _content(r: ParsedText, i: int) -> bool:
     """Return whether the word may be a noun, name, adjective, number or full verb here: a round of golf, they like it, his
     will, number one. All uses of have, do and be count as function words."""
     word, low, before, after = r.words[i], r.low(i), r.low(i - 1), r.low(i + 1)
-    if low in _DOUBLE and any(tag[:2] in ("NN", "JJ", "VB", "CD") for tag in (word.tag, word.second)):
+    if low in _DOUBLE and (word.tag[:2] in ("NN", "JJ", "VB", "CD") or not r.sure(i)):
         return True
     if _inches(r, i) or _ages(r, i):
         return True
@@ -248,7 +248,7 @@ def _hangs_on(r: ParsedText, i: int) -> bool:
     return r.low(i) in _CLITICS and gap in ("", " ", "\xa0") and r.words[i - 1].text[-1].isalnum()
 
 
-def _noise(what: str, help_: str, places: Callable[[ParsedText], list[Span]]) -> Noise:
+def _noise(what: str, help_: str, places: Callable[[ParsedText], list[Span]], version: int) -> Noise:
     return Noise(
         name=f"{what.replace('-', '')}-removal",
         label=f"{what.capitalize()} removal",
@@ -256,19 +256,21 @@ def _noise(what: str, help_: str, places: Callable[[ParsedText], list[Span]]) ->
         help=help_,
         make=english(partial(_removed, places), f"no {what.replace('-', ' ')} in the text"),
         levels=SHARES,
-        version=4,
+        version=version,
         models=parser_name,
     )
 
 
-ARTICLES = _noise("article", "Deletes a share of the articles (the, a, an). English only", _articles)
+ARTICLES = _noise("article", "Deletes a share of the articles (the, a, an). English only", _articles, 4)
 PREPOSITIONS = _noise(
     "preposition",
     "Deletes a share of the prepositions; the “to” of an infinitive stays. English only",
     _prepositions,
+    4,
 )
 STOPWORDS = _noise(
     "stop-word",
     "Deletes a share of the stop words: articles, pronouns, prepositions, conjunctions, all uses of have, do and be, modals, not. English only",
     _stop_words,
+    5,
 )

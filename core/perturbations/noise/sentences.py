@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from core.perturbations.noise.base import Noise, NoiseContext, NoiseLevel, edited, sample_share
-from core.perturbations.noise.pairs import pairs
+from core.perturbations.noise.base import Noise, NoiseContext, NoiseLevel, edited, pairs, sample_share
 from core.text.edits import Edit, Outcome, Refused
 from core.text.whole_sentences import sentences
 

@@ -10,7 +10,7 @@ from random import Random
 
 from core.english import entity_cues as cues
 from core.english.detection import is_english
-from core.english.parsing import pos_tags
+from core.english.dictionary import pos_tags
 from core.english.small_words import STOP_WORDS
 from core.perturbations.noise.base import SHARES, Noise, NoiseContext, edited, sample_share
 from core.perturbations.noise.wholes import torn, whole_words, wholes

@@ -46,7 +46,7 @@ def here(golds: Sequence[Gold], start: int = 0) -> Make:
 
 
 def elsewhere(golds: Sequence[Gold]) -> Make:
-    """Return a function that makes the texts of the registry's noises in the model process: reading English loads spaCy and torch."""
+    """Return a function that makes the texts of the registry's noises in the model process: the parser of English and some noises load models."""
     key, sent, alone = token_hex(8), list(golds), here(golds)
 
     def make(noise: Noise, seeds: Sequence[int]) -> Iterator[Outcomes]:

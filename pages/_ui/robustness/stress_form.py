@@ -12,7 +12,7 @@ from core.data import Dataset
 from core.metrics import registry
 from core.metrics.base import Metric
 from core.perturbations.noise.base import Noise
-from core.perturbations.noise.injection import custom_injection
+from core.perturbations.noise.special import custom_injection
 from core.perturbations.registry import NOISES, noises
 from core.ports.projects import Project
 from core.progress import Progress

@@ -2,12 +2,13 @@
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from threading import Barrier
 
 import pytest
 
 from core.english import dictionary as kept_as_text
-from core.english.dictionary import WordTable, dictionary
+from core.english.dictionary import WordTable, dictionary, without
 
 
 @pytest.mark.extended
@@ -47,3 +48,12 @@ def test_two_threads_read_the_files_once(monkeypatch: pytest.MonkeyPatch) -> Non
         modules = list(pool.map(lambda _: (both.wait(), dictionary())[1], range(2)))
     assert modules[0] is modules[1]
     assert len(read) == 2
+
+
+def test_a_package_is_hidden_from_the_thread_that_asks_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    with without("colorsys"), ThreadPoolExecutor(1) as pool:
+        with pytest.raises(ModuleNotFoundError, match="colorsys is not needed here"):
+            import_module("colorsys")
+        assert pool.submit(import_module, "colorsys").result().__name__ == "colorsys"
+    assert not [finder for finder in sys.meta_path if type(finder).__name__ == "_Hidden"]

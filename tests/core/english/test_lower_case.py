@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.english.grammar import parse_text
+from core.english.analysis import parse_text
 from core.english.lower_case import uncased
 from core.text.edits import Refused
 

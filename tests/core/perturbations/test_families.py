@@ -44,7 +44,8 @@ def some(name: str, text: str) -> set[str]:
         ("Do not forget the keys.", "Forget the keys."),
         ("We cannot see the house.", "We can see the house."),
         ("The man is not in the house.", "The man is in the house."),
-        ("She decided not to close the pool.", "She decided to close the pool."),
+        ("She never knew the man.", "She knew the man."),
+        ("He did not see anything.", "He saw something."),
         ("' It did n't rain in the city .", "' It rained in the city ."),
     ],
 )
@@ -56,8 +57,7 @@ def test_negation_comes_and_goes_with_its_auxiliary(text: str, negated: str) -> 
     "text",
     [
         "No lesson is easy.",
-        "She never knew the man.",
-        "He did not see anything.",
+        "She decided not to close the pool.",
         "Is the house old?",
         "The first artist given a prize in the city.",
         "He is not only rich but famous.",
@@ -111,7 +111,7 @@ def test_numbers_in_names_and_single_things_are_refused(text: str) -> None:
 
 
 def test_a_name_becomes_another_of_its_kind_wherever_it_stands() -> None:
-    from core.english.name_lists import CITIES, COUNTRIES, MEN, SURNAMES
+    from core.english.entity_cues import CITIES, COUNTRIES, MEN, SURNAMES
 
     for new in some("name", "Berlin is large. They like Berlin."):
         found = re.fullmatch(r"(\w+) is large\. They like (\w+)\.", new)
@@ -166,7 +166,7 @@ def test_pronouns_that_must_be_plural_stay_plural(text: str) -> None:
         ("noun", "The problem is old.", "The solution is old."),
         ("noun", "The mothers are old.", "The fathers are old."),
         ("verb", "The town council sold the pool.", "The town council bought the pool."),
-        ("verb", "The pool was closed in March.", "The pool was opened in March."),
+        ("verb", "The pool was closed by the man in March.", "The pool was opened by the man in March."),
         ("verb", "He refused to leave the house.", "He agreed to leave the house."),
         ("verb", "Prices are rising in the city.", "Prices are falling in the city."),
         ("agreement", "He likes dogs.", "He like dogs."),
@@ -280,8 +280,6 @@ def test_the_lower_of_two_numbers_stays_the_lower(text: str, pattern: str) -> No
                 "Any dictator could take pride in this.",
                 "Anyone can do this at home.",
                 "He has ever been the best of them.",
-                "Their vote is the only means of it.",
-                "The firm had cost advantages.",
                 "So how many more refugees are there in the city.",
                 "The question of how many more men are in the house.",
             )
@@ -304,14 +302,12 @@ def test_the_lower_of_two_numbers_stays_the_lower(text: str, pattern: str) -> No
                 "The United States is ready to act.",
                 "The reform (and others) has been passed in the house.",
                 "A couple of men like the house.",
-                "What he wants is more money.",
             )
         ),
         ("verb", "He encouraged us to work."),
         ("verb", "They will transform it into gold."),
         ("adjective", "To be sure, he is there."),
         ("adjective", "James grows it in a spare bedroom of the house."),
-        ("adjective", "He saw one black male standing inside the house."),
         ("pronoun", "We Europeans are one."),
         ("pronoun", "It is for us voters to tell."),
         ("omission", "It was often voiced in the United Nations, founded in 1945."),

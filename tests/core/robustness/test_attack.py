@@ -170,7 +170,7 @@ def test_without_candidates_words_are_only_deleted(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(neighbours, "neighbours", never)
     made = attack(TEXT, None, CHRF, 0.2, expected=0, near=0)
     assert all(step.new == "" for step in made.steps)
-    assert signed(CHRF, 0.2, 0, 0) == CHRF.signature() + "|attack|v:1|bound:0.2|k1:0|k2:0|expected:none|near:none"
+    assert signed(CHRF, 0.2, 0, 0) == CHRF.signature() + "|attack|v:2|bound:0.2|k1:0|k2:0|expected:none|near:none"
 
 
 def test_texts_without_a_score_are_passed_over(propose: Propose) -> None:
@@ -258,7 +258,7 @@ def test_near_words_are_those_with_the_highest_cosine(tiny_mlm: None) -> None:
 
 def test_the_signature_names_the_models(tiny_mlm: None) -> None:
     mlm = candidates.name_with_revision(candidates.proposer_checkpoint())
-    assert signed(CHRF, 0.15) == (f"{CHRF.signature()}|attack|v:1|bound:0.15|k1:8|k2:8|expected:{mlm}|near:{mlm}")
+    assert signed(CHRF, 0.15) == (f"{CHRF.signature()}|attack|v:2|bound:0.15|k1:8|k2:8|expected:{mlm}|near:{mlm}")
 
 
 @pytest.mark.models

@@ -99,8 +99,8 @@ def test_a_suite_is_independent_of_order_and_other_segments() -> None:
     whole, back, part = (suite.build(a, seed=5) for a in (anchors, anchors[::-1], anchors[3:5]))
     assert set(whole.cases) == set(back.cases) >= set(part.cases)
     assert set(whole.cases) != set(suite.build(anchors, seed=6).cases)
-    assert whole.signature.startswith("suite|perturbations:addition:3+omission:3+name:2+")
-    assert "|seed:5|tagger:" in whole.signature
+    assert whole.signature.startswith("suite|perturbations:addition:4+omission:4+name:3+")
+    assert "|seed:5|parser:" in whole.signature
 
 
 def test_a_written_suite_is_read_again_as_pairs() -> None:

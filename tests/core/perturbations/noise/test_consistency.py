@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.english.analysis import ParsedText, parse_text
 from core.english.entity_recognition import entities
-from core.english.grammar import ParsedText, parse_text
-from core.english.phrases import NEGATIVE
-from core.perturbations.noise.base import NoiseContext
-from core.perturbations.noise.pairs import like_pairs, pairs
+from core.english.small_words import NEGATIVE
+from core.perturbations.noise.base import NoiseContext, like_pairs, pairs
 from core.perturbations.registry import noise
 from core.text.edits import Change, Refused
 from core.text.whole_sentences import sentences

@@ -7,8 +7,7 @@ import pytest
 from core.errors import UserError
 from core.perturbations import registry
 from core.perturbations.noise.base import NoiseContext, noise_ratio, tokens_of
-from core.perturbations.noise.frequent import ranked
-from core.perturbations.noise.injection import ANOTHER, TEXTS, custom_injection
+from core.perturbations.noise.special import ANOTHER, TEXTS, custom_injection, ranked
 from core.text.edits import Change, Refused
 from core.text.words import words
 

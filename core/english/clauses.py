@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from core.english.analysis import ParsedText
+from core.english.dictionary import base_form, forms, pos_tags
 from core.english.entity_cues import SAY
-from core.english.grammar import ParsedText
-from core.english.parsing import forms, pos_tags
-from core.english.phrases import BE, DO, HAVE, MODALS, STEMS
-from core.english.sure_words import base_form
+from core.english.small_words import BE, DO, HAVE, MODALS, STEMS
 
 FINITE = ("VBZ", "VBP", "VBD", "MD")
 SUBJECTS = ("nsubj", "nsubjpass", "csubj", "csubjpass", "expl")
@@ -39,7 +38,7 @@ def stated(r: ParsedText, span: tuple[int, int], found: list[Clause]) -> list[Cl
     """Return the clauses that the sentence asserts. None if it starts with a question word without being a question, or if its
     root is not the verb of a clause (unless the root is a parse error next to a certain past form)."""
     main = [clause for clause in found if rank(r, clause.verb) < SUBORDINATE]
-    first = next((i for i in range(*span) if r.low(i)[0].isalnum()), span[0])
+    first = next((i for i in range(*span) if r.low(i)[0].isalnum() and r.low(i) not in ("so", "and", "but")), span[0])
     if r.low(first) in _ASKING and r.low(span[1] - 1) != "?":
         return None
     roots = [i for i in range(*span) if r.words[i].head == i]
@@ -94,7 +93,7 @@ def _hangs(r: ParsedText, verb: int) -> bool:
 
 def is_tag(r: ParsedText, verb: int) -> bool:
     """Return whether a reporting verb follows or interrupts what is said, after punctuation: *they are late , police said .*
-    After a quotation, any verb without an object qualifies: *“It is late”, they mocked.*"""
+    Any verb qualifies whose clause comes first: *“It is late”, they mocked.*"""
     word = r.words[verb]
     if not word.tag.startswith("VB"):
         return False
@@ -103,8 +102,7 @@ def is_tag(r: ParsedText, verb: int) -> bool:
     first = min([verb, *(j for j in own if j < verb)])
     if first <= start + 1 or r.words[first - 1].text[-1].isalnum():
         return False
-    quoted = any(r.words[j].text in _CLOSING for j in (first - 1, first - 2))
-    if word.low not in _SAY and not (quoted and r.children(verb, "ccomp")):
+    if word.low not in _SAY and not any(j < verb for j in r.children(verb, "ccomp")):
         return False
     return not any(j > verb for j in r.children(verb, "ccomp", "dobj")) and r.low(verb + 1) not in ("that", ":")
 
@@ -143,7 +141,7 @@ def _certain_past(r: ParsedText, i: int) -> bool:
     """Return whether the word can only be the past form of a full verb, whatever its parse: *took*, *swam*."""
     word = r.words[i]
     full = pos_tags(word.low) == {"VERB"} and word.low not in BE | HAVE | DO
-    if not full or "VBD" not in (word.tag, word.second) or r.glued(i):
+    if not full or (word.tag[:2] != "VB" and r.sure(i)) or r.glued(i):
         return False
     past = forms(word.low, ("VBD",)) and not forms(word.low, ("VBN", "VB"))
     return bool(past) and not any(j < i for j in r.children(i, "aux", "auxpass") if r.low(j) in _HELPERS)
@@ -155,7 +153,7 @@ def _form(r: ParsedText, i: int) -> str:
     if (word.entity in ("PERSON", "ORG", "GPE") and word.text[0].isupper()) or word.low == "united":
         return ""
     has_subject = any(j < i for j in r.children(i, "nsubj", "expl", "csubj", "aux"))
-    if word.tag == "VBN" and has_subject and word.second == "VBD" and not r.children(i, "nsubjpass", "agent"):
+    if word.tag == "VBN" and has_subject and not r.sure(i) and not r.children(i, "nsubjpass", "agent"):
         form = "VBD"
     elif word.tag == "VB" and word.role == "ROOT" and has_subject:
         form = "VBP"

@@ -1,4 +1,4 @@
-"""Swap full verbs of the same form, or common nouns; each keeps its spelling."""
+"""Verbs in their dictionary form ("went" becomes "go"); verbs of the same form, or common nouns, swapped, each with its spelling. English."""
 
 from __future__ import annotations
 
@@ -6,12 +6,43 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from random import Random
 
-from core.english.grammar import ParsedText, parser_name
-from core.english.parsing import forms, lemmas
-from core.english.sure_words import is_full_verb, is_noun
-from core.perturbations.noise.base import SHARES, Noise, english, sample_share
-from core.perturbations.noise.pairs import like_pairs
+from core.english.analysis import ParsedText, parser_name
+from core.english.certain_words import is_full_verb, is_noun, is_verb
+from core.english.dictionary import base_form, forms, lemmas
+from core.english.small_words import NOT
+from core.perturbations.noise.base import SHARES, Noise, english, like_pairs, sample_share
 from core.text.edits import Edit
+
+_INFLECTED = ("VBD", "VBZ", "VBN", "VBG", "VBP")
+
+
+def _lemmatize(r: ParsedText, strength: float, random: Random) -> list[Edit]:
+    return sample_share([edit for i in range(len(r.words)) if (edit := _lemma(r, i))], strength, random)
+
+
+def _lemma(r: ParsedText, i: int) -> Edit | None:
+    """Return the edit for word i. Auxiliaries count as verbs, modals do not. A form of `be` stays before n't."""
+    word = r.words[i]
+    if word.tag not in _INFLECTED or not is_verb(r, i):
+        return None
+    if word.text != word.low and not word.text.isupper() and not r.opens(i):
+        return None
+    new = base_form(word.low, word.tag)
+    if new in ("", word.low) or (new == "be" and r.low(i + 1) in NOT and r.words[i + 1].start == word.end):
+        return None
+    return r.replace(i, new)
+
+
+LEMMAS = Noise(
+    name="verb-lemmatization",
+    label="Verb lemmatization",
+    aspect="fluency",
+    help="Replaces a share of the inflected verbs, including auxiliaries, with their dictionary form. English only",
+    make=english(_lemmatize, "no inflected verb in the text"),
+    levels=SHARES,
+    version=4,
+    models=parser_name,
+)
 
 
 def _word(r: ParsedText, i: int, names: frozenset[str]) -> bool:
@@ -28,23 +59,23 @@ def _names(r: ParsedText) -> frozenset[str]:
 def _verb_form(r: ParsedText, i: int) -> str:
     """Return the form of a verb: VB also for VBP, ED if past tense and participle are spelled alike (*scored*), "" if it is not
     certain (*beat* may be any of these)."""
-    tag, there = r.tag(i), {tag for _, tag in forms(r.low(i), ("VB", "VBD", "VBN"))}
+    tag, readings = r.tag(i), {tag for _, tag in forms(r.low(i), ("VB", "VBD", "VBN"))}
     infinitive = r.low(i - 1) == "to" and r.low(i - 2) not in ("thanks", "due", "according", "owing")
     if r.low(i - 1) == "to" and not infinitive:
         return ""
-    if "VB" in there and len(there) > 1:
+    if "VB" in readings and len(readings) > 1:
         return "VB" if r.tag(i - 1) == "MD" or infinitive else ""
     if tag in ("VBD", "VBN"):
-        return "ED" if {"VBD", "VBN"} <= there else tag
+        return "ED" if {"VBD", "VBN"} <= readings else tag
     return "VB" if tag == "VBP" else tag
 
 
 def _tense(r: ParsedText, i: int) -> Hashable:
-    """Return past tense or participle if both taggers and the context agree on it, else a key that matches no other verb."""
+    """Return past tense or participle if tag and context are certain, else a key that matches no other verb."""
     tag, helped = r.tag(i), bool(r.children(i, "aux", "auxpass"))
     past = tag == "VBD" and not helped and (r.children(i, "nsubj") or r.words[i].role == "conj")
     sure = past or (tag == "VBN" and helped)
-    return tag if sure and r.words[i].second == tag else i
+    return tag if sure and r.sure(i) else i
 
 
 def _switch(
@@ -94,7 +125,7 @@ VERBS = Noise(
     make=english(partial(_switch, is_full_verb, "VERB"), "fewer than two different full verbs of one form"),
     levels=SHARES,
     switching=True,
-    version=3,
+    version=4,
     models=parser_name,
 )
 NOUNS = Noise(
@@ -105,6 +136,6 @@ NOUNS = Noise(
     make=english(partial(_switch, is_noun, "NOUN"), "fewer than two different common nouns"),
     levels=SHARES,
     switching=True,
-    version=3,
+    version=4,
     models=parser_name,
 )
