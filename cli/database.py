@@ -6,19 +6,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli.progress import percent, print_result, status
 from core.errors import ImportProblems, UserError, unknown
 from core.formatting import format_count
-from core.ports.projects import Project
-from core.ports.store import Store
 from core.settings import load as settings
-from db.backup import backup, restore
-from db.database_copy import copy_database
-from db.store import open_store
+
+if TYPE_CHECKING:
+    from core.ports.projects import Project
+    from core.ports.store import Store
 
 WHO = "command line"
 """The name in the audit record. Whoever runs the command can write the database anyway."""
@@ -60,6 +59,8 @@ def cancellable(message: str = CANCELLED) -> Iterator[None]:
 @contextmanager
 def opened(context: typer.Context, cancelled: str = CANCELLED) -> Iterator[Store]:
     """Open the database that the group's option names, else that of the settings; see `cancellable`."""
+    from db.store import open_store
+
     with cancellable(cancelled):
         yield open_store(context.obj or settings().database)
 
@@ -82,6 +83,8 @@ def write_backup(
     database: Database = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="replace the file if it exists")] = False,
 ) -> None:
+    from db.backup import backup
+
     with cancellable():
         made = backup(database or settings().database, file, overwrite=overwrite, progress=percent("backup"))
         counts = _counts(made.projects, made.events)
@@ -94,6 +97,8 @@ def restore_backup(
     to: Annotated[str | None, typer.Option(metavar="URL", help=DATABASE)] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="replace the projects that the database has")] = False,
 ) -> None:
+    from db.backup import restore
+
     with cancellable():
         url = to or settings().database
         where, projects, events = restore(file, url, overwrite=overwrite, progress=percent("restore"))
@@ -105,6 +110,8 @@ def copy_rows(
     source: Annotated[str, typer.Argument(metavar="FROM", help="SQLAlchemy URL of the database to copy")],
     target: Annotated[str, typer.Argument(metavar="TO", help="SQLAlchemy URL of an empty database")],
 ) -> None:
+    from db.database_copy import copy_database
+
     with cancellable():
         print_result(f"copied: {copy_database(source, target, percent('copy')).sentence()}")
 
