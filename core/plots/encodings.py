@@ -55,11 +55,11 @@ def tooltip(*lines: Line) -> list[alt.Tooltip]:
 def colour_and_shape(field: str, names: list[str], legend: alt.Legend) -> tuple[alt.Color, alt.Shape]:
     """Return a colour and a shape per name, with one legend for both. No two of 64 names have both in common.
 
-    The theme has eight colours, which come again; the shapes then begin one later.
+    The theme has eight colours, which come again; the shapes then begin one later. Vega draws one legend only if both domains are given.
     """
     shapes = [SHAPES[(i + i // len(SHAPES)) % len(SHAPES)] for i in range(len(names))]
-    scale = alt.Scale(domain=names, range=shapes)
-    return alt.Color(field, sort=names, legend=legend), alt.Shape(field, sort=names, scale=scale, legend=legend)
+    colour = alt.Color(field, sort=names, scale=alt.Scale(domain=names), legend=legend)
+    return colour, alt.Shape(field, sort=names, scale=alt.Scale(domain=names, range=shapes), legend=legend)
 
 
 def intervals(base: alt.Chart, value: str, title: str) -> alt.LayerChart:
