@@ -68,7 +68,7 @@ def _told_by_cells(table: FileTable, mapping: ColumnMapping) -> Iterator[Doubt]:
         role = role_of(mapping, column)
         if role == role_of(guess.mapping, column):
             found = f"{role}, {JUDGED}" if role else f"not used, {JUDGED}: {guess.unused[column]}"
-            yield column, found, "a name that tells", "Check the role of this column above"
+            yield column, found, "a name that says what the column holds", "Check the role of this column above"
 
 
 def role_of(mapping: ColumnMapping, column: str) -> str:

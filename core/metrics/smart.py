@@ -67,7 +67,7 @@ def _metric(variant: Variant) -> Metric:
         label=f"SMART-{variant}",
         paper="Amplayo et al. 2022",
         help=HELP[variant]
-        + " If there is no source, choose “reference” for the option “against” (scoring panel, Options).",
+        + " If there is no source, choose “reference” for the option “against” (scoring panel, Metric options).",
         range=(0, 1),
         needs=frozenset({"source", "reference"}),
         options=OPTIONS,
