@@ -33,7 +33,8 @@ class NextStep(NamedTuple):
 def next_step(store: Store, project: Project, *, scoring: bool = False) -> NextStep:
     """Return the first step that is not done; the last one if all are. With `scoring`, scores are being computed.
 
-    Scores and labels are enough if 100 outputs have them, or all outputs of a smaller project. λ needs BARTScore++.
+    Scores and labels are enough if 100 outputs have them, or all outputs of a smaller project; so is a finished campaign with
+    ratings. λ needs BARTScore++.
     """
     if not project.n_outputs:
         return NextStep("upload", (), "The project has no outputs yet.")
@@ -72,6 +73,9 @@ def _labels(store: Store, project: Project, enough: int) -> _Labels:
     """Return whether there are enough human scores or labels, and their origin."""
     if project.human_scores or project.judged:
         return _Labels("", "human scores")
+    rated = [c for c in store.campaigns.list(project.id) if store.campaigns.remaining_work(c.id).ratings]
+    if any(campaign.state == "finished" for campaign in rated):
+        return _Labels("")
     labelled: set[OutputKey] = set()
     imported = True
     for rater in store.labels.raters(project.id):
@@ -80,6 +84,8 @@ def _labels(store: Store, project: Project, enough: int) -> _Labels:
         imported = imported and all(from_file for _, from_file in by_segment.values())
         if len(labelled) >= enough:  # a large project has many more: reading them all takes half a second
             return _Labels("", "labels" if imported else "")
+    if rated:
+        return _Labels(f"The campaign “{rated[0].name}” is not finished yet.")
     n = len(labelled)
     some = f"{format_count(n, 'output')} labelled and submitted; {enough} are recommended."
     return _Labels(some if n else "There are no labels or human scores yet.")

@@ -11,6 +11,7 @@ from core.ports.store import Store
 from core.services.projects.next_step import NextStep, next_step
 from core.signature import content_key
 from tests.builders import small_dataset
+from tests.core.services.campaigns.filled import completed
 from tests.stores import new_store
 
 DATA = small_dataset(3)  # 3 segments × 2 systems
@@ -121,9 +122,15 @@ def test_a_hundred_scored_and_labelled_outputs_are_enough(store: Store) -> None:
     assert step(store).step == "evaluate"
 
 
-def test_uploaded_human_scores_need_no_labels(store: Store) -> None:
+def test_human_scores_and_finished_campaigns_need_no_labels(store: Store) -> None:
     fill(store, replace(DATA, human_scores=(HumanScore("A", "doc", "0", "adequacy", 4.0),)))
     assert step(store) == NextStep("score", ("upload", "label"), "No metric has been computed yet.", "human scores")
     assert step(store, scoring=True).why.startswith("Scores are being computed. See which metric")
     score(store)
     assert (step(store).step, step(store).imported) == ("evaluate", "human scores")
+
+    other, campaign = completed()
+    project = other.projects.list()[0]
+    assert next_step(other, project, scoring=True).why.endswith("The campaign “pilot” is not finished yet.")
+    other.campaigns.set_state(campaign.id, "finished")
+    assert next_step(other, project, scoring=True)[:2] == ("evaluate", ("upload", "label"))
