@@ -114,6 +114,11 @@ def methods(found: CampaignComparison) -> str:
             "Adjusted means are from a mixed model: score = system + segment + output + annotator + rest (REML). z-scores remove the mean "
             "and spread of each annotator."
         )
+    if b.adjudicated:
+        said.append(
+            f"{format_count(b.adjudicated, 'unit')} on which annotators disagreed {'has' if b.adjudicated == 1 else 'have'} a decision, "
+            "which counts as one rating in place of theirs."
+        )
     said.append(f"Seed {b.seed}, version {VERSION} of the statistics.")
     return " ".join(said)
 

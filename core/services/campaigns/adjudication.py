@@ -39,7 +39,7 @@ class DisputedUnit(NamedTuple):
 
 
 def queue(store: Store, campaign: Campaign, given: CampaignLabels | None = None) -> list[DisputedUnit]:
-    """Return the units on which raters disagree: open ones first, the largest disagreement first."""
+    """Return the units on which raters disagree, the largest disagreement first. A decision does not move a unit."""
     asks = design_from_json(campaign.design).protocol.asks
     labels = read_labels(store, campaign) if given is None else given
     decided = labels.decisions
@@ -54,7 +54,7 @@ def queue(store: Store, campaign: Campaign, given: CampaignLabels | None = None)
         who = decided[name].who if name in decided else ""
         if len(of) > 1 and (max(sizes) > 0 or who):
             found.append(DisputedUnit(of[0].unit, versions, by_system, max(sizes), who))
-    return sorted(found, key=lambda d: (bool(d.decided_by), -d.size))
+    return sorted(found, key=lambda d: -d.size)
 
 
 def _disagreement(system: str, versions: Sequence[SegmentLabels], asks: Collection[Ask]) -> Disagreement:

@@ -17,7 +17,7 @@ ROLES: dict[Role | None, str] = {
     None: "No access",
     "viewer": "Viewer: sees everything",
     "annotator": "Annotator: sees outputs only",
-    "adjudicator": "Adjudicator: sees outputs, decides on disagreements, labels",
+    "adjudicator": "Adjudicator: sees everything, decides, labels",
     "manager": "Manager: changes everything",
 }
 

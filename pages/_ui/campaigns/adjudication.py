@@ -76,10 +76,12 @@ def _choice(campaign: Campaign, queue: Sequence[DisputedUnit]) -> DisputedUnit:
     """Draw the choice of a unit; return the chosen one."""
     by_name = {d.unit.name: d for d in queue}
     names, key = list(by_name), chosen_key(campaign)
-    if st.session_state.get(key) not in by_name:
-        st.session_state[key] = names[0]
-    at = names.index(st.session_state[key])
-    undecided = [name for name in names if not by_name[name].decided_by and name != names[at]]
+    chosen = st.session_state.get(key)
+    if chosen not in by_name:
+        chosen = _next_undecided(queue) or names[0]
+    st.session_state[key] = chosen  # set anew in each run: else the box keeps the title from before a decision
+    at = names.index(chosen)
+    undecided = _next_undecided(queue, chosen)
 
     def go(name: str) -> None:
         st.session_state[key] = name
@@ -94,8 +96,14 @@ def _choice(campaign: Campaign, queue: Sequence[DisputedUnit]) -> DisputedUnit:
         st.button("Next", icon=":material/chevron_right:", on_click=go, args=(names[min(at + 1, len(names) - 1)],),
                   disabled=at + 1 == len(names), key=f"campaign-next-{campaign.id}")  # fmt: skip
         if undecided:
-            st.button("Next undecided", on_click=go, args=(undecided[0],), key=f"campaign-undecided-{campaign.id}")
-    return by_name[st.session_state[key]]
+            st.button("Next undecided", on_click=go, args=(undecided,), key=f"campaign-undecided-{campaign.id}")
+    return by_name[chosen]
+
+
+def _next_undecided(queue: Sequence[DisputedUnit], name: str = "") -> str | None:
+    """Return the next unit without a decision after the one with this name, from the beginning if none follows it."""
+    at = next((i for i, d in enumerate(queue) if d.unit.name == name), -1)
+    return next((d.unit.name for d in (*queue[at + 1 :], *queue[: max(at, 0)]) if not d.decided_by), None)
 
 
 def chosen_key(campaign: Campaign) -> str:
@@ -129,15 +137,15 @@ def workspace(campaign: Campaign, name: str, rater: str | None) -> None:
         service.take_version(store, campaign, rater, unit, found.versions[taken])
         st.toast(f"Version {taken + 1} is in the editor. Change what is wrong, then submit.")
     st.subheader("Your decision", anchor=False)
-    more = any(not d.decided_by for d in queue if d.unit.name != name)
+    more = _next_undecided(queue, name) is not None
     data = deciding.decision_page(store, campaign, rater, unit, more=more)
 
     def go(to: str) -> None:
         names = [d.unit.name for d in queue]
         at = names.index(name)
         if to in ("next", "unlabelled"):
-            rest = [d.unit.name for d in queue if not d.decided_by and d.unit.name != name]
-            st.session_state[chosen_key(campaign)] = rest[0] if rest else names[min(at + 1, len(names) - 1)]
+            following = _next_undecided(queue, name) or names[min(at + 1, len(names) - 1)]
+            st.session_state[chosen_key(campaign)] = following
         elif to == "previous":
             st.session_state[chosen_key(campaign)] = names[max(0, at - 1)]
         st.session_state[_moved(campaign)] = True

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.data import Span
+from core.formatting import format_count
 from core.mqm.log import OutputLabels, SegmentLabels
 from core.mqm.scores import errors_of
 from core.ports.campaigns import Campaign
@@ -31,7 +32,11 @@ def draw(campaign: Campaign, found: DisputedUnit, order: Sequence[str], *, choos
             st.text(source)
         for number, system in enumerate(order, 1):
             apart = found.by_system[system].points
-            scale = f" · {apart:.0f} points apart on average" if "score" in asks and apart is not None else ""
+            scale = (
+                f" · {format_count(round(apart), 'point')} apart on average"
+                if "score" in asks and apart is not None
+                else ""
+            )
             st.caption(f"Output {number}{scale}")
             if "spans" in asks:
                 columns = [

@@ -12,6 +12,7 @@ from core.mqm.log import ErrorSpan, OutputLabels, SegmentLabels, fold_segment
 from core.ports.labels import Action, ActionKind, Event
 from core.ports.people import LOCAL, Account, Identity
 from core.ports.store import Store
+from core.reports.campaign_results import methods
 from core.services.campaigns import adjudication, comparison, deciding, evidence, monitoring, quality, results
 from core.services.campaigns.answers import answers, key_of, read_labels
 from core.services.labels.labels import open_segment, save
@@ -45,18 +46,22 @@ def test_managers_and_adjudicators_who_do_not_label_decide(store: Store) -> None
 
 def test_a_decision_replaces_the_versions() -> None:
     store, campaign = filled.completed()
-    first = adjudication.queue(store, campaign)[0]
+    before = adjudication.queue(store, campaign)
+    first = before[0]
     data = deciding.decision_page(store, campaign, "Judy", first.unit, more=True)
     assert data["asks"] == ["spans", "score"]
     assert [o["name"] for o in data["outputs"]] == [None]
     adjudication.take_version(store, campaign, "Judy", first.unit, first.versions[0])
     submit = Action("submit-1", "submit", None, {"asks": ["spans", "score"]})
     save(store, campaign.texts, "Judy", key_of(first.unit.name), [submit])
-    decided = adjudication.queue(store, campaign)[-1]
+    after = adjudication.queue(store, campaign)
+    assert [d.unit for d in after] == [d.unit for d in before], "the numbers of the units change"
+    decided = after[0]
     assert (decided.unit, decided.decided_by) == (first.unit, "Judy")
     counted = results.counted_labels(read_labels(store, campaign))
     raters = {one.rater for one in counted if one.unit == first.unit}
     assert raters == {"Judy, decision"}
+    assert "1 unit on which annotators disagreed has a decision" in methods(comparison.compare(store, campaign))
 
 
 def test_a_taken_version_replaces_all_that_the_person_has_marked() -> None:
