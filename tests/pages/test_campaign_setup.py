@@ -193,7 +193,9 @@ def test_accounts_are_chosen_and_links_are_for_others(store: Store, monkeypatch:
     assert (campaign.state, [p.rater for p in store.campaigns.participants(campaign.id)]) == ("running", ["eva", "zoe"])
     assert store.people.campaigns(made["eva"].id) == [campaign.texts]
     assert store.people.links(campaign.texts) == []
-    assert "Find it when they log in: eva, zoe" in words(at)
+    assert "These accounts find it when they log in: eva, zoe" in words(at)
+    store.campaigns.set_state(campaign.id, "finished")
+    assert "was started" not in words(at.run())
     assert design_from_json(campaign.design).shown_title == "system B or C?"
 
 

@@ -97,7 +97,7 @@ def _created(campaign: Campaign) -> None:
     with st.container(border=True, key="campaign-created"):
         st.markdown(
             f"**{format_count(len(made), 'new link')}.** The addresses are shown only once. Copy them or save the file now, and "
-            "send each person the own link."
+            "send each person their own link."
         )
         lines = "\n".join(f"{name}\t{address}" for name, address in addresses)
         st.code(lines, language=None, height=min(240, 40 + 24 * len(made)))

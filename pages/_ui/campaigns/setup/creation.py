@@ -109,18 +109,18 @@ def _hide_links() -> None:
 def links(campaign: Campaign) -> None:
     """Draw who was invited to a campaign that was just started. The personal links are in this session only."""
     of, paths, accounts = st.session_state.get(_LINKS, (None, (), ()))
-    if of != campaign.id:
+    if of != campaign.id or campaign.state == "finished":
         return
     made = [(name, urljoin(st.context.url or "", path)) for name, path in paths]
     with st.container(border=True, key="campaign-links"):
-        st.markdown(":material/check_circle: **The campaign is running.**")
+        st.markdown(":material/check_circle: **The campaign was started.**")
         if accounts:
-            st.markdown(f"Find it when they log in: {escape_markdown(', '.join(accounts))}.")
+            st.markdown(f"These accounts find it when they log in: {escape_markdown(', '.join(accounts))}.")
         if not made:
             st.button("Close", on_click=_hide_links, type="tertiary")
             return
         st.markdown(
-            f"{format_count(len(made), 'personal link')}, shown only once: copy them now, and send each person theirs."
+            f"{format_count(len(made), 'personal link')}, shown only once. Copy what is below now, and send each person their own link."
         )
         warn_if_local()
         with st.container(height=420 if len(made) > MOST_LINKS else "content", border=False):
