@@ -104,7 +104,7 @@ def _against_baseline(best: AgreementRow, baseline: float) -> str:
     if best.value is None or best.low is None or best.high is None or baseline < best.low:
         return ""
     if baseline > best.high:
-        return ": it agrees better than every metric, above the 95 % CI of the best one"
+        return ": a higher value than that of every metric, above the 95 % CI of the best one"
     return f", {'more than the best metric, but ' if baseline > best.value else ''}within its 95 % CI"
 
 

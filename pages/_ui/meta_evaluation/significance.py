@@ -89,9 +89,9 @@ def _matrix(found: Evaluation, done: tests.SignificanceMatrix) -> None:
             if found.joined.scored_metric(p.first).sentinel or found.joined.scored_metric(p.second).sentinel
         )
         first = test.second == done.best
-        clear = "" if test.adjusted is not None and test.adjusted <= tests.ALPHA else "not "
+        clear = test.adjusted is not None and test.adjusted <= tests.ALPHA
         how = (
-            f"agrees better than every metric, {clear}significantly so"
+            f"has a higher value than every metric, and the difference is {'' if clear else 'not '}significant"
             if first
             else "is not significantly worse than the best metric"
         )

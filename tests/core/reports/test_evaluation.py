@@ -43,7 +43,7 @@ def test_the_sentence_names_the_best_metric_and_baseline() -> None:
         (0.5, 0.9, 0.4, "reaches .400."),
         (0.5, 0.9, 0.5, "reaches .500, within its 95 % CI."),
         (0.5, 0.9, 0.85, "reaches .850, more than the best metric, but within its 95 % CI."),
-        (0.5, 0.9, 0.91, "reaches .910: it agrees better than every metric, above the 95 % CI of the best one."),
+        (0.5, 0.9, 0.91, "reaches .910: a higher value than that of every metric, above the 95 % CI of the best one."),
     ):
         changed = {"good": {"value": 0.8, "low": low, "high": high}, "sentinel": {"value": value}}
         rows = [r._replace(**changed.get(r.name, changed.get(r.kind, {}))) for r in found.rows]
