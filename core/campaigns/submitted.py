@@ -16,7 +16,7 @@ EvidenceKind = Literal[
     "checks", "repeats", "speed", "same answer", "same span", "copying", "agreement", "span agreement"
 ]
 Signal = Literal["none", "weak", "strong"]
-QualityAdvice = Literal["fine", "look", "exclude?"]
+QualityAdvice = Literal["unknown", "fine", "look", "exclude?"]
 PENALTIES: Mapping[str, float] = {"Major": 5.0, "Minor": 1.0}
 UNUSABLE = 25.0
 
@@ -94,7 +94,8 @@ class QualityEvidence(NamedTuple):
 
 
 class RaterVerdict(NamedTuple):
-    """ "fine": nothing beyond one weak signal. "look": one strong or two weak signals. "exclude?": a strong signal and another one."""
+    """ "unknown": no evidence has a value. "fine": nothing beyond one weak signal. "look": one strong or two weak signals. "exclude?": a strong
+    signal and another one."""
 
     rater: str
     verdict: QualityAdvice

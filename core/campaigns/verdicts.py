@@ -49,7 +49,12 @@ def verdicts(units: Sequence[SubmittedUnit], thresholds: QualityThresholds = DEF
 
 
 def advice(evidence: Sequence[QualityEvidence]) -> QualityAdvice:
-    """Return "exclude?" for a strong signal and another one, "look" for one strong or two weak signals, otherwise "fine"."""
+    """Return "exclude?" for a strong signal and another one, "look" for one strong or two weak signals, otherwise "fine".
+
+    "unknown" if there are too few cases for every kind of evidence.
+    """
+    if all(e.value is None for e in evidence):
+        return "unknown"
     strong = sum(e.signal == "strong" for e in evidence)
     weak = sum(e.signal == "weak" for e in evidence)
     if strong and strong + weak > 1:

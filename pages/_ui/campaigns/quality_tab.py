@@ -23,10 +23,16 @@ from pages._ui.shared.glossary import definition
 from pages._ui.shared.long_jobs import compute
 from pages._ui.shared.markdown import escape_markdown
 
-WORDS: dict[QualityAdvice, str] = {"exclude?": "Exclude?", "look": "Look", "fine": "Fine"}
+WORDS: dict[QualityAdvice, str] = {
+    "exclude?": "Exclude?",
+    "look": "Look",
+    "unknown": "Too little to assess",
+    "fine": "Fine",
+}
 BADGES: dict[QualityAdvice, str] = {
     "exclude?": ":red-badge[:material/priority_high: Exclude?]",
     "look": ":orange-badge[:material/visibility: Look]",
+    "unknown": ":gray-badge[:material/hourglass_empty: Too little to assess]",
     "fine": ":green-badge[:material/check: Fine]",
 }
 SIGNALS = {"strong": " ●", "weak": " ○", "none": ""}
@@ -75,11 +81,15 @@ def _judged(campaign: Campaign) -> tuple[list[SubmittedUnit], list[RaterVerdict]
 def sentence(found: Sequence[RaterVerdict], people: dict[str, Participant]) -> str:
     """Return how many annotators need attention."""
     counted = [v for v in found if not (v.rater in people and people[v.rater].excluded)]
-    doubtful = [v for v in counted if v.verdict != "fine"]
+    doubtful = sum(v.verdict in ("look", "exclude?") for v in counted)
+    unknown = sum(v.verdict == "unknown" for v in counted)
+    if unknown and unknown == len(counted):
+        return f"Too little to assess {format_count(unknown, 'annotator')}"
     if not doubtful:
-        return f"No doubts about {format_count(len(counted), 'annotator')}"
-    verb = "needs" if len(doubtful) == 1 else "need"
-    return f"{len(doubtful)} of {format_count(len(counted), 'annotator')} {verb} a look"
+        text = f"No doubts about {format_count(len(counted) - unknown, 'annotator')}"
+    else:
+        text = f"{doubtful} of {format_count(len(counted), 'annotator')} {'needs' if doubtful == 1 else 'need'} a look"
+    return f"{text}, too little to assess {unknown}" if unknown else text
 
 
 def _table(found: Sequence[RaterVerdict], people: dict[str, Participant]) -> None:

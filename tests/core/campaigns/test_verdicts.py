@@ -178,11 +178,20 @@ def test_only_the_later_of_two_equal_raters_copies() -> None:
 
 @pytest.mark.parametrize(
     ("signals", "verdict"),
-    [("", "fine"), ("w", "fine"), ("ww", "look"), ("s", "look"), ("sw", "exclude?"), ("ss", "exclude?")],
+    [
+        ("", "unknown"),
+        ("n", "fine"),
+        ("w", "fine"),
+        ("ww", "look"),
+        ("s", "look"),
+        ("sw", "exclude?"),
+        ("ss", "exclude?"),
+    ],
 )
 def test_no_verdict_rests_on_one_weak_signal(signals: str, verdict: str) -> None:
-    names: dict[str, Signal] = {"w": "weak", "s": "strong"}
-    assert advice([QualityEvidence("speed", names[c], "") for c in signals]) == verdict
+    names: dict[str, Signal] = {"n": "none", "w": "weak", "s": "strong"}
+    unmeasured = QualityEvidence("speed", "none", "Too few units")
+    assert advice([unmeasured, *(QualityEvidence("speed", names[c], "", 1.0) for c in signals)]) == verdict
 
 
 def test_the_order_of_the_units_does_not_matter() -> None:
@@ -193,7 +202,7 @@ def test_the_order_of_the_units_does_not_matter() -> None:
 
 def test_no_units_give_no_verdicts() -> None:
     assert verdicts([]) == []
-    assert [v.verdict for v in verdicts([unit(labels(score=3))])] == ["fine"]
+    assert [v.verdict for v in verdicts([unit(labels(score=3))])] == ["unknown"]
 
 
 def test_simulated_campaigns_flag_those_who_do_not_work() -> None:
