@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from core.stats.correlation.correlation import group_ids
 from core.stats.correlation.pairs import Floats, Ints
@@ -91,7 +91,7 @@ def mean_interval(
     if n < 2:
         return Interval(mean, None, None, n, "an interval needs at least two segments or documents")
     if not len(units) and n >= MANY:
-        half = float(values.std()) / math.sqrt(n) * float(norm.ppf((1 + LEVEL) / 2))
+        half = float(values.std()) / math.sqrt(n) * float(ndtri((1 + LEVEL) / 2))
         low, high = max(mean - half, float(values.min())), min(mean + half, float(values.max()))
         return Interval(mean, low, high, n, method="normal")
     order = content_order(sizes, sums)

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
 
 from core.stats.correlation.pairs import Floats, Ints, WeightByRank, dense_ranks, pair_counts, ratio
 
@@ -56,6 +55,8 @@ def _dot(x: Floats, y: Floats) -> Floats:
 def mid_ranks(values: Scores, weights: Floats | None = None) -> Floats:
     """Return ranks from 1, with mean ranks for ties, shape (…, n); an output of weight 3 takes three ranks."""
     if weights is None and values.ndim > 1:
+        from scipy.stats import rankdata  # takes half a second to load, which the first page would wait for
+
         return np.asarray(rankdata(values, axis=-1), dtype=np.float64)
     rank = dense_ranks(values)
     size = WeightByRank(rank)(np.ones(len(rank)) if weights is None else weights)
