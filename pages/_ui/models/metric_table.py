@@ -30,7 +30,7 @@ STYLE = """
 .es-state.unreadable { color: var(--major); }
 .es-chip { display: inline-block; font-size: .76rem; padding: .02rem .45rem; margin: 0 .25rem .2rem 0; border-radius: .7rem; border: 1px solid var(--quiet); white-space: nowrap; }
 .es-chip.model { border-style: dashed; }
-@media (max-width: 760px) {
+@media (max-width: 1100px) {
   .es-metrics thead { display: none; }
   .es-metrics tr { display: grid; grid-template-columns: 1fr auto; padding: .7rem 0; border-top: 1px solid var(--line); }
   .es-metrics td { border: 0; padding: .1rem 0; }

@@ -29,6 +29,7 @@ STYLE = """
 [data-testid="stSelectbox"] input { text-overflow: ellipsis; }  /* a cut choice shows that it is cut */
 @media (min-width: 641px) {  /* below, each column has a row of its own */
   .stHorizontalBlock:not(:has(.stText)) > .stColumn:has(> .stVerticalBlock > .stElementContainer > .stSelectbox) { min-width: min(100%, 15.75rem); }
+  .stHorizontalBlock > .stColumn:has(> .stVerticalBlock > .stElementContainer .stVegaLiteChart) { min-width: min(100%, 20rem); }
   .stColumn:has(.stButton, .stPopover):not(:has(.stMarkdown, .stSelectbox, .stTextInput)) { min-width: max-content; }
 }  /* what does not fit beside the others gets the next row, instead of being cut */
 [data-testid="stElementToolbar"] button[aria-label="Download as CSV"] { display: none; }  /* it does not escape spreadsheet formulas */
