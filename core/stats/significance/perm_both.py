@@ -8,6 +8,7 @@ systems).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -143,7 +144,8 @@ class PermBoth:
                     break
                 exchanges.prepare(draws)
                 left = len(open_) / len(pairs)
-                at = partial(_overall, left, made / self._draws, len(draws) / self._draws, progress)
+                before, after = self._share_of_work(made), self._share_of_work(made + len(draws))
+                at = partial(_overall, left, before, after - before, progress)
 
                 def work(chunk: list[int], draws: SignDraws = draws) -> None:
                     apart = [abs(float(values[a] - values[b])) for a, b in (pairs[k] for k in chunk)]
@@ -157,6 +159,15 @@ class PermBoth:
                 open_ = [k for k in open_ if not tests[k].ended]
         progress(1.0)
         return [self._comparison(a, b, test) for (a, b), test in zip(pairs, tests, strict=True)]
+
+    def _share_of_work(self, draws: int) -> float:
+        """Return the share of the work, in [0, 1], that the first draws of a test are expected to be.
+
+        Where tests end early, the number that goes on falls about as 1 / draws, so each doubling of the draws takes the same time.
+        """
+        if not self._early:
+            return draws / self._draws
+        return math.log1p(draws / FEWEST) / math.log1p(self._draws / FEWEST)
 
     def _exchanges(self) -> tuple[Exchanges, Floats]:
         """Return how differences are computed in the draws, and the value of each metric without an exchange."""
@@ -239,7 +250,7 @@ def _differences(pairs: Sequence[ExchangedPair], draws: SignDraws, apart: Sequen
 
 
 def _overall(left: float, before: float, share: float, progress: Progress, done: float) -> None:
-    """Report the progress: a share `left` of the tests goes on, and of their draws the share `before` had been made."""
+    """Report the progress: a share `left` of the tests goes on, and of their work the share `before` had been done."""
     progress(1 - left * (1 - before - done * share))
 
 
