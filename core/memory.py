@@ -1,11 +1,17 @@
-"""When memory is freed and returned to the system."""
+"""Which results are kept in memory, and when memory is freed and returned to the system."""
 
 from __future__ import annotations
 
 import ctypes
 import gc
 import sys
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from contextlib import suppress
+from threading import Lock
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
 
 _ARENAS, _MAPPED = -8, -3
 """M_ARENA_MAX and M_MMAP_THRESHOLD of malloc.h."""
@@ -31,3 +37,61 @@ def collect_garbage_rarely() -> None:
     and about a tenth of the time of a refinement on a GPU.
     """
     gc.set_threshold(20_000, 20, 20)
+
+
+class RecentResults(Generic[T]):
+    """The last `most` results by key. Threads that ask for the same key share one computation, and other keys do not wait for it."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._lock = most, Lock()
+        self._slots: OrderedDict[Hashable, _Slot[T]] = OrderedDict()
+
+    def get(self, key: Hashable) -> tuple[T, ...]:
+        """Return a tuple with the result; an empty one if there is none, or if it is being computed."""
+        with self._lock:
+            if key not in self._slots:
+                return ()
+            self._slots.move_to_end(key)
+            return self._slots[key].result
+
+    def put(self, key: Hashable, result: T) -> None:
+        slot = _Slot[T]()
+        slot.result = (result,)
+        self._keep(key, slot)
+
+    def computed(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Return the result, computed if there is none. What `compute` raises is raised, and the next thread that waits computes."""
+        with self._lock:
+            slot = self._slots.setdefault(key, _Slot())
+            self._slots.move_to_end(key)
+        with slot.computing:
+            if not slot.result:
+                try:
+                    slot.result = (compute(),)
+                finally:
+                    self._keep(key, slot)
+            return slot.result[0]
+
+    def clear(self) -> None:
+        with self._lock:
+            self._slots.clear()
+
+    def _keep(self, key: Hashable, slot: _Slot[T]) -> None:
+        """Keep a slot that has a result, remove one that has none, and remove the oldest results beyond `most`."""
+        with self._lock:
+            if slot.result:
+                self._slots[key] = slot
+                self._slots.move_to_end(key)
+            elif self._slots.get(key) is slot:
+                del self._slots[key]
+            computed = [key for key, slot in self._slots.items() if slot.result]
+            for oldest in computed[: -self._most]:
+                del self._slots[oldest]
+
+
+class _Slot(Generic[T]):
+    """The place of one result: empty until it has been computed."""
+
+    def __init__(self) -> None:
+        self.computing = Lock()
+        self.result: tuple[T, ...] = ()

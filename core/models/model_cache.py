@@ -6,11 +6,12 @@ reruns, its previous run may still be active.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import update_wrapper
-from threading import Lock, RLock
+from threading import RLock
 from typing import Generic, ParamSpec, TypeVar
+
+from core.memory import RecentResults
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -24,35 +25,16 @@ class CachedLoader(Generic[P, T]):
     """
 
     def __init__(self, load: Callable[P, T], most: int) -> None:
-        self._load, self._most, self._lock = load, most, Lock()
-        self._cached: OrderedDict[Hashable, T] = OrderedDict()
+        self._load, self._loaded = load, RecentResults[T](most)
+        self.cache_clear = self._loaded.clear
         update_wrapper(self, load)
 
     def __call__(self, *given: P.args, **named: P.kwargs) -> T:
         key = (given, tuple(sorted(named.items())))
-        for value in self._found(key):
-            return value
-        with _LOADING:
-            for value in self._found(key):  # loaded meanwhile
-                return value
-            loaded = self._load(*given, **named)
-            with self._lock:
-                self._cached[key] = loaded
-                while len(self._cached) > self._most:
-                    self._cached.popitem(last=False)
+        for loaded in self._loaded.get(key):
             return loaded
-
-    def _found(self, key: Hashable) -> list[T]:
-        with self._lock:
-            if key not in self._cached:
-                return []
-            self._cached.move_to_end(key)
-            return [self._cached[key]]
-
-    def cache_clear(self) -> None:
-        """Empty the cache."""
-        with self._lock:
-            self._cached.clear()
+        with _LOADING:
+            return self._loaded.computed(key, lambda: self._load(*given, **named))
 
 
 def cached_loader(most: int) -> Callable[[Callable[P, T]], CachedLoader[P, T]]:

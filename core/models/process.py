@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from itertools import count
@@ -23,6 +22,7 @@ from threading import Lock, Thread
 from typing import Any, TypeVar
 
 from core.errors import UserError
+from core.memory import RecentResults
 from core.progress import Progress
 
 log = logging.getLogger(__name__)
@@ -262,22 +262,16 @@ def run_on(
     return result
 
 
-_prepared: OrderedDict[Hashable, Any] = OrderedDict()
-_preparing = Lock()
+_prepared = RecentResults[Any](PREPARED)
 
 
 def _on_prepared(
     key: Hashable, value: tuple[V, ...] | None, prepare: Callable[[V], P], work: Callable[..., T], given: tuple[Any, ...],
     *progress: Progress,
 ) -> T:  # fmt: skip
-    with _preparing:
-        if key in _prepared:
-            _prepared.move_to_end(key)
-        elif value is None:
+    def computed() -> P:
+        if value is None:
             raise NotPreparedError
-        else:
-            _prepared[key] = prepare(*value)
-            while len(_prepared) > PREPARED:
-                _prepared.popitem(last=False)
-        found = _prepared[key]
-    return work(found, *given, *progress)
+        return prepare(*value)
+
+    return work(_prepared.computed(key, computed), *given, *progress)

@@ -1,14 +1,16 @@
-"""Blocks of the size of a column of scores go back to the system when they are freed, and rows of tables are kept without a search for cycles."""
+"""Which results are kept; freed columns go back to the system; rows of tables are kept without a search for cycles."""
 
 from __future__ import annotations
 
 import gc
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import pytest
 
-from core.memory import collect_garbage_rarely
+from core.memory import RecentResults, collect_garbage_rarely
 from tests.paths import ROOT
 
 FREED = """
@@ -47,3 +49,37 @@ def test_rows_of_a_table_are_rarely_searched_for_cycles() -> None:
         gc.set_threshold(*before)
     assert len(rows) == 100_000
     assert searched.count("start") <= 5 + 1
+
+
+def test_the_newest_results_are_kept() -> None:
+    kept = RecentResults[int](2)
+    for k in range(3):
+        kept.put(k, k)
+    assert (kept.get(0), kept.get(1)) == ((), (1,))
+    assert kept.computed(3, lambda: 3) == 3
+    assert (kept.get(1), kept.get(2), kept.get(3)) == ((1,), (), (3,))  # 1 was used after 2
+    kept.clear()
+    assert kept.get(3) == ()
+
+
+def test_threads_share_a_computation_and_other_keys_do_not_wait() -> None:
+    kept, begun, finish, computed = RecentResults[int](2), Event(), Event(), list[str]()
+
+    def compute(fails: bool) -> int:
+        computed.append("once")
+        begun.set()
+        assert finish.wait(60)
+        if fails:
+            raise ValueError("no result")
+        return 1
+
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(kept.computed, "slow", lambda: compute(True))
+        assert begun.wait(60)
+        second = threads.submit(kept.computed, "slow", lambda: compute(False))
+        assert kept.computed("other", lambda: 2) == 2
+        assert (kept.get("other"), kept.get("slow")) == ((2,), ())
+        finish.set()
+        assert (str(first.exception()), second.result()) == ("no result", 1)  # the one that waited computes itself
+    assert kept.computed("slow", lambda: compute(False)) == 1
+    assert len(computed) == 2

@@ -12,12 +12,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
-from threading import Lock
 from typing import Any, TypeVar, cast
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from core.memory import RecentResults
 from core.progress import Progress
 from pages._ui.shared import jobs
 
@@ -29,32 +29,10 @@ PACE = 0.1
 _STOPPED, _REFUSED = "errorscope_stopped", "errorscope_refused"
 
 
-class ResultCache:
-    """The newest results of this server, by everything they depend on."""
-
-    def __init__(self) -> None:
-        self._found: OrderedDict[Hashable, object] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, key: Hashable) -> tuple[object, ...]:
-        """Return a tuple with the result, or an empty one."""
-        with self._lock:
-            if key not in self._found:
-                return ()
-            self._found.move_to_end(key)
-            return (self._found[key],)
-
-    def put(self, key: Hashable, found: object) -> None:
-        with self._lock:
-            self._found[key] = found
-            self._found.move_to_end(key)
-            while len(self._found) > KEPT:
-                self._found.popitem(last=False)
-
-
 @st.cache_resource(show_spinner=False)
-def _kept() -> ResultCache:
-    return ResultCache()
+def _kept() -> RecentResults[object]:
+    """Return the newest results of this server, by everything they depend on."""
+    return RecentResults(KEPT)
 
 
 def digest(*what: object) -> str:

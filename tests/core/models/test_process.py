@@ -18,7 +18,7 @@ from core.errors import ImportProblems, Problem, UserError
 from core.metrics.ranges import NoRange
 from core.models import process
 from core.models.process import ModelProcess, ModelProcessEnded
-from core.progress import Cancelled, Progress
+from core.progress import Cancelled, Progress, no_progress
 from tests.paths import ROOT
 
 WAIT = 120.0
@@ -259,6 +259,32 @@ def test_a_large_value_is_sent_once(models: ModelProcess, monkeypatch: pytest.Mo
     finally:
         process.use(None)
     assert sent == [None, ("text",), None]
+
+
+def slowly_prepared(paths: tuple[Path, Path]) -> tuple[int, int]:
+    begun, finish = paths
+    begun.touch()
+    wait_until(finish.exists)
+    return 0, os.getpid()
+
+
+def test_what_is_prepared_is_used_while_something_else_is_prepared(models: ModelProcess, tmp_path: Path) -> None:
+    paths = tmp_path / "begun", tmp_path / "finish"
+    process.use(models)
+    try:
+        process.run_on("quick", "text", length, added, 1, progress=no_progress)
+        with ThreadPoolExecutor(2) as pool:
+            slow = pool.submit(process.run_on, "slow", paths, slowly_prepared, added, 1, progress=no_progress)
+            wait_until(paths[0].exists)
+            quick = pool.submit(process.run_on, "quick", "text", length, added, 2, progress=no_progress)
+            try:
+                assert quick.result(20) == (6, models.pid)
+                assert not slow.done()
+            finally:
+                paths[1].touch()
+            assert slow.result() == (1, models.pid)
+    finally:
+        process.use(None)
 
 
 def test_without_a_model_process_work_is_done_here() -> None:
