@@ -136,7 +136,7 @@ class AccessControl:
 
 def _refused_page(who: Identity) -> Refusal | None:
     if who.link is not None:
-        return Refusal(403, "Your link opens the outputs to annotate only. Open its whole address.", "role")
+        return Refusal(403, "Your link opens your annotation page only. Use the complete link.", "role")
     if not who.sees_pages and "annotator" in who.roles.values():
         return Refusal(403, "Your account annotates only.", "annotator")
     if not who.sees_pages:

@@ -182,7 +182,7 @@ def evaluate_command(
     items = {key: item for key, item in texts.items() if key not in missing_outputs} if texts else None
     by_user = {file.name or "" for file in given_files}
     for metric, of_metric, _ in elsewhere:
-        named = not folder or name_of(metric.name) in by_user  # named by the user, so never set aside
+        named = not folder or name_of(metric.name) in by_user  # named by the user, so never excluded
         values[metric.name] = (dict.fromkeys(rated, math.nan) if named else {}) | of_metric
     joined = join(people, metrics, values, items=items, excluded=excluded, seed=seed, partly=partly)
     if joined.too_few:

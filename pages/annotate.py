@@ -92,7 +92,7 @@ def header(project: Project, asked: work.Outline, rater: str, mine: work.StateBy
             st.button(
                 "Next", icon=":material/chevron_right:", on_click=go, args=("next",), disabled=at + 1 == len(keys)
             )
-            st.button("Next not submitted", on_click=go, args=("unlabelled",), disabled=done.submitted == done.total)
+            st.button("Next unsubmitted", on_click=go, args=("unlabelled",), disabled=done.submitted == done.total)
             st.markdown(f"**{at + 1}** / {len(keys)} · {' · '.join(escape_markdown(part) for part in segment if part)}")
         identity.switch(rater)
     batches.progress(project, done, asked, mine)

@@ -1,4 +1,4 @@
-"""What is odd about a mapping of columns and does not prevent the import: a wrong guess should never pass unnoticed."""
+"""Warnings about a column mapping that do not block the import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One process for models, beside the program that asks: its memory is returned when nobody needs models.
+"""Run model code in a separate process that exits when idle.
 
 `run` calls a function in that process if the program has set one up (`use`), and otherwise here. Functions, arguments and results are
 pickled. They pass over a pair of sockets that only these two processes have.

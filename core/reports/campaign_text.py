@@ -18,7 +18,7 @@ def campaign_report(file: CampaignFile) -> str:
     lines = [
         f"{len(items):,} ratings of items, {len(checks):,} of attention checks, {len(tutorials):,} of tutorial items, by "
         f"{len({r.rater for r in file.ratings}):,} annotators; {file.replaced:,} earlier ratings were replaced",
-        f"{spans:,} error spans, {len(file.odd):,} of them odd",
+        f"{spans:,} error spans, {len(file.odd):,} of them invalid",
         *(f"  {o.rater}, {o.key.system}, {o.key.segment_id}: {o.start} to {o.end}, {o.why}" for o in file.odd[:MOST]),
         *([f"  and {len(file.odd) - MOST:,} more"] if len(file.odd) > MOST else []),
         *(w.sentence() for w in file.warnings),

@@ -136,7 +136,7 @@ class Hidden:
             began, beat = time.monotonic(), max(now(), self._beat + timedelta(microseconds=1))
             if not self._renewed(connection, beat):
                 raise Unavailable(
-                    "the import stood still for so long that another process has removed it",
+                    "the import made no progress and was removed",
                     hint="Nothing was imported. Try again",
                 )
             yield connection

@@ -69,11 +69,11 @@ def test_a_page_that_was_requested_before_a_submission_shows_it(shared: Server, 
     judge(tab, "esa")
     expect(tab.locator("#progress")).to_have_text(re.compile("^1 done"))
     tab.go_back()
-    expect(tab.get_by_test_id("submit")).to_have_text("Next not submitted ⏎")
+    expect(tab.get_by_test_id("submit")).to_have_text("Next unsubmitted ⏎")
     assert tab.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('errorscope.outbox/'))") == []
     tab.route("**/api/unit", lambda route: route.fulfill(body=before, content_type="application/json"), times=1)
     tab.reload()
-    expect(tab.get_by_test_id("submit")).to_have_text("Next not submitted ⏎")
+    expect(tab.get_by_test_id("submit")).to_have_text("Next unsubmitted ⏎")
     expect(tab.locator("#progress")).to_have_text(re.compile("^1 done"))
     expect(tab.get_by_role("slider")).to_have_attribute("aria-valuenow", "80")
     context.close()

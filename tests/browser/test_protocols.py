@@ -84,7 +84,7 @@ def test_a_unit_is_labelled_with_one_device_and_kept(server: Server, page: Page,
         assert labels.preference == (labels.order[1],)
     page.go_back()
     page.reload()
-    expect(page.get_by_test_id("submit")).to_contain_text("Next not submitted")
+    expect(page.get_by_test_id("submit")).to_contain_text("Next unsubmitted")
     if name in SCORED:
         expect(page.locator(".esa-value").first).to_have_text(f"{shown[0].score:g}")
     if name == "pairwise":
@@ -321,7 +321,7 @@ def test_annotate_shows_the_protocol_of_the_project_too(server: Server, page: Pa
     host.open(page, "on Annotate")
     expect(page.get_by_role("button", name="Equally good")).to_be_visible()
     page.keyboard.press("0")
-    expect(page.get_by_test_id("submit")).to_contain_text("Next not submitted")
+    expect(page.get_by_test_id("submit")).to_contain_text("Next unsubmitted")
     saved(page)
     events = server.store().labels.events(host.project, rater="on Annotate", segment=SegmentKey("news", "1"))
     assert [e.action.kind for e in events] == ["open", "prefer", "submit"]

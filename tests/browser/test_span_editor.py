@@ -204,7 +204,7 @@ def test_back_shows_the_segment_before_and_instructions_fold_after_the_first(lin
     page.go_back()
     expect(page).to_have_url(re.compile("segment=1$"))
     expect(page.locator(".esa-p.marked")).to_have_text("weather")
-    expect(page.get_by_test_id("submit")).to_have_text("Next not submitted ⏎")
+    expect(page.get_by_test_id("submit")).to_have_text("Next unsubmitted ⏎")
     page.go_forward()
     expect(page.locator("[data-verdict=no_error][aria-pressed=true]")).to_have_count(1)
     page.keyboard.press("u")  # the verdict, not the submission of the segment before

@@ -98,7 +98,7 @@ def test_missing_translations_and_incomplete_metrics_are_said(
     assert not any(m.turned for m in found.joined.metrics)  # negated error rates
     said = capsys.readouterr().err
     assert "1 output left out, with their scores: their text is “[No translation supplied]”." in said
-    assert "Set aside, because only partly scored: few-src (external) (4 of 13 rated outputs)." in said
+    assert "Excluded (partly scored): few-src (external) (4 of 13 rated outputs)." in said
 
 
 def test_texts_in_json_and_files_in_gzip_or_without_folders(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_campaign_files_say_what_is_odd_missing_or_elsewhere() -> None:
     file = campaign()
     odd = replace(file.ratings[0], errors=(replace(ERROR, severity="undecided"),))
     at = opened(*files("appraise", replace(file, ratings=(odd, *file.ratings[1:]))))
-    assert "(1 odd)" in words(at)
+    assert "(1 invalid)" in words(at)
     (row,) = tables(at)[2]
     assert (row["annotator"], row["system"], row["in its rating"]) == ("Ana", "A", "yes")
     assert "Add the JSON file of batches" in opened(files("appraise")[0]).info[0].value

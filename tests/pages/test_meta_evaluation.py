@@ -169,7 +169,7 @@ def test_differences_are_tested_of_fully_scored_metrics(store) -> None:
     store.scores.put("bleu", bleu, values, 1.0)
     at = opened(project_id)
     assert not at.exception
-    assert "Set aside, because only partly scored: BLEU (2 of 24 rated outputs)." in words(at)
+    assert "Excluded (partly scored): BLEU (2 of 24 rated outputs)." in words(at)
     assert "Of 2 metrics, TER agrees best with the human score “da” on 24 outputs" in words(at)
     assert "BLEU" not in at.dataframe[0].value["metric"].tolist()
     next(b for b in at.button if b.label == "Finish scoring").click().run()

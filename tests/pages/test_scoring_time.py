@@ -47,8 +47,8 @@ def test_defaults_fit_the_task_and_leave_out_what_takes_long(store: Store, proje
     at = run(project=str(project))
     assert not at.exception
     assert set(registry.STANDARD) - set(MetricBoxes(at).value) == {"ter", "bartscore++"}
-    assert "Not chosen, because the outputs look like summaries: TER." in words(at)
-    assert "Not chosen, because of the time for all outputs: BARTScore++ (2 h)." in words(at)
+    assert "Not preselected (outputs look like summaries): TER." in words(at)
+    assert "Not preselected (time for all outputs): BARTScore++ (2 h)." in words(at)
     assert "Time on this machine: about 1 min" in words(at)
 
     made = store.projects.create("articles").id
@@ -74,7 +74,7 @@ def test_defaults_fit_the_task_and_leave_out_what_takes_long(store: Store, proje
     assert not at.exception
     assert set(MetricBoxes(at).value) == {"chrf", "bleu", "ter", "rouge1", "rouge2", "rougeL"}
     assert "trained on English; outputs look like Arabic script. Scores of BARTScore F, " in words(at)
-    assert "does not read the language of the outputs: BARTScore F, BARTScore P, " in words(at)
+    assert "does not read the language of the outputs): BARTScore F, BARTScore P, " in words(at)
 
 
 def test_a_sample_and_the_open_segment_are_jobs_of_their_own(store: Store, project: int) -> None:

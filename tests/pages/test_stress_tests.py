@@ -88,7 +88,9 @@ def test_the_address_opens_a_run_and_another_section_leaves_it(store: Store) -> 
     assert "✕ BARTScore F (small) fails truncation" in said, "the first failure is open"
     assert "Why bartscore fail." in said
     assert "By the rule of He et al. (2023), which compares means only, it fails." in said
-    assert "12 texts compared; 1 has no score somewhere; 2 could not be changed by this test (2 × too short)." in said
+    assert (
+        "12 texts compared; 1 lacks a score at some level; 2 could not be changed by this test (2 × too short)." in said
+    )
     assert "-2.0000 → -1.5000".replace("-", "−") in said
     assert any("cut off" in str(e.value) for e in at.info)  # the advice for truncation
     drawn = "".join(str(e.proto.body) for e in at.get("html"))

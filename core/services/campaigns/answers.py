@@ -43,7 +43,7 @@ class Answer(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What somebody who is no participant has decided on a unit, for all raters of it."""
+    """An adjudicator's decision on a unit; it replaces the raters' labels."""
 
     who: str
     unit: CampaignUnit

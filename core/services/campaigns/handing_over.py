@@ -21,7 +21,7 @@ class Share(NamedTuple):
 
 
 class HandOverPreview(NamedTuple):
-    """What moves from somebody's list: `shares` of `units`. `staying` of them nobody else can rate. `begun` were opened."""
+    """Units to reassign (`shares`), and those that must stay (`staying`), of the `units` of a list. `begun` were opened."""
 
     name: str
     units: int

@@ -96,7 +96,7 @@ class EvaluationData:
     def set_aside(self) -> str:
         """Return a sentence that names the metrics not compared because they are only partly scored, or ""."""
         names = ", ".join(str(p) for p in self.partly if p.aside)
-        return f"Set aside, because only partly scored: {names}." if names else ""
+        return f"Excluded (partly scored): {names}." if names else ""
 
     @property
     def too_few(self) -> bool:

@@ -24,7 +24,7 @@ Rows = npt.NDArray[np.int64]
 NOT_SCORED = "no rated output has a score"
 
 TOLERATED = 0.05
-"""Share of the outputs with results that a metric may lack before it is set aside."""
+"""Share of the outputs with results that a metric may lack before it is excluded."""
 
 
 def join(
@@ -40,7 +40,7 @@ def join(
     """Return the outputs with a human score that every metric has scored, in natural order.
 
     `values` are by metric name, higher is better; NaN is a result without a number. A metric that lacks more than `TOLERATED`
-    of the outputs with results of the most complete metric is set aside, unless `partly`. A metric without a number for any
+    of the outputs with results of the most complete metric is excluded, unless `partly`. A metric without a number for any
     rated output is kept as undefined and excludes no outputs. Sentinels are computed from the texts (`items`), if given.
     """
     rated = in_natural_order(k for k in people.scores if k.system not in excluded)

@@ -98,7 +98,10 @@ def _add() -> None:
         manager = st.checkbox("Manager of the server: every project and all accounts", key="access-add-manager")
         if st.form_submit_button("Add account", type="primary"):
             if not password and "@" not in name:
-                raise UserError("the account has no password", hint="Type one; only e-mail addresses can do without")
+                raise UserError(
+                    "the account has no password",
+                    hint="Type one. Only accounts named by an e-mail address need no password",
+                )
             added = service.add(wiring.store(), wiring.identity().who, name, password or None, manager=manager)
             state.carried_out(form, f"Added {escape_markdown(added.name)}.")
 

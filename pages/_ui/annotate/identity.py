@@ -63,9 +63,7 @@ def switch(name: str) -> None:
         st.markdown(f":material/person: {escape_markdown(name)}", help="Your labels are saved under this name")
         return
     with st.popover(escape_markdown(name), icon=":material/person:", help="Your labels are saved under this name"):
-        st.markdown(
-            "**Another person annotates now:** new labels are saved under the new name, the others keep theirs."
-        )
+        st.markdown("**Switch annotator.** New labels get the new name; existing labels keep theirs.")
         _form("switch", "Change")
 
 

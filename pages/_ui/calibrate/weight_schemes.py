@@ -63,7 +63,7 @@ def editor(project: Project) -> None:
                 "weight": st.column_config.NumberColumn("Weight", min_value=0.0, help="0 ignores the error"),
             },
         )  # fmt: skip
-        st.caption("The most specific category that matches an error decides; then a named severity goes before “any”.")
+        st.caption("The most specific category applies; a named severity overrides “any”.")
         left, right = st.columns(2, vertical_alignment="bottom")
         whole = left.checkbox(
             "A non-translation replaces the other errors", base.non_translation is not None,

@@ -30,7 +30,7 @@ def waiting(campaign: Campaign, found: CampaignSnapshot) -> None:
         )
     if (without := found.design.people - len(found.people)) > 0:
         st.caption(
-            f"{without} of the {format_count(found.design.people, 'planned list')} belong to nobody yet: invite "
+            f"{without} of the {format_count(found.design.people, 'planned list')} have no annotator: invite "
             f"{without} more."
         )
 
@@ -43,7 +43,7 @@ def draw(campaign: Campaign, who: Participant, people: Mapping[int, Participant]
     with st.popover("Hand over the rest", key=f"campaign-ask-hand-over-{who.id}"), errors.boundary():
         others = [p.id for p in people.values() if p.id != who.id and service.gets_units(p)]
         if not others:
-            st.markdown("**Nobody else gets units.** Invite somebody, and hand this list over then.")
+            st.markdown("**No other annotator can receive units.** Invite somebody, and hand this list over then.")
             return
         to = st.selectbox(
             "To", [None, *others], format_func=lambda p: "All others" if p is None else people[p].rater,
@@ -69,7 +69,7 @@ def says(shown: HandOverPreview, *, excluded: bool) -> str:
         parts.append(f"{', '.join(f'{s.name} gets {s.units}' for s in shown.shares)}.")
     if shown.staying:
         parts.append(
-            f"{shown.staying} can move to none of them, because they rate these units already. Invite somebody for them."
+            f"{shown.staying} cannot be reassigned: these annotators already rate them. Invite somebody for them."
         )
     if shown.moving and shown.begun and not excluded:
         parts.append(f"{shown.begun} of them are begun: {shown.name} can still submit these, as extra ratings.")

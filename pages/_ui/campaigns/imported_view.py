@@ -1,4 +1,4 @@
-"""What a campaign file contains: its size, the ranking of the systems, the annotators with their checks, and odd error spans. After the
+"""What a campaign file contains: its size, the ranking of the systems, the annotators with their checks, and invalid error spans. After the
 import, the ranking from the ratings that the project keeps."""
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def draw(file: CampaignFile, key: Hashable) -> None:
     """Draw the analysis of a file; `key` names its contents."""
     found = _analysis(key, file)
     st.markdown(f"**{size(file)}.**  \n{pace(found.times)} {agreed(found.agreement)}")
-    systems, raters, odd = st.tabs(["Systems", "Annotators", f"Odd error spans ({len(file.odd):,})"])
+    systems, raters, odd = st.tabs(["Systems", "Annotators", f"Invalid error spans ({len(file.odd):,})"])
     with systems:
         _systems(found.ranks)
     with raters:
@@ -184,12 +184,12 @@ def _best(ranks: Sequence[CampaignRank]) -> str:
 
 
 def size(file: CampaignFile) -> str:
-    """Return "2,691 ratings by 33 annotators: 207 segments × 13 systems, 3,110 error spans (34 odd), …"."""
+    """Return "2,691 ratings by 33 annotators: 207 segments × 13 systems, 3,110 error spans (34 invalid), …"."""
     items, checks, tutorials = (file.of_kind(kind) for kind in ("item", "check", "tutorial"))
     spans = sum(len(r.errors or ()) for r in items)
     parts = [
         f"{format_count(len(file.dataset.segments), 'segment')} × {format_count(len(file.dataset.systems), 'system')}",
-        f"{format_count(spans, 'error span')}{f' ({len(file.odd):,} odd)' if file.odd else ''}",
+        f"{format_count(spans, 'error span')}{f' ({len(file.odd):,} invalid)' if file.odd else ''}",
         format_count(len(checks), "attention check"),
         format_count(len(tutorials), "tutorial item"),
     ]
@@ -259,11 +259,11 @@ def _odd(file: CampaignFile) -> None:
         return
     tables.text_table([
         {"annotator": o.rater, "system": o.key.system, "document": o.key.doc_id, "segment": o.key.segment_id,
-         "from": o.start, "to": o.end, "what is odd": o.why, "in its rating": "no" if o.raw is not None else "yes"}
+         "from": o.start, "to": o.end, "problem": o.why, "in its rating": "no" if o.raw is not None else "yes"}
         for o in file.odd[:MOST_ODD]
     ])  # fmt: skip
     more = f"{len(file.odd) - MOST_ODD:,} more. " if len(file.odd) > MOST_ODD else ""
     page.caption(
-        f"{more}Spans outside of their texts are in no rating. The import leaves out ratings with a severity other than Major, Minor and "
+        f"{more}Spans outside the text are ignored. The import leaves out ratings with a severity other than Major, Minor and "
         "Neutral, and lists them."
     )

@@ -118,7 +118,7 @@ def _rows_of_page(project: Project, n: int) -> slice:
 def download(project: Project, view: View, lam: float, order: Order, systems: Sequence[str]) -> None:
     """Draw the download of the scores shown, as CSV; of too many, where the file of all scores is."""
     if len(order) * len(view.at(systems)) * len(view.columns) > DOWNLOADED:
-        page.caption("Too many scores for a file from here. Filter the segments, or export all scores on Projects.")
+        page.caption("Too many scores to download here. Filter the segments, or export all scores on Projects.")
         return
     files.download(
         "Scores as CSV", lambda: scores_csv(service.scores(view, lam, order, systems)), f"scores-{project.id}.csv",

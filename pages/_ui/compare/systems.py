@@ -37,7 +37,7 @@ def table(project: Project, view: View, query: Query, lam: float, order: Order, 
         column_config=config, key=f"compare-systems-table-{project.id}", placeholder=MISSING,
     )  # fmt: skip
     at = f" at λ = {format_lambda(lam)}" if any(c.refinement for c in found.columns) else ""
-    text = f"Means of output scores{at} over {len(order):,} segments; BLEU, chrF and TER are not those of the whole corpus. ●  best mean, not tested."
+    text = f"Means of output scores{at} over {len(order):,} segments; BLEU, chrF and TER are means of segment scores, not corpus scores. ●  best mean, not tested."
     lacking = ", ".join(f"{c.label} {n:,} of {found.outputs:,}" for c, n in found.partial)
     page.caption(text + (f" Outputs with a score: {lacking}." if lacking else ""))
     name = file_name(project.name)

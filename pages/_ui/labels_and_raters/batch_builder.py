@@ -23,7 +23,7 @@ from pages._ui.shared.markdown import escape_markdown
 
 METHODS: dict[Method, str] = {
     "stratified": "Mix of good and bad outputs (stratified by quality)",
-    "informative": "Outputs that tell most about λ",
+    "informative": "Most informative for λ",
 }
 WHOLE = {True: "Whole segments with all systems", False: "Single outputs"}
 

@@ -27,7 +27,7 @@ def section(project: Project) -> None:
         _table(now.categories, f"categories-{project.id}-{hash(now)}", fixed=True, read_only=True)
         return
     choices = {t.name: t for t in (*TYPOLOGIES.values(), now)}
-    st.markdown("Annotators choose severities and categories from this typology, with the definitions a key away.")
+    st.markdown("Annotators choose severities and categories from this typology. They press ? for definitions.")
     name = st.selectbox(
         "Error typology", choices, index=list(choices).index(now.name), key=f"typology-{project.id}", width=420,
         format_func=lambda n: choices[n].title + (" (in use)" if n == now.name else ""), help=definition("Error typology"),

@@ -65,7 +65,7 @@ def unfinished(project: Project, view: View, data: EvaluationData) -> None:
     aside = [c for c in columns if by_column[c.name].aside]
     texts = []
     for group, said in (
-        (aside, "Set aside, because only partly scored"),
+        (aside, "Excluded (partly scored)"),
         ([c for c in columns if c not in aside], "Partly scored"),
     ):
         named = ", ".join(str(by_column[c.name]._replace(label=c.label)) for c in group)

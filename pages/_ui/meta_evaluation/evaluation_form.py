@@ -71,7 +71,7 @@ def asked(project: Project, view: View, people: HumanScores) -> EvaluationOption
         partly = st.toggle(
             "Include partly scored metrics", key=drafts.kept(f"evaluate-partly-{project.id}"),
             help="Compares all metrics on the outputs that every metric has scored, which may be few. Otherwise metrics whose "
-            "scoring is not finished are set aside.",
+            "scoring is not finished are excluded.",
         )  # fmt: skip
         human = list(view.reference_systems)
         excluded = st.multiselect(

@@ -105,7 +105,7 @@ def _matrix(found: Evaluation, done: tests.SignificanceMatrix) -> None:
         else "A permutation test: both metrics are standardized and randomly exchanged per output (Deutsch, Dror and Roth 2021)."
     )
     floor = (
-        f" Smallest p that {done.draws:,} random exchanges can show: {format_number(len(done.pairs) / (done.draws + 1))}."
+        f" Smallest possible p with {done.draws:,} permutations: {format_number(len(done.pairs) / (done.draws + 1))}."
         if done.draws
         else ""
     )

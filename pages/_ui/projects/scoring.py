@@ -239,13 +239,11 @@ def _defaults(project: Project, data: Dataset, found: Sequence[MetricLine]) -> l
     slow = scoring_time.too_long(scoring_time.open_of(project, fitting))
     said = []
     if others := [label for name, label in possible.items() if name not in suited]:
-        said.append(f"Not chosen, because the outputs look like {TASKS[task]}: {', '.join(others)}.")
+        said.append(f"Not preselected (outputs look like {TASKS[task]}): {', '.join(others)}.")
     if others := [possible[name] for name in suited if name not in fitting]:
-        said.append(f"Not chosen, because their model does not read the language of the outputs: {', '.join(others)}.")
+        said.append(f"Not preselected (the model does not read the language of the outputs): {', '.join(others)}.")
     if slow:
-        said.append(
-            f"Not chosen, because of the time for all outputs: {', '.join(slow.values())}. Choose it for a sample."
-        )
+        said.append(f"Not preselected (time for all outputs): {', '.join(slow.values())}. Choose it for a sample.")
     if said:
         page.caption(" ".join(said))
     return [name for name in fitting if name not in slow]
@@ -273,6 +271,6 @@ def _without_references(project: Project, data: Dataset, found: Sequence[MetricL
     slow = scoring_time.too_long(scoring_time.open_of(project, list(possible)), LONG_SECONDS)
     said = "Default metrics cannot run here. Metrics without references are proposed."
     if slow:
-        said += f" Not chosen, because of the time for all outputs: {', '.join(slow.values())}."
+        said += f" Not preselected (time for all outputs): {', '.join(slow.values())}."
     page.caption(said)
     return [name for expression, name in possible.items() if expression not in slow]

@@ -129,7 +129,7 @@ def _touched(report: Report, cell: StressTestResult) -> None:
     facts = next(t for t in report.tests if t.name == cell.test)
     said = f"{cell.texts:,} texts compared"
     if cell.undefined:
-        said += f"; {cell.undefined:,} {'has' if cell.undefined == 1 else 'have'} no score somewhere"
+        said += f"; {cell.undefined:,} {'lacks' if cell.undefined == 1 else 'lack'} a score at some level"
     if facts.untouched:
         why = "; ".join(f"{n} × {reason}" for reason, n in facts.reasons)
         said += f"; {facts.untouched:,} could not be changed by this test" + (f" ({why})" if why else "")

@@ -23,10 +23,7 @@ _SHOWN = "errorscope_shown"
 
 
 def comes_later(part: str, words: str) -> bool:
-    """Return whether a part of a page is left for the next run, which the browser asks for when it shows this one.
-
-    That is so once per session and part. `words` stand in its place meanwhile.
-    """
+    """Return whether this part is drawn in the next run: once per session and part, with the caption `words` in its place."""
     shown: set[str] = st.session_state.setdefault(_SHOWN, set())
     if part in shown:
         return False

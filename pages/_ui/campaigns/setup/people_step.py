@@ -73,7 +73,7 @@ def _time_and_pay(setup: Setup) -> None:
         step=5.0,
         format="%.0f",
         key=choices.widget(f"seconds/{name}", usual),
-        help="A unit is what is on the screen at a time. The usual time of the protocol, until you know better from a pilot.",
+        help="A unit is what is on the screen at a time. The usual time of the protocol. Replace it with the time measured in a pilot.",
     )
     second.number_input("Pay per hour", 0.0, 100_000.0, step=1.0, format="%.2f", key=choices.widget("pay_per_hour"))
     third.text_input("Currency", max_chars=setup_design.LONGEST_CURRENCY, key=choices.widget("currency"))

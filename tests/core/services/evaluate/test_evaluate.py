@@ -143,7 +143,7 @@ def test_a_partly_scored_metric_is_set_aside_and_named() -> None:
     data = join(PEOPLE, METRICS, {**VALUES, "good": some})
     assert len(data.keys) == 12
     assert [m.name for m in data.metrics] == ["poor"]
-    assert data.set_aside == "Set aside, because only partly scored: Good (3 of 12 rated outputs)."
+    assert data.set_aside == "Excluded (partly scored): Good (3 of 12 rated outputs)."
     assert data.notes == ()
     assert data.set_aside in methods(evaluate(data, AgreementOptions(draws=5)))
 
