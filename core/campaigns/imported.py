@@ -71,7 +71,7 @@ class CampaignAgreement(NamedTuple):
     """Agreement of the annotators on outputs that several rated: `outputs` is their number.
 
     Krippendorff's α (interval) of scores and of penalties, Kendall's τ-b of every pair (of scores; of penalties without scores), and
-    F1 over the characters of all pairs of ratings, with and without severity.
+    F1 over the characters of all pairs of ratings.
     """
 
     outputs: int
@@ -79,7 +79,6 @@ class CampaignAgreement(NamedTuple):
     penalty_alpha: Interval
     pairs: tuple[RaterPair, ...]
     spans: SpanAgreement
-    spans_with_severity: SpanAgreement
 
 
 class CampaignTimes(NamedTuple):
@@ -98,15 +97,15 @@ class CampaignTimes(NamedTuple):
     with_spans: int
 
 
-def penalty_of(rating: CampaignRating, scheme: Scheme = CAMPAIGN_SCHEME) -> float | None:
+def penalty_of(rating: CampaignRating) -> float | None:
     """Return the MQM penalty of a rating; None if its errors are not all known, or one has a severity without a weight."""
-    known = {s.casefold() for s in scheme.severities}
+    known = {s.casefold() for s in CAMPAIGN_SCHEME.severities}
     if rating.all_errors is None or any(e.severity.casefold() not in known for e in rating.all_errors):
         return None
-    return rater_penalty(rating.all_errors, scheme)
+    return rater_penalty(rating.all_errors, CAMPAIGN_SCHEME)
 
 
-def check_results(file: CampaignFile, scheme: Scheme = CAMPAIGN_SCHEME) -> tuple[CheckResult, ...]:
+def check_results(file: CampaignFile) -> tuple[CheckResult, ...]:
     """Return the verdict on every attention check. A check with the text of its output, such as a repetition, is not judged.
 
     The file's own verdict counts if it has one: once per annotator and checked segment. Otherwise a check is passed if its score is below
@@ -125,11 +124,11 @@ def check_results(file: CampaignFile, scheme: Scheme = CAMPAIGN_SCHEME) -> tuple
             passed = r.passed and (before is None or before.passed is not False)
             found[identity] = CheckResult(r.rater, r.key, r.of, passed)
         else:
-            found[r.rater, r.key] = _against(r, items.get((r.rater, r.of)) if r.of else None, scheme)
+            found[r.rater, r.key] = _against(r, items.get((r.rater, r.of)) if r.of else None)
     return tuple(found.values())
 
 
-def _against(check: CampaignRating, item: CampaignRating | None, scheme: Scheme) -> CheckResult:
+def _against(check: CampaignRating, item: CampaignRating | None) -> CheckResult:
     if check.of is None:
         return CheckResult(check.rater, check.key, None, None, "the output it was made from is not known")
     if item is None:
@@ -138,24 +137,22 @@ def _against(check: CampaignRating, item: CampaignRating | None, scheme: Scheme)
         )
     if check.score is not None and item.score is not None:
         return CheckResult(check.rater, check.key, check.of, check.score < item.score)
-    worse, better = penalty_of(check, scheme), penalty_of(item, scheme)
+    worse, better = penalty_of(check), penalty_of(item)
     if worse is None or better is None:
         return CheckResult(check.rater, check.key, check.of, None, "neither scores nor error spans on both")
     return CheckResult(check.rater, check.key, check.of, worse > better)
 
 
-def attention(file: CampaignFile, scheme: Scheme = CAMPAIGN_SCHEME) -> tuple[RaterChecks, ...]:
+def attention(file: CampaignFile) -> tuple[RaterChecks, ...]:
     """Return the share of attention checks passed per annotator, with Wilson's interval, in the order of the file."""
     return tuple(
         RaterChecks(rater, wilson(sum(c.passed is True for c in of), sum(c.passed is not None for c in of)),
                     sum(c.passed is None for c in of))
-        for rater, of in grouped((c.rater, c) for c in check_results(file, scheme)).items()
+        for rater, of in grouped((c.rater, c) for c in check_results(file)).items()
     )  # fmt: skip
 
 
-def ranking(
-    file: CampaignFile, scheme: Scheme = CAMPAIGN_SCHEME, *, seed: int = 0, draws: int = 1000
-) -> tuple[CampaignRank, ...]:
+def ranking(file: CampaignFile, *, seed: int = 0, draws: int = 1000) -> tuple[CampaignRank, ...]:
     """Return the systems, best first: by mean score, or by mean penalty if no item has a score."""
     by_system = grouped((r.key.system, r) for r in file.of_kind("item"))
 
@@ -167,7 +164,7 @@ def ranking(
         )
 
     rows = [
-        CampaignRank(system, len({r.key for r in of}), len(of), mean(of, lambda r: r.score), mean(of, lambda r: penalty_of(r, scheme)))
+        CampaignRank(system, len({r.key for r in of}), len(of), mean(of, lambda r: r.score), mean(of, penalty_of))
         for system, of in by_system.items()
     ]  # fmt: skip
     scored = any(r.score.value is not None for r in rows)
@@ -186,26 +183,21 @@ def slider_means(file: CampaignFile) -> dict[tuple[str, str], float]:
     return {key: decimal_mean(of) for key, of in sorted(means.items())}
 
 
-def campaign_agreement(
-    file: CampaignFile, scheme: Scheme = CAMPAIGN_SCHEME, *, seed: int = 0, draws: int = 1000
-) -> CampaignAgreement:
+def campaign_agreement(file: CampaignFile, *, seed: int = 0, draws: int = 1000) -> CampaignAgreement:
     """Return the agreement on items; undefined with a reason if fewer than two outputs have several ratings."""
     items = file.of_kind("item")
     several = {key: of for key, of in grouped((r.key, r) for r in items).items() if len(of) > 1}
     score_alpha, pairs = _scores(items, lambda r: r.score, seed, draws)
-    penalty_alpha, penalty_pairs = _scores(items, lambda r: penalty_of(r, scheme), seed, draws)
+    penalty_alpha, penalty_pairs = _scores(items, penalty_of, seed, draws)
     texts = file.texts()
     lengths = {key: (len(text), len(source or "")) for key, (text, source) in texts.items()}
     matches: list[SpanMatch] = []
-    with_severity: list[SpanMatch] = []
     for key, of in several.items():
         for a, b in combinations([_labels(r, lengths[key][0]) for r in of if r.all_errors is not None], 2):
             matches.append(match_spans(a, b, sum(lengths[key])))
-            with_severity.append(match_spans(a, b, sum(lengths[key]), ("severity",)))
     return CampaignAgreement(
-        len(several), score_alpha, penalty_alpha, tuple(pairs or penalty_pairs),
-        span_agreement(matches), span_agreement(with_severity),
-    )  # fmt: skip
+        len(several), score_alpha, penalty_alpha, tuple(pairs or penalty_pairs), span_agreement(matches)
+    )
 
 
 def _scores(

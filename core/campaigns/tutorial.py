@@ -73,11 +73,6 @@ def tutorial_result(item: TutorialItem, labels: OutputLabels, *, asks: Sequence[
     return TutorialResult(tuple(feedback), mark, all(f.kind == "found" for f in feedback), item.feedback)
 
 
-def passed(results: Sequence[TutorialResult], pass_mark: float) -> bool:
-    """Return whether the mean mark reaches the pass mark. A tutorial without items is passed."""
-    return tutorial_mark(results) >= pass_mark - 1e-9
-
-
 def tutorial_mark(results: Sequence[TutorialResult]) -> float:
     """Return the mean mark of the items, in [0, 1]; 1 without items."""
     return sum(r.mark for r in results) / len(results) if results else 1.0

@@ -1,8 +1,8 @@
-"""Weights of rated units, and how much of a campaign is rated."""
+"""Weights of rated units."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from core.campaigns.blocks import item_blocks
 from core.campaigns.design import CampaignDesign
 from core.data import grouped
-from core.ports.campaigns import CampaignUnit, DrawState
-
-Coverage = Mapping[str, tuple[int, ...]]
+from core.ports.campaigns import CampaignUnit
 
 
 def inclusion_weights(
@@ -63,20 +61,3 @@ def inclusion_probabilities(weights: NDArray[np.float64], n: int) -> NDArray[np.
             break
     found: NDArray[np.float64] = -np.expm1(-tau * scaled)
     return found
-
-
-def coverage(state: DrawState, k: int) -> Coverage:
-    """Return by system how many item units have been submitted by 0, 1, … k − 1, and k or more distinct raters.
-
-    Retired units are left out. A unit with several systems counts for each of them.
-    """
-    raters: dict[int, set[int]] = {}
-    for a in state.assignments:
-        if a.submitted is not None and a.unit.kind == "item":
-            raters.setdefault(a.unit.id, set()).add(a.participant_id)
-    counts: dict[str, list[int]] = {}
-    for unit in state.units:
-        if unit.kind == "item" and not unit.retired:
-            for system in unit.systems:
-                counts.setdefault(system, [0] * (k + 1))[min(k, len(raters.get(unit.id, ())))] += 1
-    return {system: tuple(found) for system, found in counts.items()}

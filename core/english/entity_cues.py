@@ -147,7 +147,6 @@ NO_ROLES = frozenset(
     power tower river water other factor sector motor tractor corner former never over under after winter border quarter
     chapter character master center semester disaster minister-elect error floor door mirror colour color honor labour""".split()
 )
-CLOSING = frozenset(("'", "''", "’", "”", '"', ")"))
 JOINERS = frozenset("of de van der la du bin al di da von dos del den ten & ibn el".split())
 SPORT = frozenset(
     """goal goals striker midfielder league club clubs match matches season cup defender game games win beat coach squad fixture

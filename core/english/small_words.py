@@ -34,7 +34,4 @@ NOT = frozenset("not n't".split())
 NEGATIVE = NOT | frozenset(
     "no never nothing nobody none neither nor nowhere hardly scarcely barely without seldom rarely cannot".split()
 )
-DETERMINERS = frozenset(
-    "the a an this that these those my your his her its our their every each some any no another both all".split()
-)
 POSSESSIVES = frozenset("my your his her its our their".split())

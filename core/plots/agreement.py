@@ -56,7 +56,7 @@ def matrix_width(n_raters: int) -> int:
 
 
 def severity_confusion(
-    counts: Ints, names: Sequence[str], *, rows: str, columns: str, ink: str = "gray", opacity: float = 0.55
+    counts: Ints, names: Sequence[str], *, rows: str, columns: str, ink: str = "gray"
 ) -> alt.LayerChart:
     """Return the number of characters per severity of one rater (`rows`) and the other (`columns`), shaded by the share of the row.
 
@@ -76,7 +76,7 @@ def severity_confusion(
             ("row:N", rows), ("column:N", columns), ("n:Q", "characters", ","), ("share:Q", "share of the row", ".0%")
         ),
     )
-    shade = alt.Scale(domain=[0, 1], range=[0, opacity])
+    shade = alt.Scale(domain=[0, 1], range=[0, 0.55])
     rect = base.mark_rect(color=BLUE, cornerRadius=3).encode(opacity=alt.Opacity("share:Q", scale=shade, legend=None))
     return alt.LayerChart(layer=[rect, _numbers(base, ink)]).properties(height=CELL * len(names) + 60)
 

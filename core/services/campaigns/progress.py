@@ -37,7 +37,6 @@ class CampaignProgress(NamedTuple):
     ratings: int
     wanted: int
     extra: int
-    open_now: int
     systems: tuple[SystemProgress, ...]
     people: tuple[WorkDone, ...]
     seconds: float | None
@@ -64,7 +63,7 @@ def progress(
     rest = wanted - len(done)
     return CampaignProgress(
         len(items), sum(n >= design.overlap for n in by_unit.values()), len(done), wanted,
-        sum(a.state == "submitted" and a.slot is None for a in assigned), sum(a.state == "assigned" for a in assigned),
+        sum(a.state == "submitted" and a.slot is None for a in assigned),
         _by_system(items, by_unit, design.overlap), tuple(work_done(store, campaign, everything)),
         median(times) if times else None, per_day,
         at + timedelta(days=rest / per_day) if per_day and rest else None, _by_day(done),

@@ -22,7 +22,6 @@ from core.mqm.label_columns import LabelColumns
 from core.mqm.rated_by_output import RatedByOutput
 from core.mqm.scores import with_text
 from core.ports.store import Store
-from core.progress import Progress, no_progress, report_parts
 from core.refine import inspect
 from core.refine.inspect import Round
 from core.refine.options import NonTranslation, Options
@@ -258,13 +257,11 @@ def _comparisons(
     return [count_characters(model[r.key], marked(texts[r.key], r.errors)) for r in rated if r.key in model]
 
 
-def project_overlap(
-    store: Store, project_id: int, signature: str, of: StoredTexts, seen: Marks, progress: Progress = no_progress
-) -> tuple[Overlap, int]:
-    """Return the overlap over all labels that may be seen, and the number of segments with labels. `progress` is called for each segment."""
+def project_overlap(store: Store, project_id: int, signature: str, of: StoredTexts, seen: Marks) -> tuple[Overlap, int]:
+    """Return the overlap over all labels that may be seen, and the number of segments with labels."""
     segments = list(dict.fromkeys(key.segment for key in seen.by_output))
     counts = list[CharacterCounts]()
-    for segment, texts in report_parts(of.each(segments), lambda _: 1, len(segments), progress):
+    for segment, texts in of.each(segments):
         outputs = {OutputKey(system, *segment.key): text for system, text in texts.items()}
         rated = (r for of_output in with_texts(seen, segment.key, texts).values() for r in of_output)
         model = _edits(store, project_id, signature, segment.key, texts)

@@ -31,8 +31,8 @@ class PairedDifference(NamedTuple):
 
     `interval` holds the differences that the test does not reject at .05; `test.n` and `interval.n` count units.
     `adjusted` is Holm's p over all pairs, `detectable` the difference detectable with 80 % power. Items of the campaign:
-    `shared` have scores of both systems, of which `same_rater` by a common rater; `only_first`, `only_second` and `neither`
-    are not used. Undefined values are None, with a reason. `caution` is not empty if raters and systems are confounded.
+    `shared` have scores of both systems; others are not used. Undefined values are None, with a reason. `caution` is not empty if
+    raters and systems are confounded.
     """
 
     first: str
@@ -43,10 +43,6 @@ class PairedDifference(NamedTuple):
     detectable: float | None
     detectable_reason: str
     shared: int
-    same_rater: int
-    only_first: int
-    only_second: int
-    neither: int
     caution: str = ""
 
 
@@ -195,10 +191,6 @@ def _compared(
         detectable.value,
         _reason(detectable.reason),
         len(shared),
-        sum(bool(a & b) for a, b in raters),
-        int((scored[0] & ~scored[1]).sum()),
-        int((~scored[0] & scored[1]).sum()),
-        int((~scored.any(0)).sum()),
         NO_COMMON_RATER if raters and not frozenset(of_first) & frozenset(of_second) else "",
     )
 

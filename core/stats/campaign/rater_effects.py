@@ -27,7 +27,6 @@ class StandardisedScores(NamedTuple):
 
     scores: tuple[CampaignScore, ...]
     left_out: tuple[str, ...]
-    n_left_out: int
 
 
 class AdjustedMean(NamedTuple):
@@ -86,7 +85,7 @@ def standardised_scores(scores: Iterable[CampaignScore]) -> StandardisedScores:
     z = standardised([s.rater for s in found], [s.value for s in found])
     kept = tuple(s._replace(value=float(v)) for s, v in zip(found, z, strict=True) if not np.isnan(v))
     lost = [s.rater for s, v in zip(found, z, strict=True) if np.isnan(v)]
-    return StandardisedScores(kept, tuple(dict.fromkeys(lost)), len(lost))
+    return StandardisedScores(kept, tuple(dict.fromkeys(lost)))
 
 
 def rater_effects(scores: Iterable[CampaignScore]) -> RaterEffects:

@@ -18,14 +18,13 @@ STARTS = (0.7, 20.0)
 class Fit(NamedTuple):
     """Fixed effects `beta`, shape (n_systems,), with `covariance`; variances of (item, output, rater, residual).
 
-    `effects` are the predicted rater effects, shape (n_raters,). `log_likelihood` is the restricted one.
+    `effects` are the predicted rater effects, shape (n_raters,).
     """
 
     beta: Floats
     covariance: Floats
     variances: Floats
     effects: Floats
-    log_likelihood: float
     converged: bool
 
 
@@ -92,7 +91,6 @@ class ScoreModel:
             covariance,
             np.append(at, 1.0) * residual,
             effects,
-            -self.deviance(at) / 2,
             bool(best.success),
         )
 

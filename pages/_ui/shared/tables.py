@@ -62,12 +62,11 @@ def data_table(
     formats: Mapping[str, Callable[..., str]] | None = None,
     columns: Mapping[str, Any] | None = None,
     *,
-    missing: str = MISSING,
     height: Literal["auto", "content"] = "auto",
 ) -> None:
     """Draw a table that can be sorted; rows are mappings. Numbers are shown by `formats`, and figures stand at the right.
 
-    Numbers without a value are shown as `missing`; `columns` are further column configurations.
+    Numbers without a value are shown as `MISSING`; `columns` are further column configurations.
     """
     import pandas as pd
 
@@ -76,9 +75,9 @@ def data_table(
     frame = frame.astype(dict.fromkeys(shown, float))
     texts = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name])]
     right = {str(n): st.column_config.TextColumn(alignment="right") for n in texts if are_figures(frame[n])}
-    style = frame.style.format(shown, na_rep=missing, subset=list(shown))
+    style = frame.style.format(shown, na_rep=MISSING, subset=list(shown))
     config: Any = right | dict(columns or {})
-    st.dataframe(style, hide_index=True, width="stretch", height=height, column_config=config, placeholder=missing)
+    st.dataframe(style, hide_index=True, width="stretch", height=height, column_config=config, placeholder=MISSING)
 
 
 def help_on_missing(text: str, *, missing: bool) -> str:

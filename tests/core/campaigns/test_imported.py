@@ -132,7 +132,6 @@ def test_agreement_is_that_of_outputs_with_several_ratings() -> None:
     assert found.outputs == 2
     assert found.score_alpha.value == pytest.approx(1.0)
     assert found.spans.micro.value == 1.0
-    assert found.spans_with_severity.micro.value == 0.0
     assert [(p.first, p.second, p.tau.n) for p in found.pairs] == [("x", "y", 2)]
 
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from core.campaigns.design import CampaignDesign
-from core.campaigns.weights import coverage, inclusion_probabilities, inclusion_weights
-from core.ports.campaigns import NewAssignment
+from core.campaigns.weights import inclusion_probabilities, inclusion_weights
 from tests.bench.assignment import Setting, bias, simulated
-from tests.core.campaigns.examples import Simulation, outline, stored
+from tests.core.campaigns.examples import outline, stored
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 9, 10])
@@ -64,13 +63,3 @@ def test_weighted_means_of_dynamic_campaigns_are_unbiased() -> None:
     assert unweighted > 5 * error
     weighted, error = bias(found.weighted)
     assert abs(weighted) < 3 * error
-
-
-def test_coverage_counts_distinct_raters_by_system() -> None:
-    campaign = Simulation(stored(outline(3, 1, 2), CampaignDesign()))
-    campaign.add(1, [NewAssignment(1, 1, ("A",), 1.0), NewAssignment(2, 1, ("B",), 1.0)])
-    campaign.add(2, [NewAssignment(1, 2, ("A",), 1.0)])
-    campaign.add(3, [NewAssignment(1, None, ("A",), 1.0)])
-    campaign.add(2, [NewAssignment(2, 2, ("B",), 1.0)], submitted=False)
-    campaign.retire([3])
-    assert coverage(campaign.state, 2) == {"A": (1, 0, 1), "B": (2, 1, 0)}

@@ -32,7 +32,6 @@ def test_a_snapshot_counts_ratings_units_and_time(store: Store) -> None:
     assert found.progress.ratings == found.ratings_left == 12
     assert found.hours_left == pytest.approx(12 * found.progress.seconds / 3600)
     assert sum(person.work.units for person in found.people) == 12
-    assert sum(person.open_units for person in found.people) == found.progress.open_now
 
 
 def test_before_any_rating_the_planned_time_is_used(store: Store) -> None:

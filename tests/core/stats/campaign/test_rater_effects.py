@@ -160,4 +160,3 @@ def test_z_scores_remove_the_scale_of_a_rater() -> None:
     found = standardised_scores(scores)
     assert [s.value for s in found.scores] == pytest.approx([-1, 0, 1])
     assert found.left_out == ("once", "flat")
-    assert found.n_left_out == 3
