@@ -23,7 +23,8 @@ from core.metrics.base import Metric
 from core.metrics.generation.bartscore_pp import NAMES, refinement_of
 from core.refine import prompts as prompt_lists
 from core.refine.result import EditStep
-from core.scoring.dataset import Memory, for_dataset, score_dataset
+from core.scoring.cache import InMemoryScores
+from core.scoring.dataset import Keep, for_dataset, keep_all, score_dataset
 from core.scoring.pool import processes
 from core.scoring.set_level import METRICS, set_scores
 from core.services.projects.references import with_references
@@ -55,45 +56,44 @@ def score_command(
     output.check(output.named("an input", *files), [("--out", out)])
     dataset = with_references(read_texts(files, column), reference or ())
     fitted = [for_dataset(metric, dataset) for metric in loaded]
-    memory = scored(dataset, fitted, _WithoutParts(), workers=processes(workers))
+    scores = scored(dataset, fitted, workers=processes(workers), keep=_without_parts)
     write = scores_jsonl if out.suffix == ".jsonl" else scores_csv
-    output.write({out: write(_rows(dataset, fitted, memory))})
+    output.write({out: write(_rows(dataset, fitted, scores))})
 
 
-def _rows(dataset: Dataset, metrics: Sequence[Metric], memory: Memory) -> Iterator[Score]:
+def _rows(dataset: Dataset, metrics: Sequence[Metric], scores: InMemoryScores) -> Iterator[Score]:
     for metric in metrics:
         name, signature = metric.spec.name, metric.signature()
-        for key, value in values_of(dataset, memory, signature):
+        for key, value in values_of(dataset, scores, signature):
             yield Score(*key, name, signature, value.value, value.status, value.reason)
 
 
-class _WithoutParts(Memory):
-    """Scores without their parts and details, which are not in the file and take more memory than the rest."""
-
-    def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
-        without = {key: replace(value, parts=NO_PARTS, detail=None) for key, value in values.items()}
-        super().put(metric, signature, without, seconds)
+def _without_parts(key: str, value: Value) -> Value:
+    """Drop parts and details, which are not in the file and take more memory than the rest."""
+    return replace(value, parts=NO_PARTS, detail=None)
 
 
 def scored(
-    dataset: Dataset, metrics: Sequence[Metric], memory: Memory | None = None, *, workers: int = 1
-) -> Memory:  # fmt: skip
-    """Return the scores of all outputs, in `memory` if given. Raises `UserError` if a metric scores none; prints how many others it did
-    not score. `workers` is that of `score_dataset`.
+    dataset: Dataset, metrics: Sequence[Metric], *, workers: int = 1, keep: Keep = keep_all
+) -> InMemoryScores:  # fmt: skip
+    """Return the scores of all outputs. Raises `UserError` if a metric scores none; prints how many others it did not score.
+
+    `workers` and `keep` are those of `score_dataset`.
     """
-    memory = Memory() if memory is None else memory
-    for result in score_dataset(dataset, metrics, memory, show_scoring, workers=workers):
+    scores = InMemoryScores()
+    for result in score_dataset(dataset, metrics, scores, show_scoring, workers=workers, keep=keep):
         if result.failed and not result.new and not result.known:
             raise UserError(f"{result.metric} scored no output", got=result.reason)
         if result.failed:
             print_note(f"{result.metric}: {result.failed} not scored: {result.reason}")
-    return memory
+    return scores
 
 
-def values_of(dataset: Dataset, memory: Memory, signature: str) -> Iterator[tuple[OutputKey, Value]]:
+def values_of(dataset: Dataset, scores: InMemoryScores, signature: str) -> Iterator[tuple[OutputKey, Value]]:
     """Yield the value of every output under a signature."""
+    values = scores.by_signature.get(signature, {})
     for key, item in dataset.items():
-        yield key, memory.values[signature, content_key(*item)]
+        yield key, values[content_key(*item)]
 
 
 SET_COLUMNS = ("system", "metric", "score", "status", "reason", "signature")
@@ -165,12 +165,12 @@ def refine_command(
     prompts_file = prompt_lists.file_in(prompts) if prompts else None
     output.check([*output.named("an input", *files), *output.named("--prompts", prompts_file)], [("--out", out)])
     dataset = read_texts(files, column)
-    memory = scored(dataset, [metric])
+    scores = scored(dataset, [metric])
     segments = dataset.segment_of()
     texts = {o.key: o.text for o in dataset.outputs}
     lines: list[str] = []
     other_tokens = 0
-    for key, value in values_of(dataset, memory, metric.signature()):
+    for key, value in values_of(dataset, scores, metric.signature()):
         segment = segments[key.segment]
         row: dict[str, Any] = {
             **key._asdict(),

@@ -33,7 +33,8 @@ from core.robustness.stress.report import VERDICT_NAMES, Report, as_json
 from core.robustness.stress.run import StressTestRequest, checked
 from core.robustness.stress.run import run as stress
 from core.robustness.stress.score_log import ScoredLog, opened
-from core.scoring.dataset import Memory, for_dataset
+from core.scoring.cache import InMemoryScores
+from core.scoring.dataset import for_dataset
 from core.scoring.pool import processes
 
 
@@ -103,10 +104,10 @@ def stress_command(
     if error := no_references(dataset, gold, golds, specs):
         raise error
     asked = asked._replace(data=_data(files, dataset), left_out=left_out(dataset, gold))
-    with opened(log) if log else nullcontext(Memory()) as cache:
+    with opened(log) if log else nullcontext(InMemoryScores()) as cache:
         report = stress(golds, asked, cache, show_scoring, noises=noises, workers=processes(workers))
         output.write({path: write(report) for path, write in written})
-        failed = {signature for (signature, _), value in cache.values.items() if value.status == "error"}
+        failed = cache.failed()
         if isinstance(cache, ScoredLog) and not failed:
             cache.remove()
     print_note(*report.notes)

@@ -17,7 +17,8 @@ from core.errors import UserError
 from core.formats import output
 from core.metrics import registry
 from core.metrics.base import Metric
-from core.scoring.dataset import Memory, score_dataset
+from core.scoring.cache import InMemoryScores
+from core.scoring.dataset import score_dataset
 from core.scoring.progress import ScoringProgress
 from core.services.projects.sample import LABELS, SCORES, SEGMENTS, dataset
 
@@ -25,7 +26,7 @@ from core.services.projects.sample import LABELS, SCORES, SEGMENTS, dataset
 def record(metrics: Sequence[Metric], out: Path) -> int:
     """Score the sample, write the file and return the number of values. Raises `UserError` and writes nothing if a metric fails."""
     output.check(output.named("the sample", SEGMENTS, LABELS), [("--out", out)])
-    memory = Memory()
+    memory = InMemoryScores()
     results = score_dataset(dataset(), metrics, memory, _show)
     for scored in results:
         if scored.failed:
@@ -33,7 +34,7 @@ def record(metrics: Sequence[Metric], out: Path) -> int:
     rows = [
         {
             "metric": scored.metric,
-            "signature": signature,
+            "signature": scored.signature,
             "key": key,
             "value": v.value,
             "status": v.status,
@@ -42,8 +43,7 @@ def record(metrics: Sequence[Metric], out: Path) -> int:
             "detail": v.detail,
         }
         for scored in results
-        for (signature, key), v in sorted(memory.values.items())
-        if signature == scored.signature
+        for key, v in sorted(memory.by_signature.get(scored.signature, {}).items())
     ]
     text = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
     output.write({out: gzip.compress(text.encode("utf-8"), mtime=0)})

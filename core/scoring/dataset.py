@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from core.data import Dataset, Item, SegmentKey, Value, grouped
 from core.errors import Unavailable, UserError
@@ -16,6 +16,7 @@ from core.metrics.base import Metric
 from core.models.process import ModelProcessEnded
 from core.ports.timings import Timings
 from core.progress import Cancelled
+from core.scoring.cache import ScoreCache
 from core.scoring.pool import START_SECONDS, pooled
 from core.scoring.progress import OnScoring, ScoringProgress
 from core.scoring.project_metric import depends_on_texts, examples_of, for_project
@@ -35,28 +36,8 @@ SAMPLE_SECONDS = 3.0  # a timed sample takes this long and has `timing.ENOUGH` o
 SAMPLES_MOST = 20.0  # for the samples of all metrics of a job; an output that has begun is finished
 
 
-class ScoreCache(Protocol):
-    """The part of `core.ports.scores.Scores` that scoring needs."""
-
-    def known(self, signature: str, keys: Collection[str]) -> set[str]: ...
-    def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None: ...
-
-
-class Memory:
-    """Scores in memory, by signature and content key."""
-
-    def __init__(self) -> None:
-        self.values: dict[tuple[str, str], Value] = {}
-
-    def known(self, signature: str, keys: Collection[str]) -> set[str]:
-        return {key for key in keys if (signature, key) in self.values}
-
-    def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
-        self.values.update({(signature, key): value for key, value in values.items()})
-
-
 class ScoringResult(NamedTuple):
-    """Result for one metric: numbers of newly scored, known and failed items, and the reason of the first failure."""
+    """Result for one metric: numbers of newly scored, known and failed items, the reason of the first failure, and the seconds spent."""
 
     metric: str
     signature: str
@@ -64,6 +45,7 @@ class ScoringResult(NamedTuple):
     known: int
     failed: int
     reason: str
+    seconds: float
 
 
 Claim = Callable[[str, Collection[str]], Collection[str]]
@@ -73,6 +55,15 @@ Claim = Callable[[str, Collection[str]], Collection[str]]
 def claim_all(signature: str, keys: Collection[str]) -> Collection[str]:
     """Claim all keys, for callers without other workers."""
     return keys
+
+
+Keep = Callable[[str, Value], Value | None]
+"""Returns what is stored of a value under a content key; None: nothing."""
+
+
+def keep_all(key: str, value: Value) -> Value:
+    """Store the value as it is."""
+    return value
 
 
 class _ModelChanged(UserError):  # noqa: N818  (a state, not a fault)
@@ -90,6 +81,7 @@ def score_dataset(
     timings: Timings | None = None,
     only_time: bool = False,
     workers: int = 1,
+    keep: Keep = keep_all,
 ) -> list[ScoringResult]:
     """Score every output with every metric, with `scores` as cache; equal texts are scored once.
 
@@ -97,7 +89,7 @@ def score_dataset(
     are fast. Items without a required source or reference get status "needs". If a metric raises, the chunk is halved until
     the failing texts are found; they get status "error" with the reason. A metric is abandoned after `GIVE_UP_AFTER` failed
     chunks in a row, or the same `UserError` on two texts in a row. `claim` decides which values to compute here; others are
-    awaited, and computed here if no worker stores them. `on_scoring` is called between items.
+    awaited, and computed here if no worker stores them. `keep` decides what is stored of a value. `on_scoring` is called between items.
 
     Metrics without a model score the outputs of a segment after each other, and in up to `workers` processes if they take long.
 
@@ -112,7 +104,7 @@ def score_dataset(
     together = items if all(needs_model) else _by_segment(items)
     if not any(needs_model):
         items = together
-    work = _Work(on_scoring, only_time)
+    work = _Work(on_scoring, only_time, keep)
     with pooled([for_dataset(metric, dataset) for metric in metrics], workers, after=START_SECONDS) as ready:
         for metric in ready:
             in_order = items if metric.spec.needs_model else together
@@ -153,7 +145,7 @@ def score_chunk(
 
     The metric must be fitted already.
     """
-    work = _Work(on_scoring, only_time=False)
+    work = _Work(on_scoring, only_time=False, keep=keep_all)
     run = _Run(items, metric, scores, claim, work, pacing, None)
     work.runs.append(run)
     return run.score(), run.watch.chunks
@@ -179,8 +171,8 @@ def for_dataset(metric: Metric, dataset: Dataset) -> Metric:
 class _Work:
     """All runs of a job, and its progress."""
 
-    def __init__(self, on_scoring: OnScoring | None, only_time: bool) -> None:
-        self.on_scoring, self.only_time, self.runs = on_scoring, only_time, list[_Run]()
+    def __init__(self, on_scoring: OnScoring | None, only_time: bool, keep: Keep) -> None:
+        self.on_scoring, self.only_time, self.keep, self.runs = on_scoring, only_time, keep, list[_Run]()
 
     def report(self, current: _Run, within: float) -> None:
         """Report progress; `within` is the share of the current part that is done."""
@@ -221,7 +213,7 @@ class _Run:
         self.left = deque(key for key in items if key not in known)
         self.halves: list[list[str]] = []  # of failed parts, the next one last
         self.elsewhere: deque[str] = deque()
-        self.known, self.new, self.failed, self.reason = len(known), 0, 0, ""
+        self.known, self.new, self.failed, self.reason, self.seconds = len(known), 0, 0, "", 0.0
         pacing.size = max(pacing.size, pacing.first)
         self.open_size = sum(self.watch.sizes[key] for key in self.left)
 
@@ -237,7 +229,9 @@ class _Run:
         return self.result()
 
     def result(self) -> ScoringResult:
-        return ScoringResult(self.metric.spec.name, self.signature, self.new, self.known, self.failed, self.reason)
+        return ScoringResult(
+            self.metric.spec.name, self.signature, self.new, self.known, self.failed, self.reason, self.seconds
+        )
 
     def is_timed(self) -> bool:
         """Return whether the speed is known, or only one part is open."""
@@ -367,7 +361,10 @@ class _Run:
         self._store(dict.fromkeys(part, Value(None, "error", why)), 0.0)
 
     def _store(self, values: Mapping[str, Value], seconds: float) -> None:
-        self.scores.put(self.metric.spec.name, self.signature, values, seconds)
+        kept = {key: stored for key, value in values.items() if (stored := self.work.keep(key, value)) is not None}
+        if kept:
+            self.scores.put(self.metric.spec.name, self.signature, kept, seconds)
+        self.seconds += seconds
         self.open_size -= sum(self.watch.sizes[key] for key in values)
         failed = [value.reason for value in values.values() if value.status == "error"]
         self.reason = self.reason or next(iter(failed), "")

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from core.data import Dataset, Item, Output, Segment, Value, grouped
 from core.metrics.base import Metric, MetricSpec
-from core.scoring.dataset import Memory, for_dataset, score_dataset
+from core.scoring.cache import InMemoryScores, ScoreCache
+from core.scoring.dataset import for_dataset, score_dataset
 from core.scoring.progress import OnScoring
 from core.signature import content_key
 
@@ -24,7 +25,7 @@ def score_items(
     items: Sequence[Item],
     metrics: Sequence[Metric],
     on_scoring: OnScoring | None = None,
-    scores: Memory | None = None,
+    scores: ScoreCache | None = None,
     *,
     workers: int = 1,
 ) -> list[ScoredItems]:
@@ -37,11 +38,10 @@ def score_items(
     segments = tuple(Segment("", str(i), *anchor) for i, anchor in enumerate(texts_of))
     outputs = (Output(str(k), "", str(i), t) for i, texts in enumerate(texts_of.values()) for k, t in enumerate(texts))
     dataset = Dataset(segments, tuple(outputs))
-    cache = Memory() if scores is None else scores
+    cache = InMemoryScores() if scores is None else scores
     metrics, keys = [for_dataset(metric, dataset) for metric in metrics], [content_key(*item) for item in items]
-    return [
-        ScoredItems(metric.spec, done.signature, [cache.values[done.signature, key] for key in keys])
-        for metric, done in zip(
-            metrics, score_dataset(dataset, metrics, cache, on_scoring, workers=workers), strict=True
-        )
-    ]
+    scored = list[ScoredItems]()
+    for metric, done in zip(metrics, score_dataset(dataset, metrics, cache, on_scoring, workers=workers), strict=True):
+        values = cache.values(done.signature, keys)
+        scored.append(ScoredItems(metric.spec, done.signature, [values[key] for key in keys]))
+    return scored

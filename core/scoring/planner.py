@@ -14,7 +14,8 @@ from core.metrics.base import Metric
 from core.ports.chunks import Chunk, OutputWindow, PlannedChunk, PlannedMetric
 from core.ports.jobs import Job
 from core.ports.store import Store
-from core.scoring.dataset import Claim, Memory, score_dataset
+from core.scoring.cache import InMemoryScores
+from core.scoring.dataset import Claim, score_dataset
 from core.scoring.progress import OnScoring
 from core.scoring.project_metric import Stream, examples_of, for_project
 from core.scoring.timing import model_of, pace, sizes_of, spread
@@ -136,7 +137,7 @@ class Planner(NamedTuple):
         sample, timings = self._sample(window), self.store.timings
         if job.timing:  # half a score is worse than none
             metric_list = list(metrics.values())
-            score_dataset(sample, metric_list, Memory(), self.on_scoring, timings=timings, only_time=True)
+            score_dataset(sample, metric_list, InMemoryScores(), self.on_scoring, timings=timings, only_time=True)
         else:
             scores = self.store.scores
             score_dataset(sample, unknown, scores, self.on_scoring, claim=self.claim, timings=timings, only_time=True)

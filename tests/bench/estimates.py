@@ -19,7 +19,8 @@ import numpy as np
 from core.data import Dataset, Output, Segment
 from core.metrics import registry
 from core.scoring import dataset as scoring
-from core.scoring.dataset import Memory, for_dataset, score_dataset
+from core.scoring.cache import InMemoryScores
+from core.scoring.dataset import for_dataset, score_dataset
 from core.services.projects import sample
 from core.services.projects.time_estimates import distinct_outputs, open_outputs, total_seconds
 from core.settings import share_cores
@@ -57,11 +58,11 @@ def compare(name: str, what: str, data: Dataset) -> float:
     """Estimate, score, print both, and return estimate / actual."""
     store, metric = new_store(), registry.load(name)
     began = CLOCK[0]()
-    score_dataset(data, [metric], Memory(), timings=store.timings, only_time=True)
+    score_dataset(data, [metric], InMemoryScores(), timings=store.timings, only_time=True)
     sampled = CLOCK[0]() - began
     estimate = total_seconds(open_outputs(store, distinct_outputs(data), [for_dataset(metric, data)]))
     began = CLOCK[0]()
-    score_dataset(data, [metric], Memory(), timings=store.timings)
+    score_dataset(data, [metric], InMemoryScores(), timings=store.timings)
     actual = CLOCK[0]() - began
     if estimate is None:
         raise RuntimeError(f"{name}: the sample gave no time")
@@ -101,7 +102,7 @@ def main() -> None:
 def _limited(name: str, data: Dataset, seconds: float) -> Dataset:
     """Return a random part of the outputs that takes about `seconds`, at least 40 outputs."""
     store, metric = new_store(), registry.load(name)
-    score_dataset(data, [metric], Memory(), timings=store.timings, only_time=True)
+    score_dataset(data, [metric], InMemoryScores(), timings=store.timings, only_time=True)
     whole = total_seconds(open_outputs(store, distinct_outputs(data), [for_dataset(metric, data)])) or 0.0
     n = max(40, int(len(data.outputs) * min(1.0, seconds / max(whole, 0.1))))
     keep = sorted(np.random.default_rng(0).permutation(len(data.outputs))[:n])

@@ -20,7 +20,7 @@ from core.progress import no_progress
 from core.robustness.stress.gold import Gold, from_references
 from core.robustness.stress.noised import noised
 from core.robustness.stress.run import StressTestRequest, run
-from core.scoring.dataset import Memory
+from core.scoring.cache import InMemoryScores
 from core.scoring.pool import cores
 from tests.bench.smart import FILE, outputs
 
@@ -52,11 +52,11 @@ def main() -> None:
         took = 1000 * (time.perf_counter() - began) / len(some)
         print(f"{name:<8} {took:6.2f} ms a text against {len(some[0].references)} references", flush=True)
     asked = StressTestRequest("bench", "reference", args.data.name, NOISE_TYPES, METRICS, seeds=args.seeds)
-    memory, began = Memory(), time.perf_counter()
+    memory, began = InMemoryScores(), time.perf_counter()
     report = run(gold, asked, memory, workers=args.workers)
     told = Counter(cell.verdict for cell in report.cells)
     print(
-        f"{len(report.tests)} tests × {len(gold)} texts × {args.seeds} seeds × {len(METRICS)} metrics, {len(memory.values):,} scores, "
+        f"{len(report.tests)} tests × {len(gold)} texts × {args.seeds} seeds × {len(METRICS)} metrics, {sum(map(len, memory.by_signature.values())):,} scores, "
         f"{args.workers} processes: {time.perf_counter() - began:.1f} s   (load {os.getloadavg()[0]:.1f})   "
         + ", ".join(f"{n} {v}" for v, n in told.items()),
         flush=True,

@@ -23,7 +23,8 @@ from sacrebleu.metrics.ter import TER
 from core.data import Dataset, Item, Output, Segment
 from core.metrics import registry
 from core.progress import no_progress
-from core.scoring.dataset import Memory, score_dataset
+from core.scoring.cache import InMemoryScores
+from core.scoring.dataset import score_dataset
 from core.scoring.pool import cores
 from tests.bench.refinement import pairs
 
@@ -111,10 +112,10 @@ def compare_ter(items: list[Item]) -> None:
 def compare_processes(dataset: Dataset, workers: int) -> None:
     for names in (*((name,) for name in METRICS), METRICS):
         metrics = registry.chosen(list(names))
-        one, many = Memory(), Memory()
+        one, many = InMemoryScores(), InMemoryScores()
         _, alone, elapsed = timed(partial(score_dataset, dataset, metrics, one))
         _, shared, together = timed(partial(score_dataset, dataset, metrics, many, workers=workers))
-        assert one.values == many.values
+        assert one.by_signature == many.by_signature
         print(
             f"{'+'.join(names):<22} {len(dataset.outputs):,} outputs of {SYSTEMS} systems   one process {elapsed:6.2f} s ({alone:6.2f} s of processor time)   "
             f"{workers} processes {together:6.2f} s ({shared:6.2f} s)   ratio {elapsed / together:.2f}   (load {os.getloadavg()[0]:.1f})",

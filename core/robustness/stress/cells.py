@@ -33,15 +33,14 @@ def cell(
     table: KeyedTexts,
     golds: Sequence[Gold],
     metric: Metric,
-    values: Mapping[tuple[str, str], Value],
+    values: Mapping[str, Value],
     seed: int,
     draws: int,
 ) -> StressTestResult:
-    """Return the result of a metric under a test. Texts with a missing score are left out of the comparison and counted."""
+    """Return the result of a metric under a test from its values by content key. Texts with a missing score are left out of the comparison and counted."""
     test, spec = table.noised, metric.spec
     n, levels, seeds = len(test.compared), len(test.noise.levels), len(test.seeds)
-    signature = metric.signature()
-    found = [values[signature, key] for key in table.keys]
+    found = [values[key] for key in table.keys]
     scores = np.array([np.nan if v.value is None else v.value for v in found], dtype=np.float64)
     scores = scores.reshape(n, 1 + levels * seeds)
     whole: Bools = np.asarray(~np.isnan(scores).any(axis=1), dtype=np.bool_)

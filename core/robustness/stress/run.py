@@ -25,7 +25,8 @@ from core.robustness.stress.gold import REFERENCE, Gold
 from core.robustness.stress.noised import Noised, expanded, noised, work
 from core.robustness.stress.noising import makers
 from core.robustness.stress.report import MetricFacts, Report
-from core.robustness.stress.scoring import MetricRun, RunProgress, StressScoreCache, among, keyed, score
+from core.robustness.stress.scoring import MetricRun, RunProgress, fitted_on, keyed, score
+from core.scoring.cache import ScoreCache
 from core.scoring.progress import OnScoring
 
 BUNDLED = "bundled/"
@@ -52,7 +53,7 @@ class StressTestRequest(NamedTuple):
 def run(
     golds: Sequence[Gold],
     asked: StressTestRequest,
-    cache: StressScoreCache,
+    cache: ScoreCache,
     on_scoring: OnScoring | None = None,
     *,
     noises: Sequence[Noise] | None = None,
@@ -69,7 +70,7 @@ def run(
         raise UserError("there are no good texts", where="gold", hint="Choose references, or a system with outputs")
     checked(asked)
     tests = list(noises) if noises is not None else registry.noises(expanded(asked.tests))
-    chosen = [among(m, golds) for m in (metrics if metrics is not None else metric_registry.chosen(asked.metrics))]
+    chosen = [fitted_on(m, golds) for m in (metrics if metrics is not None else metric_registry.chosen(asked.metrics))]
     if not tests or not chosen:
         got = f"{len(tests)} tests and {len(chosen)} metrics"
         raise UserError("nothing to run", got=got, expected="at least one of each")
@@ -82,18 +83,17 @@ def run(
             tracker.done += job
     items: dict[str, Item] = {}
     tables = [KeyedTexts(m, keyed(m.items(golds), items)) for m in made]
-    known = sum(len(cache.known(m.signature(), items.keys())) for m in chosen)
     pure = {key for t in tables for key in t.keys[:: 1 + len(t.noised.noise.levels) * len(t.noised.seeds)]}
     runs = score(items, chosen, cache, tracker, workers, pure)
     cells = tuple(
-        cell(table, golds, run.metric, cache.values, asked.seed, asked.draws) for table in tables for run in runs
+        cell(table, golds, run.metric, run.values, asked.seed, asked.draws) for table in tables for run in runs
     )
     if not any(c.texts for c in cells) and any(t.noised.compared for t in tables):
         raise UserError("no metric scored any text", got=next((c.why for c in cells), ""))
     return Report(
         asked.name, datetime.now(UTC).isoformat(timespec="seconds"), asked.gold, asked.data, len(golds), asked.seed, asked.seeds,
         asked.draws, tuple(m.facts for m in made), tuple(map(_facts, runs)), cells,
-        tuple(_notes(golds, asked, made, runs, known, len(items) * len(chosen))),
+        tuple(_notes(golds, asked, made, runs, len(items) * len(chosen))),
     )  # fmt: skip
 
 
@@ -118,7 +118,6 @@ def _notes(
     asked: StressTestRequest,
     made: Sequence[Noised],
     runs: Sequence[MetricRun],
-    known: int,
     all_scores: int,
 ) -> Iterator[str]:
     if n := asked.left_out:
@@ -139,7 +138,7 @@ def _notes(
     for one in runs:
         if one.failed:
             yield f"{one.metric.spec.label}: {counted(one.failed, 'text')} not scored: {one.reason}"
-    if known:
+    if known := sum(run.known for run in runs):
         yield f"{known:,} of {all_scores:,} scores were reused from an earlier run; seconds per metric count only the others."
     yield f"Python {platform.python_version()}, NumPy {np.__version__}."
 

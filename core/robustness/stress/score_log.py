@@ -17,14 +17,14 @@ from filelock import lock_descriptor
 
 from core.data import Value
 from core.errors import UserError
-from core.scoring.dataset import Memory
+from core.scoring.cache import InMemoryScores
 
 FORMAT = "errorscope stress scores"
 VERSION = 1
 _STATUS = ("ok", "undefined", "needs")
 
 
-class ScoredLog(Memory):
+class ScoredLog(InMemoryScores):
     """A score cache in an open file (`opened`). Errors are not written, so that the next run tries again; nor is `detail`."""
 
     def __init__(self, handle: IO[bytes], path: Path) -> None:
@@ -64,10 +64,11 @@ class ScoredLog(Memory):
                     if (read["format"], read["version"]) != (FORMAT, VERSION):
                         raise ValueError("another format or version")
                     continue
+                stored = self.by_signature.setdefault(read["signature"], {})
                 for key, (value, status, reason, parts) in read["values"].items():
                     if status not in _STATUS or (value is not None and type(value) is not float):
                         raise ValueError("a value of another kind")
-                    self.values[read["signature"], key] = Value(value, status, reason, parts)
+                    stored[key] = Value(value, status, reason, parts)
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 raise _other(where, f"line {number}") from error
         if whole < len(data):

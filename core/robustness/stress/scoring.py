@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from core.data import Dataset, Item, Output, Segment, SegmentKey, Value
 from core.metrics.base import Metric
 from core.progress import Progress
 from core.robustness.stress.gold import Gold
-from core.scoring.dataset import FIRST_CHUNK, ScoreCache, score_dataset
+from core.scoring.cache import ScoreCache
+from core.scoring.dataset import FIRST_CHUNK, Keep, score_dataset
 from core.scoring.pool import BATCH, pooled
 from core.scoring.progress import OnScoring, ScoringProgress
 from core.signature import content_key
 
 PROBE = 12
 """How many texts a metric scores to measure its speed, before the run begins."""
-
-
-class StressScoreCache(ScoreCache, Protocol):
-    """The cache that `core.scoring.dataset` needs, with its values by signature and content key (see `Memory` there)."""
-
-    @property
-    def values(self) -> Mapping[tuple[str, str], Value]: ...
 
 
 class RunProgress:
@@ -53,16 +46,18 @@ class RunProgress:
 
 
 class MetricRun(NamedTuple):
-    """A metric after scoring (fitted on the gold texts if it depends on the batch): the number of failed texts, the first reason, and
-    the seconds spent in this run."""
+    """A metric after scoring (fitted on the gold texts if it depends on the batch): its value of each text by content key, how many of
+    them were stored before, the number of failed texts, the first reason, and the seconds spent in this run."""
 
     metric: Metric
+    values: Mapping[str, Value]
+    known: int
     failed: int
     reason: str
     seconds: float
 
 
-def among(metric: Metric, golds: Sequence[Gold]) -> Metric:
+def fitted_on(metric: Metric, golds: Sequence[Gold]) -> Metric:
     """Return the metric fitted on the gold texts, so that its weights do not depend on the noised texts."""
     return metric.for_outputs([(SegmentKey("", str(i)), gold.item) for i, gold in enumerate(golds)])
 
@@ -80,7 +75,7 @@ def keyed(items: Iterable[Item], into: dict[str, Item]) -> list[str]:
 def score(
     items: Mapping[str, Item],
     metrics: Sequence[Metric],
-    cache: StressScoreCache,
+    cache: ScoreCache,
     work: RunProgress,
     workers: int = 1,
     detailed: Collection[str] = (),
@@ -89,27 +84,43 @@ def score(
 
     Texts that fail in a large chunk are retried in the smallest ones, so that a bad text does not affect others. Raises `Cancelled`.
     """
-    clock = _Clock(cache, detailed)
+
+    def keep(key: str, value: Value) -> Value:
+        return value if value.detail is None or key in detailed else replace(value, detail=None)
+
+    def keep_successes(key: str, value: Value) -> Value | None:
+        return None if value.status == "error" else keep(key, value)
+
     work.total = work.done + len(items) * len(metrics)
-    whole, before, found = _dataset(items), work.done, list[MetricRun]()
+    whole, before, runs = _dataset(items), work.done, list[MetricRun]()
     with pooled(metrics, workers) as ready:
         sizes = [FIRST_CHUNK if own is away else 2 * BATCH * workers for own, away in zip(metrics, ready, strict=True)]
-        rates = [_rate(items, m, clock, work, max(PROBE, size)) for m, size in zip(ready, sizes, strict=True)]
-        todo = [len(items) - len(cache.known(m.signature(), items.keys())) for m in metrics]
+        known = [cache.known(m.signature(), items.keys()) for m in ready]
+        samples = [
+            _sample(
+                {key: items[key] for key in items if key not in stored},
+                m,
+                cache,
+                work,
+                max(PROBE, size),
+                keep_successes,
+            )
+            for m, stored, size in zip(ready, known, sizes, strict=True)
+        ]
         for k, (metric, size) in enumerate(zip(ready, sizes, strict=True)):
-            rest = sum(rate * n for rate, n in zip(rates[k + 1 :], todo[k + 1 :], strict=True))
-            watch = _watch(work, rates[k] * todo[k], rest)
+            watch = _watch(work, samples[k].seconds_left, sum(sample.seconds_left for sample in samples[k + 1 :]))
+            seconds = samples[k].seconds
             if size > FIRST_CHUNK:
-                with clock.forgiving():
-                    score_dataset(whole, [metric], clock, watch, chunk=size)
-            score_dataset(whole, [metric], clock, watch)
-            signature = metric.signature()
-            values = (cache.values[signature, key] for key in items)
-            broke = [value.reason for value in values if value.status == "error"]
-            seconds = clock.seconds.get(signature, 0.0)
-            found.append(MetricRun(metrics[k], len(broke), broke[0] if broke else "", seconds))
+                [result] = score_dataset(whole, [metric], cache, watch, chunk=size, keep=keep_successes)
+                seconds += result.seconds
+            [result] = score_dataset(whole, [metric], cache, watch, keep=keep)
+            values = cache.values(result.signature, items.keys())
+            reasons = [values[key].reason for key in items if values[key].status == "error"]
+            seconds += result.seconds
+            reason = reasons[0] if reasons else ""
+            runs.append(MetricRun(metrics[k], values, len(known[k]), len(reasons), reason, seconds))
             work.done = before + (k + 1) * len(items)
-    return found
+    return runs
 
 
 def _watch(work: RunProgress, own: float, rest: float) -> OnScoring:
@@ -124,26 +135,33 @@ def _watch(work: RunProgress, own: float, rest: float) -> OnScoring:
     return watch
 
 
-def _rate(items: Mapping[str, Item], metric: Metric, clock: _Clock, work: RunProgress, some: int) -> float:
-    """Return the seconds per text, measured on a second sample because the first includes loading the model."""
-    signature = metric.signature()
-    known = clock.known(signature, items.keys())
-    unknown = [key for key in items if key not in known]
-    spread = unknown[:: max(1, len(unknown) // (2 * some))][: 2 * some]
-    rate = 0.0
-    for part in (spread[::2], spread[1::2]):
-        if part:
-            began = time.monotonic()
+class _Sample(NamedTuple):
+    """The seconds spent on a sample of the texts, and the estimated seconds for the others (0 if a text failed)."""
 
-            def watch(at: ScoringProgress) -> None:
-                work.report(work.done, f"Measuring the speed of {at.metric}", at.metric_done, at.metric_total)
+    seconds: float
+    seconds_left: float
 
-            with clock.forgiving():
-                score_dataset(_dataset({key: items[key] for key in part}), [metric], clock, watch, chunk=some)
-            if clock.forgave:
-                return 0.0
-            rate = (time.monotonic() - began) / len(part)
-    return rate
+
+def _sample(
+    unknown: Mapping[str, Item], metric: Metric, cache: ScoreCache, work: RunProgress, size: int, keep: Keep
+) -> _Sample:
+    """Score two samples of up to `size` texts. The time per text is that of the second: the first may load the model."""
+    keys = list(unknown)
+    spread = keys[:: max(1, len(keys) // (2 * size))][: 2 * size]
+    seconds, rate, scored = 0.0, 0.0, 0
+
+    def watch(at: ScoringProgress) -> None:
+        work.report(work.done, f"Measuring the speed of {at.metric}", at.metric_done, at.metric_total)
+
+    for part in filter(None, (spread[::2], spread[1::2])):
+        began = time.monotonic()
+        dataset = _dataset({key: unknown[key] for key in part})
+        [result] = score_dataset(dataset, [metric], cache, watch, chunk=size, keep=keep)
+        seconds, scored = seconds + result.seconds, scored + result.new
+        if result.failed:
+            return _Sample(seconds, 0.0)
+        rate = (time.monotonic() - began) / len(part)
+    return _Sample(seconds, rate * (len(keys) - scored))
 
 
 def _dataset(items: Mapping[str, Item]) -> Dataset:
@@ -151,34 +169,3 @@ def _dataset(items: Mapping[str, Item]) -> Dataset:
         tuple(Segment("", key, item.source, item.references) for key, item in items.items()),
         tuple(Output("noised", "", key, item.hypothesis) for key, item in items.items()),
     )
-
-
-class _Clock:
-    """A cache that adds up the seconds per signature and drops the `detail` of most values."""
-
-    def __init__(self, cache: StressScoreCache, detailed: Collection[str]) -> None:
-        self._cache, self._detailed, self.seconds = cache, frozenset(detailed), dict[str, float]()
-        self.forgave, self._forgiving = 0, False
-
-    @contextmanager
-    def forgiving(self) -> Iterator[None]:
-        """Within this context, failed texts are counted in `forgave` but not stored, so that they can be retried."""
-        self.forgave, self._forgiving = 0, True
-        try:
-            yield
-        finally:
-            self._forgiving = False
-
-    def known(self, signature: str, keys: Collection[str]) -> set[str]:
-        return self._cache.known(signature, keys)
-
-    def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
-        self.seconds[signature] = self.seconds.get(signature, 0.0) + seconds
-        kept = {
-            key: value if value.detail is None or key in self._detailed else replace(value, detail=None)
-            for key, value in values.items()
-            if not (self._forgiving and value.status == "error")
-        }
-        self.forgave += len(values) - len(kept)
-        if kept:
-            self._cache.put(metric, signature, kept, seconds)

@@ -6,7 +6,7 @@ Scoring and statistics are separate: the same scores give tables, intervals and 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from itertools import count
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from core.data import Value
 from core.formats.adversarial import FLUENCY, TYPES, AdversarialCase
 from core.metrics.base import Metric, MetricSpec
 from core.ports.cases import KeptScore
-from core.scoring.dataset import Memory
+from core.scoring.cache import ScoreCache
 from core.scoring.items import score_items
 from core.scoring.progress import OnScoring
 from core.signature import signature
@@ -94,18 +94,11 @@ class Failure(NamedTuple):
     scores: dict[str, tuple[float | None, float | None]]
 
 
-class Remembered(Memory):
-    """Scores kept across runs, so that a run can continue a cancelled one. Failed scores are retried."""
-
-    def known(self, signature: str, keys: Collection[str]) -> set[str]:
-        return {key for key in super().known(signature, keys) if self.values[signature, key].status != "error"}
-
-
 def answer(
     cases: Sequence[AdversarialCase],
     metrics: Sequence[Metric],
     on_scoring: OnScoring | None = None,
-    scores: Memory | None = None,
+    scores: ScoreCache | None = None,
     *,
     workers: int = 1,
 ) -> list[Answered]:

@@ -22,7 +22,7 @@ from core.perturbations import registry
 from core.perturbations.base import Perturbation
 from core.ports.cases import BARELY, MISSES, NOTICES, KeptScore, change_of
 from core.progress import Progress, no_progress
-from core.scoring.dataset import Memory
+from core.scoring.cache import ScoreCache
 from core.scoring.progress import OnScoring
 from core.services.projects.task import mostly_unread
 from core.services.robustness.adversarial import Answered, answer
@@ -158,7 +158,7 @@ def scale_of(metric: Metric) -> Range | None:
 
 
 def reactions(
-    texts: TextPair, metrics: Sequence[Metric], progress: Progress = no_progress, scores: Memory | None = None
+    texts: TextPair, metrics: Sequence[Metric], progress: Progress = no_progress, scores: ScoreCache | None = None
 ) -> list[Reaction]:
     """Return each metric's reaction to the change, in order. Existing values in `scores` are reused."""
     answered = answer([texts.case()], metrics, scoring_callback(progress), scores)
@@ -172,7 +172,7 @@ def sweep(
     metrics: Sequence[Metric],
     seed: int = 0,
     progress: Progress = no_progress,
-    scores: Memory | None = None,
+    scores: ScoreCache | None = None,
 ) -> list[PerturbationTrial]:
     """Try every perturbation on one output and score the changed texts. Perturbations that refuse have no reactions.
 

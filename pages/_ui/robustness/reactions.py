@@ -14,8 +14,8 @@ from core.formatting import MISSING, format_change, format_count, format_number,
 from core.metrics.base import Metric
 from core.plots import robustness as plots
 from core.ports.cases import BARELY, MISSES
+from core.scoring.cache import InMemoryScores
 from core.services.robustness import break_metric as service
-from core.services.robustness.adversarial import Remembered
 from core.services.robustness.break_metric import SMALL, Reaction, TextPair
 from pages._ui.robustness.suite_results import memory
 from pages._ui.shared import page, tables
@@ -85,7 +85,7 @@ def cache_key(metrics: Sequence[Metric]) -> tuple[Hashable, ...]:
     return tuple(m.signature() for m in metrics), tuple(service.scale_of(m) for m in metrics)
 
 
-def known_scores(texts: TextPair) -> Remembered:
+def known_scores(texts: TextPair) -> InMemoryScores:
     """Return the scores of this good output that the session has, so that only what failed is scored again."""
     return memory(repr(texts[:3]), "break")
 

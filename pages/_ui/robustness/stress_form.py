@@ -21,7 +21,6 @@ from core.robustness.stress.noised import work
 from core.robustness.stress.report import Report
 from core.robustness.stress.run import StressTestRequest, run
 from core.scoring.progress import ScoringProgress
-from core.services.robustness.stress_cache import Stored
 from pages._ui.robustness import controls, stress_runs
 from pages._ui.shared import drafts, page, tables, wiring
 from pages._ui.shared.glossary import definition
@@ -182,7 +181,7 @@ def _run(project: Project, wanted: StressRequest, pending: str) -> None:
                 line.caption(escape_markdown(at.sentence()))
             progress(at.done / at.total if at.total else 0.0)
 
-        return run(golds, asked, Stored(wiring.store().scores), show, noises=wanted.noises, metrics=metrics)
+        return run(golds, asked, wiring.store().scores, show, noises=wanted.noises, metrics=metrics)
 
     try:
         report = run_cached(

@@ -14,9 +14,10 @@ from core.metrics import registry
 from core.plots import combining as plots
 from core.ports.projects import Project
 from core.reports import adversarial as report
+from core.scoring.cache import InMemoryScores
 from core.services.robustness import adversarial as suite
 from core.services.robustness import cases as service
-from core.services.robustness.adversarial import ALL, Answered, Failure, PhenomenonRow, Remembered
+from core.services.robustness.adversarial import ALL, Answered, Failure, PhenomenonRow
 from core.services.robustness.break_metric import scoring_callback
 from pages._ui.robustness import controls
 from pages._ui.robustness.suite_cases import SuiteCases, SuiteOptions
@@ -66,12 +67,12 @@ def results(project: Project, asked: SuiteOptions, ready: SuiteCases) -> None:
     _failures(project, cases, answered, digest, asked.free)
 
 
-def memory(digest: str, name: str = "suite") -> Remembered:
+def memory(digest: str, name: str = "suite") -> InMemoryScores:
     """Return the scores of these cases in this session, so that stopped work can continue; others are discarded."""
     kept = st.session_state.get(f"{_MEMORY}-{name}")
     if kept is None or kept[0] != digest:
-        kept = st.session_state[f"{_MEMORY}-{name}"] = (digest, Remembered())
-    found: Remembered = kept[1]
+        kept = st.session_state[f"{_MEMORY}-{name}"] = (digest, InMemoryScores())
+    found: InMemoryScores = kept[1]
     return found
 
 

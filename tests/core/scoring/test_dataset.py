@@ -16,6 +16,7 @@ from core.metrics.lexical import rouge, sacre
 from core.ports.store import Store
 from core.progress import Cancelled, Progress
 from core.scoring import dataset as scoring
+from core.scoring.cache import InMemoryScores
 from core.scoring.dataset import GIVE_UP_AFTER, score_dataset
 from core.scoring.progress import ScoringProgress
 from core.signature import content_key
@@ -24,19 +25,19 @@ from tests.builders import counting_metric, small_dataset, stop_when
 from tests.stores import new_store
 
 
-class Puts:
+class Puts(InMemoryScores):
     """A cache that remembers how large each stored chunk was."""
 
     def __init__(self) -> None:
-        self.values: dict[str, Value] = {}
+        super().__init__()
         self.sizes: list[int] = []
 
-    def known(self, signature: str, keys: Collection[str]) -> set[str]:
-        return {key for key in keys if f"{signature} {key}" in self.values}
-
     def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
-        self.values |= {f"{signature} {key}": value for key, value in values.items()}
+        super().put(metric, signature, values, seconds)
         self.sizes.append(len(values))
+
+    def all(self) -> list[Value]:
+        return [value for values in self.by_signature.values() for value in values.values()]
 
 
 def texts(*outputs: str) -> Dataset:
@@ -47,7 +48,7 @@ def texts(*outputs: str) -> Dataset:
 
 
 def stored(cache: Puts, text: str) -> Value:
-    return cache.values[f"length|v:1 {content_key('s', text, ('r',))}"]
+    return cache.by_signature["length|v:1"][content_key("s", text, ("r",))]
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ def test_string_metrics_read_the_references_of_a_segment_once() -> None:
         patch.setattr(sacre, "writing", lambda texts: read.append(texts[0]) or writing(texts))
         patch.setattr(rouge._Overlap, "read", lambda self, text: read.append(text) or tokenized(self, text))
         for name in ("chrf", "bleu", "ter", "rouge1"):
-            score_dataset(by_system, [registry.load(name)], scoring.Memory())
+            score_dataset(by_system, [registry.load(name)], InMemoryScores())
             references = [text for text in read if "reference" in text]
             assert 9 <= len(references) <= 9 + 3, name  # a part may end within a segment
             read.clear()
@@ -83,7 +84,7 @@ def test_signatures_of_scripts_are_not_computed_from_all_outputs_again() -> None
     metric = replace(plain, signature_for=sign)
     last = data.outputs[-1]
     data = Dataset(data.segments, (*data.outputs[:-1], replace(last, text="語")))
-    [result] = score_dataset(data, [metric], scoring.Memory(), chunk=4)
+    [result] = score_dataset(data, [metric], InMemoryScores(), chunk=4)
     assert result.signature == metric.for_outputs([(k.segment, i) for k, i in data.items()]).signature()
     assert result.signature == "length|han+spaced"
     assert sum(read) < 8 * len(data.outputs)  # before: once per chunk, so that time was quadratic
@@ -97,7 +98,7 @@ def test_metrics_with_a_model_keep_the_order_of_the_outputs() -> None:
     orders = []
     for needs in (frozenset[Any](), frozenset({"lm"})):
         seen: list[Item] = []
-        score_dataset(data, [counting_metric(needs=needs, seen=seen)], scoring.Memory())
+        score_dataset(data, [counting_metric(needs=needs, seen=seen)], InMemoryScores())
         orders.append([item.hypothesis for item in seen])
     assert orders == [["00", "10", "01", "11"], ["00", "01", "10", "11"]]
 
@@ -139,10 +140,10 @@ def test_stopping_keeps_chunks_and_a_second_run_does_the_rest() -> None:
     metric = counting_metric(seen=seen)
     with pytest.raises(Cancelled):
         score_dataset(small_dataset(5), [metric], cache, stop_when(lambda at: at.done >= 6), chunk=4)
-    assert (len(cache.values), len(seen)) == (4, 6)  # the second chunk was stopped after two of its items
+    assert (len(cache.all()), len(seen)) == (4, 6)  # the second chunk was stopped after two of its items
     [result] = score_dataset(small_dataset(5), [metric], cache, chunk=4)
     assert (result.new, result.known) == (6, 4)
-    assert len(cache.values) == 10
+    assert len(cache.all()) == 10
 
 
 def test_progress_counts_items_over_all_metrics() -> None:
@@ -314,7 +315,7 @@ def test_scores_that_cannot_be_written_now_are_nobodys_error() -> None:
     cache = Busy()
     with pytest.raises(Unavailable):
         score_dataset(small_dataset(5), [counting_metric()], cache, chunk=4)
-    assert [value.status for value in cache.values.values()] == ["ok"] * 4
+    assert [value.status for value in cache.all()] == ["ok"] * 4
 
 
 def test_an_empty_project_is_scored_at_once() -> None:
@@ -328,7 +329,7 @@ def test_values_of_a_changed_model_are_not_stored() -> None:
     (result,) = score_dataset(texts("a", "bb"), [metric], cache)
     assert (result.new, result.failed) == (0, 2)
     assert "changed" in result.reason
-    assert all(value.status == "error" for value in cache.values.values())
+    assert all(value.status == "error" for value in cache.all())
 
 
 def test_values_claimed_by_another_worker_are_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,7 +343,7 @@ def test_values_claimed_by_another_worker_are_awaited(monkeypatch: pytest.Monkey
         asked.update(keys)
         for key in theirs & set(keys):
             if asked[key] == 3:
-                cache.values[f"length|v:1 {key}"] = Value(7.0)  # the other worker stores its value
+                cache.put("length", "length|v:1", {key: Value(7.0)}, 0.0)  # the other worker stores its value
         return {key for key in keys if key not in theirs and (key not in dead or asked[key] > 3)}
 
     [result] = score_dataset(texts(*names), [counting_metric(seen=seen)], cache, claim=claim)
@@ -359,7 +360,7 @@ def test_waiting_ends_as_soon_as_everything_is_stored_elsewhere(monkeypatch: pyt
         waits.append(seconds)
         if len(waits) == 2:
             theirs = {content_key("s", name, ("r",)): Value(7.0) for name in names}
-            cache.values.update({f"length|v:1 {key}": value for key, value in theirs.items()})
+            cache.put("length", "length|v:1", theirs, 0.0)
 
     monkeypatch.setattr(scoring.time, "sleep", wait)
     [result] = score_dataset(texts(*names), [counting_metric()], cache, claim=lambda signature, keys: set())
@@ -386,6 +387,6 @@ def test_abandoning_a_metric_claims_no_further_texts(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(scoring, "content_key", lambda *item: Keys(content_key(*item)))
     names = [f"text {i}" for i in range(500)]
-    [result] = score_dataset(texts(*names), [counting_metric(of=fail)], scoring.Memory())
+    [result] = score_dataset(texts(*names), [counting_metric(of=fail)], InMemoryScores())
     assert result.failed == 500
     assert looked < 20 * len(names)

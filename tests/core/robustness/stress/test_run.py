@@ -15,7 +15,7 @@ from core.robustness.stress import scoring
 from core.robustness.stress.gold import from_references
 from core.robustness.stress.report import Report
 from core.robustness.stress.run import StressTestRequest, run
-from core.scoring.dataset import Memory
+from core.scoring.cache import InMemoryScores
 from core.scoring.progress import ScoringProgress
 from tests.builders import counting_metric, stop_when
 from tests.core.robustness.stress.fake_noise import CUT, DROP, PAD, golds, noise, of_words
@@ -29,8 +29,8 @@ SHORT = Metric(
 )  # fmt: skip
 
 
-def made(gold: list, noises: list, metrics: list, cache: Memory | None = None, **more: object) -> Report:  # type: ignore[type-arg]
-    return run(gold, ASKED, cache or Memory(), noises=noises, metrics=metrics, **more)  # type: ignore[arg-type]
+def made(gold: list, noises: list, metrics: list, cache: InMemoryScores | None = None, **more: object) -> Report:  # type: ignore[type-arg]
+    return run(gold, ASKED, cache or InMemoryScores(), noises=noises, metrics=metrics, **more)  # type: ignore[arg-type]
 
 
 def test_means_and_drops_are_those_of_the_texts() -> None:
@@ -84,7 +84,7 @@ def test_each_different_text_is_scored_once() -> None:
 
 def test_cached_scores_are_reused_and_reported() -> None:
     seen: list[Item] = []
-    metric, cache = counting_metric("seen", seen=seen), Memory()
+    metric, cache = counting_metric("seen", seen=seen), InMemoryScores()
     first = made(of_words(*[8] * 6), [CUT], [metric], cache)
     before = len(seen)
     again = made(of_words(*[8] * 6), [CUT], [metric], cache)
@@ -177,7 +177,14 @@ def test_progress_never_goes_back_and_ends_at_all() -> None:
     def watch(doing: ScoringProgress) -> None:
         told.append(doing)
 
-    run(of_words(*[8] * 6), ASKED, Memory(), watch, noises=[CUT, DROP], metrics=[LENGTH, counting_metric("other")])
+    run(
+        of_words(*[8] * 6),
+        ASKED,
+        InMemoryScores(),
+        watch,
+        noises=[CUT, DROP],
+        metrics=[LENGTH, counting_metric("other")],
+    )
     assert [d.done for d in told] == sorted(d.done for d in told)
     assert told[-1].done == told[-1].total
     assert all(d.done <= d.total for d in told)
@@ -196,18 +203,18 @@ def test_the_time_left_counts_metrics_that_have_not_begun() -> None:
         return Value(1.0)
 
     gold = of_words(*[8] * 20)
-    run(gold, ASKED, Memory(), watch, noises=[CUT], metrics=[LENGTH, counting_metric("slow", slow)])
+    run(gold, ASKED, InMemoryScores(), watch, noises=[CUT], metrics=[LENGTH, counting_metric("slow", slow)])
     quick = [d.seconds_left for d in told if d.metric == "words" and d.seconds_left is not None]
     assert quick
     assert min(quick) > 0.002 * 60 * 0.3  # of 60 texts a few were tried out
 
 
 def test_a_run_can_be_cancelled_in_both_phases() -> None:
-    cache = Memory()
+    cache = InMemoryScores()
     for stop in ("Making", "words"):
         with pytest.raises(Cancelled):
             run(of_words(*[8] * 30), ASKED, cache, stop_when(lambda d, s=stop: d.metric.startswith(s) and d.metric_done > 20), noises=[CUT], metrics=[LENGTH])  # type: ignore[misc]  # fmt: skip
-    assert cache.values  # what was scored stays
+    assert cache.by_signature  # what was scored stays
 
 
 def test_what_cannot_be_run_is_said() -> None:
@@ -216,10 +223,10 @@ def test_what_cannot_be_run_is_said() -> None:
     with pytest.raises(UserError, match="nothing to run"):
         made(of_words(8), [], [LENGTH])
     with pytest.raises(UserError, match="Did you mean chrf"):
-        run(of_words(8), ASKED._replace(tests=("truncation",), metrics=("chfr",)), Memory())
+        run(of_words(8), ASKED._replace(tests=("truncation",), metrics=("chfr",)), InMemoryScores())
     for lacking, told in (({"seeds": 0}, "too few seeds"), ({"seed": -1}, "seed: .*-1"), ({"draws": 99}, "99")):
         with pytest.raises(UserError, match=told):
-            run(of_words(8), ASKED._replace(**lacking), Memory(), noises=[CUT], metrics=[LENGTH])
+            run(of_words(8), ASKED._replace(**lacking), InMemoryScores(), noises=[CUT], metrics=[LENGTH])
 
 
 def test_a_test_that_touches_nothing_is_told_with_its_reasons() -> None:
@@ -263,16 +270,17 @@ def test_a_level_is_judged_by_the_texts_that_have_scores() -> None:
 
 
 def test_gold_texts_that_were_left_out_are_told() -> None:
-    report = run(of_words(*[8] * 6), ASKED._replace(left_out=2), Memory(), noises=[CUT], metrics=[LENGTH])
+    report = run(of_words(*[8] * 6), ASKED._replace(left_out=2), InMemoryScores(), noises=[CUT], metrics=[LENGTH])
     assert "2 segments are left out: the first reference is blank or missing." in report.notes
 
 
 def test_the_trace_of_a_value_is_kept_for_gold_texts_alone() -> None:
-    cache = Memory()
+    cache = InMemoryScores()
     metric = counting_metric("traced", lambda item: Value(float(len(item.hypothesis)), detail={"trace": 1}))
     gold = of_words(*[8] * 6)
     made(gold, [CUT], [metric], cache)
-    assert sum(value.detail is not None for value in cache.values.values()) == len(gold) < len(cache.values)
+    [values] = cache.by_signature.values()
+    assert sum(value.detail is not None for value in values.values()) == len(gold) < len(values)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -290,12 +298,13 @@ def test_a_bad_text_costs_no_other_with_any_number_of_processes(monkeypatch: pyt
             raise RuntimeError("one text")
         return Value(1.0)
 
-    cache, told = Memory(), list[int]()
+    cache, told = InMemoryScores(), list[int]()
 
     def watch(doing: ScoringProgress) -> None:
         told.append(doing.done)
 
     report = run(gold, ASKED, cache, watch, noises=[CUT], metrics=[counting_metric("breaks", breaks)], workers=workers)
-    assert sum(value.status == "error" for value in cache.values.values()) == 1
+    [values] = cache.by_signature.values()
+    assert sum(value.status == "error" for value in values.values()) == 1
     assert any(": 1 text not scored" in note for note in report.notes)
     assert told == sorted(told)

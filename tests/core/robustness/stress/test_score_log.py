@@ -30,8 +30,7 @@ def test_values_come_back_exactly_but_errors_are_tried_again(tmp_path: Path) -> 
     written(tmp_path / "log")
     with opened(tmp_path / "log") as log:
         assert log.known("m|v:1", ["a", "b", "c", "d", "e", "f"]) == {"a", "b", "c", "d"}
-        assert {k: log.values["m|v:1", k] for k in VALUES} == VALUES
-        assert log.values["m|v:1", "d"] == Value(4.0)
+        assert log.values("m|v:1", ["a", "b", "c", "d"]) == {**VALUES, "d": Value(4.0)}
         assert log.known("m|v:2", ["a"]) == set()
 
 
@@ -52,7 +51,7 @@ def test_a_log_that_was_cut_off_in_its_first_line_begins_anew(tmp_path: Path) ->
     path = tmp_path / "log"
     path.write_bytes(written(path)[:20])
     with opened(path) as log:
-        assert not log.values
+        assert not log.by_signature
     assert path.read_bytes().count(b"\n") == 1
 
 
@@ -78,7 +77,7 @@ def test_two_runs_at_once_are_refused(tmp_path: Path) -> None:
         with pytest.raises(UserError, match="another run is writing"), opened(tmp_path / "log"):
             pass
     with opened(tmp_path / "log") as log:
-        assert not log.values
+        assert not log.by_signature
 
 
 def test_a_chunk_is_on_disk_before_the_next_is_scored(tmp_path: Path) -> None:
@@ -101,4 +100,4 @@ def test_a_log_is_removed_while_it_is_held(tmp_path: Path) -> None:
         log.remove()
         assert not (tmp_path / "log").exists()
     with opened(tmp_path / "log") as fresh:
-        assert not fresh.values
+        assert not fresh.by_signature

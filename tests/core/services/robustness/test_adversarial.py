@@ -13,10 +13,10 @@ from core.metrics import registry
 from core.metrics.base import Metric
 from core.progress import Cancelled, Progress
 from core.reports.adversarial import as_html, as_text, counted, grid, headline, published
+from core.scoring.cache import InMemoryScores
 from core.services.robustness.adversarial import (
     Answered,
     PhenomenonRow,
-    Remembered,
     accuracy,
     answer,
     failed,
@@ -248,7 +248,7 @@ def test_work_that_was_stopped_goes_on_where_it_stopped() -> None:
         return [Value(float(len(item.hypothesis))) for item in items]
 
     metric = Metric(replace(registry.load("chrf").spec, name="m"), lambda: "m|v:1", score)
-    scores = Remembered()
+    scores = InMemoryScores()
     whole = answer(given, [metric])
     asked.clear()
     with pytest.raises(Cancelled):
@@ -269,7 +269,7 @@ def test_what_failed_is_told_and_tried_again() -> None:
             raise ValueError("no room")
         return [Value(1.0)] * len(items)
 
-    metric, scores = Metric(replace(registry.load("chrf").spec, name="m"), lambda: "m|v:1", score), Remembered()
+    metric, scores = Metric(replace(registry.load("chrf").spec, name="m"), lambda: "m|v:1", score), InMemoryScores()
     assert failed(answer(given, [metric], scores=scores))
     broken[0] = False
     again = answer(given, [metric], scores=scores)

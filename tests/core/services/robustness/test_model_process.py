@@ -20,7 +20,7 @@ from core.robustness.attack import attack_metric
 from core.robustness.stress import token_contributions
 from core.robustness.stress.gold import Gold
 from core.robustness.stress.run import StressTestRequest, run
-from core.scoring.dataset import Memory
+from core.scoring.cache import InMemoryScores
 from core.scoring.items import score_items
 from core.services.compare import alignment, inspector
 from core.services.robustness import tour
@@ -45,7 +45,7 @@ def stress() -> object:
     golds = [Gold(str(i), item) for i, item in enumerate(ITEMS[:2])]
     tests = ("article-removal", "diverge", "token-drop")
     asked = StressTestRequest("run", "A", "p", tests, ("chrf", "bertscore"), seeds=1, draws=100)
-    report = run(golds, asked, Memory())
+    report = run(golds, asked, InMemoryScores())
     return report.tests, report.cells
 
 

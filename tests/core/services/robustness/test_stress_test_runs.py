@@ -1,13 +1,10 @@
-"""What a page says of a report: the sentence over it, the strongest level of a cell, and scores read back from storage."""
+"""What a page says of a report: the sentence over it, and the strongest level of a cell."""
 
 import pytest
 
-from core.data import Value
 from core.ports.stress_test_runs import LONGEST_NAME, short_name
-from core.services.robustness.stress_cache import Stored
 from core.services.robustness.stress_test_runs import evidence, headline, settings_of, share_of
 from tests.reports import report
-from tests.stores import new_store
 
 
 def test_the_headline_names_the_worst_metrics_first() -> None:
@@ -60,21 +57,3 @@ def test_a_long_name_is_cut_to_what_storage_holds() -> None:
     assert short_name(f" {longest}\n") == longest
     assert short_name(longest + "x") == "é" * (LONGEST_NAME - 1) + "…"
     assert short_name("a" * 180 + " " * 9 + "bc") == "a" * 180 + "…"
-
-
-def test_stored_scores_are_read_once_and_errors_retried() -> None:
-    scores = new_store().scores
-    scores.put("m", "m|v:1", {"a": Value(1.0), "b": Value(None, "error", "broke")}, 1.0)
-    cache = Stored(scores)
-    assert cache.known("m|v:1", ["a", "b", "c"]) == {"a"}
-    assert cache.values == {("m|v:1", "a"): Value(1.0)}
-    cache.put("m", "m|v:1", {"b": Value(2.0)}, 1.0)
-    assert cache.known("m|v:1", ["a", "b"]) == {"a", "b"}
-    assert cache.values["m|v:1", "b"] == Value(2.0)
-    assert Stored(scores).known("m|v:1", ["b"]) == {"b"}  # it is on disk, for the run that goes on
-
-
-def test_the_trace_of_a_value_is_stored_and_not_held_in_memory() -> None:
-    store = Stored(new_store().scores)
-    store.put("m", "m|v:1", {"k": Value(1.0, detail={"trace": 1})}, 0.1)
-    assert store.values["m|v:1", "k"] == Value(1.0)
