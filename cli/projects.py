@@ -26,7 +26,7 @@ from core.ports.store import Store
 from core.progress import part
 from core.services.export.files import EXPORTS
 from core.services.projects import mtme
-from core.services.projects.adding import Imported, ImportTarget, StoredOutputs, add_staged, sentence
+from core.services.projects.adding import Imported, ImportTarget, StoredOutputs, add, sentence
 from core.services.projects.importing import ImportPlan, plan, preview, without_outputs
 from core.services.projects.label_import import import_labels
 
@@ -133,7 +133,7 @@ def _import(store: Store, given: _Import) -> str:
     for note in (*seen.notes, *(warning.sentence() for warning in seen.warnings)):
         print_note(f"note: {note}")
     target = ImportTarget(project.name, project.id) if project else ImportTarget(given.name or stem(files[0].name))
-    done = add_staged(store, target, seen.staged, given.replaced, part(share, 1, 2))
+    done = add(store, target, seen.staged, given.replaced, part(share, 1, 2))
     return _done(store, done, seen.summary)
 
 

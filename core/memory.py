@@ -6,8 +6,9 @@ import ctypes
 import gc
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from contextlib import suppress
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -37,6 +38,41 @@ def collect_garbage_rarely() -> None:
     and about a tenth of the time of a refinement on a GPU.
     """
     gc.set_threshold(20_000, 20, 20)
+
+
+@dataclass
+class _Freezing:
+    """The blocks of `short_collections` that run now, and whether objects were frozen before the first of them."""
+
+    running: int = 0
+    were_frozen: bool = False
+
+
+_LOCK, _STATE = Lock(), _Freezing()
+
+
+@contextmanager
+def short_collections() -> Iterator[None]:
+    """Keep the objects that exist now out of garbage collections during the block.
+
+    A collection that looks at all texts of a large import stops every thread for 0.3 s. Several threads may use this at once: the
+    objects stay out until the last block ends. If objects were frozen before, as a server freezes its modules, all are frozen again.
+    """
+    with _LOCK:
+        if not _STATE.running:
+            _STATE.were_frozen = gc.get_freeze_count() > 0
+        _STATE.running += 1
+        gc.freeze()
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _STATE.running -= 1
+            if not _STATE.running:
+                gc.unfreeze()
+                if _STATE.were_frozen:
+                    gc.collect()
+                    gc.freeze()
 
 
 class RecentResults(Generic[T]):

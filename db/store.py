@@ -9,8 +9,8 @@ from sqlalchemy import Engine
 from core.ports.store import Store
 from db.campaigns.repository import SqlCampaigns
 from db.engine import connect, migrate
+from db.imports.adding import SqlImports
 from db.imports.slices import remove_interrupted
-from db.imports.staged import SqlImports
 from db.jobs.chunks import SqlChunks
 from db.jobs.repository import SqlJobs, SqlTimings
 from db.labels.judgements import SqlJudgements

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sqlalchemy import event
 
+from core.data import Dataset, ExternalScores
+from core.ports.imports import DatasetImport
 from core.ports.store import Store
+from core.services.projects.adding import Imported, ImportTarget, add
 from db.engine import connect
 from db.store import store_over
 from tests.templates import empty_database
@@ -26,6 +29,12 @@ def new_store(put_database: Callable[[Path], str] = empty_database) -> Store:
     event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA synchronous=OFF"))
     _open.callback(engine.dispose)
     return store_over(engine)
+
+
+def add_dataset(
+    store: Store, target: ImportTarget, dataset: Dataset, external: Sequence[ExternalScores] = ()
+) -> Imported:
+    return add(store, target, DatasetImport(dataset, external))
 
 
 @atexit.register

@@ -68,7 +68,7 @@ class Projects(Protocol):
         """Add new data and record `labels` as `LabelLog.append` does: all or nothing. Stored data stays.
 
         Raises `ImportProblems` for a different source or output under an existing key, or a different number of the same
-        rater under the same name. New references of a segment are appended. `progress` is called before every batch.
+        rater under the same name. New references of a segment are appended. `progress` is called with the share that is done.
         `external` scores are merged with those of the same metric (`core.formats.external.merge`), or replace them if the
         metric is in `replace`. `judgements` under a name in `corrected` replace all that the same raters gave under it.
         `new_project`: the project was created for this import, so it is removed if the process dies; any other one is then as before.

@@ -27,6 +27,7 @@ from core.ports.campaigns import (
     Participant,
     RemainingWork,
 )
+from core.ports.imports import DatasetImport
 from db.campaigns import assigning
 from db.campaigns.assigning import Reclaimed, Touch
 from db.campaigns.rows import (
@@ -41,7 +42,7 @@ from db.campaigns.rows import (
 from db.columns import now as current_time
 from db.engine import inserted, reading, writing
 from db.failures import require_name, retried, unique
-from db.imports import datasets, slices
+from db.imports import adding, slices
 from db.labels.group_commit import GroupCommit
 from db.lookup import HIDDEN_NAME, hidden_project, parts, require_project
 from db.shown import segments
@@ -83,7 +84,7 @@ class SqlCampaigns:
             }  # fmt: skip
             campaign_id = inserted(connection, insert(campaigns).values(**row))
         try:
-            datasets.fill(hidden, texts_id, texts)
+            adding.fill(hidden, texts_id, texts)
             hidden.insert(campaign_units, unit_rows(campaign_id, units, 0))
             hidden.show(campaign_of=project_id)
         except BaseException:
@@ -116,7 +117,7 @@ class SqlCampaigns:
             texts_id, hidden = self._begin_texts(connection, settings)
         values = {"name": name.strip(), "design": dict(design), "texts": texts_id}
         try:
-            datasets.fill(hidden, texts_id, texts)
+            adding.fill(hidden, texts_id, texts)
             with _unique_name(name.strip()), hidden.writing() as connection:
                 old = require_draft(connection, campaign_id)
                 connection.execute(delete(campaign_units).where(campaign_units.c.campaign == campaign_id))
@@ -193,7 +194,7 @@ class SqlCampaigns:
                 connection.execute(insert(campaign_units), unit_rows(campaign_id, units, first))
 
         campaign = self.get(campaign_id)
-        datasets.add(self._engine, campaign.texts, datasets.Given(texts, also=add))
+        adding.add(self._engine, campaign.texts, adding.Addition(DatasetImport(texts), also=add))
 
     def retire(self, campaign_id: int, unit_ids: Collection[int], retired: bool = True) -> None:
         mine = campaign_units.c.campaign == campaign_id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, literal, select, update
 
 from core.data import OutputKey, SourceFile, Value
-from core.errors import ImportProblems, Problem
+from core.errors import Problem
 from core.formats.external import contradiction
 from core.ports.imports import StagedMetric
 from core.ports.scores import ExternalMetric
@@ -43,10 +44,15 @@ class MetricMerge:
     def take(
         self, connection: Connection | None, values: Mapping[OutputKey, Value], texts: ProjectTexts
     ) -> dict[OutputKey, tuple[Value, bool]]:
-        """Compare some values with those stored; return each with whether it is new. `connection` is None if nothing is stored."""
+        """Compare some values with those stored; return each with whether it is new. `connection` is None if nothing is stored.
+
+        Raises ValueError for a value that contradicts its status.
+        """
         stored = self._stored(connection, texts) if connection is not None and self._id is not None else {}
         found: dict[OutputKey, tuple[Value, bool]] = {}
         for key, value in values.items():
+            if (value.value is not None) != (value.status == "ok") or not math.isfinite(value.value or 0.0):
+                raise ValueError(f"a value of status {value.status!r} cannot be {value.value}")
             if key not in texts.outputs:
                 self._strange = self._strange or key
                 continue
@@ -71,11 +77,6 @@ class MetricMerge:
         if same or self._replaces:
             return None
         return contradiction(self._old, self._new, self._differ, self._first)
-
-    def refuse_strange(self) -> None:
-        """Raise `ImportProblems` if a value belongs to no output."""
-        if self._strange is not None:
-            raise ImportProblems([self._no_output(self._strange)])
 
     @property
     def n_removed(self) -> int:
@@ -150,10 +151,12 @@ class MetricMerge:
 _NOTHING: Any = object()
 
 
-def merges_of(connection: Connection, project_id: int, metrics: Sequence[StagedMetric]) -> tuple[MetricMerge, ...]:
-    """Return what merges each metric of an import into a project."""
-    if not metrics:
-        return ()
+def merges_of(
+    connection: Connection | None, project_id: int, metrics: Sequence[StagedMetric]
+) -> tuple[MetricMerge, ...]:
+    """Return what merges each metric of an import into a project. `connection` is None if nothing is stored."""
+    if not metrics or connection is None:
+        return tuple(MetricMerge(metric, None, None) for metric in metrics)
     there = {metric.name: metric for metric in listed(connection, project_id)}
     query = select(external_metrics.c.name, external_metrics.c.id).where(external_metrics.c.project_id == project_id)
     ids = {name: int(i) for name, i in connection.execute(query)}

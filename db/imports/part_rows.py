@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, Connection, Table, bindparam, insert, select, update
+from sqlalchemy import BindParameter, Connection, Select, Table, bindparam, insert, select, tuple_, update
 
-from core.data import OutputKey, Value
+from core.data import OutputKey, SegmentKey, Value
 from db.columns import insert_columns
 from db.imports.metric_merge import MetricMerge
 from db.imports.plan import TextPlan
@@ -149,6 +149,28 @@ def _stored_outputs(connection: Connection, of: Collection[int]) -> dict[tuple[s
         for part in parts(list(of))
         for system, segment, i in connection.execute(found.where(outputs.c.segment.in_(part)))
     }
+
+
+def segment_ids(connection: Connection, project_id: int, keys: Collection[SegmentKey]) -> dict[SegmentKey, int]:
+    """Return the ids of segments, also of those that an import has added that is not complete."""
+    rows = _of_segments(connection, project_id, select(segments.c.id), keys)
+    return {SegmentKey(doc, name): i for doc, name, i in rows}
+
+
+def output_ids(connection: Connection, project_id: int, keys: Collection[OutputKey]) -> dict[OutputKey, int]:
+    """Return the ids of the outputs of some segments, as `segment_ids` does."""
+    query = select(outputs.c.system, outputs.c.id).join_from(outputs, segments)
+    rows = _of_segments(connection, project_id, query, {key.segment for key in keys})
+    return {OutputKey(system, doc, name): i for doc, name, system, i in rows}
+
+
+def _of_segments(
+    connection: Connection, project_id: int, query: Select[Any], keys: Collection[SegmentKey]
+) -> Iterator[Any]:
+    key = segments.c.doc_id, segments.c.segment_id
+    mine = query.with_only_columns(*key, *query.selected_columns).where(segments.c.project_id == project_id)
+    for part in parts(list(keys)):
+        yield from connection.execute(mine.where(tuple_(*key).in_(part)))
 
 
 def _update(connection: Connection, table: Table, values: Mapping[str, Any], rows: Sequence[Any]) -> None:

@@ -7,21 +7,22 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from sqlalchemy import ColumnElement, Connection, select, true, tuple_
+from sqlalchemy import ColumnElement, Connection, select, tuple_
 
 from core.data import Dataset, HumanScore, OutputKey, Segment, SegmentKey
-from core.errors import ImportProblems, Problem
+from core.errors import Problem
+from core.formats.problems import shown
 from core.ports.projects import ImportReport
 from core.signature import content_keys
 from db.lookup import parts, references, select_outputs
 from db.shown import human_scores, outputs, segments
 
-SHOWN = 80  # characters of a text that a problem quotes
+_OTHER_TEXT = "The project has another text under this name. Fix the file, or import it into a new project"
 
 
 @dataclass(slots=True)
 class ProjectTexts:
-    """All texts and human scores of a project by key, and the ids of stored rows."""
+    """Texts and human scores of a project by key, and the ids of stored rows."""
 
     segments: dict[SegmentKey, Segment] = field(default_factory=dict)
     outputs: dict[OutputKey, str] = field(default_factory=dict)
@@ -39,6 +40,17 @@ class ProjectTexts:
                 texts[output.segment][output.system] = text
         return {key: (self.segments[key], by_system) for key, by_system in texts.items()}
 
+    def agree_with(self, new: Dataset) -> bool:
+        """Return whether each of the segments has the same source, reference or output in the dataset."""
+        same = {o.key.segment for o in new.outputs if self.outputs.get(o.key) == o.text}
+        return all(
+            s.key in same
+            or (s.source is not None and s.source == self.segments[s.key].source)
+            or not set(s.references).isdisjoint(self.segments[s.key].references)
+            for s in new.segments
+            if s.key in self.segments
+        )
+
 
 class TextPlan:
     """The changes of an import, or of a part of it, collected from the dataset; `texts` grows to the future content of the project.
@@ -55,7 +67,6 @@ class TextPlan:
         self.new_scores: list[tuple[OutputKey, str]] = []
         self.unchanged = 0
         self.wrong: tuple[list[Problem], list[Problem], list[Problem]] = ([], [], [])
-        self._content: dict[OutputKey, str] = {}
         self._keyed: tuple[Segment | None, Callable[[str], str]] = (None, str)  # of the last segment
         for segment in dataset.segments:
             self._segment(segment)
@@ -63,11 +74,6 @@ class TextPlan:
             self._output(output.key, output.text)
         for score in dataset.human_scores:
             self._score(score)
-
-    def check(self) -> None:
-        """Raise `ImportProblems` if anything contradicts what is stored."""
-        if problems := [problem for kind in self.wrong for problem in kind]:
-            raise ImportProblems(problems)
 
     @property
     def report(self) -> ImportReport:
@@ -88,13 +94,6 @@ class TextPlan:
 
     def content_key(self, key: OutputKey) -> str:
         """Return the content key that an output will have."""
-        return self._content.get(key) or self._computed(key)
-
-    def compute_content_keys(self) -> None:
-        """Compute all content keys beforehand, for an import that is written in one transaction."""
-        self._content = {key: self._computed(key) for key in (*self.rekeyed, *self.new_outputs)}
-
-    def _computed(self, key: OutputKey) -> str:
         segment = self.texts.segments[key[1:]]  # type: ignore[index]  # a tuple equals its key
         if segment is not self._keyed[0]:
             self._keyed = segment, content_keys(segment.source, segment.references)
@@ -110,8 +109,8 @@ class TextPlan:
         if old.source is None and new.source is not None:
             self.new_sources.append(new.key)
         elif new.source is not None and new.source != old.source:
-            place = f"source of document “{new.doc_id}”, segment “{new.segment_id}”"
-            self._differs(0, place, new.source, old.source or "")
+            place = f"source of document {shown(new.doc_id)}, segment {shown(new.segment_id)}"
+            self._refuse(0, place, *_around_difference(new.source, old.source or ""), _OTHER_TEXT)
         else:
             self.unchanged += 1
         more = list((Counter(new.references) - Counter(old.references)).elements())
@@ -128,13 +127,13 @@ class TextPlan:
             self.new_outputs.append(key)
             self.texts.outputs[key] = text
         elif old != text:
-            self._differs(1, f"output of {_place(key)}", text, old)
+            self._refuse(1, f"output of {_place(key)}", *_around_difference(text, old), _OTHER_TEXT)
         else:
             self.unchanged += 1
 
     def _score(self, new: HumanScore) -> None:
         key = OutputKey(new.system, new.doc_id, new.segment_id)
-        place = f"human score “{new.name}” of {_place(key)}"
+        place = f"human score {shown(new.name)} of {_place(key)}"
         old = self.texts.scores.get((key, new.name))
         if key not in self.texts.outputs:
             self._refuse(2, place, "a score", "an output it belongs to", "Add the output, or leave the score out")
@@ -144,42 +143,41 @@ class TextPlan:
             self.new_scores.append((key, new.name))
             self.texts.scores[key, new.name] = new.value
         elif old != new.value:
-            self._differs(2, place, f"{new.value:g}", f"{old:g}")
+            self._refuse(2, place, f"{new.value:g}", f"{old:g}", _OTHER_TEXT)
         else:
             self.unchanged += 1
-
-    def _differs(self, kind: int, place: str, found: str, expected: str) -> None:
-        shown, there = _around_difference(found, expected)
-        todo = "The project has another text under this name. Fix the file, or import it into a new project"
-        self._refuse(kind, place, shown, there, todo)
 
     def _refuse(self, kind: int, place: str, found: str, expected: str, todo: str) -> None:
         self.wrong[kind].append(Problem("", 0, place, found, expected, todo))
 
 
 def _place(key: OutputKey) -> str:
-    return f"system “{key.system}”, document “{key.doc_id}”, segment “{key.segment_id}”"
+    document = f", document {shown(key.doc_id)}" * bool(key.doc_id)
+    return f"system {shown(key.system)}{document}, segment {shown(key.segment_id)}"
 
 
 def _around_difference(a: str, b: str) -> tuple[str, str]:
-    """Return the same window of both texts as quoted strings, from a little before the first difference."""
+    """Return both texts for a message, from a little before the first difference."""
     first = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-    start = max(0, first - SHOWN // 2) if max(len(a), len(b)) > SHOWN else 0
-
-    def window(text: str) -> str:
-        part = text[start : start + SHOWN]
-        return repr(("…" if start else "") + part + ("…" if start + SHOWN < len(text) else ""))
-
-    return window(a), window(b)
+    start = max(0, first - 20)
+    dots = "…" if start else ""
+    return shown(dots + a[start:]), shown(dots + b[start:])
 
 
-def stored_texts(connection: Connection, project_id: int, keys: Collection[SegmentKey] | None = None) -> ProjectTexts:
-    """Return the texts and human scores of a project, or those of some of its segments."""
+def stored_texts(connection: Connection, project_id: int, keys: Collection[SegmentKey]) -> ProjectTexts:
+    """Return the texts and human scores of some segments of a project."""
     texts = ProjectTexts()
-    for part in [None] if keys is None else parts(list(keys)):
-        key = tuple_(segments.c.doc_id, segments.c.segment_id)
-        _add_stored(connection, project_id, true() if part is None else key.in_(part), texts)
+    for part in parts(list(keys)):
+        _add_stored(connection, project_id, tuple_(segments.c.doc_id, segments.c.segment_id).in_(part), texts)
     return texts
+
+
+def present_outputs(connection: Connection, project_id: int, keys: Collection[OutputKey]) -> set[OutputKey]:
+    """Return those of the outputs that are stored."""
+    named, stored = tuple_(segments.c.doc_id, segments.c.segment_id), set[OutputKey]()
+    for part in parts(list({key.segment for key in keys})):
+        stored |= set(map(OutputKey._make, connection.execute(select_outputs(project_id).where(named.in_(part)))))
+    return stored.intersection(keys)
 
 
 def _add_stored(connection: Connection, project_id: int, which: ColumnElement[bool], texts: ProjectTexts) -> None:

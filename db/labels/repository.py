@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
-from sqlalchemy import ColumnElement, Connection, Engine, Select, exists, insert, select
+from sqlalchemy import ColumnElement, Connection, Engine, Select, exists, insert, select, tuple_
 
 from core.data import Segment, SegmentKey, storable
 from core.errors import Unavailable, UserError
@@ -191,26 +191,24 @@ class SqlLabels:
             return list(connection.execute(found).scalars())
 
 
-def stored(connection: Connection, project_id: int) -> list[Event]:
-    """Return the events of a project in the order of recording."""
-    return _events(connection, project_id, None, None)
-
-
 def planned(
-    batches: Sequence[LabelBatch], texts: Mapping[SegmentKey, SegmentTexts], before: Sequence[Event], progress: Progress
-) -> list[Event]:
-    """Return the events that batches add to those `before`; their number is 0. Raises as `SqlLabels.append` does."""
+    connection: Connection, project_id: int, batches: Sequence[LabelBatch], texts: Mapping[SegmentKey, SegmentTexts],
+    progress: Progress,
+) -> list[Event]:  # fmt: skip
+    """Return the events that batches add to the log; their number is 0. `texts` are those of their segments. Raises as `SqlLabels.append` does."""
     for batch in batches:
         _check_rater(batch.rater)
-    known = {event.action.id for event in before}
-    logs: dict[tuple[str, SegmentKey], _Log] = defaultdict(_Log)
-    for event in before:
-        logs[event.rater, event.segment].take(event)
-    new: list[Event] = []
-    for done, batch in enumerate(batches):
-        progress(done / len(batches))
         if batch.segment not in texts:
             raise _no_such_segment(batch.segment)
+    logs: dict[tuple[str, SegmentKey], _Log] = {(batch.rater, batch.segment): _Log() for batch in batches}
+    known = _known(connection, project_id, [action.id for batch in batches for action in batch.actions])
+    for part in parts(list(dict.fromkeys(batch.segment for batch in batches)), SEGMENTS_AT_ONCE):
+        mine = segments.c.project_id == project_id, tuple_(segments.c.doc_id, segments.c.segment_id).in_(part)
+        for event in _read(connection, _selected().where(*mine).order_by(events.c.number)):
+            if (event.rater, event.segment) in logs:
+                logs[event.rater, event.segment].take(event)
+    new: list[Event] = []
+    for batch in report_parts(batches, lambda batch: 1, len(batches), progress):
         log = logs[batch.rater, batch.segment]
         for action in batch.actions:
             if action.id not in known:
@@ -220,14 +218,16 @@ def planned(
 
 
 def write(
-    writer: OneTransaction | Hidden, project_id: int, new: Sequence[Event], segment_ids: Mapping[SegmentKey, int]
-) -> None:
+    writer: OneTransaction | Hidden, project_id: int, new: Sequence[Event], segment_ids: Mapping[SegmentKey, int],
+    progress: Progress,
+) -> None:  # fmt: skip
     """Write planned events."""
     if new:
         with writer.writing() as connection:
             _take_turns(connection, project_id)
         who = writer.raters(dict.fromkeys(event.rater for event in new))
-        writer.insert(events, (_row(e, project_id, who[e.rater], segment_ids[e.segment]) for e in new))
+        some = report_parts(parts(new), len, len(new), progress)
+        writer.insert(events, (_row(e, project_id, who[e.rater], segment_ids[e.segment]) for of in some for e in of))
 
 
 def _take_turns(connection: Connection, project_id: int) -> None:

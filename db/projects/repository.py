@@ -29,6 +29,7 @@ from sqlalchemy import (
 from core.columns import ProjectIndex, ScoreColumn
 from core.data import Dataset, ExternalScores, HumanScore, Judgement, Output, Segment, SegmentKey
 from core.errors import UserError
+from core.ports.imports import DatasetImport
 from core.ports.labels import LabelBatch
 from core.ports.projects import ImportReport, Project
 from core.progress import Progress, no_progress
@@ -36,7 +37,8 @@ from core.text.fold import fold
 from db.columns import Json, now
 from db.engine import inserted, reading, writing
 from db.failures import require_name, retried, unique
-from db.imports import datasets, slices
+from db.imports import adding, slices
+from db.imports.adding import Addition
 from db.lookup import (
     among,
     hidden_project,
@@ -100,10 +102,9 @@ class SqlProjects:
         judgements: Sequence[Judgement] = (), *, external: Sequence[ExternalScores] = (), replace: Collection[str] = (),
         corrected: Collection[str] = (), new_project: bool = False,
     ) -> ImportReport:  # fmt: skip
-        given = datasets.Given(
-            dataset, labels, progress, judgements, external, replace, corrected, new_project=new_project
-        )
-        report = datasets.add(self._engine, project_id, given)
+        source = DatasetImport(dataset, external)
+        new = Addition(source, progress, replace, labels, judgements, corrected, new_project=new_project)
+        report = adding.add(self._engine, project_id, new)
         keep_summary(self._engine, project_id)
         with suppress(UserError):  # who opens the project first does not wait for it
             self.index(project_id)

@@ -2,98 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
-from sqlalchemy import Connection, delete, func, insert, literal, select, update
+from sqlalchemy import Connection, delete, func, literal, select
 
-from core.data import ExternalScores, OutputKey, SegmentKey, SourceFile, Value
-from core.errors import ImportProblems, Problem, UserError
-from core.formats.external import Merged, merge
+from core.data import OutputKey, SegmentKey, SourceFile, Value
+from core.errors import UserError
 from core.ports.scores import ExternalMetric
-from db.columns import Json, now
-from db.engine import inserted
-from db.imports.slices import Hidden, OneTransaction
-from db.lookup import parts, require_no_import, select_outputs
+from db.columns import Json
+from db.lookup import require_no_import, select_outputs
 from db.scores.arrays import ArraySource, Found, ProjectArrays
 from db.shown import outputs, segments
 from db.tables import external_metrics, external_scores
-
-
-def stored(connection: Connection, project_id: int, names: Collection[str]) -> dict[str, ExternalScores]:
-    """Return the external scores of a project that have one of these names, by name."""
-    return {
-        m.name: ExternalScores(m.name, m.higher_is_better, m.files, table(connection, project_id, m.signature))
-        for m in listed(connection, project_id)
-        if m.name in names
-    }
-
-
-def planned(
-    given: Sequence[ExternalScores],
-    replace: Collection[str],
-    keys: Container[OutputKey],
-    before: Mapping[str, ExternalScores],
-) -> list[Merged]:
-    """Merge `given` into the scores `before`.
-
-    Raises `ImportProblems` for another value or direction under the same name (unless the metric is in `replace`) and for
-    unknown outputs. Raises ValueError for a value that contradicts its status.
-    """
-    merged, problems = list[Merged](), list[Problem]()
-    for scores in given:
-        for value in scores.values.values():
-            if (value.value is not None) != (value.status == "ok") or not math.isfinite(value.value or 0.0):
-                raise ValueError(f"a value of status {value.status!r} cannot be {value.value}")
-        if strange := [key for key in scores.values if key not in keys]:
-            place, found = f"metric “{scores.name}”", f"a score of {' / '.join(strange[0])}"
-            problems.append(Problem(scores.files[0].name, 0, place, found, "an output it belongs to", "Add it first"))
-            continue
-        try:
-            merged.append(merge(before.get(scores.name), scores, replace=scores.name in replace))
-        except ImportProblems as error:
-            problems += error.problems
-    if problems:
-        raise ImportProblems(problems)
-    return merged
-
-
-def write(
-    writer: OneTransaction | Hidden, project_id: int, merged: Sequence[Merged], ids: Mapping[OutputKey, int]
-) -> None:
-    """Write what is new; `ids` are those of the outputs."""
-    for of_metric in merged:
-        if not of_metric.changed:
-            continue
-        with writer.writing() as connection:
-            metric = _metric(connection, project_id, of_metric, ids)
-        rows = (
-            {"metric": metric, "output": ids[key], "value": v.value, "status": v.status, "reason": v.reason}
-            for key, v in of_metric.changed.items()
-        )
-        writer.insert(external_scores, rows)
-
-
-def _metric(connection: Connection, project_id: int, merged: Merged, ids: Mapping[OutputKey, int]) -> int:
-    """Create or change the row of a metric, delete the values that are replaced, and return its id."""
-    mine = (external_metrics.c.project_id == project_id, external_metrics.c.name == merged.scores.name)
-    facts = {
-        "higher_is_better": merged.scores.higher_is_better,
-        "files": [list(file) for file in merged.scores.files],
-        "created": now(),
-    }
-    metric = connection.execute(select(external_metrics.c.id).where(*mine)).scalar()
-    if metric is None:
-        row = insert(external_metrics).values(project_id=project_id, name=merged.scores.name, **facts)
-        return inserted(connection, row)
-    connection.execute(update(external_metrics).where(external_metrics.c.id == metric).values(facts))
-    old = external_scores.c.metric == metric
-    if len(merged.changed) == len(merged.scores.values):
-        connection.execute(delete(external_scores).where(old))
-    else:
-        for part in parts([ids[key] for key in merged.changed]):
-            connection.execute(delete(external_scores).where(old, external_scores.c.output.in_(part)))
-    return int(metric)
 
 
 def listed(connection: Connection, project_id: int) -> list[ExternalMetric]:

@@ -21,10 +21,11 @@ from core.data import Dataset, Output, Segment, SegmentKey
 from core.errors import Unavailable
 from core.ports.labels import Action
 from core.ports.store import Store
-from core.services.projects.adding import ImportTarget, add
+from core.services.projects.adding import ImportTarget
 from db.store import open_store
 from tests.builders import small_dataset
 from tests.paths import ROOT
+from tests.stores import add_dataset
 
 EVERY = 0.05  # seconds between two saves
 
@@ -123,8 +124,8 @@ def _measure(url: str, texts: Dataset, with_one_more: Dataset, saves: list[str])
         saving = SAVES.get(name)
         target = ImportTarget(f"large {time.time_ns()}")
         steps: dict[str, Callable[[], object]] = {
-            "import": lambda target=target: add(store, target, texts),
-            "one more system": lambda target=target: add(store, _there(store, target.name), with_one_more),
+            "import": lambda target=target: add_dataset(store, target, texts),
+            "one more system": lambda target=target: add_dataset(store, _there(store, target.name), with_one_more),
             "deletion": lambda target=target: store.projects.delete(_there(store, target.name).project_id or 0),
         }
         for step, work in steps.items():

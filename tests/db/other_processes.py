@@ -16,12 +16,13 @@ from core.ports.campaigns import Draw, DrawState, NewAssignment
 from core.ports.chunks import ChunkResult
 from core.ports.labels import Action
 from core.ports.store import Store
-from core.services.projects.adding import ImportTarget, add
+from core.services.projects.adding import ImportTarget
 from db.engine import connect, migrate
-from db.imports import datasets, slices
+from db.imports import adding, slices
 from db.store import open_store, store_over
 from tests.builders import small_dataset
 from tests.cli.program import status_of
+from tests.stores import add_dataset
 
 IMPORTED = small_dataset(30)
 K = 3
@@ -120,7 +121,7 @@ def list_projects(connection: Connection, url: str) -> None:
 
 
 def import_project(store: Store) -> None:
-    add(store, ImportTarget("p"), IMPORTED)
+    add_dataset(store, ImportTarget("p"), IMPORTED)
 
 
 def delete_project(store: Store) -> None:
@@ -129,7 +130,7 @@ def delete_project(store: Store) -> None:
 
 def kill_at_statement(url: str, work: Callable[[Store], object], statement: str, number: int) -> None:
     """Work in slices of 20 rows, and kill this process at the n-th statement that begins so."""
-    datasets.SMALL, slices.FIRST, slices.MOST = 60, 20, 20
+    adding.SMALL, slices.FIRST, slices.MOST = 60, 20, 20
     engine, seen = connect(url), list[str]()
 
     def strike(connection: object, cursor: object, executed: str, *rest: object) -> None:

@@ -19,7 +19,7 @@ from core.ports.store import Store
 from db.backup import backup, restore
 from db.database_copy import copy_database
 from db.engine import connect, writing
-from db.imports import datasets, slices
+from db.imports import adding, slices
 from db.store import open_store, store_over
 from tests.db.campaigns import DESIGN, NOW, SETTINGS, SegmentKey, created, replaced, texts, unit
 from tests.db.other_processes import K, assign_units, exit_while_assigning, next_free
@@ -255,13 +255,13 @@ def test_a_crash_during_a_replacement_leaves_one_whole_draft(
 def test_a_campaign_started_during_the_replacement_stays(
     store: Store, engine: Engine, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fill = datasets.fill
+    fill = adding.fill
 
     def filled(*given: Any) -> None:
         fill(*given)
         store.campaigns.set_state(campaign.id, "running")
 
-    monkeypatch.setattr(datasets, "fill", filled)
+    monkeypatch.setattr(adding, "fill", filled)
     with pytest.raises(UserError, match="was started"):
         replaced(store, campaign)
     assert len(store.campaigns.units(campaign.id)) == len(UNITS)

@@ -257,9 +257,10 @@ def test_texts_and_labels_come_in_together_or_not_at_all(store: Store) -> None:
             store.projects.add(project, small_dataset(), [*good, bad])
         assert store.projects.get(project).n_segments == 0
         assert (store.labels.events(project), store.labels.raters()) == ([], [])
-    told: list[float] = []
-    report = store.projects.add(project, small_dataset(), good, told.append)
-    assert (report.outputs, report.labelled, told) == (6, 2, [0, 1 / 2])
+    shares: list[float] = []
+    report = store.projects.add(project, small_dataset(), good, shares.append)
+    assert (report.outputs, report.labelled, shares[0], shares[-1]) == (6, 2, 0, 1)
+    assert shares == sorted(shares)
     more = [*good, LabelBatch("bob", FIRST, [no_error("4", "B"), Action("5", "submit", None, {})])]
     assert store.projects.add(project, small_dataset(), more).labelled == 1
     assert [(e.rater, e.action.id) for e in store.labels.events(project)] == [

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.columns import ProjectIndex
 from core.ports.store import Store
-from db.imports.staged import SqlImports
+from db.imports.adding import SqlImports
 from db.projects.repository import SqlProjects
 from db.scores.repository import SqlScores
 from pages._ui.projects import importing

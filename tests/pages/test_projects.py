@@ -155,7 +155,7 @@ def test_a_name_that_is_taken_is_refused_and_files_are_kept(store: Store, monkey
     monkeypatch.setattr(
         import_offer, "offer", lambda *args: import_offer.ImportOffer(ImportTarget("p", project), "Import now", True)
     )
-    monkeypatch.setattr(importing.adding, "add_staged", fail)
+    monkeypatch.setattr(importing.adding, "add", fail)
     monkeypatch.setattr(importing.wiring, "changed", seen.append)
     at = press(at.run(), "Import now")
     assert "disk is full" in at.error[0].value

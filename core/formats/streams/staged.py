@@ -68,7 +68,7 @@ class StagedImport:
     ) -> None:  # fmt: skip
         self.stage, self.metrics, self.holds_means = stage, tuple(metrics), holds_means
         self._known, self._notes, self.as_references = known, tuple(notes), tuple(as_references)
-        self.n_outputs = stage.n_outputs
+        self.n_outputs, self.n_segments = stage.n_outputs, stage.n_segments
 
     def with_references(self, systems: Sequence[str]) -> StagedImport:
         """Return the import with the outputs of these systems as additional references. Raises `UserError` if one has no texts."""

@@ -92,7 +92,7 @@ def match(store: Store, project_id: int, found: CampaignFile) -> CampaignMatch:
     A file is refused if its ratings are those of a campaign of the project, which would count twice, or if its texts are in the project
     under other names only.
     """
-    stored = store.imports.stored(project_id, [s.key for s in found.dataset.segments])
+    stored = store.projects.texts(project_id, [s.key for s in found.dataset.segments])
     there, sources = {o.key: o.text for o in stored.outputs}, {s.key: s.source for s in stored.segments}
     of_file = {s.key: s.source for s in found.dataset.segments}
     known = [o for o in found.dataset.outputs if o.key in there]

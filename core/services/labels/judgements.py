@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from core.data import Dataset, HumanScore, Judgement, OutputKey, SegmentKey, grouped
-from core.errors import UserError
+from core.errors import Problem, UserError
 from core.formats.labels.judgements import DIFFERS, is_rank
 from core.formats.problems import Collector, counted, shown
-from core.services.projects.external_scores import ImportChanges
 from core.stats.means import equal_decimal_means
 from core.stats.raters.bradley_terry import bradley_terry, wins_of_rankings
 from core.stats.raters.rater_scale import standardised
@@ -35,7 +34,16 @@ Scored = dict[OutputKey, tuple[float, int]]
 """The score of each output, and its number of raters."""
 
 
-def compare(old: Iterable[Judgement], new: Iterable[Judgement], corrected: Collection[str] = ()) -> ImportChanges:
+class JudgementChanges(NamedTuple):
+    """The effect of adding judgements: counts of new and unchanged ones, every conflict, and the names in conflict."""
+
+    new: int = 0
+    unchanged: int = 0
+    problems: tuple[Problem, ...] = ()
+    clashes: tuple[str, ...] = ()
+
+
+def compare(old: Iterable[Judgement], new: Iterable[Judgement], corrected: Collection[str] = ()) -> JudgementChanges:
     """Return the effect of adding `new` to a project that has `old`; for names in `corrected`, `new` replaces `old`."""
     there, problems, fresh, same = {j[:3]: j.value for j in old}, Collector(), 0, 0
     clashes: dict[str, None] = {}
@@ -48,7 +56,7 @@ def compare(old: Iterable[Judgement], new: Iterable[Judgement], corrected: Colle
             clashes[j.name] = None
             place = f"{shown(j.name)} by {shown(j.rater)} for {' / '.join(j.key)}"
             problems.add("", 0, place, f"{j.value:g}", f"{before:g}", DIFFERS)
-    return ImportChanges(fresh, same, problems.closed(), tuple(clashes))
+    return JudgementChanges(fresh, same, problems.closed(), tuple(clashes))
 
 
 def replaced(old: Iterable[Judgement], new: Iterable[Judgement], corrected: Collection[str]) -> list[Judgement]:

@@ -1,29 +1,18 @@
-"""External scores (metrics computed by other programs): check names, and compare an import with a project."""
+"""External scores (metrics computed by other programs): check their names, and say how many an import has."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
 
 from core.data import ExternalScores
 from core.errors import ImportProblems, Problem
-from core.formats.external import merge, name_problem
+from core.formats.external import name_problem
 from core.formats.problems import counted
 from core.formats.streams.staged import StagedImport
 from core.ports.imports import StagedMetric
-from core.ports.store import Store
 
 NAMED = 6
 """How many metrics a summary names."""
-
-
-class ImportChanges(NamedTuple):
-    """The effect of an import: counts of new and unchanged values, every conflict, and the names in conflict."""
-
-    new: int = 0
-    unchanged: int = 0
-    problems: tuple[Problem, ...] = ()
-    clashes: tuple[str, ...] = ()
 
 
 def name_problems(named: Iterable[tuple[str, str, str]]) -> list[Problem]:
@@ -31,32 +20,10 @@ def name_problems(named: Iterable[tuple[str, str, str]]) -> list[Problem]:
     return [problem for name, file, column in named if (problem := name_problem(name, file, column))]
 
 
-def check_names(given: Sequence[ExternalScores]) -> None:
+def check_names(metrics: Iterable[ExternalScores | StagedMetric]) -> None:
     """Raise `ImportProblems` if a metric name is not valid."""
-    if problems := name_problems((s.name, ", ".join(f.name for f in s.files), "") for s in given):
+    if problems := name_problems((m.name, ", ".join(f.name for f in m.files), "") for m in metrics):
         raise ImportProblems(problems)
-
-
-def compare(
-    store: Store, project_id: int, given: Sequence[ExternalScores], replace: Collection[str] = ()
-) -> ImportChanges:
-    """Return the effect of adding these scores to a project."""
-    there = {m.name: m for m in store.scores.external(project_id)} if given else {}
-    new = unchanged = 0
-    problems, clashes = list[Problem](), list[str]()
-    for scores in given:
-        old = None
-        if (metric := there.get(scores.name)) is not None:
-            values = store.scores.table(project_id, metric.signature)
-            old = ExternalScores(metric.name, metric.higher_is_better, metric.files, values)
-        try:
-            merged = merge(old, scores, replace=scores.name in replace)
-        except ImportProblems as error:
-            problems += error.problems
-            clashes.append(scores.name)
-            continue
-        new, unchanged = new + len(merged.changed), unchanged + merged.unchanged
-    return ImportChanges(new, unchanged, tuple(problems), tuple(clashes))
 
 
 def summary(given: Sequence[ExternalScores]) -> str:

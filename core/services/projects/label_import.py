@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace as changed
 from typing import NamedTuple
 
@@ -30,6 +30,7 @@ from core.formats.parsing.limits import Meter
 from core.formats.problems import Collector, counted, shown
 from core.mqm.actions import label_actions
 from core.mqm.log import fold
+from core.ports.imports import DatasetImport
 from core.ports.labels import LabelBatch
 from core.ports.store import Store
 from core.progress import Progress, no_progress
@@ -184,24 +185,22 @@ def _differs(problems: Collector, file: str, place: str, found: str | None, befo
 
 def import_labels(
     store: Store, target: ImportTarget, found: LabelFiles, progress: Progress = no_progress, replace: Collection[str] = (),
-    corrected: Collection[str] = (), on_total: Callable[[int], None] = lambda total: None,
+    corrected: Collection[str] = (),
 ) -> Imported:  # fmt: skip
     """Import outputs, scores and labels: all of the files, or nothing and no new project.
 
     Importing a file twice adds nothing. Labels that raters have changed since stay as they are; the notes list where the
     files differ. Scores of metrics in `replace` replace the stored ones; judgements under names in `corrected` replace all
-    that the same raters gave under these names. `on_total` is called with the number of label batches (rater × segment), of
-    which `progress` reports the share. Raises `ImportProblems` and `UserError` as `adding.add` does.
+    that the same raters gave under these names. `progress` may raise to cancel. Raises `ImportProblems` and `UserError` as `adding.add` does.
     """
     if found.problems:
         raise ImportProblems(found.problems)
     external_scores.check_names(found.external)
-    target.check_size(store, found.dataset)
+    target.check_size(store, DatasetImport(found.dataset))
     with target.opened(store) as project_id:
         events = store.labels.events(project_id)
         wanted = label_actions(found.rated, fold(events), {e.action.id for e in events})
         batches = [LabelBatch(rater, segment, actions) for (rater, segment), actions in wanted.actions.items()]
-        on_total(len(batches))
         report = store.projects.add(
             project_id,
             found.dataset,

@@ -54,7 +54,6 @@ def use(store: Store, project_id: int, system: str, progress: Progress = no_prog
 class _OutputsAsReferences:
     """The outputs of a system of a project as an import of references (`core.ports.imports.ImportSource`)."""
 
-    n_outputs = 0
     metrics: Sequence[StagedMetric] = ()
 
     def __init__(self, store: Store, project_id: int, system: str) -> None:

@@ -12,6 +12,7 @@ from core.formats.campaigns.campaign_file import CampaignFile
 from core.formats.campaigns.recognised import BATCHES, recognised
 from core.formats.files import Upload, stem
 from core.formatting import format_count
+from core.ports.imports import DatasetImport
 from core.services.campaigns import importing as service
 from core.services.campaigns.exporting import FORMATS
 from pages._ui.campaigns import address, imported_view
@@ -53,7 +54,7 @@ def draw() -> None:
     st.subheader("3 · Import", anchor=False)
     imported_view.not_stored(found, (*ids, chosen.format, chosen.campaign), stem(chosen.ratings.name))
     labels = service.labels_of(found)
-    ready = ReadyUpload(labels.dataset, labels.summary(), labels, (chosen.ratings.name,), what=WHAT)
+    ready = ReadyUpload(DatasetImport(labels.dataset), labels.summary(), labels, (chosen.ratings.name,), what=WHAT)
     choice = state.projects()
     what = import_offer.offer(ready, choice.all, choice.project)
     if what.target.project_id is not None:

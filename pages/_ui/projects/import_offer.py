@@ -10,11 +10,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.data import Judgement
 from core.formats.files import stem
-from core.formats.streams.staged import StagedImport
 from core.formatting import format_count
 from core.ports.projects import Project
 from core.services.labels import judgements
-from core.services.projects import adding, external_scores
+from core.services.projects import adding
 from core.services.projects.adding import ImportTarget
 from pages._ui.projects.upload import ReadyUpload
 from pages._ui.shared import drafts, tables, wiring
@@ -45,8 +44,8 @@ def offer(ready: ReadyUpload, projects: Sequence[Project], current: Project | No
     guess = 0
     if current is not None and current in projects and current.n_outputs:
         with st.spinner("Comparing with the open project …"):
-            goes_on = adding.goes_on_with(wiring.store(), current.id, ready.dataset)
-        guess = list(names).index(current.id) if goes_on else 0
+            continues = wiring.store().imports.continues(current.id, ready.source)
+        guess = list(names).index(current.id) if continues else 0
     this = drafts.kept(f"import-into-{guess}-" + "|".join(ready.files), list(names)[guess], names.__contains__)
     chosen = left.selectbox("Import into", names, guess, format_func=names.__getitem__, key=this)
     if chosen == NEW:
@@ -71,9 +70,10 @@ def _existing(ready: ReadyUpload, project: Project) -> ImportOffer:
     into, corrected = ImportTarget(project.name, project.id), tuple[str, ...]()
     given = ready.mqm.judgements if ready.mqm else ()
     with st.spinner(f"Comparing with “{escape_markdown(project.name)}” …"):
-        external = ready.dataset.external() if isinstance(ready.dataset, StagedImport) else ready.external
-        report, contradictions = adding.compare_with(wiring.store(), project.id, ready.dataset)
-        scores = external_scores.compare(wiring.store(), project.id, external)
+        compared = wiring.store().imports.compare(project.id, ready.source)
+    if replaced := _replaced(project, compared.clashes):
+        compared = wiring.store().imports.compare(project.id, ready.source, replaced)
+    report, contradictions = compared.report, compared.problems
     if given:
         there = wiring.judgements(project)
         numbers = judgements.compare(there, given)
@@ -81,11 +81,6 @@ def _existing(ready: ReadyUpload, project: Project) -> ImportOffer:
             numbers = judgements.compare(there, given, corrected)
         report = report._replace(judgements=numbers.new, unchanged=report.unchanged + numbers.unchanged)
         contradictions = (*contradictions, *numbers.problems)
-    replaced = _replaced(project, scores.clashes)
-    if replaced:
-        scores = external_scores.compare(wiring.store(), project.id, external, replaced)
-    report = report._replace(metric_scores=scores.new, unchanged=report.unchanged + scores.unchanged)
-    contradictions = (*contradictions, *scores.problems)
     if contradictions:
         text = "**Cannot add to this project:** it has different content under the same names."
         text += " To import the files beside it, choose *New project*." * (

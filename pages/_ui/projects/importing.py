@@ -14,7 +14,6 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import add_script_run_ctx
 
 from core.errors import UserError
-from core.formats.streams.staged import StagedImport
 from core.formatting import format_count
 from core.ports.projects import Project
 from core.ports.store import Store
@@ -47,9 +46,7 @@ class ImportJob:
 
     words: str
     what: str = ""  # the upload that is imported
-    done: int | None = None  # labels, once the texts are there
-    total: int = 0
-    share: float = 0.0  # of the outputs that are written
+    share: float = 0.0
     cancelled: bool = False
     imported: Imported | None = None
     error: Exception | None = None
@@ -78,20 +75,10 @@ def start(ready: ReadyUpload, what: ImportOffer) -> None:
     """Begin the import."""
     store, into = wiring.store(), what.target
 
-    def work(job: ImportJob) -> Imported | None:
-        def on_total(total: int) -> None:
-            job.total = total
-
-        def progress(share: float) -> None:
-            if job.cancelled:
-                raise Cancelled
-            job.done = round(share * job.total)
-
-        if isinstance(ready.dataset, StagedImport):
-            return adding.add_staged(store, into, ready.dataset, what.replace, job.written)
+    def work(job: ImportJob) -> Imported:
         if ready.mqm is None:
-            return None
-        return label_import.import_labels(store, into, ready.mqm, progress, what.replace, what.corrected, on_total)
+            return adding.add(store, into, ready.source, what.replace, job.written)
+        return label_import.import_labels(store, into, ready.mqm, job.written, what.replace, what.corrected)
 
     _begin(f"Importing {ready.summary} …", into.project_id, work, ready.what)
 
@@ -106,7 +93,7 @@ def start_references(project: Project, system: str) -> None:
     )
 
 
-def _begin(words: str, project_id: int | None, work: Callable[[ImportJob], Imported | None], what: str = "") -> None:
+def _begin(words: str, project_id: int | None, work: Callable[[ImportJob], Imported], what: str = "") -> None:
     """Start a thread for the import, unless one of this browser tab is running."""
     if running() is not None:
         return
@@ -116,9 +103,8 @@ def _begin(words: str, project_id: int | None, work: Callable[[ImportJob], Impor
     def run() -> None:
         try:
             job.imported = work(job)
-            if job.imported is not None:
-                job.words, job.share, job.done = "Counting outputs and scores …", 0.0, None
-                _count(store, job.imported.project.id)
+            job.words, job.share = "Counting outputs and scores …", 0.0
+            _count(store, job.imported.project.id)
         except Exception as error:  # shown by `watch`
             job.error = error
         finally:
@@ -168,9 +154,6 @@ def watch(job: ImportJob) -> Imported | None:
             button.empty()
         share = f" {job.share:.0%}" if job.share else ""
         bar.progress(min(1.0, job.share), escape_markdown(job.words + share))
-        if (done := job.done) is not None:
-            text = f"{job.words} Labels: {done:,} of {job.total:,}"
-            bar.progress(done / job.total, escape_markdown(text))
     place.empty()
     drafts.forget(_RUNNING)
     if job.error is None:

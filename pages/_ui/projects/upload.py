@@ -17,6 +17,7 @@ from core.formats.notes import counts_of, notes_on
 from core.formats.problems import how_many
 from core.formats.streams.staged import StagedImport
 from core.formatting import MISSING, format_count
+from core.ports.imports import DatasetImport
 from core.ports.projects import Project
 from core.services.projects import label_import, mtme
 from core.services.projects.adding import StoredOutputs
@@ -57,12 +58,11 @@ LABEL_GUIDE = (
 class ReadyUpload:
     """An upload without problems. `mqm` holds labels; `project` is set if they belong to the outputs of that project."""
 
-    dataset: Dataset | StagedImport
+    source: StagedImport | DatasetImport
     summary: str
     mqm: LabelFiles | None
     files: tuple[str, ...]
     project: Project | None = None
-    external: tuple[ExternalScores, ...] = ()  # those of label files
     title: str = ""  # suggested name of a new project; by default that of the first file
     what: str = "outputs"  # the upload that has the files (`upload_files.key_of`)
 
@@ -173,21 +173,21 @@ def _shown(
         dataset = upload_references.offer(dataset, upload_files.key_of(what))
     notes = (*_notes(dataset), *(note for note in seen.notes if note not in before))
     _warnings(summary, mqm.warnings if mqm else seen.warnings, notes)
+    source: StagedImport | DatasetImport
     if isinstance(dataset, StagedImport):
-        scores: tuple[ExternalScores, ...] = ()
-        texts, external = dataset.beginning(10 * ROWS)
+        source, (texts, external) = dataset, dataset.beginning(10 * ROWS)
         n = dataset.n_outputs or dataset.n_scored()
     else:
-        scores = external = mqm.external if mqm else ()
-        texts = mqm.scored if mqm else dataset
-        n = len(dataset.outputs or _scored(dataset, scores))
+        external = mqm.external if mqm else ()
+        source, texts = DatasetImport(dataset, external), mqm.scored if mqm else dataset
+        n = len(dataset.outputs or _scored(dataset, external))
     rows = first_rows(texts, external=external)
     st.dataframe(rows, hide_index=True, width="stretch", height="content", placeholder=MISSING)
     if n > ROWS:
         st.caption(f"First {ROWS} outputs; {n - ROWS:,} more.")
     if mqm and isinstance(dataset, Dataset):
         mqm = mqm._replace(dataset=dataset)
-    return ReadyUpload(dataset, summary, mqm, names, project, scores, what=what), ()
+    return ReadyUpload(source, summary, mqm, names, project, what=what), ()
 
 
 def _notes(texts: Dataset | StagedImport) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ import os
 import subprocess
 import sys
 import textwrap
-from functools import cache, partial
+from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, event, select
 
-from core.data import SegmentKey
+from core.data import OutputKey, SegmentKey
 from core.errors import ImportProblems, UserError
 from core.formats.build import Builder
 from core.formats.parsing.cells import FileTable, TableRow
@@ -25,11 +26,10 @@ from core.ports.projects import ImportReport
 from core.ports.store import Store
 from core.progress import Cancelled, Progress, no_progress
 from core.services.projects import references
-from core.services.projects.adding import ImportTarget, StoredOutputs, add_staged
+from core.services.projects.adding import ImportTarget, StoredOutputs, add
 from core.signature import content_key
 from db.engine import reading
-from db.imports import slices
-from db.imports import staged as staged_imports
+from db.imports import adding, slices
 from db.shown import outputs, segments
 from db.store import open_store
 from tests.builders import small_dataset, stop_when
@@ -72,12 +72,7 @@ def content(store: Store, project: int) -> tuple[Any, ...]:
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slices, "FIRST", 20)
     monkeypatch.setattr(slices, "MOST", 20)
-    monkeypatch.setattr(staged_imports, "SMALL", 50)
-
-
-@cache
-def two_stores() -> tuple[Store, Store]:
-    return new_store(), new_store()
+    monkeypatch.setattr(adding, "SMALL", 50)
 
 
 ROW = st.tuples(
@@ -87,36 +82,88 @@ ROW = st.tuples(
 )  # fmt: skip
 
 
-def outcome(work: Any) -> ImportReport | str:
-    try:
-        report: ImportReport = work()
-        return report
-    except UserError as error:
-        return str(error)
+@cache
+def one_store() -> Store:
+    return new_store()
+
+
+class Model:
+    """What a project should contain, as plain dictionaries."""
+
+    def __init__(self) -> None:
+        self.segments: dict[SegmentKey, tuple[str | None, tuple[str, ...]]] = {}
+        self.outputs: dict[OutputKey, str] = {}
+        self.scores: dict[tuple[OutputKey, str], float] = {}
+        self.metric: dict[OutputKey, float | None] = {}
+
+    def add(self, new: StagedImport, *, replace: bool) -> dict[str, int] | None:
+        """Add an import; return the counts of what is new, or None if something contradicts what is there."""
+        texts, external = new.dataset(), {k: v.value for s in new.external() for k, v in s.values.items()}
+        n = dict.fromkeys(("segments", "sources", "references", "outputs", "human_scores", "metric_scores"), 0)
+        segments, outputs, scores = dict(self.segments), dict(self.outputs), dict(self.scores)
+        for s in texts.segments:
+            source, there = segments.get(s.key, (None, ()))
+            if None not in (source, s.source) and source != s.source:
+                return None
+            more = tuple((Counter(s.references) - Counter(there)).elements())
+            n["segments"] += s.key not in segments
+            n["sources"] += s.key in segments and source is None and s.source is not None
+            n["references"] += len(more)
+            segments[s.key] = (s.source if source is None else source), (*there, *more)
+        for kind, stored, new_rows in (
+            ("outputs", outputs, {o.key: o.text for o in texts.outputs}),
+            ("human_scores", scores, {(OutputKey(*h[:3]), h.name): h.value for h in texts.human_scores}),
+        ):
+            if any(stored.get(key, value) != value for key, value in new_rows.items()):  # type: ignore[attr-defined]
+                return None
+            n[kind] = len(new_rows.keys() - stored.keys())  # type: ignore[attr-defined]
+            stored |= new_rows  # type: ignore[operator]
+        differ = any(None not in (v, self.metric.get(k)) and self.metric[k] != v for k, v in external.items())
+        if differ and not replace:
+            return None
+        replaced = bool(external) and replace and (differ or external.keys() != self.metric.keys())
+        before = {} if replaced else self.metric
+        new_values = {k: v for k, v in external.items() if k not in before or (before[k] is None and v is not None)}
+        n["metric_scores"] = len(new_values)
+        self.segments, self.outputs, self.scores, self.metric = segments, outputs, scores, before | new_values
+        return n
 
 
 @settings(suppress_health_check=list(HealthCheck))
 @given(
     files=st.lists(st.tuples(st.lists(ROW, min_size=1, max_size=8), st.booleans()), min_size=1, max_size=4),
     first=st.integers(1, 3),
+    in_memory=st.booleans(),
 )
-def test_parts_are_added_as_datasets_are(files: Any, first: int) -> None:
-    monkey = pytest.MonkeyPatch()
-    monkey.setattr(staged_imports, "SMALL", first)
-    whole, in_parts = two_stores()
-    a, b = (s.projects.create(f"p{len(s.projects.list())}").id for s in (whole, in_parts))
-    for rows, replaces in files:
-        try:
-            found = staged(rows)
-        except ImportProblems:
-            continue
-        replace = ["COMET"] if replaces else []
-        external = found.external()
-        expected = outcome(partial(whole.projects.add, a, found.dataset(), external=external, replace=replace))
-        got = outcome(partial(in_parts.imports.add, b, found, replace=replace))
-        assert got == expected
-        assert content(in_parts, b) == content(whole, a)
-    monkey.undo()
+def test_a_project_contains_all_that_was_imported(files: Any, first: int, in_memory: bool) -> None:
+    store, model = one_store(), Model()
+    project = store.projects.create(f"p{len(store.projects.list())}").id
+    with pytest.MonkeyPatch.context() as monkey:
+        monkey.setattr(adding, "SMALL", first)
+        for rows, replaces in files:
+            try:
+                source = staged(rows)
+            except ImportProblems:
+                continue
+            replace = ["COMET"] if replaces else []
+            compared, expected = store.imports.compare(project, source, replace), model.add(source, replace=replaces)
+            assert (compared.problems == ()) is (expected is not None)
+            if expected is None:
+                with pytest.raises(ImportProblems):
+                    store.imports.add(project, source, replace=replace)
+            elif in_memory:
+                external = source.external()
+                report = store.projects.add(project, source.dataset(), external=external, replace=replace)
+                assert (report, expected.items()) == (compared.report, expected.items() & report._asdict().items())
+            else:
+                report = store.imports.add(project, source, replace=replace)
+                assert (report, expected.items()) == (compared.report, expected.items() & report._asdict().items())
+            segments, outputs, scores, external = content(store, project)
+            assert {s.key: (s.source, s.references) for s in segments} == model.segments
+            assert {o.key: o.text for o in outputs} == model.outputs
+            assert {(OutputKey(*h[:3]), h.name): h.value for h in scores} == model.scores
+            stored = {key: value.value for of in external.values() for key, value in of[2].items()}
+            assert stored == model.metric
 
 
 @pytest.mark.parametrize("known", [False, True], ids=["with outputs", "scores only"])
@@ -136,9 +183,8 @@ def test_a_large_import_is_complete(store: Store, engine: Engine, known: bool) -
     more = store.imports.add(project, staged(many(systems="ABC", score="1" if known else "0.5")))
     assert (more.outputs, more.human_scores, more.metric_scores) == (N, N, N)
     assert store.projects.get(project).systems == ("A", "B", "C")
-    assert store.imports.stored(project, [SegmentKey("doc", "7"), SegmentKey("doc", "x")]).outputs == tuple(
-        o for o in store.projects.dataset(project).outputs if o.segment_id == "7"
-    )
+    keys = [OutputKey(system, "doc", segment) for system in "AZ" for segment in ("7", "x")]
+    assert store.imports.present(project, keys) == {keys[0]}
 
 
 @pytest.mark.parametrize("there", [False, True], ids=["empty", "with outputs"])
@@ -149,7 +195,7 @@ def test_a_cancelled_import_leaves_nothing(store: Store, engine: Engine, there: 
     target = ImportTarget("p", store.projects.list()[0].id if there else None)
     for share in (0.0, 0.3, 0.9):
         with pytest.raises(Cancelled):
-            add_staged(store, target, staged(many()), progress=stop_when(lambda at, share=share: at >= share))
+            add(store, target, staged(many()), progress=stop_when(lambda at, share=share: at >= share))
         assert counts(engine) == before, share
         assert [p.n_outputs for p in store.projects.list()] == ([20] if there else []), share
 
@@ -193,7 +239,7 @@ def additions() -> tuple[StagedImport, StagedImport]:
 def add_more(store: Store, progress: Progress = no_progress) -> ImportReport:
     """Add to the first project in small slices."""
     slices.FIRST = slices.MOST = 20
-    staged_imports.SMALL = 50
+    adding.SMALL = 50
     return store.imports.add(store.projects.list()[0].id, additions()[1], progress, replace=["COMET"])
 
 
@@ -281,19 +327,18 @@ def killed(script: str) -> None:
 def test_a_killed_import_shows_nothing(url: str) -> None:
     killed(f"""
         import os, signal
-        from core.services.projects.adding import ImportTarget, add_staged
-        from db.imports import slices
-        from db.imports import staged as staged_imports
+        from core.services.projects.adding import ImportTarget, add
+        from db.imports import adding, slices
         from db.store import open_store
         from tests.db.imports.test_staged_imports import many, staged
         slices.FIRST = slices.MOST = 20
-        staged_imports.SMALL = 60
+        adding.SMALL = 60
 
         def strike(share):
             if share > 0.5:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        add_staged(open_store({url!r}), ImportTarget("p"), staged(many()), progress=strike)
+        add(open_store({url!r}), ImportTarget("p"), staged(many()), progress=strike)
     """)
     assert open_store(url).projects.list() == []
 
@@ -367,7 +412,7 @@ def test_scores_of_unknown_outputs_are_refused(store: Store) -> None:
 
 def test_outputs_become_references_in_parts_all_or_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(references, "OUTPUTS", 4)  # 30 parts of 10 segments
-    project = add_staged(store, ImportTarget("p"), staged(many())).project
+    project = add(store, ImportTarget("p"), staged(many())).project
     before = content(store, project.id)
     for share in (0.3, 0.8):  # while it is planned, and while it is written
         with pytest.raises(Cancelled):

@@ -33,7 +33,7 @@ from core.progress import Cancelled
 from core.services.export import export as export_service
 from core.services.export.export import score_rows
 from core.services.export.files import EXPORTS, OUTPUTS, SCORES
-from core.services.projects.adding import ImportTarget, add_staged
+from core.services.projects.adding import ImportTarget, add
 from core.services.projects.importing import plan, preview
 from core.signature import content_key
 from db.projects import exports
@@ -212,7 +212,7 @@ def test_exported_outputs_are_imported_as_the_same_project(store: Store, project
         files = [Upload(f"x.{made.ending}", made.data)]
         seen = preview(files, plan(files))
         assert seen.staged is not None, seen.problems
-        again = add_staged(store, ImportTarget(f"again {ending}"), seen.staged).project.id
+        again = add(store, ImportTarget(f"again {ending}"), seen.staged).project.id
         was, now = store.projects.dataset(project), store.projects.dataset(again)
         assert now.segments == was.segments
         assert now.outputs == was.outputs

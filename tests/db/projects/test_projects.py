@@ -56,7 +56,7 @@ def test_a_conflicting_import_leaves_every_table_as_it_was(store: Store, engine:
     clash = Dataset(good.segments, (*good.outputs, Output("A", "doc", "0", "not what was imported")))
     with pytest.raises(
         ImportProblems,
-        match="system “A”, document “doc”, segment “0”: found 'not what was imported'; expected 'A output 0'",
+        match="system “A”, document “doc”, segment “0”: found “not what was imported”; expected “A output 0”",
     ):
         store.projects.add(project, clash)
     assert counts(engine) == before

@@ -10,13 +10,14 @@ from core.data import Dataset, HumanScore, Output, Segment
 from core.errors import ImportProblems, UserError
 from core.formats.files import Upload
 from core.formats.lines import stage_lines
+from core.ports.imports import DatasetImport
 from core.ports.projects import ImportReport
 from core.ports.store import Store
 from core.services.labels.typologies import of_project
-from core.services.projects.adding import ImportTarget, add, add_staged, compare, goes_on, news, sentence
+from core.services.projects.adding import ImportTarget, add, news, sentence
 from core.services.projects.label_import import LabelFiles, import_labels
 from tests.builders import small_dataset
-from tests.stores import new_store
+from tests.stores import add_dataset, new_store
 
 TEXTS = st.sampled_from(["x", "y", ""])
 
@@ -37,19 +38,21 @@ def test_what_is_foretold_is_what_storage_does(shared_store: Store, old: Dataset
     store = shared_store
     project = store.projects.create(f"p {len(store.projects.list())}").id
     store.projects.add(project, old)
-    report, problems = compare(old, new)
-    try:
+    report, problems, _ = store.imports.compare(project, DatasetImport(new))
+    if problems:
+        with pytest.raises(ImportProblems) as refused:
+            store.projects.add(project, new)
+        assert problems == tuple(refused.value.problems)
+    else:
         assert report == store.projects.add(project, new)
-        assert not problems
-    except ImportProblems:
-        assert problems
 
 
 def test_a_contradiction_is_shown_from_where_the_texts_differ() -> None:
-    long = "the same beginning of both texts, again and again, "
+    long, store = "the same beginning of both texts, again and again, ", new_store()
     old = Dataset((Segment("d", "1", "s"),), (Output("A", "d", "1", long * 3 + "cat"),))
     new = Dataset((Segment("d", "1", "s"),), (Output("A", "d", "1", long * 3 + "dog"),))
-    (problem,) = compare(old, new)[1]
+    project = add_dataset(store, ImportTarget("p"), old).project.id
+    (problem,) = store.imports.compare(project, DatasetImport(new)).problems
     assert "dog" in problem.found
     assert "cat" in problem.expected
     assert "“A”" in problem.column
@@ -59,22 +62,22 @@ def test_a_new_project_that_cannot_be_filled_is_not_left_behind() -> None:
     store = new_store()
     homeless = Dataset((), (Output("A", "d", "1", "x"),))
     with pytest.raises(ImportProblems):
-        add(store, ImportTarget("new"), homeless)
+        add_dataset(store, ImportTarget("new"), homeless)
     assert store.projects.list() == []
 
 
 def test_a_taken_project_name_is_refused() -> None:
     store = new_store()
-    add(store, ImportTarget("p"), small_dataset())
+    add_dataset(store, ImportTarget("p"), small_dataset())
     with pytest.raises(UserError):
-        add(store, ImportTarget("p"), small_dataset())
+        add_dataset(store, ImportTarget("p"), small_dataset())
     assert [p.n_outputs for p in store.projects.list()] == [6]
 
 
 def test_a_system_is_added_to_a_project_that_is_there() -> None:
     store = new_store()
-    made = add(store, ImportTarget("p"), small_dataset(3, "A"))
-    done = add(store, ImportTarget("p", made.project.id), small_dataset(3, "AB"))
+    made = add_dataset(store, ImportTarget("p"), small_dataset(3, "A"))
+    done = add_dataset(store, ImportTarget("p", made.project.id), small_dataset(3, "AB"))
     assert done.project.systems == ("A", "B")
     assert (done.report.segments, done.report.outputs) == (0, 3)
 
@@ -82,11 +85,11 @@ def test_a_system_is_added_to_a_project_that_is_there() -> None:
 def test_imports_together_have_no_more_systems_than_one_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_MAX_SYSTEMS", "3")
     store = new_store()
-    made = add(store, ImportTarget("p"), small_dataset(2, "AB"))
+    made = add_dataset(store, ImportTarget("p"), small_dataset(2, "AB"))
     into = ImportTarget("p", made.project.id)
-    add(store, into, small_dataset(2, "BC"))
+    add_dataset(store, into, small_dataset(2, "BC"))
     with pytest.raises(ImportProblems, match="more than 3 systems"):
-        add(store, into, small_dataset(2, "CD"))
+        add_dataset(store, into, small_dataset(2, "CD"))
     assert store.projects.get(made.project.id).systems == ("A", "B", "C")
 
 
@@ -100,7 +103,7 @@ def test_a_project_of_too_many_cells_is_not_created(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("ERRORSCOPE_MAX_PROJECT_CELLS", "17")
     store = new_store()
     with pytest.raises(ImportProblems) as caught:
-        add(store, ImportTarget("p"), own_segments("ABC"))
+        add_dataset(store, ImportTarget("p"), own_segments("ABC"))
     (problem,) = caught.value.problems
     assert problem.found == "6 segments × 3 systems = 18 cells of the project"
     assert problem.expected == "at most 17 cells"
@@ -111,29 +114,29 @@ def test_a_project_of_too_many_cells_is_not_created(monkeypatch: pytest.MonkeyPa
 def test_adding_to_a_project_counts_its_segments_and_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_MAX_PROJECT_CELLS", "17")
     store = new_store()
-    project = add(store, ImportTarget("p"), own_segments("AB")).project
+    project = add_dataset(store, ImportTarget("p"), own_segments("AB")).project
     into = ImportTarget("p", project.id)
     for _ in range(2):  # segments that the project has are not counted twice
-        add(store, into, own_segments("AB"))
+        add_dataset(store, into, own_segments("AB"))
     with pytest.raises(ImportProblems, match="18 cells"):
-        add(store, into, own_segments("C"))
+        add_dataset(store, into, own_segments("C"))
     with pytest.raises(ImportProblems, match="18 cells"):
         import_labels(store, into, LabelFiles(own_segments("C"), ()))
     assert store.projects.get(project.id) == project._replace(imports=store.projects.get(project.id).imports)
     monkeypatch.setenv("ERRORSCOPE_MAX_PROJECT_CELLS", "18")
-    assert add(store, into, own_segments("C")).project.systems == ("A", "B", "C")
+    assert add_dataset(store, into, own_segments("C")).project.systems == ("A", "B", "C")
 
 
 def test_a_project_above_a_limit_still_takes_scores_and_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     store = new_store()
-    project = add(store, ImportTarget("p"), own_segments("ABC")).project
+    project = add_dataset(store, ImportTarget("p"), own_segments("ABC")).project
     monkeypatch.setenv("ERRORSCOPE_MAX_PROJECT_CELLS", "17")
     monkeypatch.setenv("ERRORSCOPE_MAX_SYSTEMS", "2")
     data = own_segments("ABC")
     scored = replace(data, human_scores=(HumanScore(*data.outputs[0].key, "DA", 1.0),))
-    assert add(store, ImportTarget("p", project.id), scored).report.human_scores == 1
+    assert add_dataset(store, ImportTarget("p", project.id), scored).report.human_scores == 1
     with pytest.raises(ImportProblems, match="more than 2 systems"):
-        add(store, ImportTarget("p", project.id), own_segments("D"))
+        add_dataset(store, ImportTarget("p", project.id), own_segments("D"))
 
 
 def test_label_files_of_too_many_systems_make_no_project(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,11 +152,11 @@ def test_files_of_too_many_cells_store_nothing(monkeypatch: pytest.MonkeyPatch) 
     store = new_store()
     staged = stage_lines(None, [], {system: Upload(f"{system}.txt", b"x\n" * 6) for system in "ABC"})
     with pytest.raises(ImportProblems, match="18 cells"):
-        add_staged(store, ImportTarget("p"), staged)
+        add(store, ImportTarget("p"), staged)
     assert store.projects.list() == []
-    project = add(store, ImportTarget("p"), own_segments("AB")).project
+    project = add_dataset(store, ImportTarget("p"), own_segments("AB")).project
     with pytest.raises(ImportProblems, match="30 cells"):
-        add_staged(store, ImportTarget("p", project.id), staged)
+        add(store, ImportTarget("p", project.id), staged)
     assert store.projects.get(project.id) == project
 
 
@@ -166,9 +169,15 @@ def test_equal_numbering_is_not_a_continuation() -> None:
     def lines(system: str, text: str, reference: str) -> Dataset:
         return Dataset((Segment("", "1", None, (reference,)),), (Output(system, "", "1", text),))
 
-    assert not goes_on(lines("A", "x", "one"), lines("B", "y", "two"))
-    assert goes_on(lines("A", "x", "one"), lines("B", "y", "one"))
-    assert not goes_on(lines("A", "x", "one"), Dataset((), ()))
+    store = new_store()
+    project = add_dataset(store, ImportTarget("p"), lines("A", "x", "one")).project.id
+    for new, continues in (
+        (lines("B", "y", "two"), False),
+        (lines("B", "y", "one"), True),
+        (lines("A", "x", "two"), True),
+        (Dataset((), ()), False),
+    ):
+        assert store.imports.continues(project, DatasetImport(new)) is continues
 
 
 def test_a_new_project_gets_the_typology_of_its_task() -> None:
@@ -176,7 +185,7 @@ def test_a_new_project_gets_the_typology_of_its_task() -> None:
 
     def imported(source: str, output: str, into: int | None = None) -> tuple[int, str]:
         segment = Segment("d", str(into), source)
-        done = add(store, ImportTarget(output, into), Dataset((segment,), (Output("A", *segment.key, output),)))
+        done = add_dataset(store, ImportTarget(output, into), Dataset((segment,), (Output("A", *segment.key, output),)))
         return done.project.id, done.typology
 
     summary, title = imported(article, "It met.")

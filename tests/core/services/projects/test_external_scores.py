@@ -8,6 +8,7 @@ import pytest
 from core.data import Dataset, ExternalScores, OutputKey, SourceFile, Value
 from core.errors import ImportProblems
 from core.metrics import registry
+from core.ports.imports import DatasetImport
 from core.ports.store import Store
 from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate import evaluate
@@ -18,7 +19,7 @@ from core.services.projects.adding import ImportTarget
 from core.services.projects.view import View
 from core.signature import content_key
 from tests.builders import small_dataset
-from tests.stores import new_store
+from tests.stores import add_dataset, new_store
 from tests.views import view_of
 
 KEYS = [o.key for o in small_dataset().outputs]
@@ -33,7 +34,7 @@ def judge(higher: bool = False, name: str = "chrf") -> ExternalScores:
 
 def store() -> tuple[Store, int]:
     made = new_store()
-    done = adding.add(made, ImportTarget("p"), small_dataset(), [judge()])
+    done = add_dataset(made, ImportTarget("p"), small_dataset(), [judge()])
     ours = {content_key(*item): Value(10.0 - i) for i, (_, item) in enumerate(small_dataset().items())}
     made.scores.put("chrf", "chrf|v:1", ours, 0.1)
     return made, done.project.id
@@ -78,26 +79,28 @@ def test_it_leaves_in_every_export_with_its_signature() -> None:
 def test_what_an_import_would_do_is_said_before_it_is_done() -> None:
     made, project = store()
     fresh = ExternalScores("COMET", True, (FILE,), {KEYS[0]: Value(1.0)})
-    assert external_scores.compare(made, project, [judge(), fresh])[:3] == (1, 6, ())
-    other = judge(higher=True)
-    clash = external_scores.compare(made, project, [other])
+    compared = made.imports.compare(project, DatasetImport(Dataset((), ()), [judge(), fresh]))
+    assert (compared.report.metric_scores, compared.report.unchanged, compared.problems) == (1, 6, ())
+    other = DatasetImport(Dataset((), ()), [judge(higher=True)])
+    clash = made.imports.compare(project, other)
     assert (clash.clashes, len(clash.problems)) == (("chrf",), 1)
-    assert external_scores.compare(made, project, [other], clash.clashes) == external_scores.ImportChanges(new=6)
+    replaced = made.imports.compare(project, other, clash.clashes)
+    assert (replaced.report.metric_scores, replaced.report.unchanged, replaced.clashes) == (6, 0, ())
 
 
 def test_an_invalid_metric_name_leaves_no_project() -> None:
     made = new_store()
     with pytest.raises(ImportProblems, match="no |"):
-        adding.add(made, ImportTarget("p"), small_dataset(), [judge(name="a|b")])
+        add_dataset(made, ImportTarget("p"), small_dataset(), [judge(name="a|b")])
     stranger = ExternalScores("m", True, (FILE,), {OutputKey("Z", "doc", "0"): Value(1.0)})
     with pytest.raises(ImportProblems):
-        adding.add(made, ImportTarget("p"), small_dataset(), [stranger])
+        add_dataset(made, ImportTarget("p"), small_dataset(), [stranger])
     assert made.projects.list() == []
 
 
 def test_what_is_new_is_counted_apart_from_human_scores() -> None:
     made, project = store()
-    done = adding.add(made, ImportTarget("", project), Dataset((), ()), [judge(name="other")])
+    done = add_dataset(made, ImportTarget("", project), Dataset((), ()), [judge(name="other")])
     assert adding.sentence(done.report) == "New: 6 metric scores."
 
 
