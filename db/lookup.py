@@ -39,9 +39,13 @@ LISTED = 5000  # keys of one `among`
 
 
 def require_project(connection: Connection, project_id: int, *, lock: bool = False) -> None:
-    """Raise `UserError` if there is no such project, or it is hidden. `lock` keeps its row until the transaction ends."""
+    """Raise `UserError` if there is no such project, or it is hidden.
+
+    `lock` keeps its row until the transaction ends; rows that refer to it may still be inserted. A transaction that writes labels too takes its
+    turn in the log first (`db.labels.repository.take_turns_in_log`), as those that save labels do.
+    """
     wanted = select(projects.c.name, projects.c.importing).where(projects.c.id == project_id)
-    found = connection.execute(wanted.with_for_update() if lock else wanted).first()
+    found = connection.execute(wanted.with_for_update(key_share=True) if lock else wanted).first()
     if found is None:
         raise no_such_project(project_id)
     if found.importing is not None:
@@ -75,8 +79,9 @@ def with_roles(connection: Connection, project_id: int) -> int:
 
 
 def rater_id(connection: Connection, name: str) -> int:
-    """The id of a rater, who is made on first use; the row is locked, so that one rater's batches come one by one."""
-    found = connection.execute(select(raters.c.id).where(raters.c.name == name).with_for_update()).scalar()
+    """Return the id of a rater, who is made on first use; the row cannot be deleted before the transaction ends."""
+    mine = select(raters.c.id).where(raters.c.name == name).with_for_update(read=True, key_share=True)
+    found = connection.execute(mine).scalar()
     if found is None:
         return inserted(connection, insert(raters).values(name=name, created=now()))
     return int(found)

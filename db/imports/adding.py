@@ -169,6 +169,8 @@ def _version(connection: Connection, project_id: int, new: Addition, *, lock: bo
 
     Raises `UserError` if the project does not exist, or something is being added to it in slices.
     """
+    if lock and new.labels:
+        log.take_turns_in_log(connection, project_id)
     require_project(connection, project_id, lock=lock)
     require_no_import(connection, project_id)
     version: list[object] = [connection.execute(select(projects.c.imports).where(projects.c.id == project_id)).scalar()]

@@ -90,7 +90,7 @@ class SqlLabels:
                             "the labels were changed in another tab or window", hint="Try again"
                         ) from None
             with writing(self._engine) as connection:  # while nobody else can add to the log
-                _take_turns(connection, project_id)
+                take_turns_in_log(connection, project_id)
                 planned, log, _ = self._planned(place, names, action_of, refuse)
                 if planned.new and (outdated := _record(connection, planned, self._engine)):
                     raise outdated
@@ -149,7 +149,7 @@ class SqlLabels:
         """Record planned events in one transaction; return the error of those that are outdated, which leave nothing behind."""
         with writing(self._engine) as connection:
             for project_id in sorted({planned.project_id for planned in waiting}):
-                _take_turns(connection, project_id)
+                take_turns_in_log(connection, project_id)
             return [_record(connection, planned, self._engine) for planned in waiting]
 
     def events(
@@ -223,15 +223,16 @@ def write(
 ) -> None:  # fmt: skip
     """Write planned events."""
     if new:
-        with writer.writing() as connection:
-            _take_turns(connection, project_id)
         who = writer.raters(dict.fromkeys(event.rater for event in new))
         some = report_parts(parts(new), len, len(new), progress)
         writer.insert(events, (_row(e, project_id, who[e.rater], segment_ids[e.segment]) for of in some for e in of))
 
 
-def _take_turns(connection: Connection, project_id: int) -> None:
-    """Let one transaction at a time record events of a project: their numbers become visible in order, so that `newest` misses none."""
+def take_turns_in_log(connection: Connection, project_id: int) -> None:
+    """Let one transaction at a time record events of a project: their numbers become visible in order, so that `newest` misses none.
+
+    It comes before the first row that the transaction locks; with another order, two transactions could wait for each other.
+    """
     take_turns(connection, f"events {project_id}")
 
 

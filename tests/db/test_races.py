@@ -1,12 +1,20 @@
 """Processes that write at the same time lose nothing, record nothing twice, and hide nothing from readers."""
 
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from multiprocessing.connection import Connection
+from threading import Event
 
-from core.data import SegmentKey
+from sqlalchemy import Engine
+
+from core.data import Dataset, SegmentKey
 from core.mqm.log import fold_segment
+from core.ports.labels import Action, LabelBatch
 from core.ports.store import Store
 from tests.builders import small_dataset
 from tests.db.other_processes import append_labels, claim_values
+from tests.db.raw import scalar
+from tests.postgres import on_postgres
 from tests.processes import ended, started_with_pipe
 
 N = 25
@@ -60,3 +68,30 @@ def test_no_value_is_claimed_by_two_workers_at_once(store: Store, url: str) -> N
     claimed = [key for _, connection in workers for key in connection.recv()]
     assert [ended(worker) for worker, _ in workers] == [0, 0]
     assert sorted(claimed) == [f"{i:064}" for i in range(160)]
+
+
+@on_postgres
+def test_an_import_of_labels_and_saves_never_wait_for_each_other(store: Store, engine: Engine) -> None:
+    """With one order of locks, the server need not end one of them, which would have to be repeated."""
+    project, over = store.projects.create("p").id, Event()
+    store.projects.add(project, small_dataset())
+
+    def save(rater: str) -> int:
+        for n in count():
+            if over.is_set():
+                return n
+            action = Action(f"{rater}{n}", "verdict", "A", {"value": "no_error"})
+            store.labels.append(project, rater, SegmentKey("doc", str(n % 3)), [action])
+        return 0
+
+    with ThreadPoolExecutor(8) as pool:
+        saves = [pool.submit(save, f"rater {i}") for i in range(8)]
+        for n in range(20):
+            ids = [f"import {n} {k}" for k in range(3)]
+            actions = [Action(name, "verdict", "B", {"value": "no_error"}) for name in ids]
+            labels = [LabelBatch(f"rater {k}", SegmentKey("doc", str(k)), [actions[k]]) for k in range(3)]
+            store.projects.add(project, Dataset((), ()), labels)
+        over.set()
+        n_saved = sum(saving.result() for saving in saves)
+    assert len(store.labels.events(project)) == n_saved + 60
+    assert scalar(engine, "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()") == 0
