@@ -27,7 +27,7 @@ from sqlalchemy.types import NullType, TypeEngine
 from core.data import OutputKey, SegmentKey
 from core.errors import UserError
 from db.columns import now
-from db.engine import inserted
+from db.engine import inserted, take_turns
 from db.shown import outputs, segment_references, segments
 from db.tables import campaigns, projects, raters
 
@@ -42,7 +42,7 @@ def require_project(connection: Connection, project_id: int, *, lock: bool = Fal
     """Raise `UserError` if there is no such project, or it is hidden.
 
     `lock` keeps its row until the transaction ends; rows that refer to it may still be inserted. A transaction that writes labels too takes its
-    turn in the log first (`db.labels.repository.take_turns_in_log`), as those that save labels do.
+    turn in the log first (`take_turns_in_log`), as those that save labels do.
     """
     wanted = select(projects.c.name, projects.c.importing).where(projects.c.id == project_id)
     found = connection.execute(wanted.with_for_update(key_share=True) if lock else wanted).first()
@@ -50,6 +50,14 @@ def require_project(connection: Connection, project_id: int, *, lock: bool = Fal
         raise no_such_project(project_id)
     if found.importing is not None:
         raise hidden_project(found.name)
+
+
+def take_turns_in_log(connection: Connection, project_id: int) -> None:
+    """Let one transaction at a time record or show events of a project: their numbers become visible in order, so that no reader misses one.
+
+    It comes before the first row that the transaction locks; with another order, two transactions could wait for each other.
+    """
+    take_turns(connection, f"events {project_id}")
 
 
 def require_no_import(connection: Connection, project_id: int) -> None:

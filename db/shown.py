@@ -1,4 +1,4 @@
-"""The tables of texts and human scores as everybody reads them: without what an import that is not complete has added (`db.imports.slices`).
+"""The tables of texts, scores and labels as everybody reads them: without what an import that is not complete has added (`db.imports.slices`).
 
 Rows are written through `db.tables`. A value that an import adds has the id of the import's hidden project in a column `…_by`.
 """
@@ -33,3 +33,5 @@ segments = _shown(tables.segments, source=case((complete(tables.segments.c.sourc
 segment_references = _shown(tables.segment_references)
 outputs = _shown(tables.outputs, content_key=content_key)
 human_scores = _shown(tables.human_scores)
+events = _shown(tables.events)
+judgements = _shown(tables.judgements)

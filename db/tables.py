@@ -17,6 +17,7 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
+    text,
 )
 from sqlalchemy.schema import SchemaItem
 
@@ -45,6 +46,12 @@ def _part_of(name: str, table: str, **options: Any) -> Column[int]:
 def _by(name: str) -> Column[int]:
     """Return a column that names the import which gave a value (`db.shown`); NULL where the value was never hidden."""
     return Column(name, Integer)
+
+
+def _by_import(table: str, key: str) -> Index:
+    """Return the index of the rows that an import has added in slices; others cost nothing."""
+    added = text("added_by IS NOT NULL")
+    return Index(f"{table}_by_import", "added_by", key, sqlite_where=added, postgresql_where=added)
 
 
 projects = _table(
@@ -265,10 +272,12 @@ events = Table(
     Column("system", TEXT),
     Column("payload", Json, nullable=False),
     Column("client_time", TEXT, nullable=False),
+    _by("added_by"),
     UniqueConstraint("project_id", "action_id", name="one_event_an_action"),
     Index("events_by_segment", "segment", "rater"),
     Index("events_by_rater", "rater", "project_id", "number"),  # the rater first: deleting a rater looks for events too
     Index("events_by_number", "project_id", "number"),
+    _by_import("events", "number"),
     sqlite_autoincrement=True,
 )
 
@@ -278,7 +287,9 @@ judgements = _table(
     Column("rater", ForeignKey("raters.id"), nullable=False),
     Column("name", TEXT, nullable=False),
     Column("value", Double, nullable=False),
+    _by("added_by"),
     UniqueConstraint("output", "rater", "name", name="one_judgement_a_rater"),
+    _by_import("judgements", "id"),
 )
 
 calibrations = _of_project(

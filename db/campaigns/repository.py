@@ -45,8 +45,8 @@ from db.failures import require_name, retried, unique
 from db.imports import adding, slices
 from db.labels.group_commit import GroupCommit
 from db.lookup import HIDDEN_NAME, hidden_project, parts, require_project
-from db.shown import segments
-from db.tables import assignments, campaign_units, campaigns, events, links, participants, project_settings, projects
+from db.shown import events, segments
+from db.tables import assignments, campaign_units, campaigns, links, participants, project_settings, projects
 
 
 class SqlCampaigns:

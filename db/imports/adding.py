@@ -41,7 +41,7 @@ from db.imports.slices import (
 )
 from db.labels import judgements as numbers
 from db.labels import repository as log
-from db.lookup import require_no_import, require_project
+from db.lookup import require_no_import, require_project, take_turns_in_log
 from db.projects.summaries import keep_summary
 from db.tables import events, external_metrics, outputs, projects, segments
 
@@ -127,34 +127,43 @@ class _Plan(NamedTuple):
 def add(engine: Engine, project_id: int, new: Addition) -> ImportReport:
     """Add data to a project. Raises `UserError` (`ImportProblems`) and changes nothing if the project contradicts it."""
     remove_interrupted(engine, projects.c.adds_to == project_id)
-    with_labels = bool(new.labels or new.judgements)
-    for _ in range(PLANS):
+    for attempt in range(1, PLANS + 1):
         with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
             with reading(engine) as connection:
                 version = _version(connection, project_id, new)
                 empty = _is_empty(connection, project_id)
-                as_read = empty and new.n_rows > SMALL and not with_labels and new.also is None
+                as_read = empty and new.n_rows > SMALL and not (new.labels or new.judgements or new.also)
                 plan = None if as_read else _planned(connection, project_id, new, file)
+            never_in_slices = new.also is not None or (plan is not None and bool(plan.judgements.stale))
+            in_one = never_in_slices or (plan is not None and plan.rows <= SMALL)
             with writing(engine) as connection:
-                if _version(connection, project_id, new, lock=True) != version:
+                if in_one and new.labels:
+                    take_turns_in_log(connection, project_id)
+                current = _version(connection, project_id, new, lock=True)
+                if current.newest != version.newest and attempt == PLANS and new.n_rows > SMALL:
+                    in_one = never_in_slices  # an import in slices need not be compared with the labels of others again
+                if current.data != version.data or (in_one and current != version):
                     continue
-                in_one = new.also is not None or (with_labels and not empty)
-                if plan is not None and (plan.rows <= SMALL or in_one):
+                if plan is not None and in_one:
                     return _written_in_one(connection, project_id, new, file, plan)
                 if empty:
                     hidden = hide(connection, engine, project_id, REMOVE if new.new_project else EMPTY)
                 else:
                     hidden = begin_addition(connection, engine, project_id)
+                    hidden.labels_after = version.newest
             with short_collections(), hidden.shown_at_end():
                 if plan is None:
                     return _written_as_read(hidden, project_id, new)
-                return _written(hidden, project_id, new, file, plan)
-    if new.source.n_rows > SMALL and new.also is None:
+                report = _written(hidden, project_id, new, file, plan)
+            return report._replace(labelled=report.labelled - hidden.n_left_out)
+    if new.n_rows > SMALL and new.also is None:
         raise Unavailable(
             "others have imported into this project each time before this import began to be written",
             hint="Nothing was imported. Try again",
         )
     with tempfile.TemporaryFile("w+", encoding="utf-8") as file, writing(engine) as connection:
+        if new.labels:
+            take_turns_in_log(connection, project_id)
         _version(connection, project_id, new, lock=True)
         return _written_in_one(connection, project_id, new, file, _planned(connection, project_id, new, file))
 
@@ -164,24 +173,30 @@ def fill(hidden: Hidden, project_id: int, dataset: Dataset) -> None:
     _written_as_read(hidden, project_id, Addition(DatasetImport(dataset)))
 
 
-def _version(connection: Connection, project_id: int, new: Addition, *, lock: bool = False) -> tuple[object, ...]:
-    """Return what changes with every import, and with the labels or the external scores of a project if such are added.
+class _Version(NamedTuple):
+    """What changes with every import, and with the external scores of a project if such are added; and the newest event if labels are."""
+
+    data: tuple[object, ...]
+    newest: int | None
+
+
+def _version(connection: Connection, project_id: int, new: Addition, *, lock: bool = False) -> _Version:
+    """Return the version of what an addition is compared with.
 
     Raises `UserError` if the project does not exist, or something is being added to it in slices.
     """
-    if lock and new.labels:
-        log.take_turns_in_log(connection, project_id)
     require_project(connection, project_id, lock=lock)
     require_no_import(connection, project_id)
-    version: list[object] = [connection.execute(select(projects.c.imports).where(projects.c.id == project_id)).scalar()]
-    if new.labels:
-        newest = select(func.max(events.c.number)).where(events.c.project_id == project_id)
-        version.append(connection.execute(newest).scalar())
+    data: list[object] = [connection.execute(select(projects.c.imports).where(projects.c.id == project_id)).scalar()]
     if new.source.metrics:
         of_project = external_metrics.c.project_id == project_id
         metrics = select(external_metrics.c.id, external_metrics.c.created).where(of_project)
-        version += map(tuple, connection.execute(metrics.order_by(external_metrics.c.id)))
-    return tuple(version)
+        data += map(tuple, connection.execute(metrics.order_by(external_metrics.c.id)))
+    newest = None
+    if new.labels:
+        last = select(func.max(events.c.number)).where(events.c.project_id == project_id)
+        newest = connection.execute(last).scalar() or 0
+    return _Version(tuple(data), newest)
 
 
 class _Planner:

@@ -39,7 +39,7 @@ from sqlalchemy import (
 from core.errors import Unavailable, UserError
 from db.columns import insert_rows, now
 from db.engine import copy_log, inserted, reading, writing
-from db.lookup import HIDDEN_NAME, parts, rater_id, require_no_import, require_project
+from db.lookup import HIDDEN_NAME, parts, rater_id, require_no_import, require_project, take_turns_in_log
 from db.tables import (
     assignments,
     audit,
@@ -110,6 +110,10 @@ class Hidden:
         self._engine, self._id, self._beat, self._adds_to = engine, project_id, beat, adds_to
         self._rows, self._slices = FIRST, 0
         self._new_raters: list[int] = []
+        self.labels_after: int | None = None
+        """The number of the newest event that added labels were compared with; None if no labels are added."""
+        self.n_left_out = 0
+        """Outputs whose added labels were left out by `show`, because their rater was at work on the segment meanwhile."""
 
     @property
     def rows(self) -> int:
@@ -150,6 +154,8 @@ class Hidden:
         left = iter(rows)
         while part := list(islice(left, self._rows)):
             with self.writing() as connection:
+                if self._adds_to is not None:
+                    require_project(connection, self._adds_to)
                 insert_rows(connection, table, part)
 
     def run(self, steps: Iterable[Step]) -> None:
@@ -186,11 +192,31 @@ class Hidden:
                 shown = update(projects).where(projects.c.id == self._id).values(importing=None, cleanup=None)
                 connection.execute(shown)
                 return
+            if self.labels_after is not None:
+                take_turns_in_log(connection, self._adds_to)
             require_project(connection, self._adds_to, lock=True)
+            if self.labels_after is not None:
+                self._complete_labels(connection, self._adds_to, self.labels_after)
             count_import(connection, self._adds_to)
             self._exchange_metrics(connection, self._adds_to)
             connection.execute(update(projects).where(projects.c.id == self._id).values(adds_to=None, cleanup=None))
         self._adds_to = None
+
+    def _complete_labels(self, connection: Connection, project_id: int, labels_after: int) -> None:
+        """Leave out the labels of segments on which their rater has worked meanwhile, and record the last event once more, so that its number
+        is the highest: readers that know all events up to another number read all of the import then.
+        """
+        of = events.c
+        meanwhile = select(of.segment, of.rater).where(of.project_id == project_id, of.number > labels_after)
+        for segment, rater in connection.execute(meanwhile.where(of.added_by.is_(None)).distinct()).all():
+            mine = (of.segment == segment, of.rater == rater, of.added_by == self._id)
+            labelled = select(func.count(of.system.distinct())).where(*mine)
+            self.n_left_out += connection.execute(labelled).scalar_one()
+            connection.execute(delete(events).where(*mine))
+        last = select(events).where(of.added_by == self._id).order_by(of.number.desc()).limit(1)
+        if (row := connection.execute(last).mappings().first()) is not None:
+            connection.execute(delete(events).where(of.number == row["number"]))
+            connection.execute(insert(events).values({name: row[name] for name in row if name != "number"}))
 
     def _exchange_metrics(self, connection: Connection, project_id: int) -> None:
         """Move the external metrics that are written here to the other project, and its own of the same names here."""
@@ -267,6 +293,8 @@ class Hidden:
     def _take_back(self, project_id: int) -> None:
         """Delete what was added to a project, and undo the changes of its rows."""
         mine, here = segments.c.project_id == project_id, self._id
+        self._delete(events.c.number, select(events.c.number).where(events.c.added_by == here))
+        self._delete(judgements.c.id, select(judgements.c.id).where(judgements.c.added_by == here))
         scored = select(human_scores.c.id).join_from(human_scores, outputs).join(segments)
         self._delete(human_scores.c.id, scored.where(mine, human_scores.c.added_by == here))
         written, of = select(outputs.c.id).join_from(outputs, segments).where(mine), segment_references.c

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Engine, bindparam, delete
 from core.data import Judgement, OutputKey
 from core.errors import ImportProblems, Problem
 from core.formats.labels.judgements import DIFFERS
+from db import shown
 from db.engine import reading
 from db.imports.slices import Hidden, OneTransaction
 from db.lookup import select_outputs
@@ -87,14 +88,18 @@ def write(writer: OneTransaction | Hidden, plan: JudgementPlan, ids: Mapping[Out
             connection.execute(
                 these, [{"of_output": ids[key], "of_rater": who[r], "of_name": name} for key, r, name in plan.stale]
             )
-    rows = ({"output": ids[key], "rater": who[r], "name": n, "value": v} for (key, r, n), v in plan.new.items())
+    rows = (
+        {"output": ids[key], "rater": who[r], "name": n, "value": v, "added_by": writer.added_by}
+        for (key, r, n), v in plan.new.items()
+    )
     writer.insert(judgements, rows)
 
 
 def stored(connection: Connection, project_id: int) -> builtins.list[Judgement]:
     """Return the judgements of a project in the order in which they were stored."""
-    found = select_outputs(project_id, raters.c.name, judgements.c.name, judgements.c.value)
-    found = found.join(judgements).join(raters, raters.c.id == judgements.c.rater).order_by(judgements.c.id)
+    of = shown.judgements.c
+    found = select_outputs(project_id, raters.c.name, of.name, of.value)
+    found = found.join(shown.judgements).join(raters, raters.c.id == of.rater).order_by(of.id)
     return [
         Judgement(OutputKey(system, doc, segment), rater, name, value)
         for system, doc, segment, rater, name, value in connection.execute(found)

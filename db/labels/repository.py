@@ -10,22 +10,23 @@ from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
-from sqlalchemy import ColumnElement, Connection, Engine, Select, exists, insert, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Engine, Select, exists, insert, or_, select, tuple_
 
 from core.data import Segment, SegmentKey, storable
 from core.errors import Unavailable, UserError
 from core.mqm.log import EDITS, STEPS, SegmentFold, SegmentLabels, check
 from core.ports.labels import Action, ActionOf, Event, LabelBatch
 from core.progress import Progress, no_progress, report_parts
+from db import tables
 from db.columns import now
-from db.engine import explained_for, reading, take_turns, writing
+from db.engine import explained_for, reading, writing
 from db.failures import Conflict
 from db.imports.slices import Hidden, OneTransaction
 from db.labels.group_commit import GroupCommit
 from db.labels.kept_folds import KeptFolds
-from db.lookup import parts, rater_id
-from db.shown import outputs, segments
-from db.tables import events, raters
+from db.lookup import parts, rater_id, take_turns_in_log
+from db.shown import events, outputs, segments
+from db.tables import raters
 
 T = TypeVar("T")
 LONGEST_LOG = 5000
@@ -225,15 +226,8 @@ def write(
     if new:
         who = writer.raters(dict.fromkeys(event.rater for event in new))
         some = report_parts(parts(new), len, len(new), progress)
-        writer.insert(events, (_row(e, project_id, who[e.rater], segment_ids[e.segment]) for of in some for e in of))
-
-
-def take_turns_in_log(connection: Connection, project_id: int) -> None:
-    """Let one transaction at a time record events of a project: their numbers become visible in order, so that `newest` misses none.
-
-    It comes before the first row that the transaction locks; with another order, two transactions could wait for each other.
-    """
-    take_turns(connection, f"events {project_id}")
+        rows = (_row(e, project_id, who[e.rater], segment_ids[e.segment]) for of in some for e in of)
+        writer.insert(tables.events, (row | {"added_by": writer.added_by} for row in rows))
 
 
 class _Planned(NamedTuple):
@@ -292,7 +286,7 @@ def _record(connection: Connection, planned: _Planned, engine: Engine) -> Except
             if _newest(connection, planned.rater, planned.segment_id)[0] != planned.newest:
                 raise Conflict("the labels were changed in another tab or window", hint="Try again")
             rows = [_row(event, planned.project_id, rater, planned.segment_id) for event in planned.new]
-            connection.execute(insert(events), rows)
+            connection.execute(insert(tables.events), rows)
     except UserError as error:
         if connection.invalidated:
             raise
@@ -350,10 +344,10 @@ def _named(project_id: int, key: SegmentKey) -> tuple[ColumnElement[bool], ...]:
 
 
 def _known(connection: Connection, project_id: int, ids: Sequence[str]) -> set[str]:
-    mine = select(events.c.action_id).where(events.c.project_id == project_id)
-    return {
-        known for part in parts(ids) for known in connection.execute(mine.where(events.c.action_id.in_(part))).scalars()
-    }
+    """Return those of the ids of actions that are recorded, also by an import that is not complete."""
+    of = tables.events.c
+    mine = select(of.action_id).where(of.project_id == project_id)
+    return {known for part in parts(ids) for known in connection.execute(mine.where(of.action_id.in_(part))).scalars()}
 
 
 def _events(
@@ -363,10 +357,24 @@ def _events(
     if rater is not None:
         found = found.where(raters.c.name == rater)
     if after:
-        found = found.where(events.c.number > after)
+        found = found.where(_after(connection, project_id, after))
     # A segment is of one project. With a condition on the project of the events too, SQLite would read all of them.
     found = found.where(*([events.c.project_id == project_id] if segment is None else _named(project_id, segment)))
     return _read(connection, found)
+
+
+def _after(connection: Connection, project_id: int, number: int) -> ColumnElement[bool]:
+    """Return the condition of events that became visible after the event of this number.
+
+    An import in slices shows all of its events when it records the last one, among them some with numbers below those that others recorded
+    meanwhile.
+    """
+    of = tables.events.c
+    ended = select(of.added_by).where(of.project_id == project_id, of.number > number, of.added_by.is_not(None))
+    imports = list(connection.execute(ended.distinct()).scalars())
+    if not imports:
+        return events.c.number > number
+    return or_(events.c.number > number, events.c.number.in_(select(of.number).where(of.added_by.in_(imports))))
 
 
 def _selected() -> Select[Any]:

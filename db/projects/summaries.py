@@ -12,8 +12,8 @@ from sqlalchemy import Connection, Engine, FromClause, Select, func, select, upd
 
 from core.errors import UserError
 from db.engine import reading, writing
-from db.shown import human_scores, outputs, segments
-from db.tables import judgements, projects
+from db.shown import human_scores, judgements, outputs, segments
+from db.tables import projects
 
 
 class ProjectSummary(NamedTuple):

@@ -42,6 +42,7 @@ def full(url: str) -> Iterator[Engine]:
     """A database with a row in every table, whose newest project was deleted."""
     load_frozen(url)
     engine = connect(url)
+    migrate(engine)
     store = store_over(engine)
     store.projects.add(store.projects.create("news").id, small_dataset(1200))  # more rows than are copied at once
     store.projects.delete(store.projects.create("deleted").id)

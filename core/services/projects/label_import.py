@@ -189,8 +189,8 @@ def import_labels(
 ) -> Imported:  # fmt: skip
     """Import outputs, scores and labels: all of the files, or nothing and no new project.
 
-    Importing a file twice adds nothing. Labels that raters have changed since stay as they are; the notes list where the
-    files differ. Scores of metrics in `replace` replace the stored ones; judgements under names in `corrected` replace all
+    Importing a file twice adds nothing. Labels that raters have changed since, or change during a large import, stay as they are; the notes list
+    where the files differ. Scores of metrics in `replace` replace the stored ones; judgements under names in `corrected` replace all
     that the same raters gave under these names. `progress` may raise to cancel. Raises `ImportProblems` and `UserError` as `adding.add` does.
     """
     if found.problems:
@@ -212,7 +212,13 @@ def import_labels(
             corrected=corrected,
             new_project=target.project_id is None,
         )
+        n_given = sum(len({action.system for action in batch.actions} - {None}) for batch in batches)
+        notes = wanted.notes
+        if left_out := n_given - report.labelled:
+            notes += (
+                f"{counted(left_out, 'output')}: the annotator worked on the segment during the import; not imported",
+            )
         typology = ""
         if target.project_id is None:  # error spans have MQM categories
             typology = choose_typology(store, project_id, "other" if found.rated else task_of(found.dataset))
-    return Imported(store.projects.get(project_id), report, wanted.notes, report.labelled, typology)
+    return Imported(store.projects.get(project_id), report, notes, report.labelled, typology)

@@ -216,7 +216,7 @@ def test_the_work_per_action_does_not_grow_with_the_log(
             super().add(event)
 
     def count(connection: object, cursor: object, statement: str, *_: object) -> None:
-        selected[0] += statement.startswith("SELECT") and "payload" in statement
+        selected[0] += statement.startswith("SELECT") and "payload" in statement.partition("FROM")[0]
 
     monkeypatch.setattr("db.labels.repository.SegmentFold", Counting)
     event.listen(engine, "before_cursor_execute", count)
