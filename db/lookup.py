@@ -20,7 +20,6 @@ from sqlalchemy import (
     func,
     insert,
     select,
-    true,
 )
 from sqlalchemy.types import NullType, TypeEngine
 
@@ -106,15 +105,13 @@ def output_ids(connection: Connection, project_id: int) -> dict[OutputKey, int]:
     return {OutputKey(system, doc_id, segment_id): i for system, doc_id, segment_id, i in rows}
 
 
-def references(
-    connection: Connection, project_id: int, where: ColumnElement[bool] | None = None
-) -> dict[int, list[str]]:
-    """Return the reference texts of the segments of a project (`where`: of some) by the id of their segment."""
+def references(connection: Connection, which: ColumnElement[bool]) -> dict[int, list[str]]:
+    """Return the reference texts of some segments of a project by the id of their segment."""
     return grouped(
         connection,
         select(segment_references.c.segment, segment_references.c.text)
         .join_from(segment_references, segments)
-        .where(segments.c.project_id == project_id, true() if where is None else where)
+        .where(which)
         .order_by(segment_references.c.segment, segment_references.c.position),
     )
 

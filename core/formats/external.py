@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from core.data import ExternalScores, OutputKey, SourceFile, Value
 from core.errors import ImportProblems, Problem
@@ -24,41 +23,31 @@ _REFERENCE = re.compile(r"src|source|(\w*ref|reference)s?[a-z]?")
 _OF_PEOPLE = re.compile(r"[A-Za-z_]{2,}-[A-Za-z_]{2,}\..")
 
 
-class Merged(NamedTuple):
-    """The scores of a metric after an import; `changed` are the new values."""
+def merge(old: ExternalScores | None, new: ExternalScores) -> ExternalScores:
+    """Return the scores of a metric in several files together: more outputs, equal values, and values where `old` has none.
 
-    scores: ExternalScores
-    changed: Mapping[OutputKey, Value]
-    unchanged: int
-
-
-def merge(old: ExternalScores | None, new: ExternalScores, *, replace: bool = False) -> Merged:
-    """Merge `new` into the scores of the same name: add outputs, keep equal values, fill in missing ones.
-
-    With `replace`, the old scores are dropped unless both are equal. Raises `ImportProblems` (one problem) if a value or the direction
-    differs.
+    Raises `ImportProblems` (one problem) if a value or the direction differs.
     """
     if old is None:
-        return Merged(new, new.values, 0)
-    turned = old.higher_is_better != new.higher_is_better
-    differs = [k for k, v in new.values.items() if _differs(old.values.get(k), v)]
-    same = not turned and not differs
-    if replace and not (same and new.values.keys() == old.values.keys()):
-        return Merged(new, new.values, 0)
-    if not same:
-        first = differs[0] if differs else None
+        return new
+    differ = [key for key, value in new.values.items() if _differs(old.values.get(key), value)]
+    if old.higher_is_better != new.higher_is_better or differ:
+        first = differ[0] if differ else None
         pair = (first, new.values[first].value, old.values[first].value) if first else None
-        raise ImportProblems([contradiction(old, new, len(differs), pair)])
+        raise ImportProblems([contradiction(old, new, len(differ), pair)])
     changed = {
-        k: v
-        for k, v in new.values.items()
-        if k not in old.values or (v.value is not None and old.values[k].value is None)
+        key: value
+        for key, value in new.values.items()
+        if key not in old.values or (value.value is not None and old.values[key].value is None)
     }
-    if not changed:
-        return Merged(old, {}, len(new.values))
-    files = (*old.files, *(f for f in new.files if f[1:] not in {was[1:] for was in old.files}))
-    whole = ExternalScores(old.name, old.higher_is_better, files, {**old.values, **changed})
-    return Merged(whole, changed, len(new.values) - len(changed))
+    files = all_files(old.files, new.files) if changed else old.files
+    return ExternalScores(old.name, old.higher_is_better, files, {**old.values, **changed})
+
+
+def all_files(old: tuple[SourceFile, ...], new: tuple[SourceFile, ...]) -> tuple[SourceFile, ...]:
+    """Return the files of a metric after more are added: one with the same content under another name is not."""
+    known = {file[1:] for file in old}
+    return (*old, *(file for file in new if file[1:] not in known))
 
 
 def _differs(old: Value | None, new: Value) -> bool:

@@ -1,4 +1,4 @@
-"""Merge the external scores of an import into those of a project, part by part (`core.formats.external.merge`)."""
+"""Merge the external scores of an import into those of a project, part by part as `core.formats.external.merge` does."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, literal, select, update
 
-from core.data import OutputKey, SourceFile, Value
+from core.data import OutputKey, Value
 from core.errors import Problem
-from core.formats.external import contradiction
+from core.formats.external import all_files, contradiction
 from core.ports.imports import StagedMetric
 from core.ports.scores import ExternalMetric
 from db.columns import insert_rows, now
@@ -117,8 +117,12 @@ class MetricMerge:
     def _facts(self) -> dict[str, Any]:
         files = self._new.files
         if self._old is not None and not self._replaces:
-            files = _with_new(self._old.files, files)
-        return {"higher_is_better": self._new.higher_is_better, "files": _listed(files), "created": now()}
+            files = all_files(self._old.files, files)
+        return {
+            "higher_is_better": self._new.higher_is_better,
+            "files": [list(file) for file in files],
+            "created": now(),
+        }
 
     def write(self, connection: Connection, rows: Sequence[tuple[int, float | None, str, str, bool]]) -> None:
         """Write values, given with their output, status, reason, and whether they are new."""
@@ -161,12 +165,3 @@ def merges_of(
     query = select(external_metrics.c.name, external_metrics.c.id).where(external_metrics.c.project_id == project_id)
     ids = {name: int(i) for name, i in connection.execute(query)}
     return tuple(MetricMerge(metric, there.get(metric.name), ids.get(metric.name)) for metric in metrics)
-
-
-def _with_new(old: tuple[SourceFile, ...], new: tuple[SourceFile, ...]) -> tuple[SourceFile, ...]:
-    known = {file[1:] for file in old}
-    return (*old, *(file for file in new if file[1:] not in known))
-
-
-def _listed(files: Sequence[SourceFile]) -> list[list[str]]:
-    return [list(file) for file in files]

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from sqlalchemy import ColumnElement, Connection, select, tuple_
+from sqlalchemy import Connection, and_, select, tuple_
 
 from core.data import Dataset, HumanScore, OutputKey, Segment, SegmentKey
 from core.errors import Problem
@@ -166,9 +166,21 @@ def _around_difference(a: str, b: str) -> tuple[str, str]:
 
 def stored_texts(connection: Connection, project_id: int, keys: Collection[SegmentKey]) -> ProjectTexts:
     """Return the texts and human scores of some segments of a project."""
-    texts = ProjectTexts()
+    texts, named = ProjectTexts(), tuple_(segments.c.doc_id, segments.c.segment_id)
     for part in parts(list(keys)):
-        _add_stored(connection, project_id, tuple_(segments.c.doc_id, segments.c.segment_id).in_(part), texts)
+        which = and_(segments.c.project_id == project_id, named.in_(part))
+        by_segment = references(connection, which)
+        for row in connection.execute(select(segments).where(which)):
+            key = SegmentKey(row.doc_id, row.segment_id)
+            texts.segments[key] = Segment(row.doc_id, row.segment_id, row.source, tuple(by_segment[row.id]))
+            texts.segment_ids[key] = row.id
+        written = select_outputs(project_id, outputs.c.id, outputs.c.text).where(which).order_by(outputs.c.position)
+        for system, doc_id, segment_id, number, text in connection.execute(written):
+            output = OutputKey(system, doc_id, segment_id)
+            texts.outputs[output], texts.output_ids[output] = text, number
+        scored = select_outputs(project_id, human_scores.c.name, human_scores.c.value).join(human_scores)
+        for system, doc_id, segment_id, name, value in connection.execute(scored.where(which)):
+            texts.scores[OutputKey(system, doc_id, segment_id), name] = value
     return texts
 
 
@@ -178,20 +190,3 @@ def present_outputs(connection: Connection, project_id: int, keys: Collection[Ou
     for part in parts(list({key.segment for key in keys})):
         stored |= set(map(OutputKey._make, connection.execute(select_outputs(project_id).where(named.in_(part)))))
     return stored.intersection(keys)
-
-
-def _add_stored(connection: Connection, project_id: int, which: ColumnElement[bool], texts: ProjectTexts) -> None:
-    by_segment = references(connection, project_id, which)
-    for row in connection.execute(select(segments).where(segments.c.project_id == project_id, which)):
-        key = SegmentKey(row.doc_id, row.segment_id)
-        texts.segments[key] = Segment(row.doc_id, row.segment_id, row.source, tuple(by_segment[row.id]))
-        texts.segment_ids[key] = row.id
-        texts.next_segment = max(texts.next_segment, row.position + 1)
-    written = select_outputs(project_id, outputs.c.id, outputs.c.text, outputs.c.position)
-    for row in connection.execute(written.where(which).order_by(outputs.c.position)):
-        output = OutputKey(row.system, row.doc_id, row.segment_id)
-        texts.outputs[output], texts.output_ids[output] = row.text, row.id
-        texts.next_output = max(texts.next_output, row.position + 1)
-    scored = select_outputs(project_id, human_scores.c.name, human_scores.c.value).join(human_scores)
-    for system, doc_id, segment_id, name, value in connection.execute(scored.where(which)):
-        texts.scores[OutputKey(system, doc_id, segment_id), name] = value

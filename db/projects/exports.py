@@ -8,12 +8,13 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Engine, func, select
 
-from core.data import Dataset, HumanScore, Output, OutputKey, Segment, Value
+from core.data import Dataset, OutputKey, Value
 from db.engine import reading
-from db.lookup import references, require_project, select_outputs
+from db.lookup import require_project, select_outputs
+from db.projects.repository import read_part
 from db.scores.external import listed
 from db.scores.repository import VALUE, is_external, of_signature
-from db.shown import human_scores, outputs, segment_references, segments
+from db.shown import outputs, segment_references, segments
 from db.tables import external_metrics, external_scores, scores
 
 SEGMENTS, FEWEST = 200, 5
@@ -32,19 +33,8 @@ class SqlExports:
 
     def texts(self, project_id: int) -> Iterator[Dataset]:
         for ids in self._parts_by_characters(project_id):
-            here = segments.c.id.in_(ids)
             with reading(self._engine) as connection:
-                by_segment = references(connection, project_id, here)
-                rows = connection.execute(select(segments).where(here).order_by(segments.c.position)).all()
-                written = select_outputs(project_id, outputs.c.text).where(here)
-                scored = select_outputs(project_id, human_scores.c.name, human_scores.c.value).join(human_scores)
-                part = Dataset(
-                    tuple(Segment(r.doc_id, r.segment_id, r.source, tuple(by_segment[r.id])) for r in rows),
-                    tuple(Output(*row) for row in connection.execute(_ordered(written))),
-                    tuple(
-                        HumanScore(*row) for row in connection.execute(scored.where(here).order_by(human_scores.c.id))
-                    ),
-                )
+                part = read_part(connection, segments.c.id.in_(ids))
             yield part
 
     def keys(self, project_id: int) -> Iterator[Sequence[OutputKey]]:

@@ -13,6 +13,7 @@ from sqlalchemy import (
     Engine,
     LargeBinary,
     Select,
+    and_,
     case,
     cast,
     collate,
@@ -47,7 +48,6 @@ from db.lookup import (
     references,
     require_project,
     segment_rows,
-    select_outputs,
     with_roles,
 )
 from db.projects.summaries import keep_summary, summary_of
@@ -114,12 +114,14 @@ class SqlProjects:
         """Return all data of a project as it was imported, in document order. Raises `UserError` if it does not exist."""
         with reading(self._engine) as connection:
             require_project(connection, project_id)
-            return _dataset(connection, project_id)
+            return read_part(connection, segments.c.project_id == project_id)
 
     def document(self, project_id: int, doc_id: str) -> Dataset:
         with reading(self._engine) as connection:
             require_project(connection, project_id)
-            return _dataset(connection, project_id, doc_id)
+            return read_part(
+                connection, and_(segments.c.project_id == project_id, segments.c.doc_id == doc_id), scores=False
+            )
 
     def index(self, project_id: int) -> ProjectIndex:
         return ProjectArrays.of(self._engine).index(project_id)
@@ -180,20 +182,26 @@ def _human(arrays: ProjectArrays, project_id: int, name: str) -> ArraySource:
     return ArraySource(f"human|{name}", lambda _: 0, lambda connection, _: arrays.by_id(connection, project_id, mine))
 
 
-def _dataset(connection: Connection, project_id: int, doc_id: str | None = None) -> Dataset:
-    """Return a project, or the texts of one of its documents."""
-    here = true() if doc_id is None else segments.c.doc_id == doc_id
-    by_segment = references(connection, project_id, here)
-    texts = connection.execute(
-        select(segments).where(segments.c.project_id == project_id, here).order_by(segments.c.position)
-    ).all()
-    written = select_outputs(project_id, outputs.c.text).where(here).order_by(segments.c.position, outputs.c.position)
-    scored = select_outputs(project_id, human_scores.c.name, human_scores.c.value).join(human_scores)
+def read_part(
+    connection: Connection,
+    which: ColumnElement[bool],
+    written: ColumnElement[bool] | None = None,
+    *,
+    scores: bool = True,
+) -> Dataset:
+    """Return some segments of a project in document order, with all outputs or those of a condition, and human scores in the order of storing."""
+    of_segment = references(connection, which)
+    rows = select(segments).where(which).order_by(segments.c.position)
+    key = outputs.c.system, segments.c.doc_id, segments.c.segment_id
+    texts = (
+        select(*key, outputs.c.text).join_from(outputs, segments).where(which, true() if written is None else written)
+    )
+    scored = select(*key, human_scores.c.name, human_scores.c.value).join_from(outputs, segments).join(human_scores)
     return Dataset(
-        tuple(Segment(row.doc_id, row.segment_id, row.source, tuple(by_segment[row.id])) for row in texts),
-        tuple(Output(*row) for row in connection.execute(written)),
-        tuple(HumanScore(*row) for row in connection.execute(scored.order_by(human_scores.c.id)))
-        if doc_id is None
+        tuple(Segment(r.doc_id, r.segment_id, r.source, tuple(of_segment[r.id])) for r in connection.execute(rows)),
+        tuple(Output(*row) for row in connection.execute(texts.order_by(segments.c.position, outputs.c.position))),
+        tuple(HumanScore(*row) for row in connection.execute(scored.where(which).order_by(human_scores.c.id)))
+        if scores
         else (),
     )
 
@@ -202,28 +210,12 @@ def read_texts(
     connection: Connection, project_id: int, keys: Sequence[SegmentKey], systems: Collection[str] | None = None
 ) -> Dataset:
     """Return the texts of these segments in document order, without human scores: all outputs, or those of `systems`."""
-    found = segment_rows(connection, project_id, keys)
-    references: dict[int, list[str]] = {}
-    written: dict[int, list[tuple[str, str]]] = {}
-    for ids in parts([row.id for row in found]):
-        wanted = select(segment_references).where(segment_references.c.segment.in_(ids))
-        for row in connection.execute(wanted.order_by(segment_references.c.segment, segment_references.c.position)):
-            references.setdefault(row.segment, []).append(row.text)
-        if systems is not None and not systems:
-            continue
-        texts = select(outputs.c.segment, outputs.c.system, outputs.c.text).where(outputs.c.segment.in_(ids))
-        if systems is not None:
-            texts = texts.where(among(connection, outputs.c.system, sorted(systems)))
-        for row in connection.execute(texts.order_by(outputs.c.position)):
-            written.setdefault(row.segment, []).append((row.system, row.text))
-    return Dataset(
-        tuple(Segment(row.doc_id, row.segment_id, row.source, tuple(references.get(row.id, ()))) for row in found),
-        tuple(
-            Output(system, row.doc_id, row.segment_id, text)
-            for row in found
-            for system, text in written.get(row.id, ())
-        ),
-    )
+    chosen = None if systems is None else among(connection, outputs.c.system, sorted(systems))
+    read = [
+        read_part(connection, segments.c.id.in_(ids), chosen, scores=False)
+        for ids in parts([row.id for row in segment_rows(connection, project_id, keys)])
+    ]
+    return Dataset(tuple(s for part in read for s in part.segments), tuple(o for part in read for o in part.outputs))
 
 
 def matching_segments(connection: Connection, project_id: int, phrase: str) -> list[SegmentKey]:

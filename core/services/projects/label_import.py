@@ -113,7 +113,7 @@ def read(
                 called, higher = (metrics or {}).get(file.name, (of_metric.name, of_metric.higher_is_better))
                 of_metric = changed(of_metric, name=called, higher_is_better=higher)
                 problems.extend(external_scores.name_problems([(called, file.name, "")]))
-                computed[called] = merge(computed.get(called), of_metric).scores
+                computed[called] = merge(computed.get(called), of_metric)
         except ImportProblems as error:
             problems.extend(error.problems)
             continue

@@ -186,6 +186,5 @@ def test_merging_keeps_numbers_and_fills_gaps() -> None:
     old = ExternalScores("m", True, (SourceFile("x", "1"),), {a: Value(1.0)})
     gap = ExternalScores("m", True, (SourceFile("y", "2"),), {a: Value(None, "undefined", "why"), b: Value(2.0)})
     merged = merge(old, gap)
-    assert (merged.changed, merged.unchanged) == ({b: Value(2.0)}, 1)
-    assert merged.scores.values == {a: Value(1.0), b: Value(2.0)}
-    assert merged.scores.files == (SourceFile("x", "1"), SourceFile("y", "2"))
+    assert merged.values == {a: Value(1.0), b: Value(2.0)}
+    assert merged.files == (SourceFile("x", "1"), SourceFile("y", "2"))
