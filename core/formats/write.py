@@ -6,6 +6,7 @@ Spreadsheets run text cells that begin like a formula, so `core.formats.parsing.
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,6 +19,8 @@ from core.formats.parsing.formula import safe_cell, unescaped
 from core.formats.table import is_json, stream_as_written
 
 SCORE_COLUMNS = ("system", "doc_id", "segment_id", "metric", "signature", "score", "status", "reason")
+SPREADSHEET = codecs.BOM_UTF8
+"""Begins every CSV file that is downloaded: spreadsheets then read it as UTF-8. Files of commands begin without it."""
 _QUOTED = re.compile(r'[",;\t\r\n]|^\s|\s$')
 
 

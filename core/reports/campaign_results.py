@@ -9,10 +9,12 @@ from core.reports.latex import bold, latex_table, latex_text
 from core.services.campaigns.comparison import VERSION, CampaignComparison, mean_detectable
 from core.stats.bootstrap import Interval
 from core.stats.campaign.campaign_scores import Unit
-from core.stats.campaign.paired_differences import DRAWS
+from core.stats.campaign.paired_differences import DRAWS, smallest_adjusted_p
 from core.stats.campaign.preferences import PreferenceResult, SystemStrength, WinRate
 
 ALPHA = 0.05
+SMALL_P = 0.001
+"""A smallest possible p below this is not named."""
 MOST_DRAWN = 30
 """Differences in a chart."""
 UNITS: dict[Unit, str] = {"item": "segments", "document": "documents"}
@@ -60,7 +62,19 @@ def sentence(found: CampaignComparison) -> str:
         return f"{said}, significantly above all others"
     if beaten:
         return f"{said}, significantly above {', '.join(map(isolated, beaten))}, not above {', '.join(map(isolated, open_))}"
+    if open_ and (why := too_few_units(found)):
+        return f"{said}. {why}"
     return f"{said}. No difference from the others is significant" if open_ else said
+
+
+def too_few_units(found: CampaignComparison) -> str:
+    """Return why no difference can be significant, without a full stop; "" if one can."""
+    smallest = smallest_adjusted_p(found.differences)
+    if smallest is None or smallest <= ALPHA:
+        return ""
+    most = max(d.test.n for d in found.differences)
+    pairs = format_count(len(found.differences), "pair")
+    return f"No difference can be significant with {format_count(most, UNITS[found.by][:-1])}: the smallest possible p is {format_p(smallest)} (Holm, {pairs})"
 
 
 def basis(found: CampaignComparison, *, running: bool, named: bool) -> str:
@@ -203,7 +217,10 @@ def difference_legend(found: CampaignComparison, chart: list[dict[str, Any]]) ->
     if any(one["significant"] for one in chart):
         said += ["Blue: significant (Holm, p ≤ .05)."] if draws_differences(chart) else []
     elif chart:
-        said.append("No difference is significant (Holm, p ≤ .05).")
+        said.append(f"{too_few_units(found) or 'No difference is significant (Holm, p ≤ .05)'}.")
+    smallest = smallest_adjusted_p(found.differences)
+    if smallest is not None and SMALL_P <= smallest <= ALPHA:
+        said.append(f"Smallest possible p: {format_p(smallest)} (Holm).")
     if known is not None:
         shown = format_number(known, digits_of(found), leading_zero=True)
         said.append(f"Detectable: the smallest difference found with 80 % power, on average {shown}.")

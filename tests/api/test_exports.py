@@ -13,6 +13,7 @@ import pytest
 from starlette.requests import ClientDisconnect, Request
 
 from api import exports
+from core.formats.write import SPREADSHEET
 from core.ports.people import Identity
 from core.progress import Cancelled, Progress
 from core.services.export import prepared
@@ -130,7 +131,8 @@ def test_a_file_that_a_page_prepared_is_sent_more_than_once(site: Site) -> None:
 def test_a_file_that_is_no_longer_kept_is_made_again(site: Site, token: str) -> None:
     PREPARED.keep(site.project, "outputs-csv", Export(spooled(["other"]), "csv", "text/csv", ()))
     answer = site.client.get(f"/api/projects/{site.project}/exports/outputs-csv", params={"prepared": token})
-    assert answer.content == EXPORTS["outputs-csv"].make(site.store, site.project).data
+    assert answer.content == SPREADSHEET + EXPORTS["outputs-csv"].make(site.store, site.project).data
+    assert answer.headers["content-length"] == str(len(answer.content))
 
 
 def test_prepared_files_of_a_deleted_project_are_not_sent(site: Site) -> None:
@@ -144,7 +146,7 @@ def test_prepared_files_of_a_deleted_project_are_not_sent(site: Site) -> None:
 def test_the_oldest_prepared_files_are_removed() -> None:
     files = PreparedFiles()
     held = [spooled([str(i)]) for i in range(KEPT + 1)]
-    tokens = [files.keep(1, "csv", Export(file, "csv", "text/csv", ())) for file in held]
+    tokens = [files.keep(1, "csv", Export(file, "csv", "text/plain", ())) for file in held]
     assert files.find(1, "csv", tokens[0]) is None
     assert [b"".join(found.pieces()) for token in tokens[1:] if (found := files.find(1, "csv", token))] == [
         b"1", b"2", b"3", b"4",

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from core.ports.campaigns import Campaign
 from core.ports.store import Store
 from core.reports.campaign_results import as_latex
-from core.services.campaigns.adjudication import queue
+from core.services.campaigns.adjudication import LEAST, queue, to_decide
 from core.services.campaigns.comparison import CampaignBasis, CampaignComparison
 from core.services.people import accounts, sessions
 from core.services.people.tokens import SESSION_COOKIE
@@ -189,11 +189,18 @@ def test_disagreements_are_decided_without_names_by_others(
     accounts.set_role(store, "test", campaign.project_id, judge, "adjudicator")
     logged_in(store, monkeypatch, "judge")
     at = AppTest.from_file(APP, default_timeout=60).run()
-    units = sum(not d.decided_by for d in queue(store, campaign))
+    disputed = queue(store, campaign)
+    units = sum(not d.decided_by for d in to_decide(disputed, LEAST["esa"]))
     assert f"**{units} units to decide** · pilot · news, pilot" in words(at)
     at.button(key=f"campaign-decide-{campaign.id}").click().run()
     assert at.title[0].value == "Campaigns"
     assert any(b.label == "Start from version 1" for b in at.button), "not where the work is"
+    assert f"Units with at least 15 % disagreement. {len(disputed) - units} unit" in words(at)
+    at.number_input(key=f"campaign-least-{campaign.id}").set_value(1).run()
+    assert f"{len(disputed)} units to decide" in words(at)
+    at.number_input(key=f"campaign-least-{campaign.id}").set_value(100).run()
+    assert "Nothing to decide" in words(at)
+    assert not at.exception
     at = opened(campaign)
     assert "3 annotators. Names are hidden from people who decide" in words(at)
     assert list(at.button_group[0].options) == ["Progress", "Disagreements", "Results"]
@@ -243,11 +250,13 @@ def test_a_difference_has_the_better_system_first_and_the_lower_end_of_its_inter
     assert charts[0].loc[0, ["pair", "value", "low", "high"]].tolist() == ["Alder − Birch", 2.0, 1.0, 3.5]
     assert tables[0][0]["difference [95 % CI]"] == "2.00 [1.00, 3.50]"
     assert captions == [
-        "Blue: significant (Holm, p ≤ .05). Detectable: the smallest difference found with 80 % power, on average 4.00. Tested over segments. 18 ratings."
+        "Blue: significant (Holm, p ≤ .05). Smallest possible p: .004 (Holm). Detectable: the smallest difference found with 80 % power, on average 4.00. Tested over segments. 18 ratings."
     ]
     unclear = found._replace(differences=(difference._replace(adjusted=0.4),))
     results_tab._differences(campaign, unclear)
-    assert captions[1].startswith("No difference is significant (Holm, p ≤ .05). Detectable")
+    assert captions[1].startswith(
+        "No difference is significant (Holm, p ≤ .05). Smallest possible p: .004 (Holm). Detectable"
+    )
 
     found = found._replace(basis=CampaignBasis(18, 9, 1, 2, 2, 0, 0, {}, (1.0, 1.0), 0))
     text = as_latex(found, "Pilot_1")

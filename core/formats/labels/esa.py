@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from core.data import Dataset, OutputKey, RatedOutput, Side, Span
@@ -267,7 +267,9 @@ def _span(
 
 
 def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals) -> Written:
-    """Write one object per rating, in the order given; the score is the human score "ESA" of the output, if there is one.
+    """Write one object per rating, in the order given.
+
+    The score is that of the rater, else the human score "ESA" of the output, if there is one.
 
     Raises `UserError` for labels that do not match their texts.
     """
@@ -281,11 +283,11 @@ def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals
         records.append({
             "line_id": place[r.key.segment], "src": source, "tgt": text, "doc_id": r.key.doc_id, "domain": None,
             "esa_spans": [_json(e, source if e.side == "source" else text) for e in r.errors],
-            "esa_score": scores.get(r.key), "system": r.key.system, "annotator": r.rater,
+            "esa_score": project.rater_scores.get((r.key, r.rater), scores.get(r.key)), "system": r.key.system, "annotator": r.rater,
             "segment_id": r.key.segment_id,
         } | ({} if r.errors else {EXACT: NO_ERROR}))  # fmt: skip
     rest = project._replace(human_scores=tuple(name for name in project.human_scores if name != SCORE))
-    return Written((json_lines(records),), (*_lost(labels, scores), *left_behind(rest, labels)))
+    return Written((json_lines(records),), (*_lost(labels, scores, project.rater_scores), *left_behind(rest, labels)))
 
 
 def _json(e: Span, text: str) -> dict[str, Any]:
@@ -299,7 +301,9 @@ def _json(e: Span, text: str) -> dict[str, Any]:
     return place | said | ({"note": e.note} if e.note else {})
 
 
-def _lost(labels: list[RatedOutput], scores: dict[OutputKey, float]) -> list[str]:
+def _lost(
+    labels: list[RatedOutput], scores: Mapping[OutputKey, float], rater_scores: Mapping[tuple[OutputKey, str], float]
+) -> list[str]:
     errors = [e for r in labels for e in r.errors]
     said = []
     if n := sum(e.side == "source" for e in errors):
@@ -308,9 +312,10 @@ def _lost(labels: list[RatedOutput], scores: dict[OutputKey, float]) -> list[str
         said.append(f"{counted(n, 'empty error span')}: other tools may not show them.")
     if n := sum(bool(e.note) for e in errors):
         said.append(f"{counted(n, 'note')}: kept under a key that other tools ignore.")
-    if n := sum(r.key not in scores for r in labels):
+    means = [r.key for r in labels if (r.key, r.rater) not in rater_scores]
+    if n := sum(key not in scores for key in means):
         said.append(f"{counted(n, 'rating')} without a score from 0 to 100: esa_score is null.")
-    elif len({r.key for r in labels}) < len(labels):
+    elif len(set(means)) < len(means):
         said.append("Scores: the mean over raters is written for every rater of an output.")
     return said
 

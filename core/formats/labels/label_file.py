@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from core.data import (
@@ -52,11 +53,12 @@ class Written(NamedTuple):
 
 
 class ProjectTotals(NamedTuple):
-    """Counts of the outputs and references of a whole project, and the names of its human scores."""
+    """Counts of the outputs and references of a whole project, the names of its human scores, and scores by output and rater."""
 
     outputs: int
     references: int
     human_scores: tuple[str, ...]
+    rater_scores: Mapping[tuple[OutputKey, str], float] = MappingProxyType({})
 
 
 def totals_of(dataset: Dataset) -> ProjectTotals:

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import NamedTuple
 
 from core.campaigns.design import design_from_json
+from core.campaigns.protocol import ProtocolName
 from core.data import grouped
 from core.mqm.log import SegmentLabels, fold_segment
 from core.mqm.schemes import GOOGLE
@@ -22,6 +23,11 @@ from core.stats.raters.rater_agreement import Disagreement, disagreement
 
 HALF_OF_SCORE = 25.0
 """A difference of so many points of 100 counts as half a disagreement."""
+
+
+LEAST: Mapping[ProtocolName, float] = {"esa": 0.15, "cesa": 0.15, "da": 0.3, "mqm": 0.5, "pairwise": 1.0}
+"""The disagreement from which on a unit is to be decided, by protocol. It is that of scores about 10 of 100 points apart, of two raters who
+mark the same errors where they mark any; of MQM, that of one rater who marks an error and one who marks none, or another one."""
 
 
 class DisputedUnit(NamedTuple):
@@ -55,6 +61,11 @@ def queue(store: Store, campaign: Campaign, given: CampaignLabels | None = None)
         if len(of) > 1 and (max(sizes) > 0 or who):
             found.append(DisputedUnit(of[0].unit, versions, by_system, max(sizes), who))
     return sorted(found, key=lambda d: -d.size)
+
+
+def to_decide(disputed: Sequence[DisputedUnit], least: float) -> list[DisputedUnit]:
+    """Return the units with at least this disagreement, and those that are decided already."""
+    return [d for d in disputed if d.size >= least or d.decided_by]
 
 
 def _disagreement(system: str, versions: Sequence[SegmentLabels], asks: Collection[Ask]) -> Disagreement:

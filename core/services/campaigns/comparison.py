@@ -15,7 +15,7 @@ from core.mqm.scores import errors_of, rater_penalty
 from core.ports.campaigns import Campaign, CampaignUnit
 from core.ports.store import Store
 from core.progress import Progress, no_progress
-from core.services.campaigns.answers import Answer, read_labels
+from core.services.campaigns.answers import Answer, CampaignLabels, read_labels
 from core.services.campaigns.results import CountedLabels, counted_labels, preferences
 from core.stats.bootstrap import Interval
 from core.stats.campaign.campaign_scores import CampaignScore, Unit, WeightedMean, weighted_means
@@ -24,7 +24,7 @@ from core.stats.campaign.preferences import PreferenceResult, PreferenceVote, pr
 from core.stats.campaign.rater_effects import RaterEffects, rater_effects, standardised_scores
 from core.stats.raters.rater_agreement import krippendorff_alpha, ratings
 
-VERSION = "1"
+VERSION = "2"
 """To be raised with every change of the numbers."""
 FEWEST_DOCUMENTS = 12
 """From so many documents on, whole documents are the units of tests and intervals where people rate blocks of one system."""
@@ -94,6 +94,11 @@ def scores(store: Store, campaign: Campaign, counted: Sequence[CountedLabels]) -
     ]
 
 
+def labels_of_raters(given: CampaignLabels) -> list[CountedLabels]:
+    """Return the raters' own labels that count, also of units that somebody has decided: they show how raters differ."""
+    return [CountedLabels(a.participant.rater, a.unit, a.labels) for a in given.answers if a.counts]
+
+
 def values_of(design: CampaignDesign, unit: CampaignUnit, labels: SegmentLabels) -> dict[str, float]:
     """Return the value that a rater gave to each system of a unit; empty for preferences."""
     asks = design.protocol.asks
@@ -138,8 +143,7 @@ def compare(
     progress(0.2)
     differences = compare_campaign_systems(rows, seed=design.seed, by=unit) if len({r.system for r in rows}) > 1 else []
     progress(0.5)
-    deciding = {one.rater for one in counted if one.decision}
-    own = [row for row in rows if row.rater not in deciding]
+    own = scores(store, campaign, labels_of_raters(labels))
     z = weighted_means(standardised_scores(own).scores, seed=design.seed, by=unit) if own else []
     progress(0.6)
     effects = rater_effects(own) if own else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
@@ -14,8 +15,9 @@ from core.columns import ProjectIndex
 from core.data import Dataset, OutputKey, SegmentKey
 from core.ports.store import Store
 from core.services.campaigns.answers import read_labels
-from core.services.campaigns.comparison import scores
-from core.services.campaigns.results import counted_labels
+from core.services.campaigns.comparison import default_unit, labels_of_raters, scores
+from core.stats.campaign.campaign_scores import Unit
+from core.stats.campaign.paired_differences import fewest_units, smallest_p
 from core.stats.campaign.planned_power import (
     ASSUMED,
     FEWEST,
@@ -28,6 +30,7 @@ from core.stats.campaign.planned_power import (
 )
 from core.stats.campaign.variance_components import CampaignVariances, variances_of_pilot
 
+ALPHA = 0.05
 LONG_TEXT = 2000
 """From so many characters on, a text does not fit on a screen."""
 MOST_OTHERS = 50
@@ -48,6 +51,25 @@ class AddedRatings(NamedTuple):
 
     ratings: int
     hours: float
+
+
+class SmallestP(NamedTuple):
+    """The smallest p that a test over so many units can give: of `one` pair of systems, and `adjusted` by Holm's method for all pairs.
+
+    `fewest` is the number of units from which on a difference can be significant after the correction; None if there is none.
+    """
+
+    unit: Unit
+    units: int
+    pairs: int
+    one: float
+    adjusted: float
+    fewest: int | None
+
+    @property
+    def too_few(self) -> bool:
+        """Return whether no difference can be significant after the correction."""
+        return self.adjusted > ALPHA
 
 
 class PlannedPoint(NamedTuple):
@@ -79,7 +101,7 @@ def pilot(store: Store, project_id: int, design: CampaignDesign) -> PilotVarianc
     for campaign in reversed(store.campaigns.list(project_id)):
         done = campaign.state == "finished"
         if done and design_from_json(campaign.design).protocol.human_score == design.protocol.human_score:
-            found = variances_of_pilot(scores(store, campaign, counted_labels(read_labels(store, campaign))))
+            found = variances_of_pilot(scores(store, campaign, labels_of_raters(read_labels(store, campaign))))
             if not found.reason:
                 return PilotVariances(found, campaign.name)
     return PilotVariances(assumed(design))
@@ -99,6 +121,19 @@ def detectable(outline: Outline, design: CampaignDesign, variances: CampaignVari
     if systems < 2 or not items or prefers(design):
         return None
     return _difference(items, systems, design.overlap, design, variances)
+
+
+def smallest_possible_p(outline: Outline, design: CampaignDesign) -> SmallestP | None:
+    """Return the smallest p of the differences that the campaign can give; None for preferences, and for fewer than two systems."""
+    segments, systems = _shared(outline, design)
+    if systems < 2 or not segments or prefers(design):
+        return None
+    chosen = [key for key in outline if not design.segments or key in set(design.segments)]
+    documents = len({key.doc_id for key in chosen})
+    unit = default_unit(design, documents)
+    units, pairs = documents if unit == "document" else segments, math.comb(systems, 2)
+    one = smallest_p(units)
+    return SmallestP(unit, units, pairs, one, min(1.0, pairs * one), fewest_units(pairs, ALPHA))
 
 
 def prefers(design: CampaignDesign) -> bool:

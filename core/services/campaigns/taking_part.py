@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime
 from typing import NamedTuple
 
-from core.campaigns.design import design_from_json
+from core.campaigns.design import CampaignDesign, design_from_json
 from core.formatting import format_count
-from core.ports.campaigns import Campaign, CampaignState
+from core.ports.campaigns import Assignment, Campaign, CampaignState, Participant
 from core.ports.people import Identity
 from core.ports.store import Store
 
@@ -15,7 +16,10 @@ _WAITS: dict[CampaignState, str] = {"draft": "not started yet", "paused": "pause
 
 
 class OwnCampaign(NamedTuple):
-    """One of these campaigns, with the title and the deadline that annotators see."""
+    """One of these campaigns, with the title and the deadline that annotators see.
+
+    `has_work` says whether the person has something to label now, or may get something.
+    """
 
     texts: int
     title: str
@@ -23,6 +27,7 @@ class OwnCampaign(NamedTuple):
     state: CampaignState
     submitted: int
     finish_by: date | None = None
+    has_work: bool = True
 
     @property
     def opens(self) -> bool:
@@ -37,25 +42,42 @@ class OwnCampaign(NamedTuple):
         return ", ".join(part for part in (waits, done) if part)
 
 
-def campaigns(store: Store, who: Identity, *, count: bool = True) -> list[OwnCampaign]:
-    """Return the campaigns of this person, those that run first, then the newest first.
-
-    `count` what is submitted: not with storage as pages have it, which shows no annotator the assignments.
-    """
+def campaigns(store: Store, who: Identity) -> list[OwnCampaign]:
+    """Return the campaigns of this person, those that run first, then the newest first. `store` is storage for the tasks of the person."""
     found = []
     for texts in who.campaigns:
         campaign = store.campaigns.of_texts(texts)
         if campaign is None or who.rater is None:
             continue
-        submitted = _submitted(store, campaign, who.rater) if count else 0
         design = design_from_json(campaign.design)
+        me = next((p for p in store.campaigns.participants(campaign.id) if p.rater == who.rater), None)
+        mine = store.campaigns.assignments(campaign.id, me.id) if me else []
+        submitted = sum(a.state == "submitted" for a in mine)
+        has_work = (
+            me is None or any(a.state == "assigned" for a in mine) or _gets_more(store, campaign, design, me, mine)
+        )
         found.append(
-            OwnCampaign(texts, design.shown_title, campaign.created, campaign.state, submitted, design.finish_by)
+            OwnCampaign(
+                texts,
+                design.shown_title,
+                campaign.created,
+                campaign.state,
+                submitted,
+                design.finish_by,
+                has_work and campaign.state != "finished",
+            )  # fmt: skip
         )
     return sorted(found, key=lambda c: (c.state != "running", -c.created.timestamp()))
 
 
-def _submitted(store: Store, campaign: Campaign, rater: str) -> int:
-    me = next((p for p in store.campaigns.participants(campaign.id) if p.rater == rater), None)
-    mine = store.campaigns.assignments(campaign.id, me.id) if me else []
-    return sum(a.state == "submitted" for a in mine)
+def _gets_more(
+    store: Store, campaign: Campaign, design: CampaignDesign, me: Participant, mine: Sequence[Assignment]
+) -> bool:
+    """Return whether a participant who has submitted everything gets more units."""
+    if me.left or me.excluded or me.passed_tutorial is False:
+        return False
+    rated = sum(a.unit.kind == "item" for a in mine)
+    if design.assigning == "fixed":
+        return rated == 0
+    rest = store.campaigns.remaining_work(campaign.id)
+    return rest.ratings < rest.units * design.overlap and rated < rest.units

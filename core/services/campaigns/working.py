@@ -35,7 +35,7 @@ def participant(store: Store, campaign: Campaign, rater: str) -> Participant:
 def require_started(campaign: Campaign) -> None:
     """Raise `UserError` before the campaign starts."""
     if campaign.state == "draft":
-        raise UserError("this evaluation has not started yet", hint="Come back later with the same link")
+        raise UserError("this evaluation has not started yet", hint="Come back later")
 
 
 def may_label(store: Store, campaign: Campaign, rater: str, segment: SegmentKey) -> bool:
@@ -143,7 +143,7 @@ def _more_later(campaign: Campaign, who: Participant) -> bool:
 
 def _why_nothing(campaign: Campaign, who: Participant) -> str:
     if campaign.state == "paused":
-        return "The evaluation is paused. Come back later with the same link"
+        return "The evaluation is paused. Come back later"
     if campaign.state == "finished":
         return "The evaluation is finished. Thank you"
     if who.passed_tutorial is False:

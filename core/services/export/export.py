@@ -151,7 +151,10 @@ def labels_as(store: Store, project_id: int, progress: Progress = no_progress, *
     labels = all_labels.labels(store, project_id)
     found, replaced = store.projects.get(project_id), _Replaced()
     replaced.n = sum(_is_replaced(m.span) for of in labels.values() for o in of.outputs.values() for m in o.marks)
-    project = ProjectTotals(found.n_outputs, store.exports.n_references(project_id), found.human_scores)
+    project = ProjectTotals(
+        found.n_outputs, store.exports.n_references(project_id), found.human_scores,
+        _rater_scores(store, project_id, label_format(name).human_score, labels),
+    )  # fmt: skip
     if label_format(name).has_unrated:
         dataset = _whole(store, project_id, project, progress)
     else:
@@ -169,6 +172,21 @@ def labels_as(store: Store, project_id: int, progress: Progress = no_progress, *
         return Export(spooled(written.texts), wanted.ending, wanted.mime, (*lost, *written.lost))
     rounds = {f"labels.round{n}.{wanted.ending}": text for n, text in enumerate(written.texts, start=1)}
     return Export(zipped(rounds), f"{wanted.ending}.zip", "application/zip", (*lost, *written.lost))
+
+
+def _rater_scores(
+    store: Store, project_id: int, score: str, labels: Mapping[tuple[str, SegmentKey], SegmentLabels]
+) -> dict[tuple[OutputKey, str], float]:
+    """Return what each rater gave to an output as the human score `score` ("": none), as a number or with the labels."""
+    if not score:
+        return {}
+    numbers = {(j.key, j.rater): j.value for j in store.judgements.list(project_id) if j.name == score}
+    return numbers | {
+        (OutputKey(system, *segment), rater): of_output.score
+        for (rater, segment), of_segment in labels.items()
+        for system, of_output in of_segment.outputs.items()
+        if "score" in of_segment.asks and of_output.score is not None
+    }
 
 
 def _whole(store: Store, project_id: int, project: ProjectTotals, progress: Progress) -> Dataset:

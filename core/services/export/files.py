@@ -74,7 +74,7 @@ SCORES |= {
 OUTPUTS = {
     f"outputs-{ending}": ExportFile(f"Outputs: {name}", holds, partial(outputs.outputs_as, ending=ending))
     for ending, name, holds in (
-        ("csv", "CSV", "One row per output, with its source, references and human scores. Safe to open in a spreadsheet: texts cannot run as formulas."),
+        ("csv", "CSV", "One row per output, with its source, references and human scores, also those of campaigns. Safe to open in a spreadsheet: texts cannot run as formulas."),
         ("jsonl", "JSONL", "The same rows, one JSON object per line; texts unchanged. Can be imported again."),
         *((ending, name, "The same rows with types; texts unchanged. For large projects.") for ending, name in COLUMNAR.items()),
     )

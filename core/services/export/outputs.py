@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, count
 from typing import Any
 
@@ -13,6 +13,8 @@ from core.formats.write import SCORE_COLUMNS, csv_lines, each_json_line
 from core.ports.store import Store
 from core.progress import Progress, no_progress, report_parts
 from core.services.export.export import Export, partly_scored, score_rows, spooled
+from core.services.labels import all_labels
+from core.services.labels.judgements import by_output
 
 KEYS = ("system", "doc_id", "segment_id")
 TEXT_COLUMNS = (*KEYS, "source", "references", "output")
@@ -20,11 +22,12 @@ PARQUET, ARROW = "application/vnd.apache.parquet", "application/vnd.apache.arrow
 
 
 def output_rows(
-    store: Store, project_id: int, scores: tuple[str, ...], progress: Progress = no_progress
-) -> Iterator[list[Any]]:
+    store: Store, project_id: int, scores: Sequence[str], rated: Mapping[str, Mapping[OutputKey, float]],
+    progress: Progress = no_progress,
+) -> Iterator[list[Any]]:  # fmt: skip
     """Yield system, document, segment, source, references and output of each output, then its human scores of these names.
 
-    `progress` is called once per part.
+    `rated` are the scores derived from raters' numbers, by name; they replace imported ones. `progress` is called once per part.
     """
     total = store.projects.get(project_id).n_outputs
     for part in report_parts(store.exports.texts(project_id), lambda texts: len(texts.outputs), total, progress):
@@ -34,13 +37,18 @@ def output_rows(
             values[OutputKey(*h[:3])][h.name] = h.value
         for output in part.outputs:
             segment, found = of_segment[output.key.segment], values[output.key]
+            found |= {name: of_name[output.key] for name, of_name in rated.items() if output.key in of_name}
             yield [*output.key, segment.source, list(segment.references), output.text, *map(found.get, scores)]
 
 
 def outputs_as(store: Store, project_id: int, progress: Progress = no_progress, *, ending: str) -> Export:
-    """Return the outputs with their human scores as csv, jsonl, parquet or arrow. Segments without outputs have no row."""
-    scores = store.projects.get(project_id).human_scores
-    rows = output_rows(store, project_id, scores, progress)
+    """Return the outputs with their human scores as csv, jsonl, parquet or arrow. Segments without outputs have no row.
+
+    Human scores include those derived from raters' numbers, such as the scores of campaigns.
+    """
+    rated = by_output(all_labels.judgements(store, project_id))
+    scores = tuple(dict.fromkeys((*store.projects.get(project_id).human_scores, *rated)))
+    rows = output_rows(store, project_id, scores, rated, progress)
     n = store.exports.most_references(project_id)
     references = ["reference", *(f"reference {i}" for i in range(2, n + 1))][:n]
     names = _score_columns(scores, {*TEXT_COLUMNS, *references})

@@ -10,7 +10,8 @@ from io import SEEK_END
 from threading import Lock
 from time import monotonic
 
-from core.services.export.export import Export
+from core.formats.write import SPREADSHEET
+from core.services.export.export import MIME, Export
 
 PIECE = 1 << 18
 """Bytes that are read at once."""
@@ -25,16 +26,18 @@ EXPORT_THREADS = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="errorscope-expo
 
 
 class PreparedFile:
-    """A file that several requests can read at once. It is removed when nobody refers to it."""
+    """A file that several requests can read at once. It is removed when nobody refers to it. A CSV begins with `SPREADSHEET`."""
 
     def __init__(self, made: Export) -> None:
         self.made = made
-        self.size = made.file.seek(0, SEEK_END)
+        self._head = SPREADSHEET if made.mime == MIME["csv"] else b""
+        self.size = len(self._head) + made.file.seek(0, SEEK_END)
         self.since = monotonic()
         self._lock = Lock()
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the file from its beginning."""
+        yield from filter(None, [self._head])
         at = 0
         while piece := self._read(at):
             yield piece

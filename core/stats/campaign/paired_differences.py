@@ -97,6 +97,22 @@ def compare_campaign_systems(
     return [pair._replace(adjusted=p) for pair, p in zip(found, adjusted, strict=True)]
 
 
+def smallest_p(units: int) -> float:
+    """Return the smallest p that the test of two systems can give for so many units, without a correction for several pairs."""
+    return min(1.0, 2.0 ** (1 - units)) if units <= EXACT_UNITS else 1 / (DRAWS + 1)
+
+
+def smallest_adjusted_p(found: Sequence[PairedDifference]) -> float | None:
+    """Return the smallest p that any of these differences could have after Holm's correction; None if none is tested."""
+    possible = [p for p in holm([smallest_p(d.test.n) for d in found if d.test.p is not None]) if p is not None]
+    return min(possible, default=None)
+
+
+def fewest_units(pairs: int, alpha: float) -> int | None:
+    """Return the fewest units with which a difference can be significant at `alpha` after Holm's correction; None if no number is enough."""
+    return next((n for n in range(2, EXACT_UNITS + 2) if pairs * smallest_p(n) <= alpha), None)
+
+
 def _unit_sums(table: OutputMeans, pairs: Sequence[tuple[int, int]], ids: Ints, drawn: Drawn) -> _Sums:
     first, second = (np.array(rows, dtype=np.int64) for rows in zip(*pairs, strict=True))
     difference = table.values[first] - table.values[second]

@@ -17,7 +17,7 @@ from core.services.labels.labels import open_segment, shown_order
 from pages._ui.annotate import identity
 from pages._ui.campaigns import campaign_data, versions
 from pages._ui.components.span_annotator import span_editor
-from pages._ui.shared import errors, page, wiring
+from pages._ui.shared import drafts, errors, page, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 DISAGREEMENT = (
@@ -28,21 +28,46 @@ DISAGREEMENT = (
 
 def draw(project: Project, campaign: Campaign) -> None:
     """Draw the queue and the chosen unit."""
-    queue = campaign_data.disputes(campaign)
-    if not queue:
+    disputed = campaign_data.disputes(campaign)
+    if not disputed:
         _nothing(campaign)
         return
-    decided = sum(bool(d.decided_by) for d in queue)
-    left = len(queue) - decided
-    st.subheader(
-        f"{format_count(left, 'unit')} to decide" if left else "All disagreements are decided", anchor=False,
-        help="Units on which two or more annotators disagree. A decision replaces their labels in the results.",
-    )  # fmt: skip
+    head = st.container()
+    least = _least(campaign)
+    queue = service.to_decide(disputed, least)
+    left = sum(not d.decided_by for d in queue)
+    with head:
+        st.subheader(
+            f"{format_count(left, 'unit')} to decide" if left else "All these disagreements are decided" if queue else "Nothing to decide",
+            anchor=False, help="Units on which two or more annotators disagree. A decision replaces their labels in the results.",
+        )  # fmt: skip
+        if rest := len(disputed) - len(queue):
+            less = (
+                f"{format_count(rest, 'unit')} with less: {'its' if rest == 1 else 'their'} ratings count as they are"
+            )
+            page.caption(f"Units with at least {format_percent(least)} disagreement. {less}.")
+    if not queue:
+        return
     rater = _decider(campaign)
     unit = _choice(campaign, queue)
     workspace(campaign, unit.unit.name, rater)
     if rater is not None:
         identity.remember(rater)
+
+
+def _least(campaign: Campaign) -> float:
+    """Draw the choice of the disagreement from which on units are to be decided; return it, in [0, 1]. Preferences are equal or not."""
+    usual = campaign_data.usual_least(campaign)
+    if usual == 1:
+        return usual
+    percent = round(100 * usual)
+    title = campaign_data.current(campaign).design.protocol.title
+    chosen = st.number_input(
+        "Decide from this disagreement on (%)", 1, 100, percent, step=5, width=260, key=drafts.kept(f"campaign-least-{campaign.id}", percent),
+        help=f"{DISAGREEMENT} Usual for {escape_markdown(title)}: {percent} %. With 1 % every difference is to be decided.",
+    )  # fmt: skip
+    st.session_state[campaign_data.least_key(campaign)] = chosen / 100
+    return chosen / 100
 
 
 def _nothing(campaign: Campaign) -> None:
@@ -120,7 +145,7 @@ def _title(number: int, of: DisputedUnit) -> str:
 def workspace(campaign: Campaign, name: str, rater: str | None) -> None:
     """Draw the versions and the editor of a unit. Changes in the editor redraw this part only."""
     store = wiring.store()
-    queue = campaign_data.disputes(campaign)
+    queue = campaign_data.units_to_decide(campaign)
     found = next((d for d in queue if d.unit.name == name), None)
     if found is None or st.session_state.pop(_moved(campaign), False):
         st.rerun()

@@ -6,10 +6,11 @@ from collections.abc import Callable, Hashable, Mapping
 
 import streamlit as st
 
+from core.campaigns.design import design_from_json
 from core.campaigns.handing_over import ListRest
 from core.ports.campaigns import Campaign, Participant
 from core.services.campaigns import handing_over
-from core.services.campaigns.adjudication import DisputedUnit, queue
+from core.services.campaigns.adjudication import LEAST, DisputedUnit, queue, to_decide
 from core.services.campaigns.monitoring import CampaignSnapshot, snapshot
 from core.settings import load as settings
 from pages._ui.shared import errors, wiring
@@ -61,6 +62,22 @@ def disputes(campaign: Campaign) -> list[DisputedUnit]:
     if not wiring.identity().may_read(campaign.project_id):
         return []
     return _disputes(settings().database, campaign.id, version(campaign), _campaign=campaign)
+
+
+def usual_least(campaign: Campaign) -> float:
+    """Return the disagreement from which on the protocol has units decided, in [0, 1]."""
+    return LEAST[design_from_json(campaign.design).protocol.name]
+
+
+def least_key(campaign: Campaign) -> str:
+    """Return the key of the disagreement that was chosen instead, if one was."""
+    return f"campaign-least-chosen-{campaign.id}"
+
+
+def units_to_decide(campaign: Campaign) -> list[DisputedUnit]:
+    """Return the units whose disagreement is large enough, and those that are decided."""
+    least = st.session_state.get(least_key(campaign), usual_least(campaign))
+    return to_decide(disputes(campaign), least)
 
 
 @st.cache_resource(max_entries=8, ttl=600, show_spinner="Comparing the labels …")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import streamlit as st
 
 from core.formatting import format_count
@@ -12,6 +14,10 @@ from pages._ui.campaigns import address, campaign_data
 from pages._ui.shared import page, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 
+Look = Literal["primary", "secondary"]
+CONTINUE: tuple[str, Look] = ("Continue", "primary")
+OPEN: tuple[str, Look] = ("Open", "secondary")
+
 
 def draw(opened: str | None = None) -> None:
     """Draw one line per campaign in which work waits, except for decisions in the `opened` one; nothing for people without such work."""
@@ -20,24 +26,26 @@ def draw(opened: str | None = None) -> None:
             for campaign in wiring.store().campaigns.list(project.id):
                 if str(campaign.id) != opened:
                     _decisions(project, campaign)
-    for mine in taking_part.campaigns(wiring.store(), wiring.identity(), count=False):
+    for mine in taking_part.campaigns(wiring.store(tasks=True), wiring.identity()):
         if mine.state not in ("running", "paused"):
             continue
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             paused = " · paused" if mine.state == "paused" else ""
             until = f" · finish by {mine.finish_by:%d %b %Y}" if mine.finish_by else ""
+            done = "" if mine.has_work else f" · all done, {format_count(mine.submitted, 'unit')} submitted"
             st.markdown(
-                f"**You annotate: {escape_markdown(mine.title)}** · since {page.day(mine.created)}{until}{paused}",
+                f"**You annotate: {escape_markdown(mine.title)}** · since {page.day(mine.created)}{until}{paused}{done}",
                 width="stretch",
             )
-            st.link_button("Continue", wiring.address(f"tasks/{mine.texts}"), type="primary")
+            label, look = CONTINUE if mine.has_work else OPEN
+            st.link_button(label, wiring.address(f"tasks/{mine.texts}"), type=look)
 
 
 def _decisions(project: Project, campaign: Campaign) -> None:
     """Draw how many units wait for a decision, with the way to them."""
     if campaign.state == "draft" or wiring.identity().takes_part(campaign.texts):
         return
-    left = sum(not unit.decided_by for unit in campaign_data.disputes(campaign))
+    left = sum(not unit.decided_by for unit in campaign_data.units_to_decide(campaign))
     if not left:
         return
     with st.container(border=True, horizontal=True, vertical_alignment="center"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from core.formats.write import csv_text
+from core.formats.write import SPREADSHEET, csv_text
 from core.reports.latex import latex_of_shown
 from pages._ui.shared import person, state
 from pages._ui.shared.markdown import escape_markdown
@@ -52,11 +52,12 @@ def download(
     mime: str = "",
     **layout: Any,
 ) -> None:
-    """Draw a download button for a file; text is encoded in UTF-8. Without `mime`, `name` ends as in `MIME`.
+    """Draw a download button for a file; text is encoded in UTF-8, a CSV with `SPREADSHEET`. Without `mime`, `name` ends as in `MIME`.
 
     A function is called at the click, as the person for whom the button was drawn: it may use `wiring`.
     """
-    data = person.made_at_click(lambda: _encoded(content())) if callable(content) else _encoded(content)
+    csv = name.endswith(".csv")
+    data = person.made_at_click(lambda: _encoded(content(), csv)) if callable(content) else _encoded(content, csv)
     st.download_button(
         label, data, name, mime or MIME[name.rpartition(".")[2]],
         key=key, on_click="ignore", icon=":material/download:", **layout,
@@ -102,5 +103,6 @@ def _picture(chart: alt.TopLevelMixin, headline: str, sentence: str, ending: Any
     return picture(chart, headline, sentence, ending)
 
 
-def _encoded(content: Content) -> bytes:
-    return content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+def _encoded(content: Content, csv: bool) -> bytes:
+    data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+    return SPREADSHEET + data if csv else data

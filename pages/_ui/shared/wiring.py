@@ -44,22 +44,23 @@ LARGE = 20_000
 """Outputs of a project above which pages that need any texts look at a sample of the segments."""
 
 
-def store() -> Store:
+def store(*, tasks: bool = False) -> Store:
     """Return storage as the person of this session may use it (`core.services.people.guard`).
 
-    The first call migrates the tables and creates the sample project. Raises `UserError` if the person is no longer logged
+    With `tasks`, the person may also read what the annotator's page shows them. The first call migrates the tables and creates the sample project. Raises `UserError` if the person is no longer logged
     in. Call it while the page is drawn, and not in callbacks: they run before the page is known.
     """
-    kept = person.kept_for_run()
-    if "store" not in kept:
+    kept, name = person.kept_for_run(), "store for tasks" if tasks else "store"
+    if name not in kept:
         drawn_for = identity()
         # Callbacks belong to the next run, so they ask again; background threads have nobody to ask.
-        kept["store"] = guarded(
+        kept[name] = guarded(
             _opened(_database()),
             lambda: identity() if person.is_known() else drawn_for,
             lambda: person.kept_for_run().setdefault("answers", {}),
+            tasks=tasks,
         )
-    return cast(Store, kept["store"])
+    return cast(Store, kept[name])
 
 
 def _database() -> str:

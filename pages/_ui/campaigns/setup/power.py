@@ -10,6 +10,7 @@ from core.campaigns.design import CampaignDesign
 from core.campaigns.selection import counts
 from core.formatting import format_count, format_number, format_percent
 from core.plots.campaign_planning import planning_chart
+from core.reports.campaign_results import format_p
 from core.services.campaigns import planning
 from core.services.campaigns.planning import PilotVariances
 from core.stats.campaign.planned_power import TIES
@@ -46,12 +47,29 @@ def draw(setup: Setup, design: CampaignDesign) -> None:
     more = f"; {_points(found.all_pairs, digits)} if all pairs of systems are compared" if several else ""
     scale = "MQM score per output (a Minor error costs 1, a Major error 5)" if mqm else "score from 0 to 100"
     st.markdown(f"**{_points(found.one_pair, digits)} points** of the {scale}{more}.", help=HELP)
+    _smallest_p(setup, design)
     _chart(setup, design, pilot, "detectable difference (points)")
     if pilot.campaign:
         scores = format_count(pilot.variances.scores, "score")
         page.caption(f"From the variances of the finished campaign “{pilot.campaign}”, with {scores}.")
     else:
         page.caption(MQM_ASSUMED if mqm else ASSUMED)
+
+
+def _smallest_p(setup: Setup, design: CampaignDesign) -> None:
+    """Draw the smallest p that the tests can give, as a warning if it is not significant."""
+    found = planning.smallest_possible_p(setup.outline, design)
+    if found is None:
+        return
+    units = format_count(found.units, found.unit if found.unit == "document" else "segment")
+    said = f"The smallest possible p with {units} is {format_p(found.one)}"
+    if found.pairs > 1:
+        said += f", and {format_p(found.adjusted)} after Holm’s correction for {found.pairs} pairs of systems"
+    if not found.too_few:
+        page.caption(f"{said}.")
+        return
+    enough = f" Choose at least {found.fewest} segments." if found.fewest else " Choose fewer systems."
+    st.warning(f"No difference can be significant. {said}.{enough}", icon=":material/rule:")
 
 
 def _preference(setup: Setup, design: CampaignDesign) -> None:

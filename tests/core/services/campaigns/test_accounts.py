@@ -98,6 +98,10 @@ def test_own_campaigns_say_how_far_they_are_and_not_what_they_compare(world: Cam
     (mine,) = taking_part.campaigns(world.store, identity(world, "eva"))
     assert (mine.texts, mine.opens, mine.says) == (world.campaign.texts, True, "2 units submitted")
     assert world.campaign.name not in mine.title
+    assert mine.has_work
+    world.work("eva", scores())
+    (mine,) = taking_part.campaigns(world.store, identity(world, "eva"))
+    assert not mine.has_work, "whoever has finished is asked to continue"
     world.store.campaigns.set_state(world.campaign.id, "draft")
     (mine,) = taking_part.campaigns(world.store, identity(world, "eva"))
     assert (mine.opens, mine.says) == (False, "not started yet")

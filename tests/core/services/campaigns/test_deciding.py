@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from itertools import product
+from statistics import fmean
 
 import pytest
 
-from core.data import Span
+from core.data import SegmentKey, Span
 from core.mqm.log import ErrorSpan, OutputLabels, SegmentLabels, fold_segment
 from core.ports.labels import Action, ActionKind, Event
 from core.ports.people import LOCAL, Account, Identity
@@ -15,6 +17,8 @@ from core.ports.store import Store
 from core.reports.campaign_results import methods
 from core.services.campaigns import adjudication, comparison, deciding, evidence, monitoring, quality, results
 from core.services.campaigns.answers import answers, key_of, read_labels
+from core.services.export.export import labels_as
+from core.services.export.outputs import outputs_as
 from core.services.labels.labels import open_segment, save
 from tests.core.services.campaigns import filled
 from tests.stores import new_store
@@ -61,7 +65,55 @@ def test_a_decision_replaces_the_versions() -> None:
     counted = results.counted_labels(read_labels(store, campaign))
     raters = {one.rater for one in counted if one.unit == first.unit}
     assert raters == {"Judy, decision"}
-    assert "1 unit on which annotators disagreed has a decision" in methods(comparison.compare(store, campaign))
+    compared = comparison.compare(store, campaign)
+    assert "1 unit on which annotators disagreed has a decision" in methods(compared)
+    for unit in before[1:]:
+        adjudication.take_version(store, campaign, "Judy", unit.unit, unit.versions[0])
+        save(store, campaign.texts, "Judy", key_of(unit.unit.name), [submit._replace(id=f"submit-{unit.unit.name}")])
+    all_decided = comparison.compare(store, campaign)
+    assert all_decided.effects == compared.effects, "how raters differ does not depend on decisions"
+    assert all_decided.effects is not None
+    assert len(all_decided.effects.raters) == 3
+    assert all_decided.means != compared.means
+
+
+def test_project_exports_have_the_scores_of_campaigns() -> None:
+    store, campaign = filled.completed()
+    given = {
+        (a.unit.of, *a.unit.systems, a.participant.rater): a.labels.of(a.unit.systems[0]).score
+        for a in answers(store, campaign)
+    }
+    lines = [json.loads(line) for line in labels_as(store, campaign.project_id, name="esa").data.splitlines()]
+    assert {
+        (SegmentKey(r["doc_id"], r["segment_id"]), r["system"], r["annotator"].removesuffix(" (pilot)")): r["esa_score"]
+        for r in lines
+    } == given
+    assert not any("esa_score is null" in lost for lost in labels_as(store, campaign.project_id, name="esa").lost)
+    rows = [json.loads(line) for line in outputs_as(store, campaign.project_id, ending="jsonl").data.splitlines()]
+    for row in rows:
+        of_output = [
+            score
+            for (key, system, _), score in given.items()
+            if (*key, system) == (row["doc_id"], row["segment_id"], row["system"])
+        ]
+        assert row["ESA (pilot)"] == pytest.approx(fmean(of_output))
+    assert "ESA (pilot)" in outputs_as(store, campaign.project_id, ending="csv").data.decode().splitlines()[0].split(
+        ","
+    )
+
+
+def test_small_differences_are_not_to_be_decided() -> None:
+    store, campaign = filled.completed()
+    everything = adjudication.queue(store, campaign)
+    wanted = adjudication.to_decide(everything, adjudication.LEAST["esa"])
+    assert 0 < len(wanted) < len(everything)
+    assert all(d.size >= 0.15 for d in wanted)
+    smallest = everything[-1]
+    adjudication.take_version(store, campaign, "Judy", smallest.unit, smallest.versions[0])
+    submit = Action("submit-1", "submit", None, {"asks": ["spans", "score"]})
+    save(store, campaign.texts, "Judy", key_of(smallest.unit.name), [submit])
+    again = adjudication.to_decide(adjudication.queue(store, campaign), adjudication.LEAST["esa"])
+    assert again[-1].decided_by == "Judy", "a decision disappears from the list"
 
 
 def test_a_taken_version_replaces_all_that_the_person_has_marked() -> None:

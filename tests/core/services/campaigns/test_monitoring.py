@@ -9,6 +9,7 @@ import pytest
 from core.campaigns.protocol import ProtocolName
 from core.errors import UserError
 from core.ports.store import Store
+from core.reports.campaign_results import difference_legend, difference_rows, sentence
 from core.services.campaigns import comparison, extending, people
 from core.services.campaigns.monitoring import snapshot
 from tests.core.services.campaigns import filled
@@ -82,6 +83,18 @@ def test_means_order_the_systems(protocol: ProtocolName) -> None:
     assert best.adjusted is not None
     assert best.adjusted < 0.05
     assert found.basis.ratings == len([a for a in store.campaigns.assignments(campaign.id) if a.unit.kind == "item"])
+
+
+def test_too_few_segments_for_any_significance_are_named(store: Store) -> None:
+    campaign = filled.started(store, dataset=filled.texts(1, 4))
+    filled.work(store, campaign)
+    found = comparison.compare(store, campaign)
+    why = "No difference can be significant with 4 segments: the smallest possible p is .375 (Holm, 3 pairs)"
+    assert sentence(found).endswith(f". {why}")
+    assert difference_legend(found, difference_rows(found)[1]).startswith(f"{why}.")
+    enough = comparison.compare(*filled.completed())
+    assert "can be significant" not in sentence(enough)
+    assert "Smallest possible p: .023 (Holm)." in difference_legend(enough, difference_rows(enough)[1])
 
 
 def test_preferences_give_strengths(store: Store) -> None:

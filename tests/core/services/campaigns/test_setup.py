@@ -9,7 +9,7 @@ import pytest
 from core.campaigns.design import design_from_json, design_to_json
 from core.campaigns.protocol import PROTOCOLS
 from core.campaigns.protocol_notes import NOTES, STARTING_POINTS
-from core.data import OutputKey, RatedOutput, Span, grouped
+from core.data import OutputKey, RatedOutput, SegmentKey, Span, grouped
 from core.errors import UserError
 from core.formats.files import Upload
 from core.mqm.schemes import GOOGLE
@@ -130,6 +130,16 @@ def test_more_segments_and_raters_detect_smaller_differences() -> None:
     found = planning.detectable(OUTLINE, design, ASSUMED)
     assert found is not None
     assert found.one_pair == by_size[20, 2]
+
+
+def test_a_plan_with_few_segments_names_the_smallest_possible_p() -> None:
+    for n, one, adjusted, fewest in ((5, 0.0625, 0.1875, 7), (7, 2**-6, 3 * 2**-6, 7), (20, 1e-4, 3e-4, 7)):
+        outline = {SegmentKey("d", str(i)): ("A", "B", "C") for i in range(n)}
+        found = planning.smallest_possible_p(outline, setup_design.design_of({}, outline))
+        assert found is not None
+        assert (found.units, found.pairs, found.fewest, found.too_few) == (n, 3, fewest, n < fewest)
+        assert (found.one, found.adjusted) == pytest.approx((one, adjusted))
+    assert planning.smallest_possible_p(OUTLINE, setup_design.design_of({"protocol": "pairwise"}, OUTLINE)) is None
 
 
 def test_mqm_has_a_detectable_difference_on_the_scale_of_its_score() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+from core.formats.write import SPREADSHEET
 from core.services.export.export import Export
 from core.services.export.prepared import KEPT, PIECE, PreparedFile, PreparedFiles
 
@@ -18,9 +19,9 @@ def test_two_requests_read_one_file_at_the_same_time() -> None:
     file = PreparedFile(export())
     first, second = file.pieces(), file.pieces()
     begun = next(first)
-    assert b"".join(second) == CONTENT
-    assert begun + b"".join(first) == CONTENT
-    assert file.size == len(CONTENT)
+    assert b"".join(second) == SPREADSHEET + CONTENT
+    assert begun + b"".join(first) == SPREADSHEET + CONTENT
+    assert file.size == len(SPREADSHEET) + len(CONTENT)
 
 
 def test_a_file_is_found_by_project_name_and_token_until_newer_ones_replace_it() -> None:
