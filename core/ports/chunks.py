@@ -105,8 +105,13 @@ class Chunks(Protocol):
     def is_finished(self) -> bool: ...  # whether no job is unfinished
     def unfinished(self) -> int: ...  # number of chunks that wait or are computed
 
-    def beat(self, chunk_id: int, worker: str, done: int, total: int = 0, message: str = "") -> bool:
-        """Record the progress within a chunk. Return False if its job was cancelled or another worker has it: the caller must stop."""
+    def beat(
+        self, chunk_id: int, worker: str, done: int, total: int = 0, message: str = "", seconds: float = 0.0
+    ) -> bool:
+        """Record the progress within a chunk. Return False if its job was cancelled or another worker has it: the caller must stop.
+
+        `seconds` is what the whole chunk takes at the speed measured so far, 0 if none is measured yet.
+        """
         ...
 
     def holds(self, chunk_id: int, worker: str) -> bool: ...  # what `beat` returns, without writing

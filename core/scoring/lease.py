@@ -33,7 +33,7 @@ class HeldChunk:
 
     def __init__(self, chunk: Chunk) -> None:
         self.chunk = chunk
-        self.progress: tuple[int, int, str] = (0, 0, "")
+        self.progress: tuple[int, int, str, float] = (0, 0, "", 0.0)
         self.lost = Event()
         self.begun = False
 

@@ -7,6 +7,7 @@ measured times of much shorter or longer texts are not used.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -19,6 +20,8 @@ from core.ports.timings import Timing, Timings
 T = TypeVar("T")
 SIMILAR = 1.5
 """Largest ratio between the mean sizes of texts whose times are compared."""
+MEASURED_SECONDS = 3.0
+"""From so many seconds on, the speed within a chunk is known."""
 ENOUGH = 8
 """An estimate from fewer measured outputs is rough."""
 
@@ -86,6 +89,22 @@ def summed(chunks: Sequence[MeasuredChunk], length: float) -> Timing | None:
     if not large:
         return None
     return Timing(sum(c.n for c in large), sum(c.size for c in large), sum(c.seconds for c in large), length)
+
+
+class SpeedInChunk:
+    """The speed within a chunk of outputs with these sizes, measured from when the first ones are done: models are loaded before."""
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self._size_until, self._first, self._began = [0, *accumulate(sizes)], 0, 0.0
+
+    def seconds(self, done: int, now: float) -> float:
+        """Return what the whole chunk takes at the speed until `now`, when `done` outputs are done; 0 before it is measured."""
+        if not self._first:
+            self._first, self._began = done, now
+            return 0.0
+        last = len(self._size_until) - 1
+        size, passed = self._size_until[min(done, last)] - self._size_until[min(self._first, last)], now - self._began
+        return self._size_until[-1] * passed / size if size and passed >= MEASURED_SECONDS else 0.0
 
 
 class Stopwatch:

@@ -120,7 +120,7 @@ def outcome(metrics: Iterable[MetricOutcome]) -> tuple[JobState, str]:
 class OpenMetric(NamedTuple):
     """Sums over the chunks of one metric of an unfinished job.
 
-    `size` and `seconds` are those of finished chunks, `size_left` that of all other outputs.
+    `size` and `seconds` are those of the chunks whose speed was measured, `size_left` is the size of all outputs without scores.
     """
 
     metric: str
@@ -144,8 +144,11 @@ def progress_of(metrics: Sequence[OpenMetric], workers: int) -> list[MetricProgr
     return found
 
 
-def sentence(progress: Sequence[MetricProgress]) -> str:
-    """Return for example "BARTScore · 12 of 160 distinct outputs · about 2 min left"; "" before the job is planned."""
+def sentence(progress: Sequence[MetricProgress], *, waiting: bool = False) -> str:
+    """Return for example "BARTScore · 12 of 160 distinct outputs · about 2 min left"; "" before the job is planned.
+
+    `waiting` says that all workers compute other jobs.
+    """
     if not progress:
         return ""
     unfinished = [m for m in progress if m.done < m.total]
@@ -154,4 +157,4 @@ def sentence(progress: Sequence[MetricProgress]) -> str:
     whole = len(known) == len(progress)
     left = None if now.seconds_left is None else sum(known) if whole else now.seconds_left
     done, total = sum(m.done for m in progress), sum(m.total for m in progress)
-    return ScoringProgress(done, total, now.label, now.done, now.total, left, whole).sentence()
+    return ScoringProgress(done, total, now.label, now.done, now.total, left, whole, waiting).sentence()

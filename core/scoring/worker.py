@@ -30,7 +30,7 @@ from core.scoring.lease import HeldChunk, LeaseKeeper, Pace
 from core.scoring.planner import KnownExamples, Load, Planner
 from core.scoring.progress import ScoringProgress
 from core.scoring.project_metric import for_project
-from core.scoring.timing import MeasuredChunk, model_of, size_of, summed
+from core.scoring.timing import MeasuredChunk, SpeedInChunk, model_of, size_of, summed
 from core.signature import content_key
 
 log = logging.getLogger("errorscope.worker")
@@ -201,7 +201,7 @@ class ScoringWorker:
 
     def _planner(self, held: HeldChunk) -> Planner:
         def on_scoring(at: ScoringProgress) -> None:
-            held.progress = (at.done, at.total, at.sentence())
+            held.progress = (at.done, at.total, at.sentence(), 0.0)
             self._check(held)
 
         def claim(signature: str, keys: Collection[str]) -> set[str]:
@@ -214,7 +214,7 @@ class ScoringWorker:
 
         def on_scoring(at: ScoringProgress) -> None:
             nonlocal looked
-            held.progress = (at.metric_done, 0, "")
+            held.progress = (at.metric_done, 0, "", speed.seconds(at.metric_done, time.monotonic()))
             self._check(held)
             if time.monotonic() - looked > LOOK_SECONDS:
                 looked = time.monotonic()
@@ -229,7 +229,9 @@ class ScoringWorker:
             chunk = chunk._replace(abandoned=CHANGED)
             self.store.chunks.abandon(chunk, self.name, CHANGED)
         sizes = {number: size_of(item, ready.metric.spec) for number, item in texts.items()}
-        items = {content_key(*texts[number]): texts[number] for number in _by_length(texts, sizes)}
+        in_order = _by_length(texts, sizes)
+        items = {content_key(*texts[number]): texts[number] for number in in_order}
+        speed = SpeedInChunk([sizes[number] for number in in_order])
         if chunk.abandoned:
             result = self._refused(planned, items.keys(), chunk.abandoned)
         else:

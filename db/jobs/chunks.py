@@ -66,12 +66,16 @@ class SqlChunks:
         with reading(self._engine) as connection:
             return connection.execute(select(func.count(chunks.c.id)).where(chunks.c.state != "done")).scalar_one()
 
-    def beat(self, chunk_id: int, worker: str, done: int, total: int = 0, message: str = "") -> bool:
+    def beat(
+        self, chunk_id: int, worker: str, done: int, total: int = 0, message: str = "", seconds: float = 0.0
+    ) -> bool:
         further = case((chunks.c.done < done, 0), else_=chunks.c.attempts)
         most = case((chunks.c.done < done, done), else_=chunks.c.done)
         values: dict[str, Any] = {"attempts": further, "done": most, "message": message, "heartbeat": now()}
         if total:
             values["n"] = total
+        if seconds:
+            values["seconds"] = seconds
         with writing(self._engine) as connection:
             recorded = connection.execute(update(chunks).where(_held(chunk_id, worker)).values(**values))
             return recorded.rowcount == 1

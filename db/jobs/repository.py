@@ -48,11 +48,12 @@ _RUNNING = (
 _PROGRESS = _of_metrics(
     func.coalesce(func.sum(chunks.c.done), 0).label("computed"),
     func.coalesce(func.sum(chunks.c.n), 0).label("planned"),
-    func.coalesce(func.sum(case((_DONE, chunks.c.size), else_=0.0)), 0.0).label("size"),
-    func.coalesce(func.sum(case((_DONE, chunks.c.seconds), else_=0.0)), 0.0).label("seconds"),
+    func.coalesce(func.sum(case((chunks.c.seconds > 0, chunks.c.size), else_=0.0)), 0.0).label("size"),
+    func.coalesce(func.sum(chunks.c.seconds), 0.0).label("seconds"),
     func.coalesce(func.sum(case((_DONE, 0.0), else_=chunks.c.size * (chunks.c.n - chunks.c.done) / chunks.c.n)), 0.0).label("left"),
     func.coalesce(func.sum(case((_COMPUTING, 1), else_=0)), 0).label("workers"),
 )  # fmt: skip
+_OTHERS_COMPUTING = select(chunks.c.id).where(chunks.c.job != bindparam("job_id"), _COMPUTING).limit(1)
 _OUTCOMES = _of_metrics(
     func.coalesce(func.sum(chunks.c.n), 0).label("n"),
     func.coalesce(func.sum(chunks.c.failed), 0).label("failed"),
@@ -180,7 +181,10 @@ def _job(connection: Connection, row: Row[tuple[object, ...]]) -> Job:
         found = progress_of(_open(connection, row.id), current.workers)
         if found:
             fields |= {"done": sum(m.done for m in found), "total": sum(m.total for m in found)}
-            fields |= {"message": sentence(found)}
+            waiting = (
+                not current.workers and connection.execute(_OTHERS_COMPUTING, {"job_id": row.id}).first() is not None
+            )
+            fields |= {"message": sentence(found, waiting=waiting)}
         else:  # what is done before the first window is planned: times are measured
             fields |= {"done": current.done, "total": current.total, "message": current.message}
     priority, timing = row.priority or 0, bool(row.timing)

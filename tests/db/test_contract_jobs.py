@@ -70,6 +70,26 @@ def test_a_job_goes_through_its_chunks(store: Store, project: int) -> None:
     assert store.jobs.progress(queued.id) == []
 
 
+def test_the_time_left_follows_the_speed_within_a_chunk(store: Store, project: int) -> None:
+    """On a busy machine the first chunk takes longer than planned; a chunk without a measured speed says nothing of it."""
+    queued = store.jobs.enqueue(project, ["chrf"])
+    planned(store, chunks=3)
+    cold = leased(store, "w1")
+    store.chunks.finish(cold, "w1", result(2)._replace(seconds=0.0))
+    [progress] = store.jobs.progress(queued.id)
+    assert progress.seconds_left == pytest.approx(20.0)  # 40 units at the planned 0.5 s
+    slow = leased(store, "w1")
+    assert store.chunks.beat(slow.id, "w1", 1, seconds=60.0)
+    [progress] = store.jobs.progress(queued.id)
+    assert progress.seconds_left == pytest.approx(90.0)  # 30 units at 60 s for 20
+    other = store.jobs.enqueue(project, ["chrf"], [SegmentKey("doc", "0")])
+    planned(store, "w2", chunks=1)
+    assert (
+        store.jobs.get(other.id).message == "chrF · 0 of 2 distinct outputs · waiting for another job, then about 10 s"
+    )
+    assert "waiting" not in store.jobs.get(queued.id).message
+
+
 def test_a_job_that_scores_nothing_fails(store: Store, project: int) -> None:
     job = store.jobs.enqueue(project, ["chrf"])
     planned(store, chunks=1)

@@ -102,7 +102,10 @@ def test_a_long_job_scores_the_open_segment_first(store: Store, project: int) ->
     assert "Time on this machine: about 2 h (BARTScore++ 2 h, 1 other 8 s). This segment is scored first." in words(at)
     at.button(key=f"score-{project}").click().run()
     assert [j.segments for j in reversed(store.jobs.recent(project))] == [(SegmentKey("d", "0"),), ()]
-    assert "running now" in at.dataframe[0].value.columns
+    assert "computing time" in at.dataframe[0].value.columns
+    assert [b.label for b in at.button if "Cancel" in b.label] == [
+        "Cancel scoring (2 jobs)", "Cancel scoring: summaries, 1 segment", "Cancel scoring: summaries, all outputs",
+    ]  # fmt: skip
     assert at.dataframe[0].value["left"].tolist() == [2, 2, 80, 80]
 
 

@@ -147,15 +147,18 @@ def _start(
         if not missing:
             jobs.remember(wanted)
 
+    @errors.guarded
+    def cancel() -> None:
+        for job in running:
+            store.jobs.cancel(job.id)
+
     with row:
         text = f"Compute scores ({format_count(len(specs), 'metric')})" if specs else "Compute scores"
         look: Literal["primary", "secondary"] = "primary" if primary else "secondary"
         pressed = st.button(text, type=look, key=f"score-{project.id}", on_click=remember)
-        for job in running:
-            st.button(
-                "Cancel scoring", key=f"panel-cancel-{job.id}", on_click=errors.guarded(store.jobs.cancel),
-                args=(job.id,),
-            )  # fmt: skip
+        if running:
+            label = "Cancel scoring" if len(running) == 1 else f"Cancel scoring ({format_count(len(running), 'job')})"
+            st.button(label, key=f"panel-cancel-{project.id}", on_click=cancel)
         st.caption(missing or "Existing scores are reused.")
     if pressed and missing:
         page.info(f"Nothing to compute. {missing}")

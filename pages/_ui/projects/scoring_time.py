@@ -149,7 +149,7 @@ def _measuring(project: Project) -> None:
 
 
 def progress(project: Project) -> None:
-    """Draw what running jobs have done and have left, by metric; refreshed while they run."""
+    """Draw what unfinished jobs have done and have left, by metric; refreshed while they run."""
     if jobs.active(project.id):
         st.fragment(run_every=3.0)(errors.guarded(_progress))(project)
 
@@ -172,11 +172,11 @@ def _progress(project: Project) -> None:
             known = "not known yet" if metric.seconds_left is None else format_duration(metric.seconds_left)
             rows.append(
                 {
-                    "running now": metric.label,
+                    "metric": metric.label,
                     "outputs": format_count(len(job.segments), "segment") if job.segments else "all",
                     "done": metric.done,
                     "left": left,
-                    "time left": known if left else "",
+                    "computing time": known if left else "",
                 }
             )
     if rows:

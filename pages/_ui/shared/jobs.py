@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -112,10 +113,10 @@ def _line(own_worker: bool) -> None:
     wiring.keep_worker()
     names = _project_names()
     with st.container(key="errorscope-foot"):
+        labels = cancel_labels(jobs[:2], names)
         for job in jobs[:2]:
-            name = names.get(job.project_id, "")
-            label = "Cancel" if len(jobs) == 1 else f"Cancel scoring: {escape_markdown(name)}"
-            progress(job, f"Scoring {name}", label, own_worker)
+            label = "Cancel" if len(jobs) == 1 else labels[job.id]
+            progress(job, f"Scoring {names.get(job.project_id, '')}", label, own_worker)
         if len(jobs) > 2:
             st.caption(f"{format_count(len(jobs) - 2, 'more job')} waiting")
 
@@ -128,6 +129,19 @@ def progress(job: Job, what: str, cancel: str, own_worker: bool) -> None:
         if wiring.may_change(job.project_id):
             stop = errors.guarded(wiring.store().jobs.cancel)
             st.button(cancel, key=f"cancel-{job.id}", on_click=stop, args=(job.id,))
+
+
+def cancel_labels(running: Sequence[Job], names: Mapping[int, str]) -> dict[int, str]:
+    """Return by job what its button says, as Markdown, with as much as tells it from the others: project, outputs, metrics, and in the end a number."""
+    labels = {job.id: f"Cancel scoring: {escape_markdown(names.get(job.project_id, ''))}" for job in running}
+    for further in (_outputs_of, lambda job: escape_markdown(", ".join(job.metrics)), lambda job: f"job {job.id}"):
+        times = Counter(labels.values())
+        labels |= {job.id: f"{labels[job.id]}, {further(job)}" for job in running if times[labels[job.id]] > 1}
+    return labels
+
+
+def _outputs_of(job: Job) -> str:
+    return format_count(len(job.segments), "segment") if job.segments else "all outputs"
 
 
 def _project_names() -> dict[int, str]:

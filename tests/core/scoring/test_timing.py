@@ -12,7 +12,7 @@ from core.ports.timings import Timing
 from core.scoring import dataset as scoring
 from core.scoring.dataset import score_dataset
 from core.scoring.progress import ScoringProgress
-from core.scoring.timing import MeasuredChunk, model_of, pace, size_of, sizes_of, spread, summed
+from core.scoring.timing import MeasuredChunk, SpeedInChunk, model_of, pace, size_of, sizes_of, spread, summed
 from tests.builders import counting_metric, small_dataset
 from tests.stores import new_store
 
@@ -56,6 +56,12 @@ def test_small_chunks_do_not_count_beside_large_ones() -> None:
     chunks = [MeasuredChunk(1, 100, 1.0), MeasuredChunk(8, 800, 2.0), MeasuredChunk(16, 1600, 4.0)]
     assert summed(chunks, 99.0) == Timing(24, 2400, 6.0, 99.0)
     assert summed([], 99.0) is None
+
+
+def test_the_speed_within_a_chunk_counts_sizes_and_begins_with_the_first_outputs() -> None:
+    speed = SpeedInChunk([1, 1, 2, 4, 4])
+    given = [(0, 0.0), (1, 60.0), (2, 61.0), (3, 66.0), (4, 72.0)]  # the model is loaded for a minute
+    assert [speed.seconds(*at) for at in given] == [0.0, 0.0, 0.0, 12 * 6.0 / 3, 12 * 12.0 / 7]
 
 
 def test_the_model_is_part_of_what_was_timed() -> None:

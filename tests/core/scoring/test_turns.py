@@ -133,5 +133,7 @@ def test_what_is_left_is_shared_by_all_workers() -> None:
     assert unknown[1].seconds_left is None
     assert sentence(unknown) == "chrF · 10 of 20 distinct outputs · about 5 s left for this metric"
     assert sentence([]) == ""
+    assert sentence([one, two], waiting=True).endswith("distinct outputs · waiting for another job, then about 3 min")
+    assert sentence(unknown[1:], waiting=True).endswith("0 of 20 distinct outputs · waiting for another job")
     [over] = progress_of([chrf._replace(done=25)], 1)
     assert over.done == 20
