@@ -111,8 +111,9 @@ def keep(project: Project, column: Column, people: HumanScores, found: Calibrati
     """Draw the form that saves this λ under a name."""
     lam = result.to_save(found)
     left, middle, right = st.columns([5, 2, 4], vertical_alignment="bottom")
-    key = drafts.kept(f"lambda-name-{project.id}")
-    name = left.text_input("Name for this λ", placeholder="for example: de-en pilot", max_chars=80, key=key)
+    usual = saved_lambdas.usual_name(project, people, batch)
+    key = drafts.kept(f"lambda-name-{project.id}", usual)
+    name = left.text_input("Name for this λ", usual, max_chars=saved_lambdas.LONGEST_NAME, key=key)
     wanted = middle.button("Save λ", icon=":material/save:", width="stretch", key="lambda-save")
     use = right.button("Save and use on Compare", type="primary", width="stretch", key="lambda-save-use")
     if wanted or use:

@@ -14,6 +14,25 @@ from core.signature import content_key
 from pages._ui.compare.all_segments import PAGE
 from tests.browser.conftest import Server, at_rest
 
+BROKEN_WORDS = r"""() => {
+  const broken = [];
+  let outside = 0;
+  for (const name of document.querySelectorAll(".esc-name")) {
+    const words = document.createTreeWalker(name, NodeFilter.SHOW_TEXT);
+    while (words.nextNode()) {
+      for (const word of words.currentNode.data.matchAll(/[\p{L}\p{N}]+/gu)) {
+        const range = document.createRange();
+        range.setStart(words.currentNode, word.index);
+        range.setEnd(words.currentNode, word.index + word[0].length);
+        if (range.getClientRects().length > 1) broken.push(word[0]);
+      }
+    }
+    outside += name.getBoundingClientRect().right > name.closest(".esc-card").getBoundingClientRect().right;
+  }
+  return { broken, outside };
+}"""
+"""Returns the words in names of systems that stand in several lines, and the number of names outside of their cards."""
+
 
 def sample(store: Store) -> Project:
     return next(project for project in store.projects.list() if project.sample)
@@ -52,6 +71,21 @@ def test_the_lambda_slider_ranks_the_cards(shared: Server, page: Page) -> None:
         wait_for_order(page, ranking(shared, key, lam))
         expect(page).to_have_url(re.compile("lambda=" + ("inf" if lam else "0")))
         wait_for_order(page, ranking(shared, key, lam))  # the page has drawn them anew
+
+
+def test_names_of_systems_break_between_words(shared: Server, page: Page) -> None:
+    store, long = shared.store(), "Donaudampfschifffahrtsgesellschaftskapitaenskajuete"
+    names = ("GPT-4o-mini_fine-tuned_on_news_2026-05-13", "The system of the university of Heidelberg", long)
+    project = store.projects.create("long names of systems").id
+    outputs = tuple(Output(name, "d", "1", f"Output {k}.") for k, name in enumerate(names))
+    store.projects.add(project, Dataset((Segment("d", "1", "source", ()),), outputs))
+    for width in (1300, 420):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto(f"{shared.url}/compare?project={project}")
+        expect(page.locator(".esc-card")).to_have_count(len(names))
+        at_rest(page)
+        found = page.evaluate(BROKEN_WORDS)
+        assert found == {"broken": [long], "outside": 0}, width
 
 
 def test_charts_of_a_large_project_come_after_the_cards(shared: Server, page: Page) -> None:

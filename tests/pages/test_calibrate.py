@@ -93,6 +93,13 @@ def test_a_fit_is_one_sentence_and_lambda_is_saved_once(store, few_resamples: in
     assert f"λ = {expected.lam:.3g}" in words(at)
     assert "on 30 outputs" in words(at)
     assert "The project has 30 outputs; 100 or more are recommended" in words(at)
+    proposed = next(t for t in at.text_input if t.label.startswith("Name for")).value
+    assert proposed
+    save_lambda(at, proposed)
+    assert [s.name for s in store.calibrations.list(project_id)] == [proposed]
+    at.run()
+    assert next(t for t in at.text_input if t.label.startswith("Name for")).value == f"{proposed} (2)"
+    store.calibrations.delete(project_id, proposed)
     for _ in range(2):
         save_lambda(at, "pilot")
     assert [s.name for s in store.calibrations.list(project_id)] == ["pilot"]

@@ -86,6 +86,12 @@ def test_a_scored_project_is_read_searched_and_sorted(store: Store, project: int
     assert sorted(c["name"] for c in seen[-1]["cards"]) == ["Output A", "Output B"]
     assert "alpha" not in str(seen[-1])
 
+    items = dict(store.projects.dataset(project).items())
+    store.scores.put("chrf", "chrf|v:1", {content_key(*item): Value(50.0) for item in items.values()}, 1.0)
+    at.run()
+    of = {s.label: s.value for s in at.selectbox}
+    assert of["Compared with"] != of["System means of"], "charts keep the choice from before there were other scores"
+
     at = open_page(project)
     at.radio(key="compare-sort").set_value("a metric").run()
     assert (seen[-1]["position"], seen[-1]["segment"]) == (1, "2")  # later outputs were given larger distances

@@ -191,6 +191,32 @@ def test_after_an_error_or_a_stop_the_button_begins_again(store: Store, monkeypa
 
 
 @pytest.mark.extended
+def test_the_first_choice_gives_results_and_the_form_says_why(store: Store) -> None:
+    """With one reference per segment it is what metrics compare with; models that do not read the texts are not chosen."""
+    project = filled(store, references=1)
+    at = AppTest.from_file(APP, default_timeout=120)
+    at.query_params["project"] = str(project)
+    at.session_state["robustness-section"] = "Stress tests"
+    at.switch_page("pages/robustness.py").run()
+    assert at.selectbox(key="lab-gold").value == "A"
+    assert "Good texts are the outputs of A: each segment has one reference" in words(at)
+    assert "bartscore" in at.multiselect(key="lab-metrics").value
+    hebrew = new_project(store, "h")
+    texts = ["המועצה נפגשה ביום שלישי כדי לדון בהגנות מפני שיטפונות בעיר העתיקה"] * 4
+    segments = tuple(Segment("d", str(i), None, (text, text)) for i, text in enumerate(texts))
+    store.projects.add(hebrew, Dataset(segments, tuple(Output("A", "d", str(i), t) for i, t in enumerate(texts))))
+    at.query_params["project"] = str(hebrew)
+    at.run()
+    assert not at.exception
+    assert at.selectbox(key="lab-gold").value == "reference"
+    chosen = next(m for m in at.multiselect if m.label == "Metrics")
+    assert "bartscore" not in chosen.value
+    assert "chrf" in chosen.value
+    assert "Not preselected (the model does not read the language of the texts): BARTScore" in words(at)
+    chosen.set_value([*chosen.value, "bartscore"]).run()
+    assert any("say little about such outputs" in str(w.value) for w in at.warning)
+
+
 def test_a_system_called_reference_is_no_second_entry(store: Store) -> None:
     project = filled(store)
     segments = tuple(Output("reference", "d", str(i), "A text.") for i in range(6))
@@ -223,6 +249,7 @@ def test_report_files_are_opened_and_saved_or_refused(store: Store) -> None:
 
 def test_what_a_project_lacks_leaves_the_rest_of_the_page(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     at = opened(filled(store, references=1))
+    next(s for s in at.selectbox if s.label == "Good texts").set_value("reference").run()
     assert not at.exception
     assert "No segment has a second reference to compare the first with" in words(at)
     assert "No text has a source: copying the source cannot be tested." in words(at)

@@ -82,7 +82,9 @@ class EvaluationData:
 
     @property
     def human_axis(self) -> str:
-        return f"MQM score, {self.people} ↑" if self.human_signature.startswith("mqm|") else "human score ↑"
+        """Return whose scores these are, and which: "human score “fluency” ↑"."""
+        mqm = "MQM score, " if self.human_signature.startswith("mqm|") else ""
+        return f"{mqm}{self.people.removeprefix('the ')} ↑"
 
     @property
     def n_segments(self) -> int:

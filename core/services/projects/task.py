@@ -9,7 +9,10 @@ from statistics import median
 from typing import Literal
 
 from core.data import Dataset
+from core.errors import UserError
+from core.metrics.base import Metric
 from core.metrics.registry import STANDARD
+from core.models import checkpoint
 from core.text.languages import SAMPLE, UNKNOWN, language
 
 Task = Literal["translation", "summary", "data-to-text", "other"]
@@ -79,6 +82,19 @@ def unread(languages: Mapping[str, float]) -> tuple[str, ...]:
 def mostly_unread(languages: Mapping[str, float]) -> bool:
     """Return whether at least half of the texts are in languages that models trained on English do not read."""
     return sum(languages[name] for name in unread(languages)) >= 0.5
+
+
+def may_preselect(metric: Metric, languages: Mapping[str, float]) -> bool:
+    """Return whether a form may choose a metric at first for texts in these languages: not if its model does not read most of them."""
+    return not (mostly_unread(languages) and reads_only_english(metric))
+
+
+def reads_only_english(metric: Metric) -> bool:
+    """Return whether a metric uses a model that was trained on English only; False if its model is missing."""
+    try:
+        return metric.spec.needs_model and checkpoint.reads_only_english(metric.signature())
+    except UserError:
+        return False
 
 
 def language_warning(languages: Mapping[str, float], labels: Sequence[str]) -> str:

@@ -17,14 +17,13 @@ from core.metrics import ranges
 from core.metrics import registry as registry_of_metrics
 from core.metrics.base import Metric, MetricSpec
 from core.metrics.ranges import Range
-from core.models import checkpoint
 from core.perturbations import registry
 from core.perturbations.base import Perturbation
 from core.ports.cases import BARELY, MISSES, NOTICES, KeptScore, change_of
 from core.progress import Progress, no_progress
 from core.scoring.cache import ScoreCache
 from core.scoring.progress import OnScoring
-from core.services.projects.task import mostly_unread
+from core.services.projects.task import may_preselect
 from core.services.robustness.adversarial import Answered, answer
 from core.text.diff import diff
 from core.text.edits import Change, Outcome
@@ -126,17 +125,9 @@ class PerturbationTrial(NamedTuple):
 
 
 def quick(metric: Metric, languages: Mapping[str, float]) -> bool:
-    """Return whether a metric reads these languages, is fast for two texts, and scores each independently of the others."""
+    """Return whether a form may choose a metric at first (`may_preselect`) that is fast for two texts, and scores each independently of the others."""
     fast = metric.spec.needs <= QUICK_NEEDS and not metric.spec.name.startswith(SLOW) and metric.fit is None
-    return fast and not (mostly_unread(languages) and reads_only_english(metric))
-
-
-def reads_only_english(metric: Metric) -> bool:
-    """Return whether a metric uses a model that was trained on English only; False if its model is missing."""
-    try:
-        return metric.spec.needs_model and checkpoint.reads_only_english(metric.signature())
-    except UserError:
-        return False
+    return fast and may_preselect(metric, languages)
 
 
 def perturbed(text: str, seed: int = 0, progress: Progress = no_progress) -> list[PerturbationTrial]:

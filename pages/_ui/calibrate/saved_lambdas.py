@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 
 import streamlit as st
 
@@ -11,12 +12,15 @@ from core.plots.calibration import MEASURE_NAMES
 from core.ports.calibrations import SavedLambda
 from core.ports.projects import Project
 from core.services.calibrate import calibration as service
+from core.services.calibrate.calibration import HumanScores
 from core.services.projects.view import Column
 from pages._ui.calibrate.calibration_form import GROUPS
 from pages._ui.calibrate.calibration_result import interval
 from pages._ui.calibrate.weight_schemes import scheme_words
 from pages._ui.shared import errors, page, state, wiring
 from pages._ui.shared.markdown import escape_markdown
+
+LONGEST_NAME = 80
 
 
 def saved(project: Project, columns: Sequence[Column]) -> None:
@@ -55,6 +59,15 @@ def _saved(project: Project, item: SavedLambda, columns: Sequence[Column]) -> No
     st.caption(" · ".join(escape_markdown(f) for f in facts if f))
     if mine is None:
         st.caption(":material/warning: It was fitted on scores that this project no longer has.")
+
+
+def usual_name(project: Project, people: HumanScores, batch: str) -> str:
+    """Return a name for a λ that says what it was fitted on and that no saved λ of the project has."""
+    parts = ("MQM" if people.scheme else "", people.words.removeprefix("the "), batch)
+    base = ", ".join(part for part in parts if part)[: LONGEST_NAME - 6]
+    taken = {item.name.casefold() for item in wiring.store().calibrations.list(project.id)}
+    names = (base if n == 1 else f"{base} ({n})" for n in count(1))
+    return next(name for name in names if name.casefold() not in taken)
 
 
 def text_of(item: SavedLambda) -> str:

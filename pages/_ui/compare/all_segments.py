@@ -18,7 +18,7 @@ from core.services.projects.finishing import incomplete
 from core.services.projects.view import View
 from pages._ui.compare import score_list
 from pages._ui.compare.toolbar import first_score
-from pages._ui.shared import deferred, errors, files, page, partly_scored, state
+from pages._ui.shared import deferred, drafts, errors, files, page, partly_scored, state
 
 DOWNLOADED = 500_000
 """Rows of a file of scores that is made in memory."""
@@ -39,10 +39,11 @@ def overview(project: Project, view: View, query: Query, lam: float, blind: bool
     above = st.container()
     names = list(labels)
     first = first_score(project, view)
-    x_at, y_at = names.index(first), names.index(view.compared_with(first))
+    second = view.compared_with(first)
     left, right = st.columns([2, 3], gap="large")
     with left:
-        x = st.selectbox("System means of", names, x_at, format_func=labels.__getitem__, key=f"compare-x-{project.id}")
+        key = drafts.kept(f"compare-x-{project.id}", first, labels.__contains__)
+        x = st.selectbox("System means of", names, names.index(first), format_func=labels.__getitem__, key=key)
         column = view.column(x)
         for _, n in incomplete(view, [x]):
             text = f"{column.label}: {n:,} of {view.index.n_outputs:,} outputs have a score. The system means are over these only."
@@ -61,7 +62,8 @@ def overview(project: Project, view: View, query: Query, lam: float, blind: bool
                 f"means-{files.file_name(x)}",
             )
     with right:
-        y = st.selectbox("Compared with", names, y_at, format_func=labels.__getitem__, key=f"compare-y-{project.id}")
+        key = drafts.kept(f"compare-y-{project.id}", second, labels.__contains__)
+        y = st.selectbox("Compared with", names, names.index(second), format_func=labels.__getitem__, key=key)
         drawn = service.points(view, x, y, lam, rows, query.systems)
         frame = pd.DataFrame(drawn, columns=["system", "doc", "segment", "x", "y"])
         if blind:

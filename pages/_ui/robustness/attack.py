@@ -13,6 +13,7 @@ from core.metrics import readiness, registry
 from core.ports.projects import Project
 from core.progress import Progress
 from core.robustness.attack import BOUND, EXPECTED, NEAR, Attack, attack_metric, compare, signed
+from core.services.projects.task import output_languages
 from core.services.robustness.break_metric import TextPair
 from pages._ui.robustness import controls, session
 from pages._ui.shared import drafts, page, tables, wiring
@@ -68,10 +69,13 @@ def _form(project: int, data: Dataset) -> AttackOptions | None:
         "Segment", there, format_func=names.__getitem__, key=drafts.kept(f"lab-attack-segment-{project}")
     )
     whose = middle.selectbox("Text", [*systems, REFERENCE], key=drafts.kept(f"lab-attack-whose-{project}"))
-    first = next((k for k, name in enumerate(able) if name in USUAL), 0)
+    languages = output_languages(data)
+    usual = controls.preselected(USUAL, languages)
+    first = next((k for k, name in enumerate(able) if name in usual), 0)
     metric = right.selectbox(
         "Metric to attack", able, first, format_func=labels.__getitem__, key=drafts.kept("lab-attack-metric")
     )
+    controls.warn_of_language([registry.load(metric)] if metric else [], languages)
     item = _item(data, at, whose) if at is not None else None
     written = item.hypothesis if item else ""
     key = drafts.kept(f"lab-attack-text-{project}-{at}-{whose}", written)

@@ -14,16 +14,15 @@ from core.metrics.base import Metric
 from core.perturbations import registry as perturbations
 from core.plots import robustness as plots
 from core.ports.projects import Project
-from core.services.projects.task import language_warning, languages_of
+from core.services.projects.task import languages_of
 from core.services.robustness import break_metric as service
 from core.services.robustness.break_metric import BY_HAND, PerturbationTrial, TextPair
 from core.text.edits import Change
 from pages._ui.robustness import reactions
 from pages._ui.robustness import session as keys
-from pages._ui.robustness.controls import TALL, choose_metrics, diff_html, save_case, wide_chart
+from pages._ui.robustness.controls import TALL, choose_metrics, diff_html, save_case, warn_of_language, wide_chart
 from pages._ui.shared import drafts, errors, page, state, wiring
 from pages._ui.shared.long_jobs import run_cached
-from pages._ui.shared.markdown import escape_markdown
 
 # Streamlit also calls on_change if a browser still sends a widget that the server has forgotten (a run without it ended in between).
 # So each of the callbacks below compares with what was last applied: nothing may replace a text that the user typed.
@@ -70,10 +69,8 @@ def draw(project: Project) -> None:
     with st.expander("Metrics", icon=":material/tune:"):
         languages = languages_of([texts.good])
         quick = [name for name in registry.METRICS if service.quick(registry.load(name), languages)]
-        metrics = choose_metrics(keys.METRICS, quick)
-    english = [m.spec.label for m in metrics if service.reads_only_english(m)]
-    if said := language_warning(languages, english):
-        st.warning(escape_markdown(said), icon=":material/translate:")
+        metrics = choose_metrics(keys.METRICS, quick, languages)
+    warn_of_language(metrics, languages)
     if not texts.reference and not texts.source:
         page.info("Metrics need a reference or a source to compare the output with. Type one above.")
         return

@@ -15,6 +15,7 @@ from core.metrics.entailment.menli import NAME, NLI_METRICS
 from core.perturbations.registry import MENLI, PERTURBATIONS
 from core.ports.projects import Project
 from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
+from core.services.projects.task import output_languages
 from core.services.robustness import combining as service
 from core.services.robustness.adversarial import Answered, answer, failed
 from core.services.robustness.break_metric import scoring_callback
@@ -22,7 +23,7 @@ from core.services.robustness.combining import CaseSuite
 from pages._ui.calibrate import calibration_form
 from pages._ui.robustness import combine_figures as figures
 from pages._ui.robustness import combine_weight as parts
-from pages._ui.robustness import suite_cases, suite_results
+from pages._ui.robustness import controls, suite_cases, suite_results
 from pages._ui.robustness.session import latest
 from pages._ui.shared import drafts, errors, page, wiring
 from pages._ui.shared.glossary import definition
@@ -91,14 +92,12 @@ def _form(
     nli = left.selectbox(
         "NLI metric N", able, at, format_func=labels.__getitem__, key=drafts.kept(f"combine-nli-{project.id}")
     )
-    usual = [name for name in (last.others if last else USUAL) if name in others]
-    names = right.multiselect(
-        "Other metrics M",
-        others,
-        usual,
-        format_func=labels.__getitem__,
-        key=drafts.kept(f"combine-others-{project.id}", usual),
-    )
+    languages = output_languages(wiring.sampled(project))
+    first = last.others if last else controls.preselected(USUAL, languages)
+    usual = [name for name in first if name in others]
+    key = drafts.kept(f"combine-others-{project.id}", usual)
+    names = right.multiselect("Other metrics M", others, usual, format_func=labels.__getitem__, key=key)
+    controls.warn_of_language(registry.chosen([nli, *names]), languages)
     cases = _cases(project, nli, names)
     lacking = not names or (people is None and not cases)
     if st.button("Score and combine", type="primary", disabled=lacking, key="combine-run"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import altair as alt
@@ -13,6 +13,7 @@ from core.metrics import readiness, registry
 from core.metrics.base import Metric
 from core.ports.cases import KeptScore
 from core.ports.projects import Project
+from core.services.projects.task import language_warning, may_preselect, reads_only_english
 from core.services.robustness import cases
 from core.services.robustness.break_metric import TextPair
 from core.text.diff import diff
@@ -67,12 +68,16 @@ def open_button(texts: TextPair, key: str, label: str = "Open in Break a metric"
     st.button(label, on_click=open_case, args=(texts,), key=key, icon=":material/open_in_full:")
 
 
-def choose_metrics(key: str, default: Sequence[str]) -> list[Metric]:
-    """Draw the choice among the metrics that can run; return the chosen ones."""
+def choose_metrics(key: str, default: Sequence[str], languages: Mapping[str, float]) -> list[Metric]:
+    """Draw the choice among the metrics that can run; return the chosen ones.
+
+    Those of `default` are chosen at first that read most texts, whose `languages` are given with their shares.
+    """
     states = readiness.of_all()
     able = [name for name, found in states.items() if found.state == "ready"]
     labels = {name: registry.load(name).spec.label for name in able}
-    usual = [name for name in default if name in able]
+    ready = [name for name in default if name in able]
+    usual = preselected(ready, languages)
     key = drafts.kept(key, usual)
     chosen = st.session_state.get(key)
     if chosen is not None and not set(chosen) <= set(able):  # only then: it would undo a choice made in the meantime
@@ -82,7 +87,21 @@ def choose_metrics(key: str, default: Sequence[str]) -> list[Metric]:
     names = st.multiselect("Metrics", able, first, format_func=labels.__getitem__, key=key)
     if lacking := len(states) - len(able):
         page.link("models", f"{lacking} more metrics need a model or a package")
+    if left := [labels[name] for name in ready if name not in usual and name not in names]:
+        page.caption(f"Not preselected (the model does not read the language of the texts): {', '.join(left)}.")
     return registry.chosen(names)
+
+
+def preselected(names: Sequence[str], languages: Mapping[str, float]) -> list[str]:
+    """Return those of the metrics that a form may choose at first for texts in these languages."""
+    return [name for name in names if may_preselect(registry.load(name), languages)]
+
+
+def warn_of_language(metrics: Sequence[Metric], languages: Mapping[str, float]) -> None:
+    """Draw a warning of chosen metrics whose model does not read the texts."""
+    english = [m.spec.label for m in metrics if reads_only_english(m)]
+    if said := language_warning(languages, english):
+        st.warning(escape_markdown(said), icon=":material/translate:")
 
 
 def save_case(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from math import inf
+from statistics import fmean
 from typing import NamedTuple
 
 import streamlit as st
 
-from core.data import Dataset
+from core.data import Dataset, grouped
 from core.metrics import registry
 from core.metrics.base import Metric
 from core.perturbations.noise.base import Noise
@@ -21,6 +23,7 @@ from core.robustness.stress.noised import work
 from core.robustness.stress.report import Report
 from core.robustness.stress.run import StressTestRequest, run
 from core.scoring.progress import ScoringProgress
+from core.services.projects.task import output_languages
 from pages._ui.robustness import controls, stress_runs
 from pages._ui.shared import drafts, page, tables, wiring
 from pages._ui.shared.glossary import definition
@@ -66,8 +69,10 @@ def draw(project: Project) -> None:
 def _form(project: Project, data: Dataset) -> StressRequest | None:
     with st.container(border=True):
         left, middle, right = st.columns([3, 2, 2])
+        possible = _golds(project, data)
+        first = _first_gold(possible, data)
         gold = left.selectbox(
-            "Good texts", _golds(project, data), key=drafts.kept(GOLD), format_func=lambda n: "the references" if n == REFERENCE else n,
+            "Good texts", possible, possible.index(first), key=drafts.kept(GOLD, first, possible.__contains__), format_func=lambda n: "the references" if n == REFERENCE else n,
             help=f"{definition('Good text')} A first reference is compared with the other references; an output with all.",
         )  # fmt: skip
         most = int(middle.number_input("Largest number of good texts", 5, 100_000, MOST, step=5, key=drafts.kept(SIZE)))
@@ -82,9 +87,11 @@ def _form(project: Project, data: Dataset) -> StressRequest | None:
         tests = _tests()
         injections = _injections()
         tests += [custom_injection(injections)] if injections else []
-        metrics = controls.choose_metrics(METRICS, USUAL)
+        languages = output_languages(data)
+        metrics = controls.choose_metrics(METRICS, USUAL, languages)
+        controls.warn_of_language(metrics, languages)
         golds = chosen(data, gold, most, metrics)
-        _told(golds, metrics, tests, seeds, data, gold)
+        _told(golds, metrics, tests, seeds, data, gold, possible)
         lacking = not tests or not metrics or not golds
         if st.button("Run stress tests", type="primary", disabled=lacking, key="lab-run", icon=":material/science:"):
             told = f"{project.name}: {len(golds)} of {len(data.segments)} segments"
@@ -102,6 +109,19 @@ def _golds(project: Project, data: Dataset) -> list[str]:
     """Return the possible gold texts, by the names that `gold_of` reads."""
     there = any(s.references for s in data.segments)
     return [*([REFERENCE] if there else []), *(name for name in project.systems if name != REFERENCE)]
+
+
+def _first_gold(possible: Sequence[str], data: Dataset) -> str:
+    """Return the good texts that are chosen at first: references only if others are left to compare them with.
+
+    Else the outputs of the system with the highest mean human score, or of the first system.
+    """
+    systems = [name for name in possible if name != REFERENCE]
+    if not systems or any(len(s.references) > 1 for s in data.segments):
+        return possible[0]
+    of_first = [h for h in data.human_scores if h.name == data.human_scores[0].name]
+    means = {system: fmean(h.value for h in of) for system, of in grouped((h.system, h) for h in of_first).items()}
+    return max(systems, key=lambda name: means.get(name, -inf))
 
 
 def _tests() -> list[Noise]:
@@ -145,12 +165,18 @@ def texts_of(golds: Sequence[Gold], tests: Sequence[Noise], seeds: int) -> int:
 
 
 def _told(
-    golds: Sequence[Gold], metrics: Sequence[Metric], tests: Sequence[Noise], seeds: int, data: Dataset, gold: str
-) -> None:
+    golds: Sequence[Gold], metrics: Sequence[Metric], tests: Sequence[Noise], seeds: int, data: Dataset, gold: str,
+    possible: Sequence[str],
+) -> None:  # fmt: skip
     n = texts_of(golds, tests, seeds)
     said = [
         f"{len(golds):,} good texts. {len(tests)} tests: at most {n:,} texts for each of {len(metrics)} metrics, {n * len(metrics):,} scores in all."
     ]
+    if gold != REFERENCE and REFERENCE in possible and not any(len(s.references) > 1 for s in data.segments):
+        said.append(
+            f"Good texts are the outputs of {gold}: each segment has one reference, with which metrics compare them. "
+            "References can be good texts if segments have two."
+        )
     alone = sum(not g.item.references for g in golds)
     if gold == REFERENCE and alone == len(golds) and golds:
         said.append(

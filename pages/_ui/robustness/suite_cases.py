@@ -11,6 +11,7 @@ from core.formats.adversarial import AdversarialCase, phenomenon, read_cases
 from core.formats.files import Upload
 from core.perturbations.registry import MENLI, PERTURBATIONS
 from core.ports.projects import Project
+from core.services.projects.task import output_languages
 from core.services.robustness import cases as service
 from pages._ui.robustness import controls
 from pages._ui.shared import drafts, page, wiring
@@ -87,7 +88,9 @@ def suite_form(project: Project) -> SuiteOptions | None:
             key = drafts.kept(f"suite-most-{project.id}", min(200, top), lambda most: most <= top)
             most = int(one.number_input("Maximum segments", 1, top, min(200, top), key=key))
             seed = int(two.number_input("Seed", 0, 2**31 - 1, 0, key=drafts.kept("suite-seed")))
-        metrics = controls.choose_metrics("suite-metrics", USUAL)
+        languages = output_languages(data)
+        metrics = controls.choose_metrics("suite-metrics", USUAL, languages)
+        controls.warn_of_language(metrics, languages)
         lacking = not metrics or not names or (origin == FILE and file is None)
         if st.button("Make and score cases", type="primary", disabled=lacking, key="suite-run"):
             chosen = tuple(m.spec.name for m in metrics)

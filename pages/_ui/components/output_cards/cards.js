@@ -114,12 +114,17 @@ function values({ cards, metrics }, card) {
   return list;
 }
 
+/** Return the parts of a name with places for line breaks after punctuation, which are used if words do not fit. */
+function breakable(name) {
+  return name.split(/(?<=[_\-\u2013./:,;@|+])(?=.)/su).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
+}
+
 function drawCard(view, card, scale) {
   const { data, memory } = view;
   const box = el("article", "esc-card");
   const head = el("header", "esc-head");
   const parts = { box, card, rank: el("span", "esc-rank"), score: el("span", "esc-score"), pin: el("span") };
-  const name = el("span", "esc-name", card.name);
+  const name = put(el("span", "esc-name"), ...breakable(card.name));
   name.dir = "auto";
   put(head, parts.rank, name, parts.pin, parts.score);
   const output = put(el("div", "esc-output"), ...outputTexts(card));
