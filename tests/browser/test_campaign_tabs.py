@@ -71,7 +71,7 @@ def test_a_manager_goes_through_the_tabs_of_a_finished_campaign(
     expect(shown).to_contain_text(f"Pay in all: {sum(row.pay for row in work):,.2f} EUR, at 15.00 EUR per hour")
     with page.expect_download() as download:
         shown.get_by_role("button", name="Pay table (CSV)").click()
-    rows = list(csv.DictReader(download.value.path().read_text(encoding="utf-8").splitlines()))
+    rows = list(csv.DictReader(download.value.path().read_text(encoding="utf-8-sig").splitlines()))
     assert [(r["name"], r["completion_code"], int(r["units"]), float(r["pay"])) for r in rows] == [
         (w.participant.rater, w.participant.code, w.units, w.pay) for w in work
     ]

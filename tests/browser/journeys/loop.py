@@ -169,7 +169,7 @@ def exported(page: Page, server: Server, project: int) -> list[dict[str, str]]:
 
 
 def _rows(download: Download) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(download.path().read_text(encoding="utf-8"))))
+    return list(csv.DictReader(io.StringIO(download.path().read_text(encoding="utf-8-sig"))))
 
 
 def _labels(server: Server, project: str) -> dict[tuple[str, SegmentKey], SegmentLabels]:

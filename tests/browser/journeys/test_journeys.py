@@ -230,7 +230,7 @@ def test_a_campaign_from_the_set_up_to_the_pay_table(shared: Server, page: Page)
     at_rest(page)
     with page.expect_download() as download:
         page.get_by_role("button", name="Pay table (CSV)").click()
-    rows = list(csv.DictReader(download.value.path().read_text(encoding="utf-8").splitlines()))
+    rows = list(csv.DictReader(download.value.path().read_text(encoding="utf-8-sig").splitlines()))
     assert {row["name"]: row["completion_code"] for row in rows} == codes
     assert sum(int(row["units"]) for row in rows) >= 2 * len(outputs)
 
