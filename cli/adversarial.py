@@ -13,7 +13,7 @@ from cli.progress import print_note, print_result, show_scoring
 from core.errors import UserError
 from core.formats import output
 from core.formats.adversarial import read_cases
-from core.formats.load import read_upload
+from core.formats.files import file_at
 from core.formats.pairs import read_pairs
 from core.formats.write import csv_text, json_text
 from core.metrics import registry
@@ -53,7 +53,7 @@ def adversarial_command(
     solver = registry.load(solved_by).spec.name if solved_by else ""
     if solver and solver not in {m.spec.name for m in loaded}:
         raise UserError("this metric is not scored", where="--solved-by", got=solved_by, hint="Add it to --metrics")
-    read = read_cases([read_upload(path) for path in cases], reference_free=reference_free, fixed=fixed)
+    read = read_cases([file_at(path) for path in cases], reference_free=reference_free, fixed=fixed)
     answered = answer(read.cases, loaded, show_scoring, workers=processes())
     rows = case_table(read.cases, answered, seed=seed)
     if not any(row.compared for row in rows):
@@ -103,7 +103,7 @@ def sensitivity_command(
     check_ending(out, ".csv", ".json")
     loaded = chosen(metrics)
     output.check(output.named("an input", *pairs), [("--out", out)])
-    read = read_pairs([read_upload(path) for path in pairs])
+    read = read_pairs([file_at(path) for path in pairs])
     scored = score_pairs(read.pairs, loaded, show_scoring, empty=empty, workers=processes())
     rows = sensitivity_table(read.pairs, scored, lam=lam, seed=seed)
     if not any(row.n or row.compared for row in rows):

@@ -17,11 +17,11 @@ from core.calibration.presets import PRESETS
 from core.data import OutputKey
 from core.errors import UserError
 from core.formats import output
-from core.formats.files import Upload, numbered_lines
+from core.formats.files import Upload, file_at
 from core.formats.given_roles import GivenRoles
-from core.formats.load import read_upload
 from core.formats.parsing.json_text import NotJson, parsed
 from core.formats.parsing.numbers import BOUNDS, json_number
+from core.formats.streams.opened import numbered_lines
 from core.formats.write import json_text
 from core.stats.correlation.correlation import Group, Measure
 
@@ -68,7 +68,7 @@ def calibrate_command(
         *output.named("--outputs", *outputs or ()),
     ]
     output.check(inputs, [("--out", out)])
-    distances, unusable = read_refined(read_upload(refined))
+    distances, unusable = read_refined(file_at(refined))
     roles = GivenRoles(column or ())
     texts = read_texts(outputs, roles) if outputs else None
     rated, unscored, _ = human_scores.read(human, human_score, roles, scheme, texts)

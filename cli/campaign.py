@@ -18,7 +18,7 @@ from core.campaigns.protocol import PROTOCOLS, ProtocolName
 from core.campaigns.selection import Outline
 from core.errors import UserError, unknown
 from core.formats.campaigns.campaign_file import CampaignFile
-from core.formats.files import Upload, file_name
+from core.formats.files import file_at
 from core.formats.labels.label_file import Written
 from core.formatting import format_count
 from core.ports.campaigns import Campaign
@@ -344,8 +344,8 @@ def _export(store: Store, campaign: Campaign, format: str, out: Path) -> str:
 
 
 def _read(file: Path, format: str, texts: Path | None, campaign: str | None) -> CampaignFile:
-    batches = None if texts is None else Upload(file_name(texts), texts.read_bytes())
-    return importing.read(format, Upload(file_name(file), file.read_bytes()), batches, campaign)
+    batches = None if texts is None else file_at(texts)
+    return importing.read(format, file_at(file), batches, campaign)
 
 
 def _import(store: Store, found: CampaignFile, name: str | None, asked: str | None) -> str:

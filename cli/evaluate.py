@@ -17,8 +17,8 @@ from cli.progress import counted, print_note
 from core.data import Dataset, OutputKey
 from core.errors import UserError
 from core.formats import mtme_score, output
+from core.formats.files import file_at
 from core.formats.given_roles import GivenRoles
-from core.formats.load import read_upload
 from core.formats.mtme_folder import stored_files
 from core.formats.parsing.numbers import is_absent
 from core.formats.write import SCORE_COLUMNS
@@ -119,7 +119,7 @@ def evaluate_command(
     inputs = [*output.named("the scores", scores), *output.named("--human", *human or ())]
     inputs += [*output.named("--outputs", *outputs), *output.named("--human-systems", human_systems)]
     inputs += output.named(
-        "--mtme", mtme, *((file.path for file in stored_files(mtme)) if mtme and mtme.is_dir() else ())
+        "--mtme", mtme, *((mtme / file.name for file in stored_files(mtme)) if mtme and mtme.is_dir() else ())
     )
     output.check([*inputs, *output.named("--external", *(file.path for file in given_files))], [("--out", out)])
     _check_options(human, outputs, mtme, {"--pair": pair, "--reference": reference, "--include": include})
@@ -269,7 +269,7 @@ def _with_given(
     """Return the evaluation with the rows of system scores as given, and notes on what they compare and leave out."""
     if not given:
         return found, []
-    upload = read_upload(human_file) if human_file else None
+    upload = file_at(human_file) if human_file else None
     human = {s: v for s, v in mtme_score.read_systems(upload).items() if v is not None} if upload else None
     rows = rows_as_given(found.joined, given, human)
     with_human = human.keys() if human is not None else set(found.joined.systems)
@@ -309,7 +309,7 @@ def read_scores(path: Path, lower: Sequence[str] = ()) -> tuple[list[ScoredMetri
 
     Raises `ImportProblems` with file, line and column.
     """
-    upload = read_upload(path)
+    upload = file_at(path)
     needed = [c for c in SCORE_COLUMNS if c not in ("status", "reason", "signature")]
     found: dict[str, ScoredMetric] = {}
     values: Scores = {}

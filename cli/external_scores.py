@@ -13,11 +13,10 @@ from core.data import Dataset, OutputKey, Value
 from core.errors import UserError, unknown
 from core.formats import mtme_score
 from core.formats.external import lower_is_better, source_file
-from core.formats.files import Upload, extension, stem
+from core.formats.files import Upload, extension, file_at, stem
 from core.formats.given_roles import GivenRoles
 from core.formats.labels.label_file import Severities
 from core.formats.labels.mtme_rating import name_in
-from core.formats.load import read_upload
 from core.formats.mtme_folder import MtmeFiles, ScoreFile, chosen_pair, stored_files
 from core.formats.write import read_export
 from core.metrics import external
@@ -63,7 +62,7 @@ def read(files: Sequence[MetricFile], texts: Dataset | None, lower: Collection[s
     progress = counted("files of metric scores", len(files))
     for i, file in enumerate(files):
         progress(i / len(files))
-        upload = read_upload(file.path)
+        upload = file_at(file.path)
         of_metric_file = extension(upload.name) == "score"
         name = file.name
         if name is None:
@@ -99,7 +98,7 @@ def read_systems(files: Sequence[MetricFile], lower: Collection[str] = ()) -> li
     """Read the system scores of `.sys.score` files. Raises `UserError` and `ImportProblems`."""
     found: dict[str, GivenScores] = {}
     for file in files:
-        upload = read_upload(file.path)
+        upload = file_at(file.path)
         name = name_in(upload.name) if file.name is None else file.name
         if name in found:
             hint = "Give different names: NAME=FILE"

@@ -13,12 +13,11 @@ from core.data import Dataset, HumanScore, Judgement, OutputKey
 from core.errors import ImportProblems, Problem, UserError, unknown
 from core.formats.column_doubts import unread_scores
 from core.formats.columns import guessed
-from core.formats.files import Upload, extension
+from core.formats.files import Upload, extension, file_at
 from core.formats.given_roles import GivenRoles, table_as_read
 from core.formats.labels import judgements
 from core.formats.labels.label_file import Gatherer, Severities
 from core.formats.labels.label_formats import guess as label_format
-from core.formats.load import load_as, read_upload
 from core.formats.mapping import ColumnMapping
 from core.formats.parsing.numbers import expected_number, is_absent, number
 from core.formats.table import TABLE_EXTENSIONS, read_table
@@ -27,6 +26,7 @@ from core.mqm.schemes import GOOGLE
 from core.mqm.schemes import scheme as scheme_named
 from core.mqm.scores import segment_scores
 from core.services.labels import judgements as numbers
+from core.services.projects.importing import load
 from core.services.projects.label_import import read as read_labels
 from core.services.projects.label_import import without_texts
 
@@ -65,7 +65,7 @@ def read(
     does nothing, and `ImportProblems`.
     """
     paths = [path] if isinstance(path, Path) else list(path)
-    uploads = [read_upload(each) for each in paths]
+    uploads = [file_at(each) for each in paths]
     upload, *others = uploads
     kinds = {u: label_format(u) for u in uploads}
     if others or kinds[upload] not in (None, "judgements"):
@@ -96,7 +96,7 @@ def read(
             raise _several(upload.name, names)
         print_note(*table_as_read(upload.name, table.columns, mapping, found.why, table.notes))
         return _from_column(upload, name or next(iter(names), SCORE), keys)
-    loaded = load_as(paths, given)
+    loaded = load(paths, given)
     print_note(*loaded.as_read)
     if not loaded.dataset.human_scores:
         hint = "Write each score as a number in a column of its own, or name the column: --column human=NAME"

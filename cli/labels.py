@@ -13,11 +13,11 @@ from core.data import OutputKey
 from core.errors import PROGRAM, ImportProblems, Problem, UserError
 from core.formats import mtme_score, output
 from core.formats.campaigns.recognised import BATCHES, recognised
+from core.formats.files import file_at
 from core.formats.labels import google_mqm
 from core.formats.labels.label_file import Severities, Written
 from core.formats.labels.label_formats import guess, label_format
 from core.formats.labels.unread_forms import described
-from core.formats.load import read_upload
 from core.formats.write import csv_text
 from core.mqm.schemes import Scheme
 from core.mqm.schemes import scheme as named
@@ -40,7 +40,7 @@ def mqm_command(
     """
     weights = named(scheme)
     output.check([("the labels", file)], [("--out", out)])
-    upload = read_upload(file)
+    upload = file_at(file)
     labels = google_mqm.read(upload.data, upload.name)
     try:
         scores = segment_scores(labels.rated, weights)
@@ -93,7 +93,7 @@ def convert_command(
     label_format(to)
     inputs = [*output.named("the labels", *labels), *output.named("--texts", *texts or ())]
     output.check(inputs, [("--out", out)])
-    uploads = [read_upload(path) for path in labels]
+    uploads = [file_at(path) for path in labels]
     formats = {u.name: label_format(source).name if source else guess(u) or "" for u in uploads}
     if unknown := next((u for u in uploads if not formats[u.name]), None):
         if kind := recognised(unknown):

@@ -12,7 +12,7 @@ from cli.progress import counted, print_note, print_result
 from core.data import grouped
 from core.errors import UserError
 from core.formats import output
-from core.formats.load import read_upload
+from core.formats.files import file_at
 from core.formats.parsing.numbers import expected_number, number
 from core.formats.problems import shown
 from core.formats.write import SCORE_COLUMNS, aligned, read_export
@@ -123,7 +123,7 @@ def ranges_command(
     )  # fmt: skip
     values: dict[str, list[float]] = {}
     for path in scores:
-        table = read_export(read_upload(path))
+        table = read_export(file_at(path))
         if lacking := {"metric", "signature", "score", "status"} - set(table.columns):
             raise UserError(
                 "this file has no scores", where=path.name, got=f"no column {', '.join(sorted(lacking))}",

@@ -12,10 +12,10 @@ from cli.progress import print_note
 from core.data import Dataset
 from core.errors import UserError
 from core.formats.given_roles import ROLES, GivenRoles
-from core.formats.load import load_as
 from core.formats.parsing.numbers import number, parse_lambda
 from core.metrics import registry
 from core.metrics.base import Metric
+from core.services.projects.importing import load
 
 LARGEST_SEED = 2**32 - 1
 MANY = 1_000_000
@@ -68,7 +68,7 @@ def read_texts(files: Sequence[Path], column: Sequence[str] | GivenRoles | None)
     Roles that also belong to other files are given as `GivenRoles`, whose names are checked when all files are read.
     """
     given = column if isinstance(column, GivenRoles) else GivenRoles(column or ())
-    loaded = load_as(files, given)
+    loaded = load(files, given)
     if given is not column:
         given.check()
     print_note(*loaded.as_read)

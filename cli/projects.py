@@ -16,18 +16,17 @@ from cli.database import UNCHANGED, WHO, group, opened, project_of
 from cli.options import Columns, one_of
 from cli.progress import percent, print_note, print_result
 from core.errors import PROGRAM, ImportProblems, UserError
-from core.formats.files import Upload, file_name, stem
+from core.formats.files import file_at, stem
 from core.formats.given_roles import GivenRoles
 from core.formats.mtme_folder import chosen_pair, stored_files
 from core.formats.output import check, copy, named
-from core.formats.streams.opened import StoredFile
 from core.memory import collect_garbage_rarely
 from core.ports.store import Store
 from core.progress import part
 from core.services.export.files import EXPORTS
 from core.services.projects import mtme
 from core.services.projects.adding import Imported, ImportTarget, StoredOutputs, add, sentence
-from core.services.projects.importing import ImportPlan, plan, preview, without_outputs
+from core.services.projects.importing import ImportPlan, needs_project, preview, read_files
 from core.services.projects.label_import import import_labels
 
 projects_command = group()
@@ -107,10 +106,10 @@ def export_file(
 def _import(store: Store, given: _Import) -> str:
     if given.pair:
         raise UserError("--pair needs a folder", hint="Name the folder of a test set, or leave --pair out")
-    files = [StoredFile(file_name(path), path) for path in given.files]
-    for path in given.files:
-        path.stat()
-    planned = _mapped(plan(files), GivenRoles(given.column))
+    files = [file_at(path) for path in given.files]
+    share = percent("import")
+    read = read_files(files, progress=part(share, 0, 3))
+    planned = _mapped(read.plan, GivenRoles(given.column))
     if planned.kind == "mtme":
         hint = "Name the folder of the test set instead of its files"
         raise UserError("these files are a folder in mt-metrics-eval's layout", hint=hint)
@@ -121,11 +120,10 @@ def _import(store: Store, given: _Import) -> str:
             hint = f"{campaigns[0]} belongs to a campaign of another tool: {PROGRAM} campaign import --help"
         raise UserError("these files hold labels", hint=hint)
     project = project_of(store, given.into) if given.into else None
-    if without_outputs(planned) and project is None:
-        raise UserError("these files have scores but no outputs", hint="Name the project of the outputs with --into")
-    share = percent("import")
+    if (what := needs_project(planned)) and project is None:
+        raise UserError(f"these files have {what} but no outputs", hint="Name the project of the outputs with --into")
     known = StoredOutputs(store, project) if project else None
-    seen = preview(files, planned, known, part(share, 0, 2))
+    seen = preview(read, planned, known, part(share, 1, 3))
     for line in planned.as_read():
         print_note(line)
     if seen.staged is None:
@@ -133,7 +131,7 @@ def _import(store: Store, given: _Import) -> str:
     for note in (*seen.notes, *(warning.sentence() for warning in seen.warnings)):
         print_note(f"note: {note}")
     target = ImportTarget(project.name, project.id) if project else ImportTarget(given.name or stem(files[0].name))
-    done = add(store, target, seen.staged, given.replaced, part(share, 1, 2))
+    done = add(store, target, seen.staged, given.replaced, part(share, 2, 3))
     return _done(store, done, seen.summary)
 
 
@@ -147,7 +145,7 @@ def _import_folder(store: Store, given: _Import) -> str:
     roles.check()
     for line in chosen.as_read():
         print_note(line)
-    found = mtme.read([Upload(file.name, file.path.read_bytes()) for file in stored], chosen)
+    found = mtme.read(stored, chosen)
     for warning in found.warnings:
         print_note(f"note: {warning.sentence()}")
     project = project_of(store, given.into) if given.into else None

@@ -13,11 +13,11 @@ from cli.progress import status
 from cli.reproduce_data import Summary
 from core.data import Item
 from core.errors import UserError
-from core.formats.files import numbered_lines
-from core.formats.load import read_upload
+from core.formats.files import file_at
 from core.formats.parsing.json_text import parsed
 from core.formats.parsing.numbers import BOUNDS, json_number
 from core.formats.problems import shown
+from core.formats.streams.opened import numbered_lines
 from core.metrics import registry
 from core.progress import no_progress
 from core.stats.correlation.correlation import Group, Measure, Statistic, agreement, group_ids
@@ -74,7 +74,7 @@ def smart_table1(path: Path) -> str:
 def summeval(path: Path) -> list[Summary]:
     """Read documents with `source`, `references` and `outputs` ({system: {text, human: {dimension: score}}}). Raises `UserError`."""
     out: list[Summary] = []
-    for number, line in numbered_lines(read_upload(path)):
+    for number, line in numbered_lines(file_at(path)):
         try:
             out += _document(number, parsed(line)) if line.strip() else ()
         except (ValueError, KeyError, TypeError, AttributeError) as error:

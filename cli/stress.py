@@ -16,8 +16,8 @@ from cli.progress import print_note, print_result, show_scoring, status
 from core.data import Dataset, Item, Output, Segment
 from core.errors import UserError, unknown
 from core.formats import output
-from core.formats.files import numbered_lines
-from core.formats.load import read_upload
+from core.formats.files import file_at
+from core.formats.streams.opened import numbered_lines
 from core.formats.write import aligned, csv_text
 from core.metrics import registry as metrics_registry
 from core.metrics.base import Metric
@@ -151,7 +151,7 @@ def own_injection(path: Path) -> Noise:
     """Return an injection test with the lines of a file, without blank ones. Raises `UserError`."""
     from core.perturbations.noise.special import custom_injection
 
-    lines = [line for _, line in numbered_lines(read_upload(path))]
+    lines = [line for _, line in numbered_lines(file_at(path))]
     return custom_injection([line for line in lines if line.strip()])
 
 

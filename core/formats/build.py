@@ -9,7 +9,7 @@ from core.errors import Problem
 from core.formats.mapping import ColumnMapping, MetricColumn
 from core.formats.metric_columns import MetricScores, named, number_in, other_score
 from core.formats.odd_texts import OddTexts
-from core.formats.parsing.cells import AnyTable, FilePlace, TableRow, characters_in
+from core.formats.parsing.cells import FilePlace, FileTable, TableRow, characters_in
 from core.formats.parsing.limits import Meter, limits, too_much
 from core.formats.parsing.numbers import is_absent
 from core.formats.problems import Collector, counted, shown
@@ -48,6 +48,7 @@ class Builder:
         self._n_new = 0
         self._systems = set[str]()
         self._odd, self._of_systems = OddTexts(), False
+        self._references_only = False
         self._stopped = False  # a table was not read to its end
         self.holds_means = False  # human scores that are means of several ratings
 
@@ -56,17 +57,18 @@ class Builder:
         return bool(self._n_new)
 
     def add(
-        self, table: AnyTable, mapping: ColumnMapping, digest: str = "", progress: Progress = no_progress
+        self, table: FileTable, mapping: ColumnMapping, progress: Progress = no_progress
     ) -> None:  # fmt: skip
-        """Add a table; `digest` is the SHA-256 of its file. Problems are collected.
+        """Add a table. Problems are collected.
 
-        `progress` is called with the share of the human scores that have been averaged. Raises `ImportProblems` for rows of the wrong
-        length, texts that no database can store, and exceeded limits; the stage is dropped then.
+        `progress` is called with the share of the rows, then of the human scores that have been averaged. Raises `ImportProblems` for
+        exceeded limits; the stage is dropped then.
         """
         if not self._mapping_fits(table, mapping):
             return
+        self._references_only |= mapping.references_only
         for metric in mapping.external():
-            self._metrics.column(table.name, metric, digest)
+            self._metrics.column(table.name, metric, table.sha256)
         try:
             self._add_rows(table, mapping, progress)
         except BaseException:
@@ -75,7 +77,7 @@ class Builder:
             self.stage.end_table()
             raise
 
-    def _add_rows(self, table: AnyTable, mapping: ColumnMapping, progress: Progress) -> None:
+    def _add_rows(self, table: FileTable, mapping: ColumnMapping, progress: Progress) -> None:
         reader, long = CellReader(table, self.problems), mapping.layout == "long"
         outputs = [c for c in ([mapping.output] if long else mapping.systems) if c is not None]
         metrics = [("", metric, self._metrics.number(metric)) for metric in mapping.metrics if long]
@@ -83,7 +85,7 @@ class Builder:
             if score.higher_is_better is not None:
                 metric = MetricColumn(score.column, score.name, score.higher_is_better)
                 metrics.append((score.system, metric, self._metrics.number(metric)))
-        stage, again, absent, rated_again = self.stage, 0, 0, 0
+        stage, again, absent, rated_again, done = self.stage, 0, 0, 0, 0
         self._odd = OddTexts()
         meter = Meter(table.name)
         for batch in self._batches(table, mapping):
@@ -122,6 +124,8 @@ class Builder:
                     output = OutputKey(system, *key.segment) if system else key
                     self._metrics.score(reader.place(row), output, metric, number, reader.text(row, metric.column))
             stage.keep()
+            done += len(batch)
+            progress(done / max(1, len(table.rows)) / 2)
         self._means(reader.file, progress, one_each=not rated_again)
         stage.end_table()
         if rated_again:
@@ -140,7 +144,7 @@ class Builder:
         if again:
             self._notes.append(f"{table.name}: {counted(again, 'output')} already in another file, with the same text.")
 
-    def _mapping_fits(self, table: AnyTable, mapping: ColumnMapping) -> bool:
+    def _mapping_fits(self, table: FileTable, mapping: ColumnMapping) -> bool:
         long = mapping.layout == "long"
         have = f"the columns {', '.join(table.columns)}"
         missing = [c for c in dict.fromkeys(mapping.columns()) if c not in table.columns]
@@ -158,7 +162,7 @@ class Builder:
             self.problems.add(table.name, 1, *fault)
         return not faults
 
-    def _batches(self, table: AnyTable, mapping: ColumnMapping) -> Iterator[list[_KeyedRow]]:
+    def _batches(self, table: FileTable, mapping: ColumnMapping) -> Iterator[list[_KeyedRow]]:
         batch: list[_KeyedRow] = []
         cells = characters = 0
         for keyed in self._keys(table, mapping):
@@ -170,13 +174,13 @@ class Builder:
                 batch, cells, characters = [], 0, 0
         yield batch
 
-    def _keys(self, table: AnyTable, mapping: ColumnMapping) -> Iterator[_KeyedRow]:
+    def _keys(self, table: FileTable, mapping: ColumnMapping) -> Iterator[_KeyedRow]:
         """Yield each row with its key (system "" in the wide layout)."""
         long = mapping.layout == "long"
         found = Collector()
         reader = CellReader(table, found)
         by_text = RatedTexts.of(self.stage, reader, table, mapping)
-        for row in table.each():
+        for row in table.rows:
             if found:
                 found = reader.problems = Collector()
             document = reader.text(row, mapping.document) or ""
@@ -281,7 +285,7 @@ class Builder:
                 self._score(keys[code], column, value, FilePlace(file, line))
                 done += len(values)
             self.stage.keep()
-            progress(done / ratings)
+            progress((1 + done / ratings) / 2)
 
     def _score(self, key: OutputKey, column: str, value: float, place: FilePlace) -> None:
         old = self.stage.scores.setdefault((key, column), (value, place))
@@ -294,8 +298,11 @@ class Builder:
             self._counts.check(self.problems)
             self._check_ids()
         found = StagedImport(self.stage, self._metrics.metrics(), self._known, self._notes, self.holds_means)
+        if self._known and self._references_only:
+            found.check_segments(self.problems)
         scored = not self._stopped and not self._of_systems and self._check_scored(found)
-        if not self.holds_outputs and not (self._known and scored) and not self.problems:
+        belongs = self._known and (scored or self._references_only)
+        if not self.holds_outputs and not belongs and not self.problems:
             self.problems.add(
                 "", 0, "", "no outputs", "the outputs of at least one system", "Say which columns hold outputs"
             )

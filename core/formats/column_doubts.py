@@ -67,7 +67,7 @@ def _told_by_cells(table: FileTable, mapping: ColumnMapping) -> Iterator[Doubt]:
     for column in guess.by_content:
         role = role_of(mapping, column)
         if role == role_of(guess.mapping, column):
-            found = f"{role}, {JUDGED}" if role else f"not used, {JUDGED}: {guess.unused[column]}"
+            found = f"{role}, {JUDGED}" if role else f"not used, {JUDGED}: {guess.reasons[column]}"
             yield column, found, "a name that says what the column holds", "Check the role of this column above"
 
 

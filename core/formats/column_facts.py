@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from core.formats.external import looks_like_a_metric
@@ -136,7 +137,7 @@ def facts_of(table: FileTable) -> dict[str, ColumnFacts]:
     """Return the facts of every column."""
     facts: dict[str, ColumnFacts] = {}
     for i, column in enumerate(table.columns):
-        cells = tuple(_text(row.cells[i]) for row in table.rows[:LOOK])
+        cells = tuple(_text(row.cells[i]) for row in islice(table.rows, LOOK))
         filled = [cell for cell in cells if cell]
         length = sum(map(len, filled)) / max(1, len(filled))
         kind = kind_of_cells(column, (row.cells[i] for row in table.rows))

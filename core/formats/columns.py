@@ -106,15 +106,20 @@ def _by_name(columns: Iterable[str]) -> dict[str, str]:
 
 
 class Guess(NamedTuple):
-    """A mapping, the columns whose role was judged by their cells because their names do not say it, and why columns are not used."""
+    """A mapping, the columns whose role was judged by their cells because their names do not say it, and the reasons for the roles of
+    others: why columns are not used, or are read as in another file."""
 
     mapping: ColumnMapping
     by_content: tuple[str, ...] = ()
-    unused: Mapping[str, str] = MappingProxyType({})
+    reasons: Mapping[str, str] = MappingProxyType({})
+
+    def with_(self, mapping: ColumnMapping, column: str, reason: str) -> Guess:
+        """Return the guess with another mapping, and the reason for the role of a column."""
+        return Guess(mapping, tuple(c for c in self.by_content if c != column), {**self.reasons, column: reason})
 
     def why(self, column: str) -> str:
         """Return why a column is read as it is, "" if its name says so."""
-        return self.unused.get(column) or (JUDGED if column in self.by_content else "")
+        return self.reasons.get(column) or (JUDGED if column in self.by_content else "")
 
 
 def guess(table: FileTable) -> ColumnMapping:

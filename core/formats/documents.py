@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from core.formats.columns import guess
-from core.formats.parsing.cells import Cell, FileTable, Nested, TableRow, TableStream
+from core.formats.parsing.cells import Cell, FileTable, Nested, TableReading, TableRow
 from core.formats.parsing.limits import Meter
 from core.formats.problems import Collector, shown
 
@@ -15,16 +16,17 @@ OUTPUTS = "outputs"
 _ONE = "a text, or an object with “text” and optionally “human” (numbers by name)"
 
 
-def holds_documents(table: TableStream) -> bool:
+def holds_documents(table: FileTable) -> bool:
     """Return whether `outputs` maps systems to texts and there is no other column for systems or outputs."""
     if OUTPUTS not in table.columns or {"system", "output"} & set(table.columns):
         return False
     at = table.columns.index(OUTPUTS)
-    return any(isinstance(cell := row.cells[at], Nested) and cell.json.startswith("{") for row in table.each())
+    return any(isinstance(cell := row.cells[at], Nested) and cell.json.startswith("{") for row in table.rows)
 
 
-def by_output(table: TableStream) -> TableStream:
-    """Return a table with one row per output: the columns of the document, `system`, `output` and the names under `human`.
+def by_output(table: FileTable, limit: int | None = None) -> TableReading:
+    """Read a table with one row per output: the columns of the document, `system`, `output` and the names under `human`; `limit`
+    stops after that many rows.
 
     `outputs` is {system: text} or {system: {"text": …, "human": {name: number}}}. Rows keep the line of their document. Raises
     `ImportProblems` with every malformed document and every name under `human` that would be read as another column.
@@ -33,7 +35,7 @@ def by_output(table: TableStream) -> TableStream:
     at = table.columns.index(OUTPUTS)
     kept = [c for c in table.columns if c != OUTPUTS]
     human: dict[str, None] = {}
-    for row in table.each():
+    for row in table.rows:
         for _, _, numbers in _outputs(table.name, row, row.cells[at], problems):
             for name in numbers.keys() - human:
                 if name in kept or _is_taken(name):
@@ -45,16 +47,16 @@ def by_output(table: TableStream) -> TableStream:
             meter.columns(row.line, len(kept) + len(human) + 2)
             meter.row(row.line, len(kept) + len(human) + 2)
     problems.check()
-    columns = (*kept, "system", "output", *human)
+    columns = [*kept, "system", "output", *human]
 
-    def each() -> Iterator[TableRow]:
-        for row in table.each():
+    def rows() -> Iterator[TableRow]:
+        for row in table.rows:
             document = {c: cell for c, cell in zip(table.columns, row.cells, strict=True) if c != OUTPUTS}
             for system, text, numbers in _outputs(table.name, row, row.cells[at], Collector()):
                 cells: dict[str, Cell] = {**document, "system": system, "output": text, **numbers}
                 yield TableRow(row.line, tuple(map(cells.get, columns)))
 
-    return TableStream(table.name, columns, each)
+    return TableReading(table.name, islice(rows(), limit), columns, sha256=table.sha256)
 
 
 def _is_taken(name: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import Protocol
 
@@ -89,7 +88,7 @@ def _direction(scores: MetricOrigin) -> str:
 
 def source_file(upload: Upload, column: str = "") -> SourceFile:
     """Return the file with the digest of its bytes, and for a table its column, for a signature."""
-    return SourceFile(base_name(upload.name), hashlib.sha256(upload.data).hexdigest(), column)
+    return SourceFile(base_name(upload.name), upload.sha256(), column)
 
 
 def no_score(file: str) -> Value:

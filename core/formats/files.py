@@ -1,45 +1,75 @@
-"""Uploaded files: bytes with a name. Their type is detected from the bytes; nothing is unpickled or executed."""
+"""Files to read: a name, and bytes in memory or on disk. Their type is detected from the bytes; nothing is unpickled or executed."""
 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TextIO, cast
 
-from core.errors import ImportProblems
-from core.formats.parsing.limits import Meter, limits, too_much
-from core.formats.parsing.text_check import TextFacts, TextScan, refused
+from core.errors import ImportProblems, UserError
+from core.formats.parsing.text_check import refused
 from core.settings import Limits
 
-_CHUNK = 1 << 20
+CHUNK = 1 << 20
+"""Bytes that are read at once."""
 GZIP = b"\x1f\x8b"
 
 
 class Upload(NamedTuple):
-    """An uploaded file: its bytes, and its name, which is only a label."""
+    """A file to read: its name, which is only a label, and its bytes or where they are. Files of drafts are kept on disk under `id`."""
 
     name: str
-    data: bytes
+    content: bytes | Path
+    id: str = ""
+
+    def open(self) -> BinaryIO:
+        """Return the bytes as a stream. Raises `UserError` if the file cannot be read."""
+        if isinstance(self.content, bytes):
+            return io.BytesIO(self.content)
+        try:
+            return self.content.open("rb")
+        except OSError as error:
+            raise UserError(
+                "the file cannot be read", where=str(self.content), got=error.strerror or "an error",
+                hint="Check the path",
+            ) from error  # fmt: skip
+
+    @property
+    def data(self) -> bytes:
+        """All bytes of the file. Raises `UserError` if it cannot be read."""
+        if isinstance(self.content, bytes):
+            return self.content
+        with self.open() as stream:
+            return stream.read()
+
+    @property
+    def size(self) -> int:
+        """The number of bytes; 0 if the file was deleted."""
+        if isinstance(self.content, bytes):
+            return len(self.content)
+        return self.content.stat().st_size if self.content.exists() else 0
+
+    def sha256(self) -> str:
+        """Return the digest of the bytes. Raises `UserError` if the file cannot be read."""
+        with self.open() as stream:
+            return hashlib.file_digest(cast(io.BufferedReader, stream), "sha256").hexdigest()
 
 
-class KeptUpload(Upload):
-    """An uploaded file that is kept on disk under `id`."""
-
-    id: str
-
-    def __new__(cls, name: str, data: bytes, file_id: str) -> KeptUpload:
-        file = super().__new__(cls, name, data)
-        file.id = file_id
-        return file
+def file_at(path: Path) -> Upload:
+    """Return a file on disk. Raises `UserError` if it cannot be read."""
+    file = Upload(file_name(path), path)
+    file.open().close()
+    return file
 
 
 def beginning(upload: Upload, size: int) -> bytes:
     """Return about the first `size` bytes of a file, unpacked if it is gzip; empty if it cannot be unpacked."""
-    head = upload.data[:size]
+    with upload.open() as stream:
+        head = stream.read(size)
     if not head.startswith(GZIP):
         return head
     try:
@@ -78,41 +108,8 @@ def extension(name: str) -> str:
     return base.rpartition(".")[2].lower() if "." in base else ""
 
 
-def text_bytes(upload: Upload, max_bytes: int | None = None, *, by_line: bool = True) -> bytes:
-    """Return the bytes of a text file, decompressed if gzipped and checked to be UTF-8 (with or without BOM).
-
-    `max_bytes` defaults to the limits; with `by_line` the length of a line is limited as well. Raises `ImportProblems` for a file that
-    is empty, too large (also a gzip bomb), damaged gzip, binary, UTF-16, not UTF-8 (with offset and line), has a NUL (with line and
-    character) or too long a line.
-    """
-    data = upload.data
-    if not data.startswith(GZIP):
-        check_text(upload.name, io.BytesIO(data), max_bytes, by_line=by_line)
-        return data
-    out = io.BytesIO()
-    with unpacked(upload.name, io.BytesIO(data)) as stream:
-        check_text(upload.name, stream, max_bytes, by_line=by_line, copy=out)
-    return out.getvalue()
-
-
-def check_lines(name: str, data: bytes) -> None:
-    """Raise `ImportProblems` for a line longer than the limit for a cell."""
-    longest = limits().cell_chars
-    step = max(1, longest // 2)  # a longer line covers at least one whole step
-    start = 0
-    while start + step <= len(data):
-        if data.find(b"\n", start, start + step) < 0:
-            first = data.rfind(b"\n", 0, start) + 1
-            end = data.find(b"\n", start)
-            end = len(data) if end < 0 else end
-            if end - first > longest and len(data[first:end].decode("utf-8", "replace")) > longest:
-                raise too_much(name, data.count(b"\n", 0, first) + 1, "cell_chars", longest)
-            start = end
-        start += step
-
-
-def _too_large(name: str, max_bytes: int) -> ImportProblems:
-    size = f"{max_bytes / 2**20:,.0f} MB" if max_bytes >= 2**20 else f"{max_bytes:,} bytes"
+def too_large(name: str, megabytes: int) -> ImportProblems:
+    size = f"{megabytes:,} MB"
     todo = f"Split the file, or set {Limits.variable('text_mb')} to a higher number (docs/formats.md)"
     return refused(name, 0, f"more than {size} of text", f"at most {size}", todo)
 
@@ -139,61 +136,11 @@ def unpacked(name: str, raw: BinaryIO) -> BinaryIO:
     return cast(BinaryIO, _Gunzip(name, raw)) if begins == GZIP else raw
 
 
-def check_text(
-    name: str, stream: BinaryIO, max_bytes: int | None = None, *, by_line: bool = True, copy: BinaryIO | None = None,
-    progress: Callable[[], None] = lambda: None,
-) -> TextFacts:  # fmt: skip
-    """Read a stream to its end and check that it is text, as `text_bytes` says; memory is bounded by a piece of the file.
-
-    `copy` receives its bytes, `progress` is called after each piece.
-    """
-    max_bytes = limits().text_mb << 20 if max_bytes is None else max_bytes
-    scan, size = TextScan(name, limits().cell_chars if by_line else None), 0
-    while chunk := stream.read(_CHUNK):
-        size += len(chunk)
-        if size > max_bytes:
-            raise _too_large(name, max_bytes)
-        scan.take(chunk)
-        if copy is not None:
-            copy.write(chunk)
-        progress()
-    return scan.done()
-
-
-def raw_lines(data: bytes) -> Iterator[str]:
-    """Yield the lines of checked UTF-8 with their line ends, split at `\\n` only; a leading BOM is dropped."""
-    return lines_of(io.BytesIO(data))
-
-
-def lines_of(stream: BinaryIO) -> TextIO:
-    """Return the lines of a stream of checked UTF-8, as `raw_lines` does; closing them closes the stream."""
-    return io.TextIOWrapper(stream, encoding="utf-8-sig", newline="\n")
-
-
-def numbered_lines(upload: Upload) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a text file with their number from 1, without line ends.
-
-    Raises `ImportProblems` as `text_bytes`, for CR-only line ends, and for more lines than the row limit.
-    """
-    data = text_bytes(upload)
-    check_line_ends(upload.name, data)
-    meter = Meter(upload.name)
-    for number, line in enumerate(raw_lines(data), start=1):
-        meter.row(number)
-        yield number, without_end(line)
+def raw_lines(data: bytes) -> TextIO:
+    """Return the lines of checked UTF-8 with their line ends, split at `\n` only; a leading BOM is dropped."""
+    return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="\n")
 
 
 def without_end(line: str) -> str:
     """Return a line without its `\\n` or `\\r\\n`."""
     return line[:-2] if line.endswith("\r\n") else line.removesuffix("\n")
-
-
-def check_line_ends(name: str, data: bytes) -> None:
-    """Raise `ImportProblems` if all line ends are carriage returns (old Mac files)."""
-    if b"\n" not in data and b"\r" in data:
-        raise refuse_cr_only(name)
-
-
-def refuse_cr_only(name: str) -> ImportProblems:
-    found, todo = "lines that end in a carriage return only", "Save it again with Unix or Windows line ends"
-    return refused(name, 1, found, "lines that end in LF or CR LF", todo)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from core.errors import UserError, unknown
-from core.formats.columns import JUDGED
+from core.formats.columns import JUDGED, Guess
 from core.formats.files import base_name, stem
 from core.formats.lines import LineRoles
 from core.formats.mapping import ColumnMapping, MetricColumn, SystemScoreColumn
+from core.formats.parsing.cells import Cell, FileTable
 from core.formats.system_scores import score_of_system
 
 SINGLE = ("document", "segment", "source", "system", "output")
@@ -17,6 +18,7 @@ ROLES = (*SINGLE, "reference", "human", "metric", "unused")
 """Roles of columns."""
 FILE_ROLES = ("source", "reference", "document", "system", "unused")
 """Roles of line-aligned text files."""
+_AS_IN = "as in "
 
 
 class GivenRoles:
@@ -138,6 +140,38 @@ def with_role(mapping: ColumnMapping, role: str, column: str) -> ColumnMapping:
     return mapping.with_(**{role: column})
 
 
+def agree(tables: Sequence[FileTable], guesses: Sequence[Guess]) -> list[Guess]:
+    """Return the guesses with one role for a column that several tables of the same layout have with the same cells.
+
+    It is the role that the name of the column says, else the most frequent one, else that in the first table, of those that no other
+    column has in the other tables where only one may.
+    """
+    copies: dict[tuple[str, str, tuple[Cell, ...]], list[int]] = defaultdict(list)
+    for i, (table, guess) in enumerate(zip(tables, guesses, strict=True)):
+        for column, cells in zip(table.columns, zip(*(row.cells for row in table.rows), strict=True), strict=True):
+            copies[guess.mapping.layout, column, cells].append(i)
+    agreed = list(guesses)
+    for (_, column, _), places in copies.items():
+        roles = {i: role_in(agreed[i].mapping, column) for i in places}
+        named = [role for i, role in roles.items() if not agreed[i].why(column)]
+        for role, _ in Counter(named or roles.values()).most_common():
+            others = [i for i, own in roles.items() if own != role]
+            if not any(role in SINGLE and getattr(agreed[i].mapping, role) for i in others):
+                model = tables[next(i for i in places if i not in others)].name
+                for i in others:
+                    mapping = _without_empty_layout(with_role(agreed[i].mapping, role, column))
+                    agreed[i] = agreed[i].with_(mapping, column, f"{_AS_IN}{model}")
+                break
+    return agreed
+
+
+def _without_empty_layout(mapping: ColumnMapping) -> ColumnMapping:
+    """Return a mapping that holds no outputs, systems or scores as one row per segment."""
+    if mapping.output or mapping.system or mapping.human_scores or mapping.metrics:
+        return mapping
+    return mapping.with_(layout="wide")
+
+
 def role_in(mapping: ColumnMapping, column: str) -> str:
     """Return the role of a column, one of `ROLES`."""
     lists = {"reference": mapping.references, "system": mapping.systems, "human": mapping.human_scores}
@@ -161,7 +195,7 @@ def table_as_read(
     of: dict[tuple[int, str], list[str]] = {}
     for column in columns:
         role = role_in(mapping, column)
-        reason = said if (said := why(column)) == JUDGED or role == "unused" else ""
+        reason = said if (said := why(column)).startswith((JUDGED, _AS_IN)) or role == "unused" else ""
         score = score_in(mapping, column)
         named = f"{column} ({score.name} of {score.system})" if score else column
         of.setdefault((ROLES.index(role), reason), []).append(named)

@@ -5,26 +5,26 @@ In mt-metrics-eval's layout, texts may also be JSON Lines, and a `.docs` file ha
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
-from core.data import Dataset, OutputKey, SegmentKey
+from core.data import OutputKey, SegmentKey
 from core.errors import ImportProblems, Problem
 from core.formats.build import CHARACTERS
-from core.formats.files import base_name, extension, stem, without_end
+from core.formats.files import base_name, extension, stem
 from core.formats.odd_texts import OddTexts
-from core.formats.parsing.cells import FilePlace
+from core.formats.parsing.cells import FilePlace, FileTable
 from core.formats.parsing.json_text import NotJson, parsed
 from core.formats.parsing.limits import Meter
 from core.formats.parsing.numbers import means_a_number
 from core.formats.plain_lines import FEW, notes_on_files, other_format
 from core.formats.problems import Collector, counted, shown
 from core.formats.role_names import file_roles, mtme_name, words_of
-from core.formats.streams.opened import AnyFile, TextFile
+from core.formats.streams.file_rows import KeptFile
 from core.formats.streams.stage import Stage, StagedSegment
-from core.formats.streams.staged import AT_ONCE, StagedImport
-from core.progress import Progress, no_progress, part
+from core.formats.streams.staged import AT_ONCE, KnownOutputs, StagedImport
+from core.progress import Progress, no_progress
 
 _FIELDS = {"source": "source", "reference": "target", "system": "hypothesis"}
 """The field with the text in mt-metrics-eval's JSON Lines, by the role of the file."""
@@ -62,69 +62,56 @@ def guess_roles(names: Sequence[str]) -> LineRoles:
     return LineRoles(source, references, systems, document=document)
 
 
-def aligned(source: AnyFile | None, references: Sequence[AnyFile], systems: Mapping[str, AnyFile]) -> Dataset:
-    """Return the dataset of line-aligned files in memory, as `stage_lines` reads them."""
-    return stage_lines(source, references, systems).dataset()
-
-
-def stage_roles(files: Mapping[str, AnyFile], roles: LineRoles, progress: Progress = no_progress) -> StagedImport:
-    """Read the files by their roles, as `stage_lines` does; `files` are by name."""
-    return stage_lines(
-        files[roles.source] if roles.source else None,
-        [files[name] for name in roles.references],
-        {system: files[name] for name, system in roles.systems},
-        progress,
-        files[roles.document] if roles.document else None,
-    )
-
-
-def stage_lines(
-    source: AnyFile | None, references: Sequence[AnyFile], systems: Mapping[str, AnyFile], progress: Progress = no_progress,
-    documents: AnyFile | None = None,
-) -> StagedImport:  # fmt: skip
-    """Read line-aligned files; segments are numbered "1", "2", … over all documents, which `documents` names (by default "").
+def stage_roles(
+    files: Mapping[str, KeptFile], roles: LineRoles, progress: Progress = no_progress, known: KnownOutputs | None = None
+) -> StagedImport:
+    """Return the content of line-aligned files by their roles; segments are numbered "1", "2", … over all documents, which the file of
+    documents names (by default "").
 
     An empty output line is an empty output; an empty source or reference line means that there is none. `progress` is called with the
     share of the work. Raises `ImportProblems` for unreadable files, files that are no lines of text (`plain_lines`), no system or too many
     (`ERRORSCOPE_MAX_SYSTEMS`), and every file with a different number of lines.
     """
+    references = [files[name] for name in roles.references]
+    systems = {system: files[name] for name, system in roles.systems}
+    source = files[roles.source] if roles.source else None
+    documents = files[roles.document] if roles.document else None
     Meter("").systems(len(systems))
     problems = Collector()
-    if not systems:
+    if not systems and not (known and references):
         problems.add("", 0, "", "no system", "one text file per system", "Choose the files with the systems' outputs")
     every_output = "Each output needs one reference line" if references else "All files need the same number of lines"
     given = [(file, "Each reference needs one line per output", "reference") for file in references]
     given += [(source, "Each source line needs one output line", "source")] if source else []
     given += [(file, every_output, "system") for file in systems.values()]
     given += [(documents, "The file of documents needs one line per segment", "document")] if documents else []
-    files: list[TextFile] = []
-    counts: list[int] = []
-    for i, (file, _, role) in enumerate(given):
-        try:
-            text = TextFile(file, part(progress, i, 2 * len(given)))
-            files.append(text)
-            counts.append(sum(1 for _ in _texts(text, role)))
-        except ImportProblems as error:
-            problems.extend(error.problems)
+    tables: list[FileTable] = []
+    for file, _, role in given:
+        problems.extend(file.problems)
+        if (table := file.rows) is None:
             continue
-        if role != "document" and not _in_json(text) and (other := other_format(text.lines(), role)):
+        tables.append(table)
+        if role == "document" or _in_json(table):
+            try:
+                deque(_texts(table, role), maxlen=0)
+            except ImportProblems as error:
+                problems.extend(error.problems)
+        elif other := other_format(_lines(table), role):
             problems.add(file.name, 1, "", other.found, "one text per line", other.todo)
     problems.check()
-    lengths = Counter(counts)
+    lengths = Counter(len(table.rows) for table in tables)
     usual = max(lengths, key=lambda n: lengths[n])
-    witness = next(file.name for file, n in zip(files, counts, strict=True) if n == usual)
-    for (file, todo, _), n in zip(given, counts, strict=True):
-        if n != usual:
+    witness = next(table.name for table in tables if len(table.rows) == usual)
+    for (file, todo, _), table in zip(given, tables, strict=True):
+        if (n := len(table.rows)) != usual:
             problems.add(file.name, 0, "", counted(n, "line"), f"{usual}, as {witness} has", todo)
     problems.check()
     Meter(", ".join(f.name for f in systems.values())).outputs(usual * len(systems))
     stage, n_refs, names, numeric = Stage(), len(references), tuple(systems), set(systems)
-    for text in files:
-        text.progress = no_progress
     odd, characters = {system: OddTexts() for system in systems}, 0
-    rows = zip(*(_texts(text, role) for text, (_, _, role) in zip(files, given, strict=True)), strict=True)
+    rows = zip(*(_texts(table, role) for table, (_, _, role) in zip(tables, given, strict=True)), strict=True)
     for number, texts in enumerate(rows, start=1):
-        places = [FilePlace(text.name, number) for text in files]
+        places = [FilePlace(table.name, number) for table in tables]
         key = SegmentKey(texts[-1] if documents else "", str(number))
         found = tuple(line for line in texts[:n_refs] if line)
         whose = (texts[n_refs] or None) if source else None
@@ -140,41 +127,53 @@ def stage_lines(
         if len(stage.outputs) >= AT_ONCE or characters >= CHARACTERS:
             stage.keep()
             characters = 0
-            progress((1 + number / usual) / 2)
+            progress(number / usual)
     stage.keep()
     of_system = {system: file.name for system, file in systems.items()}
     numbers = [name for system, name in of_system.items() if system in numeric and usual >= FEW]
     notes = [note for system, file in of_system.items() for note in odd[system].notes(file)]
     notes += notes_on_files(list(of_system.values()), [file.name for file, *_ in given], numbers)
-    return StagedImport(stage, (), notes=notes)
+    staged = StagedImport(stage, (), known, notes)
+    if known is not None and not systems:
+        _check_lines(staged, tables, known)
+    return staged
 
 
-def numbered(text: TextFile) -> Iterator[str]:
-    """Yield the lines without their line ends. Raises `ImportProblems` for more lines than the row limit."""
-    meter = Meter(text.name)
-    for number, line in enumerate(text.lines(), start=1):
-        meter.row(number)
-        yield without_end(line)
+def _check_lines(staged: StagedImport, tables: Sequence[FileTable], known: KnownOutputs) -> None:
+    """Raise `ImportProblems` unless the lines are the segments of a project, or of those of its documents that the files name."""
+    problems, documents = Collector(), staged.documents()
+    n = sum(key.doc_id in documents for key in known.segments())
+    for table in tables if n != staged.stage.n_segments else ():
+        expected = f"{n:,}, as the project has segments" if n else "a project with numbered segments"
+        todo = "Write one line for each segment of the project, or a table with the IDs of the segments"
+        problems.add(table.name, 0, "", counted(len(table.rows), "line"), expected, todo)
+    problems.check()
+    staged.check_segments(problems)
+    problems.check()
 
 
-def _texts(file: TextFile, role: str) -> Iterator[str]:
+def _texts(table: FileTable, role: str) -> Iterator[str]:
     """Yield the text of each line: the line itself, the document in it, or the field of JSON Lines. Raises `ImportProblems`."""
-    in_json = _in_json(file)
-    for number, line in enumerate(numbered(file), start=1):
+    in_json = _in_json(table)
+    for number, line in enumerate(_lines(table), start=1):
         if role == "document":
             words = line.split()
             if len(words) != 2:
-                raise _unread(file, number, line, "DOMAIN DOCUMENT: two names with a blank or tab between them")
+                raise _unread(table, number, line, "DOMAIN DOCUMENT: two names with a blank or tab between them")
             yield words[1]
         else:
-            yield _field(file, number, line, _FIELDS[role]) if in_json else line
+            yield _field(table, number, line, _FIELDS[role]) if in_json else line
 
 
-def _in_json(file: TextFile) -> bool:
-    return extension(file.name) == "jsonl"
+def _lines(table: FileTable) -> Iterator[str]:
+    return (cast(str, row.cells[0]) for row in table.rows)
 
 
-def _field(file: TextFile, number: int, line: str, name: str) -> str:
+def _in_json(table: FileTable) -> bool:
+    return extension(table.name) == "jsonl"
+
+
+def _field(file: FileTable, number: int, line: str, name: str) -> str:
     try:
         value = parsed(line)
     except NotJson:
@@ -185,5 +184,5 @@ def _field(file: TextFile, number: int, line: str, name: str) -> str:
     return text
 
 
-def _unread(file: TextFile, number: int, line: str, expected: str) -> ImportProblems:
+def _unread(file: FileTable, number: int, line: str, expected: str) -> ImportProblems:
     return ImportProblems([Problem(file.name, number, "", shown(line), expected, "Correct the line")])

@@ -64,6 +64,11 @@ class ColumnMapping:
         """Whether the mapping reads scores but no outputs."""
         return self.layout == "long" and self.output is None and bool(self.human_scores or self.metrics)
 
+    @property
+    def references_only(self) -> bool:
+        """Whether the mapping reads references but neither outputs nor scores."""
+        return self.layout == "wide" and bool(self.references) and not (self.systems or self.system_scores)
+
     def human(self) -> tuple[SystemScoreColumn, ...]:
         """Return the columns with human scores, in the long layout with the system ""."""
         if self.layout == "long":

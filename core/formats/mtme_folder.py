@@ -16,12 +16,11 @@ from typing import NamedTuple
 
 from core.errors import ImportProblems, Problem, UserError, unknown
 from core.formats.external import file_of_a_metric
-from core.formats.files import base_name, extension, path_name
+from core.formats.files import Upload, base_name, extension, path_name
 from core.formats.given_roles import GivenRoles, files_as_read
 from core.formats.lines import LineRoles
 from core.formats.problems import counted
 from core.formats.role_names import MTME_FOLDERS, MtmeName, mtme_name, mtme_name_without_folder
-from core.formats.streams.opened import StoredFile
 
 SHOWN = 12
 _TEXTS = ("source", "reference", "system", "document")
@@ -93,7 +92,7 @@ class MtmeFiles:
         return found
 
 
-def stored_files(folder: Path) -> list[StoredFile]:
+def stored_files(folder: Path) -> list[Upload]:
     """Return the files of a folder that may belong to the layout, by their paths in it: its own, and those in the folders of the layout.
 
     Raises `UserError` for a folder without texts of a language pair, such as the one above the test sets.
@@ -103,7 +102,7 @@ def stored_files(folder: Path) -> list[StoredFile]:
         raise UserError("this is no folder", where=str(folder), hint=hint)
     paths = [p for level in ("*", "*/*", "*/*/*") for p in folder.glob(level) if p.is_file()]
     inside = [(p.relative_to(folder), p) for p in paths]
-    found = [StoredFile(path_name(at), p) for at, p in inside if len(at.parts) == 1 or at.parts[0] in MTME_FOLDERS]
+    found = [Upload(path_name(at), p) for at, p in inside if len(at.parts) == 1 or at.parts[0] in MTME_FOLDERS]
     if not pairs_of(file.name for file in found):
         sets = sorted(p.parent.name for p in folder.glob("*/system-outputs"))
         hint = f"Name one of the test sets in it: {', '.join(sets)}" if sets else "Check the folder"
@@ -112,7 +111,7 @@ def stored_files(folder: Path) -> list[StoredFile]:
     return sorted(found)
 
 
-def chosen_pair(files: Sequence[StoredFile], pair: str | None, where: Path) -> MtmeFiles:
+def chosen_pair(files: Sequence[Upload], pair: str | None, where: Path) -> MtmeFiles:
     """Return the files of a language pair; without `pair`, of the only one. Raises `UserError` and `ImportProblems`."""
     names = [file.name for file in files]
     pairs = pairs_of(names)

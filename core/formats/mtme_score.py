@@ -19,12 +19,13 @@ from itertools import chain, repeat
 
 from core.data import Dataset, ExternalScores, OutputKey, SegmentKey, Value
 from core.formats.external import file_of_people, lower_is_better, no_score, source_file
-from core.formats.files import Upload, numbered_lines
+from core.formats.files import Upload
 from core.formats.labels.label_file import Gatherer, LabelFile, Severities
 from core.formats.labels.mtme_rating import blocks, name_in, needed, refuse_name
 from core.formats.parsing.numbers import expected_number, is_absent, number
 from core.formats.parsing.text_check import refused
 from core.formats.problems import Collector, shown
+from core.formats.streams.opened import numbered_lines
 
 _OF_SYSTEMS = re.compile(r"\.sys\.scores?(\.gz)?$", re.IGNORECASE)
 _OTHER_LEVEL = re.compile(r"\.(sys|doc|domain)\.scores?(\.gz)?$", re.IGNORECASE)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from core.formats.parsing.cells import AnyTable, Cell, FilePlace, TableRow
+from core.formats.parsing.cells import Cell, FilePlace, FileTable, TableRow
 from core.formats.problems import Collector, shown
 
 
 class CellReader:
     """Read the cells of one table by column name; a cell that is not a text is a problem."""
 
-    def __init__(self, table: AnyTable, problems: Collector) -> None:
+    def __init__(self, table: FileTable, problems: Collector) -> None:
         self.table, self.file, self.problems = table, table.name, problems
         self.at = {column: i for i, column in enumerate(table.columns)}
 

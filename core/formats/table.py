@@ -5,27 +5,28 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import dropwhile, islice
-from typing import NamedTuple
+from itertools import chain, dropwhile, islice
+from typing import Literal, NamedTuple
 
 from core.errors import ImportProblems, Problem
 from core.formats.columns import is_reference_name, roles_of
 from core.formats.documents import by_output, holds_documents
-from core.formats.files import extension, refuse_cr_only, unpacked, without_end
-from core.formats.parsing.cells import AnyTable, FileTable, Nested, TableRow, TableStream
-from core.formats.parsing.formula import EXPORTED, unescaped
-from core.formats.parsing.jsonl import holds_members, stream_jsonl, stream_list, stream_members
+from core.formats.files import Upload, beginning, extension, without_end
+from core.formats.parsing.cells import FileTable, Nested, TableReading, TableRow
+from core.formats.parsing.formula import unescaped
+from core.formats.parsing.jsonl import holds_members, jsonl_rows, list_rows, member_rows
 from core.formats.parsing.limits import Meter, limits
 from core.formats.parsing.numbers import looks_like_a_number
+from core.formats.parsing.text_check import refuse_cr_only
 from core.formats.problems import Collector, counted, shown
-from core.formats.streams.columnar import COLUMNAR_EXTENSIONS, stream_columnar
-from core.formats.streams.opened import AnyFile, TextFile, opened
+from core.formats.streams.columnar import COLUMNAR_EXTENSIONS, columnar_rows
+from core.formats.streams.opened import CheckedText, of_text
 from core.progress import Progress, no_progress
 
 TABLE_EXTENSIONS = frozenset({"csv", "tsv", "tab", "jsonl", "ndjson", "json"}) | COLUMNAR_EXTENSIONS
 
 HEAD_BYTES = 4096
+Escaped = Literal["if exported", "always", "never"]
 _RECORDS = 'Write each row as an object, in pandas: df.to_json(FILE, orient="records", lines=True)'
 HEAD = 100
 """Lines from which the header and the delimiter are judged."""
@@ -46,84 +47,81 @@ def is_columnar(name: str) -> bool:
     return extension(name) in COLUMNAR_EXTENSIONS
 
 
-def read_table(file: AnyFile, limit: int | None = None) -> FileTable:
-    """Return the table that `stream_table` reads, with all rows in memory."""
-    return stream_table(file, limit).held()
+def read_table(file: Upload, limit: int | None = None, escaped: Escaped = "if exported") -> FileTable:
+    """Return the table that `kept_table` reads, with all rows in memory."""
+    return kept_table(file, TableReading.held, limit, escaped=escaped)
 
 
-def read_as_written(file: AnyFile, limit: int | None = None) -> FileTable:
-    """Return the table that `stream_as_written` reads, with all rows in memory."""
-    return stream_as_written(file, limit).held()
+def kept_table(
+    file: Upload, keep: Callable[[TableReading], FileTable], limit: int | None = None, progress: Progress = no_progress,
+    escaped: Escaped = "if exported",
+) -> FileTable:  # fmt: skip
+    """Read a table as `open_table` does, and undo the escaping of formulas in a CSV, by default if this program exported it.
 
-
-def stream_table(file: AnyFile, limit: int | None = None, progress: Progress = no_progress) -> TableStream:
-    """Read a table as `stream_as_written` does, and undo the escaping of formulas in a CSV that this program exported."""
-    table = stream_as_written(file, limit, progress)
-    exported = table.columns in EXPORTED and not is_json(file.name) and not is_columnar(file.name)
-    return unescaped(table) if exported else table
-
-
-def stream_as_written(file: AnyFile, limit: int | None = None, progress: Progress = no_progress) -> TableStream:
-    """Return the rows of a table as a stream; `limit` stops after that many rows (to preview the columns).
-
-    CSV: comma, quotes as in RFC 4180, line breaks inside quotes. TSV: no quoting, as in Google's files, unless every record with a quote
-    could come from a writer that quotes. Other delimiters (also `;`), comments above the header and Excel's `sep=;`: see `layout_of`. Lines end in `\\n`
-    or `\\r\\n`; U+2028, U+0085, `\\v` and a lone `\\r` stay in their field. Blank lines are skipped. JSON: one object per line, one list of objects, or
-    {system: [objects]}; documents with the outputs of many systems give one row per output (`documents`). Parquet and Arrow: `streams.columnar`. `progress` is called with the share of the file, in every reading. Raises
-    `ImportProblems` with the reason why the file cannot be read, and at the end of each reading with every row of the wrong length (CSV and TSV)
-    and every text that no database can store (Parquet and Arrow).
+    `keep` takes the rows, in memory or on disk. Documents with the outputs of many systems give one row per output (`documents`). Raises
+    `ImportProblems`.
     """
-    if is_columnar(file.name):
-        table = stream_columnar(file, limit, progress)
-        refuse_without_rows(table)
-        return table
-    if is_json(file.name):
-        table = _json(file, limit, progress)
-        if holds_documents(table):
-            whole = by_output(table)
-            table = replace(whole, each=lambda: islice(whole.each(), limit))
-        else:
-            _refuse_one_object_of_lists(table)
-    else:
-        table = _delimited(TextFile(file, progress), limit)
-    refuse_without_rows(table)
+    name = file.name
+    reading = open_table(file, limit, progress)
+    if escaped != "never" and not is_json(name) and not is_columnar(name):
+        reading = unescaped(reading, always=escaped == "always")
+    table = keep(reading)
+    if is_json(name) and holds_documents(table):
+        table = keep(by_output(table, limit))
+    elif is_json(name):
+        _refuse_one_object_of_lists(table)
+    if not table.rows:
+        found = "a header and no rows" if table.columns else "no rows"
+        raise ImportProblems([Problem(name, 0, "", found, "at least one row", "Check that the export has finished")])
     return table
 
 
-def _json(file: AnyFile, limit: int | None, progress: Progress) -> TableStream:
-    """Return the objects of a JSON file as a stream: one per line, one list, or an object {system: [objects]}."""
+def open_table(file: Upload, limit: int | None = None, progress: Progress = no_progress) -> TableReading:
+    """Return a table as it is written, to be read once; `limit` stops after that many rows (to preview the columns).
+
+    CSV: comma, quotes as in RFC 4180, line breaks inside quotes. TSV: no quoting, as in Google's files, unless every record with a quote
+    could come from a writer that quotes, for which a file with quotes is read twice. Other delimiters (also `;`), comments above the
+    header and Excel's `sep=;`: see `layout_of`. Lines end in `\\n` or `\\r\\n`; U+2028, U+0085, `\\v` and a lone `\\r` stay in their field.
+    Blank lines are skipped. JSON: one object per line, one list of objects, or {system: [objects]}. Parquet and Arrow:
+    `streams.columnar`. `progress` is called with the share of the file. Iterating over the rows raises `ImportProblems` with the reason
+    why the file cannot be read, and at the end with every row of the wrong length (CSV and TSV), every line that is no object (JSON) and
+    every text that no database can store (Parquet and Arrow).
+    """
+    if is_columnar(file.name):
+        return columnar_rows(file, limit, progress)
+    if is_json(file.name):
+        return _json(file, limit, progress)
+    text, reading = CheckedText(file, progress), TableReading(file.name)
+    return of_text(reading, text, _delimited(file, text, reading, limit))
+
+
+def _json(file: Upload, limit: int | None, progress: Progress) -> TableReading:
+    """Read the objects of a JSON file: one per line, one list, or an object {system: [objects]}."""
     name = file.name
-    with opened(file) as raw:
-        head = unpacked(name, raw).read(HEAD_BYTES).decode("utf-8-sig", "replace").strip()
+    head = beginning(file, HEAD_BYTES).decode("utf-8-sig", "replace").strip()
     first, _, below = head.partition("\n")
     lines = below and first.rstrip().endswith(("}", "]"))  # each line is complete
     listed = head.startswith("[") and (extension(name) == "json" or not lines)
-    text = TextFile(file, progress, by_line=not listed)
+    text = CheckedText(file, progress, by_line=not listed)
     if listed:
-        return stream_list(name, text.text, limit)
-    if holds_members(head) and not lines:
-        return stream_members(name, text.text, limit)
-    if below and first.startswith("{") and first.rstrip().endswith(("{", "[", ",")):
+        reading = list_rows(name, text, limit)
+    elif holds_members(head) and not lines:
+        reading = member_rows(name, text, limit)
+    elif below and first.startswith("{") and first.rstrip().endswith(("{", "[", ",")):
+        text.finish()
         found = "one JSON object over several lines"
         raise ImportProblems([Problem(name, 1, "", found, "one object per line, or a list of objects", _RECORDS)])
-    return stream_jsonl(name, text.lines, limit)
+    else:
+        reading = jsonl_rows(name, text.lines(), limit)
+    return of_text(reading, text, reading.rows)
 
 
-def _refuse_one_object_of_lists(table: TableStream) -> None:
+def _refuse_one_object_of_lists(table: FileTable) -> None:
     """Raise `ImportProblems` if the only object has the columns of a table as lists or objects, as pandas writes by default."""
-    rows = list(islice(table.each(), 2))
+    rows = list(islice(table.rows, 2))
     if len(rows) == 1 < len(table.columns) and all(isinstance(cell, Nested | tuple) for cell in rows[0].cells):
         found = f"one object with lists or objects: {', '.join(map(shown, table.columns[:6]))}"
         raise ImportProblems([Problem(table.name, rows[0].line, "", found, "one object per row", _RECORDS)])
-
-
-def refuse_without_rows(table: AnyTable) -> None:
-    """Raise `ImportProblems` if the table has no rows."""
-    if next(table.each(), None) is None:
-        found = "a header and no rows" if table.columns else "no rows"
-        raise ImportProblems(
-            [Problem(table.name, 0, "", found, "at least one row", "Check that the export has finished")]
-        )
 
 
 class TableLayout(NamedTuple):
@@ -221,47 +219,41 @@ def header_of(name: str, lines: Iterable[str]) -> list[str]:
         return []
 
 
-def _delimited(text: TextFile, limit: int | None) -> TableStream:
-    name, layout = text.name, layout_of(text.name, text.lines())
+def _delimited(file: Upload, text: CheckedText, reading: TableReading, limit: int | None) -> Iterator[TableRow]:
+    """Yield the rows of a CSV or TSV; `reading` receives its columns and notes."""
+    name, all_lines = file.name, text.lines()
+    first_lines = list(_first_lines(all_lines))
+    layout = layout_of(name, first_lines)
+    reading.notes += layout.notes
     delimiter, before = layout.delimiter, layout.header - 1
-
-    def table_lines() -> Iterator[str]:
-        return islice(text.lines(), before, None)
-
-    plain = delimiter == "\t" and not (text.facts.quote and clearly_quoted(table_lines, delimiter))
-    blank = [""] if plain else list[str]()
-
-    def records(problems: Collector) -> Iterator[tuple[int, list[str]]]:
-        lines = table_lines()
-        found = _plain_records(lines, before) if plain else quoted_records(name, lines, delimiter, problems, before)
-        return dropwhile(lambda record: record[1] == blank, found)
-
-    problems = Collector()
-    line, fields = next(records(problems), (1, []))
+    lines = islice(chain(first_lines, all_lines), before, None)
+    problems, broken = Collector(), Collector()
+    tabs = _TabRecords(file, lines, broken, before) if delimiter == "\t" else None
+    read = tabs.each() if tabs else quoted_records(name, lines, delimiter, broken, before)
+    records = dropwhile(lambda record: record[1] == [] or (tabs is not None and record[1] == [""]), read)
+    first = list(islice(records, HEAD))
+    line, fields = first[0] if first else (1, [])
+    if not first:
+        problems.extend(broken.closed())
     Meter(name).columns(line, len(fields))
-    columns = _column_names(name, line, fields, problems)
-    ahead = list(islice(records(Collector()), 1, HEAD))
-    _refuse_no_header(name, line, fields, ahead, problems)
+    reading.columns[:] = columns = _column_names(name, line, fields, problems)
+    _refuse_no_header(name, line, fields, first[1:], problems)
     if len(fields) > 1 and all(len(field) > 1 and field[0] + field[-1] in _OTHER_QUOTES for field in fields):
         again = 'Save the table again with " as the text delimiter'
         problems.add(name, line, "", f"names of columns in {fields[0][0]}{fields[0][-1]}", 'texts in " "', again)
     problems.check()
-    todo = "Remove tabs from the texts"
-    if not plain:
-        todo = f"Put texts with a {_MARKS.get(delimiter, shown(delimiter))}, a quote or a line break in double quotes"
     width, header = len(columns), fields if len(columns) > 1 else None
-    wider = _one_wider(ahead, width)
+    wider = _one_wider(first[1:], width)
     if wider:
         found = f"{counted(width, 'field')} in the header"
         beyond = "Remove lines above the header, name every column, or put texts with the delimiter in quotes"
         problems.add(name, line, "", found, f"{wider}, as the rows have", beyond)
         problems.check()
+    count = Meter(name).row
+    in_quotes = f"Put texts with a {_MARKS.get(delimiter, shown(delimiter))}, a quote or a line break in double quotes"
 
-    def rows(problems: Collector) -> Iterator[TableRow]:
-        count = Meter(name).row
-        found = records(problems)
-        next(found, None)
-        for line, fields in found:
+    def rows() -> Iterator[TableRow]:
+        for line, fields in chain(first[1:], records):
             count(line, len(fields))
             if fields == header:
                 again = "Remove the line; files put together each bring their header"
@@ -269,16 +261,14 @@ def _delimited(text: TextFile, limit: int | None) -> TableStream:
             elif len(fields) == width:
                 yield TableRow(line, tuple(fields))
             elif fields and fields != [""]:
+                todo = "Remove tabs from the texts" if tabs and not tabs.quoted else in_quotes
                 problems.add(name, line, "", counted(len(fields), "field"), f"{width}, as the header has", todo)
             elif width == 1:
                 yield TableRow(line, ("",))
 
-    def each() -> Iterator[TableRow]:
-        problems = Collector()
-        yield from islice(rows(problems), limit)
-        problems.check()
-
-    return TableStream(name, columns, each, layout.notes)
+    yield from islice(rows(), limit)
+    problems.extend(broken.closed())
+    problems.check()
 
 
 def _one_wider(records: Iterable[tuple[int, Sequence[str]]], width: int) -> int:
@@ -314,9 +304,37 @@ def _column_names(name: str, line: int, fields: Sequence[str], problems: Collect
     return tuple(columns)
 
 
-def _plain_records(lines: Iterable[str], before: int = 0) -> Iterator[tuple[int, list[str]]]:
-    for at, line in enumerate(lines, start=before + 1):
-        yield at, without_end(line).split("\t")
+def _first_lines(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines up to `HEAD` of them that are not blank."""
+    n = 0
+    for line in lines:
+        yield line
+        n += bool(line.strip())
+        if n == HEAD:
+            return
+
+
+class _TabRecords:
+    """The records of a TSV, with the line they begin on; `before` lines are above the first one.
+
+    Up to the first quote it makes no difference whether fields may be quoted. Then the file is read once more to find out.
+    """
+
+    def __init__(self, file: Upload, lines: Iterator[str], problems: Collector, before: int) -> None:
+        self._file, self._lines, self._problems, self._before = file, lines, problems, before
+        self.quoted = False
+
+    def each(self) -> Iterator[tuple[int, list[str]]]:
+        decided = False
+        for at, line in enumerate(self._lines, start=self._before + 1):
+            if not decided and '"' in line:
+                decided = True
+                self.quoted = clearly_quoted(lambda: islice(CheckedText(self._file).lines(), self._before, None))
+            if self.quoted:
+                lines = chain([line], self._lines)
+                yield from quoted_records(self._file.name, lines, "\t", self._problems, at - 1)
+                return
+            yield at, without_end(line).split("\t")
 
 
 def quoted_records(

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from core.data import Score
 from core.formats.files import Upload
 from core.formats.parsing.cells import FileTable
-from core.formats.parsing.formula import safe_cell, unescaped
-from core.formats.table import is_json, stream_as_written
+from core.formats.parsing.formula import safe_cell
+from core.formats.table import read_table
 
 SCORE_COLUMNS = ("system", "doc_id", "segment_id", "metric", "signature", "score", "status", "reason")
 SPREADSHEET = codecs.BOM_UTF8
@@ -112,5 +112,4 @@ def aligned(rows: Sequence[Sequence[str]], *, indent: int = 0, numbers: bool = F
 
 def read_export(upload: Upload, limit: int | None = None) -> FileTable:
     """Read a file that this module wrote, without the apostrophes of `safe_cell` in a CSV. Raises `ImportProblems`."""
-    table = stream_as_written(upload, limit)
-    return (table if is_json(upload.name) else unescaped(table)).held()
+    return read_table(upload, limit, "always")

@@ -13,9 +13,9 @@ from pathlib import Path
 from core.english.analysis import parser_name
 from core.errors import UserError
 from core.formats.columns import plain
-from core.formats.files import extension, raw_lines, text_bytes
-from core.formats.load import read_upload
+from core.formats.files import extension, file_at, raw_lines
 from core.formats.parsing.cells import Cell
+from core.formats.streams.opened import text_bytes
 from core.formats.table import read_table
 from core.perturbations import registry
 from core.text.edits import Change, Refused
@@ -47,7 +47,7 @@ def listing(texts: Sequence[str], names: Sequence[str], seed: int) -> Iterator[s
 
 def texts_of(path: Path) -> list[str]:
     """The lines of a text file, or the reference column of a table, each text once. Raises UserError."""
-    upload = read_upload(path)
+    upload = file_at(path)
     if extension(upload.name) in ("csv", "tsv", "jsonl"):
         table = read_table(upload)
         at = next((i for i, c in enumerate(table.columns) if plain(c) in _REFERENCES), None)

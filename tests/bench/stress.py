@@ -13,7 +13,6 @@ from collections import Counter
 from pathlib import Path
 
 from core.data import Item
-from core.formats.load import load
 from core.metrics import registry
 from core.perturbations.registry import NOISE_TYPES, noises
 from core.progress import no_progress
@@ -22,6 +21,7 @@ from core.robustness.stress.noised import noised
 from core.robustness.stress.run import StressTestRequest, run
 from core.scoring.cache import InMemoryScores
 from core.scoring.pool import cores
+from core.services.projects.importing import load
 from tests.bench.smart import FILE, outputs
 
 METRICS = ("rouge2", "rougeL", "chrf", "bleu")
@@ -30,7 +30,7 @@ TRIED = 200
 
 def golds(path: Path, documents: int) -> list[Gold]:
     if path.exists():
-        return from_references(load([path]))[:documents]
+        return from_references(load([path]).dataset)[:documents]
     drawn = dict.fromkeys(item.references for item in outputs(path))
     return [Gold(str(i), Item(None, refs[0], refs[1:])) for i, refs in enumerate(drawn)][:documents]
 

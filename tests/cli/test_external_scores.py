@@ -12,8 +12,8 @@ from cli.evaluate import evaluate_command, read_scores
 from cli.external_scores import given, read
 from core.data import Score
 from core.errors import ImportProblems, UserError
-from core.formats.load import load
 from core.formats.write import scores_csv
+from core.services.projects.importing import load
 from core.signature import external_signature
 from tests.cli.program import read_table
 from tests.cli.test_evaluate import files
@@ -32,7 +32,7 @@ def texts(tmp_path: Path) -> Path:
 
 def seg_score(tmp_path: Path, name: str = "COMET-refA.seg.score") -> Path:
     """The good scores, line by line in the order of the segments; the last line of C is None."""
-    order = [s.key for s in load([texts(tmp_path)]).segments]
+    order = [s.key for s in load([texts(tmp_path)]).dataset.segments]
     values = sorted(table(GOOD).items(), key=lambda item: (item[0].system, order.index(item[0].segment)))
     lines = [f"{key.system}\t{value}" for key, value in values]
     lines[-1] = f"{SYSTEMS[-1]}\tNone"
@@ -121,7 +121,7 @@ def test_a_system_that_is_not_there_and_lines_too_few_are_named(tmp_path: Path) 
     path = tmp_path / "X-refA.seg.score"
     path.write_text("Z 1\nZ 2\nA 1\n", encoding="utf-8")
     with pytest.raises(ImportProblems) as raised:
-        read([given(str(path))], load([texts(tmp_path)]))
+        read([given(str(path))], load([texts(tmp_path)]).dataset)
     assert [p.found for p in raised.value.problems] == ["a system named “Z”", "1 line of “A”"]
 
 

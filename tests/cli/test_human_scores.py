@@ -144,13 +144,13 @@ SUMMEVAL = DATA / "summeval.jsonl.gz"
 @pytest.mark.extended
 @pytest.mark.skipif(not SUMMEVAL.exists(), reason="SummEval is not here")
 def test_summeval_is_read_with_the_keys_that_its_outputs_have() -> None:
-    from core.formats.load import load
+    from core.services.projects.importing import load
 
     with pytest.raises(UserError, match="coherence, consistency, fluency, relevance"):
         read(SUMMEVAL)
     found, lost, _ = read(SUMMEVAL, "relevance")
     assert (len(found), lost) == (1600, 0)
-    assert found.keys() == {output.key for output in load([SUMMEVAL]).outputs}
+    assert found.keys() == {output.key for output in load([SUMMEVAL]).dataset.outputs}
 
 
 def test_another_score_is_not_taken_for_one_that_cannot_be_read(tmp_path: Path) -> None:

@@ -91,6 +91,12 @@ def test_scores_alone_are_added_to_outputs_and_replace_others(store: Store) -> N
     at = next(s for s in at.selectbox if s.label == "Role of column judge").set_value("metrics").run()
     assert button(at, "Add nothing to “p”").disabled
 
+    at = uploaded(("references.csv", "doc_id,segment_id,reference\nnews,1,The cat\nnews,2,Hi\n"))
+    assert any("references.csv has references but no outputs" in s.label.replace("\\", "") for s in at.selectbox)
+    assert at.dataframe[0].value["reference"].tolist() == ["The cat", "Hi"]
+    press(at, "Add 2 references to “p”")
+    assert [s.references for s in store.projects.dataset(project).segments] == [("The cat",), ("Hi",)]
+
 
 @pytest.mark.extended
 def test_a_seg_score_file_of_a_metric_is_told_from_one_of_people(store: Store) -> None:

@@ -30,11 +30,12 @@ from core.formats.campaigns.campaign_file import (
     moment,
 )
 from core.formats.campaigns.span_json import APPRAISE
-from core.formats.files import Upload, check_line_ends, raw_lines, text_bytes
+from core.formats.files import Upload, raw_lines
 from core.formats.labels.label_file import Severities
 from core.formats.parsing.json_text import NotJson, parsed
 from core.formats.parsing.numbers import expected_number, number
 from core.formats.problems import counted, shown
+from core.formats.streams.opened import text_bytes
 from core.formats.table import quoted_records
 
 COLUMNS = 12
@@ -120,7 +121,6 @@ def _when(row: AppraiseRow) -> tuple[float, float]:
 
 def _rows(upload: Upload, found: CampaignReading) -> list[AppraiseRow]:
     data = text_bytes(upload)
-    check_line_ends(upload.name, data)
     rows: list[AppraiseRow] = []
     for line, written in quoted_records(upload.name, raw_lines(data), ",", found.problems):
         if not any(written):

@@ -21,7 +21,7 @@ from core.data import OutputKey, SegmentKey
 from core.errors import ImportProblems, Problem
 from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating, CampaignReading, Kind, moment
 from core.formats.campaigns.span_json import EXACT, PEARMUT
-from core.formats.files import Upload, raw_lines, text_bytes
+from core.formats.files import Upload, raw_lines
 from core.formats.labels.label_file import Severities
 from core.formats.labels.pearmut_answer import RESET, has_texts, kind_of, read_answer
 from core.formats.labels.pearmut_answer import skipped as left_with_skip
@@ -30,6 +30,7 @@ from core.formats.parsing.json_records import Record, records
 from core.formats.parsing.json_text import NotJson, parsed
 from core.formats.parsing.numbers import json_number
 from core.formats.problems import counted, shown
+from core.formats.streams.opened import text_bytes
 
 JOINTS = ("_###_", "_#_")
 

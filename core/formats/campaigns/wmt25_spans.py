@@ -32,7 +32,7 @@ from core.formats.labels.label_file import UNSPECIFIED, Severities, Written
 from core.formats.labels.pearmut_answer import OMISSION
 from core.formats.parsing.cells import Cell
 from core.formats.problems import counted, shown
-from core.formats.table import read_as_written
+from core.formats.table import read_table
 
 COLUMNS = (
     "doc_id", "segment_id", "source_lang", "target_lang", "set_id", "system_id", "source_segment", "hypothesis_segment",
@@ -64,7 +64,7 @@ def read(
     Rows whose last three cells are empty are outputs without a rating. Raises `ImportProblems`.
     """
     found = CampaignReading(upload.name, severities or Severities(), APPRAISE)
-    table = read_as_written(upload)
+    table = read_table(upload, escaped="never")
     for name in (n for n in REQUIRED if n not in table.columns):
         found.problem(1, name, "no such column", " ".join(REQUIRED), "Choose a file of error spans of WMT25’s task 2")
     found.problems.check()

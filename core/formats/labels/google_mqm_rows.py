@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 from core.data import OutputKey, SegmentKey, Side, Span
 from core.formats.columns import is_google_mqm
-from core.formats.files import Upload, check_line_ends, raw_lines, text_bytes, without_end
+from core.formats.files import Upload, raw_lines, without_end
 from core.formats.labels.google_mqm_text import BREAKING, has_tag, marked, readable
 from core.formats.labels.unread_forms import described
 from core.formats.parsing.json_text import NotJson, parsed
 from core.formats.parsing.limits import Meter
 from core.formats.parsing.text_check import refused
 from core.formats.problems import Collector, counted
+from core.formats.streams.opened import text_bytes
 from core.formats.table import TableLayout, clearly_quoted, header_of, layout_of, quoted_records
 
 REQUIRED = ("system", "doc", "seg_id", "rater", "source", "target", "category", "severity")
@@ -84,7 +85,6 @@ def records_of(upload: Upload, problems: Collector) -> _Records:
     """Return the cells of a file: separated by tabs and without quoting, unless the whole file is quoted, or has Google's columns with
     another delimiter, as spreadsheets and pandas save it. Raises `ImportProblems` as `numbered_lines`."""
     data = text_bytes(upload)
-    check_line_ends(upload.name, data)
     layout = TableLayout("\t", 1)
     if "\t" not in next(raw_lines(data)):
         other = layout_of(upload.name, raw_lines(data))

@@ -20,7 +20,7 @@ from core.formats.files import Upload
 from core.formats.labels.label_file import Gatherer, LabelFile, Severities
 from core.formats.labels.mtme_rating import needed
 from core.formats.labels.unread_forms import ITEM_TYPES
-from core.formats.parsing.cells import FileTable
+from core.formats.parsing.cells import FileTable, TableReading
 from core.formats.parsing.formula import unescaped
 from core.formats.parsing.numbers import expected_number, is_absent, looks_like_a_number, number
 from core.formats.problems import Collector, counted, shown
@@ -72,7 +72,8 @@ def parse(upload: Upload) -> JudgementFile:
     ranks twice in a segment."""
     table = read_table(upload)
     if table.columns[: len(KEYS)] == KEYS and "output" not in named_roles(table.columns) and not is_json(upload.name):
-        table = unescaped(table).held()
+        as_read = TableReading(table.name, iter(table.rows), [*table.columns], [*table.notes])
+        table = unescaped(as_read, always=True).held()
     problems = Collector()
     roles, rater, (numbers, others) = named_roles(table.columns), rater_column(table.columns), _numbers(table)
     for there, what in (

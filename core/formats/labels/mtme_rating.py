@@ -18,7 +18,7 @@ from typing import Any
 
 from core.data import Dataset, OutputKey, RatedOutput, Side, Span, grouped
 from core.errors import ImportProblems, Problem, UserError
-from core.formats.files import Upload, base_name, numbered_lines
+from core.formats.files import Upload, base_name
 from core.formats.labels.label_file import (
     Gatherer,
     LabelFile,
@@ -32,6 +32,7 @@ from core.formats.labels.label_file import (
 from core.formats.parsing.json_records import Record
 from core.formats.parsing.json_text import NotJson, parsed
 from core.formats.problems import counted, shown
+from core.formats.streams.opened import numbered_lines
 
 _ENDING = re.compile(r"(\.(seg|sys))?\.(rating|score)s?(\.gz)?$", re.IGNORECASE)
 _NO_NAME = re.compile(r"[\t\n\r]|^\s|\s$|^$")

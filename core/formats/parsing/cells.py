@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 _REMEMBERED = 1 << 20  # distinct cells that later equal ones may share
@@ -56,29 +56,29 @@ class TableRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileTable:
-    """A file with named columns; every row has one cell per column. `notes` say what is unusual in its layout."""
+    """A file with named columns; every row has one cell per column. `notes` say what is unusual in its layout, `sha256` is the digest of
+    the file if it is known. Rows may be on disk (`streams.file_rows`)."""
 
     name: str
     columns: tuple[str, ...]
-    rows: tuple[TableRow, ...]
+    rows: Collection[TableRow]
     notes: tuple[str, ...] = ()
-
-    def each(self) -> Iterator[TableRow]:
-        return iter(self.rows)
+    sha256: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TableStream:
-    """A table whose rows are read from the file again at each call of `each`.
+@dataclass(slots=True)
+class TableReading:
+    """A table that is read once, row by row. `columns`, `notes` and `sha256` are complete after the last row.
 
-    `each` raises `ImportProblems` as soon as a limit is exceeded, and after the last row for rows of the wrong length (CSV and TSV) and
-    texts that no database can store (Parquet and Arrow).
+    Rows have no cells for columns that only occur in later rows. Iterating over them raises `ImportProblems` as soon as a limit is
+    exceeded, and after the last row for rows and texts that cannot be read.
     """
 
     name: str
-    columns: tuple[str, ...]
-    each: Callable[[], Iterator[TableRow]]
-    notes: tuple[str, ...] = ()
+    rows: Iterator[TableRow] = iter(())
+    columns: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    sha256: str = ""
 
     def held(self) -> FileTable:
         """Return the table with all rows in memory; equal cells are one object."""
@@ -87,11 +87,15 @@ class TableStream:
         def shared(cell: Cell) -> Cell:
             return memo.setdefault(cell, cell) if len(memo) < _REMEMBERED else memo.get(cell, cell)
 
-        rows = (TableRow(row.line, tuple(map(shared, row.cells))) for row in self.each())
-        return FileTable(self.name, self.columns, tuple(rows), self.notes)
+        rows = [TableRow(row.line, tuple(map(shared, row.cells))) for row in self.rows]
+        n = len(self.columns)
+        filled = (row if len(row.cells) == n else TableRow(row.line, padded(row.cells, n)) for row in rows)
+        return FileTable(self.name, tuple(self.columns), tuple(filled), tuple(self.notes), self.sha256)
 
 
-AnyTable = FileTable | TableStream
+def padded(cells: Sequence[Cell], n: int) -> tuple[Cell, ...]:
+    """Return the cells of a row, with missing ones at the end up to `n` columns."""
+    return (*cells, *(None,) * (n - len(cells)))
 
 
 class FilePlace(NamedTuple):

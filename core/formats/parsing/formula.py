@@ -10,8 +10,9 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 
-from core.formats.parsing.cells import AnyTable, TableRow, TableStream
+from core.formats.parsing.cells import TableReading, TableRow
 
 _SIGNS = frozenset("=+-@")
 _BREAKS = frozenset("\t\r\n")
@@ -72,11 +73,21 @@ def raw_cell(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and _risky(cell) else cell
 
 
-def unescaped(table: AnyTable) -> TableStream:
-    """Return the table with `raw_cell` applied to its header and its text cells."""
+def unescaped(table: TableReading, *, always: bool = False) -> TableReading:
+    """Apply `raw_cell` to the header and the text cells of a table whose columns are those that this program exports, or `always`."""
+    as_read = table.rows
 
-    def each() -> Iterator[TableRow]:
-        for row in table.each():
+    def rows() -> Iterator[TableRow]:
+        first = next(as_read, None)
+        if first is None:
+            return
+        if not always and tuple(table.columns) not in EXPORTED:
+            yield first
+            yield from as_read
+            return
+        table.columns[:] = map(raw_cell, table.columns)
+        for row in chain([first], as_read):
             yield TableRow(row.line, tuple(raw_cell(c) if isinstance(c, str) else c for c in row.cells))
 
-    return TableStream(table.name, tuple(map(raw_cell, table.columns)), each, table.notes)
+    table.rows = rows()
+    return table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import TextIO
+from typing import Protocol
 
 from core.errors import ImportProblems, Problem
 from core.formats.parsing.limits import Meter
@@ -16,12 +16,20 @@ _PIECE = 1 << 20
 _SCANNER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
 
+class Readable(Protocol):
+    """A text that is read in pieces."""
+
+    def read(self, size: int, /) -> str:
+        """Return about so many characters, "" at the end."""
+        ...
+
+
 def is_list(data: bytes) -> bool:
     """Return whether checked UTF-8 begins with a list."""
     return data.removeprefix(b"\xef\xbb\xbf")[:4096].lstrip(b" \t\r\n")[:1] == b"["
 
 
-def elements(name: str, text: TextIO) -> Iterator[tuple[int, str]]:
+def elements(name: str, text: Readable) -> Iterator[tuple[int, str]]:
     """Yield each element of the list as JSON text, with the line it begins on.
 
     Only a part of the file is held at a time. Raises `ImportProblems` for broken JSON, an unterminated list, text after it, and an
@@ -32,7 +40,7 @@ def elements(name: str, text: TextIO) -> Iterator[tuple[int, str]]:
     window.end("the list")
 
 
-def members(name: str, text: TextIO) -> Iterator[tuple[str, int, str]]:
+def members(name: str, text: Readable) -> Iterator[tuple[str, int, str]]:
     """Yield each element of the lists in an object {key: list} with its key and line, as `elements` does."""
     window = _Window(name, text)
     window.take("{")
@@ -71,7 +79,7 @@ def _broken(name: str, line: int, found: str) -> ImportProblems:
 class _Window:
     """The decoded part of the file: `at` is the position in it, `line` the line number of the position `counted`."""
 
-    def __init__(self, name: str, stream: TextIO) -> None:
+    def __init__(self, name: str, stream: Readable) -> None:
         self.name, self.meter, self.stream = name, Meter(name), stream
         self.text, self.at, self.line, self.counted = "", 0, 1, 0
 

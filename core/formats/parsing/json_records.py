@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from types import UnionType
 from typing import Any
 
-from core.formats.files import Upload, check_lines, lines_of, raw_lines, text_bytes
+from core.formats.files import Upload, beginning, raw_lines
 from core.formats.parsing.json_list import elements, is_list
 from core.formats.parsing.json_text import NotJson, parsed
 from core.formats.parsing.limits import Meter
 from core.formats.parsing.numbers import BOUNDS, json_number
 from core.formats.problems import Collector, shown
+from core.formats.streams.opened import text_bytes
+
+HEAD_BYTES = 4096
 
 
 class Record:
@@ -88,14 +90,11 @@ class Record:
 
 def records(upload: Upload, problems: Collector) -> Iterator[Record]:
     """Yield the objects of a file with their line, or with their position if the file is one list."""
-    data = text_bytes(upload, by_line=False)
-    if is_list(data):
-        texts: Iterable[tuple[int, str]] = (
-            (i, text) for i, (_, text) in enumerate(elements(upload.name, lines_of(io.BytesIO(data))), start=1)
-        )
-    else:
-        check_lines(upload.name, data)
-        texts = ((n, line) for n, line in enumerate(raw_lines(data), start=1) if line.strip(" \t\r\n"))
+    listed = is_list(beginning(upload, HEAD_BYTES))
+    lines = raw_lines(text_bytes(upload, by_line=not listed))
+    texts: Iterable[tuple[int, str]] = enumerate((text for _, text in elements(upload.name, lines)), start=1)
+    if not listed:
+        texts = ((n, line) for n, line in enumerate(lines, start=1) if line.strip(" \t\r\n"))
     meter = Meter(upload.name)
     for number, text in texts:
         meter.row(number)

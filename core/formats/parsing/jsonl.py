@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TextIO
 
-from core.formats.parsing.cells import Cell, TableRow, TableStream, cell_of
-from core.formats.parsing.json_list import elements, members
+from core.formats.parsing.cells import Cell, TableReading, TableRow, cell_of
+from core.formats.parsing.json_list import Readable, elements, members
 from core.formats.parsing.json_text import NotJson, as_written
 from core.formats.parsing.limits import Meter
 from core.formats.problems import Collector, shown
@@ -24,60 +21,56 @@ SYSTEM = "system"
 _WRAPPERS = frozenset("data rows records examples instances items segments".split())
 """Keys of a list that are no name of a system."""
 
-_Rows = Callable[[Collector, Meter], Iterator[tuple[int, dict[str, Cell]]]]
-"""The objects of a file as cells with their lines, read again at each call."""
 
+def jsonl_rows(name: str, lines: Iterable[str], limit: int | None = None) -> TableReading:
+    """Read objects as the rows of a table; the columns are all keys in the order of their first occurrence. Blank lines are skipped.
 
-def stream_jsonl(name: str, lines: Callable[[], Iterable[str]], limit: int | None = None) -> TableStream:
-    """Return objects as a table; the columns are all keys in the order of their first occurrence. Blank lines are skipped.
-
-    `lines` are those of checked UTF-8; `limit` stops after that many rows. Raises `ImportProblems` with every line that is not an object,
-    has a repeated key or a text that no file or database can store (a NUL, half a surrogate pair), and for more rows, cells or columns than
-    the limits.
+    `lines` are those of checked UTF-8; `limit` stops after that many rows. The rows raise `ImportProblems` at their end with every line
+    that is not an object, has a repeated key or a text that no file or database can store (a NUL, half a surrogate pair), and for more
+    rows, cells or columns than the limits.
     """
-
-    def records() -> Iterator[tuple[int, str]]:
-        return ((number, line.strip(" \t\r\n")) for number, line in enumerate(lines(), start=1))
-
-    return _stream(name, lambda problems, meter: _objects(name, records(), problems, meter), limit)
+    records = ((number, line.strip(" \t\r\n")) for number, line in enumerate(lines, start=1))
+    problems, meter = Collector(), Meter(name)
+    return _reading(name, _objects(name, records, problems, meter), problems, meter, limit)
 
 
-def stream_list(name: str, text: Callable[[], AbstractContextManager[TextIO]], limit: int | None = None) -> TableStream:
-    """Return the objects of one list as rows, as `stream_jsonl` does. An object gets the line it begins on, or the next line after the
-    previous object's if that is higher. `text` opens the text of the file."""
-
-    def rows(problems: Collector, meter: Meter) -> Iterator[tuple[int, dict[str, Cell]]]:
-        with text() as stream:
-            yield from _objects(name, _one_a_line(elements(name, stream)), problems, meter)
-
-    return _stream(name, rows, limit)
+def list_rows(name: str, text: Readable, limit: int | None = None) -> TableReading:
+    """Read the objects of one list as rows, as `jsonl_rows` does. An object gets the line it begins on, or the next line after the
+    previous object's if that is higher."""
+    problems, meter = Collector(), Meter(name)
+    return _reading(name, _objects(name, _one_a_line(elements(name, text)), problems, meter), problems, meter, limit)
 
 
-def stream_members(
-    name: str, text: Callable[[], AbstractContextManager[TextIO]], limit: int | None = None
-) -> TableStream:
-    """Return the objects of an object {system: [objects]} as rows, as `stream_list` does, with the key as system (comet-score writes it).
+def member_rows(name: str, text: Readable, limit: int | None = None) -> TableReading:
+    """Read the objects of an object {system: [objects]} as rows, as `list_rows` does, with the key as system (comet-score writes it).
 
     An object may name its system itself; keys such as `data` are no system.
     """
     keys: dict[str, None] = {}
+    problems, meter = Collector(), Meter(name)
 
-    def rows(problems: Collector, meter: Meter) -> Iterator[tuple[int, dict[str, Cell]]]:
-        with text() as stream:
-            last = 0
-            for key, line, found in members(name, stream):
-                last = max(line, last + 1)
-                row = _object(name, last, found, problems)
-                if row is None:
-                    meter.row(last)
-                    continue
-                named = key.casefold() in _WRAPPERS or SYSTEM in row
-                keys.update({} if named else {key: None})
-                yield last, row if named else {SYSTEM: key, **row}
+    def objects() -> Iterator[tuple[int, dict[str, Cell]]]:
+        last = 0
+        for key, line, found in members(name, text):
+            last = max(line, last + 1)
+            row = _object(name, last, found, problems)
+            if row is None:
+                meter.row(last)
+                continue
+            named = key.casefold() in _WRAPPERS or SYSTEM in row
+            keys.update({} if named else {key: None})
+            yield last, row if named else {SYSTEM: key, **row}
 
-    table = _stream(name, rows, limit)
-    systems = ", ".join(map(shown, list(keys)[:8])) + (f" and {len(keys) - 8} more" if len(keys) > 8 else "")
-    return replace(table, notes=(f"the keys of the object are systems: {systems}",) if keys else ())
+    reading = _reading(name, objects(), problems, meter, limit)
+    rows = reading.rows
+
+    def noted() -> Iterator[TableRow]:
+        yield from rows
+        systems = ", ".join(map(shown, list(keys)[:8])) + (f" and {len(keys) - 8} more" if len(keys) > 8 else "")
+        reading.notes += [f"the keys of the object are systems: {systems}"] if keys else []
+
+    reading.rows = noted()
+    return reading
 
 
 def holds_members(head: str) -> bool:
@@ -92,21 +85,25 @@ def _one_a_line(found: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         yield last, text
 
 
-def _stream(name: str, rows: _Rows, limit: int | None) -> TableStream:
-    problems, meter = Collector(), Meter(name)
+def _reading(
+    name: str, objects: Iterable[tuple[int, dict[str, Cell]]], problems: Collector, meter: Meter, limit: int | None
+) -> TableReading:
     columns: dict[str, None] = {}
-    for number, row in islice(rows(problems, meter), limit):
-        columns.update(dict.fromkeys(row))
-        meter.columns(number, len(columns))
-        meter.row(number, len(columns) + sum(len(cell) for cell in row.values() if isinstance(cell, tuple)))
-    problems.check()
-    names = tuple(columns)
+    reading = TableReading(name)
 
-    def each() -> Iterator[TableRow]:
-        for number, row in islice(rows(Collector(), Meter(name)), limit):
-            yield TableRow(number, tuple(map(row.get, names)))
+    def rows() -> Iterator[TableRow]:
+        for number, row in islice(objects, limit):
+            if not row.keys() <= columns.keys():
+                columns.update(dict.fromkeys(row))
+                reading.columns[:] = columns
+            meter.columns(number, len(columns))
+            meter.row(number, len(columns) + sum(len(cell) for cell in row.values() if isinstance(cell, tuple)))
+            if not problems:
+                yield TableRow(number, tuple(map(row.get, columns)))
+        problems.check()
 
-    return TableStream(name, names, each)
+    reading.rows = rows()
+    return reading
 
 
 def _objects(

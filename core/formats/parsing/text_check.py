@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import re
-from typing import NamedTuple
 
 from core.errors import ImportProblems, Problem
 from core.formats.parsing.limits import too_much
@@ -71,37 +70,37 @@ def instead_of(kind: str) -> str:
     return _DECOMPRESS if kind in _COMPRESSED else _AS_TEXT
 
 
-class TextFacts(NamedTuple):
-    """What a check has seen of a text: whether it has a line feed, a carriage return, a double quote."""
-
-    line_feed: bool
-    carriage_return: bool
-    quote: bool
+def refuse_cr_only(name: str) -> ImportProblems:
+    found, todo = "lines that end in a carriage return only", "Save it again with Unix or Windows line ends"
+    return refused(name, 1, found, "lines that end in LF or CR LF", todo)
 
 
 class TextScan:
-    """What is wrong with a text that is read in pieces: the first fault of each kind."""
+    """What is wrong with a text that is read in pieces: the first fault of each kind. `longest` limits the characters of a line; without
+    it, the text need not have lines."""
 
     def __init__(self, name: str, longest: int | None) -> None:
         self.name, self.longest = name, longest
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._head, self._tail, self._size = b"", b"", 0
         self._lines, self._chars = 0, 0  # complete lines so far, and characters of the line that is not
-        self._facts = [False, False, False]
+        self._carriage_return = False
         self._invalid: ImportProblems | None = None
         self._nul: tuple[int, int] | None = None
         self._long: ImportProblems | None = None
 
-    def take(self, chunk: bytes) -> None:
+    def take(self, chunk: bytes) -> str:
+        """Check the next bytes; return their text, "" after the first fault."""
         if len(self._head) < _HEAD:
             self._head += chunk[: _HEAD - len(self._head)]
         self._tail = (self._tail + chunk)[-_HEAD:]
-        self._facts = [had or sign in chunk for had, sign in zip(self._facts, (b"\n", b"\r", b'"'), strict=True)]
-        self._decode(chunk, final=False)
+        self._carriage_return = self._carriage_return or b"\r" in chunk
+        text = self._decode(chunk, final=False)
         self._size += len(chunk)
+        return "" if self._invalid or self._nul or self._long else text
 
-    def done(self) -> TextFacts:
-        """Return what was seen. Raises `ImportProblems` with the first fault of the most general kind."""
+    def done(self) -> None:
+        """Raise `ImportProblems` with the first fault of the most general kind."""
         name = self.name
         if self._size == 0 or (self._size == len(codecs.BOM_UTF8) and self._head == codecs.BOM_UTF8):
             todo = "Check that the export that wrote it has finished"
@@ -121,23 +120,25 @@ class TextScan:
             raise ImportProblems([Problem(name, line, place, "a NUL character", _UTF8, todo)])
         if self._long is not None:
             raise self._long
-        return TextFacts(*self._facts)
+        if self.longest is not None and self._carriage_return and not self._lines:
+            raise refuse_cr_only(name)
 
-    def _decode(self, chunk: bytes, *, final: bool) -> None:
+    def _decode(self, chunk: bytes, *, final: bool) -> str:
         if self._invalid is not None:
-            return
+            return ""
         pending = len(self._decoder.getstate()[0])
         try:
             text = self._decoder.decode(chunk, final=final)
         except UnicodeDecodeError as error:
             self._invalid = self._not_utf8(error, self._size - pending)
-            return
+            return ""
         if self._size == 0 and text.startswith("\ufeff"):
             text = text[1:]
         if self._nul is None and (at := text.find("\0")) >= 0:
             start = text.rfind("\n", 0, at) + 1
             self._nul = self._lines + text.count("\n", 0, at) + 1, at - start + 1 + (0 if start else self._chars)
         self._measure(text)
+        return text
 
     def _measure(self, text: str) -> None:
         first = text.find("\n")

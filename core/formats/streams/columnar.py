@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from core.data import is_storable
 from core.errors import ImportProblems, Problem
-from core.formats.files import extension
-from core.formats.parsing.cells import Cell, Nested, TableRow, TableStream
+from core.formats.files import Upload, extension
+from core.formats.parsing.cells import Cell, Nested, TableReading, TableRow
 from core.formats.parsing.json_text import readable
 from core.formats.parsing.limits import Meter, limits, too_much
 from core.formats.problems import Collector, shown
 from core.formats.streams import arrow_messages, parquet_batches
 from core.formats.streams.columnar_cells import VALUES, LargeCell, columns_of
-from core.formats.streams.opened import AnyFile, opened, size_of
 from core.progress import Progress
 
 if TYPE_CHECKING:
@@ -34,58 +33,56 @@ LONG = 10_000
 _NOT_STORABLE = "a NUL or half a surrogate pair"
 
 
-def stream_columnar(file: AnyFile, limit: int | None, progress: Progress) -> TableStream:
-    """Return the rows of a Parquet or Arrow file as a stream; `limit` stops after that many rows.
+def columnar_rows(file: Upload, limit: int | None, progress: Progress) -> TableReading:
+    """Read the rows of a Parquet or Arrow file; `limit` stops after that many rows.
 
     Numbers become their shortest texts, null and NaN missing cells, lists of texts several texts (references), and anything else nested a
-    JSON value. A date, time or duration beyond the range of Python becomes its stored number. Rows are counted from 1. Raises
-    `ImportProblems` for a damaged file, repeated column names, too many columns, and names that no database can store; each reading
-    raises it as soon as rows, cells or text exceed the limits, and at its end for texts that no database can store.
+    JSON value. A date, time or duration beyond the range of Python becomes its stored number. Rows are counted from 1. The rows raise
+    `ImportProblems` for a damaged file, repeated column names, too many columns, names that no database can store, as soon as rows, cells
+    or text exceed the limits, and at their end for texts that no database can store.
     """
-    with opened(file) as raw, _ReadErrors(file):
-        names = _batches_of(file, raw)[0]
-    meter, problems = Meter(file.name), Collector()
-    meter.columns(1, len(names))
+    reading = TableReading(file.name)
+    reading.rows = _rows(file, reading, limit, progress)
+    return reading
+
+
+def _rows(file: Upload, reading: TableReading, limit: int | None, progress: Progress) -> Iterator[TableRow]:
+    size, line, problems = max(1, file.size), itertools.count(1), Collector()
+    with file.open() as raw, _ReadErrors(file):
+        names, batches = _batches_of(file, raw)
+        _check_names(file.name, names)
+        reading.columns[:] = names
+        check, done, left = _Check(file.name, names, problems), 0, limit
+        for batch in batches():
+            try:
+                for columns in columns_of(batch.slice(0, left)):
+                    check.add(columns)
+                    if not problems:  # after one, rows are only checked
+                        for cells in zip(*columns, strict=True):
+                            yield TableRow(next(line), cells)
+            except LargeCell as error:
+                where, found = (done + error.row + 1, names[error.column]), f"a cell with {error}"
+                todo = "Split the cell into rows, or write it as JSON text"
+                raise ImportProblems([Problem(file.name, *where, found, f"at most {VALUES:,}", todo)]) from error
+            done += batch.num_rows
+            left = None if left is None else left - batch.num_rows
+            if left is not None and left <= 0:
+                break
+            progress(min(1.0, raw.tell() / size))
+    problems.check()
+    reading.sha256 = file.sha256() if limit is None else ""
+
+
+def _check_names(file: str, names: Sequence[str]) -> None:
+    """Raise `ImportProblems` for too many columns, and for names that occur twice or that no database can store."""
+    problems = Collector()
+    Meter(file).columns(1, len(names))
     for name in dict.fromkeys(names):
         if names.count(name) > 1:
-            problems.add(file.name, 1, readable(name), "the name twice", "unique column names", "Rename one of them")
+            problems.add(file, 1, readable(name), "the name twice", "unique column names", "Rename one of them")
         if not is_storable(name):
-            problems.add(file.name, 1, readable(name), _NOT_STORABLE, "valid Unicode text", "Rename the column")
+            problems.add(file, 1, readable(name), _NOT_STORABLE, "valid Unicode text", "Rename the column")
     problems.check()
-    size = max(1, size_of(file))
-
-    def batches() -> Iterator[list[list[Cell]]]:
-        """Yield the cells of a few rows at a time, by column."""
-        left = limit
-        with opened(file) as raw, _ReadErrors(file):
-            done = 0
-            for batch in _batches_of(file, raw)[1]():
-                try:
-                    yield from columns_of(batch.slice(0, left))
-                except LargeCell as error:
-                    where, found = (done + error.row + 1, names[error.column]), f"a cell with {error}"
-                    todo = "Split the cell into rows, or write it as JSON text"
-                    raise ImportProblems([Problem(file.name, *where, found, f"at most {VALUES:,}", todo)]) from error
-                done += batch.num_rows
-                left = None if left is None else left - batch.num_rows
-                if left is not None and left <= 0:
-                    return
-                progress(min(1.0, raw.tell() / size))
-
-    def rows() -> Iterator[TableRow]:
-        problems = Collector()
-        check = _Check(file.name, names, problems)
-
-        def checked() -> Iterator[tuple[Cell, ...]]:
-            for columns in batches():
-                check.add(columns)
-                if not problems:  # after one, rows are only checked
-                    yield from zip(*columns, strict=True)
-
-        yield from map(TableRow, itertools.count(1), checked())
-        problems.check()
-
-    return TableStream(file.name, names, rows)
 
 
 class _Check:
@@ -144,7 +141,7 @@ def _all_storable(texts: Sequence[str]) -> bool:
     return is_storable("".join(text for text in texts if len(text) <= LONG)) and all(map(is_storable, set(long)))
 
 
-def _batches_of(file: AnyFile, raw: Any) -> tuple[tuple[str, ...], parquet_batches.Batches]:
+def _batches_of(file: Upload, raw: Any) -> tuple[tuple[str, ...], parquet_batches.Batches]:
     """Return the column names of a file, and what yields its rows in small batches."""
     from pyarrow import ipc
 
@@ -160,9 +157,9 @@ def _batches_of(file: AnyFile, raw: Any) -> tuple[tuple[str, ...], parquet_batch
     return tuple(stream.schema.names), lambda: _slices(file, stream)
 
 
-def _slices(file: AnyFile, batches: Any) -> Iterator[pa.RecordBatch]:
+def _slices(file: Upload, batches: Any) -> Iterator[pa.RecordBatch]:
     """Yield a few rows at a time. Raises `ImportProblems` if Arrow would have to read more than `LARGEST_BATCH` at once."""
-    with opened(file) as raw:
+    with file.open() as raw:
         largest = arrow_messages.largest_sizes(raw)
     for size, what, todo in (
         (largest.batch, "a record batch", "Write the file in smaller batches, or save it as Parquet"),
@@ -184,7 +181,7 @@ def _slices(file: AnyFile, batches: Any) -> Iterator[pa.RecordBatch]:
 class _ReadErrors:
     """Convert errors of the library. Raises `ImportProblems`."""
 
-    def __init__(self, file: AnyFile) -> None:
+    def __init__(self, file: Upload) -> None:
         self._name = file.name
 
     def __enter__(self) -> None:

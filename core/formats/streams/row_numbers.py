@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator
 
 from core.formats.mapping import ColumnMapping
-from core.formats.parsing.cells import AnyTable, Cell, TableRow
+from core.formats.parsing.cells import Cell, FileTable, TableRow
 from core.formats.problems import Collector, counted
 from core.formats.reader import CellReader
 from core.formats.streams.stage import Stage, batched
@@ -84,7 +84,7 @@ class RatedTexts:
         self._numbers: dict[bytes, int] = {}
 
     @classmethod
-    def of(cls, stage: Stage, reader: CellReader, table: AnyTable, mapping: ColumnMapping) -> RatedTexts | None:
+    def of(cls, stage: Stage, reader: CellReader, table: FileTable, mapping: ColumnMapping) -> RatedTexts | None:
         """Return the numbers if rows have no IDs and every output stands in several rows, which therefore are several ratings of it;
         otherwise None, and rows are matched by their order."""
         identified = mapping.segment or mapping.document or not (mapping.source or mapping.references)
@@ -96,7 +96,7 @@ class RatedTexts:
             stage.run(f"CREATE TABLE {name}(id INTEGER PRIMARY KEY, digest BLOB UNIQUE, n INT)")
 
         def digests() -> Iterator[tuple[bytes, bytes]]:
-            for row in table.each():
+            for row in table.rows:
                 texts = texts_of(reader, row, mapping)
                 yield _digest(texts), _digest((texts, tuple(reader.cell(row, column) for column in outputs)))
 

@@ -48,6 +48,15 @@ class StagedSegment:
     changed: bool = True
 
 
+def temporary_database(cache_kb: int = CACHE_KB, page_bytes: int = 4096) -> sqlite3.Connection:
+    """Return an empty database on disk that no other process can open, in an open transaction."""
+    db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    db.executescript(
+        f"PRAGMA page_size={page_bytes}; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-{cache_kb}; PRAGMA temp_store=FILE; BEGIN"
+    )
+    return db
+
+
 class Stage:
     """A batch of an import in memory, as plain dictionaries, and everything before it on disk.
 
@@ -58,12 +67,9 @@ class Stage:
     """Systems that an import may have. An output is numbered segment * SYSTEMS + system."""
 
     def __init__(self) -> None:
-        self.db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        self.db.executescript(
-            f"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-{CACHE_KB}; PRAGMA temp_store=FILE;"
-            + _TABLES
-        )
-        self.db.execute("BEGIN")
+        self.db = temporary_database()
+        for statement in _TABLES.split(";"):
+            self.db.execute(statement)
         self.segments: dict[SegmentKey, StagedSegment] = {}
         self.outputs: dict[OutputKey, tuple[str, FilePlace]] = {}
         self.first: dict[OutputKey, int] = {}

@@ -9,12 +9,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from core.data import Dataset, ExternalScores, HumanScore, Output, OutputKey, Segment, Value
+from core.data import Dataset, ExternalScores, HumanScore, Output, OutputKey, Segment, SegmentKey, Value
 from core.errors import UserError
 from core.formats.external import no_score
 from core.formats.notes import DatasetCounts, notes_on
 from core.formats.parsing.cells import FilePlace
-from core.formats.problems import counted
+from core.formats.problems import Collector, counted, shown_segment
 from core.formats.streams.stage import Stage, batched
 from core.ports.imports import ImportPart, StagedMetric
 
@@ -24,12 +24,16 @@ CHARACTERS = 4_000_000
 
 
 class KnownOutputs(Protocol):
-    """The outputs of a project, to which scores in files without outputs belong."""
+    """The outputs and segments of a project, to which scores and references in files without outputs belong."""
 
     @property
     def systems(self) -> tuple[str, ...]: ...
     def present(self, keys: Collection[OutputKey]) -> set[OutputKey]:
         """Return those of the keys that the project has."""
+        ...
+
+    def segments(self) -> Collection[SegmentKey]:
+        """Return the segments of the project."""
         ...
 
 
@@ -38,9 +42,13 @@ class KnownTexts:
 
     def __init__(self, texts: Dataset) -> None:
         self.systems, self._keys = texts.systems, {o.key for o in texts.outputs}
+        self._segments = {s.key for s in texts.segments}
 
     def present(self, keys: Collection[OutputKey]) -> set[OutputKey]:
         return self._keys.intersection(keys)
+
+    def segments(self) -> Collection[SegmentKey]:
+        return self._segments
 
 
 class _Rows:
@@ -139,6 +147,19 @@ class StagedImport:
             if total > without:
                 missing.append(f"{metric.name}: {counted(total - without, 'output')} without a score.")
         return (*(notes_on(self.counts()) if self.n_outputs else ()), *self._notes, *missing)
+
+    def documents(self) -> set[str]:
+        return {doc for (doc,) in self.stage.query("SELECT DISTINCT doc FROM segments")}
+
+    def check_segments(self, problems: Collector) -> None:
+        """Add a problem for each segment with references that the project does not have."""
+        known = self._known.segments() if self._known else ()
+        query = "SELECT doc, segment, refs_file, refs_line FROM segments WHERE n_refs > 0 ORDER BY id"
+        for doc, name, file, line in self.stage.query(query):
+            if (key := SegmentKey(doc, name)) not in known:
+                place, found = self.stage.place(file, line), f"{shown_segment(key)}, which the project does not have"
+                todo = "Give the segments the IDs of the project, or choose another project"
+                problems.add(place.file, place.line, "", found, "a segment of the project", todo)
 
     def without_output(self) -> Iterator[tuple[OutputKey, str, FilePlace]]:
         """Yield the scores whose output is neither in the files nor known: its key, the name of the score, and its place."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from core.errors import UserError
-from core.formats.files import KeptUpload, Upload
+from core.formats.files import Upload
 
 HOURS = 24
 """How long a draft and its files are kept after their last use."""
@@ -47,7 +47,9 @@ class StoredDraft:
 
     def put(self, key: str, value: Any) -> None:
         """Keep a value; its uploaded files are kept by their ids."""
-        self._values[key] = value = _mapped(value, lambda file: _DiskFile(file.name, file.id), KeptUpload)
+        self._values[key] = value = _mapped(
+            value, lambda file: _DiskFile(file.name, file.id) if file.id else file, Upload
+        )
         try:
             plain = _to_plain(value)
         except TypeError:  # it ends with the server
@@ -64,9 +66,7 @@ class StoredDraft:
 
     def get(self, key: str) -> Any:
         """Return a value with its uploaded files."""
-        return _mapped(
-            self._values[key], lambda file: KeptUpload(file.name, self.folder.read(file.id), file.id), _DiskFile
-        )
+        return _mapped(self._values[key], lambda file: self.folder.file(file.name, file.id), _DiskFile)
 
     def pop(self, key: str) -> None:
         """Forget a value. Its files stay."""
@@ -171,10 +171,10 @@ class DraftFolder:
     def has(self, file_id: str) -> bool:
         return (self._folder / (file_id + _FILE)).is_file()
 
-    def read(self, file_id: str) -> bytes:
-        """Return the content of a file, which is used now. Raises `OSError` if it was deleted."""
+    def file(self, name: str, file_id: str) -> Upload:
+        """Return a file, which is used now."""
         self.use([file_id])
-        return (self._folder / (file_id + _FILE)).read_bytes()
+        return Upload(name, self._folder / (file_id + _FILE), file_id)
 
     def remove(self, file_ids: Iterable[str]) -> None:
         for name in file_ids:

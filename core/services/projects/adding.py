@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from core.data import OutputKey
+from core.data import OutputKey, SegmentKey
 from core.errors import UserError
 from core.formats.parsing.limits import Meter
 from core.formats.problems import counted
@@ -106,13 +106,16 @@ def add(
 
 
 class StoredOutputs:
-    """The outputs of a project, asked for by key (`core.formats.streams.staged.KnownOutputs`)."""
+    """The outputs and segments of a project (`core.formats.streams.staged.KnownOutputs`)."""
 
     def __init__(self, store: Store, project: Project) -> None:
         self.systems, self._store, self._id = project.systems, store, project.id
 
     def present(self, keys: Collection[OutputKey]) -> set[OutputKey]:
         return self._store.imports.present(self._id, keys)
+
+    def segments(self) -> Collection[SegmentKey]:
+        return self._store.projects.index(self._id).row
 
 
 def choose_typology(store: Store, project_id: int, task: Task) -> str:

@@ -8,11 +8,12 @@ from dataclasses import replace
 from core.data import Dataset, OutputKey
 from core.errors import ImportProblems, Problem
 from core.formats.files import Upload
+from core.formats.given_roles import files_of
 from core.formats.lines import LineRoles, stage_roles
 from core.formats.mtme_folder import MtmeFiles
 from core.formats.mtme_score import higher_is_better
 from core.formats.problems import counted
-from core.formats.streams.opened import AnyFile
+from core.formats.streams.file_rows import FileRows
 from core.services.projects import label_import
 from core.services.projects.label_import import LabelFiles
 
@@ -20,13 +21,14 @@ NO_TRANSLATION = "[No translation supplied]"
 """The line of mt-metrics-eval for a text that is missing."""
 
 
-def read_texts(files: Mapping[str, AnyFile], roles: LineRoles) -> tuple[Dataset, frozenset[OutputKey]]:
+def read_texts(files: Mapping[str, Upload], roles: LineRoles) -> tuple[Dataset, frozenset[OutputKey]]:
     """Return the texts, with an output for each line of each system, and the outputs that are missing (`NO_TRANSLATION`).
 
     Lines of score files belong to all outputs; `without` then leaves the missing ones out. Missing sources and references are left out
     here. Raises `ImportProblems`.
     """
-    found = stage_roles(files, roles).dataset()
+    rows = FileRows()
+    found = stage_roles({name: rows.add_lines(files[name]) for name in files_of(roles)}, roles).dataset()
     segments = tuple(
         replace(
             s,

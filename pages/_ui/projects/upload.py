@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.data import Dataset, ExternalScores, OutputKey
 from core.errors import PROGRAM, Problem
-from core.formats.files import KeptUpload
+from core.formats.files import Upload
 from core.formats.mtme_folder import MtmeFiles
 from core.formats.notes import counts_of, notes_on
 from core.formats.problems import how_many
@@ -21,7 +21,7 @@ from core.ports.imports import DatasetImport
 from core.ports.projects import Project
 from core.services.projects import label_import, mtme
 from core.services.projects.adding import StoredOutputs
-from core.services.projects.importing import ImportPlan, Preview, plan, preview, without_outputs
+from core.services.projects.importing import ImportPlan, Preview, ReadFiles, needs_project, preview, read_files
 from core.services.projects.label_import import LabelFiles
 from pages._ui.projects import (
     upload_campaigns,
@@ -78,19 +78,16 @@ def steps(
     if not given:
         return None, ()
     ids = tuple(f"{f.id} {f.name}" for f in given)
-    size = drafts.megabytes(sum(len(f.data) for f in given))
+    size = drafts.megabytes(sum(f.size for f in given))
     with st.spinner(f"Reading {format_count(len(given), 'file')} ({size}) …"):
-        planned = _planned(ids, labels, given)
+        read = _read(ids, labels, given)
+    planned = read.plan
     mapped = planned
     chosen_labels = owner = None
     if planned.kind == "table" and planned.tables:
         st.subheader("2 · How the file was read" if len(planned.tables) == 1 else HOW_READ, anchor=False)
         chosen, wrong = upload_columns.tables(planned.tables, key)
         mapped = replace(planned, tables=chosen, problems=(*planned.problems, *wrong))
-        if without_outputs(mapped):
-            owner = upload_formats.whose([t.file for t in chosen], projects, current, key)
-            if owner is None:
-                return None, ()
     elif planned.kind == "lines":
         st.subheader(HOW_READ, anchor=False)
         roles, wrong = upload_lines.roles(planned.roles, given, key)
@@ -107,10 +104,14 @@ def steps(
         if chosen_labels.waiting:
             return None, ()
         owner = chosen_labels.project
+    if without := needs_project(mapped):
+        owner = upload_formats.whose([f.name for f in given], projects, current, key, without)
+        if owner is None:
+            return None, ()
     mapping = planned.kind != "table" or planned.tables
     st.subheader(f"{3 if mapping else 2} · Preview", anchor=False)
     with st.spinner(f"Reading {size} and checking every row …"):
-        seen = _previewed(ids, mapped, owner, given)
+        seen = _previewed(ids, mapped, owner, read)
         mqm = _labels(ids, chosen_labels, given) if chosen_labels and not mapped.problems else None
         if mapped.mtme is not None and not mapped.problems:
             mqm = _folder(ids, mapped.mtme, given)
@@ -118,32 +119,31 @@ def steps(
     return (replace(ready, title=mapped.mtme.title) if ready and mapped.mtme else ready), wrong
 
 
-@st.cache_resource(max_entries=8, ttl=900, show_spinner=False)
-def _planned(ids: tuple[str, ...], labels: bool, _given: Sequence[KeptUpload]) -> ImportPlan:
-    return plan(_given, labels=labels)
+@st.cache_resource(max_entries=3, ttl=900, show_spinner=False)
+def _read(ids: tuple[str, ...], labels: bool, _given: Sequence[Upload]) -> ReadFiles:
+    return read_files(_given, labels=labels)
 
 
 @st.cache_resource(max_entries=3, ttl=900, show_spinner=False)
-def _previewed(
-    ids: tuple[str, ...], planned: ImportPlan, owner: Project | None, _given: Sequence[KeptUpload]
-) -> Preview:
-    return preview(_given, planned, StoredOutputs(wiring.store(), owner) if owner else None)
+def _previewed(ids: tuple[str, ...], planned: ImportPlan, owner: Project | None, _of_files: ReadFiles) -> Preview:
+    return preview(_of_files, planned, StoredOutputs(wiring.store(), owner) if owner else None)
 
 
 @st.cache_resource(max_entries=3, ttl=900, show_spinner=False)
-def _labels(ids: tuple[str, ...], chosen: LabelFormats, _given: Sequence[KeptUpload]) -> LabelFiles:
+def _labels(ids: tuple[str, ...], chosen: LabelFormats, _given: Sequence[Upload]) -> LabelFiles:
     texts = wiring.store().projects.dataset(chosen.project.id) if chosen.project else None
     return label_import.read(_given, dict(chosen.formats), texts, metrics=dict(chosen.metrics))
 
 
 @st.cache_resource(max_entries=3, ttl=900, show_spinner=False)
-def _folder(ids: tuple[str, ...], chosen: MtmeFiles, _given: Sequence[KeptUpload]) -> LabelFiles:
+def _folder(ids: tuple[str, ...], chosen: MtmeFiles, _given: Sequence[Upload]) -> LabelFiles:
     return mtme.read(_given, chosen)
 
 
 def forget(what: str) -> None:
     """Discard an upload, and the texts that were read for previews."""
     upload_files.forget(what)
+    _read.clear()
     _previewed.clear()
     _labels.clear()
     _folder.clear()
@@ -219,9 +219,10 @@ def _choose_others(what: str) -> None:
 
 
 def first_rows(dataset: Dataset, n: int = ROWS, external: Sequence[ExternalScores] = ()) -> list[dict[str, Any]]:
-    """Return the first outputs with their segments and scores, one row each, without empty columns. Long texts are cut."""
+    """Return the first outputs with their segments and scores, or the first segments, one row each, without empty columns. Long texts are
+    cut."""
     texts = {o.key: o.text for o in islice(dataset.outputs, n)}
-    keys = list(texts) or _scored(dataset, external)[:n]
+    keys = list(texts) or _scored(dataset, external)[:n] or [OutputKey("", *s.key) for s in dataset.segments[:n]]
     wanted = {key.segment for key in keys}
     segments = {s.key: s for s in dataset.segments if s.key in wanted}
     judged: dict[tuple[str, str, str], dict[str, float]] = {key: {} for key in keys}
@@ -233,7 +234,7 @@ def first_rows(dataset: Dataset, n: int = ROWS, external: Sequence[ExternalScore
     for key in keys:
         segment = segments[key.segment]
         row: dict[str, Any] = {"document": key.doc_id} if key.doc_id else {}
-        row |= {"segment": key.segment_id, "system": key.system}
+        row |= {"segment": key.segment_id} | ({"system": key.system} if key.system else {})
         row |= {"output": _cut(texts[key])} if key in texts else {}
         for i in range(most):
             name = "reference" if most == 1 else f"reference {i + 1}"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from core.errors import PROGRAM
-from core.formats.files import KeptUpload, stem
+from core.formats.files import Upload, stem
 from core.services.people.drafts import HOURS
 from pages._ui.shared import drafts, errors, page, state
 
@@ -26,7 +26,7 @@ UNTIL = "imported or discarded"
 class UploadStep(NamedTuple):
     """The files, if the preview is open, and the beginning of the keys of all choices."""
 
-    files: list[KeptUpload]
+    files: list[Upload]
     key: str
 
 

@@ -67,14 +67,16 @@ def choose(
     return LabelFormats(said)
 
 
-def whose(bare: Sequence[str], every: Sequence[Project], current: Project | None, key: str) -> Project | None:
-    """Draw the choice of the project that the files `bare` belong to; None, with the reason, if there is none."""
+def whose(
+    bare: Sequence[str], every: Sequence[Project], current: Project | None, key: str, what: str = "scores or labels"
+) -> Project | None:
+    """Draw the choice of the project that the files `bare` belong to, which have `what`; None, with the reason, if there is none."""
     projects = [p for p in every if p.n_outputs]
     one = len(bare) == 1
-    said = f"{escape_markdown(', '.join(bare))} {'has' if one else 'have'} scores or labels but no outputs"
+    said = f"{escape_markdown(', '.join(bare))} {'has' if one else 'have'} {what} but no outputs"
     if not projects:
-        what = f"**{said}.** Import the outputs first, then {'this file' if one else 'these files'}."
-        st.warning(what, icon=":material/info:")
+        text = f"**{said}.** Import the outputs first, then {'this file' if one else 'these files'}."
+        st.warning(text, icon=":material/info:")
         return None
     ids = [p.id for p in projects]
     names = {p.id: p.name for p in projects}

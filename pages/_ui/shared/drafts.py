@@ -18,7 +18,7 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core.formats.files import KeptUpload
+from core.formats.files import Upload
 from core.formatting import format_count
 from core.services.people.drafts import HOURS, DraftFolder, StoredDraft
 from core.settings import load as settings
@@ -29,7 +29,7 @@ DRAFT = "draft"
 """Query parameter with the name of the draft."""
 MOST = 500
 LARGEST = 100 << 20
-"""Bytes of the files of one upload: the server holds them in memory while they are read."""
+"""Bytes of the files of one upload, which the browser sends at once."""
 UPLOADED = 1 << 30
 """Most bytes of the uploaded files of all drafts; those that were not used for longest are deleted first."""
 NAMED = 4
@@ -223,7 +223,7 @@ def uploads(
     label: str, kinds: list[str] | None, key: str, *, several: bool | Literal["directory"] = False, until: str = "removed",
     changed: Callable[[], None] | None = None, too_large: Callable[[Sequence[str], int], None] | None = None,
     remove: Callable[[], None] | None = None, **layout: Any,
-) -> list[KeptUpload]:  # fmt: skip
+) -> list[Upload]:  # fmt: skip
     """Draw a file uploader; return its files, which are kept although the browser shows none of them after a reload.
 
     `until` says what ends that earlier than the time. `changed` is called when files come or go. `too_large` draws what to do with files of too many
@@ -236,18 +236,18 @@ def uploads(
         """Write new files to disk. Files from before a reload stay, except those whose names come again."""
         sent = st.session_state.get(widget) or []
         sent = sent if isinstance(sent, list) else [sent]
-        before: dict[str, KeptUpload] = st.session_state.get(sent_key, {})
+        before: dict[str, Upload] = st.session_state.get(sent_key, {})
         mine = {id(file) for file in before.values()}
         names = {file.name for file in sent}
         others = [f for f in st.session_state.get(key) or [] if id(f) not in mine and f.name not in names and several]
-        size = sum(file.size for file in sent) + sum(len(file.data) for file in others)
+        size = sum(file.size for file in sent) + sum(file.size for file in others)
         if size > LARGEST:
             st.session_state[refused] = [file.name for file in (*others, *sent)], size
             return
         st.session_state.pop(refused, None)
         new = [file for file in sent if file.file_id not in before]
         ids = folder().keep([file.getvalue() for file in new], UPLOADED)
-        now = {f.file_id: KeptUpload(f.name, f.getvalue(), i) for f, i in zip(new, ids, strict=True)}
+        now = {f.file_id: folder().file(f.name, i) for f, i in zip(new, ids, strict=True)}
         now = {file.file_id: now.get(file.file_id) or before[file.file_id] for file in sent}
         gone = {file.id for file in st.session_state.get(key) or []} - {f.id for f in (*others, *now.values())}
         folder().remove(gone)
@@ -265,7 +265,7 @@ def uploads(
         else:
             st.warning(f"**{megabytes(there[1])} are too much for an upload** (at most {megabytes(LARGEST)}).")
         return []
-    files: list[KeptUpload] = st.session_state.get(kept(key)) or []
+    files: list[Upload] = [file for file in st.session_state.get(kept(key)) or [] if folder().has(file.id)]
     drawn = (
         {id(file) for file in st.session_state.get(sent_key, {}).values()} if st.session_state.get(widget) else set()
     )

@@ -9,7 +9,7 @@ TEXTS = Dataset((Segment("", "1", "s"),), (Output("A", "", "1", "x"),))
 
 def found_in(upload: Upload) -> tuple[str, ...]:
     """What an import says of a file, whatever kind of file it is taken for."""
-    planned = importing.plan([upload])
-    if planned.kind == "labels":
+    read = importing.read_files([upload])
+    if read.plan.kind == "labels":
         return tuple(p.found for p in label_import.read([upload], texts=TEXTS).problems)
-    return tuple(p.found for p in importing.preview([upload], planned).problems)
+    return tuple(p.found for p in importing.preview(read).problems)

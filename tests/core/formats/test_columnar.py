@@ -14,7 +14,7 @@ from core.errors import ImportProblems
 from core.formats.files import Upload
 from core.formats.parsing.cells import Cell, Nested
 from core.formats.streams import columnar, parquet_batches
-from core.formats.streams.columnar import stream_columnar
+from core.formats.streams.columnar import columnar_rows
 from core.progress import no_progress
 
 
@@ -35,12 +35,12 @@ Maker = Callable[[dict[str, list[Any]]], Upload]
 
 
 def cells_of(file: Upload, limit: int | None = None) -> list[tuple[Cell, ...]]:
-    return [row.cells for row in stream_columnar(file, limit, no_progress).each()]
+    return [row.cells for row in columnar_rows(file, limit, no_progress).rows]
 
 
 def refused(file: Upload) -> list[tuple[int, str]]:
     with pytest.raises(ImportProblems) as error:
-        stream_columnar(file, None, no_progress).held()
+        columnar_rows(file, None, no_progress).held()
     return [(problem.row, problem.column) for problem in error.value.problems]
 
 
@@ -70,7 +70,7 @@ def test_a_limit_stops_within_a_batch_and_after_it(make: Maker, monkeypatch: pyt
 def test_rows_are_counted_through_all_batches(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columnar, "ROWS", 4)
     monkeypatch.setattr(parquet_batches, "MOST_ROWS", 4)
-    rows = stream_columnar(make({"text": [str(i) for i in range(1, 11)]}), None, no_progress).each()
+    rows = columnar_rows(make({"text": [str(i) for i in range(1, 11)]}), None, no_progress).rows
     assert [(row.line, row.cells[0]) for row in rows] == [(i, str(i)) for i in range(1, 11)]
 
 

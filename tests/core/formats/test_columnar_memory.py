@@ -17,7 +17,7 @@ from core.errors import ImportProblems
 from core.formats.files import Upload
 from core.formats.streams import columnar, columnar_cells, parquet_batches
 from core.formats.streams.arrow_messages import largest_sizes
-from core.formats.streams.columnar import stream_columnar
+from core.formats.streams.columnar import columnar_rows
 from core.formats.streams.parquet_pages import of_chunk
 from core.progress import no_progress
 
@@ -75,7 +75,7 @@ def test_a_long_text_in_many_rows_takes_little_memory(kind: str) -> None:
     assert len(file.data) < 100_000
     with counted() as pool:
         tracemalloc.start()
-        n = sum(1 for _ in stream_columnar(file, None, no_progress).each())
+        n = sum(1 for _ in columnar_rows(file, None, no_progress).rows)
         in_python = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert n == N
@@ -93,21 +93,21 @@ def test_lists_are_the_same_however_a_file_stores_them(
     lists = [None if i % 7 == 0 else [f"text {i}", "same"][: i % 3] for i in range(500)]
     options = {"dictionary_pagesize_limit": dictionary, "data_page_size": 100} if dictionary else {}
     file = parquet_file(lists, row_group_size=rows_of_a_group, use_dictionary=bool(dictionary), **options)
-    rows = stream_columnar(file, None, no_progress).each()
+    rows = columnar_rows(file, None, no_progress).rows
     assert [row.cells[0] for row in rows] == [None if texts is None else tuple(texts) for texts in lists]
 
 
 def test_long_bytes_of_fixed_length_are_refused() -> None:
     file = parquet_file(pa.array([b"x" * LENGTH] * N, pa.binary(LENGTH)))
     with pytest.raises(ImportProblems, match="binary values of 300,000 bytes; expected at most 65,536 bytes"):
-        stream_columnar(file, 1, no_progress)
+        columnar_rows(file, 1, no_progress).held()
 
 
 def test_too_many_entries_of_lists_are_refused_before_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     file = parquet_file([[1] * 1000] * 100)
     monkeypatch.setenv("ERRORSCOPE_MAX_CELLS", "99999")
     with pytest.raises(ImportProblems, match="more than 99,999 cells"):
-        stream_columnar(file, 1, no_progress)
+        columnar_rows(file, 1, no_progress).held()
 
 
 def refused(file: Upload) -> str:
@@ -115,7 +115,7 @@ def refused(file: Upload) -> str:
     said = ""
     with counted() as pool:
         try:
-            stream_columnar(file, None, no_progress).held()
+            columnar_rows(file, None, no_progress).held()
         except ImportProblems as error:
             said = str(error)
             traceback.clear_frames(error.__traceback__)  # arrays in the frames of the error are of this pool
@@ -136,7 +136,7 @@ def test_pages_that_are_too_large_are_not_decompressed(monkeypatch: pytest.Monke
             assert len(file.data) < 100_000
             assert "found pages of 2 MB in row group 1; expected at most 1 MB" in refused(file), options
     small = {"dictionary_pagesize_limit": MB // 4, "data_page_size": MB // 4, "write_batch_size": 10}
-    assert sum(1 for _ in stream_columnar(parquet_file(texts, **small), None, no_progress).each()) == len(texts)
+    assert sum(1 for _ in columnar_rows(parquet_file(texts, **small), None, no_progress).rows) == len(texts)
 
 
 def test_page_sizes_are_those_of_the_file() -> None:
@@ -171,8 +171,8 @@ def test_texts_encoded_by_differences_are_refused_with_their_column() -> None:
 def test_a_cell_of_too_many_nested_values_is_refused_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columnar_cells, "VALUES", 1000)
     rows = [[{"a": 1}] * 300] * 7 + [[{"a": 1}] * 600]
-    whole = [str(row.cells[0]) for row in stream_columnar(parquet_file(rows[:7]), None, no_progress).each()]
-    assert whole == [str(row.cells[0]) for row in stream_columnar(parquet_file(rows[:1] * 7), None, no_progress).each()]
+    whole = [str(row.cells[0]) for row in columnar_rows(parquet_file(rows[:7]), None, no_progress).rows]
+    assert whole == [str(row.cells[0]) for row in columnar_rows(parquet_file(rows[:1] * 7), None, no_progress).rows]
     for file in (parquet_file(rows), arrow_file(rows), arrow_file(rows, stream=True)):
         assert "line 8, c: found a cell with 1,201 nested values" in refused(file)
 
@@ -202,5 +202,5 @@ def test_a_batch_that_is_too_large_is_not_decompressed(
         counted() as pool,
         pytest.raises(ImportProblems, match="dictionaries of 3 MB" if dictionaries else "a record batch of 3 MB"),
     ):
-        stream_columnar(file, 1, no_progress).held()
+        columnar_rows(file, 1, no_progress).held()
     assert (pool.max_memory() or 0) < MB

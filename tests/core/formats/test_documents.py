@@ -9,8 +9,8 @@ from core.data import HumanScore, SegmentKey
 from core.errors import ImportProblems
 from core.formats.columns import guess
 from core.formats.files import Upload
-from core.formats.load import load
 from core.formats.table import read_table
+from core.services.projects.importing import load
 from tests.paths import DATA
 
 SUMMEVAL = DATA / "summeval.jsonl.gz"
@@ -42,7 +42,7 @@ def test_there_is_a_row_an_output_with_what_people_said_of_it() -> None:
 def test_it_is_a_dataset_like_any_other(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(upload(DOCUMENTS).data)
-    data = load([path])
+    data = load([path]).dataset
     assert [s.key for s in data.segments] == [SegmentKey("d1", "1"), SegmentKey("d2", "1")]
     assert data.segments[0].references == ("r1", "r2")
     assert [(o.system, o.doc_id, o.text) for o in data.outputs] == [
@@ -90,7 +90,7 @@ def test_a_column_of_that_name_with_texts_is_a_column_of_outputs() -> None:
 
 @pytest.mark.skipif(not SUMMEVAL.exists(), reason="needs shared/data")
 def test_summeval_has_its_published_size() -> None:
-    data = load([SUMMEVAL])
+    data = load([SUMMEVAL]).dataset
     assert (len(data.segments), len(data.outputs), len(data.systems), len(data.human_scores)) == (100, 1600, 16, 6400)
     assert {len(s.references) for s in data.segments} == {11}
     assert {h.name for h in data.human_scores} == {"coherence", "consistency", "fluency", "relevance"}

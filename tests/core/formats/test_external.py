@@ -1,6 +1,7 @@
 """Metrics that were computed elsewhere: read from columns and from files of mt-metrics-eval, and put together."""
 
 import hashlib
+from dataclasses import replace
 
 import pytest
 
@@ -24,7 +25,8 @@ LONG = ColumnMapping(document="doc", segment="seg", system="system", output="out
 
 def build(text: str, *metrics: MetricColumn, mapping: ColumnMapping = LONG, name: str = "t.csv") -> Builder:
     builder = Builder()
-    builder.add(read_table(Upload(name, text.encode())), mapping.with_(metrics=metrics), "d1")
+    table = read_table(Upload(name, text.encode()))
+    builder.add(replace(table, sha256="d1"), mapping.with_(metrics=metrics))
     return builder
 
 
@@ -77,7 +79,7 @@ def test_a_metric_is_no_human_score_of_the_dataset() -> None:
 def test_a_metric_in_two_tables_is_one_and_remembers_both() -> None:
     builder = build(HEAD + "A,d,1,x,0.5,60,4\n", MetricColumn("comet", "COMET"))
     second = read_table(Upload("u.csv", (HEAD + "B,d,1,y,0.25,60,4\n").encode()))
-    builder.add(second, LONG.with_(metrics=(MetricColumn("comet", "COMET"),)), "d2")
+    builder.add(replace(second, sha256="d2"), LONG.with_(metrics=(MetricColumn("comet", "COMET"),)))
     builder.dataset()
     [scores] = builder.external()
     assert scores.files == (SourceFile("t.csv", "d1", "comet"), SourceFile("u.csv", "d2", "comet"))
@@ -102,7 +104,7 @@ def test_what_cannot_be_a_metric_is_a_problem(text: str, metrics: list[MetricCol
 def test_tables_that_disagree_on_a_metric_are_a_problem() -> None:
     builder = build(HEAD + "A,d,1,x,0.5,60,4\n", MetricColumn("comet", "COMET"))
     second = read_table(Upload("u.csv", (HEAD + "A,d,1,x,0.25,60,4\n").encode()))
-    builder.add(second, LONG.with_(metrics=(MetricColumn("comet", "COMET", False),)), "d2")
+    builder.add(second, LONG.with_(metrics=(MetricColumn("comet", "COMET", False),)))
     assert problems(builder) == [
         ("another direction of “COMET” than in t.csv", "one direction per metric"),
         ("another comet of A for segment 1 of d than in t.csv, line 2: 0.25", "0.5"),

@@ -13,13 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import ImportProblems, Problem
-from core.formats.files import Upload, extension, raw_lines, stem, text_bytes, without_end
-from core.services.projects.importing import plan
+from core.formats.files import Upload, extension, raw_lines, stem, without_end
+from core.formats.streams.opened import text_bytes
+from core.services.projects.importing import read_files
 
 
-def refused(data: bytes, max_bytes: int = 1 << 20, name: str = "data.csv") -> Problem:
+@pytest.fixture
+def one_megabyte(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ERRORSCOPE_MAX_TEXT_MB", "1")
+
+
+def refused(data: bytes, name: str = "data.csv") -> Problem:
     with pytest.raises(ImportProblems) as caught:
-        text_bytes(Upload(name, data), max_bytes)
+        text_bytes(Upload(name, data))
     assert len(caught.value.problems) == 1
     return caught.value.problems[0]
 
@@ -38,7 +44,7 @@ def test_a_byte_that_is_not_utf8_is_named_with_offset_and_line() -> None:
 @pytest.mark.parametrize("size", [(1 << 20) - 1, 1 << 20, (1 << 20) + 1])
 def test_a_bad_byte_is_found_where_chunks_meet(size: int) -> None:
     # the first byte of a two-byte character stands last or first in a chunk, and its second byte is wrong
-    problem = refused(b"a" * size + b"\xc3\x28" + b"a" * 10, max_bytes=1 << 22)
+    problem = refused(b"a" * size + b"\xc3\x28" + b"a" * 10)
     assert problem.found == f"byte 0xC3 at offset {size:,}, which is not UTF-8"
 
 
@@ -91,15 +97,18 @@ def test_gzip_is_unpacked_by_its_bytes_whatever_the_name() -> None:
     assert text_bytes(Upload("data.csv", gzip.compress(b"a\n") + gzip.compress(b"b\n"))) == b"a\nb\n"
 
 
+@pytest.mark.usefixtures("one_megabyte")
 def test_a_gzip_bomb_is_refused_at_the_limit() -> None:
     bomb = gzip.compress(b"0" * (1 << 22))
     assert len(bomb) < 5000
-    assert refused(bomb, max_bytes=1 << 20).found == "more than 1 MB of text"
+    assert refused(bomb).found == "more than 1 MB of text"
 
 
+@pytest.mark.usefixtures("one_megabyte")
 def test_text_of_exactly_the_limit_is_taken() -> None:
-    assert len(text_bytes(Upload("a.txt", gzip.compress(b"0" * 1000)), 1000)) == 1000
-    assert refused(b"0" * 1001, max_bytes=1000).expected == "at most 1,000 bytes"
+    most = b"0" * (1 << 20)
+    assert text_bytes(Upload("a.txt", gzip.compress(most))) == most
+    assert refused(most + b"0").expected == "at most 1 MB"
 
 
 @pytest.mark.parametrize("keep", [5, 12, 25])
@@ -149,5 +158,5 @@ def test_an_archive_is_to_be_unpacked_and_a_table_to_be_saved_as_text() -> None:
         (problem,) = caught.value.problems
         assert problem.found == found
         assert todo in problem.todo
-        beside = plan([Upload("b.csv", b"a,b\n1,2\n"), Upload("a.zip", data)]).problems
+        beside = read_files([Upload("b.csv", b"a,b\n1,2\n"), Upload("a.zip", data)]).plan.problems
         assert [(p.found, todo in p.todo) for p in beside] == [(found, True)]

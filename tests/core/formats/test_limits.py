@@ -16,12 +16,13 @@ from cli.calibrate import read_refined
 from cli.stress import own_injection
 from core.errors import ImportProblems, UserError
 from core.formats import build
-from core.formats.files import Upload, lines_of, numbered_lines
+from core.formats.files import Upload
 from core.formats.pairs import read_pairs
 from core.formats.parsing.json_list import elements
+from core.formats.streams.opened import numbered_lines
 from core.formats.table import read_table
 from core.services.projects import label_import
-from core.services.projects.importing import plan, preview
+from core.services.projects.importing import preview, read_files
 from core.settings import Limits, load
 from tests.core.formats.found import TEXTS, found_in
 from tests.paths import ROOT
@@ -112,7 +113,7 @@ def test_the_message_of_too_many_systems_names_their_column(monkeypatch: pytest.
     monkeypatch.setattr(build, "ROWS", 7)
     rows = "".join(f"s{i},x\ns{i},y\n" for i in range(400))
     file = Upload("a.csv", f"model,output\n{rows}".encode())
-    [problem] = preview([file], plan([file])).problems
+    [problem] = preview(read_files([file])).problems
     assert (problem.file, problem.column, problem.expected) == ("a.csv", "model", "at most 45")
     assert "“model”" in problem.todo
     assert "ERRORSCOPE_MAX_SYSTEMS" in problem.todo
@@ -121,7 +122,7 @@ def test_the_message_of_too_many_systems_names_their_column(monkeypatch: pytest.
 @pytest.mark.usefixtures("small")
 def test_line_files_of_too_many_systems_are_one_problem() -> None:
     files = [Upload(f"system{i}.txt", b"x\n") for i in range(46)]
-    [problem] = preview(files, plan(files)).problems
+    [problem] = preview(read_files(files)).problems
     assert (problem.found, problem.expected) == ("more than 45 systems", "at most 45")
 
 
@@ -176,7 +177,7 @@ def test_elements_of_a_list_are_found_across_pieces(monkeypatch: pytest.MonkeyPa
     values = [{"a": "x" * i, "b": [i, -1.5e3, None, "]}", "😀\n"]} for i in range(40)] + [12345, "text", []]
     for indent in (None, 1):
         data = b"\xef\xbb\xbf \n" + json.dumps(values, indent=indent, ensure_ascii=False).encode() + b"\n\n"
-        found = list(elements("a.json", lines_of(io.BytesIO(data))))
+        found = list(elements("a.json", io.StringIO(data.decode("utf-8-sig"))))
         assert [json.loads(text) for _, text in found] == values
         lines = data.decode("utf-8-sig").split("\n")
         assert all(text.split("\n")[0] in lines[line - 1] for line, text in found)

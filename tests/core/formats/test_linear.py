@@ -110,7 +110,7 @@ def of_tables(n: int) -> Iterator[Reading]:
 
 
 def table(upload: Upload, data: Dataset) -> Callable[[], object]:
-    return lambda: importing.preview([upload], importing.plan([upload]), data)
+    return lambda: importing.preview(importing.read_files([upload]), None, data)
 
 
 def of_campaigns(n: int) -> Iterator[Reading]:

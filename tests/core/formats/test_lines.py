@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import pytest
 
-from core.data import Output, Segment
+from core.data import Dataset, Output, Segment
 from core.errors import ImportProblems, Problem, UserError
 from core.formats import lines
 from core.formats.files import Upload
 from core.formats.given_roles import GivenRoles, files_as_read
-from core.formats.lines import LineRoles, aligned, guess_roles, numbered, stage_lines
-from core.formats.streams.opened import TextFile
+from core.formats.lines import LineRoles, guess_roles
+from core.formats.streams.opened import read_lines
 from core.formats.streams.stage import Stage
+from tests.line_files import stage_lines
 
 
 def up(name: str, text: str) -> Upload:
     return Upload(name, text.encode())
 
 
-def read_lines(upload: Upload) -> tuple[str, ...]:
-    return tuple(numbered(TextFile(upload)))
+def cells(upload: Upload) -> tuple[object, ...]:
+    return tuple(row.cells[0] for row in read_lines(upload).rows)
+
+
+def aligned(source: Upload | None, references: list[Upload], systems: dict[str, Upload]) -> Dataset:
+    return stage_lines(source, references, systems).dataset()
 
 
 def problems(source: Upload | None, references: list[Upload], systems: dict[str, Upload]) -> tuple[Problem, ...]:
@@ -60,13 +65,13 @@ def test_long_lines_are_stored_before_many_are_in_memory(monkeypatch: pytest.Mon
 
 
 def test_a_final_newline_is_no_line_but_an_empty_line_is() -> None:
-    assert read_lines(up("a", "x\n")) == ("x",)
-    assert read_lines(up("a", "x\n\n")) == ("x", "")
-    assert read_lines(up("a", "\n")) == ("",)
+    assert cells(up("a", "x\n")) == ("x",)
+    assert cells(up("a", "x\n\n")) == ("x", "")
+    assert cells(up("a", "\n")) == ("",)
 
 
 def test_unicode_separators_do_not_shift_the_lines() -> None:
-    assert read_lines(up("a", "x\u2028y\nz\x85\x0b\x0c\x1c\n")) == ("x\u2028y", "z\x85\x0b\x0c\x1c")
+    assert cells(up("a", "x\u2028y\nz\x85\x0b\x0c\x1c\n")) == ("x\u2028y", "z\x85\x0b\x0c\x1c")
 
 
 def test_different_lengths_name_both_files_and_both_lengths() -> None:

@@ -97,8 +97,7 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
 
 
 def imported(upload: Upload, path: Path) -> None:
-    planned = importing.plan([upload])
-    importing.preview([upload], planned, TEXTS)
+    importing.preview(importing.read_files([upload]), None, TEXTS)
     label_import.read([upload], texts=TEXTS)
 
 

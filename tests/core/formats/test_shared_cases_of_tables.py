@@ -9,15 +9,16 @@ import pytest
 from cli import human_scores
 from core.data import Dataset
 from core.errors import ImportProblems, UserError
+from core.formats.files import file_at
 from core.formats.labels.label_formats import guess as label_format
-from core.formats.load import load, read_upload
+from core.services.projects.importing import load
 from tests.paths import CASES
 
 pytestmark = pytest.mark.skipif(not CASES.exists(), reason="the shared cases are not beside the repository")
 
 
 def case(*files: str) -> Dataset:
-    return load([CASES / Path(file) for file in files])
+    return load([CASES / Path(file) for file in files]).dataset
 
 
 def test_segment_ids_are_those_of_the_file() -> None:
@@ -47,7 +48,7 @@ def test_scores_against_a_synthetic_reference_are_those_of_a_metric() -> None:
         ("COMET-refA", "mtme-metric"),
         ("en-de.mqm", "mtme-score"),
     ):
-        assert label_format(read_upload(CASES / "mtme-layout" / f"{file}.seg.score")) == kind
+        assert label_format(file_at(CASES / "mtme-layout" / f"{file}.seg.score")) == kind
 
 
 def test_lines_and_commas_in_the_header_are_read() -> None:

@@ -73,7 +73,7 @@ def result(tables: list[tuple[FileTable, ColumnMapping]], known: Dataset | None 
         builder = Builder(known)
         try:
             for table, mapping in tables:
-                builder.add(table, mapping, f"digest of {table.name}")
+                builder.add(table, mapping)
             dataset = builder.dataset()
         except ImportProblems as error:
             return error.problems
@@ -85,7 +85,7 @@ def result(tables: list[tuple[FileTable, ColumnMapping]], known: Dataset | None 
 
 
 def table(name: str, rows: list[tuple[Any, ...]]) -> FileTable:
-    return FileTable(name, COLUMNS, tuple(TableRow(i, row) for i, row in enumerate(rows, start=2)))
+    return FileTable(name, COLUMNS, [TableRow(i, row) for i, row in enumerate(rows, start=2)], (), f"digest of {name}")
 
 
 @pytest.mark.parametrize("known", [None, small_dataset(2)], ids=["alone", "to a project"])

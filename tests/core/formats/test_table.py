@@ -17,7 +17,6 @@ from core.errors import ImportProblems, Problem
 from core.formats.columns import guessed
 from core.formats.files import Upload, raw_lines
 from core.formats.parsing.cells import FileTable, Nested, TableRow, characters_in
-from core.formats.streams.opened import StoredFile
 from core.formats.table import clearly_quoted, read_table, sample_values
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
@@ -248,7 +247,7 @@ def test_a_list_of_objects_is_read_however_it_is_laid_out(tmp_path: Path) -> Non
     for indent in (None, 2):
         data = gzip.compress(json.dumps(objects, indent=indent).encode()) if indent else json.dumps(objects).encode()
         (tmp_path / "a.json").write_bytes(data)
-        for file in (Upload("a.json", data), StoredFile("a.json", tmp_path / "a.json")):
+        for file in (Upload("a.json", data), Upload("a.json", tmp_path / "a.json")):
             got = read_table(file)
             assert got.columns == ("system", "output", "DA", "refs")
             assert [row.cells for row in got.rows] == [("A", "x\ny", "1.5", None), ("B", "ü", None, ("r", "s"))]

@@ -44,8 +44,8 @@ N = 60
 
 def staged(rows: list[tuple[Any, ...]], mapping: Any = LONG, known: Any = None) -> StagedImport:
     builder = Builder(known)
-    table = FileTable("t.csv", COLUMNS, tuple(TableRow(i, row) for i, row in enumerate(rows, start=2)))
-    builder.add(table, mapping, "digest")
+    table = FileTable("t.csv", COLUMNS, [TableRow(i, row) for i, row in enumerate(rows, start=2)], (), "digest")
+    builder.add(table, mapping)
     return builder.staged()
 
 

@@ -34,7 +34,7 @@ from core.services.export import export as export_service
 from core.services.export.export import score_rows
 from core.services.export.files import EXPORTS, OUTPUTS, SCORES
 from core.services.projects.adding import ImportTarget, add
-from core.services.projects.importing import plan, preview
+from core.services.projects.importing import preview, read_files
 from core.signature import content_key
 from db.projects import exports
 from db.store import open_store
@@ -210,7 +210,7 @@ def test_exported_outputs_are_imported_as_the_same_project(store: Store, project
     for ending in ["jsonl", "parquet", "arrow"]:
         made = EXPORTS[f"outputs-{ending}"].make(store, project)
         files = [Upload(f"x.{made.ending}", made.data)]
-        seen = preview(files, plan(files))
+        seen = preview(read_files(files))
         assert seen.staged is not None, seen.problems
         again = add(store, ImportTarget(f"again {ending}"), seen.staged).project.id
         was, now = store.projects.dataset(project), store.projects.dataset(again)
@@ -243,7 +243,7 @@ def test_scores_named_like_text_columns_get_another_name(store: Store) -> None:
             == "The human score “output” is exported as the column “output score 2”, because a column with texts is called “output”."
         )
         assert sum(line.startswith("The human score") for line in export.lost) == 4
-        assert set(plan([file]).tables[0].mapping.human_scores) == set(scores)
+        assert set(read_files([file]).plan.tables[0].mapping.human_scores) == set(scores)
 
 
 def test_outputs_as_csv_are_safe_and_name_their_references(store: Store, project: int) -> None:
@@ -269,6 +269,12 @@ def test_the_command_imports_and_exports(tmp_path: Path, capsys: pytest.CaptureF
     assert "there is a project “News” already" in capsys.readouterr().err
     assert status_of("projects", *imported, "--into", "News") == 0
     assert "Nothing is new" in capsys.readouterr().out
+    more = tmp_path / "more.csv"
+    more.write_text("segment_id,reference\n" + "".join(f"{i},second {i}\n" for i in range(5)), "utf-8")
+    assert status_of("projects", "--database", url, "import", str(more)) == 2
+    assert "have references but no outputs" in capsys.readouterr().err
+    assert status_of("projects", "--database", url, "import", str(more), "--into", "News") == 0
+    assert "News: references of 5 segments. New: 5 references." in capsys.readouterr().out
     assert status_of("projects", "--database", url, "export", "News", "outputs-jsonl", str(out)) == 0
     assert out.read_text("utf-8").count("\n") == 5
     assert status_of("projects", "--database", url, "export", "News") == 0

@@ -8,7 +8,7 @@ import pytest
 
 from core.data import Item, Value
 from core.errors import UserError
-from core.formats.load import read_upload
+from core.formats.files import file_at
 from core.formats.pairs import PerturbedPair, read_pairs
 from core.metrics import registry
 from core.progress import Cancelled
@@ -159,7 +159,7 @@ def test_progress_counts_distinct_texts_and_may_cancel() -> None:
 
 @pytest.mark.skipif(not MENLI.exists(), reason="../shared/data/menli_wmt20_de_adversarial.csv.gz is not here")
 def test_chrf_has_a_z_for_all_twelve_menli_errors() -> None:
-    pairs = read_pairs([read_upload(MENLI)]).pairs
+    pairs = read_pairs([file_at(MENLI)]).pairs
     rows = table(pairs, score_pairs(pairs, [registry.load("chrf")]), draws=200)
     assert len(rows) == 12
     for row in rows:

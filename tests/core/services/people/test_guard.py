@@ -19,7 +19,6 @@ from core.campaigns.protocol import PROTOCOLS
 from core.data import Dataset, Output, OutputKey, Segment, SegmentKey
 from core.errors import NotAllowed, UserError
 from core.formats.files import Upload
-from core.formats.lines import stage_lines
 from core.ports.batches import Chosen, SavedBatch
 from core.ports.calibrations import SavedLambda
 from core.ports.campaigns import Campaign, HandOver, NewUnit
@@ -35,6 +34,7 @@ from core.services.people.guard import guarded
 from db.engine import connect
 from db.store import store_over
 from tests.builders import small_dataset
+from tests.line_files import stage_lines
 from tests.templates import empty_database
 
 FIRST = SegmentKey("doc", "0")

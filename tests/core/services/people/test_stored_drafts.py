@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 from core.errors import UserError
-from core.formats.files import KeptUpload
 from core.services.people.drafts import HOURS, DraftFolder, StoredDraft
 
 
 def test_drafts_are_found_again_until_they_are_too_old(tmp_path: Path) -> None:
     folder, home = DraftFolder(tmp_path / "home" / "drafts"), tmp_path / "home" / "drafts"
     ids = folder.keep([b"one", b"two"], 100)
-    files = [KeptUpload(name, data, i) for name, data, i in zip("ab", (b"one", b"two"), ids, strict=True)]
+    files = [folder.file(name, i) for name, i in zip("ab", ids, strict=True)]
     values = {"files": files, "pair": ("x", 1), "none": None, "table": [{"a": 1.5, "tuple": True}], "text": "\ud800 é"}
     draft = StoredDraft("d", folder)
     for key, value in {**values, "day": date(2026, 1, 2)}.items():  # JSON has no dates

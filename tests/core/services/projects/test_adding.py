@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from core.data import Dataset, HumanScore, Output, Segment
 from core.errors import ImportProblems, UserError
 from core.formats.files import Upload
-from core.formats.lines import stage_lines
 from core.ports.imports import DatasetImport
 from core.ports.projects import ImportReport
 from core.ports.store import Store
@@ -17,6 +16,7 @@ from core.services.labels.typologies import of_project
 from core.services.projects.adding import ImportTarget, add, news, sentence
 from core.services.projects.label_import import LabelFiles, import_labels
 from tests.builders import small_dataset
+from tests.line_files import stage_lines
 from tests.stores import add_dataset, new_store
 
 TEXTS = st.sampled_from(["x", "y", ""])

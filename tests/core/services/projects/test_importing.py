@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,16 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.data import OutputKey
+from core.data import Dataset, OutputKey, Segment
 from core.formats import build
 from core.formats.column_doubts import doubts
 from core.formats.columns import guessed
 from core.formats.files import Upload
 from core.formats.lines import LineRoles
 from core.formats.parsing.cells import FileTable
+from core.formats.streams import file_rows
+from core.formats.table import read_table
 from core.progress import Cancelled
 from core.services.projects import importing
-from core.services.projects.importing import ImportPlan, Preview, plan, preview
+from core.services.projects.importing import ImportPlan, Preview, needs_project, preview, read_files
+from tests.builders import small_dataset
 from tests.paths import DATA
 
 
@@ -29,7 +33,11 @@ def up(name: str, text: str) -> Upload:
 
 
 def seen(*files: Upload) -> Preview:
-    return preview(files, plan(files))
+    return preview(read_files(files))
+
+
+def plan(files: Sequence[Upload]) -> ImportPlan:
+    return read_files(files).plan
 
 
 def test_a_wide_csv() -> None:
@@ -78,7 +86,6 @@ def test_a_long_tsv_with_scores() -> None:
 
 
 def test_a_file_that_fails_late_does_not_make_the_next_one_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importing, "LOOK", 20)  # rows that the plan reads
     monkeypatch.setattr(build, "ROWS", 10)
     outputs = "system,segment_id,output\n" + "".join(f"A,{i},x\n" for i in range(50)) + "A,50,x,one field too many\n"
     scores = "system,segment_id,DA\n" + "".join(f"A,{i},{i}\n" for i in range(50))
@@ -90,7 +97,7 @@ def test_averaging_human_scores_reports_progress_and_can_be_cancelled(monkeypatc
     monkeypatch.setattr(build, "ROWS", 10)
     file = up("a.csv", "system,segment_id,output,DA\n" + "".join(f"A,{i},x,{i}\n" for i in range(100)))
     shares: list[float] = []
-    assert preview([file], plan([file]), progress=shares.append).staged
+    assert preview(read_files([file]), progress=shares.append).staged
     assert shares == sorted(shares)
     assert len(set(shares)) > 10
 
@@ -99,7 +106,7 @@ def test_averaging_human_scores_reports_progress_and_can_be_cancelled(monkeypatc
             raise Cancelled
 
     with pytest.raises(Cancelled):
-        preview([file], plan([file]), progress=cancel)
+        preview(read_files([file]), progress=cancel)
 
 
 def test_columns_are_judged_by_fewer_rows_if_they_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +123,7 @@ def test_columns_are_judged_by_fewer_rows_if_they_are_long(monkeypatch: pytest.M
     monkeypatch.setattr(importing, "guessed", noted(guessed))
     monkeypatch.setattr(importing, "doubts", noted(doubts))
     file = up("a.csv", "system,segment_id,output\n" + "".join(f"A,{i},{'x' * 30}\n" for i in range(10)))
-    got = preview([file], plan([file]))
+    got = preview(read_files([file]))
     assert judged == [4, 4]
     assert got.summary == "10 segments × 1 system, no references"
 
@@ -146,7 +153,7 @@ def test_a_person_can_map_the_columns_by_hand() -> None:
     guessed = plan(files)
     assert guessed.tables[0].samples == ("1", "s", "r", "x", "y")
     mapping = guessed.tables[0].mapping.with_(segment="k", source="Ausgangstext", systems=("Eins", "Zwei"))
-    got = preview(files, replace(guessed, tables=(replace(guessed.tables[0], mapping=mapping),)))
+    got = preview(read_files(files), replace(guessed, tables=(replace(guessed.tables[0], mapping=mapping),)))
     assert got.summary == "1 segment × 2 systems, 1 reference"
     assert got.dataset is not None
     assert got.dataset.segments[0].segment_id == "1"
@@ -155,11 +162,12 @@ def test_a_person_can_map_the_columns_by_hand() -> None:
 def test_a_person_can_change_the_roles_of_files() -> None:
     files = [up("one.txt", "s\n"), up("two.txt", "r\n"), up("three.txt", "x\n")]
     roles = LineRoles("one.txt", ("two.txt",), (("three.txt", "My system"),))
-    got = preview(files, replace(plan(files), roles=roles))
+    got = preview(read_files(files), replace(plan(files), roles=roles))
     assert got.dataset is not None
     assert got.dataset.systems == ("My system",)
     wrong = preview(
-        files, replace(plan(files), roles=LineRoles("one.txt", ("one.txt",), (("two.txt", ""), ("gone.txt", "X"))))
+        read_files(files),
+        replace(plan(files), roles=LineRoles("one.txt", ("one.txt",), (("two.txt", ""), ("gone.txt", "X")))),
     )
     assert [p.found for p in wrong.problems] == ["no such file", "the same file given twice", "a system without a name"]
 
@@ -183,11 +191,10 @@ def test_all_problems_of_all_files_are_reported_at_once() -> None:
     assert got.summary == "5 problems"
 
 
-def test_problems_beyond_the_first_rows_are_found_by_the_preview() -> None:
+def test_rows_that_cannot_be_read_are_found_wherever_they_are() -> None:
     files = [up("a.csv", "id,A\n" + "".join(f"{i},x\n" for i in range(1500)) + "1\n")]
-    guessed = plan(files)
-    assert guessed.problems == ()
-    assert preview(files, guessed).problems[0].row == 1502
+    assert [problem.row for problem in plan(files).problems] == [1502]
+    assert [problem.row for problem in seen(*files).problems] == [1502]
 
 
 def test_many_problems_are_counted_once() -> None:
@@ -222,7 +229,7 @@ def test_no_files_are_a_problem() -> None:
 
 def test_a_plan_for_other_files_is_answered() -> None:
     old = plan([up("a.csv", "id,A\n1,x\n")])
-    assert preview([up("b.csv", "id,A\n1,x\n")], old).problems[0].found == "no such file"
+    assert preview(read_files([up("b.csv", "id,A\n1,x\n")]), old).problems[0].found == "no such file"
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="the shared data stand beside the repository")
@@ -263,3 +270,63 @@ def test_json_is_lines_or_one_list_or_one_problem_and_a_campaign_is_none() -> No
     assert seen(up("a.json", '[{"system": "A", "output": "x"},\n {"system": "B", "output": "y"}]')).problems == ()
     log = '{"camp": [\n{"user_id": "u", "item_i": 0, "annotation": [], "item": []}]}'
     assert plan([up("annotations.json", log)]) == ImportPlan("labels", formats=(("annotations.json", None),))
+
+
+def test_a_column_with_the_same_cells_has_one_role_in_all_tables() -> None:
+    texts = ("a long source", "another source")
+    outputs = up("a.csv", "id,system,output,text\n" + "".join(f"{i},A,x,{text}\n" for i, text in enumerate(texts)))
+    alone = up("b.csv", "id,text\n" + "".join(f"{i},{text}\n" for i, text in enumerate(texts)))
+    assert plan([alone]).tables[0].mapping.output == "text"
+    for files in ([outputs, alone], [alone, outputs]):
+        assert {table.mapping.source for table in plan(files).tables} == {"text"}
+        assert seen(*files).summary == "2 segments × 1 system, no references"
+    assert "  source: text (as in a.csv)" in plan([outputs, alone]).as_read()
+    other = up("b.csv", "id,text\n0,a long source\n1,different\n")
+    assert [table.mapping.output for table in plan([outputs, other]).tables] == ["output", "text"]
+    taken = up("b.csv", "id,source,text\n" + "".join(f"{i},s{i},{text}\n" for i, text in enumerate(texts)))
+    assert [table.mapping.source for table in plan([outputs, taken]).tables] == ["text", "source"]
+
+
+def test_a_column_that_is_empty_at_first_is_judged_by_later_rows() -> None:
+    rows = "".join(f"A,{i},x,{i if i >= 1200 else ''}\n" for i in range(1300))
+    assert plan([up("a.csv", "system,segment_id,output,DA\n" + rows)]).tables[0].mapping.human_scores == ("DA",)
+
+
+def test_wide_tables_and_late_keys_are_kept_as_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_rows, "COLUMNS", 3)
+    values: list[dict[str, Any]] = [
+        {"a": "1"},
+        {"a": None, "b": ["x", "y"], "c": {"d": 1}},
+        {f"k{i}": f"{i}" for i in range(9)},
+        {"k3": ["z"]},
+    ]
+    file = up("a.jsonl", "".join(json.dumps(value) + "\n" for value in values))
+    kept = file_rows.FileRows().add_table(file).rows
+    in_memory = read_table(file)
+    assert kept is not None
+    assert (kept.columns, list(kept.rows)) == (in_memory.columns, list(in_memory.rows))
+
+
+def test_references_alone_belong_to_the_segments_of_a_project() -> None:
+    known, numbered = small_dataset(2), Dataset(tuple(Segment("", str(i), None) for i in (1, 2)), ())
+    table = up("r.csv", "doc,id,reference\ndoc,0,r\ndoc,1,s\n")
+    for file, texts in ((table, known), (up("ref.txt", "r\ns\n"), numbered)):
+        read = read_files([file])
+        assert needs_project(read.plan) == "references"
+        assert preview(read).problems != ()
+        got = preview(read, None, texts)
+        assert (got.summary, got.problems) == ("references of 2 segments", ())
+        assert got.dataset is not None
+        assert [segment.references for segment in got.dataset.segments] == [("r",), ("s",)]
+    for file, texts, found in (
+        (
+            up("r.csv", "doc,id,reference\ndoc,0,r\ndoc,7,s\n"),
+            known,
+            "segment “7” of “doc”, which the project does not have",
+        ),
+        (up("ref.txt", "r\n"), numbered, "1 line"),
+        (up("ref.txt", "r\ns\nt\n"), numbered, "3 lines"),
+        (up("ref.txt", "r\ns\n"), known, "2 lines"),
+    ):
+        (problem,) = preview(read_files([file]), None, texts).problems
+        assert (problem.file, problem.found) == (file.name, found)

@@ -6,7 +6,7 @@ from core.data import Dataset, OutputKey
 from core.formats.files import Upload
 from core.formats.mtme_folder import files_of, is_layout, pairs_of
 from core.services.projects import mtme
-from core.services.projects.importing import plan, preview
+from core.services.projects.importing import preview, read_files
 from tests.mtme import DOCS, files
 from tests.views import view_of
 
@@ -21,11 +21,12 @@ def uploads(given: dict[str, str], root: str = "") -> list[Upload]:
 def test_a_folder_and_its_files_alone_hold_the_same() -> None:
     found = []
     for given in (uploads(GIVEN), uploads(GIVEN, "data/wmt77/"), uploads(GIVEN, "wmt77/"), uploads(FLAT)):
-        planned = plan(given)
+        read_as = read_files(given)
+        planned = read_as.plan
         assert (planned.kind, planned.pairs, planned.problems) == ("mtme", ("en-de",), ())
         assert planned.mtme is not None
         assert planned.mtme.reference_systems == ("refB",)
-        assert preview(given, planned).problems == ()
+        assert preview(read_as).problems == ()
         found.append(mtme.read(given, planned.mtme))
     for read in found:
         assert read.problems == ()
@@ -87,7 +88,7 @@ def test_only_files_of_the_layout_make_a_folder() -> None:
 
 def test_files_of_the_same_thing_and_wrong_lines_are_problems() -> None:
     twice = GIVEN | {"wmt78/sources/en-de.txt": "a\n", "metric-scores/en-de/COMET-refA.seg.score.gz": "x"}
-    found = plan(uploads(twice)).problems
+    found = read_files(uploads(twice)).plan.problems
     assert {p.file for p in found} == {
         "sources/en-de.txt, wmt78/sources/en-de.txt",
         "metric-scores/en-de/COMET-refA.seg.score, metric-scores/en-de/COMET-refA.seg.score.gz",

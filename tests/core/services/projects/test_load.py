@@ -8,23 +8,28 @@ from pathlib import Path
 
 import pytest
 
+from core.data import Dataset
 from core.errors import ImportProblems, UserError
 from core.formats.given_roles import GivenRoles
 from core.formats.labels import google_mqm
-from core.formats.load import load, load_as
+from core.services.projects.importing import load
 from tests.paths import DATA
+
+
+def dataset(paths: list[Path]) -> Dataset:
+    return load(paths).dataset
 
 
 def test_tables_are_merged(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,ref,A\n1,r,x\n")
     (tmp_path / "b.tsv.gz").write_bytes(gzip.compress(b"id\tB\n1\ty\n"))
-    assert load([tmp_path / "a.csv", tmp_path / "b.tsv.gz"]).systems == ("A", "B")
+    assert dataset([tmp_path / "a.csv", tmp_path / "b.tsv.gz"]).systems == ("A", "B")
 
 
 def test_text_files_are_aligned_by_line(tmp_path: Path) -> None:
     for name, text in {"ref.txt": "r\n", "A.txt": "x\n"}.items():
         (tmp_path / name).write_text(text)
-    got = load([tmp_path / "ref.txt", tmp_path / "A.txt"])
+    got = dataset([tmp_path / "ref.txt", tmp_path / "A.txt"])
     assert (got.segments[0].references, got.systems) == (("r",), ("A",))
 
 
@@ -33,19 +38,19 @@ def test_every_problem_of_every_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("id,system,output\n1,A,x\n1,A,x\n")
     (tmp_path / "c.csv").write_bytes(b"")
     with pytest.raises(ImportProblems) as caught:
-        load([tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "c.csv"])
+        dataset([tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "c.csv"])
     assert sorted(p.file for p in caught.value.problems) == ["a.csv", "b.csv", "c.csv"]
 
 
 def test_what_cannot_be_loaded_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="the file cannot be read"):
-        load([tmp_path / "missing.csv"])
+        dataset([tmp_path / "missing.csv"])
     with pytest.raises(UserError, match="cannot be read"):
-        load([tmp_path])
+        dataset([tmp_path])
     (tmp_path / "a.csv").write_text("id,A\n1,x\n")
     (tmp_path / "a.txt").write_text("x\n")
     with pytest.raises(UserError, match="tables and plain text are mixed"):
-        load([tmp_path / "a.csv", tmp_path / "a.txt"])
+        dataset([tmp_path / "a.csv", tmp_path / "a.txt"])
 
 
 MQM = """system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity
@@ -58,10 +63,10 @@ ref\td\t1\t7\tann\ts\tNone\tno-error\tno-error
 def test_an_mqm_tsv_gives_its_texts_whatever_its_labels(tmp_path: Path) -> None:
     (tmp_path / "mqm.tsv").write_text(MQM, encoding="utf-8")
     (tmp_path / "more.csv").write_text("system,doc_id,segment_id,output,reference\nB,d,7,c,r\n", encoding="utf-8")
-    got = load([tmp_path / "mqm.tsv"])
+    got = dataset([tmp_path / "mqm.tsv"])
     assert got == google_mqm.read(MQM.encode()).dataset
     assert [o.text for o in got.outputs] == ["  '=a b ", "None"]
-    both = load([tmp_path / "mqm.tsv", tmp_path / "more.csv"])
+    both = dataset([tmp_path / "mqm.tsv", tmp_path / "more.csv"])
     assert both.systems == ("A", "ref", "B")
     assert both.segments[0].references == ("r",)
 
@@ -71,25 +76,25 @@ def test_real_files_are_read_or_answered(tmp_path: Path) -> None:
     path = tmp_path / "mqm.tsv.gz"
     with gzip.open(DATA / "mqm_ted_zhen.tsv.gz") as whole:
         path.write_bytes(gzip.compress(b"".join(islice(whole, 1000))))
-    assert load([path]) == google_mqm.read(path.read_bytes()).dataset
+    assert dataset([path]) == google_mqm.read(path.read_bytes()).dataset
     with pytest.raises(ImportProblems, match="again, as in line"):
-        load([DATA / "menli_wmt20_de_adversarial.csv.gz"])  # its ids are unique within an error type only
+        dataset([DATA / "menli_wmt20_de_adversarial.csv.gz"])  # its ids are unique within an error type only
 
 
 def test_roles_are_listed_and_can_be_given(tmp_path: Path) -> None:
     for name, text in {"ref.txt": "r\n", "A.txt": "x\n", "a.csv": "Unnamed: 0,id,ref,A\n3,1,r,x\n"}.items():
         (tmp_path / name).write_text(text)
-    lines = load_as([tmp_path / "ref.txt", tmp_path / "A.txt"], GivenRoles(["system=ref.txt"]))
+    lines = load([tmp_path / "ref.txt", tmp_path / "A.txt"], GivenRoles(["system=ref.txt"]))
     assert lines.dataset.systems == ("A", "ref")
     assert lines.as_read[1:2] == ("  system: A.txt, ref.txt",)
-    table = load_as([tmp_path / "a.csv"], GivenRoles(["system=ref"]))
+    table = load([tmp_path / "a.csv"], GivenRoles(["system=ref"]))
     assert table.dataset.systems == ("A", "ref")
     assert table.as_read[1:4] == ("  segment: id", "  system: ref, A", "  unused: Unnamed: 0 (an index of the rows)")
     with pytest.raises(UserError, match="does not say the system that has these scores"):
-        load_as([tmp_path / "a.csv"], GivenRoles(["human=Unnamed: 0"]))
+        load([tmp_path / "a.csv"], GivenRoles(["human=Unnamed: 0"]))
     (tmp_path / "w.csv").write_text("id,A,B,A_words,q_B,B_ter\n3,x,y,7,4,50\n4,x,y,6,5,.5\n")
     roles = GivenRoles(["human=A_words", "human=q_B"])
-    table = load_as([tmp_path / "w.csv"], roles)
+    table = load([tmp_path / "w.csv"], roles)
     assert [(h.system, h.name, h.value) for h in table.dataset.human_scores][:2] == [("A", "words", 7), ("B", "q", 4)]
     assert "  human: A_words (words of A), q_B (q of B)" in table.as_read
     assert "  metric: B_ter (ter of B)" in table.as_read
@@ -97,42 +102,40 @@ def test_roles_are_listed_and_can_be_given(tmp_path: Path) -> None:
 
 def test_what_is_odd_or_missing_is_said(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("seg,system,output,quality\n1,A,x,3\n1,A,x,4\n1,refA,y,4\n")
-    table = load_as([tmp_path / "a.csv"], GivenRoles())
+    table = load([tmp_path / "a.csv"])
     said = " ".join(table.as_read)
     assert "the system “refA”, and no reference" in said
     assert "No segment has a reference" in said
     assert "rated several times (1 further row)" in said
     (tmp_path / "A.bleu").write_text("1\n2\n3\n")
-    assert "every line is a number" in " ".join(load_as([tmp_path / "A.bleu"], GivenRoles()).as_read)
+    assert "every line is a number" in " ".join(load([tmp_path / "A.bleu"]).as_read)
 
 
 def test_segment_ids_written_in_two_ways_are_a_problem(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("system,segment_id,output\n" + "".join(f"A,{i}.0,x {i}\n" for i in (1, 2, 10)))
     (tmp_path / "b.csv").write_text("segment_id,reference\n1,r\n2,s\n10,t\n")
     with pytest.raises(ImportProblems, match="a.csv, line 2: found segment “1.0” beside segment “1”, and 2 more IDs"):
-        load([tmp_path / "a.csv", tmp_path / "b.csv"])
+        dataset([tmp_path / "a.csv", tmp_path / "b.csv"])
     (tmp_path / "b.csv").write_text("segment_id,reference\n01.0.0,r\n1a.0,s\n1.00,t\n3,u\n")
-    assert len(load([tmp_path / "a.csv", tmp_path / "b.csv"]).segments) == 7
+    assert len(dataset([tmp_path / "a.csv", tmp_path / "b.csv"]).segments) == 7
     (tmp_path / "a.csv").write_text("system,segment_id,output\nA,007,x\n")
     (tmp_path / "b.csv").write_text("segment_id,reference\n7,r\n")
     with pytest.raises(ImportProblems, match="segment “007” beside segment “7”"):
-        load([tmp_path / "a.csv", tmp_path / "b.csv"])
+        dataset([tmp_path / "a.csv", tmp_path / "b.csv"])
 
 
 def test_texts_that_stand_for_none_or_are_in_subwords_are_said(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("source,reference,A\ns,nan,the de@@ lay\nt,nan,None\nu,r,x @@ -1\n")
-    notes = load_as([tmp_path / "a.csv"], GivenRoles()).as_read[-3:]
+    notes = load([tmp_path / "a.csv"]).as_read[-3:]
     assert notes[0].startswith("a.csv: 2 texts among the references are “nan”, read as a text.")
     assert notes[1].startswith("a.csv: 1 text among the outputs is “None”")
     assert notes[2].startswith("a.csv: 1 text among the outputs has marks of subwords")
     (tmp_path / "A.txt").write_text("▁the ▁cat\nthe dog\n")
-    assert "A.txt: 1 text among the outputs has marks of subwords" in " ".join(
-        load_as([tmp_path / "A.txt"], GivenRoles()).as_read
-    )
+    assert "A.txt: 1 text among the outputs has marks of subwords" in " ".join(load([tmp_path / "A.txt"]).as_read)
 
 
 def test_scores_of_whole_systems_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("system\tbleu\tter\nA\t31.2\t48\nB\t27.5\t52\n")
     with pytest.raises(ImportProblems, match="one row per system, without segment IDs") as caught:
-        load([tmp_path / "a.tsv"])
+        dataset([tmp_path / "a.tsv"])
     assert len(caught.value.problems) == 1
