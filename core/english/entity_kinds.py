@@ -52,14 +52,14 @@ def _person(r: ParsedText, start: int, end: int, written: list[str], lows: list[
         return "person" if sure and len(bare) <= 4 else ""
     if r.adjoins(start) and head(r, start - 1) == "person" and label in ("PERSON", "", "ORG"):
         return "person" if several or (label == "PERSON" and not pos_tags(lows[-1])) else ""
-    if label == "ORG" and not several and first in cues.FIRST_NAMES - cues.DOUBLE_FIRST and _lives(r, start, end):
+    if label == "ORG" and not several and first in cues.FIRST_NAMES - cues.DOUBLE_FIRST and _lives(r, end):
         return "person"
     if label != "PERSON":
         return ""
     strange = [not pos_tags(word.lower()) for word in bare]
     surname = (strange[-1] or bare[-1] in cues.SURNAMES) and r.tag(end - 1) == "NNP"
     full = several and len(bare) <= 4 and strange[0] and surname
-    if full and r.low(start - 1) not in _WHERE and _lives(r, start, end):
+    if full and r.low(start - 1) not in _WHERE and _lives(r, end):
         return "person"
     if not several and strange[0] and written[0] not in cues.TEAMS:
         aged = r.low(end) == "," and r.tag(end + 1) == "CD" and len(r.low(end + 1)) <= 2
@@ -69,7 +69,7 @@ def _person(r: ParsedText, start: int, end: int, written: list[str], lows: list[
     return ""
 
 
-def _lives(r: ParsedText, start: int, end: int) -> bool:
+def _lives(r: ParsedText, end: int) -> bool:
     """Return whether the name is the subject of a reporting verb, or precedes *who* or an age in commas. In a text with *he* or
     *she*, also whether it is the subject of any active verb, a possessor, or an apposition."""
     last = r.words[end - 1]

@@ -94,7 +94,7 @@ def _tested(folder: ModelFolder, progress: Progress) -> PreparedModel:
     tested = process.run(
         score_pair, folder.kind, target, progress=lambda share: progress(CONVERTED + (1 - CONVERTED) * share)
     )
-    if not is_as_expected(folder.kind, tested):
+    if not is_as_expected(tested):
         raise UserError(
             "this model scores a bad output at least as high as a good one, so it is not used", where=str(target),
             got=f"“{tested.bad_text}” {tested.bad:.4f}, “{tested.good_text}” {tested.good:.4f}",
@@ -121,7 +121,7 @@ def _converted(folder: ModelFolder, progress: Progress) -> tuple[Path, str]:
     return target, process.run(_convert, folder, target, progress=progress)
 
 
-def is_as_expected(kind: str, tested: PairScores) -> bool:
+def is_as_expected(tested: PairScores) -> bool:
     """Return whether the good output has the better score."""
     better = registry.load(tested.metric).spec.higher_is_better
     return tested.good > tested.bad if better else tested.good < tested.bad

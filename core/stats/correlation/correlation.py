@@ -120,12 +120,12 @@ def agreement(
         of = group_ids(systems)
         return system_agreement(measure, group_means(m, of), group_means(h, of))
     if group == "pooled":
-        return _described(measure, float(agreement_values(measure, m, h)), m, h)
+        return _described(float(agreement_values(measure, m, h)), m, h)
     groups = rows_by(group_ids(segments))
     values = agreement_by_group(measure, m, h, groups)
     if not len(groups) or not np.isnan(values).all():
         return averaged(values, len(m))
-    first = _described(measure, math.nan, m[groups[0]], h[groups[0]])
+    first = _described(math.nan, m[groups[0]], h[groups[0]])
     return averaged(values, len(m), first.reason)
 
 
@@ -135,10 +135,10 @@ def system_agreement(measure: Measure, metric: npt.ArrayLike, human: npt.ArrayLi
     acc_eq becomes pairwise accuracy (Kocmi et al. 2021).
     """
     m, h = vectors(metric, human)
-    return _described(measure, float(agreement_of_systems(measure, m, h)), m, h)
+    return _described(float(agreement_of_systems(measure, m, h)), m, h)
 
 
-def _described(measure: Measure, value: float, metric: Floats, human: Floats) -> Statistic:
+def _described(value: float, metric: Floats, human: Floats) -> Statistic:
     """Return the value as a statistic, with a reason if it is NaN."""
     n = len(metric)
     if not math.isnan(value):

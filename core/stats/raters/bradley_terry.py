@@ -58,7 +58,7 @@ def bradley_terry(wins: npt.ArrayLike) -> Strengths:
         return Strengths(None, f"at least two systems are needed, there are {len(w)}")
     n_parts, parts = connected_components(w > 0, directed=True, connection="strong")
     if n_parts > 1:
-        return Strengths(None, _why(w, parts), tuple(int(p) for p in parts))
+        return Strengths(None, _why(w), tuple(int(p) for p in parts))
     meetings, total = w + w.T, w.sum(1)
     strength = np.ones(len(w))
     for _ in range(ROUNDS):
@@ -71,7 +71,7 @@ def bradley_terry(wins: npt.ArrayLike) -> Strengths:
     return Strengths(None, f"the strengths did not converge in {ROUNDS:,} iterations")
 
 
-def _why(wins: Floats, parts: npt.NDArray[np.int32]) -> str:
+def _why(wins: Floats) -> str:
     if connected_components(wins > 0, directed=True, connection="weak")[0] > 1:
         return "some systems were never compared with the others, directly or indirectly"
     return "some systems never lost to the others, directly or indirectly, so their strength is unbounded"

@@ -45,7 +45,7 @@ def draw(project: Project, campaign: Campaign) -> None:
         page.info(f"Nobody {'was' if ended else 'has been'} invited{' yet' * (not ended)}.{above}")
         return
     access = account_panel.access(campaign) if manager else {}
-    _table(campaign, found, access)
+    _table(found, access)
     with st.container(horizontal=True):
         name = f"{file_name(campaign.name)}.pay.csv"
         download(
@@ -109,7 +109,7 @@ def _created(campaign: Campaign) -> None:
             st.button("Hide addresses", on_click=lambda: st.session_state.pop(_NEW, None), key="campaign-hide-links")
 
 
-def _table(campaign: Campaign, found: CampaignSnapshot, access: Mapping[str, Link | Account]) -> None:
+def _table(found: CampaignSnapshot, access: Mapping[str, Link | Account]) -> None:
     now, currency = datetime.now(UTC), found.design.currency
     rows = []
     for person in found.people:

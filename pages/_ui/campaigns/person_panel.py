@@ -39,7 +39,7 @@ def draw(campaign: Campaign, found: CampaignSnapshot, access: Mapping[str, Link 
         else:
             _link(campaign, who, has)
         if campaign.state != "finished":
-            _units(campaign, who)
+            _units(who)
         hand_over_panel.draw(campaign, who, people)
         exclusion(campaign, who, "people")
 
@@ -63,7 +63,7 @@ def _link(campaign: Campaign, who: Participant, link: Link | None) -> None:
         st.rerun()
 
 
-def _units(campaign: Campaign, who: Participant) -> None:
+def _units(who: Participant) -> None:
     label = "Give units again" if who.left else "Give no more units"
     if st.button(label, key=f"campaign-left-{who.id}", help="Submitted units count. Open ones can be submitted."):
         wiring.store().campaigns.change(who._replace(left=not who.left))

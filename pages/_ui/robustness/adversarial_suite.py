@@ -31,4 +31,4 @@ def draw(project: Project) -> None:
     else:
         results(project, asked, ready)
     if ready.made:
-        impossible_cases(project, ready.made)
+        impossible_cases(ready.made)

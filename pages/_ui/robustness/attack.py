@@ -54,7 +54,7 @@ def draw(project: Project) -> None:
     with st.spinner("Searching for the edit with the smallest drop …", show_time=True):
         found = run_cached(("attack", asked, signature), "Attacking …", work)
     if found is not None:
-        _told(project, asked, found, signature)
+        _told(asked, found, signature)
 
 
 def _form(project: int, data: Dataset) -> AttackOptions | None:
@@ -106,7 +106,7 @@ def _item(data: Dataset, at: int, whose: str) -> Item:
     return Item(segment.source, text, segment.references)
 
 
-def _told(project: Project, asked: AttackOptions, found: Attack, signature: str) -> None:
+def _told(asked: AttackOptions, found: Attack, signature: str) -> None:
     label = registry.load(asked.metric).spec.label
     if found.reason:
         page.info(escape_markdown(f"The share was not reached: {found.reason}."))

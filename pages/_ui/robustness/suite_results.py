@@ -159,7 +159,7 @@ def _failure(
         controls.save_case(project, texts, scores, failure.phenomenon, key, error_in=error)
 
 
-def impossible_cases(project: Project, made: service.BuiltSuite) -> None:
+def impossible_cases(made: service.BuiltSuite) -> None:
     lost = sum(c.untouched for c in made.counts)
     with st.expander(f"{len(made.cases):,} cases made; {lost:,} not possible: reasons"):
         tables.text_table(
