@@ -18,10 +18,9 @@ from api.refusals import AT_ONCE, PER_SECOND, AtOnce, RateLimit, RequestRefused
 from api.storage import store
 from api.task import catalogue
 from core.data import SegmentKey
-from core.mqm.log import fold_segment
 from core.ports.people import Identity
 from core.ports.store import Store
-from core.services.labels.exchange import browser_events, receive
+from core.services.labels.exchange import browser_events, locked_outputs, receive
 
 LIMIT = RateLimit(PER_SECOND, AT_ONCE)
 AT_WORK = AtOnce(8)  # a thread each, of about 40
@@ -104,8 +103,7 @@ def rater_of(who: Identity, named: str) -> str:
 def save(who: Identity, rater: str, batches: list[Any], said: catalogue.Translate = str) -> ActionsSaved:
     """Record the actions; return what is on disk. `said` translates reasons."""
     mine = store(who, tasks=True)
-    answer = receive(mine, rater, batches, partial(assigned.may_label, mine, who), said)
-    assigned.note_saved(mine, rater, answer.saved)
+    answer = receive(mine, rater, batches, partial(assigned.admit, mine, who), said)
     return ActionsSaved(
         acknowledged=answer.acknowledged, refused=answer.refused, stale=answer.stale,
         segments=[_state(mine, rater, *place) for place in sorted(answer.broken | answer.asked)],
@@ -114,10 +112,8 @@ def save(who: Identity, rater: str, batches: list[Any], said: catalogue.Translat
 
 
 def _state(mine: Store, rater: str, project_id: int, segment: SegmentKey) -> SegmentState:
-    events = mine.labels.events(project_id, rater=rater, segment=segment)
-    labels = fold_segment(events)
-    ids: Mapping[str, str] = labels.ids
+    recorded = mine.labels.recorded(project_id, rater, segment)
     return SegmentState(
-        project=project_id, doc=segment.doc_id, segment=segment.segment_id, events=browser_events(events),
-        locked=sorted(ids[system] for system in labels.revealed if system in ids),
+        project=project_id, doc=segment.doc_id, segment=segment.segment_id, events=browser_events(recorded),
+        locked=locked_outputs(recorded.labels),
     )  # fmt: skip

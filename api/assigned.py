@@ -1,18 +1,17 @@
-"""Which segments a person may label, and what is noted after a save. Functions take storage as this person may use it for tasks."""
+"""Which segments a person may label, and what is noted with a save. Functions take storage as this person may use it for tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from threading import Lock
 
 from core.data import SegmentKey
-from core.mqm.log import fold_segment
+from core.errors import UserError
 from core.ports.campaigns import Campaign
+from core.ports.labels import UnitTouch
 from core.ports.people import Identity
 from core.ports.store import Store
 from core.services.campaigns import deciding, working
 from core.services.labels import units
-from core.services.labels.exchange import EditorPlace
 from core.settings import load as settings
 
 MOST_KNOWN = 200_000
@@ -22,11 +21,20 @@ _sets: dict[tuple[str, int, str], frozenset[SegmentKey]] = {}
 _lock = Lock()
 
 
-def may_label(store: Store, who: Identity, project_id: int, segment: SegmentKey) -> bool:
-    """Return whether this person may label a segment: it is a unit of theirs, in the calibration set of their link, or theirs to decide."""
+def admit(store: Store, who: Identity, project_id: int, segment: SegmentKey) -> UnitTouch | None:
+    """Return what a save in a segment notes of a unit of a campaign, None outside of campaigns. Decisions are noted nowhere (`LabelLog.append`).
+
+    Raises `UserError` unless the segment is a unit of this person, in the calibration set of their link, or theirs to decide.
+    """
+    campaign = store.campaigns.of_texts(project_id) if who.annotates(project_id) else None
+    if not _may_label(store, who, campaign, project_id, segment):
+        raise UserError("this segment is not among those that you label", hint="Ask for a new link")
+    return None if campaign is None else working.unit_touch(campaign)
+
+
+def _may_label(store: Store, who: Identity, campaign: Campaign | None, project_id: int, segment: SegmentKey) -> bool:
     if not who.annotates(project_id):
         return False
-    campaign = store.campaigns.of_texts(project_id)
     if campaign is not None and deciding.may_decide(store, campaign, who, segment):
         return True
     if campaign is not None and who.rater is not None:
@@ -66,16 +74,3 @@ def _in_calibration_set(store: Store, project_id: int, batch: str, segment: Segm
             _sets.clear()
         _sets[key] = known
     return segment in known
-
-
-def note_saved(store: Store, rater: str, places: Collection[EditorPlace]) -> None:
-    """Note after a save that units of campaigns are being worked on or submitted. Decisions need no note."""
-    for place in places:
-        if (campaign := store.campaigns.of_texts(place.project_id)) and _labels(store, campaign, rater, place):
-            events = store.labels.events(place.project_id, rater=rater, segment=place.segment)
-            working.note_saved(store, campaign, rater, place.segment, fold_segment(events))
-
-
-def _labels(store: Store, campaign: Campaign, rater: str, place: EditorPlace) -> bool:
-    key = (settings().database, place.project_id, rater, place.segment)
-    return key in _given or deciding.is_participant(store, campaign, rater)

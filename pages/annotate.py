@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from core.data import SegmentKey
-from core.mqm.log import fold_segment
 from core.ports.projects import Project
 from core.services.labels import labels as work
 from core.services.labels.exchange import editor_data, nearby
 from core.services.labels.protocols import is_stored, of_project
+from core.services.labels.units import choose_segment
 from pages._ui.annotate import batches, identity, reveal
 from pages._ui.annotate.scores import scores
 from pages._ui.components.span_annotator import span_editor
@@ -41,48 +41,40 @@ def main() -> None:
 def workspace(project: Project, rater: str) -> None:
     """Draw progress, navigation and the editor. Changes in the editor redraw this part only."""
     store = wiring.store()
-    mine = work.states(store, project.id, rater)
+    mine = store.labels.of_rater(project.id, rater)
     asked = batches.asked(project)
     if asked is None:
         return
     segment = open_segment(project, asked, mine)
     systems = asked[segment]
-    order = work.shown_order(work.open_segment(store, project.id, rater, segment, systems), systems)
+    recorded = work.open_segment(store, project.id, rater, segment, systems)
+    order = work.shown_order(recorded.labels, systems)
     rest = work.next_unlabelled(asked, mine, segment)
     header(project, asked, rater, mine, segment)
-    events = store.labels.events(project.id, rater=rater, segment=segment)
     data = editor_data(
-        nearby(store, project.id, segment), project.id, rater, segment, systems, events,
+        nearby(store, project.id, segment), project.id, rater, segment, systems, recorded,
         more=rest not in (None, segment), protocol=of_project(store, project.id),
         declines=is_stored(store, project.id),
     )  # fmt: skip
     span_editor(data | wiring.labels_route(), key=EDITOR, on_go=go)
-    revealed = fold_segment(events).revealed
-    if revealed.issuperset(order):
+    if recorded.labels.revealed.issuperset(order):
         scores(wiring.view(project), segment, order)
     elif work.finished(mine.get(segment), order) and reveal.asked(project.id, rater, segment):
         work.reveal(store, project.id, rater, segment, order)
         st.rerun()
 
 
-def open_segment(project: Project, asked: work.Outline, mine: work.StateBySegment) -> SegmentKey:
+def open_segment(project: Project, asked: work.Outline, mine: work.LabelsBySegment) -> SegmentKey:
     """Return the segment to show: the one the annotator went to, else from the address, else the next unlabelled one."""
-    keys = list(asked)
-    here = state.place(project.id)
-    steps = st.session_state.pop(GO, ())
-    if here is None or here not in asked:
-        here, steps = work.next_unlabelled(asked, mine) or keys[0], ()
-    for to in steps:
-        if to == "unlabelled":
-            here = work.next_unlabelled(asked, mine, here) or here
-        elif to in ("next", "previous"):
-            at = keys.index(here) + (1 if to == "next" else -1)
-            here = keys[max(0, min(at, len(keys) - 1))]
-    state.open_segment(project.id, here)
-    return here
+    here, steps = state.place(project.id), st.session_state.pop(GO, ())
+    chosen = choose_segment(asked, mine, here, "here")
+    for step in steps if here in asked else ():
+        chosen = choose_segment(asked, mine, chosen, step)
+    state.open_segment(project.id, chosen)
+    return chosen
 
 
-def header(project: Project, asked: work.Outline, rater: str, mine: work.StateBySegment, segment: SegmentKey) -> None:
+def header(project: Project, asked: work.Outline, rater: str, mine: work.LabelsBySegment, segment: SegmentKey) -> None:
     done = work.progress(asked, mine)
     keys = list(asked)
     at = keys.index(segment)

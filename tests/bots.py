@@ -8,8 +8,7 @@ from random import Random
 from typing import Literal, NamedTuple
 
 from core.data import Severity, Span
-from core.mqm.log import ErrorSpan, OutputLabels, SegmentLabels
-from core.ports.labels import Ask
+from core.ports.labels import Ask, ErrorSpan, OutputLabels, SegmentLabels
 from core.text.words import words
 
 Habit = Literal["careful", "careless", "same", "copycat", "adversarial"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from core.data import RatedOutput, SegmentKey, Span
-from core.mqm.label_columns import LabelColumns, LabelledSegment
-from core.mqm.log import ErrorSpan, OutputLabels, SegmentLabels
+from core.mqm.label_columns import LabelColumns
 from core.mqm.rated_by_output import RatedByOutput
+from core.ports.labels import ErrorSpan, FoldedSegment, OutputLabels, SegmentLabels
 from core.ports.store import Store
 from core.services.labels.kept_labels import KeptLabels
 
@@ -18,7 +18,7 @@ def columns(rated: Iterable[RatedOutput]) -> LabelColumns:
     for key, rater, errors in rated:
         by_place.setdefault((rater, key.segment), {}).setdefault(key.system, []).extend(errors)
     return LabelColumns.of(
-        LabelledSegment(rater, segment, SegmentLabels({s: _labels(of) for s, of in outputs.items()}, submitted=True))
+        FoldedSegment(rater, segment, SegmentLabels({s: _labels(of) for s, of in outputs.items()}, submitted=True))
         for (rater, segment), outputs in by_place.items()
     )
 

@@ -17,7 +17,7 @@ from core.campaigns.submitted import (
     QualityEvidence,
     QualityThresholds,
     Signal,
-    SubmittedUnit,
+    UnitJudgement,
     answers,
     format_p,
     of_kind,
@@ -85,13 +85,13 @@ def span_agreement_with_others(units: ByRater, limits: QualityThresholds) -> dic
     """
     values: dict[str, list[float]] = {rater: [] for rater in units}
     items = [u for own in units.values() for u in of_kind(own, "item")]
-    for of in grouped((u.unit, u) for u in items if "spans" in u.labels.asks).values():
-        for unit in of:
-            for system in unit.systems:
-                own = spans_of(unit.labels, system)
-                gaps = [_f1(own, spans_of(o.labels, system)) for o in of if o.rater != unit.rater]
+    for of in grouped((u.unit.name, u) for u in items if "spans" in u.labels.asks).values():
+        for judgement in of:
+            for system in judgement.unit.systems:
+                own = spans_of(judgement.labels, system)
+                gaps = [_f1(own, spans_of(o.labels, system)) for o in of if o.rater != judgement.rater]
                 known = [f for f in gaps if f is not None]
-                values[unit.rater] += [fmean(known)] if known else []
+                values[judgement.rater] += [fmean(known)] if known else []
     found = {r: _mean(v, limits.fewest) for r, v in values.items()}
     evidence = {}
     for rater, (c, less, adjusted) in _below_median(found, found).items():
@@ -121,7 +121,7 @@ def _numbered(units: ByRater) -> ByRater:
     return {rater: of_kind(own, "item") for rater, own in units.items()}
 
 
-def _answers(units: Sequence[SubmittedUnit]) -> dict[OutputPlace, float]:
+def _answers(units: Sequence[UnitJudgement]) -> dict[OutputPlace, float]:
     return {place: value for u in units for place, value in answers(u).items()}
 
 

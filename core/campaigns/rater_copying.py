@@ -12,7 +12,7 @@ from core.campaigns.submitted import (
     QualityEvidence,
     QualityThresholds,
     Signal,
-    SubmittedUnit,
+    UnitJudgement,
     format_p,
     of_kind,
     percent,
@@ -79,25 +79,25 @@ def _identical(units: ByRater, limits: QualityThresholds) -> tuple[Compared, dic
     """Return per rater and answer how many of how many earlier answers are nearly identical, and per rater with whom."""
     compared: Compared = {r: [] for r in units}
     partners: dict[str, dict[str, int]] = {r: {} for r in units}
-    for of in grouped((u.unit, u) for found in units.values() for u in of_kind(found, "item")).values():
-        for unit in of:
-            before = [o for o in of if o.rater != unit.rater and _earlier(o, unit)]
-            places = [""] if "preference" in unit.labels.asks else unit.systems
+    for of in grouped((u.unit.name, u) for found in units.values() for u in of_kind(found, "item")).values():
+        for judgement in of:
+            before = [o for o in of if o.rater != judgement.rater and _earlier(o, judgement)]
+            places = [""] if "preference" in judgement.labels.asks else judgement.unit.systems
             for system in places:
-                known = [(o.rater, same) for o in before if (same := _same(o, unit, system, limits)) is not None]
+                known = [(o.rater, same) for o in before if (same := _same(o, judgement, system, limits)) is not None]
                 if known:
-                    compared[unit.rater].append((sum(same for _, same in known), len(known)))
+                    compared[judgement.rater].append((sum(same for _, same in known), len(known)))
                 for other in (r for r, same in known if same):
-                    partners[unit.rater][other] = partners[unit.rater].get(other, 0) + 1
+                    partners[judgement.rater][other] = partners[judgement.rater].get(other, 0) + 1
     return compared, partners
 
 
-def _earlier(other: SubmittedUnit, unit: SubmittedUnit) -> bool:
+def _earlier(other: UnitJudgement, judgement: UnitJudgement) -> bool:
     """Return whether the other answer came first. Without times, both count."""
-    return other.submitted is None or unit.submitted is None or other.submitted < unit.submitted
+    return other.submitted is None or judgement.submitted is None or other.submitted < judgement.submitted
 
 
-def _same(a: SubmittedUnit, b: SubmittedUnit, system: str, limits: QualityThresholds) -> bool | None:
+def _same(a: UnitJudgement, b: UnitJudgement, system: str, limits: QualityThresholds) -> bool | None:
     """Return whether two answers are nearly identical; None if they say nothing: perfect or without errors for both."""
     asks = b.labels.asks
     if "preference" in asks:

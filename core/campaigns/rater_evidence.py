@@ -15,7 +15,7 @@ from core.campaigns.submitted import (
     QualityEvidence,
     QualityThresholds,
     Signal,
-    SubmittedUnit,
+    UnitJudgement,
     answers,
     of_kind,
     percent,
@@ -70,22 +70,22 @@ def _base(rater: str, results: Mapping[str, Sequence[bool]], limits: QualityThre
     return max(limits.checks_passed, (sum(others) + 1) / (len(others) + 2)) if others else limits.checks_passed
 
 
-def check_passed(unit: SubmittedUnit, units: Sequence[SubmittedUnit], limits: QualityThresholds) -> bool | None:
+def check_passed(judgement: UnitJudgement, units: Sequence[UnitJudgement], limits: QualityThresholds) -> bool | None:
     """Return whether an attention check is passed; None if it cannot be judged. `units` are all units of the rater.
 
     With error spans: one overlaps the planted error, or the output is called unusable. With preferences: the clean text is
     preferred. With scores: that of the broken output is clearly below that of the clean text. If the rater did not see the
     clean text, it must be below the rater's median.
     """
-    check = check_from_json(unit.details)
-    labels = unit.labels
+    check = check_from_json(judgement.unit.details)
+    labels = judgement.labels
     if "spans" in labels.asks:
         unusable = labels.of(check.broken).verdict == "non_translation"
         return unusable or check.planted.found_by(spans_of(labels, check.broken))
     if "preference" in labels.asks:
         return bool(labels.preference) and labels.preference[0] not in (None, check.broken)
     score = labels.of(check.broken).score
-    clean = _clean_score(unit, check, units)
+    clean = _clean_score(judgement, check, units)
     if score is None:
         return None
     if clean is not None:
@@ -94,20 +94,24 @@ def check_passed(unit: SubmittedUnit, units: Sequence[SubmittedUnit], limits: Qu
     return score < median(own) if own else None
 
 
-def _clean_score(unit: SubmittedUnit, check: AttentionCheck, units: Sequence[SubmittedUnit]) -> float | None:
+def _clean_score(judgement: UnitJudgement, check: AttentionCheck, units: Sequence[UnitJudgement]) -> float | None:
     if check.clean:
-        return unit.labels.of(check.clean).score
-    same = [u for u in of_kind(units, "item") if (u.unit == check.unit if check.unit else u.of == unit.of)]
+        return judgement.labels.of(check.clean).score
+    same = [
+        u
+        for u in of_kind(units, "item")
+        if (u.unit.name == check.unit if check.unit else u.unit.of == judgement.unit.of)
+    ]
     return next((s for u in same if (s := u.labels.of(check.broken).score) is not None), None)
 
 
-def repeats(units: Sequence[SubmittedUnit], limits: QualityThresholds) -> QualityEvidence:
+def repeats(units: Sequence[UnitJudgement], limits: QualityThresholds) -> QualityEvidence:
     """Return how far repeated answers lie apart: points of the score, the share of changed preferences, or 1 − F1 of error spans.
 
     At most weak: careful raters change their mind too.
     """
-    first = {u.unit: u for u in of_kind(units, "item")}
-    pairs = [(first[name], u) for u in of_kind(units, "repeat") if (name := u.details.get("unit")) in first]
+    first = {u.unit.name: u for u in of_kind(units, "item")}
+    pairs = [(first[name], u) for u in of_kind(units, "repeat") if (name := u.unit.details.get("unit")) in first]
     gaps, asks = list[float](), pairs[0][1].labels.asks if pairs else ()
     for before, after in pairs:
         if "preference" in asks:
@@ -116,7 +120,7 @@ def repeats(units: Sequence[SubmittedUnit], limits: QualityThresholds) -> Qualit
             a, b = ({p.system: v for p, v in answers(u).items()} for u in (before, after))
             gaps += [abs(a[s] - b[s]) for s in a.keys() & b.keys()]
         else:
-            f1 = [_f1(before, after, s) for s in after.systems]
+            f1 = [_f1(before, after, s) for s in after.unit.systems]
             gaps += [1 - f for f in f1 if f is not None]
     if len(gaps) < limits.fewest_repeats:
         return QualityEvidence("repeats", "none", f"Too few repeated outputs: {len(gaps)}.", n=len(gaps))
@@ -130,14 +134,18 @@ def repeats(units: Sequence[SubmittedUnit], limits: QualityThresholds) -> Qualit
     return QualityEvidence("repeats", "weak" if mean >= limit else "none", text, mean, n=len(gaps))
 
 
-def _f1(before: SubmittedUnit, after: SubmittedUnit, system: str) -> float | None:
+def _f1(before: UnitJudgement, after: UnitJudgement, system: str) -> float | None:
     one, two = ([s for s in spans_of(u.labels, system) if s.side == "output"] for u in (before, after))
     return match_spans(one, two, max((s.end for s in [*one, *two]), default=0)).f1.value
 
 
-def speed(units: Sequence[SubmittedUnit], limits: QualityThresholds) -> QualityEvidence:
+def speed(units: Sequence[UnitJudgement], limits: QualityThresholds) -> QualityEvidence:
     """Return the median reading speed in words per second. Strong if most units are read faster than is plausible."""
-    speeds = [u.words / u.seconds for u in of_kind(units, "item", "repeat", "check") if u.seconds > 0 and u.words > 0]
+    speeds = [
+        u.words / u.labels.seconds
+        for u in of_kind(units, "item", "repeat", "check")
+        if u.labels.seconds > 0 and u.words > 0
+    ]
     if len(speeds) < limits.fewest:
         return QualityEvidence("speed", "none", f"Too few units with a time: {len(speeds)}.", n=len(speeds))
     fast = sum(s > limits.words_per_second for s in speeds)
@@ -155,7 +163,7 @@ def speed(units: Sequence[SubmittedUnit], limits: QualityThresholds) -> QualityE
 
 
 def same_answer(
-    units: Sequence[SubmittedUnit], others: Mapping[OutputPlace, Sequence[float]], limits: QualityThresholds
+    units: Sequence[UnitJudgement], others: Mapping[OutputPlace, Sequence[float]], limits: QualityThresholds
 ) -> QualityEvidence:
     """Return the share of the rater's most frequent answer. For preferences: of the most frequent place on the screen.
 
@@ -190,18 +198,18 @@ def same_answer(
     return QualityEvidence("same answer", signal, text, share.value, share.low, share.high, share.n)
 
 
-def _place(unit: SubmittedUnit) -> str:
-    winner = unit.labels.preference[0] if unit.labels.preference else None
-    order = unit.labels.order if winner in unit.labels.order else unit.systems
+def _place(judgement: UnitJudgement) -> str:
+    winner = judgement.labels.preference[0] if judgement.labels.preference else None
+    order = judgement.labels.order if winner in judgement.labels.order else judgement.unit.systems
     return "equal" if winner is None else str(order.index(winner))
 
 
-def same_span(units: Sequence[SubmittedUnit], limits: QualityThresholds) -> QualityEvidence:
+def same_span(units: Sequence[UnitJudgement], limits: QualityThresholds) -> QualityEvidence:
     """Return the share of marked outputs with an error span at the most frequent place, such as always the first word."""
     marked = [
         {(s.start, s.end) for s in spans_of(u.labels, system) if s.side == "output"}
         for u in of_kind(units, "item")
-        for system in u.systems
+        for system in u.unit.systems
     ]
     marked = [places for places in marked if places]
     if len(marked) < limits.fewest:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from core.data import SegmentKey, Span
-from core.mqm.log import SegmentLabels
-from core.ports.campaigns import UnitKind
+from core.data import Span
+from core.ports.campaigns import CampaignUnit, UnitKind
+from core.ports.labels import SegmentLabels
 
 EvidenceKind = Literal[
     "checks", "repeats", "speed", "same answer", "same span", "copying", "agreement", "span agreement"
@@ -29,23 +28,33 @@ class OutputPlace(NamedTuple):
     against: str = ""
 
 
-class SubmittedUnit(NamedTuple):
-    """A unit that a rater has submitted. `words` is the number of words to be read: of the source and the outputs shown.
+class UnitJudgement(NamedTuple):
+    """What one rater has said of a unit of a campaign, submitted or not.
 
-    `unit` is the unit's name; `of` the segment it was made from. `seconds` is the working time, `submitted` orders the answers
-    of several raters. `details` are those of the unit.
+    `began` and `ended` are the times of the first and last action, `submitted` is that of the first submission. Without a
+    `participant_id` it is an adjudicator's decision; it replaces the raters' labels. `excluded` says that the labels of the participant do not count at
+    present. `words` is the number of words to be read, of the source and the outputs shown; 0 if they were not counted.
     """
 
     rater: str
-    unit: str
-    kind: UnitKind
-    of: SegmentKey
-    systems: tuple[str, ...]
+    unit: CampaignUnit
     labels: SegmentLabels
-    seconds: float
-    words: int
+    began: datetime
+    ended: datetime
+    participant_id: int | None = None
     submitted: datetime | None = None
-    details: Mapping[str, Any] = MappingProxyType({})
+    excluded: bool = False
+    words: int = 0
+
+    @property
+    def is_decision(self) -> bool:
+        return self.participant_id is None
+
+    @property
+    def counts(self) -> bool:
+        """Return whether the labels are part of the results, unless a decision replaces them."""
+        labels = self.labels
+        return self.unit.kind == "item" and labels.submitted and not labels.declined and not self.excluded
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +82,7 @@ class QualityThresholds:
     fewest_repeats: int = 3
 
 
-ByRater = Mapping[str, Sequence[SubmittedUnit]]
+ByRater = Mapping[str, Sequence[UnitJudgement]]
 
 
 class QualityEvidence(NamedTuple):
@@ -118,29 +127,29 @@ def penalty(labels: SegmentLabels, system: str) -> float:
     return sum(PENALTIES.get(s.severity, 0.0) for s in spans_of(labels, system))
 
 
-def answers(unit: SubmittedUnit) -> dict[OutputPlace, float]:
+def answers(judgement: UnitJudgement) -> dict[OutputPlace, float]:
     """Return the number a rater gave each output, higher is better: its score; without scores, minus its penalty.
 
     A preference is one number for the pair: 1 if the first system (in the order of their names) is better, −1 if the second is, 0
     if both are equally good.
     """
-    labels = unit.labels
+    labels = judgement.labels
     if labels.declined:
         return {}
     if "preference" in labels.asks:
         if not labels.preference:
             return {}
-        winner, pair = labels.preference[0], sorted(unit.systems)
-        return {OutputPlace(unit.unit, *pair): 0.0 if winner is None else 1.0 if winner == pair[0] else -1.0}
+        winner, pair = labels.preference[0], sorted(judgement.unit.systems)
+        return {OutputPlace(judgement.unit.name, *pair): 0.0 if winner is None else 1.0 if winner == pair[0] else -1.0}
     if "score" in labels.asks:
-        scores = {s: labels.of(s).score for s in unit.systems}
-        return {OutputPlace(unit.unit, s): score for s, score in scores.items() if score is not None}
-    return {OutputPlace(unit.unit, s): -penalty(labels, s) for s in unit.systems}
+        scores = {s: labels.of(s).score for s in judgement.unit.systems}
+        return {OutputPlace(judgement.unit.name, s): score for s, score in scores.items() if score is not None}
+    return {OutputPlace(judgement.unit.name, s): -penalty(labels, s) for s in judgement.unit.systems}
 
 
-def of_kind(units: Sequence[SubmittedUnit], *kinds: UnitKind) -> list[SubmittedUnit]:
+def of_kind(units: Sequence[UnitJudgement], *kinds: UnitKind) -> list[UnitJudgement]:
     """Return the units of these kinds that were not declined."""
-    return [u for u in units if u.kind in kinds and not u.labels.declined]
+    return [u for u in units if u.unit.kind in kinds and not u.labels.declined]
 
 
 def percent(share: float | None) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from core.campaigns.attention_checks import overlapping
 from core.campaigns.design import TutorialItem
 from core.data import OutputKey, Span
-from core.mqm.log import OutputLabels
+from core.ports.labels import OutputLabels
 
 FeedbackKind = Literal["found", "missed", "extra", "severity", "score"]
 NEUTRAL = "Neutral"

@@ -16,7 +16,7 @@ from core.campaigns.submitted import (
     QualityEvidence,
     QualityThresholds,
     RaterVerdict,
-    SubmittedUnit,
+    UnitJudgement,
     answers,
     of_kind,
 )
@@ -25,9 +25,9 @@ from core.data import grouped
 DEFAULT_THRESHOLDS = QualityThresholds()
 
 
-def verdicts(units: Sequence[SubmittedUnit], thresholds: QualityThresholds = DEFAULT_THRESHOLDS) -> list[RaterVerdict]:
+def verdicts(units: Sequence[UnitJudgement], thresholds: QualityThresholds = DEFAULT_THRESHOLDS) -> list[RaterVerdict]:
     """Return one verdict per rater, by name. The order of the units does not matter; tutorial items are ignored."""
-    ordered = sorted(units, key=lambda u: (u.rater, u.unit))
+    ordered = sorted(units, key=lambda u: (u.rater, u.unit.name))
     by_rater = grouped((u.rater, u) for u in ordered)
     given = grouped((place, (u.rater, value)) for u in of_kind(ordered, "item") for place, value in answers(u).items())
     checked, copied = checks(by_rater, thresholds), copying(by_rater, thresholds)

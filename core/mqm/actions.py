@@ -10,13 +10,10 @@ from typing import Any
 
 from core.data import SEVERITIES, OutputKey, RatedOutput, SegmentKey, Span, distinct_errors, same_error
 from core.mqm.action_form import LONGEST_CATEGORY, LONGEST_NOTE, text_fault
-from core.mqm.log import SegmentLabels
 from core.mqm.scores import errors_of
 from core.mqm.typology import is_non_translation
-from core.ports.labels import Action, ActionKind
+from core.ports.labels import IMPORTED, Action, ActionKind, SegmentLabels
 
-IMPORTED = "import-"
-"""The ids of imported actions begin so."""
 Place = tuple[str, SegmentKey]
 """A rater and a segment: the unit of the label log."""
 

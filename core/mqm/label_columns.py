@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from core.columns import ProjectIndex
 from core.data import OutputKey, RatedOutput, SegmentKey, Side, Span
-from core.mqm.log import OutputLabels, SegmentLabels
 from core.mqm.scores import NO_TEXT, counts_as_rated
+from core.ports.labels import FoldedSegment, OutputLabels, SegmentLabels
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -29,16 +29,6 @@ WHOLE_TEXT: ErrorKind = (NO_TEXT.side, NO_TEXT.severity, NO_TEXT.category)
 AT_ONCE = 2_000
 V = TypeVar("V", bound=Hashable)
 A = TypeVar("A", bound="_Places | _Rows | _Spans")
-
-
-class LabelledSegment(NamedTuple):
-    """One rater's labels of a segment. `first` is the number of the first event; `here` is False if all labels are from a file."""
-
-    rater: str
-    segment: SegmentKey
-    labels: SegmentLabels
-    first: int = 0
-    here: bool = True
 
 
 class Codes(Generic[V]):
@@ -113,7 +103,7 @@ class LabelColumns(Sequence[RatedOutput]):
         self._first_row, self._first_span = _starts(places.rows), _starts(rows.spans)
 
     @classmethod
-    def of(cls, labelled: Iterable[LabelledSegment], names: LabelNames | None = None) -> LabelColumns:
+    def of(cls, labelled: Iterable[FoldedSegment], names: LabelNames | None = None) -> LabelColumns:
         """Return the columns of these labels, each rater and segment once; those that are not submitted are left out."""
         names = names or LabelNames()
         draft = _Draft(names)
@@ -122,13 +112,17 @@ class LabelColumns(Sequence[RatedOutput]):
         found = cls(names, *draft.columns())
         return found if draft.ordered else found._take(np.argsort(found.places.first, kind="stable"))
 
-    def with_changes(self, changed: Sequence[LabelledSegment]) -> LabelColumns:
+    def with_changes(self, changed: Iterable[FoldedSegment]) -> LabelColumns:
         """Return the columns with these labels in place of those of the same raters and segments."""
-        names = self.names
-        numbers = np.array(
-            [(names.raters.add(c.rater), names.segments.add(c.segment)) for c in changed], dtype=np.int64
-        )
-        both = self._without(numbers.reshape(-1, 2)).followed_by(LabelColumns.of(changed, names))
+        names, numbers = self.names, array("q")
+
+        def numbered() -> Iterator[FoldedSegment]:
+            for one in changed:
+                numbers.extend((names.raters.add(one.rater), names.segments.add(one.segment)))
+                yield one
+
+        new = LabelColumns.of(numbered(), names)
+        both = self._without(np.array(numbers, dtype=np.int64).reshape(-1, 2)).followed_by(new)
         return both._take(np.argsort(both.places.first, kind="stable"))
 
     def followed_by(self, *others: LabelColumns) -> LabelColumns:
@@ -290,7 +284,7 @@ class _Draft:
         self._last = 0
         self.ordered = True
 
-    def add(self, one: LabelledSegment) -> None:
+    def add(self, one: FoldedSegment) -> None:
         labels = one.labels
         if not labels.submitted:
             return
@@ -300,7 +294,7 @@ class _Draft:
         names = self._names
         whole = labels.answered_without_outputs
         values = (
-            names.raters.add(one.rater), names.segments.add(one.segment), one.first, labels.seconds, whole, one.here,
+            names.raters.add(one.rater), names.segments.add(one.segment), one.first, labels.seconds, whole, one.made_here,
             len(labels.outputs),
         )  # fmt: skip
         self._places.extend(values)

@@ -6,125 +6,30 @@ list. Changing labels after a submit withdraws the submission; the segment must 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
-from core.data import Segment, SegmentKey, Span, Verdict, same_error
+from core.data import Segment, SegmentKey, Span, grouped, same_error
 from core.errors import Stale, UserError
 from core.mqm.action_form import malformed
-from core.ports.labels import Action, Ask, Event
+from core.ports.labels import (
+    EDITS,
+    IMPORTED,
+    ON_OUTPUT,
+    ON_SEGMENT,
+    STEPS,
+    Action,
+    Ask,
+    ErrorSpan,
+    Event,
+    FoldedSegment,
+    OutputLabels,
+    SegmentLabels,
+)
 
 T = TypeVar("T")
-ON_OUTPUT = frozenset({"add", "change", "delete", "verdict", "score"})
-ON_SEGMENT = frozenset({"prefer", "decline"})
-EDITS = ON_OUTPUT | ON_SEGMENT
-STEPS = frozenset({"undo", "redo"})
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorSpan:
-    """A span with the id assigned by the browser."""
-
-    id: str
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class OutputLabels:
-    """One rater's labels of one output: error spans or a verdict, and in some protocols a score from 0 to 100.
-
-    Adding a span withdraws the verdict, and a verdict removes the spans. Withdrawing a verdict (None) keeps the spans.
-    """
-
-    marks: tuple[ErrorSpan, ...] = ()
-    verdict: Verdict | None = None
-    score: float | None = None
-
-    @property
-    def complete(self) -> bool:
-        return bool(self.marks) or self.verdict is not None
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentLabels:
-    """One rater's labels of one segment. `outputs` has an entry for each system with at least one action.
-
-    `order` has the systems in the order in which the rater sees them, and `ids` their names in the browser (`open` actions).
-    `versions` has the id of the last edit in effect by system, `last` that of all outputs, `undone` the one that a redo
-    restores. Together they identify a state of the labels. The names of the systems in `revealed` were shown to the rater.
-    `asks` is what the protocol of the submission asked for. The labels of the outputs in `drafts` were changed after the last submission that
-    names them: a file may hold labels of one output only while the rater works on another. `preference` is () or has the better one of two systems, None if
-    both are equally good. `declined` is the reason why the rater cannot judge the segment.
-    """
-
-    outputs: Mapping[str, OutputLabels] = field(default_factory=dict)
-    submitted: bool = False
-    order: tuple[str, ...] = ()
-    seed: int | None = None
-    ids: Mapping[str, str] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=dict)
-    last: str = ""
-    undone: str = ""
-    revealed: frozenset[str] = frozenset()
-    seconds: float = 0.0
-    asks: tuple[Ask, ...] = ("spans",)
-    preference: tuple[str | None, ...] = ()
-    declined: str = ""
-    drafts: frozenset[str] = frozenset()
-
-    @property
-    def can_undo(self) -> bool:
-        return bool(self.last)
-
-    @property
-    def can_redo(self) -> bool:
-        return bool(self.undone)
-
-    def version(self, kind: str, system: str | None) -> str:
-        """Return the version of the labels that an action of this kind replaces or confirms."""
-        if kind in EDITS:
-            return self.versions.get(system or "", "")
-        return self.undone if kind == "redo" else self.last
-
-    def of(self, system: str) -> OutputLabels:
-        return self.outputs.get(system, OutputLabels())
-
-    def submits(self, system: str) -> bool:
-        """Return whether the labels of this output are submitted."""
-        return self.submitted and system not in self.drafts
-
-    def answered(self, system: str) -> bool:
-        """Return whether the submission has what its protocol asks for this output."""
-        if self.answered_without_outputs:
-            return True
-        if system in self.drafts:
-            return False
-        if "score" in self.asks:
-            return self.of(system).score is not None
-        return self.of(system).complete
-
-    @property
-    def answered_without_outputs(self) -> bool:
-        """Return whether the protocol asks for nothing about single outputs, or the rater could not judge them."""
-        return bool(self.declined) or ("score" not in self.asks and "spans" not in self.asks)
-
-
-class SubmissionState(NamedTuple):
-    """How far a rater is with a segment: what a page needs to know of every segment but the open one.
-
-    `seconds` is the working time. `outputs` are those whose labels have what the protocol asks for, None if it asks for nothing about single outputs
-    (`SegmentLabels.answered`).
-    """
-
-    submitted: bool
-    seconds: float
-    outputs: frozenset[str] | None
-
-    def answered(self, system: str) -> bool:
-        """Return whether the submission has what its protocol asks for this output."""
-        return self.outputs is None or system in self.outputs
 
 
 IDLE_SECONDS = 120.0
@@ -133,25 +38,21 @@ IDLE_SECONDS = 120.0
 
 def fold(events: Iterable[Event]) -> dict[tuple[str, SegmentKey], SegmentLabels]:
     """Return the labels by (rater, segment), from events in the order of their numbers."""
-    groups: dict[tuple[str, SegmentKey], list[Event]] = {}
-    for event in events:
-        groups.setdefault((event.rater, event.segment), []).append(event)
+    groups = grouped(((event.rater, event.segment), event) for event in events)
     return {key: fold_segment(group) for key, group in groups.items()}
 
 
 def fold_segment(events: Iterable[Event]) -> SegmentLabels:
     """Return the labels of one rater for one segment."""
-    folded = SegmentFold()
-    for event in events:
-        folded.add(event)
-    return folded.labels
+    return SegmentFold(events).labels
 
 
-def fold_state(events: Iterable[Event]) -> SubmissionState:
-    """Return how far one rater is with one segment."""
-    labels = fold_segment(events)
-    answered = None if labels.answered_without_outputs else frozenset(filter(labels.answered, labels.outputs))
-    return SubmissionState(labels.submitted, labels.seconds, answered)
+def folded(events: Sequence[Event]) -> FoldedSegment:
+    """Return the labels of one rater for one segment, with what the log says of them. There is at least one event."""
+    fold, first, last = SegmentFold(events), events[0], events[-1]
+    return FoldedSegment(
+        first.rater, first.segment, fold.labels, first.number, fold.made_here, last.number, first.time, last.time
+    )
 
 
 class _Done(NamedTuple):
@@ -164,9 +65,12 @@ class _Done(NamedTuple):
 
 
 class SegmentFold:
-    """The labels of one rater for one segment after each of their events. An event takes the same time however many came before it."""
+    """The labels of one rater for one segment after each of their events. An event takes the same time however many came before it.
 
-    def __init__(self) -> None:
+    `length` is the number of events, `last_id` the id of the last action. `made_here` is False if all labels are from a file.
+    """
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
         self._done: list[_Done] = []
         self._undone: list[Action] = []
         self._outputs: dict[str, OutputLabels] = {}
@@ -180,6 +84,9 @@ class SegmentFold:
         self._ids: dict[str, str] = {}
         self._revealed: frozenset[str] = frozenset()
         self._drafts: set[str] = set()
+        self.length, self.last_id, self.made_here = 0, "", False
+        for event in events:
+            self.add(event)
 
     def add(self, event: Event) -> None:
         """Apply the next event."""
@@ -187,6 +94,8 @@ class SegmentFold:
         if self._last is not None and action.kind != "open":
             self._seconds += min(IDLE_SECONDS, max(0.0, (event.time - self._last).total_seconds()))
         self._last = event.time
+        self.length, self.last_id = self.length + 1, action.id
+        self.made_here = self.made_here or (action.kind != "open" and not action.id.startswith(IMPORTED))
         match action.kind:
             case "open":
                 opened = tuple(action.payload.get("order", ()))

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from core.data import OutputKey, RatedOutput, SegmentKey, Span
-from core.mqm.log import OutputLabels, SegmentLabels
 from core.mqm.schemes import Scheme
 from core.mqm.typology import is_non_translation
+from core.ports.labels import OutputLabels, SegmentLabels
 
 DECIMALS = 12
 """Scores are rounded to this many decimals, so that 5 + 0.1 + 0.1 equals 5.2 in any order."""

@@ -289,14 +289,3 @@ class Campaigns(Protocol):
         stay. Returns what `choose` decided.
         """
         ...
-
-    @server_only.or_own_tasks
-    def touch(
-        self, campaign_id: int, participant_id: int, unit: str, now: datetime, lease_until: datetime, *, submitted: bool
-    ) -> None:
-        """Note that a participant has opened or labelled a unit: set or clear its `submitted`, and extend the lease of all units that
-        the participant has not submitted.
-
-        A reclaimed assignment gets a free slot again if there is one; otherwise it counts as an extra rating once submitted.
-        """
-        ...

@@ -6,9 +6,8 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine, case, insert, select, update
+from sqlalchemy import Connection, case, insert, select, update
 
-from core.errors import UserError
 from core.ports.campaigns import (
     Assignment,
     AssignmentState,
@@ -18,10 +17,9 @@ from core.ports.campaigns import (
     HandOver,
     NewAssignment,
 )
-from db.campaigns.rows import assignments_of, require_campaign, require_participant, units_of
-from db.engine import writing
+from db.campaigns.rows import assignments_of, require_campaign, require_participant, units_of, visible_campaigns
 from db.lookup import parts
-from db.tables import assignments, campaign_units, participants
+from db.tables import assignments, campaign_units, campaigns, participants
 
 _a = assignments.c
 
@@ -123,52 +121,38 @@ def _row(
 
 
 class Touch(NamedTuple):
-    """The arguments of `core.ports.campaigns.Campaigns.touch`."""
+    """A rater has opened or labelled a unit of the campaign with these texts, and it is `submitted` now or not."""
 
-    campaign_id: int
-    participant_id: int
+    texts: int
+    rater: str
     unit: str
     now: datetime
     lease_until: datetime
     submitted: bool
 
 
-class Reclaimed(Exception):  # noqa: N818  (what the assignment is)
-    """The assignment was reclaimed; a slot is free or not, which only one transaction at a time may find out."""
+def touch(connection: Connection, given: Touch) -> bool:
+    """Set or clear `submitted` of an assignment, and extend the lease of all units that its participant has not submitted.
 
-
-def touch_together(engine: Engine, touches: Sequence[Touch]) -> list[Exception | None]:
-    """Carry out several touches in one transaction; return the error of each, `Reclaimed` among them.
-
-    They come in the order of their participants, so that no two processes wait for each other.
+    Returns False, with nothing changed, if the assignment was reclaimed: a slot is free or not, which only one transaction at a time may find
+    out (`touch_reclaimed`). What was never assigned to the rater is left alone.
     """
-    errors: dict[int, Exception | None] = {}
-    with writing(engine) as connection:
-        for i in sorted(range(len(touches)), key=lambda i: touches[i].participant_id):
-            try:
-                with connection.begin_nested():
-                    touch(connection, touches[i])
-                errors[i] = None
-            except (UserError, Reclaimed) as error:
-                errors[i] = error
-    return [errors[i] for i in range(len(touches))]
-
-
-def touch(connection: Connection, given: Touch) -> None:
-    """Change an assignment that has not been reclaimed, and extend the leases of its participant. Raises `Reclaimed`."""
-    require_participant(connection, given.campaign_id, given.participant_id, lock=True)
     found = _found(connection, given)
+    if found is None:
+        return True
     changed = _change(given, found)
     if changed["state"] is None or not _applied(connection, found.id, changed):
-        raise Reclaimed
-    _extend(connection, given)
+        return False
+    _extend(connection, given, found.participant)
+    return True
 
 
 def touch_reclaimed(connection: Connection, given: Touch) -> None:
     """Do what `touch` does, also for a reclaimed assignment, which gets a free slot if there is one."""
-    design = require_campaign(connection, given.campaign_id, lock=True).design
-    require_participant(connection, given.campaign_id, given.participant_id, lock=True)
-    found = _found(connection, given)
+    this = visible_campaigns(campaigns.c.design).where(campaigns.c.texts == given.texts)
+    design = connection.execute(this.with_for_update(of=campaigns)).scalar()
+    if design is None or (found := _found(connection, given)) is None:
+        return
     changed = _change(given, found)
     if changed["state"] is None:
         taken = select(_a.slot).where(_a.unit == found.unit, _a.slot.is_not(None))
@@ -177,7 +161,7 @@ def touch_reclaimed(connection: Connection, given: Touch) -> None:
             changed |= {"slot": min(free), "lease_until": given.lease_until}
         changed["state"] = "submitted" if given.submitted else "assigned" if free else "reclaimed"
     connection.execute(update(assignments).where(_a.id == found.id).values(changed))
-    _extend(connection, given)
+    _extend(connection, given, found.participant)
 
 
 def take_free_slots(connection: Connection, campaign_id: int, participant_id: int) -> None:
@@ -201,16 +185,19 @@ def take_free_slots(connection: Connection, campaign_id: int, participant_id: in
 
 
 def _found(connection: Connection, given: Touch) -> Any:
-    unit = campaign_units.c
-    row = connection.execute(
-        select(_a.id, _a.unit, _a.state, _a.opened, _a.submitted)
-        .join_from(assignments, campaign_units)
-        .where(_a.participant == given.participant_id, unit.campaign == given.campaign_id, unit.name == given.unit)
-    ).first()
-    if row is None:
-        hint = "Reload the page"
-        raise UserError("this text is not assigned to you", got=f"unit “{given.unit}”", hint=hint)
-    return row
+    """Return the rater's assignment of the unit, None if there is none. Nothing of this participant is handed over meanwhile."""
+    of, unit = participants.c, campaign_units.c
+    mine = select(of.id, of.campaign).join_from(participants, campaigns)
+    mine = mine.where(campaigns.c.texts == given.texts, of.rater == given.rater)
+    who = connection.execute(mine.with_for_update(of=participants, key_share=True)).first()
+    return (
+        who
+        and connection.execute(
+            select(_a.id, _a.unit, _a.participant, _a.state, _a.opened, _a.submitted)
+            .join_from(assignments, campaign_units)
+            .where(_a.participant == who.id, unit.campaign == who.campaign, unit.name == given.unit)
+        ).first()
+    )
 
 
 def _change(given: Touch, found: Any) -> dict[str, Any]:
@@ -229,6 +216,6 @@ def _applied(connection: Connection, assignment_id: int, changed: dict[str, Any]
     return bool(connection.execute(still.values(changed)).rowcount)
 
 
-def _extend(connection: Connection, given: Touch) -> None:
-    mine = (_a.participant == given.participant_id, _a.state == "assigned", _a.lease_until.is_not(None))
+def _extend(connection: Connection, given: Touch, participant_id: int) -> None:
+    mine = (_a.participant == participant_id, _a.state == "assigned", _a.lease_until.is_not(None))
     connection.execute(update(assignments).where(*mine).values(lease_until=given.lease_until))

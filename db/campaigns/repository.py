@@ -29,7 +29,6 @@ from core.ports.campaigns import (
 )
 from core.ports.imports import DatasetImport
 from db.campaigns import assigning
-from db.campaigns.assigning import Reclaimed, Touch
 from db.campaigns.rows import (
     PARTICIPANT,
     assignments_of,
@@ -43,21 +42,16 @@ from db.columns import now as current_time
 from db.engine import inserted, reading, writing
 from db.failures import require_name, retried, unique
 from db.imports import adding, slices
-from db.labels.group_commit import GroupCommit
 from db.lookup import HIDDEN_NAME, hidden_project, parts, require_project
 from db.shown import events, segments
 from db.tables import assignments, campaign_units, campaigns, links, participants, project_settings, projects
 
 
 class SqlCampaigns:
-    """`core.ports.campaigns.Campaigns` over a database.
-
-    Touches that arrive at the same time are committed together, as labels are.
-    """
+    """`core.ports.campaigns.Campaigns` over a database."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._touches = GroupCommit[Touch](lambda touches: assigning.touch_together(engine, touches))
 
     def create(
         self,
@@ -285,17 +279,6 @@ class SqlCampaigns:
     def hand_over(self, campaign_id: int, participant_id: int, now: datetime, choose: ChooseHandOver) -> HandOver:
         with writing(self._engine) as connection:
             return assigning.hand_over(connection, campaign_id, participant_id, now, choose)
-
-    @retried
-    def touch(
-        self, campaign_id: int, participant_id: int, unit: str, now: datetime, lease_until: datetime, *, submitted: bool
-    ) -> None:
-        given = Touch(campaign_id, participant_id, unit, now, lease_until, submitted)
-        try:
-            self._touches.add(given)
-        except Reclaimed:
-            with writing(self._engine) as connection:
-                assigning.touch_reclaimed(connection, given)
 
 
 def _unique_name(name: str) -> Any:

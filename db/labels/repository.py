@@ -2,43 +2,50 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from threading import Lock
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from sqlalchemy import ColumnElement, Connection, Engine, Select, exists, insert, or_, select, tuple_
 
 from core.data import Segment, SegmentKey, storable
 from core.errors import Unavailable, UserError
-from core.mqm.log import EDITS, STEPS, SegmentFold, SegmentLabels, check
-from core.ports.labels import Action, ActionOf, Event, LabelBatch
+from core.mqm.log import SegmentFold, check, folded
+from core.ports.labels import (
+    EDITS,
+    STEPS,
+    Action,
+    ActionOf,
+    Event,
+    FoldedSegment,
+    LabelBatch,
+    RecordedSegment,
+    SavedActions,
+    UnitTouch,
+)
 from core.progress import Progress, no_progress, report_parts
 from db import tables
+from db.campaigns import assigning
+from db.campaigns.assigning import Touch
 from db.columns import now
 from db.engine import explained_for, reading, writing
 from db.failures import Conflict
 from db.imports.slices import Hidden, OneTransaction
+from db.labels.folds import KeptFolds, Place
 from db.labels.group_commit import GroupCommit
-from db.labels.kept_folds import KeptFolds
 from db.lookup import parts, rater_id, take_turns_in_log
 from db.shown import events, outputs, segments
 from db.tables import raters
 
-T = TypeVar("T")
 LONGEST_LOG = 5000
 """Edits of one rater in one segment, each of which is read whenever the segment is shown. Twice as many other actions are accepted."""
 PLANS = 3
 """Attempts to add actions to a log to which another server adds some at the same time, before it is kept from doing so."""
-MOST_KEPT = 20_000
-"""Events whose logs are kept in memory, so that saving takes the same time however long the log is."""
 SEGMENTS_AT_ONCE = 100
 """A query reads the events of at most this many segments."""
-_Place = tuple[int, str, SegmentKey]
-"""A project, a rater and a segment."""
 SegmentTexts = tuple[Segment, Mapping[str, str]]
 """A segment, and the texts of its outputs by system."""
 
@@ -53,38 +60,35 @@ class SqlLabels:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._commits = GroupCommit(self._write, lambda planned: len(planned.new))
-        self._places: WeakValueDictionary[_Place, Lock] = WeakValueDictionary()
-        self._logs: OrderedDict[_Place, _Log] = OrderedDict()
-        self._kept = 0  # events of these logs together
+        self._commits = GroupCommit(self._write, lambda planned: len(planned.new) + 1)
+        self._places: WeakValueDictionary[Place, Lock] = WeakValueDictionary()
         self._folds = KeptFolds(_events)
         self._lock = Lock()
 
-    def append(self, project_id: int, rater: str, segment: SegmentKey, actions: Sequence[Action]) -> list[str]:
+    def append(
+        self, project_id: int, rater: str, segment: SegmentKey, actions: Sequence[Action],
+        touch: UnitTouch | None = None,
+    ) -> SavedActions:  # fmt: skip
         by_id = {action.id: action for action in reversed(actions)}
         names = list(dict.fromkeys(action.id for action in actions))
 
         def refuse(name: str, error: UserError) -> None:
             raise error
 
-        return self.append_valid(project_id, rater, segment, names, lambda name, _: by_id[name], refuse)
+        return self.append_valid(project_id, rater, segment, names, lambda name, _: by_id[name], refuse, touch)
 
     def append_valid(
         self, project_id: int, rater: str, segment: SegmentKey, names: Sequence[str],
-        action_of: ActionOf, refuse: Callable[[str, UserError], None],
-    ) -> list[str]:  # fmt: skip
+        action_of: ActionOf, refuse: Callable[[str, UserError], None], touch: UnitTouch | None = None,
+    ) -> SavedActions:  # fmt: skip
         _check_rater(rater)
-        if not names:
-            return []
         place = (project_id, rater, segment)
         with self._place(place):
             for _ in range(PLANS):
-                planned, log, refusals = self._planned(place, names, action_of, refuse)
+                planned, fold, refusals = self._planned(place, names, action_of, refuse, touch)
                 try:
-                    if planned.new:
-                        self._commits.add(planned)
-                    self._keep(place, log)
-                    return planned.saved
+                    self._commit(planned)
+                    return self._saved(place, planned, fold)
                 except Conflict:  # another server has recorded one of these rows, or actions of this rater here
                     if refusals:  # they were reported already
                         raise Unavailable(
@@ -92,59 +96,65 @@ class SqlLabels:
                         ) from None
             with writing(self._engine) as connection:  # while nobody else can add to the log
                 take_turns_in_log(connection, project_id)
-                planned, log, _ = self._planned(place, names, action_of, refuse)
-                if planned.new and (outdated := _record(connection, planned, self._engine)):
-                    raise outdated
-            self._keep(place, log)
-            return planned.saved
+                planned, fold, _ = self._planned(place, names, action_of, refuse, touch)
+                error = _record(connection, planned, self._engine)
+            if isinstance(error, Reclaimed):
+                self._touch_reclaimed(error.touch)
+            elif error is not None:
+                raise error
+            return self._saved(place, planned, fold)
 
     @contextmanager
-    def _place(self, place: _Place) -> Iterator[None]:
+    def _place(self, place: Place) -> Iterator[None]:
         """Let one thread at a time add to a rater's log of a segment. Others are not held up."""
         with self._lock:
             lock = self._places.setdefault(place, Lock())
         with lock:
             yield
 
-    def _keep(self, place: _Place, log: _Log) -> None:
-        """Keep a log in memory, so that the next actions there need not read it again."""
-        with self._lock:
-            self._logs[place] = log
-            self._kept += log.length
-            while self._kept > MOST_KEPT:
-                self._kept -= self._logs.popitem(last=False)[1].length
+    def _commit(self, planned: _Planned) -> None:
+        if planned.new or planned.touch is not None:
+            try:
+                self._commits.add(planned)
+            except Reclaimed as reclaimed:
+                self._touch_reclaimed(reclaimed.touch)
 
-    def _taken(self, place: _Place) -> _Log | None:
-        with self._lock:
-            log = self._logs.pop(place, None)
-            self._kept -= log.length if log else 0
-        return log
+    def _touch_reclaimed(self, touch: Touch) -> None:
+        with writing(self._engine) as connection:
+            assigning.touch_reclaimed(connection, touch)
+
+    def _saved(self, place: Place, planned: _Planned, fold: SegmentFold) -> SavedActions:
+        saved = SavedActions(planned.saved, fold.labels)
+        self._folds.keep(place, fold)
+        return saved
 
     def _planned(
-        self, place: _Place, names: Sequence[str], action_of: ActionOf, refuse: Callable[[str, UserError], None]
-    ) -> tuple[_Planned, _Log, bool]:
-        """Return the events of new and valid actions, the log after them, and whether something was refused. Other writers need not wait."""
+        self, place: Place, names: Sequence[str], action_of: ActionOf, refuse: Callable[[str, UserError], None],
+        touch: UnitTouch | None,
+    ) -> tuple[_Planned, SegmentFold, bool]:  # fmt: skip
+        """Return the events of new and valid actions, the fold after them, and whether something was refused. Other writers need not wait."""
         project_id, rater, segment = place
-        log = self._taken(place)
         with reading(self._engine) as connection:
             segment_id, texts = _texts(connection, project_id, segment)
             known = _known(connection, project_id, names)
-            newest, last = _newest(connection, rater, segment_id)
-            if log is None or log.last != last:
-                log = _Log(_events(connection, project_id, rater, segment))
+            newest, last_id = _newest(connection, rater, segment_id)
+            fold = self._folds.take(connection, place, last_id)
         saved, new, refused = list[str](), list[Event](), False
         for name in names:
             if name not in known:
                 try:
-                    action = action_of(name, log.labels.ids)
-                    log.refuse_too_long(action)
-                    new.append(log.add(rater, segment, action, texts))
+                    action = action_of(name, fold.labels.ids)
+                    _refuse_too_long(fold, action)
+                    new.append(_next_event(fold, rater, segment, action, texts))
                 except UserError as error:
                     refused = True
                     refuse(name, error)
                     continue
             saved.append(name)
-        return _Planned(project_id, segment_id, rater, newest, new, saved), log, refused
+        noted = None
+        if touch is not None and (saved or not names):
+            noted = Touch(project_id, rater, segment.doc_id, *touch, submitted=fold.labels.submitted)
+        return _Planned(project_id, segment_id, rater, newest, new, saved, noted), fold, refused
 
     def _write(self, waiting: Sequence[_Planned]) -> list[Exception | None]:
         """Record planned events in one transaction; return the error of those that are outdated, which leave nothing behind."""
@@ -159,21 +169,31 @@ class SqlLabels:
         with reading(self._engine) as connection:
             return _events(connection, project_id, rater, segment, after)
 
-    def folded(self, project_id: int, rater: str, fold: Callable[[Iterable[Event]], T]) -> Mapping[SegmentKey, T]:
+    def recorded(self, project_id: int, rater: str, segment: SegmentKey) -> RecordedSegment:
         with reading(self._engine) as connection:
-            return self._folds.read(connection, project_id, rater, fold)
+            return self._folds.recorded(connection, (project_id, rater, segment))
 
-    def by_segment(self, project_id: int, progress: Progress = no_progress) -> Iterator[list[Event]]:
-        labelled = select(events.c.segment).where(events.c.project_id == project_id).distinct()
-        mine = select(segments.c.id).where(segments.c.id.in_(labelled)).order_by(segments.c.position)
+    def of_rater(self, project_id: int, rater: str) -> Mapping[SegmentKey, FoldedSegment]:
         with reading(self._engine) as connection:
-            ids = list(connection.execute(mine).scalars())
-        order = segments.c.position, events.c.segment, events.c.rater, events.c.number
+            return self._folds.of_rater(connection, project_id, rater)
+
+    def folded(self, project_id: int, after: int = 0, progress: Progress = no_progress) -> Iterator[FoldedSegment]:
+        of = events.c
+        places: set[tuple[str, SegmentKey]] = set()
+        with reading(self._engine) as connection:
+            new = [of.project_id == project_id, *([_after(connection, project_id, after)] if after else [])]
+            mine = select(segments.c.id).where(segments.c.id.in_(select(of.segment).where(*new)))
+            ids = list(connection.execute(mine.order_by(segments.c.position)).scalars())
+            if after:
+                changed = _selected(raters.c.name, segments.c.doc_id, segments.c.segment_id).where(*new).distinct()
+                places = {(name, SegmentKey(*key)) for name, *key in connection.execute(changed)}
+        order = segments.c.position, of.segment, of.rater, of.number
         for part in report_parts(parts(ids, SEGMENTS_AT_ONCE), len, len(ids), progress):
             with reading(self._engine) as connection:
-                found = _read(connection, _selected().where(events.c.segment.in_(part)).order_by(*order))
-            for _, of in groupby(found, lambda event: (event.rater, event.segment)):
-                yield list(of)
+                found = _read(connection, _selected().where(of.segment.in_(part)).order_by(*order))
+            for place, group in groupby(found, lambda event: (event.rater, event.segment)):
+                if not after or place in places:
+                    yield folded(list(group))
 
     def newest(self, project_id: int) -> int:
         latest = (
@@ -201,20 +221,20 @@ def planned(
         _check_rater(batch.rater)
         if batch.segment not in texts:
             raise _no_such_segment(batch.segment)
-    logs: dict[tuple[str, SegmentKey], _Log] = {(batch.rater, batch.segment): _Log() for batch in batches}
+    folds = {(batch.rater, batch.segment): SegmentFold() for batch in batches}
     known = _known(connection, project_id, [action.id for batch in batches for action in batch.actions])
     for part in parts(list(dict.fromkeys(batch.segment for batch in batches)), SEGMENTS_AT_ONCE):
         mine = segments.c.project_id == project_id, tuple_(segments.c.doc_id, segments.c.segment_id).in_(part)
         for event in _read(connection, _selected().where(*mine).order_by(events.c.number)):
-            if (event.rater, event.segment) in logs:
-                logs[event.rater, event.segment].take(event)
+            if (event.rater, event.segment) in folds:
+                folds[event.rater, event.segment].add(event)
     new: list[Event] = []
     for batch in report_parts(batches, lambda batch: 1, len(batches), progress):
-        log = logs[batch.rater, batch.segment]
+        fold = folds[batch.rater, batch.segment]
         for action in batch.actions:
             if action.id not in known:
                 known.add(action.id)
-                new.append(log.add(batch.rater, batch.segment, action, texts[batch.segment]))
+                new.append(_next_event(fold, batch.rater, batch.segment, action, texts[batch.segment]))
     return new
 
 
@@ -231,7 +251,7 @@ def write(
 
 
 class _Planned(NamedTuple):
-    """New events of a rater in a segment, made when `newest` was the number of the last one, and the ids of actions that are then on disk."""
+    """New events of a rater in a segment, made when `newest` was the number of the last one, the ids of actions that are then on disk, and what is noted of the unit."""
 
     project_id: int
     segment_id: int
@@ -239,44 +259,38 @@ class _Planned(NamedTuple):
     newest: int
     new: Sequence[Event]
     saved: list[str]
+    touch: Touch | None
 
 
-class _Log:
-    """The events of a rater in a segment so far, and the labels that they lead to."""
+class Reclaimed(Exception):  # noqa: N818  (what the assignment is)
+    """The events are written, but the assignment of their unit was reclaimed."""
 
-    def __init__(self, events: Iterable[Event] = ()) -> None:
-        self._fold, self.length, self.last = SegmentFold(), 0, ""
-        for event in events:
-            self.take(event)
+    def __init__(self, touch: Touch) -> None:
+        self.touch = touch
 
-    def take(self, event: Event) -> None:
-        self._fold.add(event)
-        self.length, self.last = self.length + 1, event.action.id
 
-    @property
-    def labels(self) -> SegmentLabels:
-        return self._fold.labels
+def _next_event(fold: SegmentFold, rater: str, segment: SegmentKey, action: Action, texts: SegmentTexts) -> Event:
+    """Return the event of an action, and add it to the fold. Raises `UserError` if it cannot follow the events so far."""
+    if not action.id:
+        raise UserError("an action has no id", hint="Reload the page; nothing was saved")
+    check(action, fold.labels, *texts)
+    event = Event(0, now(), rater, segment, action)
+    fold.add(event)
+    return event
 
-    def add(self, rater: str, segment: SegmentKey, action: Action, texts: SegmentTexts) -> Event:
-        """Return the event of an action. Raises `UserError` if it cannot follow the events so far."""
-        if not action.id:
-            raise UserError("an action has no id", hint="Reload the page; nothing was saved")
-        check(action, self.labels, *texts)
-        event = Event(0, now(), rater, segment, action)
-        self.take(event)
-        return event
 
-    def refuse_too_long(self, action: Action) -> None:
-        """Raise `UserError` if the log has as many actions as are accepted."""
-        if self.length >= LONGEST_LOG * (1 if action.kind in EDITS | STEPS else 3):
-            raise UserError(
-                f"you have made {LONGEST_LOG:,} changes to this segment, and more are not saved",
-                hint="Submit the segment, or ask the person who sent you here",
-            )
+def _refuse_too_long(fold: SegmentFold, action: Action) -> None:
+    """Raise `UserError` if a rater has recorded as many actions in a segment as are accepted."""
+    if fold.length >= LONGEST_LOG * (1 if action.kind in EDITS | STEPS else 3):
+        raise UserError(
+            f"you have made {LONGEST_LOG:,} changes to this segment, and more are not saved",
+            hint="Submit the segment, or ask the person who sent you here",
+        )
 
 
 def _record(connection: Connection, planned: _Planned, engine: Engine) -> Exception | None:
-    """Write planned events; return an error, with nothing written, if the log has changed since they were planned.
+    """Write planned events; return an error, with nothing written, if the log has changed since they were planned. Returns `Reclaimed`, with the
+    events written, if `assigning.touch_reclaimed` has to follow.
 
     Raises `Unavailable` if the connection is lost, and the transaction with it.
     """
@@ -286,7 +300,10 @@ def _record(connection: Connection, planned: _Planned, engine: Engine) -> Except
             if _newest(connection, planned.rater, planned.segment_id)[0] != planned.newest:
                 raise Conflict("the labels were changed in another tab or window", hint="Try again")
             rows = [_row(event, planned.project_id, rater, planned.segment_id) for event in planned.new]
-            connection.execute(insert(tables.events), rows)
+            if rows:
+                connection.execute(insert(tables.events), rows)
+            if planned.touch is not None and not assigning.touch(connection, planned.touch):
+                return Reclaimed(planned.touch)
     except UserError as error:
         if connection.invalidated:
             raise
@@ -377,9 +394,10 @@ def _after(connection: Connection, project_id: int, number: int) -> ColumnElemen
     return or_(events.c.number > number, events.c.number.in_(select(of.number).where(of.added_by.in_(imports))))
 
 
-def _selected() -> Select[Any]:
+def _selected(*columns: Any) -> Select[Any]:
+    """Select events with their rater and segment: `columns`, by default all that `_read` needs."""
     return (
-        select(events, raters.c.name, segments.c.doc_id, segments.c.segment_id)
+        select(*columns or (events, raters.c.name, segments.c.doc_id, segments.c.segment_id))
         .join_from(events, raters)
         .join(segments, segments.c.id == events.c.segment)
     )

@@ -47,7 +47,7 @@ class Site(NamedTuple):
 
     def opened(self, rater: str, segment: SegmentKey = HERE) -> dict[str, str]:
         """Open a segment; return the ids of its outputs by system."""
-        return dict(work.open_segment(self.store, self.project, rater, segment, TEXTS).ids)
+        return dict(work.open_segment(self.store, self.project, rater, segment, TEXTS).labels.ids)
 
     def unit(self, headers: dict[str, str] | None = None, **choice: Any) -> Any:
         """Open a segment as the page's script does, by default with the link; return the answer."""

@@ -13,6 +13,7 @@ from api.refusals import AtOnce, RateLimit, RequestRefused
 from core.data import OutputKey, SegmentKey
 from core.errors import Unavailable
 from core.ports.batches import Chosen, SavedBatch
+from core.ports.labels import SavedActions
 from tests.api.conftest import HERE, NEXT, Site, no_error, token_hash
 
 
@@ -113,7 +114,7 @@ def test_an_unpaired_surrogate_in_a_note_refuses_this_action_only(site: Site) ->
 def test_storage_that_takes_nothing_acknowledges_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = site.opened("Ana")
 
-    def full(*given: object) -> list[str]:
+    def full(*given: object) -> SavedActions:
         raise Unavailable("the disk of the database is full", where="/secret/path")
 
     with monkeypatch.context() as patched:

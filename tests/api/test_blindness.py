@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ from starlette.responses import JSONResponse
 from api import actions, auth, endpoint, exports, unit
 from api.refusals import RateLimit
 from api.task import page
+from core.data import SegmentKey
 from core.errors import UserError
-from core.services.labels import exchange, units
-from core.services.labels import labels as work
+from core.mqm.log import fold_segment
+from core.ports.labels import RecordedSegment
+from core.services.labels import units
 from db.store import shared_store
 from tests.api.blindness import SYSTEMS, World, leaks, unit_json, world
 from tests.templates import empty_database
@@ -106,15 +109,14 @@ def with_name(data: dict[str, Any]) -> dict[str, Any]:
 
 def hashed_ids(patch: pytest.MonkeyPatch, found: World) -> None:
     """The ids of earlier versions: the same for everybody."""
-    original = work.fold_segment
+    original = found.store.labels.recorded
 
-    def folded(events: Any) -> Any:
-        labels = original(events)
-        ids = {s: "o" + hashlib.sha256(s.encode()).hexdigest()[:12] for s in labels.ids}
-        return type(labels)(**{f: getattr(labels, f) for f in labels.__dataclass_fields__} | {"ids": ids})
+    def recorded(*place: Any) -> RecordedSegment:
+        of = original(*place)
+        ids = {s: "o" + hashlib.sha256(s.encode()).hexdigest()[:12] for s in of.labels.ids}
+        return of._replace(labels=replace(of.labels, ids=ids))
 
-    for module in (work, exchange):
-        patch.setattr(module, "fold_segment", folded)
+    patch.setattr(found.store.labels, "recorded", recorded)
 
 
 def all_segments(patch: pytest.MonkeyPatch, found: World) -> None:
@@ -123,9 +125,11 @@ def all_segments(patch: pytest.MonkeyPatch, found: World) -> None:
 
 
 def labels_of_all(patch: pytest.MonkeyPatch, found: World) -> None:
-    original = found.store.labels.events
-    everything = lambda project, *, rater=None, segment=None: original(project, segment=segment)  # noqa: E731
-    patch.setattr(found.store.labels, "events", everything)
+    def everything(project: int, rater: str, segment: SegmentKey) -> RecordedSegment:
+        events = found.store.labels.events(project, segment=segment)
+        return RecordedSegment(events, fold_segment(events))
+
+    patch.setattr(found.store.labels, "recorded", everything)
 
 
 def exports_for_all(patch: pytest.MonkeyPatch, found: World) -> None:

@@ -8,10 +8,13 @@ from datetime import date
 from typing import Any, NamedTuple
 
 import pytest
+from sqlalchemy import Connection, event
 
 from core.campaigns.design import CampaignDesign
 from core.campaigns.protocol import PROTOCOLS
+from core.mqm.log import SegmentFold
 from core.ports.campaigns import Campaign
+from core.ports.labels import Event
 from core.services.campaigns import creating, people
 from core.services.people import accounts, sessions
 from core.services.people.tokens import CSRF_HEADER, SESSION_COOKIE, csrf_token
@@ -194,3 +197,38 @@ def test_a_participant_finishes_for_good(taking: Taking) -> None:
 def test_an_annotator_of_one_project_goes_straight_to_it_also_with_campaigns(taking: Taking) -> None:
     answer = taking.get("zoe", "/tasks")
     assert (answer.status_code, answer.headers["location"]) == (303, f"./tasks/{taking.site.project}")
+
+
+def test_a_save_in_a_campaign_is_one_transaction_and_folds_each_event_once(
+    taking: Taking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert taking.unit("eva").status_code == 200
+    unit, who = taking.unit("eva").json(), taking.headers("eva")
+    store, add = taking.site.store, SegmentFold.add
+    written, folded = list[bool](), list[str]()
+
+    def counting(fold: SegmentFold, event: Event) -> None:
+        folded.append(event.action.id)
+        add(fold, event)
+
+    def begun(connection: Connection) -> None:
+        written.append("until" in connection.get_execution_options())
+
+    monkeypatch.setattr(Taking, "headers", lambda *_: who)
+    monkeypatch.setattr(SegmentFold, "add", counting)
+    event.listen(store.labels._engine, "begin", begun)  # type: ignore[attr-defined]
+    saved = taking.save("eva", unit)["acknowledged"]
+    assert saved == folded
+    (given, *_) = store.campaigns.assignments(taking.campaign.id)
+    assert (sum(written), given.state) == (1, "submitted")
+    folded.clear()
+    again = taking.unit("eva", doc=unit["doc"], segment=unit["segment"]).json()
+    assert [e["id"] for e in again["events"]] == saved
+    assert folded == [], "the page shows the fold of the save"
+    with monkeypatch.context() as broken:
+        broken.setattr("db.campaigns.assigning._extend", None)
+        withdrawn = {"id": "eva-late", "kind": "reopen", "output": None, "payload": {}, "time": ""}
+        place = {name: unit[name] for name in ("project", "doc", "segment")}
+        sent = {"rater": "eva", "batches": [place | {"actions": [withdrawn]}]}
+        assert taking.site.client.post("/api/actions", json=sent, headers=who).status_code == 500
+    assert "eva-late" not in [e.action.id for e in store.labels.events(taking.campaign.texts)], "all or nothing"

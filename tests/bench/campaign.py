@@ -25,13 +25,13 @@ import httpx
 
 from core.campaigns.design import CampaignDesign, design_from_json
 from core.campaigns.protocol import PROTOCOLS
-from core.campaigns.verdicts import DEFAULT_THRESHOLDS
+from core.campaigns.verdicts import DEFAULT_THRESHOLDS, verdicts
 from core.data import Dataset, Output, Segment, Span, grouped
 from core.ports.campaigns import Campaign
 from core.ports.store import Store
 from core.services.campaigns import creating, handing_over, people
-from core.services.campaigns.answers import answers
-from core.services.campaigns.quality import rater_verdicts
+from core.services.campaigns.answers import read_labels
+from core.services.campaigns.quality import submitted_units
 from db.store import open_store
 from tests import bots
 from tests.browser.conftest import Server
@@ -207,8 +207,11 @@ def report(store: Store, campaign: Campaign, people_of: list[Participant], desig
     acknowledged = [i for bot in people_of for i in bot.acknowledged]
     lost, twice = sum(i not in events for i in acknowledged), sum(n > 1 for n in events.values())
     units = [u for u in store.campaigns.units(campaign.id) if u.kind == "item"]
+    slots = {(a.participant_id, a.unit.id): a.slot for a in store.campaigns.assignments(campaign.id)}
     raters = grouped(
-        (a.unit.name, (a.participant.rater, a.assignment.slot)) for a in answers(store, campaign) if a.counts
+        (a.unit.name, (a.rater, slots[a.participant_id, a.unit.id]))
+        for a in read_labels(store, campaign).answers
+        if a.counts
     )
     short = [u.name for u in units if len({slot for _, slot in raters.get(u.name, ()) if slot}) < design.overlap]
     double = [name for name, given in raters.items() if len({rater for rater, _ in given}) < len(given)]
@@ -233,7 +236,10 @@ def report(store: Store, campaign: Campaign, people_of: list[Participant], desig
 def _verdicts(store: Store, campaign: Campaign, people_of: list[Participant]) -> None:
     """Bots do not read, so that the speed of everybody is implausible: it is not counted here."""
     kinds = {bot.name: bot.kind for bot in people_of}
-    found = rater_verdicts(store, campaign, thresholds=replace(DEFAULT_THRESHOLDS, words_per_second=math.inf))
+    found = verdicts(
+        submitted_units(store, campaign, read_labels(store, campaign).answers),
+        replace(DEFAULT_THRESHOLDS, words_per_second=math.inf),
+    )
     for kind in dict.fromkeys(KINDS):
         given = Counter(v.verdict for v in found if kinds[v.rater] == kind)
         print(f"{kind}: {given['fine']} fine, {given['look']} to look at, {given['exclude?']} to exclude")

@@ -20,6 +20,7 @@ from core.calibration.top_systems import by_top, ranking
 from core.campaigns.design import design_from_json
 from core.campaigns.imported import attention, campaign_agreement, slider_means, times
 from core.campaigns.imported import ranking as imported_ranking
+from core.campaigns.verdicts import verdicts
 from core.data import Dataset, OutputKey, Value
 from core.errors import UserError
 from core.formats.adversarial import read_cases
@@ -35,8 +36,8 @@ from core.reports import campaign_results, every_score
 from core.scoring.dataset import score_dataset
 from core.services.calibrate import calibration, lambda_sensitivity
 from core.services.campaigns import comparison, exporting, importing, monitoring, people, planning
-from core.services.campaigns.answers import answers
-from core.services.campaigns.quality import rater_verdicts
+from core.services.campaigns.answers import read_labels
+from core.services.campaigns.quality import submitted_units
 from core.services.evaluate import bias, disagreements, evaluate, joining, lengths, significance
 from core.services.export.files import EXPORTS
 from core.services.labels.agreement import agreement
@@ -282,11 +283,11 @@ def campaign(folder: Path, protocol: Any) -> dict[str, Any]:
     filled.work(store, made, begin=begin)
     made = store.campaigns.get(made.id)
     units = {unit: comparison.compare(store, made, unit) for unit in ("item", "document")}
-    verdicts = rater_verdicts(store, made, answers(store, made))
+    judged = verdicts(submitted_units(store, made, read_labels(store, made).answers))
     return {
         "comparison": units,
         "latex": campaign_results.as_latex(units["item"], made.name).splitlines(),
-        "verdicts": verdicts,
+        "verdicts": judged,
         "files": {name: _campaign_export(store, made, name) for name in CAMPAIGN_FORMATS},
         "pay": people.pay_table(store, made).splitlines(),
         "progress": monitoring.snapshot(store, made, datetime(2026, 3, 9, tzinfo=UTC)).progress,

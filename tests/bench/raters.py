@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 from core.campaigns.attention_checks import AttentionCheck, PlantedError, check_to_json, planted
 from core.campaigns.protocol import PROTOCOLS, ProtocolName
-from core.campaigns.submitted import QualityAdvice, RaterVerdict, SubmittedUnit
+from core.campaigns.submitted import QualityAdvice, RaterVerdict, UnitJudgement
 from core.campaigns.verdicts import DEFAULT_THRESHOLDS, verdicts
 from core.data import SegmentKey, Span
+from core.ports.campaigns import CampaignUnit
 from core.stats.proportion import wilson
 from tests.bots import UNSPECIFIED, BotAnswer, BotOutput, BotRater, Habit, answer, bot_rater, labels_of
 
@@ -38,7 +39,7 @@ class SimulatedUnit(NamedTuple):
 
 class RaterCampaign(NamedTuple):
     raters: dict[str, BotRater]
-    units: list[SubmittedUnit]
+    units: list[UnitJudgement]
 
 
 def output(rng: Random, errors: float, vocabulary: Sequence[str]) -> BotOutput:
@@ -93,15 +94,14 @@ def campaign(
 
     def submitted(
         rater: str, unit: SimulatedUnit, given: BotAnswer, time: float, kind: str, details: dict[str, object]
-    ) -> SubmittedUnit:
+    ) -> UnitJudgement:
         read = 20 + sum(len(o.text.split()) for o in unit.shown.values())
         seconds = read / (raters[rater].speed * math.exp(rng.gauss(0, 0.4)))
-        return SubmittedUnit(
-            rater, unit.name, kind, unit.of, tuple(unit.shown), labels_of(given, asks, seconds), seconds, read,  # type: ignore[arg-type]
-            START + timedelta(minutes=time), details,
-        )  # fmt: skip
+        of = CampaignUnit(0, unit.name, 0, 0, kind, unit.of, tuple(unit.shown), details)  # type: ignore[arg-type]
+        when = START + timedelta(minutes=time)
+        return UnitJudgement(rater, of, labels_of(given, asks, seconds), when, when, 1, when, words=read)
 
-    done: list[SubmittedUnit] = []
+    done: list[UnitJudgement] = []
     before: dict[str, list[BotAnswer]] = {}
     own: dict[str, list[SimulatedUnit]] = {r: [] for r in raters}
     for time, (unit, rater) in enumerate(_assigned(planned, list(raters), overlap, rng)):

@@ -121,7 +121,7 @@ def prepared(store: Store, annotators: int, n_segments: int = SEGMENTS) -> list[
         token = secrets.token_urlsafe(32)
         name = f"annotator {number}"
         store.people.add_link(project, name, None, hashlib.sha256(token.encode()).hexdigest(), None, "bench")
-        ids = {s.key: list(open_segment(store, project, name, s.key, SYSTEMS).ids.values()) for s in segments}
+        ids = {s.key: list(open_segment(store, project, name, s.key, SYSTEMS).labels.ids.values()) for s in segments}
         found.append(Annotator(number, token, project, ids))
     return found
 

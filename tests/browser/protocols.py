@@ -10,7 +10,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from core.campaigns.protocol import PROTOCOLS, ProtocolName
 from core.data import Dataset, Output, Segment, SegmentKey
-from core.mqm.log import SegmentLabels, fold_segment
+from core.mqm.log import fold_segment
+from core.ports.labels import SegmentLabels
 from core.ports.store import Store
 from core.services.labels.protocols import settings_of
 from tests.browser.conftest import Server

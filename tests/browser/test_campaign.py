@@ -12,7 +12,7 @@ from core.campaigns.design import CampaignDesign
 from core.campaigns.protocol import PROTOCOLS, ProtocolName
 from core.data import grouped
 from core.services.campaigns import creating, people
-from core.services.campaigns.answers import answers
+from core.services.campaigns.answers import read_labels
 from core.services.labels import all_labels
 from tests.browser.campaigns import judge, work
 from tests.browser.conftest import PATIENCE, Server
@@ -39,8 +39,8 @@ def test_three_annotators_rate_each_unit_twice(shared: Server, browser: Browser,
         tabs.append(context.new_page())
         tabs[-1].goto(f"{shared.url}/{link.path}")
     codes = {who: work(tab, name) for who, tab in zip(NAMES, tabs, strict=True)}
-    given = [a for a in answers(store, campaign) if a.counts]
-    raters = grouped((a.unit.name, a.participant.rater) for a in given)
+    given = [a for a in read_labels(store, campaign).answers if a.counts]
+    raters = grouped((a.unit.name, a.rater) for a in given)
     assert len(raters) == UNITS
     assert all(len(set(who)) == 2 for who in raters.values())
     assert {p.rater: p.code for p in store.campaigns.participants(campaign.id)} == codes

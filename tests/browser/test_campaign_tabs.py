@@ -10,11 +10,11 @@ from statistics import fmean
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from core.mqm.log import SegmentLabels
 from core.ports.campaigns import Campaign
+from core.ports.labels import SegmentLabels
 from core.ports.store import Store
 from core.services.campaigns import adjudication, comparison, people, results
-from core.services.campaigns.answers import answers, read_labels
+from core.services.campaigns.answers import read_labels
 from tests.browser.conftest import Server, at_rest
 from tests.core.services.campaigns import filled
 
@@ -47,7 +47,7 @@ def opened(shared: Server, page: Page, campaign: Campaign) -> Callable[[str], Lo
 
 
 def counting(store: Store, campaign: Campaign) -> int:
-    return sum(a.counts for a in answers(store, campaign))
+    return sum(a.counts for a in read_labels(store, campaign).answers)
 
 
 def labelled(labels: SegmentLabels) -> list[object]:
@@ -118,7 +118,7 @@ def test_a_manager_goes_through_the_tabs_of_a_finished_campaign(
     page.get_by_test_id("submit").click()
     expect(shown.get_by_role("heading", name=f"{len(disputed) - 1} units to decide")).to_be_visible()
     ((unit, made),) = read_labels(store, campaign).decisions.items()
-    assert (unit, made.who) == (disputed[0].unit.name, JUDGE)
+    assert (unit, made.rater) == (disputed[0].unit.name, JUDGE)
     assert labelled(made.labels) == labelled(disputed[0].versions[0])
 
     shown = opened("Results")

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
 from core.data import Dataset, Output, Segment, SegmentKey
 from core.ports.campaigns import Assignment, Campaign, DrawState, NewAssignment, NewUnit
+from core.ports.labels import Action, ActionKind, UnitTouch
 from core.ports.store import Store
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -55,7 +57,23 @@ def assigned(
 def touch(
     store: Store, campaign: Campaign, who: int, name: str, submitted: bool, now: datetime = NOW, lease: datetime = LEASE
 ) -> None:
-    store.campaigns.touch(campaign.id, who, name, now, lease, submitted=submitted)
+    """Submit a unit as this participant, or open it again."""
+    rater = next(p.rater for p in store.campaigns.participants(campaign.id) if p.id == who)
+    label(store, campaign, rater, name, submitted, now, lease)
+
+
+def label(
+    store: Store,
+    campaign: Campaign,
+    rater: str,
+    name: str,
+    submitted: bool,
+    now: datetime = NOW,
+    lease: datetime = LEASE,
+) -> None:
+    kinds: list[ActionKind] = ["decline", "submit"] if submitted else ["reopen"]
+    done = [Action(f"{kind}-{uuid4()}", kind, None, {"reason": "Damaged text"}) for kind in kinds]
+    store.labels.append(campaign.texts, rater, SegmentKey(name, "0"), done, UnitTouch(now, lease))
 
 
 def only(store: Store, campaign: Campaign, who: int) -> Assignment:

@@ -37,7 +37,7 @@ def append_labels(connection: Connection, url: str, rater: str, prefix: str, n: 
     for i in range(n):
         actions = [Action(f"{prefix}{i}", "verdict", "A", {"value": "no_error" if i % 2 else None})]
         actions += [Action(f"both{i}", "verdict", "B", {"value": "no_error"})]
-        assert store.labels.append(1, rater, segment, actions) == [action.id for action in actions]
+        assert store.labels.append(1, rater, segment, actions).ids == [action.id for action in actions]
     connection.send("done")
 
 
@@ -48,7 +48,7 @@ def save_and_wait(connection: Connection, url: str) -> None:
     mark = Action("e1", "add", "A", span | {"category": "Other", "note": "😀"})
     verdict = Action("e2", "verdict", "B", {"value": "no_error"})
     for actions in ([mark, verdict], [Action("e3", "submit", None, {})]):
-        connection.send(store.labels.append(1, "ann", segment, actions))
+        connection.send(store.labels.append(1, "ann", segment, actions).ids)
     connection.recv()
 
 

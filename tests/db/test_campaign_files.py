@@ -10,7 +10,7 @@ from core.campaigns.protocol import ProtocolName
 from core.data import Dataset, SegmentKey
 from core.ports.store import Store
 from core.services.campaigns import exporting
-from core.services.campaigns.answers import answers
+from core.services.campaigns.answers import read_labels
 from tests.core.services.campaigns.world import CampaignWorld, campaign_world, scores
 
 
@@ -31,7 +31,7 @@ def test_a_campaign_file_has_the_rated_outputs_in_document_order(store: Store, p
         tuple(s for s in whole.segments if s.key in {key.segment for key in rated}),
         tuple(o for o in whole.outputs if o.key in rated),
     )
-    assert len(made.ratings) == len(answers(store, world.campaign))
+    assert len(made.ratings) == len(read_labels(store, world.campaign).answers)
 
 
 @pytest.mark.parametrize("name", exporting.FORMATS)

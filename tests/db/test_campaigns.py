@@ -21,7 +21,7 @@ from db.database_copy import copy_database
 from db.engine import connect, writing
 from db.imports import adding, slices
 from db.store import open_store, store_over
-from tests.db.campaigns import DESIGN, NOW, SETTINGS, SegmentKey, created, replaced, texts, unit
+from tests.db.campaigns import DESIGN, NOW, SETTINGS, SegmentKey, created, label, replaced, texts, unit
 from tests.db.other_processes import K, assign_units, exit_while_assigning, next_free
 from tests.db.raw import counts, scalar
 from tests.db.test_races import go
@@ -110,7 +110,7 @@ def test_leases_expire_while_others_touch(store: Store, url: str, campaign: Camp
             for a in mine.assignments(campaign.id, people[i]):
                 submitted = rng.random() < 0.5
                 now = datetime.now(UTC)
-                mine.touch(campaign.id, people[i], a.unit.name, now, now + SOON, submitted=submitted)
+                label(stores[i % 2], campaign, f"r{i}", a.unit.name, submitted, now, now + SOON)
 
     at_once(*(lambda i=i: work(i) for i in range(6)))
     found = store.campaigns.assignments(campaign.id)
@@ -156,7 +156,7 @@ def test_a_unit_is_submitted_or_handed_over_and_not_both(store: Store, url: str,
 
     def submit() -> None:
         for name in reversed(UNITS):
-            store.campaigns.touch(campaign.id, rosa, name, NOW, NOW, submitted=True)
+            label(store, campaign, "Rosa", name, submitted=True)
 
     def hand_over() -> None:
         for _ in UNITS:
@@ -180,16 +180,14 @@ def test_touches_that_arrive_together_are_all_kept(store: Store, campaign: Campa
         store.campaigns.assign(campaign.id, who, NOW, NOW + SOON, next_free(who, len(UNITS)))
     later = NOW + timedelta(hours=1)
 
-    def work(who: int) -> str:
-        try:
-            for name in UNITS:
-                store.campaigns.touch(campaign.id, who, name, NOW, later, submitted=True)
-        except UserError as error:
-            return error.what
-        return ""
+    def work(rater: str) -> None:
+        for name in UNITS:
+            label(store, campaign, rater, name, True, NOW, later)
 
-    assert at_once(*(lambda w=w: work(w) for w in people)) == [""] * K + ["this text is not assigned to you"] * 5
-    assert {a.state for a in store.campaigns.assignments(campaign.id)} == {"submitted"}
+    at_once(*(lambda i=i: work(f"r{i}") for i in range(len(people))))
+    found = store.campaigns.assignments(campaign.id)
+    assert {a.state for a in found} == {"submitted"}
+    assert {a.participant_id for a in found} == set(people[:K]), "others keep their labels and get no assignment"
 
 
 def test_a_campaign_is_invisible_until_it_is_complete(

@@ -15,8 +15,10 @@ from core.data import (
     SegmentKey,
     SourceFile,
     Value,
+    grouped,
 )
 from core.errors import ImportProblems, UserError
+from core.mqm.log import fold_segment, folded
 from core.ports.labels import Action, LabelBatch
 from core.ports.projects import ImportReport
 from core.ports.store import Store
@@ -220,8 +222,10 @@ def test_the_newest_timings_of_a_metric_and_model_come_back(store: Store) -> Non
 
 def test_actions_are_recorded_once_and_in_order(store: Store, project: int) -> None:
     actions = [no_error("1", "A"), no_error("2", "B"), Action("3", "submit", None, {})]
-    assert store.labels.append(project, "ann", FIRST, actions[:2]) == ["1", "2"]
-    assert store.labels.append(project, "ann", FIRST, [*actions, actions[0]]) == ["1", "2", "3"]
+    assert store.labels.append(project, "ann", FIRST, actions[:2]).ids == ["1", "2"]
+    saved = store.labels.append(project, "ann", FIRST, [*actions, actions[0]])
+    assert saved.ids == ["1", "2", "3"]
+    assert saved.labels == fold_segment(store.labels.events(project))
     events = store.labels.events(project)
     assert [e.action for e in events] == actions
     assert [e.number for e in events] == sorted({e.number for e in events})
@@ -271,7 +275,7 @@ def test_texts_and_labels_come_in_together_or_not_at_all(store: Store) -> None:
     ]
 
 
-def test_events_come_by_segment_and_rater_in_the_order_of_the_project(
+def test_labels_come_by_segment_and_rater_in_the_order_of_the_project(
     store: Store, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("db.labels.repository.SEGMENTS_AT_ONCE", 1)
@@ -282,14 +286,24 @@ def test_events_come_by_segment_and_rater_in_the_order_of_the_project(
         store.labels.append(project, rater, key, [no_error(str(n), "A")])
     other = store.projects.create("other").id
     shares = list[float]()
-    groups = list(store.labels.by_segment(project, shares.append))
-    assert sorted(e for of in groups for e in of) == store.labels.events(project)
-    found = [(of[0].segment, of[0].rater, [e.action.id for e in of]) for of in groups]
-    assert [key for key, _, _ in found] == [FIRST, FIRST, second]
-    assert sorted(found) == [(FIRST, "ann", ["1", "3"]), (FIRST, "bob", ["2"]), (second, "bob", ["0", "4"])]
+    events = store.labels.events(project)
+    found = list(store.labels.folded(project, progress=shares.append))
+    assert [of.segment for of in found] == [FIRST, FIRST, second]
+    groups = grouped(((e.segment, e.rater), e) for e in events)
+    assert sorted((of.segment, of.rater, of) for of in found) == sorted(
+        (*key, folded(of)) for key, of in groups.items()
+    )
+    for rater in ("ann", "bob"):
+        assert store.labels.of_rater(project, rater) == {of.segment: of for of in found if of.rater == rater}
+        assert store.labels.recorded(project, rater, second).events == [
+            e for e in events if (e.rater, e.segment) == (rater, second)
+        ]
+    new = list(store.labels.folded(project, events[2].number))
+    assert {(of.segment, of.rater) for of in new} == {(FIRST, "ann"), (second, "bob")}, "those with newer events"
+    assert all(of in found for of in new)
     assert shares[0] == 0
     assert shares == sorted(shares)
-    assert list(store.labels.by_segment(other)) == []
+    assert list(store.labels.folded(other)) == []
 
 
 def test_an_id_that_was_deleted_is_never_given_again(store: Store, project: int) -> None:
@@ -313,9 +327,6 @@ def test_events_can_be_read_for_one_rater_and_one_segment(store: Store, project:
     assert store.labels.raters() == store.labels.raters(project) == ["ann", "bob"]
     assert store.labels.raters(other.id) == []
     last = store.labels.events(project)[-1].number
-    after = store.labels.events(project)[0].number
-    assert store.labels.events(project, after=after) == store.labels.events(project)[1:]
-    assert store.labels.events(project, after=last) == []
     assert (store.labels.newest(project), store.labels.newest(other.id)) == (last, 0)
 
 

@@ -101,8 +101,8 @@ def test_touching_extends_the_leases_of_everything_unsubmitted(store: Store, cam
     assert only(store, campaign, otto).lease_until == LEASE
     touch(store, campaign, rosa, "u1", False, LATER, LATER)
     assert store.campaigns.assignments(campaign.id, rosa)[0].opened == AFTER
-    with pytest.raises(UserError, match="not assigned"):
-        touch(store, campaign, otto, "u1", True)
+    touch(store, campaign, otto, "u1", True)  # never assigned to Otto
+    assert states(store, campaign, otto) == [("u2", "assigned", 2)]
 
 
 def test_a_unit_is_submitted_and_reopened(store: Store, campaign: Campaign) -> None:

@@ -270,8 +270,6 @@ def test_a_participant_of_another_campaign_is_unknown(store: Store, project: int
     for wrong in (other.id, 999):
         with pytest.raises(UserError, match="no such participant"):
             store.campaigns.assign(campaign.id, wrong, NOW, LEASE, Choice("u1"))
-        with pytest.raises(UserError, match="no such participant"):
-            touch(store, campaign, wrong, "u1", False)
         assert store.campaigns.assignments(campaign.id, wrong) == []
 
 

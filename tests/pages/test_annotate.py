@@ -126,7 +126,7 @@ def test_scores_and_names_are_revealed_after_the_submission(app: AppTest, tmp_pa
     assert not [b for b in app.button if b.label.startswith("Reveal")]
     project = int(address(app, "project"))
     fine = [Action(f"v-{system}", "verdict", system, {"value": "no_error"}) for system in TEXTS]
-    work.save(store, project, "Ana", HERE, [*fine, Action("s", "submit", None, {})])
+    store.labels.append(project, "Ana", HERE, [*fine, Action("s", "submit", None, {})])
     app.run()
     assert not app.exception
     assert not app.dataframe
@@ -136,7 +136,7 @@ def test_scores_and_names_are_revealed_after_the_submission(app: AppTest, tmp_pa
     (column,) = table.columns
     assert column.endswith("↑")
     assert table[column].to_dict() == {"Aardvark": "61.2", "Buzzard": "not scored"}
-    ids = work.open_segment(store, project, "Ana", HERE, TEXTS).ids
+    ids = work.open_segment(store, project, "Ana", HERE, TEXTS).labels.ids
     late = {"id": "late", "kind": "verdict", "output": ids["Aardvark"], "payload": {"value": None}}
     batch = {"project": project, "doc": HERE.doc_id, "segment": HERE.segment_id, "actions": [late]}
     assert "locked" in receive(store, "Ana", [batch]).refused["late"]

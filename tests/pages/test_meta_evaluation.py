@@ -12,7 +12,6 @@ from core.reports.evaluation import sentence
 from core.services.calibrate.calibration import from_rated, from_score
 from core.services.evaluate.evaluate import AgreementOptions, Evaluation, evaluate
 from core.services.evaluate.joining import from_view
-from core.services.labels import labels
 from core.services.projects import sample
 from core.signature import content_key
 from pages._ui.meta_evaluation import evaluation_data
@@ -84,7 +83,7 @@ def label(store, project_id: int, segment: str, *, submit: bool = True) -> None:
     """Label every output of a segment as without errors."""
     done = [Action(f"{segment}-{s}", "verdict", s, {"value": "no_error"}) for s in SYSTEMS]
     done += [Action(f"{segment}-submit", "submit", None, {})] if submit else []
-    labels.save(store, project_id, "Ann", SegmentKey("d", segment), done)
+    store.labels.append(project_id, "Ann", SegmentKey("d", segment), done)
 
 
 def test_the_result_is_one_sentence_without_human_references(store) -> None:

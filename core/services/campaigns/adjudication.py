@@ -11,11 +11,10 @@ from typing import NamedTuple
 from core.campaigns.design import design_from_json
 from core.campaigns.protocol import ProtocolName
 from core.data import grouped
-from core.mqm.log import SegmentLabels, fold_segment
 from core.mqm.schemes import GOOGLE
 from core.mqm.scores import errors_of, rater_penalty
 from core.ports.campaigns import Campaign, CampaignUnit
-from core.ports.labels import Action, ActionKind, Ask
+from core.ports.labels import Action, ActionKind, Ask, SegmentLabels
 from core.ports.store import Store
 from core.services.campaigns.answers import CampaignLabels, key_of, read_labels
 from core.services.labels.labels import open_segment
@@ -51,13 +50,13 @@ def queue(store: Store, campaign: Campaign, given: CampaignLabels | None = None)
     decided = labels.decisions
     found = []
     for name, of in grouped((a.unit.name, a) for a in labels.answers if a.counts).items():
-        mixed = sorted(of, key=lambda a: hashlib.sha256(f"{name}/{a.participant.id}".encode()).digest())
+        mixed = sorted(of, key=lambda a: hashlib.sha256(f"{name}/{a.participant_id}".encode()).digest())
         versions = tuple(a.labels for a in mixed)
         by_system = {system: _disagreement(system, versions, asks) for system in of[0].unit.systems}
         sizes = [d.value or 0.0 for d in by_system.values()]
         if "preference" in asks:
             sizes = [float(len({v.preference for v in versions}) > 1)]
-        who = decided[name].who if name in decided else ""
+        who = decided[name].rater if name in decided else ""
         if len(of) > 1 and (max(sizes) > 0 or who):
             found.append(DisputedUnit(of[0].unit, versions, by_system, max(sizes), who))
     return sorted(found, key=lambda d: -d.size)
@@ -80,8 +79,7 @@ def _disagreement(system: str, versions: Sequence[SegmentLabels], asks: Collecti
 def take_version(store: Store, campaign: Campaign, who: str, unit: CampaignUnit, version: SegmentLabels) -> None:
     """Make a copy of a rater's labels the beginning of a decision, in place of what the person has marked so far."""
     key = key_of(unit.name)
-    open_segment(store, campaign.texts, who, key, unit.systems)
-    now = fold_segment(store.labels.events(campaign.texts, rater=who, segment=key))
+    now = open_segment(store, campaign.texts, who, key, unit.systems).labels
     actions: list[Action] = []
 
     def add(kind: ActionKind, system: str | None, **payload: object) -> None:

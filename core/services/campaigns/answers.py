@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 from typing import NamedTuple
 
+from core.campaigns.submitted import UnitJudgement
 from core.data import OutputKey, SegmentKey
-from core.mqm.log import SegmentLabels, fold_segment
-from core.ports.campaigns import Assignment, Campaign, CampaignUnit, Participant
-from core.ports.labels import Event
+from core.ports.campaigns import Campaign, CampaignUnit, Participant
 from core.ports.store import Store
 
 PART = "0"
@@ -21,76 +19,41 @@ def key_of(unit: str) -> SegmentKey:
     return SegmentKey(unit, PART)
 
 
-class Answer(NamedTuple):
-    """The labels of one participant on one unit, submitted or not. `began` and `ended` are the times of the first and last action."""
-
-    participant: Participant
-    unit: CampaignUnit
-    assignment: Assignment
-    labels: SegmentLabels
-    began: datetime
-    ended: datetime
-
-    @property
-    def counts(self) -> bool:
-        """Return whether the answer is part of the results."""
-        return (
-            self.unit.kind == "item"
-            and self.labels.submitted
-            and not self.labels.declined
-            and not self.participant.excluded
-        )
-
-
-class Decision(NamedTuple):
-    """An adjudicator's decision on a unit; it replaces the raters' labels."""
-
-    who: str
-    unit: CampaignUnit
-    labels: SegmentLabels
-
-
 class CampaignLabels(NamedTuple):
-    """All labels of a campaign from one reading of the log: numbers that are shown together are computed from one of these.
+    """All labels of a campaign, those of each person from one reading of the log: numbers that are shown together are computed from one of these.
 
-    `answers` are in the order in which the units were assigned. `decisions` are the submitted ones by name of the unit; of several, the last.
+    `answers` are those of participants, in the order in which the units were assigned. `decisions` are the submitted ones by name of the unit; of
+    several, the last.
     """
 
     participants: tuple[Participant, ...]
-    answers: tuple[Answer, ...]
-    decisions: Mapping[str, Decision]
+    answers: tuple[UnitJudgement, ...]
+    decisions: Mapping[str, UnitJudgement]
 
 
 def read_labels(store: Store, campaign: Campaign) -> CampaignLabels:
     """Return the labels of a campaign as they are now."""
-    # The log is read first: people join before they label, so nobody's labels can be taken for those of somebody who only decides.
-    by_place = _by_place(store.labels.events(campaign.texts))
+    # Raters are read first: people join before they label, so nobody's labels can be taken for those of somebody who only decides.
+    raters = store.labels.raters(campaign.texts)
     assigned = store.campaigns.assignments(campaign.id)
-    units = {u.name: u for u in store.campaigns.units(campaign.id)}
     people = {p.id: p for p in store.campaigns.participants(campaign.id)}
-    given = [
-        (people[a.participant_id], a, by_place.get((people[a.participant_id].rater, a.unit.name))) for a in assigned
-    ]
-    raters = {p.rater for p in people.values()}
-    others = [(events[-1].number, who, name, events) for (who, name), events in by_place.items() if who not in raters]
-    made = [Decision(who, units[name], fold_segment(of)) for _, who, name, of in sorted(others, key=lambda o: o[0])]
+    labels = {p.rater: store.labels.of_rater(campaign.texts, p.rater) for p in people.values()}
+    given = [(people[a.participant_id], a) for a in assigned]
+    others = [store.labels.of_rater(campaign.texts, who) for who in raters if who not in labels]
+    units = {key_of(u.name): u for u in store.campaigns.units(campaign.id)}
+    decided = sorted((of for mine in others for of in mine.values() if of.labels.submitted), key=lambda of: of.last)
     return CampaignLabels(
         tuple(people.values()),
-        tuple(Answer(p, a.unit, a, fold_segment(of), of[0].time, of[-1].time) for p, a, of in given if of),
-        {decision.unit.name: decision for decision in made if decision.labels.submitted},
+        tuple(
+            UnitJudgement(p.rater, a.unit, of.labels, of.began, of.ended, p.id, a.submitted, bool(p.excluded))
+            for p, a in given
+            if (of := labels[p.rater].get(key_of(a.unit.name))) is not None
+        ),
+        {
+            of.segment.doc_id: UnitJudgement(of.rater, units[of.segment], of.labels, of.began, of.ended)
+            for of in decided
+        },
     )
-
-
-def answers(store: Store, campaign: Campaign) -> tuple[Answer, ...]:
-    """Return all labels of participants, in the order in which the units were assigned to them."""
-    return read_labels(store, campaign).answers
-
-
-def _by_place(events: Iterable[Event]) -> Mapping[tuple[str, str], list[Event]]:
-    found: dict[tuple[str, str], list[Event]] = {}
-    for event in events:
-        found.setdefault((event.rater, event.segment.doc_id), []).append(event)
-    return found
 
 
 def output_key(unit: CampaignUnit, system: str) -> OutputKey:

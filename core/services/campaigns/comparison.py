@@ -7,16 +7,17 @@ from statistics import fmean
 from typing import NamedTuple
 
 from core.campaigns.design import CampaignDesign, design_from_json
+from core.campaigns.submitted import UnitJudgement
 from core.campaigns.weights import inclusion_weights
 from core.data import SegmentKey
-from core.mqm.log import SegmentLabels
 from core.mqm.schemes import GOOGLE
 from core.mqm.scores import errors_of, rater_penalty
 from core.ports.campaigns import Campaign, CampaignUnit
+from core.ports.labels import SegmentLabels
 from core.ports.store import Store
 from core.progress import Progress, no_progress
-from core.services.campaigns.answers import Answer, CampaignLabels, read_labels
-from core.services.campaigns.results import CountedLabels, counted_labels, preferences
+from core.services.campaigns.answers import CampaignLabels, read_labels
+from core.services.campaigns.results import counted_labels, preferences
 from core.stats.bootstrap import Interval
 from core.stats.campaign.campaign_scores import CampaignScore, Unit, WeightedMean, weighted_means
 from core.stats.campaign.paired_differences import DRAWS, PairedDifference, compare_campaign_systems
@@ -83,7 +84,7 @@ def default_unit(design: CampaignDesign, documents: int) -> Unit:
     return "document" if blocks and documents >= FEWEST_DOCUMENTS else "item"
 
 
-def scores(store: Store, campaign: Campaign, counted: Sequence[CountedLabels]) -> list[CampaignScore]:
+def scores(store: Store, campaign: Campaign, counted: Sequence[UnitJudgement]) -> list[CampaignScore]:
     """Return the scores that count, with their weights: 0 to 100, or with MQM the penalties as negative numbers, 0 is best."""
     design = design_from_json(campaign.design)
     weights = inclusion_weights(store.campaigns.units(campaign.id), {one.unit.id for one in counted}, design)
@@ -94,9 +95,9 @@ def scores(store: Store, campaign: Campaign, counted: Sequence[CountedLabels]) -
     ]
 
 
-def labels_of_raters(given: CampaignLabels) -> list[CountedLabels]:
+def labels_of_raters(given: CampaignLabels) -> list[UnitJudgement]:
     """Return the raters' own labels that count, also of units that somebody has decided: they show how raters differ."""
-    return [CountedLabels(a.participant.rater, a.unit, a.labels) for a in given.answers if a.counts]
+    return [a for a in given.answers if a.counts]
 
 
 def values_of(design: CampaignDesign, unit: CampaignUnit, labels: SegmentLabels) -> dict[str, float]:
@@ -133,7 +134,7 @@ def compare(
     weights = [row.weight for row in rows] or [1.0]
     basis = CampaignBasis(
         len(counted), len(items), len({key.doc_id for key in items}), len({one.rater for one in counted}),
-        len({system for one in counted for system in one.unit.systems}), sum(one.decision for one in counted),
+        len({system for one in counted for system in one.unit.systems}), sum(one.is_decision for one in counted),
         sum(a.unit.kind == "item" and a.labels.submitted and bool(a.labels.declined) for a in labels.answers),
         {p.rater: p.excluded for p in labels.participants if p.excluded},
         (min(weights), max(weights)), design.seed,
@@ -156,13 +157,13 @@ def compare(
     )  # fmt: skip
 
 
-def _votes(counted: Sequence[CountedLabels], seed: int) -> PreferenceResult | None:
+def _votes(counted: Sequence[UnitJudgement], seed: int) -> PreferenceResult | None:
     found = [PreferenceVote(*vote) for vote in preferences(counted)]
     return preference_strengths(found, seed=seed) if found else None
 
 
 def agreement_rows(
-    design: CampaignDesign, given: Sequence[Answer]
+    design: CampaignDesign, given: Sequence[UnitJudgement]
 ) -> dict[tuple[str, tuple[SegmentKey, str]], tuple[float, float]]:
     """Return the value and the time (seconds since 1970) of each rater's label of an output, decisions left out.
 
@@ -177,13 +178,13 @@ def agreement_rows(
             winner = a.labels.preference[0]
             pair = sorted(a.unit.systems)
             values = {" / ".join(pair): 0.0 if winner is None else 1.0 if winner == pair[0] else -1.0}
-        when = (a.assignment.submitted or a.ended).timestamp()
+        when = (a.submitted or a.ended).timestamp()
         for system, value in values.items():
-            found[a.participant.rater, (a.unit.of, system)] = (value, when)
+            found[a.rater, (a.unit.of, system)] = (value, when)
     return found
 
 
-def agreement(design: CampaignDesign, given: Sequence[Answer]) -> Interval:
+def agreement(design: CampaignDesign, given: Sequence[UnitJudgement]) -> Interval:
     """Return Krippendorff's α (interval level) of the raters with its 95 % CI over segments."""
     rows = agreement_rows(design, given)
     table = ratings((rater, output, value) for (rater, output), (value, _) in rows.items())

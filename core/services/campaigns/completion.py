@@ -1,4 +1,4 @@
-"""How much of a campaign is done, from its assignments alone: fast enough for lists."""
+"""How much of a campaign is done, counted by the database: fast enough for lists."""
 
 from __future__ import annotations
 
@@ -23,10 +23,5 @@ class Completion(NamedTuple):
 
 def completion(store: Store, campaign: Campaign) -> Completion:
     """Return how much of a campaign is done."""
-    overlap = design_from_json(campaign.design).overlap
-    items = sum(u.kind == "item" and not u.retired for u in store.campaigns.units(campaign.id))
-    done = sum(
-        a.state == "submitted" and a.slot is not None and a.unit.kind == "item" and not a.unit.retired
-        for a in store.campaigns.assignments(campaign.id)
-    )
-    return Completion(done, items * overlap, len(store.campaigns.participants(campaign.id)))
+    rest = store.campaigns.remaining_work(campaign.id)
+    return Completion(rest.ratings, rest.units * design_from_json(campaign.design).overlap, rest.people)

@@ -38,9 +38,8 @@ def decision_page(store: Store, campaign: Campaign, rater: str, unit: CampaignUn
     key = key_of(unit.name)
     opened = open_segment(store, campaign.texts, rater, key, unit.systems)
     return editor_data(
-        in_context(store, campaign, unit), campaign.texts, rater, key, shown_order(opened, unit.systems),
-        store.labels.events(campaign.texts, rater=rater, segment=key), more=more,
-        protocol=design_from_json(campaign.design).protocol,
+        in_context(store, campaign, unit), campaign.texts, rater, key, shown_order(opened.labels, unit.systems), opened,
+        more=more, protocol=design_from_json(campaign.design).protocol,
     )  # fmt: skip
 
 

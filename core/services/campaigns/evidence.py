@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from core.campaigns.attention_checks import check_from_json
 from core.campaigns.rater_evidence import check_passed
-from core.campaigns.submitted import EvidenceKind, QualityThresholds, SubmittedUnit, answers
+from core.campaigns.submitted import EvidenceKind, QualityThresholds, UnitJudgement, answers
 from core.data import Span, grouped
 
 MOST = 20
@@ -17,15 +17,15 @@ MOST = 20
 class EvidenceUnit(NamedTuple):
     """A unit that a participant has labelled, with what it shows. `planted` are the planted errors of a check in the output `broken`."""
 
-    unit: SubmittedUnit
+    judgement: UnitJudgement
     text: str
     planted: tuple[Span, ...] = ()
     broken: str = ""
 
 
-def evidence_units(rater: str, kind: EvidenceKind, given: Sequence[SubmittedUnit]) -> list[EvidenceUnit]:
+def evidence_units(rater: str, kind: EvidenceKind, given: Sequence[UnitJudgement]) -> list[EvidenceUnit]:
     """Return the units that speak most for a signal of this kind, strongest first; at most `MOST`."""
-    mine = [u for u in given if u.rater == rater and u.kind != "tutorial"]
+    mine = [u for u in given if u.rater == rater and u.unit.kind != "tutorial"]
     if kind == "checks":
         found = _checks(mine)
     elif kind == "repeats":
@@ -35,23 +35,30 @@ def evidence_units(rater: str, kind: EvidenceKind, given: Sequence[SubmittedUnit
     elif kind in ("agreement", "span agreement"):
         found = _unlike_others(mine, given)
     else:
-        found = [EvidenceUnit(u, _answer(u)) for u in mine if u.kind == "item"]
+        found = [EvidenceUnit(u, _answer(u)) for u in mine if u.unit.kind == "item"]
     return found[:MOST]
 
 
-def _checks(mine: Sequence[SubmittedUnit]) -> list[EvidenceUnit]:
+def _checks(mine: Sequence[UnitJudgement]) -> list[EvidenceUnit]:
     rows = []
-    for unit in mine:
-        if unit.kind == "check" and (passed := check_passed(unit, mine, QualityThresholds())) is not None:
-            check = check_from_json(unit.details)
+    for judgement in mine:
+        if (
+            judgement.unit.kind == "check"
+            and (passed := check_passed(judgement, mine, QualityThresholds())) is not None
+        ):
+            check = check_from_json(judgement.unit.details)
             text = f"{'passed' if passed else 'failed'}: planted {check.planted.kind}"
-            rows.append((passed, EvidenceUnit(unit, text, check.planted.spans, check.broken)))
+            rows.append((passed, EvidenceUnit(judgement, text, check.planted.spans, check.broken)))
     return [row for _, row in sorted(rows, key=lambda r: r[0])]
 
 
-def _repeats(mine: Sequence[SubmittedUnit]) -> list[EvidenceUnit]:
-    first = {u.unit: u for u in mine if u.kind == "item"}
-    pairs = [(first[u.details["unit"]], u) for u in mine if u.kind == "repeat" and u.details.get("unit") in first]
+def _repeats(mine: Sequence[UnitJudgement]) -> list[EvidenceUnit]:
+    first = {u.unit.name: u for u in mine if u.unit.kind == "item"}
+    pairs = [
+        (first[u.unit.details["unit"]], u)
+        for u in mine
+        if u.unit.kind == "repeat" and u.unit.details.get("unit") in first
+    ]
     rows = [
         (_distance(before, after), EvidenceUnit(after, f"first {_answer(before)}, then {_answer(after)}"))
         for before, after in pairs
@@ -59,36 +66,40 @@ def _repeats(mine: Sequence[SubmittedUnit]) -> list[EvidenceUnit]:
     return [row for _, row in sorted(rows, key=lambda r: -r[0])]
 
 
-def _fast(mine: Sequence[SubmittedUnit]) -> list[EvidenceUnit]:
-    timed = sorted((u for u in mine if u.seconds > 0 and u.words), key=lambda u: -u.words / u.seconds)
-    return [EvidenceUnit(u, f"{u.words} words in {u.seconds:.0f} s") for u in timed]
+def _fast(mine: Sequence[UnitJudgement]) -> list[EvidenceUnit]:
+    timed = sorted((u for u in mine if u.labels.seconds > 0 and u.words), key=lambda u: -u.words / u.labels.seconds)
+    return [EvidenceUnit(u, f"{u.words} words in {u.labels.seconds:.0f} s") for u in timed]
 
 
-def _unlike_others(mine: Sequence[SubmittedUnit], given: Sequence[SubmittedUnit]) -> list[EvidenceUnit]:
-    same = grouped((u.unit, u) for u in given if u.kind == "item")
+def _unlike_others(mine: Sequence[UnitJudgement], given: Sequence[UnitJudgement]) -> list[EvidenceUnit]:
+    same = grouped((u.unit.name, u) for u in given if u.unit.kind == "item")
     rows = []
-    for unit in mine:
-        others = [u for u in same.get(unit.unit, ()) if u.rater != unit.rater] if unit.kind == "item" else []
+    for judgement in mine:
+        others = (
+            [u for u in same.get(judgement.unit.name, ()) if u.rater != judgement.rater]
+            if judgement.unit.kind == "item"
+            else []
+        )
         if others:
-            far = fmean(_distance(unit, other) for other in others)
+            far = fmean(_distance(judgement, other) for other in others)
             said = ", ".join(_answer(other) for other in others)
-            rows.append((far, EvidenceUnit(unit, f"{_answer(unit)}; others: {said}")))
+            rows.append((far, EvidenceUnit(judgement, f"{_answer(judgement)}; others: {said}")))
     return [row for _, row in sorted(rows, key=lambda r: -r[0])]
 
 
-def _distance(one: SubmittedUnit, other: SubmittedUnit) -> float:
+def _distance(one: UnitJudgement, other: UnitJudgement) -> float:
     """Return the mean distance of the answers on a unit; repeats have a name of their own, so the systems are compared."""
     a, b = ({(p.system, p.against): v for p, v in answers(u).items()} for u in (one, other))
     shared = a.keys() & b.keys()
     return fmean(abs(a[place] - b[place]) for place in shared) if shared else 0.0
 
 
-def _answer(unit: SubmittedUnit) -> str:
+def _answer(judgement: UnitJudgement) -> str:
     """Return an answer in a few words: scores, the preference, or the number of errors."""
-    if "preference" in unit.labels.asks:
-        winner = unit.labels.preference[0] if unit.labels.preference else None
+    if "preference" in judgement.labels.asks:
+        winner = judgement.labels.preference[0] if judgement.labels.preference else None
         return f"prefers {winner}" if winner else "equally good"
-    if "score" in unit.labels.asks:
-        return "score " + ", ".join(f"{value:g}" for value in answers(unit).values())
-    n = sum(len(unit.labels.of(system).marks) for system in unit.systems)
+    if "score" in judgement.labels.asks:
+        return "score " + ", ".join(f"{value:g}" for value in answers(judgement).values())
+    n = sum(len(judgement.labels.of(system).marks) for system in judgement.unit.systems)
     return "no error" if not n else f"{n} error{'s' if n > 1 else ''}"

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from core.campaigns.attention_checks import check_from_json
 from core.campaigns.design import design_from_json
+from core.campaigns.submitted import UnitJudgement
 from core.data import OutputKey
 from core.errors import unknown
 from core.formats.campaigns import appraise_write, pearmut_write, wmt25, wmt25_spans
@@ -15,7 +16,7 @@ from core.formats.labels.label_file import Written
 from core.mqm.scores import errors_of
 from core.ports.campaigns import Campaign, CampaignUnit
 from core.ports.store import Store
-from core.services.campaigns.answers import Answer, answers, key_of
+from core.services.campaigns.answers import key_of, read_labels
 from core.services.export.export import zipped
 from core.services.projects.texts import joined, output_parts
 
@@ -68,11 +69,8 @@ def campaign_file(store: Store, campaign: Campaign) -> CampaignFile:
     protocol = design_from_json(campaign.design).protocol
     given = [
         a
-        for a in answers(store, campaign)
-        if a.unit.kind in ("item", "check")
-        and a.labels.submitted
-        and not a.participant.excluded
-        and not a.labels.declined
+        for a in read_labels(store, campaign).answers
+        if a.unit.kind in ("item", "check") and a.labels.submitted and not a.excluded and not a.labels.declined
     ]
     of_units = dict.fromkeys(_in_unit(system, a.unit) for a in given for system in _rated_systems(a.unit))
     texts = {o.key: o.text for part in output_parts(store.projects, campaign.texts, of_units) for o in part.outputs}
@@ -93,7 +91,7 @@ def _in_unit(system: str, unit: CampaignUnit) -> OutputKey:
     return OutputKey(system, *key_of(unit.name))
 
 
-def _ratings(answer: Answer, texts: Mapping[OutputKey, str], *, spans: bool) -> list[CampaignRating]:
+def _ratings(answer: UnitJudgement, texts: Mapping[OutputKey, str], *, spans: bool) -> list[CampaignRating]:
     """Return the ratings of the outputs of a unit; of a check, that of the changed output."""
     unit, found = answer.unit, []
     broken = unit.kind == "check"
@@ -102,7 +100,7 @@ def _ratings(answer: Answer, texts: Mapping[OutputKey, str], *, spans: bool) -> 
         key = OutputKey(system, *unit.of)
         found.append(
             CampaignRating(
-                answer.participant.rater, key, "check" if broken else "item", errors_of(of, text) if spans else None, of.score,
+                answer.rater, key, "check" if broken else "item", errors_of(of, text) if spans else None, of.score,
                 answer.began, answer.ended, text if broken else None, None, key if broken else None,
             )
         )  # fmt: skip

@@ -7,10 +7,11 @@ from statistics import median
 from typing import NamedTuple
 
 from core.campaigns.design import CampaignDesign, design_from_json
+from core.campaigns.submitted import UnitJudgement
 from core.data import grouped
 from core.ports.campaigns import Campaign
 from core.ports.store import Store
-from core.services.campaigns.answers import Answer, CampaignLabels, read_labels
+from core.services.campaigns.answers import CampaignLabels, read_labels
 from core.services.campaigns.people import WorkDone
 from core.services.campaigns.progress import CampaignProgress, progress
 
@@ -33,7 +34,7 @@ class CampaignSnapshot(NamedTuple):
     people: tuple[PersonProgress, ...]
 
     @property
-    def answers(self) -> tuple[Answer, ...]:
+    def answers(self) -> tuple[UnitJudgement, ...]:
         """Return all labels of the participants."""
         return self.labels.answers
 
@@ -65,7 +66,7 @@ def snapshot(store: Store, campaign: Campaign, now: datetime | None = None) -> C
     for a in store.campaigns.assignments(campaign.id):
         if a.state == "assigned":
             open_units[a.participant_id] = open_units.get(a.participant_id, 0) + 1
-    items = grouped((a.participant.id, a.labels.seconds) for a in given if a.unit.kind == "item" and a.labels.submitted)
+    items = grouped((a.participant_id, a.labels.seconds) for a in given if a.unit.kind == "item" and a.labels.submitted)
     people = tuple(
         PersonProgress(
             work,

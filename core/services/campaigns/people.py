@@ -7,13 +7,14 @@ from datetime import datetime
 from typing import NamedTuple
 
 from core.campaigns.design import design_from_json
+from core.campaigns.submitted import UnitJudgement
 from core.data import grouped
 from core.errors import UserError
 from core.formats.write import csv_text
 from core.ports.campaigns import Campaign, Participant
 from core.ports.people import Account
 from core.ports.store import Store
-from core.services.campaigns.answers import Answer, answers
+from core.services.campaigns.answers import read_labels
 from core.services.campaigns.working import participant
 from core.services.people import links
 from core.services.people.names import cleaned
@@ -123,10 +124,12 @@ class WorkDone(NamedTuple):
     pay: float
 
 
-def work_done(store: Store, campaign: Campaign, given: Iterable[Answer] | None = None) -> list[WorkDone]:
+def work_done(store: Store, campaign: Campaign, given: Iterable[UnitJudgement] | None = None) -> list[WorkDone]:
     """Return one row per participant, in the order of joining."""
     design = design_from_json(campaign.design)
-    by_person = grouped((a.participant.id, a) for a in (answers(store, campaign) if given is None else given))
+    by_person = grouped(
+        (a.participant_id, a) for a in (read_labels(store, campaign).answers if given is None else given)
+    )
     there = store.campaigns.assignments(campaign.id)
     assigned = grouped((a.participant_id, a) for a in there if a.state != "reclaimed")
     rows = []

@@ -11,7 +11,8 @@ from core.campaigns.design import CampaignDesign
 from core.campaigns.selection import Outline
 from core.campaigns.units import planned_units
 from core.data import Dataset, SegmentKey
-from core.ports.labels import Action, Event
+from core.mqm.log import fold_segment
+from core.ports.labels import Action, Event, RecordedSegment
 from core.services.labels.exchange import editor_data
 
 PREVIEWER = "preview"
@@ -39,6 +40,6 @@ def preview_data(dataset: Dataset, project_id: int, design: CampaignDesign, unit
     opened = Action("preview-open", "open", None, {"order": list(unit.systems), "ids": ids, "seed": 0})
     event = Event(0, datetime.now(UTC), PREVIEWER, unit.of, opened)
     return editor_data(
-        dataset, project_id, PREVIEWER, unit.of, unit.systems, [event],
+        dataset, project_id, PREVIEWER, unit.of, unit.systems, RecordedSegment([event], fold_segment([event])),
         more=True, protocol=design.protocol, declines=True,
     )  # fmt: skip

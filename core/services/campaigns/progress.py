@@ -8,9 +8,10 @@ from statistics import median
 from typing import NamedTuple
 
 from core.campaigns.design import design_from_json
+from core.campaigns.submitted import UnitJudgement
 from core.ports.campaigns import Assignment, Campaign, CampaignUnit
 from core.ports.store import Store
-from core.services.campaigns.answers import Answer, answers
+from core.services.campaigns.answers import read_labels
 from core.services.campaigns.people import WorkDone, work_done
 
 PACE_DAYS = 3
@@ -46,11 +47,11 @@ class CampaignProgress(NamedTuple):
 
 
 def progress(
-    store: Store, campaign: Campaign, now: datetime | None = None, given: Sequence[Answer] | None = None
+    store: Store, campaign: Campaign, now: datetime | None = None, given: Sequence[UnitJudgement] | None = None
 ) -> CampaignProgress:
     """Return the progress of a campaign."""
     at, design = now or datetime.now(UTC), design_from_json(campaign.design)
-    everything = answers(store, campaign) if given is None else given
+    everything = read_labels(store, campaign).answers if given is None else given
     items = [u for u in store.campaigns.units(campaign.id) if u.kind == "item" and not u.retired]
     assigned = [a for a in store.campaigns.assignments(campaign.id) if a.unit.kind == "item" and not a.unit.retired]
     done = [a for a in assigned if a.state == "submitted" and a.slot is not None]

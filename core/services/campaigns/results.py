@@ -8,34 +8,23 @@ adjudication replaces the labels of the raters. Raters are named with their camp
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
 
 from core.campaigns.design import design_from_json
 from core.campaigns.protocol import Protocol
+from core.campaigns.submitted import UnitJudgement
 from core.data import Judgement, OutputKey, SegmentKey, grouped
-from core.mqm.log import SegmentLabels
 from core.ports.campaigns import Campaign, CampaignUnit
+from core.ports.labels import SegmentLabels
 from core.ports.store import Store
 from core.services.campaigns.answers import CampaignLabels, output_key, read_labels
 from core.stats.means import decimal_mean
 
 
-class CountedLabels(NamedTuple):
-    """Labels of a unit that count. Of a decision, `rater` says so, and is the name of no participant."""
-
-    rater: str
-    unit: CampaignUnit
-    labels: SegmentLabels
-    decision: bool = False
-
-
-def counted_labels(given: CampaignLabels) -> list[CountedLabels]:
-    """Return the labels that count, with decisions in place of what they decide."""
-    kept = [a for a in given.answers if a.counts and a.unit.name not in given.decisions]
+def counted_labels(given: CampaignLabels) -> list[UnitJudgement]:
+    """Return the labels that count, with decisions in place of what they decide. The rater of a decision says so, and has the name of no participant."""
     taken = {p.rater for p in given.participants}
-    return [CountedLabels(a.participant.rater, a.unit, a.labels) for a in kept] + [
-        CountedLabels(_decision_name(made.who, taken), made.unit, made.labels, decision=True)
-        for made in given.decisions.values()
+    return [a for a in given.answers if a.counts and a.unit.name not in given.decisions] + [
+        made._replace(rater=_decision_name(made.rater, taken)) for made in given.decisions.values()
     ]
 
 
@@ -100,7 +89,7 @@ def _scores(protocol: Protocol, unit: CampaignUnit, labels: SegmentLabels) -> di
     return {}
 
 
-def preferences(counted: Iterable[CountedLabels]) -> list[tuple[str, str, str | None, SegmentKey, str]]:
+def preferences(counted: Iterable[UnitJudgement]) -> list[tuple[str, str, str | None, SegmentKey, str]]:
     """Return the pairwise preferences: both systems, the better one (None for a tie), the segment, and the rater."""
     return [
         (one.unit.systems[0], one.unit.systems[1], one.labels.preference[0], one.unit.of, one.rater)

@@ -7,8 +7,8 @@ from typing import Any
 
 from core.campaigns.design import CampaignDesign
 from core.campaigns.tutorial import TutorialResult, tutorial_from_json, tutorial_mark, tutorial_result
-from core.mqm.log import SegmentLabels
 from core.ports.campaigns import CampaignUnit
+from core.ports.labels import SegmentLabels
 
 
 def result(design: CampaignDesign, unit: CampaignUnit, labels: SegmentLabels) -> TutorialResult:

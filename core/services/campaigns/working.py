@@ -1,4 +1,4 @@
-"""The work of one participant: which unit comes next, its texts in their context, progress, and what is noted after a save."""
+"""The work of one participant: which unit comes next, its texts in their context, progress, and what is noted with a save."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Any
 from core.campaigns.design import CampaignDesign, design_from_json
 from core.data import Dataset, Output, Segment, SegmentKey
 from core.errors import UserError
-from core.mqm.log import SegmentLabels, fold_segment
 from core.ports.campaigns import Assignment, Campaign, CampaignUnit, Participant
+from core.ports.labels import SegmentLabels, UnitTouch
 from core.ports.store import Store
 from core.services.campaigns.answers import key_of
 from core.services.campaigns.drawing import draw
 from core.services.campaigns.tutorials import feedback, mark
 from core.services.labels.exchange import AFTER, BEFORE, editor_data
-from core.services.labels.labels import StateBySegment, open_segment, states
+from core.services.labels.labels import LabelsBySegment, open_segment
 from core.services.labels.units import Step, choose_segment
 
 LEAST_FOR_PACE = 5
@@ -53,18 +53,10 @@ def may_label(store: Store, campaign: Campaign, rater: str, segment: SegmentKey)
     )
 
 
-def note_saved(
-    store: Store,
-    campaign: Campaign,
-    rater: str,
-    segment: SegmentKey,
-    labels: SegmentLabels,
-    now: datetime | None = None,
-) -> None:
-    """Record that labels of a unit were saved: the lease is extended, and the unit is submitted or no longer so."""
-    who, design = participant(store, campaign, rater), design_from_json(campaign.design)
+def unit_touch(campaign: Campaign, now: datetime | None = None) -> UnitTouch:
+    """Return what is noted when units are opened or labelled now."""
     at = now or datetime.now(UTC)
-    store.campaigns.touch(campaign.id, who.id, segment.doc_id, at, _lease(design, at), submitted=labels.submitted)
+    return UnitTouch(at, _lease(design_from_json(campaign.design), at))
 
 
 def _lease(design: CampaignDesign, now: datetime) -> datetime:
@@ -87,7 +79,7 @@ def page(
     require_started(campaign)
     at, design = now or datetime.now(UTC), design_from_json(campaign.design)
     who = participant(store, campaign, rater)
-    labelled = states(store, campaign.texts, rater)
+    labelled = store.labels.of_rater(campaign.texts, rater)
     given_so_far = store.campaigns.assignments(campaign.id, who.id)
     who = _after_tutorial(store, campaign, design, who, given_so_far, labelled)
     mine = _shown(design, who, given_so_far)
@@ -100,18 +92,16 @@ def page(
     asked = {key_of(a.unit.name): a.order for a in mine}
     segment = choose_segment(asked, labelled, here, step)
     given = mine[list(asked).index(segment)]
-    opened = open_segment(store, campaign.texts, rater, segment, given.order, order=given.order)
-    if campaign.state == "running" and given.opened is None:
-        store.campaigns.touch(campaign.id, who.id, given.unit.name, at, _lease(design, at), submitted=opened.submitted)
-    submitted = [key for key in asked if (of := labelled.get(key)) is not None and of.submitted]
+    touch = unit_touch(campaign, at) if campaign.state == "running" and given.opened is None else None
+    opened = open_segment(store, campaign.texts, rater, segment, given.order, order=given.order, touch=touch)
+    submitted = [key for key in asked if _is_submitted(labelled, key)]
     data = editor_data(
-        in_context(store, campaign, given.unit), campaign.texts, rater, segment, given.order,
-        store.labels.events(campaign.texts, rater=rater, segment=segment),
+        in_context(store, campaign, given.unit), campaign.texts, rater, segment, given.order, opened,
         more=any(key != segment and key not in submitted for key in asked),
         protocol=design.protocol, declines=True,
     )  # fmt: skip
     at_unit = list(asked).index(segment) + 1
-    about = _about(store, campaign, design, who, given, mine, labelled, opened)
+    about = _about(store, campaign, design, who, given, mine, labelled, opened.labels)
     return data | {"done": len(submitted), "total": len(asked), "at": at_unit, "campaign": about}
 
 
@@ -128,13 +118,17 @@ def _shown(design: CampaignDesign, who: Participant, given: Sequence[Assignment]
     return tutorial + [a for a in given if a.unit.kind != "tutorial"]
 
 
-def _wants_more(campaign: Campaign, who: Participant, mine: Sequence[Assignment], labelled: StateBySegment) -> bool:
+def _wants_more(campaign: Campaign, who: Participant, mine: Sequence[Assignment], labelled: LabelsBySegment) -> bool:
     """Return whether everything is submitted and the participant may get more."""
     return _more_later(campaign, who) and not _open_units(mine, labelled)
 
 
-def _open_units(mine: Sequence[Assignment], labelled: StateBySegment) -> list[Assignment]:
-    return [a for a in mine if (of := labelled.get(key_of(a.unit.name))) is None or not of.submitted]
+def _open_units(mine: Sequence[Assignment], labelled: LabelsBySegment) -> list[Assignment]:
+    return [a for a in mine if not _is_submitted(labelled, key_of(a.unit.name))]
+
+
+def _is_submitted(labelled: LabelsBySegment, key: SegmentKey) -> bool:
+    return key in labelled and labelled[key].labels.submitted
 
 
 def _more_later(campaign: Campaign, who: Participant) -> bool:
@@ -157,17 +151,13 @@ def _after_tutorial(
     design: CampaignDesign,
     who: Participant,
     mine: Sequence[Assignment],
-    labelled: StateBySegment,
+    labelled: LabelsBySegment,
 ) -> Participant:
     """Return the participant, with the result of the tutorial once all of it is submitted."""
     tutorial = [a for a in mine if a.unit.kind == "tutorial"]
     if who.passed_tutorial is not None or not tutorial or _open_units(tutorial, labelled):
         return who
-    answers = (
-        fold_segment(store.labels.events(campaign.texts, rater=who.rater, segment=key_of(a.unit.name)))
-        for a in tutorial
-    )
-    reached = mark(design, [(a.unit, labels) for a, labels in zip(tutorial, answers, strict=True)])
+    reached = mark(design, [(a.unit, labelled[key_of(a.unit.name)].labels) for a in tutorial])
     who = who._replace(passed_tutorial=reached >= design.pass_mark)
     store.campaigns.change(who)
     return who
@@ -223,7 +213,7 @@ def _systems_beside(unit: CampaignUnit, shown: Mapping[str, str], here: Mapping[
 
 def _about(
     store: Store, campaign: Campaign, design: CampaignDesign, who: Participant, given: Assignment,
-    mine: Sequence[Assignment], labelled: StateBySegment, own: SegmentLabels,
+    mine: Sequence[Assignment], labelled: LabelsBySegment, own: SegmentLabels,
 ) -> dict[str, Any]:  # fmt: skip
     """Return what the page says of the campaign; nothing in it shows which units are checks."""
     tutorial = [a for a in mine if a.unit.kind == "tutorial"]
@@ -274,9 +264,10 @@ def units_left(
     return max(0, min(own, max(at_hand, still_open)))
 
 
-def seconds_per_unit(design: CampaignDesign, mine: Sequence[Assignment], labelled: StateBySegment) -> float:
+def seconds_per_unit(design: CampaignDesign, mine: Sequence[Assignment], labelled: LabelsBySegment) -> float:
     """Return the median time of the participant's submitted units, or the planned time while these are few."""
-    times = [of.seconds for a in mine if (of := labelled.get(key_of(a.unit.name))) is not None and of.submitted]
+    keys = [key_of(a.unit.name) for a in mine]
+    times = [labelled[key].labels.seconds for key in keys if _is_submitted(labelled, key)]
     return median(times) if len(times) >= LEAST_FOR_PACE else design.seconds_per_unit
 
 

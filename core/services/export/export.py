@@ -18,9 +18,9 @@ from core.formats.labels.label_formats import FORMATS, label_format
 from core.formats.problems import counted
 from core.formats.write import SCORE_COLUMNS, LabelRow, csv_lines, each_json_line, score_records
 from core.metrics.external import name_of
-from core.mqm.log import OutputLabels, SegmentLabels, fold_segment
 from core.mqm.schemes import GOOGLE
 from core.mqm.scores import rated_outputs, segment_scores
+from core.ports.labels import OutputLabels, SegmentLabels
 from core.ports.store import Store
 from core.progress import Progress, no_progress, part, report_parts
 from core.services.campaigns import results
@@ -62,7 +62,7 @@ def _label_rows(store: Store, project_id: int, progress: Progress) -> Iterator[L
     campaigns: dict[SegmentKey, dict[str, SegmentLabels]] = {}
     for (rater, segment), labels in results.labels(store, project_id).items():
         campaigns.setdefault(segment, {})[rater] = labels
-    own = store.labels.by_segment(project_id)
+    own = store.labels.folded(project_id)
     read = next(own, None)
     if read is None and not campaigns:
         return
@@ -71,9 +71,9 @@ def _label_rows(store: Store, project_id: int, progress: Progress) -> Iterator[L
     each = (key for some in report_parts(parts, len, total, progress) for key in some)
     for segment, keys in groupby(each, key=lambda key: key.segment):
         of_segment: dict[str, SegmentLabels] = {}
-        while read is not None and row.get(read[0].segment, -1) <= row.get(segment, -1):
-            if read[0].segment == segment:
-                of_segment[read[0].rater] = fold_segment(read)
+        while read is not None and row.get(read.segment, -1) <= row.get(segment, -1):
+            if read.segment == segment:
+                of_segment[read.rater] = read.labels
             read = next(own, None)
         of_segment |= campaigns.get(segment, {})
         for key in keys:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from core.data import Judgement, SegmentKey
-from core.mqm.log import SegmentLabels, fold
+from core.ports.labels import SegmentLabels
 from core.ports.store import Store
 from core.services.campaigns import results
 
 
 def labels(store: Store, project_id: int) -> dict[tuple[str, SegmentKey], SegmentLabels]:
     """Return the labels by rater and segment. Those of campaigns are submitted ones only."""
-    return fold(store.labels.events(project_id)) | results.labels(store, project_id)
+    own = sorted(store.labels.folded(project_id), key=lambda of: of.first)
+    return {(of.rater, of.segment): of.labels for of in own} | results.labels(store, project_id)
 
 
 def judgements(store: Store, project_id: int) -> list[Judgement]:

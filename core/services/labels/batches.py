@@ -21,7 +21,7 @@ from core.mqm.schemes import scheme as scheme_of
 from core.ports.batches import SavedBatch
 from core.ports.calibrations import SavedLambda
 from core.ports.store import Store
-from core.services.labels.labels import Outline, StateBySegment
+from core.services.labels.labels import LabelsBySegment, Outline
 from core.services.projects.view import Column, View
 from core.signature import number, signature
 from core.text.languages import SAMPLE, language
@@ -215,10 +215,10 @@ def outline(batch: SavedBatch) -> Outline:
     return {segment: tuple(systems) for segment, systems in by_segment.items()}
 
 
-def outputs_done(asked: Outline, states: StateBySegment) -> int:
+def outputs_done(asked: Outline, mine: LabelsBySegment) -> int:
     """Count the outputs that one annotator has labelled and submitted."""
     return sum(
-        (mine := states.get(segment)) is not None and mine.submitted and mine.answered(system)
+        (of := mine.get(segment)) is not None and of.labels.submitted and of.labels.answered(system)
         for segment, systems in asked.items()
         for system in systems
     )

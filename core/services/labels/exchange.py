@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from core.campaigns.protocol import PROTOCOLS, Protocol
 from core.data import Dataset, OutputKey, Segment, SegmentKey, is_storable
 from core.errors import Stale, Unavailable, UserError
-from core.mqm.log import ON_OUTPUT, STEPS, fold_segment
-from core.ports.labels import Action, Ask, Event
+from core.ports.labels import ON_OUTPUT, STEPS, Action, Ask, RecordedSegment, SegmentLabels, UnitTouch
 from core.ports.store import Store
 from core.services.labels.labels import shown_order
 from core.services.labels.protocols import asked_of
@@ -34,7 +33,8 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 BEFORE, AFTER = 2, 1
 LARGEST_NUMBER, LONGEST_ID = 2**53, 200
 
-Allowed = Callable[[int, SegmentKey], bool]
+Admit = Callable[[int, SegmentKey], UnitTouch | None]
+"""Returns what a save in a segment notes of a unit of a campaign, None elsewhere. Raises `UserError` if the person may not label there."""
 
 
 class EditorPlace(NamedTuple):
@@ -56,7 +56,6 @@ class ActionsAnswer:
     seen: dict[str, str] = field(default_factory=dict)  # by refused action: the version that it was made on
     broken: set[EditorPlace] = field(default_factory=set)  # where something was refused
     asked: set[EditorPlace] = field(default_factory=set)  # of batches without actions, which ask for the labels
-    saved: set[EditorPlace] = field(default_factory=set)  # where something was saved
     why: str = ""
     said: Callable[[str], str] = str  # translates the reasons
 
@@ -65,7 +64,7 @@ def receive(
     store: Store,
     rater: str,
     batches: Iterable[Any],
-    allowed: Allowed = lambda project, segment: True,
+    admit: Admit = lambda project, segment: None,
     said: Callable[[str], str] = str,
 ) -> ActionsAnswer:
     """Save what a browser sent: `batches` [{project, doc, segment, actions: [{id, kind, output, payload, time}]}].
@@ -78,7 +77,7 @@ def receive(
     for batch in batches:
         try:
             if isinstance(batch, Mapping):
-                _record(store, rater, batch, allowed, answer)
+                _record(store, rater, batch, admit, answer)
         except Unavailable as error:
             what = said(error.what)
             answer.why = f"{what[:1].upper()}{what[1:]}"  # without its place, a path on the server
@@ -86,12 +85,11 @@ def receive(
     return answer
 
 
-def _record(store: Store, rater: str, batch: Mapping[str, Any], allowed: Allowed, answer: ActionsAnswer) -> None:
+def _record(store: Store, rater: str, batch: Mapping[str, Any], admit: Admit, answer: ActionsAnswer) -> None:
     raw = _entries(batch.get("actions"), answer)
     try:
         place = _place(batch)
-        if not allowed(*place):
-            raise UserError("this segment is not among those that you label", hint="Ask for a new link")
+        touch = admit(*place)
         asks = asked_of(store, place.project_id)
         _check_categories(store, rater, place, raw, answer)
     except Unavailable:
@@ -121,16 +119,15 @@ def _record(store: Store, rater: str, batch: Mapping[str, Any], allowed: Allowed
     if not entries:
         return
     try:
-        saved = store.labels.append_valid(place.project_id, rater, place.segment, list(entries), action_of, refuse)
+        saved = store.labels.append_valid(
+            place.project_id, rater, place.segment, list(entries), action_of, refuse, touch
+        )
+        answer.acknowledged += saved.ids
     except Unavailable:
         raise
     except UserError as error:
         for name in entries:
             refuse(name, error)
-        return
-    if saved:
-        answer.acknowledged += saved
-        answer.saved.add(place)
 
 
 def _refuse(entry: Mapping[str, Any], place: EditorPlace, why: UserError, answer: ActionsAnswer) -> None:
@@ -227,7 +224,7 @@ def editor_data(
     rater: str,
     segment: SegmentKey,
     systems: Collection[str],
-    events: Iterable[Event],
+    recorded: RecordedSegment,
     *,
     more: bool,
     protocol: Protocol = PROTOCOLS["mqm"],
@@ -235,13 +232,11 @@ def editor_data(
 ) -> dict[str, Any]:
     """Return the data of the editor. `document` has at least the texts that the editor shows (`nearby`).
 
-    `events` are the rater's of this segment, which must be open (`labels.open_segment`) for these `systems`. `more`: another
+    `recorded` is the rater's of this segment, which must be open (`labels.open_segment`) for these `systems`. `more`: another
     segment is unlabelled. `declines`: the rater may say that the segment cannot be judged. Names of systems are sent once they
     were revealed.
     """
-    recorded = list(events)
-    labels = fold_segment(recorded)
-    typology = protocol.typology
+    labels, typology = recorded.labels, protocol.typology
     around = [s for s in document.segments if s.doc_id == segment.doc_id]
     at = next(i for i, s in enumerate(around) if s.key == segment)
     before, here, after = around[max(0, at - BEFORE) : at], around[at], around[at + 1 : at + 1 + AFTER]
@@ -271,6 +266,7 @@ def editor_data(
             for number, system in enumerate(shown_order(labels, systems), start=1)
         ],
         "events": browser_events(recorded),
+        "locked": locked_outputs(labels),
         "categories": [c._asdict() for c in typology.categories],
         "severities": [s._asdict() for s in typology.severities if s.name in protocol.severities],
         "whole": typology.whole._asdict(),
@@ -282,15 +278,17 @@ def editor_data(
         "ties": protocol.ties,
         "declines": declines,
         "next": more,
-        "locked": sorted(labels.ids[system] for system in labels.revealed if system in labels.ids),
     }
 
 
-def browser_events(events: Iterable[Event]) -> list[dict[str, Any]]:
+def browser_events(recorded: RecordedSegment) -> list[dict[str, Any]]:
     """Return a rater's actions on a segment as the browser made them, without names of systems."""
-    recorded = list(events)
-    ids = fold_segment(recorded).ids
-    return [_sent(e.action, ids) for e in recorded if e.action.kind in FIELDS]
+    return [_sent(e.action, recorded.labels.ids) for e in recorded.events if e.action.kind in FIELDS]
+
+
+def locked_outputs(labels: SegmentLabels) -> list[str]:
+    """Return the ids of the outputs whose labels can no longer be changed, because the names of their systems were shown."""
+    return sorted(labels.ids[system] for system in labels.revealed if system in labels.ids)
 
 
 def _sent(action: Action, ids: Mapping[str, str]) -> dict[str, Any]:

@@ -9,22 +9,16 @@ from collections.abc import Sequence
 from threading import Lock
 
 from core.errors import UserError
-from core.mqm.actions import IMPORTED
-from core.mqm.label_columns import LabelColumns, LabelledSegment, LabelNames
-from core.mqm.log import fold_segment
+from core.mqm.label_columns import LabelColumns, LabelNames
 from core.mqm.rated_by_output import RatedByOutput
 from core.ports.campaigns import CampaignVersion
-from core.ports.labels import Event
+from core.ports.labels import FoldedSegment
 from core.ports.store import Store
 from core.progress import Progress, no_progress
 from core.services.campaigns import results
 
 WAIT = 0.2
 """Seconds between two reports of progress while another thread reads the labels."""
-MOST_PLACES = 500
-"""Above this number of changed segments, and a tenth of those known, all events are read: fewer queries than one per rater and segment."""
-MOST_EVENTS = 50_000
-"""Above this difference of event numbers, which all projects share, all events are read: most segments may have changed."""
 
 
 class KeptLabels:
@@ -72,27 +66,18 @@ class KeptLabels:
         newest = store.labels.newest(self._project_id)
         if newest == self._newest:
             return
-        if not 0 < self._newest < newest <= self._newest + MOST_EVENTS:  # an older one: a backup was restored
-            self._read_all(store, newest, progress)
-            return
-        new = store.labels.events(self._project_id, after=self._newest)
-        places = dict.fromkeys((event.rater, event.segment) for event in new)
-        if len(places) > max(MOST_PLACES, len(self._own.places.rows) // 10):
-            self._read_all(store, newest, progress)
-            return
-        of_places = (store.labels.events(self._project_id, rater=rater, segment=segment) for rater, segment in places)
-        self._own = self._own.with_changes([_labelled(events) for events in of_places if events])
-        self._newest = max((event.number for event in new), default=self._newest)
-
-    def _read_all(self, store: Store, newest: int, progress: Progress) -> None:
-        names = LabelNames()
 
         def report(share: float) -> None:
             self._share = share
             progress(share)
 
-        own = LabelColumns.of(map(_labelled, store.labels.by_segment(self._project_id, report)), names)
-        self._names, self._own, self._campaigns, self._newest = names, own, {}, newest
+        if 0 < self._newest < newest:
+            self._own = self._own.with_changes(store.labels.folded(self._project_id, self._newest, report))
+        else:  # nothing was read yet, or a backup was restored
+            names = LabelNames()
+            self._own = LabelColumns.of(store.labels.folded(self._project_id, progress=report), names)
+            self._names, self._campaigns = names, {}
+        self._newest = newest
 
     def _read_campaigns(self, store: Store, versions: Sequence[CampaignVersion]) -> None:
         if [version for version, _ in self._campaigns.values()] == list(versions):
@@ -111,9 +96,4 @@ class KeptLabels:
             if any(version.id == campaign_id for version in store.campaigns.versions(self._project_id)):
                 raise
             labels = {}  # it was deleted meanwhile
-        return LabelColumns.of((LabelledSegment(*place, of) for place, of in labels.items()), self._names)
-
-
-def _labelled(events: Sequence[Event]) -> LabelledSegment:
-    here = any(e.action.kind != "open" and not e.action.id.startswith(IMPORTED) for e in events)
-    return LabelledSegment(events[0].rater, events[0].segment, fold_segment(events), first=events[0].number, here=here)
+        return LabelColumns.of((FoldedSegment(*place, of) for place, of in labels.items()), self._names)

@@ -11,11 +11,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from core.data import SegmentKey
-from core.mqm.log import SegmentLabels, SubmissionState, fold_segment, fold_state
-from core.ports.labels import Action
+from core.ports.labels import Action, FoldedSegment, RecordedSegment, SegmentLabels, UnitTouch
 from core.ports.store import Store
 
-StateBySegment = Mapping[SegmentKey, SubmissionState]
+LabelsBySegment = Mapping[SegmentKey, FoldedSegment]
 Outline = Mapping[SegmentKey, tuple[str, ...]]
 """The segments to label in their order, each with its systems."""
 
@@ -23,13 +22,6 @@ Outline = Mapping[SegmentKey, tuple[str, ...]]
 class SegmentProgress(NamedTuple):
     submitted: int
     total: int
-
-
-class Saved(NamedTuple):
-    """The ids of the stored actions, and the rater's labels of the segment after them."""
-
-    ids: list[str]
-    labels: SegmentLabels
 
 
 def open_segment(
@@ -40,24 +32,29 @@ def open_segment(
     systems: Collection[str],
     seed: int | None = None,
     order: Sequence[str] = (),
-) -> SegmentLabels:
-    """Return the rater's labels of a segment, with the order of the systems and their ids in the browser.
+    touch: UnitTouch | None = None,
+) -> RecordedSegment:
+    """Return what the rater has recorded in a segment, with the order of the systems and their ids in the browser.
 
     Both are drawn at random when the segment is first opened, and recorded: nobody who knows the names of the systems can find
-    out which output is whose. `seed` repeats the order, and `order` sets it. Systems added later come after the recorded ones. Raises `UserError` if
+    out which output is whose. `seed` repeats the order, and `order` sets it. Systems added later come after the recorded ones.
+    `touch` is that of `LabelLog.append`. Raises `UserError` if
     the segment does not exist.
     """
-    labels = _labels(store, project_id, rater, segment)
-    new = [system for system in systems if system not in labels.ids]
+    recorded = store.labels.recorded(project_id, rater, segment)
+    new = [system for system in systems if system not in recorded.labels.ids]
     if not new:
-        return labels
+        if touch is not None:
+            store.labels.append(project_id, rater, segment, [], touch)
+        return recorded
     drawn = secrets.randbits(32) if seed is None else seed
-    known = [s for s in labels.order if s in new]
+    known = [s for s in recorded.labels.order if s in new]
     rest = [s for s in new if s not in known]
     opened = known + ([s for s in order if s in rest] or _shuffled(rest, drawn))
     ids = [f"o{secrets.token_hex(8)}" for _ in opened]
     action = Action(f"open-{secrets.token_hex(8)}", "open", None, {"order": opened, "ids": ids, "seed": drawn})
-    return save(store, project_id, rater, segment, [action]).labels  # of two tabs that open at once, the first decides
+    store.labels.append(project_id, rater, segment, [action], touch)
+    return store.labels.recorded(project_id, rater, segment)  # of two tabs that open at once, the first decides
 
 
 def _shuffled(systems: Iterable[str], seed: int) -> list[str]:
@@ -74,12 +71,6 @@ def _digest(*parts: object) -> str:
     return hashlib.sha256(repr(parts).encode("utf-8", "backslashreplace")).hexdigest()
 
 
-def save(store: Store, project_id: int, rater: str, segment: SegmentKey, actions: Sequence[Action]) -> Saved:
-    """Record actions and return once they are on disk. Raises `UserError` and records nothing if one is not valid."""
-    ids = store.labels.append(project_id, rater, segment, actions)
-    return Saved(ids, _labels(store, project_id, rater, segment))
-
-
 def reveal(store: Store, project_id: int, rater: str, segment: SegmentKey, systems: Collection[str]) -> None:
     """Record that this rater has seen the names of `systems`; from then on the labels of their outputs are locked."""
     action = Action(
@@ -88,26 +79,17 @@ def reveal(store: Store, project_id: int, rater: str, segment: SegmentKey, syste
     store.labels.append(project_id, rater, segment, [action])
 
 
-def _labels(store: Store, project_id: int, rater: str, segment: SegmentKey) -> SegmentLabels:
-    return fold_segment(store.labels.events(project_id, rater=rater, segment=segment))
-
-
-def states(store: Store, project_id: int, rater: str) -> StateBySegment:
-    """Return how far a rater is with every segment that the rater has opened. Events are read once, however often this is called."""
-    return store.labels.folded(project_id, rater, fold_state)
-
-
-def finished(state: SubmissionState | None, systems: Collection[str]) -> bool:
+def finished(mine: FoldedSegment | None, systems: Collection[str]) -> bool:
     """Return whether a segment is submitted and no system was added since."""
-    return state is not None and state.submitted and all(state.answered(system) for system in systems)
+    return mine is not None and mine.labels.submitted and all(mine.labels.answered(system) for system in systems)
 
 
-def progress(asked: Outline, mine: StateBySegment) -> SegmentProgress:
+def progress(asked: Outline, mine: LabelsBySegment) -> SegmentProgress:
     """Count the segments, and those the rater has submitted."""
     return SegmentProgress(sum(finished(mine.get(segment), systems) for segment, systems in asked.items()), len(asked))
 
 
-def next_unlabelled(asked: Outline, mine: StateBySegment, after: SegmentKey | None = None) -> SegmentKey | None:
+def next_unlabelled(asked: Outline, mine: LabelsBySegment, after: SegmentKey | None = None) -> SegmentKey | None:
     """Return the first unsubmitted segment after `after`, wrapping around; None if all are done.
 
     `after` itself is returned only if no other segment is left.

@@ -8,7 +8,7 @@ from core.data import SegmentKey, grouped
 from core.errors import UserError
 from core.ports.store import Store
 from core.services.labels.exchange import editor_data, nearby
-from core.services.labels.labels import Outline, StateBySegment, finished, open_segment, states
+from core.services.labels.labels import LabelsBySegment, Outline, finished, next_unlabelled, open_segment
 from core.services.labels.protocols import is_stored, of_project
 
 Step = Literal["here", "next", "previous", "unlabelled"]
@@ -28,7 +28,7 @@ def outline(store: Store, project_id: int, batch: str | None = None, *, archived
     return {segment: tuple(systems) for segment, systems in by_segment.items()}
 
 
-def choose_segment(asked: Outline, mine: StateBySegment, here: SegmentKey | None, step: Step) -> SegmentKey:
+def choose_segment(asked: Outline, mine: LabelsBySegment, here: SegmentKey | None, step: Step) -> SegmentKey:
     """Return the segment to show: `here` or a step from it; without `here`, the first one that is not submitted.
 
     Raises `UserError` if there is no segment.
@@ -41,23 +41,20 @@ def choose_segment(asked: Outline, mine: StateBySegment, here: SegmentKey | None
         return keys[at]
     if at is not None and step in ("next", "previous"):
         return keys[max(0, min(at + (1 if step == "next" else -1), len(keys) - 1))]
-    start = 0 if at is None else at + 1
-    rest = (key for key in keys[start:] + keys[:start] if not finished(mine.get(key), asked[key]))
-    return next(rest, keys[at or 0])
+    return next_unlabelled(asked, mine, here) or keys[at or 0]
 
 
 def unit(
     store: Store, project_id: int, rater: str, asked: Outline, here: SegmentKey | None = None, step: Step = "here"
 ) -> dict[str, Any]:
     """Return the data of the editor for one segment (`exchange.editor_data`), with `done` and `total` segments."""
-    mine = states(store, project_id, rater)
+    mine = store.labels.of_rater(project_id, rater)
     segment = choose_segment(asked, mine, here, step)
     systems = asked[segment]
-    open_segment(store, project_id, rater, segment, systems)
+    recorded = open_segment(store, project_id, rater, segment, systems)
     submitted = {key for key, of in asked.items() if finished(mine.get(key), of)}
     data = editor_data(
-        nearby(store, project_id, segment), project_id, rater, segment, systems,
-        store.labels.events(project_id, rater=rater, segment=segment),
+        nearby(store, project_id, segment), project_id, rater, segment, systems, recorded,
         more=any(key != segment and key not in submitted for key in asked), protocol=of_project(store, project_id),
         declines=is_stored(store, project_id),
     )  # fmt: skip

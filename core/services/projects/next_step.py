@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from core.calibration.advice import ENOUGH_OUTPUTS
@@ -10,10 +10,7 @@ from core.data import OutputKey
 from core.formatting import format_count
 from core.metrics.generation.bartscore_pp import NAMES as BARTSCORE_PP
 from core.metrics.registry import OPTIONS
-from core.mqm.actions import IMPORTED
-from core.mqm.log import EDITS, fold_segment
 from core.mqm.scores import counts_as_rated
-from core.ports.labels import Event
 from core.ports.projects import Project
 from core.ports.store import Store
 
@@ -79,21 +76,19 @@ def _labels(store: Store, project: Project, enough: int) -> _Labels:
     labelled: set[OutputKey] = set()
     imported = True
     for rater in store.labels.raters(project.id):
-        by_segment = store.labels.folded(project.id, rater, _labelled)
-        labelled |= {OutputKey(system, *key) for key, (systems, _) in by_segment.items() for system in systems}
-        imported = imported and all(from_file for _, from_file in by_segment.values())
-        if len(labelled) >= enough:  # a large project has many more: reading them all takes half a second
+        by_segment = store.labels.of_rater(project.id, rater)
+        outputs = (
+            OutputKey(system, *key)
+            for key, of in by_segment.items()
+            for system in of.labels.outputs
+            if counts_as_rated(system, of.labels)
+        )
+        labelled.update(islice(outputs, enough))  # a large project has many more
+        imported = imported and not any(of.made_here for of in by_segment.values())
+        if len(labelled) >= enough:
             return _Labels("", "labels" if imported else "")
     if rated:
         return _Labels(f"The campaign “{rated[0].name}” is not finished yet.")
     n = len(labelled)
     some = f"{format_count(n, 'output')} labelled and submitted; {enough} are recommended."
     return _Labels(some if n else "There are no labels or human scores yet.")
-
-
-def _labelled(events: Iterable[Event]) -> tuple[tuple[str, ...], bool]:
-    """Return the systems whose outputs count as rated by these labels of one rater and segment, and whether all labels are from a file."""
-    recorded = list(events)
-    labels = fold_segment(recorded)
-    from_file = all(e.action.id.startswith(IMPORTED) for e in recorded if e.action.kind in EDITS)
-    return tuple(system for system in labels.outputs if counts_as_rated(system, labels)), from_file

@@ -17,8 +17,8 @@ from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span, Va
 from core.errors import UserError
 from core.metrics import registry
 from core.mqm.actions import label_actions
-from core.mqm.log import OutputLabels
 from core.mqm.scores import errors_of
+from core.ports.labels import OutputLabels
 from core.ports.projects import Project
 from core.ports.store import Store
 

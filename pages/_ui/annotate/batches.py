@@ -10,7 +10,7 @@ from core.formatting import format_count, isolated
 from core.ports.batches import SavedBatch
 from core.ports.projects import Project
 from core.services.labels import batches as service
-from core.services.labels.labels import Outline, SegmentProgress, StateBySegment
+from core.services.labels.labels import LabelsBySegment, Outline, SegmentProgress
 from pages._ui.shared import page, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 
@@ -93,7 +93,7 @@ def _label(batch: SavedBatch) -> str:
     return f"{isolated(batch.name)}, {format_count(len(batch.outputs), 'output')}"
 
 
-def progress(project: Project, done: SegmentProgress, asked: Outline, mine: StateBySegment) -> None:
+def progress(project: Project, done: SegmentProgress, asked: Outline, mine: LabelsBySegment) -> None:
     """Draw the progress: submitted segments, and in a calibration set labelled / assigned outputs."""
     of_batch = asked is not wiring.index(project).outline
     text = f"{done.submitted} of {done.total} segments submitted."

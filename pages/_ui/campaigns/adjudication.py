@@ -152,7 +152,8 @@ def workspace(campaign: Campaign, name: str, rater: str | None) -> None:
     unit = found.unit
     order: Sequence[str] = deciding.anonymous_order(unit)
     if rater is not None:
-        order = shown_order(open_segment(store, campaign.texts, rater, key_of(unit.name), unit.systems), unit.systems)
+        opened = open_segment(store, campaign.texts, rater, key_of(unit.name), unit.systems)
+        order = shown_order(opened.labels, unit.systems)
     if found.decided_by:
         st.success(f"Decided by {escape_markdown(found.decided_by)}. The decision counts in place of the versions below.", icon=":material/gavel:")  # fmt: skip
     taken = versions.draw(campaign, found, order, choose=rater is not None)

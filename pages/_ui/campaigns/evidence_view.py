@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core.campaigns.submitted import EvidenceKind, RaterVerdict, SubmittedUnit
+from core.campaigns.submitted import EvidenceKind, RaterVerdict, UnitJudgement
 from core.formatting import isolated
 from core.ports.campaigns import Campaign
 from core.services.campaigns.evidence import EvidenceUnit, evidence_units
@@ -25,7 +25,7 @@ CHOICES: dict[EvidenceKind, str] = {
 
 @st.fragment
 @errors.guarded
-def draw(campaign: Campaign, units: Sequence[SubmittedUnit], verdict: RaterVerdict) -> None:
+def draw(campaign: Campaign, units: Sequence[UnitJudgement], verdict: RaterVerdict) -> None:
     """Draw a choice of the units, and the chosen one."""
     strongest: EvidenceKind = next((e.kind for e in verdict.signals if e.kind in CHOICES), "checks")
     kind: EvidenceKind = st.segmented_control(
@@ -38,13 +38,13 @@ def draw(campaign: Campaign, units: Sequence[SubmittedUnit], verdict: RaterVerdi
         return
     at = st.selectbox(
         "Unit", range(len(found)), key=f"campaign-evidence-unit-{campaign.id}-{verdict.rater}-{kind}",
-        format_func=lambda i: f"{' · '.join(part for part in found[i].unit.of if part)}: {isolated(found[i].text)}",
+        format_func=lambda i: f"{' · '.join(part for part in found[i].judgement.unit.of if part)}: {isolated(found[i].text)}",
     )  # fmt: skip
     _unit(campaign, found[at or 0])
 
 
 def _unit(campaign: Campaign, of: EvidenceUnit) -> None:
-    texts = wiring.store().projects.document(campaign.texts, of.unit.unit)
+    texts = wiring.store().projects.document(campaign.texts, of.judgement.unit.name)
     asks = campaign_data.current(campaign).design.protocol.asks
     with st.container(border=True):
         source = texts.segments[0].source
@@ -52,9 +52,9 @@ def _unit(campaign: Campaign, of: EvidenceUnit) -> None:
             st.caption("Source")
             st.text(source)
         written = {o.system: o.text for o in texts.outputs}
-        for number, system in enumerate(of.unit.labels.order or of.unit.systems, 1):
+        for number, system in enumerate(of.judgement.labels.order or of.judgement.unit.systems, 1):
             st.caption(f"Output {number}: {escape_markdown(system)}")
             planted = of.planted if system == of.broken else ()
-            key = f"evidence-{campaign.id}-{of.unit.unit}-{of.unit.rater}-{number}"
-            versions.marked(of.unit.rater, written[system], of.unit.labels.of(system), asks, planted, key)
-        page.caption(f"{of.text} · {of.unit.seconds:.0f} s")
+            key = f"evidence-{campaign.id}-{of.judgement.unit.name}-{of.judgement.rater}-{number}"
+            versions.marked(of.judgement.rater, written[system], of.judgement.labels.of(system), asks, planted, key)
+        page.caption(f"{of.text} · {of.judgement.labels.seconds:.0f} s")

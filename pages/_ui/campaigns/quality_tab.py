@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pandas as pd
 import streamlit as st
 
-from core.campaigns.submitted import EvidenceKind, QualityAdvice, QualityEvidence, RaterVerdict, SubmittedUnit
+from core.campaigns.submitted import EvidenceKind, QualityAdvice, QualityEvidence, RaterVerdict, UnitJudgement
 from core.campaigns.verdicts import verdicts
 from core.formatting import MISSING, format_count, format_number, format_percent
 from core.plots import campaigns as plots
@@ -71,7 +71,7 @@ def draw(project: Project, campaign: Campaign) -> None:
     _over_time(windows)
 
 
-def _judged(campaign: Campaign) -> tuple[list[SubmittedUnit], list[RaterVerdict]]:
+def _judged(campaign: Campaign) -> tuple[list[UnitJudgement], list[RaterVerdict]]:
     given = campaign_data.current(campaign).answers
     units = quality.submitted_units(wiring.store(), campaign, given)
     order: list[QualityAdvice] = list(BADGES)
@@ -120,7 +120,7 @@ def _cell(of: QualityEvidence) -> str:
 
 
 def _person(
-    campaign: Campaign, units: Sequence[SubmittedUnit], found: Sequence[RaterVerdict], people: dict[str, Participant]
+    campaign: Campaign, units: Sequence[UnitJudgement], found: Sequence[RaterVerdict], people: dict[str, Participant]
 ) -> None:
     st.subheader("Evidence", anchor=False)
     by_name = {v.rater: v for v in found}

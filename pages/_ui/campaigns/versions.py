@@ -8,10 +8,9 @@ import streamlit as st
 
 from core.data import Span
 from core.formatting import format_count
-from core.mqm.log import OutputLabels, SegmentLabels
 from core.mqm.scores import errors_of
 from core.ports.campaigns import Campaign
-from core.ports.labels import Ask
+from core.ports.labels import Ask, OutputLabels, SegmentLabels
 from core.services.campaigns.adjudication import DisputedUnit
 from pages._ui.campaigns import campaign_data
 from pages._ui.components.marked_texts import marked_texts

@@ -17,7 +17,7 @@ from core.plots.agreement import severity_confusion
 from core.ports.projects import Project
 from core.services.labels import agreement as service
 from core.services.labels.agreement import Agreement, Dispute
-from core.services.labels.labels import finished, states
+from core.services.labels.labels import finished
 from core.settings import load as settings
 from core.stats.correlation.correlation import Statistic
 from core.stats.raters.rater_agreement import RaterPair
@@ -231,7 +231,7 @@ def visible(project: Project, queue: Sequence[Dispute]) -> list[Dispute]:
     rater = identity.rater()
     if rater is None:
         return []
-    mine, outline = states(wiring.store(), project.id, rater), wiring.index(project).outline
+    mine, outline = wiring.store().labels.of_rater(project.id, rater), wiring.index(project).outline
     return [d for d in queue if finished(mine.get(d.key.segment), outline.get(d.key.segment, ()))]
 
 

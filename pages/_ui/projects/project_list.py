@@ -8,7 +8,6 @@ import streamlit as st
 
 from core.formatting import format_count, isolated
 from core.metrics.registry import METRICS, label_of
-from core.mqm.log import fold_segment
 from core.ports.projects import Project
 from pages._ui.labels_and_raters import known_labels
 from pages._ui.projects import exports, importing
@@ -136,9 +135,8 @@ def losses(project: Project) -> list[str]:
         lost.append(f"external scores: {_some([m.name for m in elsewhere])}")
     by_rater: dict[str, int] = {}
     with showing_progress("Counting labels …") as progress:
-        for events in store.labels.by_segment(project.id, progress):
-            rater, labels = events[0].rater, fold_segment(events)
-            by_rater[rater] = by_rater.get(rater, 0) + sum(o.complete for o in labels.outputs.values())
+        for of in store.labels.folded(project.id, progress=progress):
+            by_rater[of.rater] = by_rater.get(of.rater, 0) + sum(o.complete for o in of.labels.outputs.values())
     lost += [f"labels of {format_count(n, 'output')} by {rater}" for rater, n in by_rater.items() if n]
     if saved := store.calibrations.list(project.id):
         lost.append(f"saved λ: {_some([s.name for s in saved])}")

@@ -13,7 +13,8 @@ from playwright.sync_api import Download, Page, expect
 
 from core.data import OutputKey, SegmentKey
 from core.formats.labels.google_mqm import read
-from core.mqm.log import SegmentLabels, fold
+from core.mqm.log import fold
+from core.ports.labels import SegmentLabels
 from tests.browser.conftest import Server, at_rest, settled
 from tests.browser.span_editor import category, drag, saved
 from tests.paths import ROOT

@@ -13,7 +13,7 @@ from core.campaigns.tutorial import (
     tutorial_to_json,
 )
 from core.data import OutputKey, Span
-from core.mqm.log import ErrorSpan, OutputLabels
+from core.ports.labels import ErrorSpan, OutputLabels
 
 TEXT = "The cat sat at the mat."
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 
@@ -12,11 +13,11 @@ from core.campaigns.attention_checks import AttentionCheck, PlantedError, check_
 from core.campaigns.rater_agreement import agreement
 from core.campaigns.rater_copying import copying
 from core.campaigns.rater_evidence import check_passed, checks, repeats, same_answer, same_span, speed
-from core.campaigns.submitted import OutputPlace, QualityEvidence, QualityThresholds, Signal, SubmittedUnit, answers
+from core.campaigns.submitted import OutputPlace, QualityEvidence, QualityThresholds, Signal, UnitJudgement, answers
 from core.campaigns.verdicts import advice, verdicts
 from core.data import SegmentKey, Span
-from core.mqm.log import ErrorSpan, OutputLabels, SegmentLabels
-from core.ports.labels import Ask
+from core.ports.campaigns import CampaignUnit
+from core.ports.labels import Ask, ErrorSpan, OutputLabels, SegmentLabels
 from core.stats.correlation.kernel import spearman
 from core.stats.proportion import wilson
 from tests.bench.raters import campaign, flags
@@ -43,10 +44,11 @@ def preferred(winner: str | None, order: tuple[str, ...] = ("A", "B")) -> Segmen
 def unit(
     given: SegmentLabels, name: str = "u0", rater: str = "r", kind: str = "item", systems: tuple[str, ...] = ("A",),
     seconds: float = 20.0, words: int = 40, minute: int = 0, **details: object,
-) -> SubmittedUnit:  # fmt: skip
+) -> UnitJudgement:  # fmt: skip
     key = SegmentKey("d", name.split("-")[0])
     time = START + timedelta(minutes=minute)
-    return SubmittedUnit(rater, name, kind, key, systems, given, seconds, words, time, details)  # type: ignore[arg-type]
+    of = CampaignUnit(0, name, 0, 0, kind, key, systems, details)  # type: ignore[arg-type]
+    return UnitJudgement(rater, of, replace(given, seconds=seconds), time, time, 1, time, words=words)
 
 
 PLANTED = PlantedError("number", "It has nine lives", (Span("output", 7, 11, "nine", "Major", "x"),))
@@ -54,7 +56,7 @@ PLANTED = PlantedError("number", "It has nine lives", (Span("output", 7, 11, "ni
 
 def check(
     given: SegmentLabels, name: str = "u0-c", clean: str = "", systems: tuple[str, ...] = ("A",)
-) -> SubmittedUnit:
+) -> UnitJudgement:
     stored = check_to_json(AttentionCheck(PLANTED, "A", clean, "" if clean else "u0"))
     return unit(given, name, kind="check", systems=systems, **stored)
 
@@ -84,7 +86,7 @@ def test_the_clean_text_must_be_preferred(winner: str | None, passed: bool) -> N
     assert check_passed(check(preferred(winner), clean="B", systems=("A", "B")), [], LIMITS) is passed
 
 
-def checked(passed: int, of: int) -> list[SubmittedUnit]:
+def checked(passed: int, of: int) -> list[UnitJudgement]:
     return [check(labels(span(7, 11) if i < passed else span(0, 2), score=50), f"u{i}-c") for i in range(of)]
 
 
@@ -150,7 +152,7 @@ def test_answers_are_numbers_with_a_direction() -> None:
     assert answers(unit(preferred(None), systems=("A", "B"))) == {OutputPlace("u0", "A", "B"): 0.0}
 
 
-def scored(rater: str, values: Sequence[float], minute: int = 0) -> list[SubmittedUnit]:
+def scored(rater: str, values: Sequence[float], minute: int = 0) -> list[UnitJudgement]:
     return [unit(labels(score=v, asks=("score",)), f"u{i}", rater, minute=minute) for i, v in enumerate(values)]
 
 

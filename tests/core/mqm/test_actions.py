@@ -6,9 +6,9 @@ import pytest
 from core.data import OutputKey, RatedOutput, Segment, SegmentKey, Span
 from core.errors import UserError
 from core.mqm.actions import label_actions
-from core.mqm.log import SegmentLabels, check, fold_segment
+from core.mqm.log import check, fold_segment
 from core.mqm.scores import errors_of, rated_outputs
-from core.ports.labels import Action, Event
+from core.ports.labels import Action, Event, SegmentLabels
 
 TEXTS = {"A": "one two three", "B": "bla", "C": "fine"}
 KEY = SegmentKey("d", "1")

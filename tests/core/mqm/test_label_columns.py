@@ -15,11 +15,11 @@ import pytest
 from core.columns import ProjectIndex
 from core.data import OutputKey, RatedOutput, SegmentKey, Span, grouped
 from core.errors import UserError
-from core.mqm.label_columns import LabelColumns, LabelledSegment, LabelNames
-from core.mqm.log import ErrorSpan, OutputLabels, SegmentLabels
+from core.mqm.label_columns import LabelColumns, LabelNames
 from core.mqm.rated_by_output import RatedByOutput
 from core.mqm.schemes import FLAT, GOOGLE, MAROT, Scheme
 from core.mqm.scores import rated_outputs, rater_penalty, segment_scores, system_scores
+from core.ports.labels import ErrorSpan, FoldedSegment, OutputLabels, SegmentLabels
 from tests.labels import by_output, columns
 
 SYSTEMS = ("A", "B", "C")
@@ -30,7 +30,7 @@ INDEX = ProjectIndex(
 """It has no system C, no output of B in the last labelled segment, and a segment that nobody has labelled."""
 
 
-def some_labels(seed: int, n: int = 40) -> list[LabelledSegment]:
+def some_labels(seed: int, n: int = 40) -> list[FoldedSegment]:
     """Labels of every kind, each rater and segment once."""
     draw = random.Random(seed)
 
@@ -54,10 +54,10 @@ def some_labels(seed: int, n: int = 40) -> list[LabelledSegment]:
 
     places = [(f"rater {r}", key) for r in range(8) for key in SEGMENTS]
     numbers = draw.sample(range(1000), len(places))
-    return [LabelledSegment(*place, segment(), first) for place, first in zip(places, numbers, strict=True)][:n]
+    return [FoldedSegment(*place, segment(), first) for place, first in zip(places, numbers, strict=True)][:n]
 
 
-def objects(labelled: list[LabelledSegment]) -> list[RatedOutput]:
+def objects(labelled: list[FoldedSegment]) -> list[RatedOutput]:
     """Return what the labels mean, without arrays."""
     ordered = sorted(labelled, key=lambda one: one.first)
     return rated_outputs({(one.rater, one.segment): one.labels for one in ordered})
@@ -87,11 +87,11 @@ def test_changed_labels_replace_those_of_the_same_rater_and_segment(seed: int) -
     now = {(one.rater, one.segment): one for one in before}
     for one in changed:  # a place keeps its first event
         now[one.rater, one.segment] = one._replace(first=now[one.rater, one.segment].first)
-    new = LabelledSegment("newcomer", SegmentKey("d", "other"), replace(before[0].labels, submitted=True), 5000)
+    new = FoldedSegment("newcomer", SegmentKey("d", "other"), replace(before[0].labels, submitted=True), 5000)
     found = LabelColumns.of(before).with_changes([*(now[c.rater, c.segment] for c in changed), new])
     assert list(found) == objects([*now.values(), new])
     assert found.with_changes([]).digest == found.digest
-    begun = LabelledSegment("rater 3", SegmentKey("d", "begun"), SegmentLabels(), 6000)
+    begun = FoldedSegment("rater 3", SegmentKey("d", "begun"), SegmentLabels(), 6000)
     assert list(found.with_changes([begun])) == list(found)  # nobody has submitted anything of this segment
 
 
@@ -249,7 +249,7 @@ def test_columns_are_read_while_others_are_made() -> None:
             for i in range(150):
                 spans = ErrorSpan("m", Span("output", 0, 1, "x", "Minor", f"Style/{i}"))
                 of = SegmentLabels({f"new {i}": OutputLabels((spans,))}, submitted=True)
-                found.with_changes([LabelledSegment(f"rater new {i}", SegmentKey("new", str(i)), of, i)])
+                found.with_changes([FoldedSegment(f"rater new {i}", SegmentKey("new", str(i)), of, i)])
             stop.set()
     finally:
         stop.set()
@@ -259,9 +259,9 @@ def test_columns_are_read_while_others_are_made() -> None:
 
 
 def test_texts_of_replaced_labels_are_not_kept() -> None:
-    def labelled(note: str, segment: SegmentKey) -> LabelledSegment:
+    def labelled(note: str, segment: SegmentKey) -> FoldedSegment:
         mark = ErrorSpan("1", Span("output", 0, 3, "€uo", "Major", "Style", note))
-        return LabelledSegment("ann", segment, SegmentLabels({"A": OutputLabels((mark,))}, submitted=True))
+        return FoldedSegment("ann", segment, SegmentLabels({"A": OutputLabels((mark,))}, submitted=True))
 
     found = LabelColumns.of([labelled(f"note {k}" * 10, key) for k, key in enumerate(SEGMENTS)])
     size, others = len(found._texts), list(found)[1:]

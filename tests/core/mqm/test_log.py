@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from core.data import SEVERITIES, Segment, SegmentKey
 from core.errors import Stale, UserError
-from core.mqm.log import EDITS, OutputLabels, SegmentLabels, check, fold, fold_segment
-from core.ports.labels import Action, Event
+from core.mqm.log import check, fold, fold_segment
+from core.ports.labels import EDITS, Action, Event, OutputLabels, SegmentLabels
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = SegmentKey("d", "1")

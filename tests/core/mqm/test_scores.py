@@ -4,9 +4,9 @@ import pytest
 
 from core.data import OutputKey, RatedOutput, SegmentKey, Span
 from core.formats.labels.google_mqm import read
-from core.mqm.log import ErrorSpan, OutputLabels, SegmentLabels
 from core.mqm.schemes import FLAT, GOOGLE
 from core.mqm.scores import rated_outputs, rater_penalty, segment_scores, system_scores
+from core.ports.labels import ErrorSpan, OutputLabels, SegmentLabels
 from tests.paths import DATA
 
 A1, A2, B1 = OutputKey("A", "d", "1"), OutputKey("A", "d", "2"), OutputKey("B", "d", "1")

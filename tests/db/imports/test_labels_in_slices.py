@@ -9,7 +9,7 @@ from sqlalchemy import Engine, event, text
 from sqlalchemy.exc import DBAPIError
 
 from core.data import Dataset, Judgement, OutputKey, RatedOutput, SegmentKey, Span
-from core.mqm.log import fold, fold_segment
+from core.mqm.log import fold
 from core.ports.labels import Action
 from core.ports.store import Store
 from core.progress import Cancelled, Progress, no_progress
@@ -88,7 +88,7 @@ def test_readers_see_all_labels_of_an_import_at_once(store: Store, engine: Engin
         assert reader.projects.get(project).judged == ()
         kept.read(reader, [])
         for rater in ("ann", "new"):
-            reader.labels.folded(project, rater, fold_segment)
+            reader.labels.of_rater(project, rater)
         seen.append(events[-1].number)
         assert reader.labels.newest(project) == seen[-1]
 
@@ -109,8 +109,10 @@ def test_readers_see_all_labels_of_an_import_at_once(store: Store, engine: Engin
     assert known == fresh
     assert len(fresh) == 2 * N
     for rater in ("ann", "bob", "new"):
-        folded, labels = reader.labels.folded(project, rater, fold_segment), fold(everything)
-        assert dict(folded) == {place[1]: of for place, of in labels.items() if place[0] == rater}
+        by_segment, labels = reader.labels.of_rater(project, rater), fold(everything)
+        assert {key: of.labels for key, of in by_segment.items()} == {
+            place[1]: of for place, of in labels.items() if place[0] == rater
+        }
     assert reader.judgements.list(project) == list(LABELS.judgements)
     assert add_labels(store, project).labelled == 0
 

@@ -74,7 +74,7 @@ def test_threads_that_send_the_same_action_record_it_once(url: str, engine: Engi
     def send() -> None:
         store = open_store(url)
         start.wait()
-        answers.append(store.labels.append(project, "ann", FIRST, [mark("e1")]))
+        answers.append(store.labels.append(project, "ann", FIRST, [mark("e1")]).ids)
 
     threads = [threading.Thread(target=send) for _ in range(4)]
     for thread in threads:
@@ -210,15 +210,16 @@ def test_the_work_per_action_does_not_grow_with_the_log(
 ) -> None:
     folded, selected = [0], [0]
 
-    class Counting(SegmentFold):
-        def add(self, event: Event) -> None:
-            folded[0] += 1
-            super().add(event)
+    add = SegmentFold.add
+
+    def counting(fold: SegmentFold, event: Event) -> None:
+        folded[0] += 1
+        add(fold, event)
 
     def count(connection: object, cursor: object, statement: str, *_: object) -> None:
         selected[0] += statement.startswith("SELECT") and "payload" in statement.partition("FROM")[0]
 
-    monkeypatch.setattr("db.labels.repository.SegmentFold", Counting)
+    monkeypatch.setattr(SegmentFold, "add", counting)
     event.listen(engine, "before_cursor_execute", count)
     for n in range(30):
         verdicts = [act(f"{n}-{i}", "verdict", "A", value="no_error" if i % 2 else None) for i in range(10)]

@@ -11,7 +11,7 @@ from core.campaigns.design import CampaignDesign, design_from_json
 from core.campaigns.protocol import PROTOCOLS, ProtocolName
 from core.data import Dataset, Output, Segment
 from core.ports.campaigns import Assignment, Campaign, Participant
-from core.ports.labels import Action, ActionKind
+from core.ports.labels import Action, ActionKind, UnitTouch
 from core.ports.store import Store
 from core.services.campaigns import creating
 from core.services.campaigns.answers import key_of
@@ -102,8 +102,7 @@ def label(
         )
     if submit:
         add("submit", None, **({} if asks == ("spans",) else {"asks": list(asks)}))
-    store.labels.append(campaign.texts, who.rater, key, actions)
-    store.campaigns.touch(campaign.id, who.id, given.unit.name, at, at + timedelta(hours=1), submitted=submit)
+    store.labels.append(campaign.texts, who.rater, key, actions, UnitTouch(at, at + timedelta(hours=1)))
 
 
 def work(

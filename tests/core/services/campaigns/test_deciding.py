@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from itertools import product
 from statistics import fmean
@@ -10,16 +11,16 @@ from statistics import fmean
 import pytest
 
 from core.data import SegmentKey, Span
-from core.mqm.log import ErrorSpan, OutputLabels, SegmentLabels, fold_segment
-from core.ports.labels import Action, ActionKind, Event
+from core.mqm.log import fold_segment
+from core.ports.labels import Action, ActionKind, ErrorSpan, FoldedSegment, OutputLabels, SegmentLabels
 from core.ports.people import LOCAL, Account, Identity
 from core.ports.store import Store
 from core.reports.campaign_results import methods
 from core.services.campaigns import adjudication, comparison, deciding, evidence, monitoring, quality, results
-from core.services.campaigns.answers import answers, key_of, read_labels
+from core.services.campaigns.answers import key_of, read_labels
 from core.services.export.export import labels_as
 from core.services.export.outputs import outputs_as
-from core.services.labels.labels import open_segment, save
+from core.services.labels.labels import open_segment
 from tests.core.services.campaigns import filled
 from tests.stores import new_store
 
@@ -57,7 +58,7 @@ def test_a_decision_replaces_the_versions() -> None:
     assert [o["name"] for o in data["outputs"]] == [None]
     adjudication.take_version(store, campaign, "Judy", first.unit, first.versions[0])
     submit = Action("submit-1", "submit", None, {"asks": ["spans", "score"]})
-    save(store, campaign.texts, "Judy", key_of(first.unit.name), [submit])
+    store.labels.append(campaign.texts, "Judy", key_of(first.unit.name), [submit])
     after = adjudication.queue(store, campaign)
     assert [d.unit for d in after] == [d.unit for d in before], "the numbers of the units change"
     decided = after[0]
@@ -69,7 +70,9 @@ def test_a_decision_replaces_the_versions() -> None:
     assert "1 unit on which annotators disagreed has a decision" in methods(compared)
     for unit in before[1:]:
         adjudication.take_version(store, campaign, "Judy", unit.unit, unit.versions[0])
-        save(store, campaign.texts, "Judy", key_of(unit.unit.name), [submit._replace(id=f"submit-{unit.unit.name}")])
+        store.labels.append(
+            campaign.texts, "Judy", key_of(unit.unit.name), [submit._replace(id=f"submit-{unit.unit.name}")]
+        )
     all_decided = comparison.compare(store, campaign)
     assert all_decided.effects == compared.effects, "how raters differ does not depend on decisions"
     assert all_decided.effects is not None
@@ -80,8 +83,8 @@ def test_a_decision_replaces_the_versions() -> None:
 def test_project_exports_have_the_scores_of_campaigns() -> None:
     store, campaign = filled.completed()
     given = {
-        (a.unit.of, *a.unit.systems, a.participant.rater): a.labels.of(a.unit.systems[0]).score
-        for a in answers(store, campaign)
+        (a.unit.of, *a.unit.systems, a.rater): a.labels.of(a.unit.systems[0]).score
+        for a in read_labels(store, campaign).answers
     }
     lines = [json.loads(line) for line in labels_as(store, campaign.project_id, name="esa").data.splitlines()]
     assert {
@@ -111,7 +114,7 @@ def test_small_differences_are_not_to_be_decided() -> None:
     smallest = everything[-1]
     adjudication.take_version(store, campaign, "Judy", smallest.unit, smallest.versions[0])
     submit = Action("submit-1", "submit", None, {"asks": ["spans", "score"]})
-    save(store, campaign.texts, "Judy", key_of(smallest.unit.name), [submit])
+    store.labels.append(campaign.texts, "Judy", key_of(smallest.unit.name), [submit])
     again = adjudication.to_decide(adjudication.queue(store, campaign), adjudication.LEAST["esa"])
     assert again[-1].decided_by == "Judy", "a decision disappears from the list"
 
@@ -144,7 +147,7 @@ def test_a_taken_version_replaces_all_that_the_person_has_marked() -> None:
         who = f"Judy {n}"
         open_segment(store, campaign.texts, who, key, unit.systems)
         done = [Action(f"{n}-{i}", kind, system, payload) for i, (kind, payload) in enumerate(before)]
-        save(store, campaign.texts, who, key, done)
+        store.labels.append(campaign.texts, who, key, done)
         adjudication.take_version(store, campaign, who, unit, SegmentLabels({system: version}))
         now = fold_segment(store.labels.events(campaign.texts, rater=who, segment=key)).of(system)
         assert ([m.span for m in now.marks], now.verdict, now.score) == (
@@ -162,25 +165,25 @@ def test_a_rater_is_not_taken_for_a_decision_by_name(store: Store) -> None:
     first = adjudication.queue(store, campaign)[0]
     adjudication.take_version(store, campaign, "Judy", first.unit, first.versions[0])
     submit = Action("submit-1", "submit", None, {"asks": ["spans", "score"]})
-    save(store, campaign.texts, "Judy", key_of(first.unit.name), [submit])
+    store.labels.append(campaign.texts, "Judy", key_of(first.unit.name), [submit])
     counted = results.counted_labels(read_labels(store, campaign))
-    assert (sum(one.decision for one in counted), len({one.rater for one in counted})) == (1, 4)
+    assert (sum(one.is_decision for one in counted), len({one.rater for one in counted})) == (1, 4)
 
 
 def test_numbers_that_are_shown_together_come_from_one_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     """A unit that is submitted while a comparison is computed is in all of its numbers, or in none."""
     store, campaign = filled.completed("pairwise")
-    read, events = [], store.labels.events
+    read, of_rater = list[str](), store.labels.of_rater
 
-    def counting(*given: object, **options: object) -> list[Event]:
-        read.append(given)
-        return events(*given, **options)  # type: ignore[arg-type]
+    def counting(project_id: int, rater: str) -> Mapping[SegmentKey, FoldedSegment]:
+        read.append(rater)
+        return of_rater(project_id, rater)
 
-    monkeypatch.setattr(store.labels, "events", counting)
+    monkeypatch.setattr(store.labels, "of_rater", counting)
     for work in (comparison.compare, adjudication.queue, monitoring.snapshot, results.labels_of, results.judgements_of):
         read.clear()
         work(store, campaign)
-        assert len(read) == 1, work
+        assert sorted(read) == sorted(filled.SEVERITY), work
 
 
 def test_an_opened_unit_is_no_decision() -> None:
@@ -193,13 +196,13 @@ def test_an_opened_unit_is_no_decision() -> None:
 def test_evidence_has_units_with_the_failed_checks_first(store: Store) -> None:
     campaign = filled.started(store, checks=0.3, repeats=0.3, dataset=filled.texts(2, 3))
     filled.work(store, campaign)
-    units = quality.submitted_units(store, campaign, answers(store, campaign))
+    units = quality.submitted_units(store, campaign, read_labels(store, campaign).answers)
     checks = evidence.evidence_units("Ana", "checks", units)
     assert checks
     assert all(found.planted and found.broken for found in checks)
     assert [found.text.split(":")[0] for found in checks] == sorted(found.text.split(":")[0] for found in checks)
     for kind in ("repeats", "agreement", "same answer"):
-        assert all(found.unit.rater == "Ana" for found in evidence.evidence_units("Ana", kind, units))
+        assert all(found.judgement.rater == "Ana" for found in evidence.evidence_units("Ana", kind, units))
     assert "others: score" in evidence.evidence_units("Ana", "agreement", units)[0].text
 
 
@@ -207,7 +210,9 @@ def test_versions_are_in_random_order_not_in_that_of_joining() -> None:
     store, campaign = filled.completed()
     first_joined = []
     for disputed in adjudication.queue(store, campaign):
-        of = sorted((a.participant.id, a.labels) for a in answers(store, campaign) if a.unit == disputed.unit)
+        of = sorted(
+            (a.participant_id or 0, a.labels) for a in read_labels(store, campaign).answers if a.unit == disputed.unit
+        )
         first_joined.append(disputed.versions[0] == of[0][1])
     assert len(first_joined) > 5
     assert True in first_joined

@@ -11,7 +11,7 @@ from core.campaigns.protocol import ProtocolName
 from core.data import OutputKey, SegmentKey, Span, grouped
 from core.errors import UserError
 from core.services.campaigns import people, working
-from core.services.campaigns.answers import PART, answers
+from core.services.campaigns.answers import PART, read_labels
 from core.services.campaigns.progress import progress
 from core.services.labels import all_labels
 from tests.core.services.campaigns.world import (
@@ -27,7 +27,7 @@ from tests.core.services.campaigns.world import (
 
 
 def raters_by_unit(world: CampaignWorld) -> dict[str, list[str]]:
-    return grouped((a.unit.name, a.participant.rater) for a in answers(world.store, world.campaign) if a.counts)
+    return grouped((a.unit.name, a.rater) for a in read_labels(world.store, world.campaign).answers if a.counts)
 
 
 @pytest.mark.parametrize("assigning", ["fixed", "dynamic"])
@@ -210,7 +210,7 @@ def test_results_are_labels_and_judgements_of_the_project_without_checks_and_exc
     world = campaign_world("esa", overlap=2, people=2, checks=0.3, repeats=0.4)
     world.work("Ana", scores(80))
     world.work("Ben", scores(60))
-    assert {a.unit.kind for a in answers(world.store, world.campaign)} == {"item", "check", "repeat"}
+    assert {a.unit.kind for a in read_labels(world.store, world.campaign).answers} == {"item", "check", "repeat"}
     given = all_labels.judgements(world.store, world.project)
     assert {j.name for j in given} == {"ESA (pilot)"}
     assert {(j.rater, j.value) for j in given} == {("Ana (pilot)", 80), ("Ben (pilot)", 60)}
@@ -263,7 +263,7 @@ def test_the_tutorial_comes_first_tells_what_was_right_and_can_end_the_work() ->
 def test_checks_and_repeats_are_shown_among_the_units() -> None:
     world = campaign_world("esa", overlap=1, people=1, checks=0.3, repeats=0.4, seed=3)
     world.work("Ana", scores())
-    kinds = [a.unit.kind for a in answers(world.store, world.campaign)]
+    kinds = [a.unit.kind for a in read_labels(world.store, world.campaign).answers]
     assert kinds.count("item") == 9
     assert kinds.count("check") >= 2
     assert kinds.count("repeat") >= 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -12,8 +13,8 @@ from core.campaigns.design import CampaignDesign
 from core.campaigns.protocol import PROTOCOLS, ProtocolName
 from core.data import Dataset, Output, Segment, SegmentKey
 from core.errors import UserError
-from core.mqm.log import fold_segment
 from core.ports.campaigns import Campaign
+from core.ports.labels import UnitTouch
 from core.ports.store import Store
 from core.services.campaigns import creating, working
 from core.services.labels.exchange import receive
@@ -52,16 +53,14 @@ class CampaignWorld:
 
     def send(self, rater: str, unit: dict[str, Any], actions: list[dict[str, Any]]) -> list[str]:
         """Send actions as the browser does; return the reasons of refusals."""
-        place = SegmentKey(unit["doc"], unit["segment"])
         given = [{"id": f"{rater}-{next(_ids)}", "time": "", "output": None, "payload": {}} | a for a in actions]
         batch = {"project": unit["project"], "doc": unit["doc"], "segment": unit["segment"], "actions": given}
-        answer = receive(
-            self.store, rater, [batch], lambda project, key: working.may_label(self.store, self.campaign, rater, key)
-        )
-        if answer.saved:
-            labels = fold_segment(self.store.labels.events(unit["project"], rater=rater, segment=place))
-            working.note_saved(self.store, self.campaign, rater, place, labels, self.now)
-        return list(answer.refused.values())
+        return list(receive(self.store, rater, [batch], partial(self.admit, rater)).refused.values())
+
+    def admit(self, rater: str, project: int, segment: SegmentKey) -> UnitTouch:
+        if not working.may_label(self.store, self.campaign, rater, segment):
+            raise UserError("this segment is not among those that you label")
+        return working.unit_touch(self.campaign, self.now)
 
     def work(self, rater: str, say: Say, units: int = 10_000) -> int:
         """Let a person label and submit what comes; return how many units."""

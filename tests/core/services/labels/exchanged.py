@@ -54,6 +54,5 @@ def outbox(project: int, *actions: object) -> list[Any]:
 
 
 def drawn(store: Store, project: int, rater: str, **options: Any) -> dict[str, Any]:
-    work.open_segment(store, project, rater, HERE, TEXTS)
-    events = store.labels.events(project, rater=rater, segment=HERE)
-    return editor_data(store.projects.dataset(project), project, rater, HERE, TEXTS, events, more=True, **options)
+    opened = work.open_segment(store, project, rater, HERE, TEXTS)
+    return editor_data(store.projects.dataset(project), project, rater, HERE, TEXTS, opened, more=True, **options)

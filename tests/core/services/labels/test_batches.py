@@ -107,7 +107,7 @@ def test_only_the_outputs_of_a_batch_are_asked_for_in_its_order() -> None:
     store, made = project()
     assert labels.next_unlabelled(asked, {}) == SegmentKey("doc", "7")
     label(store, made, "ann", "7", "B")
-    mine = labels.states(store, made, "ann")
+    mine = store.labels.of_rater(made, "ann")
     assert labels.next_unlabelled(asked, mine) == SegmentKey("doc", "2")
     assert labels.progress(asked, mine) == (1, 2)
     assert batches.outputs_done(asked, mine) == 1

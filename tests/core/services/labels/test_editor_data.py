@@ -17,11 +17,11 @@ from tests.core.services.labels.exchanged import HERE, IDS, TEXTS, add, drawn, f
 
 def test_ids_and_order_are_random_for_each_annotator_and_segment() -> None:
     store, project = filled()
-    seen = [work.open_segment(store, project, f"rater {i}", HERE, TEXTS) for i in range(40)]
+    seen = [work.open_segment(store, project, f"rater {i}", HERE, TEXTS).labels for i in range(40)]
     ids = [name for labels in seen for name in labels.ids.values()]
     assert len(set(ids)) == len(ids) == 80
     assert {labels.order for labels in seen} == {("Aardvark", "Buzzard"), ("Buzzard", "Aardvark")}
-    again = work.open_segment(store, project, "rater 0", HERE, TEXTS)
+    again = work.open_segment(store, project, "rater 0", HERE, TEXTS).labels
     assert (again.ids, again.order) == (seen[0].ids, seen[0].order)
 
 
@@ -29,7 +29,7 @@ def test_of_two_tabs_that_open_a_segment_at_once_the_first_decides() -> None:
     store, project = filled()
     other = {"order": ["Buzzard", "Aardvark"], "ids": ["o-x", "o-y"], "seed": 4}
     store.labels.append(project, "Ana", HERE, [Action("open-late", "open", None, other)])
-    labels = work.open_segment(store, project, "Ana", HERE, TEXTS)
+    labels = work.open_segment(store, project, "Ana", HERE, TEXTS).labels
     assert (labels.ids, labels.order, labels.seed) == (IDS, tuple(IDS), 3)
 
 

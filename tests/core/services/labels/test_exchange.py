@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import Unavailable
-from core.ports.labels import Action
+from core.data import SegmentKey
+from core.errors import Unavailable, UserError
+from core.ports.labels import Action, SavedActions
 from core.ports.store import Store
-from core.services.labels import labels as work
 from core.services.labels.exchange import ActionsAnswer, receive
 from tests.core.services.labels.exchanged import HERE, IDS, add, drawn, filled, outbox, recorded
 
@@ -21,7 +21,7 @@ def test_a_mark_is_recorded_under_its_system_and_acknowledged() -> None:
     store, project = filled()
     answer = receive(store, "Ana", outbox(project, add(project)))
     assert (answer.acknowledged, answer.refused) == (["a1"], {})
-    (mark,) = work.save(store, project, "Ana", HERE, []).labels.of("Aardvark").marks
+    (mark,) = store.labels.append(project, "Ana", HERE, []).labels.of("Aardvark").marks
     assert (mark.span.start, mark.span.end, mark.span.quote) == (2, 5, "bad")
 
 
@@ -60,7 +60,7 @@ def test_an_undo_after_a_refused_action_undoes_nothing_older(readable: bool, par
     answer = receive(store, "Ana", second)
     assert (answer.acknowledged, set(answer.refused)) == (["a3"], {wrong["id"], "u"})
     assert "an earlier action was refused" in answer.refused["u"]
-    assert [m.id for m in work.save(store, project, "Ana", HERE, []).labels.of("Aardvark").marks] == ["m1", "m3"]
+    assert [m.id for m in store.labels.append(project, "Ana", HERE, []).labels.of("Aardvark").marks] == ["m1", "m3"]
     # what the browser draws: the events it is sent, and what is left in its outbox, which is nothing
     assert [e["id"] for e in drawn(store, project, "Ana")["events"]] == ["a1", "a3"]
 
@@ -69,7 +69,7 @@ def busy_after(store: Store, monkeypatch: pytest.MonkeyPatch, n: int) -> None:
     """Storage that takes `n` writes and then none."""
     append, calls = store.labels.append_valid, [0]
 
-    def limited(*given: Any) -> list[str]:
+    def limited(*given: Any) -> SavedActions:
         calls[0] += 1
         if calls[0] > n:
             raise Unavailable("the database could not be written to", got="database is locked")
@@ -197,7 +197,11 @@ def test_whatever_a_browser_sends_the_action_after_it_is_recorded(shared_store: 
 
 def test_actions_on_segments_of_others_are_refused_by_name() -> None:
     store, project = filled()
-    answer = receive(store, "Ana", outbox(project, add(project)), lambda of, segment: segment != HERE)
+
+    def refuse(project_id: int, segment: SegmentKey) -> None:
+        raise UserError("this segment is not among those that you label")
+
+    answer = receive(store, "Ana", outbox(project, add(project)), refuse)
     assert (answer.acknowledged, list(answer.refused)) == ([], ["a1"])
     assert recorded(store, project) == []
 
@@ -219,7 +223,7 @@ def test_a_stale_verdict_is_refused_and_the_saved_mark_stays() -> None:
     other = NO_ERROR | {"id": "w", "output": IDS["Buzzard"]}
     answer = receive(store, "Ana", outbox(project, verdict, other))
     assert (answer.stale, list(answer.refused), answer.acknowledged) == (["v"], ["v"], ["w"])
-    labels = work.save(store, project, "Ana", HERE, []).labels
+    labels = store.labels.append(project, "Ana", HERE, []).labels
     assert [m.id for m in labels.of("Aardvark").marks] == ["m1"]
     assert labels.of("Buzzard").verdict == "no_error"
 

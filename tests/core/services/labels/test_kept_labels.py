@@ -1,6 +1,5 @@
 """Kept labels are those of `all_labels`, and a saved label makes them read one segment of one rater."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import Any
@@ -9,16 +8,16 @@ import pytest
 
 from core.data import SegmentKey, grouped
 from core.errors import Unavailable
+from core.mqm.log import folded
 from core.mqm.scores import rated_outputs
 from core.ports.campaigns import Campaign
-from core.ports.labels import Action
+from core.ports.labels import Action, FoldedSegment
 from core.ports.store import Store
 from core.progress import Cancelled
 from core.services.campaigns import adjudication, results
 from core.services.campaigns.answers import key_of
 from core.services.labels import all_labels, kept_labels
 from core.services.labels.kept_labels import KeptLabels
-from core.services.labels.labels import save
 from tests.core.services.campaigns import filled
 from tests.stores import new_store
 
@@ -50,21 +49,17 @@ def check(store: Store, project: int, kept: KeptLabels) -> None:
     assert seconds == {place: of.seconds for place, of in wanted.items()}
 
 
-def counting(store: Store, read: list[dict[str, Any]]) -> Store:
-    """Return the store, with the arguments of each reading of events in `read`."""
-    events: Callable[..., Any] = store.labels.events
+def counting(store: Store, read: list[FoldedSegment]) -> Store:
+    """Return the store, with the labels that were read and folded in `read`."""
 
     class Labels:
         def __getattr__(self, name: str) -> Any:
             return getattr(store.labels, name)
 
-        def by_segment(self, project_id: int, *given: Any) -> Any:
-            read.append({"project_id": project_id, "all": True})
-            return store.labels.by_segment(project_id, *given)
-
-        def events(self, project_id: int, **given: Any) -> Any:
-            read.append({"project_id": project_id} | given)
-            return events(project_id, **given)
+        def folded(self, *given: Any, **options: Any) -> Any:
+            for of in store.labels.folded(*given, **options):
+                read.append(of)
+                yield of
 
     return store._replace(labels=Labels())
 
@@ -136,34 +131,21 @@ def test_a_cancelled_reading_is_begun_again(store: Store) -> None:
     check(store, project, kept)
 
 
-def test_many_changes_are_read_together(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_labels, "MOST_PLACES", 2)
-    campaign = filled.started(store, dataset=TEXTS)
-    project, kept = campaign.project_id, KeptLabels(campaign.project_id)
-    labelled(store, project, "ann", KEYS[0])
-    check(store, project, kept)
-    for key in KEYS:
-        labelled(store, project, "bob", key)
-    check(store, project, kept)
-
-
 def test_only_the_changed_segment_is_read_again(store: Store) -> None:
     campaign = filled.started(store, dataset=TEXTS)
     project, kept = campaign.project_id, KeptLabels(campaign.project_id)
     filled.work(store, campaign, 0.5)
     for key in KEYS:
         labelled(store, project, "ann", key)
-    read: list[dict[str, Any]] = []
+    read: list[FoldedSegment] = []
     counted = counting(store, read)
     first = kept.read(counted, store.campaigns.versions(project))[0]
-    newest = store.labels.newest(project)
     read.clear()
     assert kept.read(counted, store.campaigns.versions(project))[0] is first
     assert not read
     labelled(store, project, "bob", KEYS[3])
     assert len(kept.read(counted, store.campaigns.versions(project))[0]) == len(first) + len(filled.QUALITY)
-    changed = {"project_id": project, "rater": "bob", "segment": KEYS[3]}
-    assert read == [{"project_id": project, "after": newest}, changed]
+    assert [(of.rater, of.segment) for of in read] == [("bob", KEYS[3])]
 
 
 def test_a_restored_older_log_is_read_from_its_beginning(store: Store) -> None:
@@ -181,8 +163,9 @@ def test_a_restored_older_log_is_read_from_its_beginning(store: Store) -> None:
         def newest(self, project_id: int) -> int:
             return int(older[-1].number)
 
-        def by_segment(self, project_id: int, progress: Any) -> Any:
-            yield older
+        def folded(self, project_id: int, after: int = 0, **options: Any) -> Any:
+            assert not after
+            yield folded(older)
 
     found, _ = kept.read(store._replace(labels=Restored()), store.campaigns.versions(project))
     assert {(r.rater, r.key.segment) for r in found} == {("ann", KEYS[0])}
@@ -214,7 +197,7 @@ def test_an_adjudicator_is_a_rater_of_the_campaign() -> None:
     first = adjudication.queue(store, campaign)[0]
     adjudication.take_version(store, campaign, "Judy", first.unit, first.versions[0])
     asks = {"asks": ["spans", "score"]}
-    save(store, campaign.texts, "Judy", key_of(first.unit.name), [Action("s", "submit", None, asks)])
+    store.labels.append(campaign.texts, "Judy", key_of(first.unit.name), [Action("s", "submit", None, asks)])
     versions = store.campaigns.versions(campaign.project_id)
     assert KeptLabels(campaign.project_id).raters(store, versions)[-1] == "Judy, decision (pilot)"
 

@@ -2,14 +2,14 @@ from collections.abc import Callable
 
 import pytest
 
-from core.data import Dataset, Output, Segment, SegmentKey
+from core.data import Dataset, Output, Segment, SegmentKey, grouped
 from core.errors import UserError
-from core.mqm.log import fold
+from core.mqm.log import folded
 from core.ports.labels import Action, Event
 from core.ports.store import Store
 from core.services.labels import labels, units
 from core.services.projects.next_step import next_step
-from db.labels import kept_folds
+from db.labels import folds
 from db.labels import repository as db_labels
 from tests.builders import small_dataset
 from tests.core.services.campaigns.world import campaign_world, scores
@@ -36,34 +36,34 @@ def submit(store: Store, project: int, rater: str, segment: SegmentKey) -> None:
     systems = [o.system for o in store.projects.dataset(project).outputs_of()[segment]]
     ids = f"{rater}-{segment.segment_id}-{len(store.labels.events(project))}"
     fine = [Action(f"{ids}-{s}", "verdict", s, {"value": "no_error"}) for s in systems]
-    assert labels.save(
-        store, project, rater, segment, [*fine, Action(f"{ids}-submit", "submit", None, {})]
+    assert store.labels.append(
+        project, rater, segment, [*fine, Action(f"{ids}-submit", "submit", None, {})]
     ).labels.submitted
 
 
 def test_the_order_is_shuffled_recorded_once_and_stays(store: Store, project: int) -> None:
-    opened = labels.open_segment(store, project, "ann", S0, SYSTEMS, seed=1)
+    opened = labels.open_segment(store, project, "ann", S0, SYSTEMS, seed=1).labels
     order = opened.order
     assert sorted(order) == ["A", "B", "C", "D"]
-    assert labels.open_segment(store, project, "ann", S0, SYSTEMS, seed=2) == opened
+    assert labels.open_segment(store, project, "ann", S0, SYSTEMS, seed=2).labels == opened
     [event] = store.labels.events(project)
     payload = {"order": list(order), "ids": [opened.ids[s] for s in order], "seed": 1}
     assert (event.action.kind, event.action.payload) == ("open", payload)
-    assert labels.save(store, project, "ann", S0, []).labels.order == order
+    assert store.labels.append(project, "ann", S0, []).labels.order == order
 
 
 def test_the_seed_repeats_the_order_and_others_give_others(store: Store, project: int) -> None:
     # 4! = 24 orders; over 60 seeds every system comes first for some
-    orders = [labels.open_segment(store, project, f"rater {i}", S0, SYSTEMS, seed=i).order for i in range(60)]
+    orders = [labels.open_segment(store, project, f"rater {i}", S0, SYSTEMS, seed=i).labels.order for i in range(60)]
     assert {order[0] for order in orders} == {"A", "B", "C", "D"}
-    assert labels.open_segment(store, project, "again", S1, SYSTEMS[::-1], seed=7).order == orders[7]
+    assert labels.open_segment(store, project, "again", S1, SYSTEMS[::-1], seed=7).labels.order == orders[7]
 
 
 def test_a_system_added_later_comes_last(store: Store, project: int) -> None:
-    order = labels.open_segment(store, project, "ann", S0, SYSTEMS, seed=1).order
+    order = labels.open_segment(store, project, "ann", S0, SYSTEMS, seed=1).labels.order
     store.projects.add(project, Dataset((Segment("doc", "0", None),), (Output("E", "doc", "0", "late"),)))
-    assert labels.open_segment(store, project, "ann", S0, [*SYSTEMS, "E"], seed=1).order == (*order, "E")
-    assert labels.open_segment(store, project, "ann", S0, [*SYSTEMS, "E"], seed=1).order == (*order, "E")
+    assert labels.open_segment(store, project, "ann", S0, [*SYSTEMS, "E"], seed=1).labels.order == (*order, "E")
+    assert labels.open_segment(store, project, "ann", S0, [*SYSTEMS, "E"], seed=1).labels.order == (*order, "E")
     assert len(store.labels.events(project)) == 2
 
 
@@ -74,14 +74,14 @@ def test_opening_a_segment_does_not_read_the_project(
         raise AssertionError("the whole project was read")
 
     monkeypatch.setattr(store.projects, "dataset", read)
-    assert sorted(labels.open_segment(store, project, "ann", S0, SYSTEMS, seed=1).order) == ["A", "B", "C", "D"]
+    assert sorted(labels.open_segment(store, project, "ann", S0, SYSTEMS, seed=1).labels.order) == ["A", "B", "C", "D"]
 
 
 def test_a_stale_page_does_not_change_the_order(store: Store, project: int) -> None:
-    order = labels.open_segment(store, project, "ann", S0, SYSTEMS, seed=1).order
-    again = labels.open_segment(store, project, "ann", S0, SYSTEMS[:2], seed=1)
+    order = labels.open_segment(store, project, "ann", S0, SYSTEMS, seed=1).labels.order
+    again = labels.open_segment(store, project, "ann", S0, SYSTEMS[:2], seed=1).labels
     assert labels.shown_order(again, SYSTEMS[:2]) == tuple(s for s in order if s in "AB")
-    assert labels.save(store, project, "ann", S0, []).labels.order == order
+    assert store.labels.append(project, "ann", S0, []).labels.order == order
 
 
 def test_a_segment_that_is_not_there_is_a_user_error(store: Store, project: int) -> None:
@@ -90,18 +90,18 @@ def test_a_segment_that_is_not_there_is_a_user_error(store: Store, project: int)
 
 
 def test_saving_returns_what_is_on_disk_and_the_labels_after_it(store: Store, project: int) -> None:
-    saved = labels.save(store, project, "ann", S0, [Action("1", "verdict", "A", {"value": "non_translation"})])
+    saved = store.labels.append(project, "ann", S0, [Action("1", "verdict", "A", {"value": "non_translation"})])
     assert saved.ids == ["1"]
     assert saved.labels.of("A").verdict == "non_translation"
     assert (
-        labels.save(store, project, "ann", S0, [Action("1", "verdict", "A", {"value": "no_error"})]) == saved
+        store.labels.append(project, "ann", S0, [Action("1", "verdict", "A", {"value": "no_error"})]) == saved
     )  # known: not applied
 
 
 def test_raters_never_see_each_other(store: Store, project: int) -> None:
     submit(store, project, "ann", S0)
-    assert labels.states(store, project, "bob") == {}
-    assert labels.save(store, project, "bob", S0, []).labels.outputs == {}
+    assert store.labels.of_rater(project, "bob") == {}
+    assert store.labels.append(project, "bob", S0, []).labels.outputs == {}
 
 
 def test_progress_and_the_next_segment_follow_the_submissions(store: Store, project: int) -> None:
@@ -110,7 +110,7 @@ def test_progress_and_the_next_segment_follow_the_submissions(store: Store, proj
     data = store.projects.index(project).outline
 
     def state(after: SegmentKey | None) -> tuple[labels.SegmentProgress, SegmentKey | None]:
-        mine = labels.states(store, project, "ann")
+        mine = store.labels.of_rater(project, "ann")
         return labels.progress(data, mine), labels.next_unlabelled(data, mine, after)
 
     assert state(None) == ((0, 3), S0)
@@ -127,7 +127,7 @@ def test_a_segment_with_a_new_system_is_asked_for_again(store: Store, project: i
     for segment in (S0, S1, S2):
         submit(store, project, "ann", segment)
     store.projects.add(project, Dataset((Segment("doc", "1", None),), (Output("E", "doc", "1", "late"),)))
-    data, mine = store.projects.index(project).outline, labels.states(store, project, "ann")
+    data, mine = store.projects.index(project).outline, store.labels.of_rater(project, "ann")
     assert (labels.progress(data, mine), labels.next_unlabelled(data, mine)) == ((2, 3), S1)
 
 
@@ -135,7 +135,7 @@ def test_only_submitted_labels_are_returned(store: Store, project: int) -> None:
     submit(store, project, "bob", S1)
     submit(store, project, "ann", S0)
     submit(store, project, "bob", S0)
-    labels.save(store, project, "ann", S2, [Action("x", "verdict", "A", {"value": "no_error"})])
+    store.labels.append(project, "ann", S2, [Action("x", "verdict", "A", {"value": "no_error"})])
     rows = submitted(store, project)
     assert len(rows) == 3 * 4
     assert {(r.rater, r.key.segment) for r in rows} == {("bob", S1), ("ann", S0), ("bob", S0)}
@@ -177,21 +177,17 @@ def test_a_page_reads_the_events_of_one_segment_whatever_the_rater_has_done(
     assert len(set(found[2:])) == 1, found
 
 
-def test_states_are_those_of_all_events_after_every_change(
+def test_labels_of_a_rater_are_those_of_all_events_after_every_change(
     store: Store, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_folds, "MOST_SEGMENTS", 4)  # two raters' states do not fit together
-    monkeypatch.setattr(kept_folds, "MOST_CHANGED", 1)
+    monkeypatch.setattr(folds, "MOST_SEGMENTS", 4)  # two raters' states do not fit together
+    monkeypatch.setattr(folds, "MOST_CHANGED", 1)
 
     def check() -> None:
         for rater in ("ann", "bob"):
-            folded = fold(store.labels.events(project, rater=rater))
-            found = labels.states(store, project, rater)
-            assert list(found) == [segment for _, segment in folded]
-            for (_, segment), of in folded.items():
-                mine = found[segment]
-                assert (mine.submitted, mine.seconds) == (of.submitted, of.seconds)
-                assert [mine.answered(s) for s in SYSTEMS] == [of.answered(s) for s in SYSTEMS]
+            by_segment = grouped((event.segment, event) for event in store.labels.events(project, rater=rater))
+            found = store.labels.of_rater(project, rater)
+            assert list(found.items()) == [(segment, folded(of)) for segment, of in by_segment.items()]
 
     for segments in ((), (S1,), (S0,), (S1,), (S0, S2)):
         for segment in segments:
@@ -201,10 +197,10 @@ def test_states_are_those_of_all_events_after_every_change(
         check()
         for rater in ("ann", "bob"):
             withdrawn = Action(f"{rater}-{len(store.labels.events(project))}", "verdict", "B", {"value": None})
-            labels.save(store, project, rater, S1, [withdrawn])
+            store.labels.append(project, rater, S1, [withdrawn])
         check()
     declined = [Action("d", "decline", None, {"reason": "broken"}), Action("e", "submit", None, {})]
-    labels.save(store, project, "ann", S2, declined)
+    store.labels.append(project, "ann", S2, declined)
     check()
     # A backup is restored: the newest event that is kept in memory is no longer there.
     other = new_store()

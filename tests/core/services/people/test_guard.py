@@ -48,13 +48,13 @@ METHODS = [
 NOBODY = {
     *(("chunks", name) for port, name in METHODS if port == "chunks"),
     ("people", "password_hash"), ("people", "campaigns"), ("people", "session"), ("people", "start_session"), ("people", "end_session"),
-    ("people", "link"), ("campaigns", "assign"), ("campaigns", "touch"), ("shared", "page"),
+    ("people", "link"), ("campaigns", "assign"), ("shared", "page"),
 }  # fmt: skip
 READS = {
     ("exports", "texts"), ("exports", "keys"), ("exports", "scores"), ("exports", "n_references"), ("exports", "most_references"),
     ("imports", "compare"), ("imports", "continues"), ("imports", "present"), ("projects", "get"), ("projects", "dataset"), ("projects", "document"), ("projects", "index"), ("projects", "texts"),
     ("projects", "search"), ("projects", "human_score"), ("scores", "column"), ("scores", "signatures"), ("scores", "table"), ("scores", "detail"),
-    ("scores", "external"), ("jobs", "get"), ("jobs", "recent"), ("jobs", "unfinished"), ("jobs", "progress"), ("labels", "events"), ("labels", "folded"), ("labels", "by_segment"), ("labels", "raters"),
+    ("scores", "external"), ("jobs", "get"), ("jobs", "recent"), ("jobs", "unfinished"), ("jobs", "progress"), ("labels", "events"), ("labels", "recorded"), ("labels", "of_rater"), ("labels", "folded"), ("labels", "raters"),
     ("labels", "newest"), ("calibrations", "list"), ("batches", "list"), ("judgements", "list"), ("cases", "list"),
     ("stress", "list"), ("stress", "report"), ("settings", "get"), ("campaigns", "list"), ("campaigns", "get"), ("campaigns", "units"),
     ("campaigns", "has_any"), ("campaigns", "versions"),
@@ -80,9 +80,9 @@ EVERYONE = {
     ("people", "secret"), ("campaigns", "of_texts"),
 }  # fmt: skip
 TASKS = {
-    ("projects", "document"), ("labels", "append"), ("labels", "events"), ("labels", "folded"), ("batches", "list"),
+    ("projects", "document"), ("labels", "append"), ("labels", "events"), ("labels", "recorded"), ("labels", "of_rater"), ("batches", "list"),
     ("settings", "get"), ("campaigns", "join"), ("campaigns", "participants"), ("campaigns", "change"),
-    ("campaigns", "assignments"), ("campaigns", "remaining_work"), ("campaigns", "assign"), ("campaigns", "touch"),
+    ("campaigns", "assignments"), ("campaigns", "remaining_work"), ("campaigns", "assign"),
 }  # fmt: skip
 CONTEXT = {("projects", "index"), ("projects", "texts")}
 OWN_NAME = {("labels", "append"), ("labels", "append_valid"), ("audit", "record")}

@@ -141,7 +141,7 @@ def test_imported_raters_see_shuffled_systems(store: Store) -> None:
     rows = [f"{s}\td\t1\t{i}\tann\tQuelle {i}\t{s} {i}\tNo-error\tNo-error" for i in range(20) for s in "ABCD"]
     project = import_labels(store, ImportTarget("p"), read([tsv(*rows)])).project.id
     segments = [SegmentKey("d", str(i)) for i in range(20)]
-    orders = {open_segment(store, project, "ann", segment, systems="ABCD").order for segment in segments}
+    orders = {open_segment(store, project, "ann", segment, systems="ABCD").labels.order for segment in segments}
     assert len(orders) > 5  # of 24 that are possible
 
 
