@@ -17,8 +17,8 @@ from core.formats.files import file_at
 from core.formats.pairs import read_pairs
 from core.formats.write import csv_text, json_text
 from core.metrics import registry
+from core.processes.pool import processes
 from core.reports import adversarial as report
-from core.scoring.pool import processes
 from core.services.evaluate.sensitivity import SensitivityRow, score_pairs
 from core.services.evaluate.sensitivity import table as sensitivity_table
 from core.services.robustness.adversarial import ALL, PhenomenonRow, answer

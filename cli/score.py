@@ -21,11 +21,11 @@ from core.formatting import format_count
 from core.metrics import registry
 from core.metrics.base import Metric
 from core.metrics.generation.bartscore_pp import NAMES, refinement_of
+from core.processes.pool import processes
 from core.refine import prompts as prompt_lists
 from core.refine.result import EditStep
 from core.scoring.cache import InMemoryScores
-from core.scoring.dataset import Keep, for_dataset, keep_all, score_dataset
-from core.scoring.pool import processes
+from core.scoring.dataset import Keep, for_dataset, score_dataset
 from core.scoring.set_level import METRICS, set_scores
 from core.services.projects.references import with_references
 from core.signature import content_key
@@ -74,7 +74,7 @@ def _without_parts(key: str, value: Value) -> Value:
 
 
 def scored(
-    dataset: Dataset, metrics: Sequence[Metric], *, workers: int = 1, keep: Keep = keep_all
+    dataset: Dataset, metrics: Sequence[Metric], *, workers: int = 1, keep: Keep | None = None
 ) -> InMemoryScores:  # fmt: skip
     """Return the scores of all outputs. Raises `UserError` if a metric scores none; prints how many others it did not score.
 

@@ -23,6 +23,7 @@ from core.metrics import registry as metrics_registry
 from core.metrics.base import Metric
 from core.perturbations import registry
 from core.perturbations.noise.base import Noise
+from core.processes.pool import processes
 from core.progress import Progress
 from core.reports.stress_csv import as_csv
 from core.reports.stress_html import as_html, summary
@@ -35,7 +36,6 @@ from core.robustness.stress.run import run as stress
 from core.robustness.stress.score_log import ScoredLog, opened
 from core.scoring.cache import InMemoryScores
 from core.scoring.dataset import for_dataset
-from core.scoring.pool import processes
 
 
 def stress_command(
@@ -107,7 +107,11 @@ def stress_command(
     with opened(log) if log else nullcontext(InMemoryScores()) as cache:
         report = stress(golds, asked, cache, show_scoring, noises=noises, workers=processes(workers))
         output.write({path: write(report) for path, write in written})
-        failed = cache.failed()
+        failed = {
+            signature
+            for signature, values in cache.by_signature.items()
+            if any(value.status == "error" for value in values.values())
+        }
         if isinstance(cache, ScoredLog) and not failed:
             cache.remove()
     print_note(*report.notes)

@@ -90,11 +90,6 @@ class RecentResults(Generic[T]):
             self._slots.move_to_end(key)
             return self._slots[key].result
 
-    def put(self, key: Hashable, result: T) -> None:
-        slot = _Slot[T]()
-        slot.result = (result,)
-        self._keep(key, slot)
-
     def computed(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Return the result, computed if there is none. What `compute` raises is raised, and the next thread that waits computes."""
         with self._lock:

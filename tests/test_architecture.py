@@ -11,6 +11,7 @@ from pathlib import Path
 from tests.paths import ROOT
 
 ROOMS = [
+    "processes",
     "text",
     "english",
     "stats",

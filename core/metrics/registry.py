@@ -6,17 +6,20 @@ Expressions select a metric and its non-default options, as in `bartscore++|k:5|
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from typing import Any
 
+from core.data import Item, Value
 from core.errors import UserError, unknown
 from core.metrics import external
-from core.metrics.base import Metric, MetricSpec, Need, Option
-from core.metrics.hosting import hosted
+from core.metrics.base import AllOutputs, Metric, MetricSpec, Need, Option
+from core.processes import host
+from core.processes.pool import PreparedArgument
+from core.progress import Progress
 
 METRICS: dict[str, str] = {
     "chrf": "core.metrics.lexical.sacre:CHRF",
@@ -64,6 +67,9 @@ STANDARD: tuple[str, ...] = (
 OPTIONS = "|"
 """Precedes each option in the name of a metric with non-default options."""
 
+Changed = tuple[tuple[str, Any], ...]
+"""Options of a metric that differ from their defaults."""
+
 LONGEST_NAME = 120
 """Longest name of stored scores, since databases may index 190 characters only; longer phrases are stored as a digest."""
 
@@ -77,7 +83,7 @@ def load(text: str) -> Metric:
     return under_options(name, tuple(changed.items()))
 
 
-def under_options(name: str, options: tuple[tuple[str, Any], ...]) -> Metric:
+def under_options(name: str, options: Changed) -> Metric:
     """Return the metric of a name with the options that differ from their defaults."""
     return _under(name, options) if options else _plain(name)
 
@@ -88,11 +94,11 @@ def _plain(name: str) -> Metric:
         raise unknown("metric", name, METRICS)
     module, _, attribute = METRICS[name].partition(":")
     metric: Metric = getattr(import_module(module), attribute)
-    return hosted(metric, name)
+    return _hosted(metric, name)
 
 
 @cache
-def _under(name: str, changed: tuple[tuple[str, Any], ...]) -> Metric:
+def _under(name: str, changed: Changed) -> Metric:
     plain, values = _plain(name), dict(changed)
     if plain.with_options is None:
         raise TypeError(f"{name} declares options and cannot take them")
@@ -101,7 +107,47 @@ def _under(name: str, changed: tuple[tuple[str, Any], ...]) -> Metric:
     if len(stored) > LONGEST_NAME:
         stored = _written(plain.spec, values, brief=True)
     spec = replace(metric.spec, name=stored, label=_label(plain.spec, split(stored)[1]))
-    return hosted(replace(metric, spec=spec), name, changed)
+    return _hosted(replace(metric, spec=spec), name, changed)
+
+
+def _hosted(metric: Metric, name: str, changed: Changed = ()) -> Metric:
+    """Return the metric; if it runs a model, it scores in the model process of a program that has one (`core.processes.host`).
+
+    Values and signatures are the same.
+    """
+    if not metric.spec.needs_model:
+        return metric
+
+    def score(items: Sequence[Item], progress: Progress) -> list[Value]:
+        if not host.has_model_process():
+            return metric.score(items, progress)
+        return host.run(_scored, name, changed, items, progress=progress)
+
+    def fit(outputs: AllOutputs) -> Metric:
+        fitted = metric.for_outputs(outputs)
+        prepared = PreparedArgument((name, changed, fitted.signature()), (name, changed, outputs), _fitted)
+
+        def score_fitted(items: Sequence[Item], progress: Progress) -> list[Value]:
+            if not host.has_model_process():
+                return fitted.score(items, progress)
+            return host.run(_scored_by, items, progress=progress, on=prepared)
+
+        return replace(fitted, score=score_fitted)
+
+    return replace(metric, score=score, fit=fit if metric.fit else None)
+
+
+def _scored(name: str, changed: Changed, items: Sequence[Item], progress: Progress) -> list[Value]:
+    return under_options(name, changed).score(items, progress)
+
+
+def _fitted(parts: tuple[str, Changed, AllOutputs]) -> Metric:
+    name, changed, outputs = parts
+    return under_options(name, changed).for_outputs(outputs)
+
+
+def _scored_by(metric: Metric, items: Sequence[Item], progress: Progress) -> list[Value]:
+    return metric.score(items, progress)
 
 
 def expression(name: str, options: Mapping[str, object]) -> str:

@@ -16,11 +16,11 @@ from core.data import Item, Value
 from core.errors import UserError
 from core.metrics import registry
 from core.metrics.base import Metric, MetricSpec
-from core.models import process
 from core.perturbations import candidates, neighbours
 from core.perturbations.candidates import Proposer, WordPlace
 from core.perturbations.neighbours import Neighbours
 from core.perturbations.noise.base import noise_ratio
+from core.processes import host
 from core.progress import Progress, no_progress
 from core.signature import signature
 from core.text.edits import Edit, apply
@@ -106,8 +106,8 @@ def attack(
 def attack_metric(
     hypothesis: str, source: str | None, metric: str, bound: float, expected: int, near: int, progress: Progress
 ) -> Attack:
-    """Attack a text as `attack` does, with a metric given by its expression, where models are run (`core.models.process`)."""
-    return process.run(_attack_metric, hypothesis, source, metric, bound, expected, near, progress=progress)
+    """Attack a text as `attack` does, with a metric given by its expression, where models are run (`core.processes.host`)."""
+    return host.run(_attack_metric, hypothesis, source, metric, bound, expected, near, progress=progress)
 
 
 def _attack_metric(

@@ -36,11 +36,3 @@ class InMemoryScores:
 
     def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
         self.by_signature.setdefault(signature, {}).update(values)
-
-    def failed(self) -> set[str]:
-        """Return the signatures with a value of status "error"."""
-        return {
-            signature
-            for signature, stored in self.by_signature.items()
-            if any(value.status == "error" for value in stored.values())
-        }

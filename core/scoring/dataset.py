@@ -13,8 +13,8 @@ from typing import NamedTuple
 from core.data import Dataset, Item, SegmentKey, Value, grouped
 from core.errors import Unavailable, UserError
 from core.metrics.base import Metric
-from core.models.process import ModelProcessEnded
 from core.ports.timings import Timings
+from core.processes.child import ProcessEnded
 from core.progress import Cancelled
 from core.scoring.cache import ScoreCache
 from core.scoring.pool import START_SECONDS, pooled
@@ -61,11 +61,6 @@ Keep = Callable[[str, Value], Value | None]
 """Returns what is stored of a value under a content key; None: nothing."""
 
 
-def keep_all(key: str, value: Value) -> Value:
-    """Store the value as it is."""
-    return value
-
-
 class _ModelChanged(UserError):  # noqa: N818  (a state, not a fault)
     """The metric's model changed during the run."""
 
@@ -81,7 +76,7 @@ def score_dataset(
     timings: Timings | None = None,
     only_time: bool = False,
     workers: int = 1,
-    keep: Keep = keep_all,
+    keep: Keep | None = None,
 ) -> list[ScoringResult]:
     """Score every output with every metric, with `scores` as cache; equal texts are scored once.
 
@@ -96,7 +91,7 @@ def score_dataset(
     With `timings`, a sample of each metric is scored first if its speed is unknown, so that the time of the whole job is known;
     with `only_time` nothing else is scored, and progress counts metrics.
 
-    Raises `Cancelled` if `on_scoring` does, `Unavailable` if a chunk cannot be stored, and `ModelProcessEnded` if the model process
+    Raises `Cancelled` if `on_scoring` does, `Unavailable` if a chunk cannot be stored, and `ProcessEnded` if the model process
     ends. Values stored before that are kept.
     """
     items = {content_key(*item): item for _, item in dataset.items()}
@@ -145,7 +140,7 @@ def score_chunk(
 
     The metric must be fitted already.
     """
-    work = _Work(on_scoring, only_time=False, keep=keep_all)
+    work = _Work(on_scoring, only_time=False, keep=None)
     run = _Run(items, metric, scores, claim, work, pacing, None)
     work.runs.append(run)
     return run.score(), run.watch.chunks
@@ -171,7 +166,7 @@ def for_dataset(metric: Metric, dataset: Dataset) -> Metric:
 class _Work:
     """All runs of a job, and its progress."""
 
-    def __init__(self, on_scoring: OnScoring | None, only_time: bool, keep: Keep) -> None:
+    def __init__(self, on_scoring: OnScoring | None, only_time: bool, keep: Keep | None) -> None:
         self.on_scoring, self.only_time, self.keep, self.runs = on_scoring, only_time, keep, list[_Run]()
 
     def report(self, current: _Run, within: float) -> None:
@@ -324,7 +319,7 @@ class _Run:
             if self.metric.signature() != self.signature:
                 raise _ModelChanged("the model was changed during scoring", hint="Score again")
             self._store(dict(zip(part, values, strict=True)), time.monotonic() - scoring)
-        except (Cancelled, Unavailable, ModelProcessEnded):
+        except (Cancelled, Unavailable, ProcessEnded):
             raise  # the texts are not the cause; only `scores` raises `Unavailable`
         except Exception as error:
             self._isolate(part, error)
@@ -361,7 +356,9 @@ class _Run:
         self._store(dict.fromkeys(part, Value(None, "error", why)), 0.0)
 
     def _store(self, values: Mapping[str, Value], seconds: float) -> None:
-        kept = {key: stored for key, value in values.items() if (stored := self.work.keep(key, value)) is not None}
+        kept = values
+        if keep := self.work.keep:
+            kept = {key: stored for key, value in values.items() if (stored := keep(key, value)) is not None}
         if kept:
             self.scores.put(self.metric.spec.name, self.signature, kept, seconds)
         self.seconds += seconds

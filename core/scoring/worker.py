@@ -11,7 +11,6 @@ import os
 import socket
 import time
 import uuid
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from typing import NamedTuple
 
 from core.data import Item, Value, grouped
 from core.errors import Unavailable, UserError
+from core.memory import RecentResults
 from core.metrics.base import Metric
 from core.ports.chunks import Chunk, ChunkResult, PlannedMetric
 from core.ports.store import Store
@@ -71,7 +71,7 @@ class ScoringWorker:
         self.store, self.load, self.stop, self.pace = store, load, stop, pace or Pace()
         self.name = name or f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:6]}"
         self.keeper = LeaseKeeper(store.chunks, self.name, self.pace, on_stall)
-        self._ready = OrderedDict[tuple[int, str, str], _ReadyMetric]()
+        self._ready = RecentResults[_ReadyMetric](KEPT)
         self._examples: KnownExamples = {}
         self._timed: tuple[PlannedMetric, _ReadyMetric] | None = None
         self.idle_since: float | None = None  # of the monotonic clock
@@ -259,17 +259,15 @@ class ScoringWorker:
     def _metric(self, held: HeldChunk, planned: PlannedMetric) -> _ReadyMetric:
         """Return the metric fitted on the project, from the last chunks or anew."""
         key = (held.chunk.job_id, planned.name, planned.signature)
-        if key not in self._ready:
+
+        def ready() -> _ReadyMetric:
             metric = self.load(planned.name)
             texts = self.store.chunks.items(planned.examples)
             stream = self._planner(held).stream(held.chunk.project_id)
-            self._ready[key] = _ReadyMetric(
-                for_project(metric, stream, [texts[i] for i in planned.examples if i in texts]), Pacing(), []
-            )
-            while len(self._ready) > KEPT:
-                self._ready.popitem(last=False)
-        self._ready.move_to_end(key)
-        return self._ready[key]
+            examples = [texts[i] for i in planned.examples if i in texts]
+            return _ReadyMetric(for_project(metric, stream, examples), Pacing(), [])
+
+        return self._ready.computed(key, ready)
 
     def _refused(self, planned: PlannedMetric, keys: Collection[str], reason: str) -> ChunkResult:
         """Store the error of an abandoned metric for all outputs that have no value."""

@@ -162,7 +162,7 @@ def memory(server: Server) -> str:
     """The memory of the server, and that of its model process while there is one."""
     assert server.process is not None
     running = psutil.Process(server.process.pid)
-    models = [child for child in running.children() if "core.models.process_server" in child.cmdline()]
+    models = [child for child in running.children() if "core.processes.child" in child.cmdline()]
     sizes = [process.memory_info().rss / 2**20 for process in (running, *models)]
     return f"{sizes[0]:6.0f} MiB" + "".join(f", models {size:.0f} MiB" for size in sizes[1:])
 

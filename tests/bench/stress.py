@@ -15,12 +15,12 @@ from pathlib import Path
 from core.data import Item
 from core.metrics import registry
 from core.perturbations.registry import NOISE_TYPES, noises
+from core.processes.pool import cores
 from core.progress import no_progress
 from core.robustness.stress.gold import Gold, from_references
 from core.robustness.stress.noised import noised
 from core.robustness.stress.run import StressTestRequest, run
 from core.scoring.cache import InMemoryScores
-from core.scoring.pool import cores
 from core.services.projects.importing import load
 from tests.bench.smart import FILE, outputs
 

@@ -26,7 +26,7 @@ def server(shared: Server) -> Server:
 def assert_models_are_loaded_beside(server: Server) -> None:
     assert server.process is not None
     running = psutil.Process(server.process.pid)
-    models = [child for child in running.children() if "core.models.process_server" in child.cmdline()]
+    models = [child for child in running.children() if "core.processes.child" in child.cmdline()]
     loading = [any("libtorch" in part.path for part in one.memory_maps()) for one in (running, *models)]
     assert loading == [False, True]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from core.metrics.registry import METRICS, specs
+from core.processes.pool import Pool
 from core.refine.result import weighted
-from core.scoring import pool
 from tests.cli.program import read_table, run, run_program
 from tests.tiny_checkpoints import environment_of
 
@@ -43,10 +43,10 @@ def test_score_writes_one_row_per_output_and_metric(table: Path, tmp_path: Path)
 
 
 def test_few_outputs_start_no_process(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def spawned(workers: int, initializer: object) -> None:
+    def start(self: Pool, work: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(pool, "spawned", spawned)
+    monkeypatch.setattr(Pool, "start", start)
     written = []
     for workers in ("1", "2"):
         done = run("score", str(table), "--metrics", "chrf,ter", "--workers", workers, "--out", str(tmp_path / workers))

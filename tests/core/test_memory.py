@@ -54,7 +54,7 @@ def test_rows_of_a_table_are_rarely_searched_for_cycles() -> None:
 def test_the_newest_results_are_kept() -> None:
     kept = RecentResults[int](2)
     for k in range(3):
-        kept.put(k, k)
+        assert kept.computed(k, lambda k=k: k) == k  # type: ignore[misc]
     assert (kept.get(0), kept.get(1)) == ((), (1,))
     assert kept.computed(3, lambda: 3) == 3
     assert (kept.get(1), kept.get(2), kept.get(3)) == ((1,), (), (3,))  # 1 was used after 2

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
-from core.models import process
+from core.processes import host
 from pages._ui.projects import large_exports
 from pages._ui.shared import warm_up
 from tests.paths import ROOT
@@ -56,9 +56,9 @@ def test_the_server_starts_while_they_are_loaded(monkeypatch: pytest.MonkeyPatch
         async with warm_up.prepared(None):
             assert started.wait(60)
             assert not done.is_set()
-            assert process.is_elsewhere() == (os.name == "posix")
+            assert host.has_model_process() == (os.name == "posix")
             done.set()
-        assert not process.is_elsewhere()
+        assert not host.has_model_process()
 
     with ThreadPoolExecutor(1) as pool:
         pool.submit(asyncio.run, run()).result()

@@ -15,7 +15,7 @@ from core.perturbations import registry
 from core.perturbations.noise.base import Noise, noise_ratio
 from core.progress import Progress
 from core.robustness.stress.gold import Gold
-from core.robustness.stress.noising import Make, here
+from core.robustness.stress.noising import Make, make_locally
 from core.robustness.stress.report import StressTestInfo
 from core.signature import signature
 from core.text.edits import Change, Refused
@@ -73,7 +73,7 @@ def noised(
     """
     used = tuple(range(seed, seed + (seeds if noise.seeded else 1)))
     compared, reasons, made = [], Counter[str](), list[list[list[str]]]()
-    for at, (gold, outcomes) in enumerate(zip(golds, (make or here(golds))(noise, used), strict=True)):
+    for at, (gold, outcomes) in enumerate(zip(golds, (make or make_locally(golds))(noise, used), strict=True)):
         text = gold.item.hypothesis
         judged = outcomes[-1:] if noise.graded else outcomes
         lacking = next((of for of in judged if not any(isinstance(o, Change) for o in of)), None)

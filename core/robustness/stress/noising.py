@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import logging
-import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from secrets import token_hex
 
-from core.models import process
 from core.perturbations import registry
 from core.perturbations.noise.base import Noise, NoiseContext, TextPool
+from core.processes import host
+from core.processes.pool import Pool, PreparedArgument
+from core.progress import Progress, no_progress
 from core.robustness.stress.gold import Gold
-from core.scoring.pool import DIED, follow_parent, spawned
 from core.text.edits import Outcome
-
-log = logging.getLogger(__name__)
 
 Outcomes = list[list[Outcome]]
 """The outcomes of one gold text, by level and seed."""
@@ -30,31 +26,18 @@ FEW = 8
 MODELS = 2
 """The largest number of processes that load a model: each holds all of it in memory."""
 
-_golds: Sequence[Gold] = ()
-_texts = TextPool()
+
+_GoldTexts = tuple[Sequence[Gold], TextPool]
+"""All gold texts, in their order and as a pool to draw from."""
 
 
-def here(golds: Sequence[Gold], start: int = 0) -> Make:
-    """Return a function that makes texts in this process, beginning with gold text `start`."""
-    texts = TextPool(g.item.hypothesis for g in golds)
-
-    def make(noise: Noise, seeds: Sequence[int]) -> Iterator[Outcomes]:
-        for gold in golds[start:]:
-            yield _outcomes(noise, gold, texts, seeds)
-
-    return make
-
-
-def elsewhere(golds: Sequence[Gold]) -> Make:
-    """Return a function that makes the texts of the registry's noises in the model process: the parser of English and some noises load models."""
-    key, sent, alone = token_hex(8), list(golds), here(golds)
+def make_locally(golds: Sequence[Gold]) -> Make:
+    """Return a function that makes texts in this process."""
+    own = _gold_texts(golds)
 
     def make(noise: Noise, seeds: Sequence[int]) -> Iterator[Outcomes]:
-        if not _is_registered(noise):
-            yield from alone(noise, seeds)
-            return
-        for at in range(len(sent)):
-            yield process.run_on(key, sent, _pooled, _made_of, noise.name, at, tuple(seeds))
+        for at in range(len(golds)):
+            yield _outcomes(noise, own, at, seeds)
 
     return make
 
@@ -65,50 +48,32 @@ def makers(golds: Sequence[Gold], workers: int) -> Iterator[Make]:
 
     Noises that are not in the registry run in this process, as do noises that use a model on a GPU. On a CPU, up to `MODELS` processes
     load the model and share all threads. If a process dies, the remaining texts are made in this process. A program with a model process
-    makes texts there.
+    makes texts there, one after the other: the parser of English and some noises load models.
     """
-    if process.is_elsewhere():
-        yield elsewhere(golds)
-        return
-    alone = here(golds)
-    if workers < 2 or len(golds) < FEW:
+    alone, prepared = make_locally(golds), PreparedArgument(token_hex(8), list(golds), _gold_texts)
+    if not host.has_model_process() and (workers < 2 or len(golds) < FEW):
         yield alone
         return
     with ExitStack() as stack:
 
         @cache
-        def pool(count: int) -> ProcessPoolExecutor:
-            threads = max(1, workers // count)
-            found = spawned(count, _begin, (list(golds), threads))
-            stack.callback(found.shutdown, cancel_futures=True)
-            return found
+        def pool(count: int) -> Pool:
+            return stack.enter_context(Pool(count, environment={"OMP_NUM_THREADS": str(max(1, workers // count))}))
 
         def make(noise: Noise, seeds: Sequence[int]) -> Iterator[Outcomes]:
-            count = workers if not noise.loads_model else 0 if _on_gpu() else min(MODELS, workers)
-            if not count or not _is_registered(noise):
+            calls = [(noise.name, at, tuple(seeds)) for at in range(len(golds))]
+            if noise.name not in registry.NOISES or registry.noise(noise.name) is not noise:
                 yield from alone(noise, seeds)
-                return
-            size, made = max(1, len(golds) // (4 * count)), 0
-            asked = [(noise.name, at, tuple(seeds)) for at in range(len(golds))]
-            try:
-                given = pool(count).map(_made, asked, chunksize=size)
-            except DIED as error:
-                log.warning("Cannot start processes for %s (%s): continuing in this process", noise.name, error)
+            elif host.has_model_process():
+                for call in calls:
+                    yield host.run(_made, *call, on=prepared)
+            elif noise.loads_model and _on_gpu():
                 yield from alone(noise, seeds)
-                return
-            try:
-                for outcomes in given:
-                    yield outcomes
-                    made += 1
-            except BrokenExecutor as error:
-                log.warning("A process that made %s died (%s): continuing in this process", noise.name, error)
-                yield from here(golds, made)(noise, seeds)
+            else:
+                count = min(MODELS, workers) if noise.loads_model else workers
+                yield from pool(count).map(_made, calls, on=prepared)
 
         yield make
-
-
-def _is_registered(noise: Noise) -> bool:
-    return noise.name in registry.NOISES and registry.noise(noise.name) is noise
 
 
 def _on_gpu() -> bool:
@@ -117,27 +82,15 @@ def _on_gpu() -> bool:
     return device() == "cuda"
 
 
-def _outcomes(noise: Noise, gold: Gold, texts: TextPool, seeds: Sequence[int]) -> Outcomes:
-    context = NoiseContext(gold.item.source, texts)
-    return [[noise.noised(gold.item.hypothesis, level.strength, s, context) for s in seeds] for level in noise.levels]
-
-
-def _begin(golds: Sequence[Gold], threads: int) -> None:
-    global _golds, _texts
-    follow_parent()
-    os.environ["OMP_NUM_THREADS"] = str(threads)
-    _golds, _texts = golds, TextPool(g.item.hypothesis for g in golds)
-
-
-def _made(asked: tuple[str, int, tuple[int, ...]]) -> Outcomes:
-    name, at, seeds = asked
-    return _outcomes(registry.noise(name), _golds[at], _texts, seeds)
-
-
-def _pooled(golds: Sequence[Gold]) -> tuple[Sequence[Gold], TextPool]:
+def _gold_texts(golds: Sequence[Gold]) -> _GoldTexts:
     return golds, TextPool(g.item.hypothesis for g in golds)
 
 
-def _made_of(pool: tuple[Sequence[Gold], TextPool], name: str, at: int, seeds: tuple[int, ...]) -> Outcomes:
-    golds, texts = pool
-    return _outcomes(registry.noise(name), golds[at], texts, seeds)
+def _made(own: _GoldTexts, name: str, at: int, seeds: tuple[int, ...], progress: Progress = no_progress) -> Outcomes:
+    return _outcomes(registry.noise(name), own, at, seeds)
+
+
+def _outcomes(noise: Noise, own: _GoldTexts, at: int, seeds: Sequence[int]) -> Outcomes:
+    golds, texts = own
+    gold, context = golds[at], NoiseContext(golds[at].item.source, texts)
+    return [[noise.noised(gold.item.hypothesis, level.strength, s, context) for s in seeds] for level in noise.levels]

@@ -9,8 +9,8 @@ from core.metrics import registry
 from core.metrics.embedding.bertscore_layers import layer_of
 from core.metrics.embedding.encoding import encoder
 from core.metrics.generation.bartscore import scorer
-from core.models import process
 from core.models.kinds import configured_model
+from core.processes import host
 from core.refine import inspect
 from core.refine.result import token_labels
 
@@ -55,10 +55,10 @@ def able(metric: str) -> bool:
 def strips(metric: str, item: Item) -> list[TextContributions]:
     """Return the contributions per direction of the metric, with the first reference and without prompts.
 
-    Empty if the other text is missing. Computed where models are run (`core.models.process`). Raises UserError if the model is
+    Empty if the other text is missing. Computed where models are run (`core.processes.host`). Raises UserError if the model is
     not available.
     """
-    return process.run(_strips, metric, item)
+    return host.run(_strips, metric, item)
 
 
 def _strips(metric: str, item: Item) -> list[TextContributions]:

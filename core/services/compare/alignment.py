@@ -11,7 +11,7 @@ import numpy as np
 
 from core.data import Segment
 from core.metrics.smart_matchers import EMBEDDING, matching
-from core.models import process
+from core.processes import host
 from core.progress import Progress
 from core.signature import signature
 from core.smart.alignment import Array, Variant, best_matches, smart, soft_lcs_path
@@ -67,13 +67,13 @@ def targets(segment: Segment) -> dict[str, str]:
 
 
 def align(output: str, target: str, matcher: str, progress: Progress) -> Alignment:
-    """Match the sentences of two texts, with a model where models are run (`core.models.process`).
+    """Match the sentences of two texts, with a model where models are run (`core.processes.host`).
 
     There are no matches but a `reason` if a text is empty, has too many sentences, or a pair has no score. Raises `UserError`
     if the matcher is not available.
     """
     if matcher == EMBEDDING:
-        return process.run(_aligned, output, target, matcher, progress=progress)
+        return host.run(_aligned, output, target, matcher, progress=progress)
     return _aligned(output, target, matcher, progress)
 
 

@@ -17,11 +17,11 @@ import numpy as np
 from core.columns import ProjectIndex
 from core.data import OutputKey, RatedOutput, Segment, SegmentKey
 from core.metrics.generation.bartscore import scorer
-from core.models import process
 from core.mqm.label_columns import LabelColumns
 from core.mqm.rated_by_output import RatedByOutput
 from core.mqm.scores import with_text
 from core.ports.store import Store
+from core.processes import host
 from core.refine import inspect
 from core.refine.inspect import Round
 from core.refine.options import NonTranslation, Options
@@ -95,7 +95,7 @@ def departs(analysis: Refinement, rounds: Sequence[Round], *, prompted: bool) ->
 
 def look(text: str, condition: str, variant: Variant, k: int) -> Round:
     """Return one round: the token probabilities of a text under the configured model."""
-    return process.run(_look, text, condition, variant, k)
+    return host.run(_look, text, condition, variant, k)
 
 
 def _look(text: str, condition: str, variant: Variant, k: int) -> Round:
@@ -106,7 +106,7 @@ def rounds(
     text: str, condition: str, variant: Variant, options: Options, known: tuple[EditStep, ...] | None
 ) -> tuple[Round, ...]:
     """Return a refinement round by round under the configured model: along `known` steps, or computed if there are none."""
-    return process.run(_rounds, text, condition, variant, options, known)
+    return host.run(_rounds, text, condition, variant, options, known)
 
 
 def _rounds(

@@ -11,12 +11,13 @@ from typing import NamedTuple
 from core.data import Item
 from core.errors import UserError
 from core.metrics import registry
-from core.models import prepared, process
+from core.models import prepared
 from core.models.architectures import comet_config
 from core.models.checkpoint import resolve, weights_digest
 from core.models.folders import ModelFolder, original_of
 from core.models.kinds import MODEL_KINDS, trying
 from core.models.prepared import PairScores, PreparedModel
+from core.processes import host
 from core.progress import Cancelled, Progress, no_progress
 
 CONVERTED = 0.8
@@ -91,7 +92,7 @@ def convert_only(folder: ModelFolder, progress: Progress = no_progress) -> Path:
 
 def _tested(folder: ModelFolder, progress: Progress) -> PreparedModel:
     target, original = _converted(folder, lambda share: progress(CONVERTED * share))
-    tested = process.run(
+    tested = host.run(
         score_pair, folder.kind, target, progress=lambda share: progress(CONVERTED + (1 - CONVERTED) * share)
     )
     if not is_as_expected(tested):
@@ -118,7 +119,7 @@ def _converted(folder: ModelFolder, progress: Progress) -> tuple[Path, str]:
             conversion.write_hparams(folder.path, folder.path)
         return folder.path, ""
     target = converted_into(folder)
-    return target, process.run(_convert, folder, target, progress=progress)
+    return target, host.run(_convert, folder, target, progress=progress)
 
 
 def is_as_expected(tested: PairScores) -> bool:

@@ -7,10 +7,10 @@ from typing import NamedTuple
 from core.data import OutputKey, SegmentKey
 from core.errors import UserError
 from core.metrics import registry
-from core.models import process
 from core.perturbations import registry as noises
 from core.perturbations.noise.base import NoiseContext
 from core.ports.cases import KeptScore
+from core.processes import host
 from core.progress import no_progress
 from core.scoring.values import values_of
 from core.services.projects import sample
@@ -70,11 +70,11 @@ STOPS: tuple[TourExample, ...] = (
 
 
 def shown(stop: TourExample) -> TourResult:
-    """Apply the noise and score both texts, where models are run (`core.models.process`).
+    """Apply the noise and score both texts, where models are run (`core.processes.host`).
 
     Raises `UserError` if the metric is not available or the noise refuses.
     """
-    return process.run(_shown, stop)
+    return host.run(_shown, stop)
 
 
 def _shown(stop: TourExample) -> TourResult:

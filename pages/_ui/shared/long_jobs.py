@@ -72,8 +72,7 @@ def run_cached(
         found = work(bar.show)
         bar.clear()
         if keep(found):
-            _kept().put(key, found)
-            return found
+            return cast(T, _kept().computed(key, lambda: found))
         refused[key] = found
         while len(refused) > KEPT_REFUSED:
             refused.popitem(last=False)
@@ -82,14 +81,9 @@ def run_cached(
 
 
 def compute(key: tuple[Hashable, ...], words: str, work: Callable[[], T]) -> T:
-    """Return the result of `work` with a spinner, kept under `key` for half an hour. For work without progress."""
+    """Return the result of `work` with a spinner, kept under `key`. For work without progress; sessions share one computation."""
     with st.spinner(words):
-        return cast(T, _computed(key, _work=work))
-
-
-@st.cache_resource(max_entries=32, ttl=1800, show_spinner=False)
-def _computed(key: tuple[Hashable, ...], *, _work: Callable[[], object]) -> object:
-    return _work()
+        return cast(T, _kept().computed(key, work))
 
 
 @contextmanager

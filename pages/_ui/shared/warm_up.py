@@ -14,8 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from core.errors import UserError
-from core.models import process
-from core.models.process import ModelProcess
+from core.processes import host
 from pages import _ui
 from pages._ui.shared.open_browser import opens_browser
 
@@ -80,14 +79,14 @@ async def prepared(app: Any) -> AsyncIterator[None]:
     warm_up = threading.Timer(DELAY, load_modules)
     warm_up.daemon = True
     warm_up.start()
-    models = ModelProcess() if os.name == "posix" else None
-    process.use(models)
+    models = host.new_model_process() if os.name == "posix" else None
+    host.use(models)
     removal = asyncio.create_task(_remove_old_drafts())
     async with opens_browser(app):
         yield
     removal.cancel()
     warm_up.cancel()
-    process.use(None)
+    host.use(None)
     if models is not None:
         models.stop()
     _cancel_exports()

@@ -1,9 +1,8 @@
 """Noised texts made by several processes are those made by one."""
 
-import multiprocessing
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 
+import psutil
 import pytest
 
 from core.data import Item
@@ -11,7 +10,7 @@ from core.models import loading
 from core.perturbations import registry
 from core.robustness.stress.gold import Gold
 from core.robustness.stress.noised import noised
-from core.robustness.stress.noising import FEW, Make, here, makers
+from core.robustness.stress.noising import FEW, Make, make_locally, makers
 from tests.core.robustness.stress.fake_noise import CUT, of_words
 
 GOLDS = [
@@ -32,46 +31,25 @@ def test_two_processes_make_what_one_makes(two: Make, name: str) -> None:
     noise = registry.noise(name)
     alone, shared = noised(noise, GOLDS, 3, 2, lambda done: None), noised(noise, GOLDS, 3, 2, lambda done: None, two)
     assert alone == shared
-    assert list(two(noise, [3])) == list(here(GOLDS)(noise, [3]))
+    assert list(two(noise, [3])) == list(make_locally(GOLDS)(noise, [3]))
 
 
-def test_where_no_process_can_be_started_everything_is_made_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    def dead(*given: object, **more: object) -> None:
-        raise OSError("handle is closed")
-
-    monkeypatch.setattr(ProcessPoolExecutor, "submit", dead)
-    noise = registry.noise("token-drop")
-    with makers(GOLDS, 2) as make:
-        assert list(make(noise, [3])) == list(here(GOLDS)(noise, [3]))
-
-
-def test_a_noise_that_is_not_the_registrys_is_made_here() -> None:
+def test_a_noise_that_is_not_the_registrys_is_made_make_locally() -> None:
     gold = of_words(*[8] * FEW)
     with makers(gold, 2) as make:
-        assert list(make(CUT, [0])) == list(here(gold)(CUT, [0]))
+        assert list(make(CUT, [0])) == list(make_locally(gold)(CUT, [0]))
 
 
 @pytest.mark.parametrize(("gpu", "processes"), [pytest.param(False, 2, marks=pytest.mark.extended), (True, 0)])
-def test_a_noise_with_a_model_loads_it_in_few_processes_or_here(
+def test_a_noise_with_a_model_loads_it_in_few_processes_or_make_locally(
     monkeypatch: pytest.MonkeyPatch, gpu: bool, processes: int
 ) -> None:
     drop = registry.noise("token-drop")
     loads = replace(drop, loads_model=True)
     monkeypatch.setattr(loading, "device", lambda: "cuda" if gpu else "cpu")
     monkeypatch.setattr(registry, "noise", lambda name: loads)
-    before = len(multiprocessing.active_children())
+    before = len(psutil.Process().children())
     with makers(GOLDS, 3) as make:
-        assert list(make(loads, [0])) == list(here(GOLDS)(drop, [0]))
-        assert len(multiprocessing.active_children()) - before <= processes
-        assert (len(multiprocessing.active_children()) > before) == (not gpu)
-
-
-@pytest.mark.extended
-def test_what_a_process_that_died_did_not_make_is_made_here() -> None:
-    drop = registry.noise("token-drop")
-    with makers(GOLDS, 2) as make:
-        list(make(drop, [0]))
-        for child in multiprocessing.active_children():
-            child.kill()
-            child.join()
-        assert list(make(drop, [1])) == list(here(GOLDS)(drop, [1]))
+        assert list(make(loads, [0])) == list(make_locally(GOLDS)(drop, [0]))
+        assert len(psutil.Process().children()) - before <= processes
+        assert (len(psutil.Process().children()) > before) == (not gpu)

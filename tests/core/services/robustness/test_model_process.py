@@ -13,8 +13,9 @@ import pytest
 from core.data import Item
 from core.errors import UserError
 from core.metrics import registry
-from core.models import process
-from core.models.process import ModelProcess, ModelProcessEnded
+from core.processes import host
+from core.processes.child import ProcessEnded
+from core.processes.pool import Pool
 from core.refine.options import Options
 from core.robustness.attack import attack_metric
 from core.robustness.stress import token_contributions
@@ -63,11 +64,11 @@ WORK: dict[str, Callable[[], Any]] = {
 
 def main() -> None:
     """Compute everything elsewhere, then here; print what differs, and what is loaded that should not be."""
-    models = ModelProcess()
-    process.use(models)
+    models = host.new_model_process()
+    host.use(models)
     elsewhere = {name: work() for name, work in WORK.items()}
     loaded = sorted({"torch", "transformers", "spacy"} & sys.modules.keys())
-    process.use(None)
+    host.use(None)
     models.stop()
     here = {name: work() for name, work in WORK.items()}
     print(loaded, [name for name in WORK if repr(elsewhere[name]) != repr(here[name])])
@@ -83,17 +84,17 @@ def test_values_are_the_same_and_models_are_elsewhere(tmp_path: Path) -> None:
 def test_a_metric_whose_process_dies_is_not_tried_text_by_text() -> None:
     asked = list[int]()
 
-    class Dying(ModelProcess):
-        def run(self, work: Any, *given: Any, progress: Any = None) -> Any:
+    class Dying(Pool):
+        def run(self, work: Any, *given: Any, progress: Any = None, on: Any = None) -> Any:
             asked.append(len(given[2]))
-            raise ModelProcessEnded("SIGKILL")
+            raise ProcessEnded("SIGKILL")
 
-    process.use(Dying())
+    host.use(Dying(1))
     try:
         with pytest.raises(UserError, match="SIGKILL"):
             score_items(ITEMS, [registry.load("bartscore")])
     finally:
-        process.use(None)
+        host.use(None)
     assert asked == [3]
 
 
