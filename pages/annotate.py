@@ -69,7 +69,8 @@ def open_segment(project: Project, asked: work.Outline, mine: work.LabelsBySegme
     here, steps = state.place(project.id), st.session_state.pop(GO, ())
     chosen = choose_segment(asked, mine, here, "here")
     for step in steps if here in asked else ():
-        chosen = choose_segment(asked, mine, chosen, step)
+        if step != "stay":
+            chosen = choose_segment(asked, mine, chosen, step)
     state.open_segment(project.id, chosen)
     return chosen
 

@@ -74,7 +74,7 @@ def test_the_lambda_slider_ranks_the_cards(shared: Server, page: Page) -> None:
 
 
 def test_names_of_systems_break_between_words(shared: Server, page: Page) -> None:
-    store, long = shared.store(), "Donaudampfschifffahrtsgesellschaftskapitaenskajuete"
+    store, long = shared.store(), "Donaudampfschifffahrtsgesellschaftskapitaenskajuete" * 2
     names = ("GPT-4o-mini_fine-tuned_on_news_2026-05-13", "The system of the university of Heidelberg", long)
     project = store.projects.create("long names of systems").id
     outputs = tuple(Output(name, "d", "1", f"Output {k}.") for k, name in enumerate(names))
