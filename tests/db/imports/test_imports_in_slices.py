@@ -112,7 +112,7 @@ def test_an_annotator_saves_between_the_slices(store: Store, monkeypatch: pytest
 
     def save() -> None:
         action = Action(f"a{len(saved)}", "verdict", "A", {"value": "no_error"})
-        saved.extend(store.labels.append(other, "ann", SEGMENT, [action]))
+        saved.extend(store.labels.append(other, "ann", SEGMENT, [action]).ids)
 
     before_slices(monkeypatch, save)
     store.projects.add(project, LARGE)
