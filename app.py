@@ -18,16 +18,16 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.starlette import App
 
 from api.access import AccessControl, is_local_address
-from api.routes import routes as api_routes
+from api.documentation import routes as api_routes
 from api.storage import unguarded
 from core.errors import UserError
 from core.memory import collect_garbage_rarely, return_freed_memory
 from core.services.people.accounts import require_manager
 from core.settings import load_access, load_limits, offline, share_cores
-from pages._ui.shared import account, drafts, errors, jobs, person, state, theme, wiring
+from pages._ui.shared import drafts, errors, jobs, person, state, wiring
 from pages._ui.shared import page as page_parts
-from pages._ui.shared.headers import SecurityHeaders
-from pages._ui.shared.warm_up import prepared
+from pages._ui.shared.page import apply_theme, draw_account
+from pages._ui.shared.server import SecurityHeaders, prepared
 
 PAGES = {
     "Data": {"projects": "Projects", "compare": "Compare"},
@@ -134,12 +134,12 @@ def main() -> None:
     page = st.navigation(sections, expanded=True)
     if page.url_path in MOVED:
         page.run()
-    theme.apply()
+    apply_theme()
     with errors.boundary():
         person.forget_others(wiring.identity())
         drafts.gather()
         switcher()
-        account.draw()
+        draw_account()
         jobs.note()
         page.run()
         jobs.foot()

@@ -15,7 +15,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api import health, oidc, refusals
+from api import auth, health, refusals
 from api.auth import identity_of, message
 from api.storage import unguarded
 from core.errors import UserError
@@ -109,7 +109,7 @@ class AccessControl:
 
     async def _refused_sender(self, connection: HTTPConnection) -> Refusal | None:
         path = str(connection.scope["path"]).removeprefix(self.base)
-        if path in OPEN or path.startswith(OPEN_BELOW) or (path in oidc.PATHS and oidc.providers()):
+        if path in OPEN or path.startswith(OPEN_BELOW) or (path in auth.PATHS and auth.providers()):
             return None
         who = await run_in_threadpool(identity_of, connection)
         if who is None:
@@ -120,14 +120,14 @@ class AccessControl:
         """Return a redirect or a page if a person waits for a page, else the sentence as JSON or text."""
         headers, scope = {"Cache-Control": "no-store"}, connection.scope
         accepted = connection.headers.get("accept", "")
-        opens = scope["method"] in ("GET", "HEAD") and "text/html" in accepted
-        if refusal.kind == "login" and opens:
+        opens_page = scope["method"] in ("GET", "HEAD") and "text/html" in accepted
+        if refusal.kind == "login" and opens_page:
             query = scope["query_string"].decode("latin-1")
-            here = f"{scope['path']}{'?' if query else ''}{query}"
-            return RedirectResponse(f"{self.base}/login?{urlencode({'next': here})}", 303, headers)
-        if refusal.kind == "annotator" and opens:
+            address = f"{scope['path']}{'?' if query else ''}{query}"
+            return RedirectResponse(f"{self.base}/login?{urlencode({'next': address})}", 303, headers)
+        if refusal.kind == "annotator" and opens_page:
             return RedirectResponse(f"{self.base}/tasks", 303, headers)
-        if refusal.kind == "role" and opens:
+        if refusal.kind == "role" and opens_page:
             return message(refusal.status, "No access", refusal.text, self.base, logout=True)
         if "application/json" in accepted:
             return JSONResponse({"error": refusal.text}, refusal.status, headers)

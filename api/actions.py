@@ -1,10 +1,11 @@
-"""`POST /api/actions`: save labels. The answer says which actions are on disk."""
+"""`POST /api/actions`: save labels of the segments that a person may label. The answer says which actions are on disk."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
 from functools import partial
+from threading import Lock
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -12,15 +13,83 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from api import assigned, measures, people
+from api import health, people
 from api.endpoint import body, endpoint
 from api.refusals import AT_ONCE, PER_SECOND, AtOnce, RateLimit, RequestRefused
 from api.storage import store
 from api.task import catalogue
 from core.data import SegmentKey
+from core.errors import UserError
+from core.ports.campaigns import Campaign
+from core.ports.labels import UnitTouch
 from core.ports.people import Identity
 from core.ports.store import Store
-from core.services.labels.exchange import browser_events, locked_outputs, receive
+from core.services.campaigns import decisions, work
+from core.services.labels import editor
+from core.services.labels.editor import browser_events, locked_outputs, receive
+from core.settings import load_settings
+
+MOST_KNOWN = 200_000
+MOST_SETS = 256
+_given: set[tuple[str, int, str, SegmentKey]] = set()
+_sets: dict[tuple[str, int, str], frozenset[SegmentKey]] = {}
+_lock = Lock()
+
+
+def admit(store: Store, who: Identity, project_id: int, segment: SegmentKey) -> UnitTouch | None:
+    """Return what a save in a segment notes of a unit of a campaign, None outside of campaigns. Decisions are noted nowhere (`LabelLog.append`).
+
+    Raises `UserError` unless the segment is a unit of this person, in the calibration set of their link, or theirs to decide.
+    """
+    campaign = store.campaigns.of_texts(project_id) if who.annotates(project_id) else None
+    if not _may_label(store, who, campaign, project_id, segment):
+        raise UserError("this segment is not among those that you label", hint="Ask for a new link")
+    return None if campaign is None else work.unit_touch(campaign)
+
+
+def _may_label(store: Store, who: Identity, campaign: Campaign | None, project_id: int, segment: SegmentKey) -> bool:
+    if not who.annotates(project_id):
+        return False
+    if campaign is not None and decisions.may_decide(store, campaign, who, segment):
+        return True
+    if campaign is not None and who.rater is not None:
+        return who.takes_part(project_id) and _was_given(store, campaign, who.rater, segment)
+    if who.link is None or who.link.batch is None:
+        return True
+    return _in_calibration_set(store, project_id, who.link.batch, segment)
+
+
+def _was_given(store: Store, campaign: Campaign, rater: str, segment: SegmentKey) -> bool:
+    """Return whether a unit was given to this rater. One that was given once stays allowed, so labels that arrive late are saved."""
+    key = (load_settings().database, campaign.texts, rater, segment)
+    if campaign.state in ("running", "paused") and key in _given:
+        return True
+    if not work.may_label(store, campaign, rater, segment):
+        return False
+    with _lock:
+        if len(_given) >= MOST_KNOWN:
+            _given.clear()
+        _given.add(key)
+    return True
+
+
+def _in_calibration_set(store: Store, project_id: int, batch: str, segment: SegmentKey) -> bool:
+    """Return whether a segment is in the calibration set of this name, which is read again before a refusal.
+
+    A set may be deleted and made again under its name. Segments of the set before stay allowed, so labels that arrive late are saved.
+    Raises `UserError` if there is no such set.
+    """
+    key = (load_settings().database, project_id, batch)
+    known = _sets.get(key, frozenset())
+    if segment in known:
+        return True
+    known |= editor.outline(store, project_id, batch, archived=True).keys()
+    with _lock:
+        if len(_sets) >= MOST_SETS:
+            _sets.clear()
+        _sets[key] = known
+    return segment in known
+
 
 LIMIT = RateLimit(PER_SECOND, AT_ONCE)
 AT_WORK = AtOnce(8)  # a thread each, of about 40
@@ -83,10 +152,10 @@ async def actions(request: Request) -> Response:
     people.check_csrf(who, request)
     sent = await body(request, LabelBatches)
     rater = rater_of(who, sent.rater)
-    with measures.waiting(), AT_WORK.one(key):
+    with health.waiting(), AT_WORK.one(key):
         saved = await run_in_threadpool(save, who, rater, sent.batches, catalogue.of_request(request))
     if saved.acknowledged:
-        measures.saved(len(saved.acknowledged), time.perf_counter() - began)
+        health.saved(len(saved.acknowledged), time.perf_counter() - began)
     return JSONResponse(saved.model_dump(), headers={"Cache-Control": "no-store"})
 
 
@@ -103,7 +172,7 @@ def rater_of(who: Identity, named: str) -> str:
 def save(who: Identity, rater: str, batches: list[Any], said: catalogue.Translate = str) -> ActionsSaved:
     """Record the actions; return what is on disk. `said` translates reasons."""
     mine = store(who, tasks=True)
-    answer = receive(mine, rater, batches, partial(assigned.admit, mine, who), said)
+    answer = receive(mine, rater, batches, partial(admit, mine, who), said)
     return ActionsSaved(
         acknowledged=answer.acknowledged, refused=answer.refused, stale=answer.stale,
         segments=[_state(mine, rater, *place) for place in sorted(answer.broken | answer.asked)],

@@ -1,36 +1,80 @@
-"""Who sends a request, and the routes of login and logout: plain HTML pages that need no script."""
+"""Who sends a request, and the routes of login and logout, also through OpenID Connect: plain HTML pages without scripts.
+
+`st.login` does no more than open Streamlit's login route with a signed name of the provider. Here the login page does it,
+so that nobody without a session needs a page of Streamlit. This is the only module of `api` that imports Streamlit.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial, wraps
 from pathlib import Path
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
+from streamlit.auth_util import encode_provider_token, get_secrets_auth_section
+from streamlit.web.server.starlette.starlette_server_config import TOKENS_COOKIE_NAME, USER_COOKIE_NAME
+from streamlit.web.server.starlette.starlette_websocket import _get_signed_cookie_with_chunks
 
-from api import oidc
 from api.refusals import network
 from api.storage import secret, unguarded
 from core.errors import Unavailable, UserError
 from core.plots.colours import VARIABLES
 from core.ports.people import LOCAL, Account, Identity
 from core.services.people import links, sessions
-from core.services.people.accounts import accounts_required
-from core.services.people.names import LONGEST_ACCOUNT, cleaned
-from core.services.people.passwords import AT_ONCE, check_password
-from core.services.people.throttle import LoginThrottle
-from core.services.people.tokens import SESSION_COOKIE, csrf_token, is_csrf_token
-from core.settings import load as settings
-from core.settings import load_access
+from core.services.people.accounts import AT_ONCE, LONGEST_ACCOUNT, accounts_required, check_password, cleaned_name
+from core.services.people.sessions import SESSION_COOKIE, LoginThrottle, csrf_token, is_csrf_token
+from core.settings import load_access, load_settings
+
+DEFAULT = "default"
+PATHS = ("/auth/login", "/auth/logout", "/oauth2callback")
+"""Streamlit's routes of the login; they are open if a provider is configured."""
+
+
+def providers() -> tuple[str, ...]:
+    """Return the names of the configured providers; the unnamed one is "default"."""
+    section = get_secrets_auth_section()
+    if not section:
+        return ()
+    named = tuple(name for name, value in section.to_dict().items() if isinstance(value, dict) and "client_id" in value)
+    return (DEFAULT, *named) if "client_id" in section else named
+
+
+def login_path(provider: str) -> str:
+    """Return the address at which Streamlit starts the login with this provider."""
+    return f"/auth/login?{urlencode({'provider': encode_provider_token(provider)})}"
+
+
+def returns(cookies: Mapping[str, str]) -> bool:
+    """Return whether the browser comes back from the provider."""
+    return USER_COOKIE_NAME in cookies and bool(providers())
+
+
+def cookies_of(cookies: Mapping[str, str]) -> list[str]:
+    """Return the names of Streamlit's login cookies. They last for 30 days; a session of ours replaces them at once."""
+    return [name for name in cookies if name.startswith((USER_COOKIE_NAME, TOKENS_COOKIE_NAME))]
+
+
+def verified_email(cookies: Mapping[str, str], origin: str) -> str | None:
+    """Return the e-mail address that the provider has verified; None if the cookie is not genuine, or of another origin."""
+    signed = _get_signed_cookie_with_chunks(dict(cookies), USER_COOKIE_NAME)
+    try:
+        user = json.loads(signed) if signed else {}
+    except ValueError:
+        return None
+    email = user.get("email")
+    genuine = user.get("is_logged_in") is True and user.get("origin") == origin
+    return email if genuine and user.get("email_verified") is True and isinstance(email, str) else None
+
 
 PASSWORD_THREADS = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="password")
 """Passwords are checked here, where 64 MiB and 0.1 s each do not hold up those who save labels."""
@@ -61,10 +105,10 @@ def identity_of(connection: HTTPConnection) -> Identity | None:
             raise
         except UserError:
             return None
-    if given := connection.cookies.get(SESSION_COOKIE):
-        found = sessions.resolve(unguarded().people, given)
-        if found is not None:
-            return found
+    if session_token := connection.cookies.get(SESSION_COOKIE):
+        who = sessions.resolve(unguarded().people, session_token)
+        if who is not None:
+            return who
     return None if accounts_required(unguarded().people, load_access()) else LOCAL
 
 
@@ -111,9 +155,9 @@ class LoginPages:
         target = own_path(request.query_params.get("next", ""), self.base)
         if await run_in_threadpool(identity_of, request) is not None:
             return _see(target)
-        if not oidc.returns(request.cookies):
+        if not returns(request.cookies):
             return await self._page(request, target)
-        email = oidc.verified_email(request.cookies, f"{request.url.scheme}://{request.headers.get('host', '')}")
+        email = verified_email(request.cookies, f"{request.url.scheme}://{request.headers.get('host', '')}")
         account = await run_in_threadpool(_active_account, email) if email else None
         if account is None:
             name = f" with the name {email}" if email else ""
@@ -122,7 +166,7 @@ class LoginPages:
             )
         else:
             response = await self._opened(request, account, target, "OpenID Connect")
-        for cookie in oidc.cookies_of(request.cookies):
+        for cookie in cookies_of(request.cookies):
             response.delete_cookie(cookie, path=self.base or "/")
         return response
 
@@ -136,7 +180,7 @@ class LoginPages:
         known = request.cookies.get(FORM_COOKIE, "")
         if not known or not is_csrf_token(await _secret(), f"login\x1f{known}", fields.get("token", "")):
             return await self._page(request, target, "This page was open for too long. Log in again.", 403)
-        name, address = cleaned(fields.get("name", ""), LONGEST_ACCOUNT), network(request)
+        name, address = cleaned_name(fields.get("name", ""), LONGEST_ACCOUNT), network(request)
         code = request.cookies.get(KNOWN_COOKIE, "")
         browser = code if is_csrf_token(await _secret(), _known(name), code) else ""
         wait = THROTTLE.begin(name, address, browser)
@@ -159,9 +203,9 @@ class LoginPages:
     async def provider(self, request: Request) -> Response:
         """`GET /login/provider`: on to the login page of the OpenID Connect provider."""
         name = request.query_params.get("name", "")
-        if name not in oidc.providers():
+        if name not in providers():
             return _see(f"{self.base}/login")
-        return _see(f"{self.base}{oidc.login_path(name)}")
+        return _see(f"{self.base}{login_path(name)}")
 
     @storage_explained
     async def ask_logout(self, request: Request) -> Response:
@@ -185,7 +229,7 @@ class LoginPages:
     ) -> Response:
         known = request.cookies.get(FORM_COOKIE, "") or secrets.token_urlsafe(16)
         response = _html(
-            "login.html", status, base=self.base, error=error, name=name, target=target, providers=oidc.providers(),
+            "login.html", status, base=self.base, error=error, name=name, target=target, providers=providers(),
             token=csrf_token(await _secret(), f"login\x1f{known}"),
         )  # fmt: skip
         _set_cookie(response, request, FORM_COOKIE, known, 3600)
@@ -230,7 +274,7 @@ def _known(name: str) -> str:
 
 
 async def _secret() -> bytes:
-    return await run_in_threadpool(secret, settings().database)
+    return await run_in_threadpool(secret, load_settings().database)
 
 
 async def _fields(request: Request) -> dict[str, str] | None:
@@ -241,10 +285,10 @@ async def _fields(request: Request) -> dict[str, str] | None:
         if len(raw) > LARGEST_FORM:
             return None
     try:
-        found = parse_qs(raw.decode("utf-8"), keep_blank_values=True, max_num_fields=20)
+        form_values = parse_qs(raw.decode("utf-8"), keep_blank_values=True, max_num_fields=20)
     except ValueError:
         return {}
-    return {name: values[0] for name, values in found.items()}
+    return {name: values[0] for name, values in form_values.items()}
 
 
 def _see(target: str) -> Response:

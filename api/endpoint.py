@@ -71,9 +71,11 @@ async def body(request: Request, model: type[M]) -> M:
     try:
         return model.model_validate(json.loads(raw))
     except (ValueError, RecursionError) as error:
-        found = error.errors(include_url=False, include_input=False)[0] if isinstance(error, ValidationError) else None
-        place = ".".join(str(part) for part in found["loc"]) if found else "body"
-        raise RequestRefused(422, f"{place}: {found['msg'] if found else 'this is not JSON'}") from error
+        first_error = (
+            error.errors(include_url=False, include_input=False)[0] if isinstance(error, ValidationError) else None
+        )
+        place = ".".join(str(part) for part in first_error["loc"]) if first_error else "body"
+        raise RequestRefused(422, f"{place}: {first_error['msg'] if first_error else 'this is not JSON'}") from error
 
 
 async def _read(request: Request) -> bytes:

@@ -23,9 +23,8 @@ from core.errors import unknown
 from core.ports.people import Identity
 from core.progress import Cancelled, Progress, no_progress
 from core.services.export.export import Export
-from core.services.export.files import EXPORTS
-from core.services.export.prepared import EXPORT_THREADS, PREPARED, PreparedFile
-from core.services.labels.exchange import LARGEST_NUMBER
+from core.services.export.files import EXPORT_THREADS, EXPORTS, PREPARED, PreparedFile
+from core.services.labels.editor import LARGEST_NUMBER
 
 CHECK_SECONDS = 0.25
 """Seconds between two checks whether the client is still connected."""
@@ -75,9 +74,9 @@ def prepared(who: Identity, project_id: int, name: str, token: str) -> PreparedF
     """Return the file that a page has prepared, or None if it is no longer kept. Raises as `make` does."""
     mine = store(who)
     mine.projects.get(project_id)
-    if found := PREPARED.find(project_id, name, token):
+    if file := PREPARED.find(project_id, name, token):
         mine.audit.record(who.who, "exported", project_id, file=name)
-    return found
+    return file
 
 
 def make(who: Identity, project_id: int, name: str, progress: Progress = no_progress) -> Export:

@@ -10,8 +10,8 @@ from api.auth import identity_of
 from api.refusals import RequestRefused, network
 from api.storage import secret
 from core.ports.people import Identity
-from core.services.people.tokens import CSRF_HEADER, SESSION_COOKIE, is_csrf_token
-from core.settings import load as settings
+from core.services.people.sessions import CSRF_HEADER, SESSION_COOKIE, is_csrf_token
+from core.settings import load_settings
 
 LINK_ENDED = "Your link is no longer valid. Ask the person who sent it for a new one"
 LOGIN_ENDED = "You are no longer logged in. Reload the page and log in"
@@ -40,5 +40,5 @@ def check_csrf(who: Identity, request: Request) -> None:
     if who.link is not None:
         return
     session = request.cookies.get(SESSION_COOKIE, "")
-    if not is_csrf_token(secret(settings().database), session, request.headers.get(CSRF_HEADER, "")):
+    if not is_csrf_token(secret(load_settings().database), session, request.headers.get(CSRF_HEADER, "")):
         raise RequestRefused(403, "This page is out of date. Reload it; your changes are kept in this browser")

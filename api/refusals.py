@@ -107,11 +107,11 @@ def network(connection: HTTPConnection) -> str:
     """Return the address of the sender, for limits; of IPv6 the network, because one person has many addresses."""
     host = address(connection)
     try:
-        found = ipaddress.ip_address(host.partition("%")[0])
+        ip = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
         return host
-    if isinstance(found, ipaddress.IPv4Address):
-        return str(found)
-    if found.ipv4_mapped is not None:
-        return str(found.ipv4_mapped)
-    return str(ipaddress.ip_network((found, _NETWORK_BITS), strict=False))
+    if isinstance(ip, ipaddress.IPv4Address):
+        return str(ip)
+    if ip.ipv4_mapped is not None:
+        return str(ip.ipv4_mapped)
+    return str(ipaddress.ip_network((ip, _NETWORK_BITS), strict=False))

@@ -7,7 +7,7 @@ from functools import cache
 from core.ports.people import Identity
 from core.ports.store import Store
 from core.services.people.guard import guarded
-from core.settings import load as settings
+from core.settings import load_settings
 from db.store import shared_store
 
 
@@ -16,7 +16,7 @@ def unguarded() -> Store:
 
     The first call migrates the tables. Raises `UserError` if the database cannot be used.
     """
-    return shared_store(settings().database)
+    return shared_store(load_settings().database)
 
 
 def store(who: Identity, *, tasks: bool = False) -> Store:

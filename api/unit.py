@@ -21,11 +21,11 @@ from core.data import SegmentKey
 from core.ports.campaigns import Campaign
 from core.ports.people import Identity
 from core.ports.store import Store
-from core.services.campaigns import working
-from core.services.labels import units
-from core.services.labels.exchange import LARGEST_NUMBER
-from core.services.people.tokens import outbox_name
-from core.settings import load as settings
+from core.services.campaigns import work
+from core.services.labels import editor
+from core.services.labels.editor import LARGEST_NUMBER
+from core.services.people.sessions import outbox_name
+from core.settings import load_settings
 
 
 class UnitChoice(BaseModel):
@@ -36,7 +36,7 @@ class UnitChoice(BaseModel):
     )
     doc: str | None = None
     segment: str | None = None
-    step: units.Step = "here"
+    step: editor.Step = "here"
 
 
 @endpoint
@@ -45,11 +45,11 @@ async def unit(request: Request) -> Response:
     LIMIT.take(people.key_of(who, request))
     people.check_csrf(who, request)
     asked = await body(request, UnitChoice)
-    here = None if asked.doc is None or asked.segment is None else SegmentKey(asked.doc, asked.segment)
+    segment = None if asked.doc is None or asked.segment is None else SegmentKey(asked.doc, asked.segment)
     project = who.link.project_id if who.link else asked.project
     if project is None:
         raise RequestRefused(422, "project: expected a number")
-    data = await run_in_threadpool(opened, who, project, here, asked.step)
+    data = await run_in_threadpool(opened, who, project, segment, asked.step)
     return JSONResponse(data, headers={"Cache-Control": "no-store"})
 
 
@@ -64,17 +64,17 @@ def campaign_of(mine: Store, who: Identity, project_id: int) -> Campaign | None:
     if campaign is not None:
         if not who.takes_part(project_id):
             raise RequestRefused(403, "You do not take part in this evaluation. Ask a manager to add you")
-        working.require_started(campaign)
+        work.require_started(campaign)
     return campaign
 
 
-def opened(who: Identity, project_id: int, here: SegmentKey | None, step: units.Step) -> dict[str, Any]:
+def opened(who: Identity, project_id: int, segment: SegmentKey | None, step: editor.Step) -> dict[str, Any]:
     """Open a segment and return the data of the editor, with the name of the person's outbox. Refuses as `campaign_of` does."""
     mine = store(who, tasks=True)
     campaign = campaign_of(mine, who, project_id)
     if campaign is not None:
-        data = working.page(mine, campaign, who.rater or "", here, step)
+        data = work.unit_page(mine, campaign, who.rater or "", segment, step)
     else:
-        asked = units.outline(mine, project_id, who.link.batch if who.link else None)
-        data = units.unit(mine, project_id, who.rater or "", asked, here, step)
-    return data | {"outbox": outbox_name(secret(settings().database), who)}
+        asked = editor.outline(mine, project_id, who.link.batch if who.link else None)
+        data = editor.unit(mine, project_id, who.rater or "", asked, segment, step)
+    return data | {"outbox": outbox_name(secret(load_settings().database), who)}

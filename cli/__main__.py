@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from cli.progress import status
+from cli.options import status
 from core.errors import PROGRAM, UserError
 from core.settings import offline, one_thread_per_product, share_cores
 
@@ -36,10 +36,10 @@ COMMANDS = {
     "attack": CommandHelp("stress", "Attack a metric: change good texts word by word so that its score changes least, and score the result with other metrics (He et al. 2023, appendix J)."),
     "ranges": CommandHelp("metrics", "Store the range of each metric's scores, so that `menli` can combine metrics on one scale."),
     "reproduce": CommandHelp("reproduce", "Recompute a published table and compare it with the figures of the paper."),
-    "workers": CommandHelp("workers", "Compute scoring jobs with one or more processes, on any machine that reaches the database: `workers --workers 4`, or on a Ray cluster: `workers ray`. See `workers --help`."),
-    "jobs": CommandHelp("workers", "Show and change the queue of scoring jobs: `jobs list`, `jobs priority JOB PRIORITY`, `jobs cancel JOB`. See `jobs --help`."),
+    "workers": CommandHelp("administration", "Compute scoring jobs with one or more processes, on any machine that reaches the database: `workers --workers 4`, or on a Ray cluster: `workers ray`. See `workers --help`."),
+    "jobs": CommandHelp("administration", "Show and change the queue of scoring jobs: `jobs list`, `jobs priority JOB PRIORITY`, `jobs cancel JOB`. See `jobs --help`."),
     "db": CommandHelp("database", "Manage the database: `db backup`, `db restore` and `db copy`, which moves it between SQLite and PostgreSQL. See `db --help`."),
-    "users": CommandHelp("users", "Manage accounts: `users add NAME --manager`, `list`, `password NAME`, `disable NAME`, `enable NAME`, `role NAME PROJECT ROLE`. See `users --help`."),
+    "users": CommandHelp("administration", "Manage accounts: `users add NAME --manager`, `list`, `password NAME`, `disable NAME`, `enable NAME`, `role NAME PROJECT ROLE`. See `users --help`."),
     "projects": CommandHelp("projects", "Import files of any size into projects and export them: `projects import FILE --name NAME`, `projects export`. See `projects --help`."),
     "campaign": CommandHelp("campaign", "Plan, create, follow and export human evaluations with many people: `campaign plan`, `create`, `status`, `export`. See `campaign --help`."),
 }  # fmt: skip

@@ -8,22 +8,29 @@ from typing import Annotated
 
 import typer
 
-from cli.options import LARGEST_SEED, MANY, Metrics, Out, check_ending, chosen, parsed_lambda
-from cli.progress import print_note, print_result, show_scoring
+from cli.options import (
+    LARGEST_SEED,
+    MANY,
+    Metrics,
+    Out,
+    check_ending,
+    chosen,
+    parsed_lambda,
+    print_note,
+    print_result,
+    show_scoring,
+)
 from core.errors import UserError
 from core.formats import output
-from core.formats.adversarial import read_cases
+from core.formats.error_cases import read_cases, read_pairs
 from core.formats.files import file_at
-from core.formats.pairs import read_pairs
 from core.formats.write import csv_text, json_text
 from core.metrics import registry
 from core.processes.pool import processes
 from core.reports import adversarial as report
-from core.services.evaluate.sensitivity import SensitivityRow, score_pairs
-from core.services.evaluate.sensitivity import table as sensitivity_table
-from core.services.robustness.adversarial import ALL, PhenomenonRow, answer
+from core.services.evaluate.sensitivity import SensitivityRow, score_pairs, sensitivity_table
+from core.services.robustness.adversarial import ALL, PhenomenonRow, accuracy_table, answer
 from core.services.robustness.adversarial import failures as failed_cases
-from core.services.robustness.adversarial import table as case_table
 
 
 def adversarial_command(
@@ -50,12 +57,12 @@ def adversarial_command(
     check_ending(out, ".csv", ".json", ".html")
     loaded = chosen(metrics)
     output.check(output.named("an input", *cases), [("--out", out)])
-    solver = registry.load(solved_by).spec.name if solved_by else ""
+    solver = registry.load_metric(solved_by).spec.name if solved_by else ""
     if solver and solver not in {m.spec.name for m in loaded}:
         raise UserError("this metric is not scored", where="--solved-by", got=solved_by, hint="Add it to --metrics")
     read = read_cases([file_at(path) for path in cases], reference_free=reference_free, fixed=fixed)
     answered = answer(read.cases, loaded, show_scoring, workers=processes())
-    rows = case_table(read.cases, answered, seed=seed)
+    rows = accuracy_table(read.cases, answered, seed=seed)
     if not any(row.compared for row in rows):
         raise UserError("no metric scored any case", got=next((r.reason for r in rows if r.reason), ""))
     failed = failed_cases(read.cases, answered, each=failures, solved_by=solver)
@@ -67,7 +74,7 @@ def adversarial_command(
         ".json": lambda: report.as_json(rows, failed, notes),
         ".html": lambda: report.as_html(rows, failed, notes, labels),
     }
-    output.write({out: written[out.suffix]()})
+    output.write_files({out: written[out.suffix]()})
     print_note(*notes)
     print_result(report.as_text(rows, labels))
 
@@ -76,12 +83,14 @@ def _notes_on_cases(rows: Sequence[PhenomenonRow], labels: Mapping[str, str]) ->
     notes = []
     for metric in dict.fromkeys(row.metric for row in rows):
         mine = [row for row in rows if row.metric == metric]
-        whole = next(row for row in mine if row.phenomenon == ALL)
-        if whole.undefined:
+        all_kinds = next(row for row in mine if row.phenomenon == ALL)
+        if all_kinds.undefined:
             why = next((r.reason for r in mine if r.undefined and r.reason), "")
-            notes.append(f"{labels[metric]}: {whole.undefined} of {whole.cases} cases have no score ({why}).")
-        if whole.tied:
-            notes.append(f"{labels[metric]}: {whole.tied} of {whole.compared} cases are tied and count as failures.")
+            notes.append(f"{labels[metric]}: {all_kinds.undefined} of {all_kinds.cases} cases have no score ({why}).")
+        if all_kinds.tied:
+            notes.append(
+                f"{labels[metric]}: {all_kinds.tied} of {all_kinds.compared} cases are tied and count as failures."
+            )
     return notes
 
 
@@ -113,7 +122,7 @@ def sensitivity_command(
         text = json_text({"rows": [row._asdict() for row in rows], "notes": notes})
     else:
         text = csv_text(SensitivityRow._fields, rows)
-    output.write({out: text})
+    output.write_files({out: text})
     print_note(*notes)
     return rows
 

@@ -10,8 +10,7 @@ import typer
 
 from cli import human_scores
 from cli.human_scores import KEY, wrong_line
-from cli.options import LARGEST_SEED, Columns, Human, HumanScheme, HumanScore, Out, read_texts
-from cli.progress import counted, print_note
+from cli.options import LARGEST_SEED, Columns, Human, HumanScheme, HumanScore, Out, counted, print_note, read_texts
 from core.calibration.calibrate import Calibration, CalibrationPoint, calibrate
 from core.calibration.presets import PRESETS
 from core.data import OutputKey
@@ -71,7 +70,7 @@ def calibrate_command(
     distances, unusable = read_refined(file_at(refined))
     roles = GivenRoles(column or ())
     texts = read_texts(outputs, roles) if outputs else None
-    rated, unscored, _ = human_scores.read(human, human_score, roles, scheme, texts)
+    rated, unscored, _ = human_scores.read_human_scores(human, human_score, roles, scheme, texts)
     roles.check()
     name = ", ".join(path.name for path in human)
     points = [
@@ -102,7 +101,7 @@ def calibrate_command(
         "without_distances": without_distances,
     }
     report["measure"], report["group"], report["seed"] = measure, group, seed
-    output.write({out: json_text(report)})
+    output.write_files({out: json_text(report)})
     print_note(*report["notes"], fitted.advice.why)
     return fitted
 
@@ -113,7 +112,7 @@ def _first(keys: Mapping[OutputKey, object]) -> str:
 
 def read_refined(upload: Upload) -> tuple[dict[OutputKey, Refined], int]:
     """Return the distances per output, and the number of rows without distances. Raises `ImportProblems` with file, line and field."""
-    found: dict[OutputKey, Refined] = {}
+    refined: dict[OutputKey, Refined] = {}
     unusable = 0
     for line, text in numbered_lines(upload):
         if not text.strip():
@@ -132,17 +131,17 @@ def read_refined(upload: Upload) -> tuple[dict[OutputKey, Refined], int]:
         if exp is None or imp is None:
             unusable += 1
             continue
-        if key in found:
+        if key in refined:
             raise wrong_line(upload, line, ", ".join(KEY), " / ".join(key), "each output only once")
-        found[key] = Refined(exp, imp, hyp)
-    return found, unusable
+        refined[key] = Refined(exp, imp, hyp)
+    return refined, unusable
 
 
 def _finite(upload: Upload, line: int, row: Mapping[str, Any], name: str) -> float | None:
     value = row.get(name)
     if value is None:
         return None
-    found = None if isinstance(value, str) else json_number(value)
-    if found is None:
+    number = None if isinstance(value, str) else json_number(value)
+    if number is None:
         raise wrong_line(upload, line, name, repr(value)[:SHOWN], f"{BOUNDS}, or null")
-    return found
+    return number

@@ -11,11 +11,10 @@ import typer
 from typer.core import TyperCommand
 
 from cli.database import WHO, ProjectName, group, opened, project_of
-from cli.options import one_of
-from cli.progress import print_result
+from cli.options import one_of, print_result
 from core.campaigns.design import Assigning, CampaignDesign
 from core.campaigns.protocol import PROTOCOLS, ProtocolName
-from core.campaigns.selection import Outline
+from core.campaigns.units import Outline
 from core.errors import UserError, unknown
 from core.formats.campaigns.campaign_file import CampaignFile
 from core.formats.files import file_at
@@ -23,11 +22,12 @@ from core.formats.labels.label_file import Written
 from core.formatting import format_count
 from core.ports.campaigns import Campaign
 from core.ports.store import Store
-from core.reports.campaign_text import campaign_report
-from core.services.campaigns import creating, exporting, importing, people, planning, setup_design
-from core.services.campaigns.progress import progress
-from core.services.labels.exchange import LARGEST_NUMBER
-from core.services.labels.typologies import of_project
+from core.reports.campaign_results import campaign_report
+from core.services.campaigns import people, planning, setup, setup_design
+from core.services.campaigns.files import FORMATS, export, import_campaign, read_campaign_file
+from core.services.campaigns.monitor import progress
+from core.services.labels.editor import LARGEST_NUMBER
+from core.services.labels.protocols import typology_of
 from core.services.projects.adding import ImportTarget
 
 PAY = "pay"
@@ -69,9 +69,7 @@ Instructions = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="instructions in Markdown; default: those of the protocol"),
 ]
-FileFormat = Annotated[
-    str, typer.Option("--format", parser=one_of(exporting.FORMATS), metavar=f"[{'|'.join(exporting.FORMATS)}]")
-]
+FileFormat = Annotated[str, typer.Option("--format", parser=one_of(FORMATS), metavar=f"[{'|'.join(FORMATS)}]")]
 Texts = Annotated[Path | None, typer.Option(metavar="FILE", help="the batches with the texts, for Appraise")]
 CampaignInFile = Annotated[str | None, typer.Option(metavar="NAME", help="one of the campaigns in a file of Pearmut")]
 
@@ -232,7 +230,7 @@ def export_campaign(
     name: CampaignName,
     format: Annotated[
         str,
-        typer.Option(parser=one_of([*exporting.FORMATS, PAY]), metavar=f"[{'|'.join([*exporting.FORMATS, PAY])}]"),
+        typer.Option(parser=one_of([*FORMATS, PAY]), metavar=f"[{'|'.join([*FORMATS, PAY])}]"),
     ],
     out: Annotated[Path, typer.Option(help="file to write; it must not exist")],
 ) -> None:
@@ -240,34 +238,34 @@ def export_campaign(
         print_result(_export(store, campaign_of(store, project, name), format, out))
 
 
-def _design(store: Store, given: _DesignOptions, project: int) -> CampaignDesign:
-    protocol = PROTOCOLS[given.protocol]
+def _design(store: Store, options: _DesignOptions, project: int) -> CampaignDesign:
+    protocol = PROTOCOLS[options.protocol]
     if protocol.name == "mqm":
-        protocol = protocol.edited(typology=of_project(store, project))
-    if given.instructions is not None:
-        protocol = protocol.edited(instructions=given.instructions.read_text(encoding="utf-8"))
-    if not 0 <= given.seed <= LARGEST_NUMBER:
-        raise UserError("the seed is out of range", got=str(given.seed), expected=f"0 to {LARGEST_NUMBER:,}")
+        protocol = protocol.edited(typology=typology_of(store, project))
+    if options.instructions is not None:
+        protocol = protocol.edited(instructions=options.instructions.read_text(encoding="utf-8"))
+    if not 0 <= options.seed <= LARGEST_NUMBER:
+        raise UserError("the seed is out of range", got=str(options.seed), expected=f"0 to {LARGEST_NUMBER:,}")
     return CampaignDesign(
-        protocol, tuple(given.systems or ()), (), given.overlap, given.people, given.assigning, given.block, given.lease, given.seed,
-        given.checks, given.repeats, seconds_per_unit=given.seconds, pay_per_hour=given.pay, currency=given.currency,
+        protocol, tuple(options.systems or ()), (), options.overlap, options.people, options.assigning, options.block, options.lease, options.seed,
+        options.checks, options.repeats, seconds_per_unit=options.seconds, pay_per_hour=options.pay, currency=options.currency,
     )  # fmt: skip
 
 
-def _plan(store: Store, asked: str, given: _DesignOptions) -> str:
+def _plan(store: Store, asked: str, options: _DesignOptions) -> str:
     project = project_of(store, asked).id
-    design = _design(store, given, project)
+    design = _design(store, options, project)
     outline = store.projects.index(project).outline
-    found = creating.estimate(outline, design)
+    costs = setup.estimate(outline, design)
     systems = set(design.systems) or {s for names in outline.values() for s in names}
     lines = [
-        f"{design.protocol.title}: {format_count(found.units, 'unit')} of {format_count(found.outputs, 'output')} in "
-        f"{format_count(found.documents, 'document')}",
-        f"{format_count(found.ratings, 'rating')} with checks and repeats, {found.hours:.1f} hours in all, "
-        f"{found.hours_per_person:.1f} hours per person",
+        f"{design.protocol.title}: {format_count(costs.units, 'unit')} of {format_count(costs.outputs, 'output')} in "
+        f"{format_count(costs.documents, 'document')}",
+        f"{format_count(costs.ratings, 'rating')} with checks and repeats, {costs.hours:.1f} hours in all, "
+        f"{costs.hours_per_person:.1f} hours per person",
     ]
     if design.pay_per_hour:
-        lines.append(f"pay: {found.cost:.2f} {design.currency}")
+        lines.append(f"pay: {costs.cost:.2f} {design.currency}")
     if len(systems) > 1:
         lines.append(
             f"minimum detectable difference of two systems (80 % power, default variances): {_detectable(outline, design)}"
@@ -292,7 +290,7 @@ def _create(
     store: Store,
     asked: str,
     name: str,
-    given: _DesignOptions,
+    options: _DesignOptions,
     invited: list[str],
     title: str | None,
     finish_by: date | None,
@@ -300,10 +298,10 @@ def _create(
     start: bool,
 ) -> str:
     project = project_of(store, asked).id
-    design = _design(store, given, project)
+    design = _design(store, options, project)
     systems = design.systems or store.projects.index(project).systems
     title = title or setup_design.usual_title(name, systems, design.protocol)
-    campaign = creating.create(store, WHO, project, name, replace(design, title=title, finish_by=finish_by))
+    campaign = setup.create(store, WHO, project, name, replace(design, title=title, finish_by=finish_by))
     store.audit.record(WHO, "campaign created", campaign.project_id, name=campaign.name)
     units = format_count(len(store.campaigns.units(campaign.id)), "unit")
     typology = f", error typology {design.protocol.typology.title}" if design.protocol.name == "mqm" else ""
@@ -318,12 +316,12 @@ def _create(
 
 
 def _status(store: Store, campaign: Campaign) -> str:
-    found = progress(store, campaign)
+    status = progress(store, campaign)
     lines = [
-        f"{campaign.name}: {campaign.state}, {found.ratings:,} of {found.wanted:,} ratings, {found.complete:,} of "
-        f"{format_count(found.units, 'unit')} complete"
+        f"{campaign.name}: {campaign.state}, {status.ratings:,} of {status.planned:,} ratings, {status.complete:,} of "
+        f"{format_count(status.units, 'unit')} complete"
     ]
-    for row in found.people:
+    for row in status.people:
         state = "excluded" if row.participant.excluded else "left" if row.participant.left else ""
         lines.append(
             f"{row.participant.rater}\t{format_count(row.units, 'unit')}\t{row.seconds / 60:.0f} min\t{state}".rstrip()
@@ -332,32 +330,30 @@ def _status(store: Store, campaign: Campaign) -> str:
 
 
 def _export(store: Store, campaign: Campaign, format: str, out: Path) -> str:
-    written = (
-        Written((people.pay_table(store, campaign),)) if format == PAY else exporting.export(store, campaign, format)
-    )
-    parts = (exporting.FORMATS[format].part(n) for n in range(2, len(written.texts) + 1))
+    written = Written((people.pay_table(store, campaign),)) if format == PAY else export(store, campaign, format)
+    parts = (FORMATS[format].part(n) for n in range(2, len(written.texts) + 1))
     files = [out, *(out.with_name(f"{out.stem}.{part}") for part in parts)]
     for file, text in zip(files, written.texts, strict=True):
-        with file.open("x", encoding="utf-8", newline="") as held:
-            held.write(text)
+        with file.open("x", encoding="utf-8", newline="") as stream:
+            stream.write(text)
     return "\n".join([*(f"wrote {file}" for file in files), *written.lost])
 
 
 def _read(file: Path, format: str, texts: Path | None, campaign: str | None) -> CampaignFile:
     batches = None if texts is None else file_at(texts)
-    return importing.read(format, file_at(file), batches, campaign)
+    return read_campaign_file(format, file_at(file), batches, campaign)
 
 
-def _import(store: Store, found: CampaignFile, name: str | None, asked: str | None) -> str:
+def _import(store: Store, file: CampaignFile, name: str | None, asked: str | None) -> str:
     target = ImportTarget(name or "")
     if asked is not None:
         project = project_of(store, asked)
         target = ImportTarget(project.name, project.id)
-    done = importing.import_campaign(store, target, found)
+    done = import_campaign(store, target, file)
     store.audit.record(WHO, "data imported", done.project.id, labelled=done.labelled)
     where = "as" if target.project_id is None else "into"
-    said = [f"imported {len(found.of_kind('item')):,} ratings {where} {done.project.name}", *done.notes]
-    return "\n".join([*said, *(w.sentence() for w in found.warnings)])
+    said = [f"imported {len(file.of_kind('item')):,} ratings {where} {done.project.name}", *done.notes]
+    return "\n".join([*said, *(w.sentence() for w in file.warnings)])
 
 
 def campaign_of(store: Store, project: str, name: str) -> Campaign:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.progress import percent, print_result, status
+from cli.options import percent, print_result, status
 from core.errors import ImportProblems, UserError, unknown
 from core.formatting import format_count
-from core.settings import load as settings
+from core.settings import load_settings
 
 if TYPE_CHECKING:
     from core.ports.projects import Project
@@ -62,7 +62,7 @@ def opened(context: typer.Context, cancelled: str = CANCELLED) -> Iterator[Store
     from db.store import open_store
 
     with cancellable(cancelled):
-        yield open_store(context.obj or settings().database)
+        yield open_store(context.obj or load_settings().database)
 
 
 def project_of(store: Store, asked: str) -> Project:
@@ -86,7 +86,7 @@ def write_backup(
     from db.backup import backup
 
     with cancellable():
-        made = backup(database or settings().database, file, overwrite=overwrite, progress=percent("backup"))
+        made = backup(database or load_settings().database, file, overwrite=overwrite, progress=percent("backup"))
         counts = _counts(made.projects, made.events)
         print_result(f"{made.path}: {counts}, {made.size:,} bytes, checked; a copy of {made.source}")
 
@@ -100,7 +100,7 @@ def restore_backup(
     from db.backup import restore
 
     with cancellable():
-        url = to or settings().database
+        url = to or load_settings().database
         where, projects, events = restore(file, url, overwrite=overwrite, progress=percent("restore"))
         print_result(f"{where}: {_counts(projects, events)}, restored from {file}")
 

@@ -12,8 +12,17 @@ import typer
 
 from cli import external_scores, human_scores
 from cli.external_scores import ExternalMetricScores, open_folder
-from cli.options import HUMAN, LARGEST_SEED, Columns, HumanScheme, HumanScore, check_ending, read_texts
-from cli.progress import counted, print_note
+from cli.options import (
+    HUMAN,
+    LARGEST_SEED,
+    Columns,
+    HumanScheme,
+    HumanScore,
+    check_ending,
+    counted,
+    print_note,
+    read_texts,
+)
 from core.data import Dataset, OutputKey
 from core.errors import UserError
 from core.formats import mtme_score, output
@@ -23,12 +32,12 @@ from core.formats.mtme_folder import stored_files
 from core.formats.parsing.numbers import is_absent
 from core.formats.write import SCORE_COLUMNS
 from core.metrics import registry
-from core.metrics.external import name_of
+from core.metrics.base import name_of
 from core.reports.evaluation import as_csv, as_html, as_json, as_latex, sentence
 from core.services.calibrate.calibration import HumanScores
+from core.services.compare.systems import GivenScores, rows_as_given
 from core.services.evaluate.evaluate import LABELS, STATISTICS, AgreementOptions, Evaluation, StatisticName, evaluate
-from core.services.evaluate.evaluation_data import Level, ScoredMetric, Unit
-from core.services.evaluate.joining import join
+from core.services.evaluate.evaluation_data import Level, ScoredMetric, Unit, join
 from core.services.evaluate.significance import (
     NO_TEST,
     SOFT_DRAWS,
@@ -37,7 +46,6 @@ from core.services.evaluate.significance import (
     contenders,
     with_soft_intervals,
 )
-from core.services.evaluate.system_scores import GivenScores, rows_as_given
 from core.signature import signature
 
 DRAWS = 300
@@ -112,7 +120,7 @@ def evaluate_command(
     Metrics of which lower is declared to be better need not be in `lower`. Raises `UserError` for files that cannot be read or
     joined.
     """
-    given_files = [external_scores.given(text) for text in external or []]
+    given_files = [external_scores.metric_file(text) for text in external or []]
     exclude, lower, outputs = exclude or [], lower or [], outputs or []
     reference, include = reference or [], include or []
     check_ending(out, ".csv", ".json", ".tex", ".html")
@@ -151,14 +159,16 @@ def evaluate_command(
             where=str(mtme or ""),
             hint="Give the CSV that `score` wrote, or --external NAME=FILE. System scores (.sys.score) are shown beside these",
         )
-    elsewhere = external_scores.read(files, texts, lower)
-    given = external_scores.read_systems(of_systems, lower)
-    theirs = {name_of(metric.name) for metric in [*(e.metric for e in elsewhere), *(g.metric for g in given)]}
+    external_metrics = external_scores.read_metric_files(files, texts, lower)
+    system_scores = external_scores.read_systems(of_systems, lower)
+    theirs = {
+        name_of(metric.name) for metric in [*(e.metric for e in external_metrics), *(g.metric for g in system_scores)]
+    }
     ours = [name for name in lower if name not in theirs]
     if scores is None and ours:
         raise UserError("no metric has this name", where="--lower", got=ours[0], expected=", ".join(sorted(theirs)))
     metrics, values, missing = read_scores(scores, ours) if scores else ([], {}, 0)
-    for metric, of_metric, _ in elsewhere:
+    for metric, of_metric, _ in external_metrics:
         if metric.name in values:
             raise UserError(
                 "this metric is in both --external and the scores",
@@ -167,52 +177,52 @@ def evaluate_command(
             )
         metrics.append(metric)
         values[metric.name] = of_metric
-    rated, unscored, called = human_scores.read(human, human_score, roles, scheme, texts)
+    rated, unscored, called = human_scores.read_human_scores(human, human_score, roles, scheme, texts)
     roles.check()
     name = ", ".join(path.name for path in human)
     facts = {"file": name, "score": human_score, "scheme": scheme}
     missing_outputs = folder.missing if folder else frozenset[OutputKey]()
     rated = {key: value for key, value in rated.items() if key not in missing_outputs}
     called = human_score or ("" if called == human_scores.SCORE else called)
-    people = HumanScores(
+    chosen_scores = HumanScores(
         signature("human", {name: value for name, value in facts.items() if value}), rated, name=called
     )
-    not_rated = _without_human_score(exclude, rated, values, elsewhere, texts)
+    not_rated = _without_human_score(exclude, rated, values, external_metrics, texts)
     excluded = list(dict.fromkeys([*exclude, *(folder.excluded(include) if folder else ())]))
     items = {key: item for key, item in texts.items() if key not in missing_outputs} if texts else None
     by_user = {file.name or "" for file in given_files}
-    for metric, of_metric, _ in elsewhere:
+    for metric, of_metric, _ in external_metrics:
         named = not folder or name_of(metric.name) in by_user  # named by the user, so never excluded
         values[metric.name] = (dict.fromkeys(rated, math.nan) if named else {}) | of_metric
-    joined = join(people, metrics, values, items=items, excluded=excluded, seed=seed, partly=partly)
+    joined = join(chosen_scores, metrics, values, items=items, excluded=excluded, seed=seed, partly=partly)
     if joined.too_few:
         raise UserError(
             "fewer than two outputs have a human score and a score from every metric",
             got=f"{sum(map(len, values.values()))} scores, {len(rated)} outputs in {name}",
             expected="the same system, doc_id and segment_id in all files",
         )
-    found = evaluate(
+    evaluation = evaluate(
         joined,
         AgreementOptions(level, group, unit, seed, DRAWS),
         progress=counted("agreement of metrics", len(joined.scored_metrics)),
     )
     if level == "system":
-        found = with_soft_intervals(found, counted("95 % CIs of soft pairwise accuracy", SOFT_DRAWS))
-    found, given_notes = _with_given(found, given, human_systems, excluded)
+        evaluation = with_soft_intervals(evaluation, counted("95 % CIs of soft pairwise accuracy", SOFT_DRAWS))
+    evaluation, given_notes = _with_system_scores(evaluation, system_scores, human_systems, excluded)
     statistic = STATISTICS[level][0]
-    matrices, untested = _tested(found) if tests else ([], [])
+    matrices, untested = _tested(evaluation) if tests else ([], [])
     text = {
-        ".csv": lambda: as_csv(found),
-        ".json": lambda: as_json(found, matrices),
-        ".tex": lambda: as_latex(found, statistic, matrices),
-        ".html": lambda: as_html(found, statistic, matrices),
+        ".csv": lambda: as_csv(evaluation),
+        ".json": lambda: as_json(evaluation, matrices),
+        ".tex": lambda: as_latex(evaluation, statistic, matrices),
+        ".html": lambda: as_html(evaluation, statistic, matrices),
     }[out.suffix]()
-    output.write({out: text})
+    output.write_files({out: text})
     notes = [f"{missing} rows of {scores.name} have no score."] if scores and missing else []
-    notes += [f"{e.metric.label} has no score in {e.missing} lines of its file." for e in elsewhere if e.missing]
+    notes += [f"{e.metric.label} has no score in {e.missing} lines of its file." for e in external_metrics if e.missing]
     notes += [
         f"{m.label}: lower is assumed to be better, as for an error rate."
-        for m in [*(e.metric for e in elsewhere), *(g.metric for g in given)]
+        for m in [*(e.metric for e in external_metrics), *(g.metric for g in system_scores)]
         if m.turned and name_of(m.name) not in lower
     ]
     notes += [f"{unscored} rows of {name} have no score."] if unscored else []
@@ -232,9 +242,9 @@ def evaluate_command(
         *joined.notes,
         *notes,
         *given_notes,
-        sentence(found, statistic),
+        sentence(evaluation, statistic),
     )
-    return found
+    return evaluation
 
 
 def _check_options(
@@ -251,11 +261,11 @@ def _check_options(
 
 def _without_human_score(
     excluded: Sequence[str], rated: Mapping[OutputKey, object], values: Scores,
-    elsewhere: Sequence[ExternalMetricScores], texts: Dataset | None,
+    external_metrics: Sequence[ExternalMetricScores], texts: Dataset | None,
 ) -> list[str]:  # fmt: skip
     """Return the excluded systems that have no human scores. Raises `UserError` for one that no file has."""
     with_human = {key.system for key in rated}
-    every = [*values.values(), *(e.values for e in elsewhere)]
+    every = [*values.values(), *(e.values for e in external_metrics)]
     known = with_human.union(key.system for of_metric in every for key in of_metric)
     known |= set(texts.systems) if texts else set()
     if unknown := [name for name in excluded if name not in known]:
@@ -263,42 +273,42 @@ def _without_human_score(
     return [name for name in dict.fromkeys(excluded) if name not in with_human]
 
 
-def _with_given(
-    found: Evaluation, given: Sequence[GivenScores], human_file: Path | None, excluded: Sequence[str]
+def _with_system_scores(
+    evaluation: Evaluation, system_scores: Sequence[GivenScores], human_file: Path | None, excluded: Sequence[str]
 ) -> tuple[Evaluation, list[str]]:
     """Return the evaluation with the rows of system scores as given, and notes on what they compare and leave out."""
-    if not given:
-        return found, []
+    if not system_scores:
+        return evaluation, []
     upload = file_at(human_file) if human_file else None
     human = {s: v for s, v in mtme_score.read_systems(upload).items() if v is not None} if upload else None
-    rows = rows_as_given(found.joined, given, human)
-    with_human = human.keys() if human is not None else set(found.joined.systems)
+    rows = rows_as_given(evaluation.joined, system_scores, human)
+    with_human = human.keys() if human is not None else set(evaluation.joined.systems)
     notes = [
         f"System scores as given are compared with {f'those of {upload.name}' if upload else 'the means of the human scores'}; "
         "all other values compare means of segment scores."
     ]
-    for metric, values in given:
-        lacking = [s for s in found.joined.systems if s not in values or s not in with_human]
-        extra = [s for s in values if s not in found.joined.systems and s not in excluded]
+    for metric, values in system_scores:
+        lacking = [s for s in evaluation.joined.systems if s not in values or s not in with_human]
+        extra = [s for s in values if s not in evaluation.joined.systems and s not in excluded]
         notes += [f"{metric.label}, as given: no system score of {', '.join(lacking)}."] if lacking else []
         notes += (
             [f"{metric.label}, as given: left out, not among the rated outputs: {', '.join(extra)}."] if extra else []
         )
-    return found._replace(given=rows), notes
+    return evaluation._replace(as_given=rows), notes
 
 
-def _tested(found: Evaluation) -> tuple[list[SignificanceMatrix], list[tuple[StatisticName, str]]]:
+def _tested(evaluation: Evaluation) -> tuple[list[SignificanceMatrix], list[tuple[StatisticName, str]]]:
     """Test every pair of metrics under each statistic of the level; also return the statistics that cannot be tested, with the reason."""
     matrices: list[SignificanceMatrix] = []
     untested: list[tuple[StatisticName, str]] = []
-    for statistic in STATISTICS[found.choice.level]:
+    for statistic in STATISTICS[evaluation.choice.level]:
         if statistic == "soft_pairwise":
             untested.append((statistic, NO_TEST))
             continue
         try:
-            pairs = comb(len(contenders(found, statistic)), 2)
+            pairs = comb(len(contenders(evaluation, statistic)), 2)
             shown = counted(f"tests under {LABELS[statistic]}", pairs)
-            matrices.append(compare_metrics(found, statistic, shown))
+            matrices.append(compare_metrics(evaluation, statistic, shown))
         except UserError as error:
             untested.append((statistic, str(error)))
     return matrices, untested
@@ -311,23 +321,23 @@ def read_scores(path: Path, lower: Sequence[str] = ()) -> tuple[list[ScoredMetri
     """
     upload = file_at(path)
     needed = [c for c in SCORE_COLUMNS if c not in ("status", "reason", "signature")]
-    found: dict[str, ScoredMetric] = {}
+    metrics: dict[str, ScoredMetric] = {}
     values: Scores = {}
     missing = 0
     for line, cells in human_scores.rows_of(upload, needed, "Use a CSV that `score` wrote"):
         metric = cells["metric"]
-        if metric not in found:
+        if metric not in metrics:
             signed = cells.get("signature", "") or metric
             spec = registry.describe(metric, signed)
             turned = metric in lower or (spec is not None and not spec.higher_is_better)
-            found[metric] = ScoredMetric(metric, spec.label if spec else metric, signed, turned=turned)
+            metrics[metric] = ScoredMetric(metric, spec.label if spec else metric, signed, turned=turned)
         of_metric = values.setdefault(metric, {})
         missing += is_absent(cells["score"])
         value = math.nan if is_absent(cells["score"]) else human_scores.scored(upload, line, "score", cells["score"])
         key = OutputKey(*(cells[c] for c in human_scores.KEY))
         if key in of_metric:
             raise human_scores.wrong_line(upload, line, "score", " / ".join(key), "one score per output and metric")
-        of_metric[key] = -value if found[metric].turned else value
-    if unknown := [name for name in lower if name not in found]:
-        raise UserError("no metric has this name", where="--lower", got=unknown[0], expected=", ".join(found))
-    return list(found.values()), values, missing
+        of_metric[key] = -value if metrics[metric].turned else value
+    if unknown := [name for name in lower if name not in metrics]:
+        raise UserError("no metric has this name", where="--lower", got=unknown[0], expected=", ".join(metrics))
+    return list(metrics.values()), values, missing

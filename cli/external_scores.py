@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cli.human_scores import read_human
-from cli.progress import counted, print_note
+from cli.options import counted, print_note
 from core.data import Dataset, OutputKey, Value
 from core.errors import UserError, unknown
 from core.formats import mtme_score
@@ -19,10 +19,10 @@ from core.formats.labels.label_file import Severities
 from core.formats.labels.mtme_rating import name_in
 from core.formats.mtme_folder import MtmeFiles, ScoreFile, chosen_pair, stored_files
 from core.formats.write import read_export
-from core.metrics import external
+from core.metrics import base
+from core.services.compare.systems import GivenScores
 from core.services.evaluate.evaluation_data import ScoredMetric
-from core.services.evaluate.system_scores import GivenScores
-from core.services.projects.external_scores import name_problems
+from core.services.projects.adding import name_problems
 from core.services.projects.mtme import missing_sentence, read_texts
 from core.signature import external_metric, external_signature
 
@@ -44,13 +44,15 @@ class MetricFile(NamedTuple):
     name: str | None = None
 
 
-def given(text: str) -> MetricFile:
+def metric_file(text: str) -> MetricFile:
     """Return the file given as `NAME=FILE` or `FILE`."""
     name, equals, path = text.partition("=")
     return MetricFile(Path(path), name.strip()) if equals else MetricFile(Path(text))
 
 
-def read(files: Sequence[MetricFile], texts: Dataset | None, lower: Collection[str] = ()) -> list[ExternalMetricScores]:
+def read_metric_files(
+    files: Sequence[MetricFile], texts: Dataset | None, lower: Collection[str] = ()
+) -> list[ExternalMetricScores]:
     """Read the scores of metrics.
 
     Lower is better for metrics named in `lower` and for error rates, unless an mt-metrics-eval file has them negated. A `.seg.score`
@@ -58,7 +60,7 @@ def read(files: Sequence[MetricFile], texts: Dataset | None, lower: Collection[s
     segment_id, and the scores in a column named like the metric or `score`. Raises `UserError` and `ImportProblems` if a name is used
     twice or belongs to a built-in metric, or if a file does not match the outputs.
     """
-    found: dict[str, ExternalMetricScores] = {}
+    by_name: dict[str, ExternalMetricScores] = {}
     progress = counted("files of metric scores", len(files))
     for i, file in enumerate(files):
         progress(i / len(files))
@@ -69,12 +71,12 @@ def read(files: Sequence[MetricFile], texts: Dataset | None, lower: Collection[s
             name = name_in(upload.name) if of_metric_file else stem(upload.name)
         if wrong := name_problems([(name, upload.name, "")]):
             raise UserError(
-                wrong[0].found,
+                wrong[0].got,
                 where="--external",
                 expected=wrong[0].expected,
                 hint="Choose a name: --external NAME=FILE",
             )
-        if name in found:
+        if name in by_name:
             raise UserError(
                 "two files have the same metric name",
                 where="--external",
@@ -89,27 +91,27 @@ def read(files: Sequence[MetricFile], texts: Dataset | None, lower: Collection[s
         turned = name in lower or not higher
         signed = external_signature(name, not turned, [source_file(upload, column)])
         stored = external_metric(name)
-        metric = ScoredMetric(stored, external.describe(stored, signed).label, signed, turned=turned)
-        found[name] = ExternalMetricScores(metric, {k: -v if turned else v for k, v in values.items()}, missing)
-    return list(found.values())
+        metric = ScoredMetric(stored, base.describe(stored, signed).label, signed, turned=turned)
+        by_name[name] = ExternalMetricScores(metric, {k: -v if turned else v for k, v in values.items()}, missing)
+    return list(by_name.values())
 
 
 def read_systems(files: Sequence[MetricFile], lower: Collection[str] = ()) -> list[GivenScores]:
     """Read the system scores of `.sys.score` files. Raises `UserError` and `ImportProblems`."""
-    found: dict[str, GivenScores] = {}
+    by_name: dict[str, GivenScores] = {}
     for file in files:
         upload = file_at(file.path)
         name = name_in(upload.name) if file.name is None else file.name
-        if name in found:
+        if name in by_name:
             hint = "Give different names: NAME=FILE"
             raise UserError("two files have the same metric name", where="--external", got=name, hint=hint)
         values = {s: v for s, v in mtme_score.read_systems(upload).items() if v is not None}
         turned = name in lower or not mtme_score.higher_is_better(name, map(Value, values.values()))
         signed = external_signature(name, not turned, [source_file(upload, "")])
         stored = external_metric(name)
-        metric = ScoredMetric(stored, external.describe(stored, signed).label, signed, turned=turned)
-        found[name] = GivenScores(metric, {s: -v if turned else v for s, v in values.items()})
-    return list(found.values())
+        metric = ScoredMetric(stored, base.describe(stored, signed).label, signed, turned=turned)
+        by_name[name] = GivenScores(metric, {s: -v if turned else v for s, v in values.items()})
+    return list(by_name.values())
 
 
 def _lines(upload: Upload, texts: Dataset | None, name: str) -> tuple[dict[OutputKey, float], int, bool]:
@@ -197,13 +199,13 @@ class MtmeFolder(NamedTuple):
                 "the folder has several human scores", where=str(self.path), got=", ".join(scores), expected="one score",
                 hint=f"Choose one: --human-score {next(iter(scores))}",
             )  # fmt: skip
-        wanted = name or (next(iter(scores), MQM) if scheme is None else MQM)
-        if scheme is None and wanted in scores:
-            return [self.file(scores[wanted])]
-        spans = [f for f in self.files.spans if f.name == wanted or f.name.startswith(f"{wanted}.")]
+        score_name = name or (next(iter(scores), MQM) if scheme is None else MQM)
+        if scheme is None and score_name in scores:
+            return [self.file(scores[score_name])]
+        spans = [f for f in self.files.spans if f.name == score_name or f.name.startswith(f"{score_name}.")]
         if not spans and scheme is not None:
             got = ", ".join(f.name for f in self.files.spans) or "none"
-            raise UserError("no error spans for --scheme", where=str(self.path), got=got, expected=f"human-scores/{self.files.pair}.{wanted}.seg.rating")  # fmt: skip
+            raise UserError("no error spans for --scheme", where=str(self.path), got=got, expected=f"human-scores/{self.files.pair}.{score_name}.seg.rating")  # fmt: skip
         if not spans and name is not None:
             raise unknown(f"human score in {self.path}", name, [*scores, *(f.name for f in self.files.spans)])
         if not spans:
@@ -217,10 +219,10 @@ class MtmeFolder(NamedTuple):
         return next((self.file(f) for f in self.files.human_systems if f.name in names), None)
 
 
-def open_folder(path: Path, pair: str | None, given: GivenRoles) -> MtmeFolder:
+def open_folder(path: Path, pair: str | None, roles: GivenRoles) -> MtmeFolder:
     """Read the texts of a language pair, and print how its files are read. Raises `UserError` and `ImportProblems`."""
     stored = stored_files(path)
-    files = chosen_pair(stored, pair, path).with_roles(given)
+    files = chosen_pair(stored, pair, path).with_roles(roles)
     print_note(*files.as_read())
     texts, missing = read_texts({file.name: file for file in stored}, files.roles)
     return MtmeFolder(path, files, texts, missing)

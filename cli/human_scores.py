@@ -7,11 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from cli.options import SchemeName
-from cli.progress import print_note, print_notes
+from cli.options import SchemeName, print_note, print_notes
 from core.data import Dataset, HumanScore, Judgement, OutputKey
 from core.errors import ImportProblems, Problem, UserError, unknown
-from core.formats.column_doubts import unread_scores
 from core.formats.columns import guessed
 from core.formats.files import Upload, extension, file_at
 from core.formats.given_roles import GivenRoles, table_as_read
@@ -19,16 +17,16 @@ from core.formats.labels import judgements
 from core.formats.labels.label_file import Gatherer, Severities
 from core.formats.labels.label_formats import guess as label_format
 from core.formats.mapping import ColumnMapping
-from core.formats.parsing.numbers import expected_number, is_absent, number
+from core.formats.mapping_warnings import unread_scores
+from core.formats.parsing.numbers import expected_number, is_absent, parse_number
 from core.formats.table import TABLE_EXTENSIONS, read_table
 from core.formats.write import read_export
 from core.mqm.schemes import GOOGLE
 from core.mqm.schemes import scheme as scheme_named
 from core.mqm.scores import segment_scores
-from core.services.labels import judgements as numbers
+from core.services.labels.judgements import by_output, named
 from core.services.projects.importing import load
-from core.services.projects.label_import import read as read_labels
-from core.services.projects.label_import import without_texts
+from core.services.projects.label_import import read_label_files, without_texts
 
 KEY = ("system", "doc_id", "segment_id")
 SCORE, MQM = "score", "mqm"
@@ -50,17 +48,17 @@ LOOK = 1000
 SHOWN = 80
 
 
-def read(
+def read_human_scores(
     path: Path | Sequence[Path],
     name: str | None = None,
-    given: GivenRoles | None = None,
+    roles: GivenRoles | None = None,
     scheme: SchemeName | None = None,
     texts: Dataset | None = None,
 ) -> ScoresRead:
     """Return the scores, and print how a table was read.
 
     Several files are read together if all are labels or scores in a label format. `name` selects a score if there are several.
-    Labels become the score “mqm”, with the weights of `scheme` (Google's by default), which is printed. `given` are roles of
+    Labels become the score “mqm”, with the weights of `scheme` (Google's by default), which is printed. `roles` are roles of
     columns; `texts` has the outputs for formats without texts. Raises `UserError` with the scores of the file, for a scheme that
     does nothing, and `ImportProblems`.
     """
@@ -74,12 +72,12 @@ def read(
         raise _no_labels(upload.name, scheme)
     if kinds[upload] == "judgements" and (rated := _rated_several_times(upload)):
         return _of_raters(upload, rated, name)
-    given = given or GivenRoles()
+    roles = roles or GivenRoles()
     if extension(upload.name) not in TABLE_EXTENSIONS:
         return _from_column(upload, name or SCORE)
     table = read_table(upload, LOOK)
-    found = guessed(table)
-    mapping = given.of_table(table.columns, found.mapping)
+    guess = guessed(table)
+    mapping = roles.of_table(table.columns, guess.mapping)
     if name is None and (unread := unread_scores(table, mapping)):
         raise UserError(
             "a column has the name of a score, but its cells are not numbers",
@@ -94,9 +92,9 @@ def read(
         names = list(dict.fromkeys(c for c in (SCORE, *mapping.human_scores) if c in table.columns))
         if name is None and len(names) > 1:
             raise _several(upload.name, names)
-        print_note(*table_as_read(upload.name, table.columns, mapping, found.why, table.notes))
+        print_note(*table_as_read(upload.name, table.columns, mapping, guess.why, table.notes))
         return _from_column(upload, name or next(iter(names), SCORE), keys)
-    loaded = load(paths, given)
+    loaded = load(paths, roles)
     print_note(*loaded.as_read)
     if not loaded.dataset.human_scores:
         hint = "Write each score as a number in a column of its own, or name the column: --column human=NAME"
@@ -122,7 +120,7 @@ def read_human(upload: Upload, score: str = SCORE, keys: Keys = KEY) -> tuple[di
 
     `keys` are the columns of system, document and segment. Removes the apostrophe that our exports put before formulas. Raises `ImportProblems`.
     """
-    found: dict[OutputKey, Human] = {}
+    scores: dict[OutputKey, Human] = {}
     unscored = 0
     for line, texts in rows_of(upload, (*filter(None, keys), score), "Rename the columns"):
         if is_absent(texts[score]):
@@ -130,11 +128,11 @@ def read_human(upload: Upload, score: str = SCORE, keys: Keys = KEY) -> tuple[di
             continue
         value = scored(upload, line, score, texts[score])
         key = OutputKey(*("" if name is None else texts[name] for name in keys))
-        if key in found:
+        if key in scores:
             raise wrong_line(upload, line, ", ".join(filter(None, keys)), " / ".join(key), "each output only once")
-        raters = number(texts.get("n_raters", ""))
-        found[key] = (value, None if raters is None else int(raters))
-    return found, unscored
+        raters = parse_number(texts.get("n_raters", ""))
+        scores[key] = (value, None if raters is None else int(raters))
+    return scores, unscored
 
 
 def rows_of(upload: Upload, needed: Sequence[str], todo: str) -> Iterator[tuple[int, dict[str, str]]]:
@@ -149,7 +147,7 @@ def rows_of(upload: Upload, needed: Sequence[str], todo: str) -> Iterator[tuple[
 
 def scored(upload: Upload, line: int, column: str, text: str) -> float:
     """Return the number in a cell. Raises `ImportProblems`."""
-    value = number(text)
+    value = parse_number(text)
     if value is None:
         raise wrong_line(upload, line, column, repr(text[:SHOWN]), expected_number(text))
     return value
@@ -174,19 +172,21 @@ def _of_labels(
     if texts is None and (bare := without_texts(uploads, {u.name: kind or "" for u, kind in kinds.items()})):
         hint = "Give them with --outputs, with segments in the order of the test set"
         raise UserError("these labels or scores need their outputs", where=", ".join(bare), hint=hint)
-    found = read_labels(uploads, texts=texts)
-    if found.problems:
-        raise ImportProblems(found.problems)
+    label_files = read_label_files(uploads, texts=texts)
+    if label_files.problems:
+        raise ImportProblems(label_files.problems)
     weights = scheme_named(scheme or GOOGLE.name)
-    of_labels: dict[OutputKey, Human] = {s.key: (s.score, s.n_raters) for s in segment_scores(found.rated, weights)}
-    scores = found.scored.human_scores
+    of_labels: dict[OutputKey, Human] = {
+        s.key: (s.score, s.n_raters) for s in segment_scores(label_files.rated, weights)
+    }
+    scores = label_files.scored.human_scores
     chosen = _chosen(scores, of_labels, files, name)
     if not of_labels or (name or MQM) != MQM:
         if scheme is not None:
             raise _no_labels(files, scheme)
     else:
         print_note(f"MQM scores of {files}: weights of the scheme “{weights.name}” (--scheme).")
-    print_notes([w.sentence() for w in found.warnings])
+    print_notes([w.sentence() for w in label_files.warnings])
     return chosen
 
 
@@ -194,29 +194,31 @@ def _rated_several_times(upload: Upload) -> tuple[Judgement, ...]:
     """Return the numbers of all raters if a table without texts has several of a score for some output, else nothing."""
     if judgements.holds_texts(upload):
         return ()
-    found = Gatherer(upload.name, Severities())
-    lines = judgements.parse(upload).given
-    given = dict.fromkeys(line.judgement for line in lines)
-    if len({(j.key, j.name) for j in given}) == len(given):
+    gatherer = Gatherer(upload.name, Severities())
+    lines = judgements.parse(upload).lines
+    distinct = dict.fromkeys(line.judgement for line in lines)
+    if len({(j.key, j.name) for j in distinct}) == len(distinct):
         return ()
     for line, judgement in lines:
-        found.judge(line, judgement)
-    found.problems.check()
-    return tuple(given)
+        gatherer.judge(line, judgement)
+    gatherer.problems.check()
+    return tuple(distinct)
 
 
-def _of_raters(upload: Upload, given: Sequence[Judgement], name: str | None) -> ScoresRead:
+def _of_raters(upload: Upload, rater_scores: Sequence[Judgement], name: str | None) -> ScoresRead:
     """Return a score that is computed from the numbers of several raters: their mean, unless `name` is another one."""
-    by_name = numbers.by_output(given)
+    by_name = by_output(rater_scores)
     names = list(by_name)
-    if name is None and len(numbers.named(given)) > 1:
+    if name is None and len(named(rater_scores)) > 1:
         raise _several(upload.name, names)
     chosen = name or names[0]
     if chosen not in by_name:
         raise unknown(f"human score in {upload.name}", chosen, by_name)
     others = ", ".join(other for other in names if other != chosen)
     also = f"; --human-score can also name {others}" if others else ""
-    print_note(f"{upload.name}: {chosen} is computed from the numbers of {len({j.rater for j in given})} raters{also}.")
+    print_note(
+        f"{upload.name}: {chosen} is computed from the numbers of {len({j.rater for j in rater_scores})} raters{also}."
+    )
     return ScoresRead({key: (value, None) for key, value in by_name[chosen].items()}, 0, chosen)
 
 
@@ -241,8 +243,6 @@ def _several(files: str, names: Sequence[str]) -> UserError:
     )  # fmt: skip
 
 
-def wrong_line(upload: Upload, line: int, column: str, found: str, expected: str) -> ImportProblems:
+def wrong_line(upload: Upload, line: int, column: str, cell: str, expected: str) -> ImportProblems:
     """Return the error for a line that cannot be used."""
-    return ImportProblems(
-        [Problem(upload.name, line, column, found, expected, "Fix the line or create the file again")]
-    )
+    return ImportProblems([Problem(upload.name, line, column, cell, expected, "Fix the line or create the file again")])

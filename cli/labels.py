@@ -7,23 +7,22 @@ from typing import Annotated, Literal
 
 import typer
 
-from cli.options import Columns, MqmScheme, Out, read_texts
-from cli.progress import print_notes
+from cli.options import Columns, MqmScheme, Out, print_notes, read_texts
 from core.data import OutputKey
 from core.errors import PROGRAM, ImportProblems, Problem, UserError
 from core.formats import mtme_score, output
-from core.formats.campaigns.recognised import BATCHES, recognised
+from core.formats.campaigns.campaign_formats import BATCHES, recognised
 from core.formats.files import file_at
 from core.formats.labels import google_mqm
 from core.formats.labels.label_file import Severities, Written
 from core.formats.labels.label_formats import guess, label_format
-from core.formats.labels.unread_forms import described
+from core.formats.labels.record_texts import described
 from core.formats.write import csv_text
 from core.mqm.schemes import Scheme
 from core.mqm.schemes import scheme as named
 from core.mqm.scores import SegmentScore, SystemScore, segment_scores, system_scores
 from core.services.export.export import write_labels
-from core.services.projects.label_import import LabelFiles, read
+from core.services.projects.label_import import LabelFiles, read_label_files
 
 
 def mqm_command(
@@ -41,7 +40,7 @@ def mqm_command(
     weights = named(scheme)
     output.check([("the labels", file)], [("--out", out)])
     upload = file_at(file)
-    labels = google_mqm.read(upload.data, upload.name)
+    labels = google_mqm.read_google_mqm(upload.data, upload.name)
     try:
         scores = segment_scores(labels.rated, weights)
     except UserError as error:
@@ -50,21 +49,21 @@ def mqm_command(
         text = csv_text(SystemScore._fields, system_scores(labels.rated, weights))
     else:
         text = csv_text(SegmentScore._fields, scores)
-    output.write({out: text})
+    output.write_files({out: text})
     print_notes([w.sentence() for w in labels.warnings])
 
 
 def _unweighed(labels: google_mqm.GoogleMqm, weights: Scheme, file: str) -> list[Problem]:
     """Return every error whose severity has no weight in the scheme, with its line."""
     todo = f"Fix the line, or rename the severity: {PROGRAM} convert --severity NAME=OURS"
-    found = []
+    problems = []
     for (_, _, error), line in labels.lines.items():
         try:
             weights.weight(error.severity, error.category)
         except UserError:
             expected = ", ".join(weights.severities)
-            found.append(Problem(file, line, "severity", repr(error.severity), expected, todo))
-    return found
+            problems.append(Problem(file, line, "severity", repr(error.severity), expected, todo))
+    return problems
 
 
 def convert_command(
@@ -102,18 +101,18 @@ def convert_command(
             raise UserError("this file belongs to a campaign of another tool", where=unknown.name, hint=hint)
         form = described(unknown)
         hint = f"{form.todo}. --from names a format that cannot be detected"
-        raise UserError("the format cannot be detected", where=unknown.name, got=form.found, hint=hint)
-    found = read(
+        raise UserError("the format cannot be detected", where=unknown.name, got=form.got, hint=hint)
+    label_files = read_label_files(
         uploads, formats, read_texts(texts, column) if texts else None, Severities(dict(map(_renamed, severity or ())))
     )
-    if found.problems:
-        raise ImportProblems(found.problems)
-    written = _of_score(found, to, score) if score else _of_labels(found, to)
+    if label_files.problems:
+        raise ImportProblems(label_files.problems)
+    written = _of_score(label_files, to, score) if score else _of_labels(label_files, to)
     names = [out] if len(written.texts) < 2 else [_numbered(out, n) for n in range(1, len(written.texts) + 1)]
     output.check(inputs, output.named("--out", *names))
-    output.write(dict(zip(names, written.texts, strict=True)))
+    output.write_files(dict(zip(names, written.texts, strict=True)))
     also = [f"written: {', '.join(map(str, names))}"] if len(names) > 1 else []
-    print_notes([*also, *written.lost, *(w.sentence() for w in found.warnings)])
+    print_notes([*also, *written.lost, *(w.sentence() for w in label_files.warnings)])
 
 
 def _renamed(pair: str) -> tuple[str, str]:
@@ -128,21 +127,21 @@ def _renamed(pair: str) -> tuple[str, str]:
     return theirs, ours
 
 
-def _of_labels(found: LabelFiles, to: str) -> Written:
-    if not found.rated:
-        names = ", ".join(dict.fromkeys(h.name for h in found.scored.human_scores))
+def _of_labels(label_files: LabelFiles, to: str) -> Written:
+    if not label_files.rated:
+        names = ", ".join(dict.fromkeys(h.name for h in label_files.scored.human_scores))
         raise UserError("the files have scores but no labels", got=names, hint="Add --score NAME and --to mtme-score")
-    return write_labels(found.dataset, found.rated, to)
+    return write_labels(label_files.dataset, label_files.rated, to)
 
 
-def _of_score(found: LabelFiles, to: str, score: str) -> Written:
-    values = {OutputKey(*h[:3]): h.value for h in found.scored.human_scores if h.name == score}
+def _of_score(label_files: LabelFiles, to: str, score: str) -> Written:
+    values = {OutputKey(*h[:3]): h.value for h in label_files.scored.human_scores if h.name == score}
     if not values:
-        names = ", ".join(dict.fromkeys(h.name for h in found.scored.human_scores)) or "none"
+        names = ", ".join(dict.fromkeys(h.name for h in label_files.scored.human_scores)) or "none"
         raise UserError("the files have no human score of this name", where="--score", got=repr(score), expected=names)
     if label_format(to).name != "mtme-score":
         raise UserError("scores can only be written as .seg.score", where="--to", got=to, expected="mtme-score")
-    return Written((mtme_score.write(found.dataset, values),))
+    return Written((mtme_score.write_mtme_scores(label_files.dataset, values),))
 
 
 def _numbered(out: Path, n: int) -> Path:

@@ -8,21 +8,22 @@ from typing import Annotated
 
 import typer
 
-from cli.progress import counted, print_note, print_result
+from cli.options import counted, print_note, print_result
 from core.data import grouped
 from core.errors import UserError
 from core.formats import output
 from core.formats.files import file_at
-from core.formats.parsing.numbers import expected_number, number
+from core.formats.parsing.numbers import expected_number, parse_number
 from core.formats.problems import shown
 from core.formats.write import SCORE_COLUMNS, aligned, read_export
 from core.metrics import ranges, readiness
-from core.metrics.base import MetricSpec, Option
+from core.metrics.base import MetricSpec
+from core.metrics.options import Option
 from core.metrics.readiness import Readiness
 from core.metrics.registry import specs, with_options
 from core.models import folders
+from core.models.configs import MODEL_KINDS, is_set
 from core.models.folders import ModelFolder
-from core.models.kinds import MODEL_KINDS, is_set
 from core.services.models import preparing
 
 NEEDS: dict[str, str] = {"source": "source", "reference": "reference"} | {
@@ -31,16 +32,16 @@ NEEDS: dict[str, str] = {"source": "source", "reference": "reference"} | {
 
 
 def metrics_command() -> None:
-    print_result(table())
+    print_result(metrics_table())
 
 
-def table() -> str:
+def metrics_table() -> str:
     """Return the table. Metrics with the same options share their rows; those that lack the same thing share the command that fixes it."""
-    found, ready = specs(), readiness.of_all()
-    rows = [_metric(spec, ready[name]) for name, spec in found.items()]
+    all_specs, ready = specs(), readiness.of_all()
+    rows = [_metric(spec, ready[name]) for name, spec in all_specs.items()]
     lines = aligned([("metric", "here", "needs", "better", "paper"), *rows])
     lines += _lacking(ready)
-    for names, options in with_options(found.values()):
+    for names, options in with_options(all_specs.values()):
         lines += ["", f"options of {', '.join(names)}"]
         cells = aligned([(o.name, written(o), o.expected) for o in options], indent=2)
         lines += [line for row, o in zip(cells, options, strict=True) for line in (row, f"      {o.help}")]
@@ -71,10 +72,12 @@ def _metric(spec: MetricSpec, ready: Readiness) -> tuple[str, ...]:
 def _lacking(ready: Mapping[str, Readiness]) -> list[str]:
     """Return which metrics are unavailable, why, and the command that fixes it."""
     lines = []
-    for found, names in grouped((found, name) for name, found in ready.items() if found.state != "ready").items():
-        lines += ["", f"{', '.join(names)}: {found.sentence()}"]
-        lines += [f"    {line}" for line in found.command.splitlines()]
-        lines += [f"  ({found.note})"] if found.note else []
+    for metric_state, names in grouped(
+        (state, name) for name, state in ready.items() if state.state != "ready"
+    ).items():
+        lines += ["", f"{', '.join(names)}: {metric_state.sentence()}"]
+        lines += [f"    {line}" for line in metric_state.command.splitlines()]
+        lines += [f"  ({metric_state.note})"] if metric_state.note else []
     return lines
 
 
@@ -87,7 +90,7 @@ def models_command(
         raise UserError("there is no such kind of model", got=kind, expected=", ".join(MODEL_KINDS))
     chosen = MODEL_KINDS[kind]
     checked = folders.model_folder(kind, folder) if folder else _only(kind)
-    rows = [(file.name, file.found, f"expected {file.expected}" if file.expected else "ok") for file in checked.files]
+    rows = [(file.name, file.got, f"expected {file.expected}" if file.expected else "ok") for file in checked.files]
     print_note(*aligned([("file", "found", str(checked.path)), *rows]))
     progress = counted("Converting" if checked.pickled else "Testing", 100)
     if not chosen.is_prepared:
@@ -102,14 +105,14 @@ def models_command(
 
 def _only(kind: str) -> ModelFolder:
     """Return the only folder with a model of this kind. Raises UserError if there is none or several."""
-    found = folders.found_folders(kind)
-    if len(found) == 1:
-        return found[0]
+    folders_of_kind = folders.found_folders(kind)
+    if len(folders_of_kind) == 1:
+        return folders_of_kind[0]
     chosen = MODEL_KINDS[kind]
     raise UserError(
-        f"which folder has {chosen.words}?" if found else f"{chosen.words} is not fetched yet",
-        got=", ".join(str(one.path) for one in found), expected="its folder after the kind",
-        hint="" if found else f"Fetch {chosen.model} ({chosen.size}, {chosen.licence}): {' && '.join(chosen.fetch(chosen.folder))}",
+        f"which folder has {chosen.words}?" if folders_of_kind else f"{chosen.words} is not fetched yet",
+        got=", ".join(str(one.path) for one in folders_of_kind), expected="its folder after the kind",
+        hint="" if folders_of_kind else f"Fetch {chosen.model} ({chosen.size}, {chosen.licence}): {' && '.join(chosen.fetch(chosen.folder))}",
     )  # fmt: skip
 
 
@@ -141,7 +144,7 @@ def ranges_command(
 
 def _number(cell: object, path: Path, line: int) -> float:
     text = str(cell)
-    if (value := number(text)) is None:
+    if (value := parse_number(text)) is None:
         where = f"{path.name}, line {line}"
         raise UserError("this is not a score", where=where, got=shown(text), expected=expected_number(text))
     return value

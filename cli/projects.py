@@ -13,8 +13,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from cli.database import UNCHANGED, WHO, group, opened, project_of
-from cli.options import Columns, one_of
-from cli.progress import percent, print_note, print_result
+from cli.options import Columns, one_of, percent, print_note, print_result
 from core.errors import PROGRAM, ImportProblems, UserError
 from core.formats.files import file_at, stem
 from core.formats.given_roles import GivenRoles
@@ -103,13 +102,13 @@ def export_file(
         print_result(f"{file}: {file.stat().st_size:,} bytes")
 
 
-def _import(store: Store, given: _Import) -> str:
-    if given.pair:
+def _import(store: Store, options: _Import) -> str:
+    if options.pair:
         raise UserError("--pair needs a folder", hint="Name the folder of a test set, or leave --pair out")
-    files = [file_at(path) for path in given.files]
+    files = [file_at(path) for path in options.files]
     share = percent("import")
     read = read_files(files, progress=part(share, 0, 3))
-    planned = _mapped(read.plan, GivenRoles(given.column))
+    planned = _mapped(read.plan, GivenRoles(options.column))
     if planned.kind == "mtme":
         hint = "Name the folder of the test set instead of its files"
         raise UserError("these files are a folder in mt-metrics-eval's layout", hint=hint)
@@ -119,7 +118,7 @@ def _import(store: Store, given: _Import) -> str:
         if campaigns:
             hint = f"{campaigns[0]} belongs to a campaign of another tool: {PROGRAM} campaign import --help"
         raise UserError("these files hold labels", hint=hint)
-    project = project_of(store, given.into) if given.into else None
+    project = project_of(store, options.into) if options.into else None
     if (what := needs_project(planned)) and project is None:
         raise UserError(f"these files have {what} but no outputs", hint="Name the project of the outputs with --into")
     known = StoredOutputs(store, project) if project else None
@@ -130,29 +129,29 @@ def _import(store: Store, given: _Import) -> str:
         raise ImportProblems(seen.problems)
     for note in (*seen.notes, *(warning.sentence() for warning in seen.warnings)):
         print_note(f"note: {note}")
-    target = ImportTarget(project.name, project.id) if project else ImportTarget(given.name or stem(files[0].name))
-    done = add(store, target, seen.staged, given.replaced, part(share, 2, 3))
+    target = ImportTarget(project.name, project.id) if project else ImportTarget(options.name or stem(files[0].name))
+    done = add(store, target, seen.staged, options.replaced, part(share, 2, 3))
     return _done(store, done, seen.summary)
 
 
-def _import_folder(store: Store, given: _Import) -> str:
+def _import_folder(store: Store, options: _Import) -> str:
     """Import a language pair of a folder in mt-metrics-eval's layout: its texts, the scores of outputs, and error spans."""
-    folder, *others = given.files
+    folder, *others = options.files
     if others:
         raise UserError("a folder is imported alone", got=str(others[0]), hint="Leave the other files out")
-    stored, roles = stored_files(folder), GivenRoles(given.column)
-    chosen = chosen_pair(stored, given.pair, folder).with_roles(roles)
+    stored, roles = stored_files(folder), GivenRoles(options.column)
+    chosen = chosen_pair(stored, options.pair, folder).with_roles(roles)
     roles.check()
     for line in chosen.as_read():
         print_note(line)
-    found = mtme.read(stored, chosen)
-    for warning in found.warnings:
+    read = mtme.read_mtme(stored, chosen)
+    for warning in read.warnings:
         print_note(f"note: {warning.sentence()}")
-    project = project_of(store, given.into) if given.into else None
-    name = given.name or f"{folder.resolve().name} {chosen.pair}"
+    project = project_of(store, options.into) if options.into else None
+    name = options.name or f"{folder.resolve().name} {chosen.pair}"
     target = ImportTarget(project.name, project.id) if project else ImportTarget(name)
-    done = import_labels(store, target, found, percent("import"), given.replaced)
-    return _done(store, done, found.summary())
+    done = import_labels(store, target, read, percent("import"), options.replaced)
+    return _done(store, done, read.summary())
 
 
 def _done(store: Store, done: Imported, summary: str) -> str:
@@ -161,9 +160,9 @@ def _done(store: Store, done: Imported, summary: str) -> str:
     return f"{done.project.name}: {summary}. {sentence(done.report)}"
 
 
-def _mapped(planned: ImportPlan, given: GivenRoles) -> ImportPlan:
+def _mapped(planned: ImportPlan, roles: GivenRoles) -> ImportPlan:
     """Return the plan with the roles that the user has given to columns or text files. Raises `UserError` for an unknown name."""
-    tables = tuple(replace(t, mapping=given.of_table(t.columns, t.mapping)) for t in planned.tables)
-    planned = replace(planned, tables=tables, roles=given.of_files(planned.roles))
-    given.check()
+    tables = tuple(replace(t, mapping=roles.of_table(t.columns, t.mapping)) for t in planned.tables)
+    planned = replace(planned, tables=tables, roles=roles.of_files(planned.roles))
+    roles.check()
     return planned

@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
-from cli.progress import print_result, status
-from cli.reproduce_data import CORRECT, INCORRECT, Summary, read
+from cli.options import print_result, status
+from cli.reproduce_data import CORRECT, INCORRECT, Summary, read_summaries
 from cli.reproduce_summeval import smart_table1, summeval_strings
 from core.data import SegmentKey
 from core.errors import UserError
 from core.metrics import registry
 from core.progress import no_progress
-from core.scoring.values import values_of
+from core.scoring.progress import values_of
 from core.stats.correlation.correlation import Statistic, agreement
 
 Table = Literal["smart-table1", "summeval", "realsumm", "qags", "rank19", "newsroom"]
@@ -117,7 +117,7 @@ def summaries(name: str, path: Path) -> str:
 
     A metric whose model is not configured, or whose texts the file lacks, has a row with the reason.
     """
-    table, rated = TABLES[name], read(path)
+    table, rated = TABLES[name], read_summaries(path)
     for human in table.columns:
         if lacking := sum(human not in r.human for r in rated):
             raise UserError(
@@ -137,34 +137,34 @@ def _line(table: PublishedTable, metric: str, row: str, paper: tuple[float, ...]
         scores, note = _scores(metric, rated)
     except UserError as error:
         return f"{metric:<26}–{'':<29} {row}: {figures}   ({error})"
-    found = [_agreement(table.kind, scores, human, rated) for human in table.columns]
-    ours = " / ".join("undefined" if s.value is None else f"{100 * s.value:.2f}" for s in found)
-    reasons = dict.fromkeys(s.reason for s in found if s.value is None)
+    agreements = [_agreement(table.kind, scores, human, rated) for human in table.columns]
+    ours = " / ".join("undefined" if s.value is None else f"{100 * s.value:.2f}" for s in agreements)
+    reasons = dict.fromkeys(s.reason for s in agreements if s.value is None)
     return f"{metric:<26}{ours:<30} {row}: {figures}   {'; '.join([*filter(None, [note]), *reasons])}".rstrip()
 
 
 def _scores(name: str, rated: Sequence[Summary]) -> tuple[Array, str]:
     """Return the values of a metric, NaN if missing, and a note with its model and the number of missing values."""
     outputs = [(SegmentKey("", str(r.document)), r.item) for r in rated]
-    metric = registry.load(name).for_outputs(outputs)
+    metric = registry.load_metric(name).for_outputs(outputs)
     fields = dict(part.partition(":")[::2] for part in metric.signature().split("|")[1:])
-    found = values_of(metric, [r.item for r in rated], no_progress)
-    values = np.array([np.nan if v.value is None else v.value for v in found], dtype=np.float64)
-    missing = [v.reason for v in found if v.value is None]
-    if len(missing) == len(found):
+    metric_values = values_of(metric, [r.item for r in rated], no_progress)
+    values = np.array([np.nan if v.value is None else v.value for v in metric_values], dtype=np.float64)
+    missing = [v.reason for v in metric_values if v.value is None]
+    if len(missing) == len(metric_values):
         raise UserError(f"no summary has a score: {missing[0]}")
     note = [fields["model"]] if "model" in fields else []
     return values, ", ".join(note + ([f"{len(missing)} without a score: {missing[0]}"] if missing else []))
 
 
 def _agreement(kind: Kind, scores: Array, human: str, rated: Sequence[Summary]) -> Statistic:
-    there = np.isfinite(scores)
-    kept = [r for r, known in zip(rated, there.tolist(), strict=True) if known]
+    scored = np.isfinite(scores)
+    kept = [r for r, known in zip(rated, scored.tolist(), strict=True) if known]
     if kind == "accuracy":
-        return _accuracy(scores[there], kept)
+        return _accuracy(scores[scored], kept)
     human_scores = np.array([r.human[human] for r in kept])
     group: Literal["segment", "pooled"] = "segment" if kind == "spearman" else "pooled"
-    return agreement(kind, scores[there], human_scores, group=group, segments=[r.document for r in kept])
+    return agreement(kind, scores[scored], human_scores, group=group, segments=[r.document for r in kept])
 
 
 def _accuracy(scores: Array, kept: Sequence[Summary]) -> Statistic:

@@ -43,16 +43,16 @@ class Summary(NamedTuple):
     human: Mapping[str, float]
 
 
-def read(path: Path) -> list[Summary]:
+def read_summaries(path: Path) -> list[Summary]:
     """Return the summaries of a file in any of `FORMS`, also as .gz. Raises `UserError`."""
     text = _text(path)
     if path.name.removesuffix(".gz").endswith(".csv"):
-        found = _checked(path, "the table", lambda: list(_newsroom(text)))
+        summaries = _checked(path, "the table", lambda: list(_newsroom(text)))
     else:
-        found = list(_documents(path, text))
-    if not found:
+        summaries = list(_documents(path, text))
+    if not summaries:
         raise UserError("this file has no summaries", where=path.name, expected=FORMS)
-    return found
+    return summaries
 
 
 def _text(path: Path) -> str:
@@ -76,14 +76,14 @@ def _text(path: Path) -> str:
 def _documents(path: Path, text: str) -> Iterator[Summary]:
     """Read one JSON value for the whole file, or one per line."""
     try:
-        whole = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError):
-        whole = None
+        document = None
     lines: Iterable[tuple[str, Any]]
-    if isinstance(whole, list):
-        lines = [(f"entry {n}", entry) for n, entry in enumerate(whole, 1)]
-    elif isinstance(whole, dict) and not whole.keys() & {"outputs", "summary_sentences", "correct_sent"}:
-        lines = [(f"document {name}", entry) for name, entry in whole.items()]
+    if isinstance(document, list):
+        lines = [(f"entry {n}", entry) for n, entry in enumerate(document, 1)]
+    elif isinstance(document, dict) and not document.keys() & {"outputs", "summary_sentences", "correct_sent"}:
+        lines = [(f"document {name}", entry) for name, entry in document.items()]
     else:
         lines = _lines(path, text)
     for number, (where, entry) in enumerate(lines):
@@ -156,14 +156,14 @@ def _newsroom(text: str) -> Iterator[Summary]:
     for row in csv.DictReader(io.StringIO(text, newline=""), strict=True):
         reference = row.get("ReferenceSummary")
         item = Item(_string(row["ArticleText"]), _string(row["SystemSummary"]), (reference,) if reference else ())
-        _, given = ratings.setdefault(
+        _, of_raters = ratings.setdefault(
             (row["ArticleID"], row["System"]), (item, {name: [] for name in RATINGS.values()})
         )
         for column, name in RATINGS.items():
-            given[name].append(float(row[column]))
+            of_raters[name].append(float(row[column]))
     numbers = {article: n for n, article in enumerate(dict.fromkeys(article for article, _ in ratings))}
-    for (article, system), (item, given) in ratings.items():
-        yield Summary(numbers[article], system, item, {name: mean(values) for name, values in given.items()})
+    for (article, system), (item, of_raters) in ratings.items():
+        yield Summary(numbers[article], system, item, {name: mean(values) for name, values in of_raters.items()})
 
 
 def _string(value: Any) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cli.progress import status
+from cli.options import status
 from cli.reproduce_data import Summary
 from core.data import Item
 from core.errors import UserError
@@ -103,15 +103,15 @@ def _document(number: int, document: Any) -> Iterator[Summary]:
 
 
 def _score(value: object) -> float:
-    if (found := json_number(value)) is None:
+    if (number := json_number(value)) is None:
         raise ValueError(f"{shown(repr(value))} is not {BOUNDS}")
-    return found
+    return number
 
 
 def smart_cells(rated: Sequence[Summary], matcher: str, variant: str) -> list[ComparedFigure]:
     """Return one row of Table 1: Kendall τ-b over systems between the means of S-matcher and of the experts' scores."""
     options = {"matcher": MATCHERS[matcher], "sentences": "point"}
-    metric = registry.load(registry.expression(f"smart{variant}", options))
+    metric = registry.load_metric(registry.expression(f"smart{variant}", options))
     scored = [value.value for value in metric.score([r.item for r in rated], no_progress)]
     known = [(r, score) for r, score in zip(rated, scored, strict=True) if score is not None]
     of = group_ids([r.system for r, _ in known])
@@ -190,14 +190,14 @@ def summeval_strings(path: Path) -> str:
     systems = [r.system for r in rated]
 
     def row(values: Array, measure: Measure, group: Group) -> list[Statistic]:
-        found = []
+        statistics = []
         for dimension in DIMENSIONS.values():
             human = np.array([r.human[dimension] for r in rated])
             one = agreement(measure, values, human, group=group, segments=segments, systems=systems)
             if one.value is None:
                 raise UserError("agreement is undefined", where=f"{measure}, {dimension}", got=one.reason)
-            found.append(one)
-        return found
+            statistics.append(one)
+        return statistics
 
     return "\n".join(_written_agreement(rows, row))
 
@@ -213,7 +213,7 @@ def _mean(name: str, rated: Sequence[Summary]) -> Array:
 
 
 def _scores(name: str, items: Sequence[Item]) -> Array:
-    return np.array([v.value for v in registry.load(name).score(items, no_progress)], dtype=np.float64)
+    return np.array([v.value for v in registry.load_metric(name).score(items, no_progress)], dtype=np.float64)
 
 
 def _written_agreement(
@@ -243,6 +243,6 @@ def _written_agreement(
             )
 
 
-def _documents(found: Statistic) -> str:
+def _documents(average: Statistic) -> str:
     """Return in how many documents an average is defined, as " (98/100)"; "" if in all."""
-    return f" ({found.groups}/{found.groups + found.undefined})" if found.undefined else ""
+    return f" ({average.groups}/{average.groups + average.undefined})" if average.undefined else ""

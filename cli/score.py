@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from cli.options import Columns, Files, Out, Workers, chosen, read_texts
-from cli.progress import print_note, show_scoring, status
+from cli.options import Columns, Files, Out, Workers, chosen, print_note, read_texts, show_scoring, status
 from core.data import Dataset, OutputKey, Score, Value
 from core.errors import UserError
 from core.formats import output
@@ -26,7 +25,7 @@ from core.refine import prompts as prompt_lists
 from core.refine.result import EditStep
 from core.scoring.cache import InMemoryScores
 from core.scoring.dataset import Keep, for_dataset, score_dataset
-from core.scoring.set_level import METRICS, set_scores
+from core.scoring.items import METRICS, set_scores
 from core.services.projects.references import with_references
 from core.signature import content_key
 
@@ -58,7 +57,7 @@ def score_command(
     fitted = [for_dataset(metric, dataset) for metric in loaded]
     scores = scored(dataset, fitted, workers=processes(workers), keep=_without_parts)
     write = scores_jsonl if out.suffix == ".jsonl" else scores_csv
-    output.write({out: write(_rows(dataset, fitted, scores))})
+    output.write_files({out: write(_rows(dataset, fitted, scores))})
 
 
 def _rows(dataset: Dataset, metrics: Sequence[Metric], scores: InMemoryScores) -> Iterator[Score]:
@@ -112,10 +111,10 @@ def set_score(files: Sequence[Path], metric: str, out: Path, column: Sequence[st
         status(f"{metric} · {round(share * len(dataset.systems))} of {len(dataset.systems)}")
 
     rows = [
-        (found.system, metric, found.value.value, found.value.status, found.value.reason, found.signature)
-        for found in set_scores(dataset, progress=progress)
+        (score.system, metric, score.value.value, score.value.status, score.value.reason, score.signature)
+        for score in set_scores(dataset, progress=progress)
     ]
-    output.write({out: _set_jsonl(rows) if out.suffix == ".jsonl" else csv_text(SET_COLUMNS, rows)})
+    output.write_files({out: _set_jsonl(rows) if out.suffix == ".jsonl" else csv_text(SET_COLUMNS, rows)})
 
 
 def _set_jsonl(rows: Sequence[tuple[str | float | None, ...]]) -> str:
@@ -159,9 +158,11 @@ def refine_command(
     phrases += prompt_lists.from_file(prompts) if prompts else ()
     if side and not phrases:
         raise UserError("--side needs a prompt", where="--side", hint="Add --prompt or --prompts")
-    given = {"k": k, "rounds": rounds, "edits": edits, "nt": non_translation, "prompt": tuple(phrases), "side": side}
+    options = {"k": k, "rounds": rounds, "edits": edits, "nt": non_translation, "prompt": tuple(phrases), "side": side}
     name = next(n for n, v in NAMES.items() if v == variant)
-    metric = registry.load(registry.expression(name, {option: value for option, value in given.items() if value}))
+    metric = registry.load_metric(
+        registry.expression(name, {option: value for option, value in options.items() if value})
+    )
     prompts_file = prompt_lists.file_in(prompts) if prompts else None
     output.check([*output.named("an input", *files), *output.named("--prompts", prompts_file)], [("--out", out)])
     dataset = read_texts(files, column)
@@ -192,7 +193,7 @@ def refine_command(
             other_tokens += bool(ids)
         row["signature"] = refinement_of(metric.signature())
         lines.append(json.dumps(row, ensure_ascii=False) + "\n")
-    output.write({out: "".join(lines)})
+    output.write_files({out: "".join(lines)})
     if other_tokens:
         print_note(
             f"{format_count(other_tokens, 'refined text')} would be divided into other tokens than those that were edited and scored "

@@ -11,8 +11,22 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import typer
 
-from cli.options import LARGEST_SEED, MANY, Columns, Files, Metrics, Workers, check_ending, decimal, read_texts, split
-from cli.progress import print_note, print_result, show_scoring, status
+from cli.options import (
+    LARGEST_SEED,
+    MANY,
+    Columns,
+    Files,
+    Metrics,
+    Workers,
+    check_ending,
+    decimal,
+    print_note,
+    print_result,
+    read_texts,
+    show_scoring,
+    split,
+    status,
+)
 from core.data import Dataset, Item, Output, Segment
 from core.errors import UserError, unknown
 from core.formats import output
@@ -25,14 +39,12 @@ from core.perturbations import registry
 from core.perturbations.noise.base import Noise
 from core.processes.pool import processes
 from core.progress import Progress
-from core.reports.stress_csv import as_csv
-from core.reports.stress_html import as_html, summary
+from core.reports.stress import as_csv, as_html, summary
 from core.robustness.attack import BOUND, EXPECTED, NEAR, Attack, Shift, attack, compare, relative, signed
 from core.robustness.stress.gold import REFERENCE, Gold, gold_of, left_out, no_references
 from core.robustness.stress.noised import GROUPS, expanded
 from core.robustness.stress.report import VERDICT_NAMES, Report, as_json
-from core.robustness.stress.run import StressTestRequest, checked
-from core.robustness.stress.run import run as stress
+from core.robustness.stress.run import StressTestRequest, checked, run_stress_tests
 from core.robustness.stress.score_log import ScoredLog, opened
 from core.scoring.cache import InMemoryScores
 from core.scoring.dataset import for_dataset
@@ -98,15 +110,15 @@ def stress_command(
     checked(asked)
     noises = registry.noises(names) + ([own_injection(inject)] if inject else [])
     watched = _watched(split(fail_on), noises)
-    specs = [metrics_registry.load(name).spec for name in metric_names]
-    dataset = cut(read_texts(files, column), limit)
+    specs = [metrics_registry.load_metric(name).spec for name in metric_names]
+    dataset = first_segments(read_texts(files, column), limit)
     golds = gold_of(dataset, gold)
     if error := no_references(dataset, gold, golds, specs):
         raise error
     asked = asked._replace(data=_data(files, dataset), left_out=left_out(dataset, gold))
     with opened(log) if log else nullcontext(InMemoryScores()) as cache:
-        report = stress(golds, asked, cache, show_scoring, noises=noises, workers=processes(workers))
-        output.write({path: write(report) for path, write in written})
+        report = run_stress_tests(golds, asked, cache, show_scoring, noises=noises, workers=processes(workers))
+        output.write_files({path: write(report) for path, write in written})
         failed = {
             signature
             for signature, values in cache.by_signature.items()
@@ -159,7 +171,7 @@ def own_injection(path: Path) -> Noise:
     return custom_injection([line for line in lines if line.strip()])
 
 
-def cut(dataset: Dataset, limit: int | None) -> Dataset:
+def first_segments(dataset: Dataset, limit: int | None) -> Dataset:
     """Return the first `limit` segments of a dataset with their outputs; all without a limit."""
     if limit is None:
         return dataset
@@ -173,14 +185,14 @@ def _watched(fail_on: Sequence[str], noises: Sequence[Noise]) -> set[str]:
 
     Raises `UserError` for a test that is not run.
     """
-    there = [noise.name for noise in noises]
-    found: set[str] = set()
+    computed = [noise.name for noise in noises]
+    names: set[str] = set()
     for name in fail_on:
-        own = [n for n in there if name == "injection" and n.startswith("injection-")]
-        if name not in (*there, *GROUPS) and not own:
-            raise unknown("such test in this run", name, [*GROUPS, *there])
-        found |= {name, *own} if name not in GROUPS else set(expanded([name]))
-    return found & set(there)
+        own = [n for n in computed if name == "injection" and n.startswith("injection-")]
+        if name not in (*computed, *GROUPS) and not own:
+            raise unknown("such test in this run", name, [*GROUPS, *computed])
+        names |= {name, *own} if name not in GROUPS else set(expanded([name]))
+    return names & set(computed)
 
 
 def _names(files: Sequence[Path]) -> str:
@@ -254,20 +266,20 @@ def attack_command(
     )
     name = signed(attacked, bound, expected, near)
     judges = [for_dataset(m, _dataset(g.item for g in golds)) for m in (target, *rest)]
-    found: list[tuple[Gold, Attack, list[Shift]]] = []
+    attacks: list[tuple[Gold, Attack, list[Shift]]] = []
     for i, one in enumerate(golds):
         progress = _progress(i, len(golds))
         made = attack(
             one.item.hypothesis, one.item.source, attacked, bound, expected=expected, near=near, progress=progress
         )
-        found.append((one, made, compare(one.item, made.text, judges) if made.steps else []))
-    if not any(made.steps for _, made, _ in found):
-        raise UserError("no text could be attacked", got=next((made.reason for _, made, _ in found), ""))
-    rows = [row for one, made, shifts in found for row in _attack_rows(one, made, shifts, attacked, name)]
-    output.write({out: csv_text(AttackRow._fields, rows)})
+        attacks.append((one, made, compare(one.item, made.text, judges) if made.steps else []))
+    if not any(made.steps for _, made, _ in attacks):
+        raise UserError("no text could be attacked", got=next((made.reason for _, made, _ in attacks), ""))
+    rows = [row for one, made, shifts in attacks for row in _attack_rows(one, made, shifts, attacked, name)]
+    output.write_files({out: csv_text(AttackRow._fields, rows)})
     if error := no_references(dataset, gold, golds, [m.spec for m in rest]):
         print_note(f"note: {error}")
-    print_note(*attack_summary(found, judges))
+    print_note(*attack_summary(attacks, judges))
     return rows
 
 
@@ -305,14 +317,14 @@ def _attack_rows(gold: Gold, made: Attack, shifts: Sequence[Shift], metric: Metr
         )
 
 
-def attack_summary(found: Sequence[tuple[Gold, Attack, Sequence[Shift]]], metrics: Sequence[Metric]) -> list[str]:
+def attack_summary(attacks: Sequence[tuple[Gold, Attack, Sequence[Shift]]], metrics: Sequence[Metric]) -> list[str]:
     """Return one line per metric: the relative change of its mean score against the references (Figure 10).
 
     Means are over the texts of which the gold and the attacked version both have a score.
     """
-    done = [(made, shifts) for _, made, shifts in found if made.steps]
+    done = [(made, shifts) for _, made, shifts in attacks if made.steps]
     lines = [
-        f"{len(done)} of {len(found)} texts attacked, mean noise ratio {np.mean([made.ratio for made, _ in done]):.3f}"
+        f"{len(done)} of {len(attacks)} texts attacked, mean noise ratio {np.mean([made.ratio for made, _ in done]):.3f}"
     ]
     for i, metric in enumerate(metrics):
         both = [

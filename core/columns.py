@@ -56,10 +56,10 @@ class ProjectIndex:
     @cached_property
     def documents(self) -> dict[str, list[int]]:
         """Return the rows of each document."""
-        found: dict[str, list[int]] = {}
+        rows: dict[str, list[int]] = {}
         for i, key in enumerate(self.segments):
-            found.setdefault(key.doc_id, []).append(i)
-        return found
+            rows.setdefault(key.doc_id, []).append(i)
+        return rows
 
     @cached_property
     def n_outputs(self) -> int:
@@ -87,14 +87,14 @@ class ProjectIndex:
     def outline(self) -> dict[SegmentKey, tuple[str, ...]]:
         """Return the segments that have outputs, each with its systems."""
         of_pattern: dict[bytes, tuple[str, ...]] = {}  # most segments have the same systems
-        found = {}
+        systems_by_segment = {}
         for key, present in zip(self.segments, self.present, strict=True):
             pattern = present.tobytes()
             if pattern not in of_pattern:
                 of_pattern[pattern] = tuple(self.systems[j] for j in np.flatnonzero(present).tolist())
             if of_pattern[pattern]:
-                found[key] = of_pattern[pattern]
-        return found
+                systems_by_segment[key] = of_pattern[pattern]
+        return systems_by_segment
 
     def around(self, segment: SegmentKey, before: int, after: int) -> list[SegmentKey]:
         """Return a segment with its neighbours in the document. Raises KeyError for an unknown segment."""
@@ -109,8 +109,8 @@ class ProjectIndex:
 
     def cells(self, keys: Iterable[OutputKey]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """Return rows and columns of outputs of the project."""
-        found = [(self.row[k.segment], self.column[k.system]) for k in keys]
-        both = np.array(found, dtype=np.intp).reshape(-1, 2)
+        cells = [(self.row[k.segment], self.column[k.system]) for k in keys]
+        both = np.array(cells, dtype=np.intp).reshape(-1, 2)
         return both[:, 0], both[:, 1]
 
     def filled(self, values: Mapping[OutputKey, float]) -> Array:
@@ -169,8 +169,8 @@ class ScoreColumn(Mapping[OutputKey, Value]):
     def with_values(self, values: Mapping[OutputKey, Value]) -> ScoreColumn:
         """Return a copy with these values; outputs that the project does not have are left out."""
         n = self.index.shape[1]
-        found = [(at, value) for key, value in values.items() if (at := self.index.cell(key)) is not None]
-        return self.changed([i * n + j for (i, j), _ in found], [value for _, value in found])
+        cells = [(at, value) for key, value in values.items() if (at := self.index.cell(key)) is not None]
+        return self.changed([i * n + j for (i, j), _ in cells], [value for _, value in cells])
 
     def changed(self, at: Sequence[int], values: Sequence[Value]) -> ScoreColumn:
         """Return a copy with these values at flat positions, or this column if there are none."""
@@ -193,10 +193,10 @@ class ScoreColumn(Mapping[OutputKey, Value]):
 
     @cached_property
     def scale(self) -> Scale:
-        there = self.numbers[~np.isnan(self.numbers)]
-        if not len(there):
+        defined = self.numbers[~np.isnan(self.numbers)]
+        if not len(defined):
             return Scale(parts=tuple(self.parts))
-        return Scale(float(np.abs(there).max()), bool((there == np.round(there)).all()), tuple(self.parts))
+        return Scale(float(np.abs(defined).max()), bool((defined == np.round(defined)).all()), tuple(self.parts))
 
     @cached_property
     def n(self) -> int:
@@ -219,8 +219,8 @@ class ScoreColumn(Mapping[OutputKey, Value]):
 
     def finite(self) -> dict[OutputKey, float]:
         """Return the outputs with a number, in the order of the project."""
-        there = np.argwhere(~np.isnan(self.numbers)).tolist()
-        return {self.index.key((i, j)): float(self.numbers[i, j]) for i, j in there}
+        cells = np.argwhere(~np.isnan(self.numbers)).tolist()
+        return {self.index.key((i, j)): float(self.numbers[i, j]) for i, j in cells}
 
     def __getitem__(self, key: OutputKey) -> Value:
         cell = self.index.cell(key)
@@ -269,10 +269,10 @@ class ColumnDraft:
         self._numbers.flat[places] = np.array([v[0] for v in values], dtype=np.float64)  # None becomes NaN
         self._states.flat[places] = [_STATES[v[1]] for v in values]
         self._why.flat[places] = [self._reasons.setdefault(v[2], len(self._reasons)) for v in values]
-        given = [v[3] or _NO_PARTS for v in values]
-        for name in self._parts.keys() | {name for parts in given for name in parts}:
+        all_parts = [v[3] or _NO_PARTS for v in values]
+        for name in self._parts.keys() | {name for parts in all_parts for name in parts}:
             array = self._parts.setdefault(name, np.full(self._index.shape, np.nan))
-            array.flat[places] = [parts.get(name, np.nan) for parts in given]
+            array.flat[places] = [parts.get(name, np.nan) for parts in all_parts]
 
     def column(self) -> ScoreColumn:
         why = _without_zeros(self._why)

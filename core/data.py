@@ -70,11 +70,11 @@ def in_natural_order(keys: Iterable[OutputKey]) -> list[OutputKey]:
 
     Random draws at one seed then do not depend on the order of the rows of a file.
     """
-    given = list(keys)
-    names = {name: _natural(name) for name in {name for key in given for name in key}}
-    segments = sorted({key.segment for key in given}, key=lambda s: (names[s.doc_id], names[s.segment_id]))
+    all_keys = list(keys)
+    names = {name: _natural(name) for name in {name for key in all_keys for name in key}}
+    segments = sorted({key.segment for key in all_keys}, key=lambda s: (names[s.doc_id], names[s.segment_id]))
     place = {segment: i for i, segment in enumerate(segments)}
-    return sorted(given, key=lambda key: (place[key.segment], names[key.system]))
+    return sorted(all_keys, key=lambda key: (place[key.segment], names[key.system]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +258,7 @@ def same_error(span: Span) -> tuple[str, int, int, str, str]:
 
 def distinct_errors(errors: Iterable[Span]) -> tuple[Span, ...]:
     """Return one rater's errors in one output without exact duplicates. The first of equal ones counts, with its note."""
-    found: dict[tuple[str, int, int, str, str], Span] = {}
+    distinct: dict[tuple[str, int, int, str, str], Span] = {}
     for error in errors:
-        found.setdefault(same_error(error), error)
-    return tuple(found.values())
+        distinct.setdefault(same_error(error), error)
+    return tuple(distinct.values())

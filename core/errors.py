@@ -20,14 +20,14 @@ class Problem(NamedTuple):
     file: str
     row: int
     column: str
-    found: str
+    got: str
     expected: str
     todo: str
 
     def sentence(self) -> str:
         place = ", ".join(p for p in (self.file, f"line {self.row}" if self.row else "", self.column) if p)
-        found = f"{place}: found" if place else "Found"
-        return f"{found} {self.found}; expected {self.expected}. {self.todo}"
+        opening = f"{place}: found" if place else "Found"
+        return f"{opening} {self.got}; expected {self.expected}. {self.todo}"
 
 
 class UserError(Exception):
@@ -82,10 +82,10 @@ class ImportProblems(UserError):  # noqa: N818  (the table it carries)
 
 def unknown(kind: str, name: str, names: Iterable[str], *, hint: str = "") -> UserError:
     """Return the error for an unknown name. It lists the known names and suggests the closest ones, or gives `hint`."""
-    there = list(names)
-    near = get_close_matches(name, there, n=2)
+    known_names = list(names)
+    near = get_close_matches(name, known_names, n=2)
     return UserError(
         f"there is no {kind} “{name}”",
-        expected="one of " + ", ".join(there),
+        expected="one of " + ", ".join(known_names),
         hint=f"Did you mean {' or '.join(near)}?" if near else hint,
     )

@@ -73,7 +73,7 @@ class Settings:
     lists. `device` is auto, cpu or cuda; `worker` auto or off; `workers` the number of scoring processes, or None; `stall` the
     minutes that one may go on without progress; `dtype` fp32 or bf16. `dtype` and `languages` configure the seq2seq
     model. `seq2seq` and the models after `languages` are a bundled name, a path or a hub id; "" means not configured
-    (`core.models.kinds`).
+    (`core.models.configs`).
     """
 
     home: Path
@@ -112,7 +112,7 @@ def _own(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _limits(own: Mapping[str, str]) -> Limits:
-    found = {}
+    numbers = {}
     for field in Limits._fields:
         name = Limits.variable(field)
         if text := own.get(name, "").strip():
@@ -121,8 +121,8 @@ def _limits(own: Mapping[str, str]) -> Limits:
                     "this limit is not valid", where=name, got=repr(text[:40]), expected=f"a whole number from 1 to {10**12 - 1:,}",
                     hint=f"Unset it for the default, {Limits._field_defaults[field]:,}",
                 )  # fmt: skip
-            found[field] = int(text)
-    return Limits(**found)
+            numbers[field] = int(text)
+    return Limits(**numbers)
 
 
 def _whole(own: Mapping[str, str], name: str, default: int, most: int) -> int:
@@ -137,7 +137,7 @@ def _whole(own: Mapping[str, str], name: str, default: int, most: int) -> int:
     return int(text)
 
 
-def load(environ: Mapping[str, str] = os.environ) -> Settings:
+def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     """Return the settings from the environment. Raises `UserError` for an invalid limit or number.
 
     Variables: ERRORSCOPE_HOME, ERRORSCOPE_DB and ERRORSCOPE_PROMPTS, and one per text in `Settings`: ERRORSCOPE_SEQ2SEQ,

@@ -18,7 +18,7 @@ def signature(metric: str, options: Mapping[str, object]) -> str:
     def plain(value: object) -> str:
         if isinstance(value, bool):
             return "yes" if value else "no"
-        return (number(value) if isinstance(value, float) else str(value)).replace("|", "/")
+        return (format_exact(value) if isinstance(value, float) else str(value)).replace("|", "/")
 
     return "|".join([plain(metric), *(f"{plain(k)}:{plain(v)}" for k, v in options.items())])
 
@@ -58,7 +58,7 @@ def external_signature(name: str, higher_is_better: bool, files: Sequence[tuple[
     return signature(EXTERNAL, facts)
 
 
-def number(value: float) -> str:
+def format_exact(value: float) -> str:
     """Return the shortest text that reads back as the same number: 1, 1.7, inf."""
     return repr(float(value)).removesuffix(".0")
 

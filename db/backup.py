@@ -17,8 +17,7 @@ from core.progress import Progress, no_progress
 from db.database_copy import require_database
 from db.engine import BUSY, connect, migrate, sqlite_file
 from db.failures import explained
-from db.private import private_file, private_folder
-from db.sqlite_file import MARKER, TABLES, SqliteFile
+from db.sqlite_file import MARKER, TABLES, SqliteFile, private_file, private_folder
 
 
 class Backup(NamedTuple):

@@ -32,9 +32,9 @@ class NotStorable(UserError, DontWrapMixin):  # noqa: N818  (what the text is)
 
 def check_storable(texts: Iterable[str | None]) -> None:
     """Raise `NotStorable` for the first text that `core.data.is_storable` refuses."""
-    given = [text for text in texts if text]
-    if not is_storable("".join(given)):
-        raise NotStorable(next(text for text in given if not is_storable(text)))
+    non_empty = [text for text in texts if text]
+    if not is_storable("".join(non_empty)):
+        raise NotStorable(next(text for text in non_empty if not is_storable(text)))
 
 
 class StoredText(TypeDecorator[str]):
@@ -121,11 +121,11 @@ def copy_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, 
         return
     names, quote, base = list(rows[0]), dialect.identifier_preparer.quote, dialect.loaded_dbapi.Error
     statement = f"COPY {quote(table.name)} ({', '.join(map(quote, names))}) FROM STDIN"
-    given = _stored(connection, table, names, _columns(rows))
+    tuples = _stored(connection, table, names, _columns(rows))
     driver: Any = connection.connection.driver_connection
     try:
         with driver.cursor() as cursor, cursor.copy(statement) as copy:
-            for row in given:
+            for row in tuples:
                 copy.write_row(row)
     except base as error:
         raise DBAPIError.instance(statement, None, error, base, dialect=dialect) from error

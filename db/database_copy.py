@@ -71,9 +71,9 @@ def copy_database(source: str, target: str, progress: Progress = no_progress) ->
         with reading(old) as origin, writing(new) as copy:
             _lock(copy)
             _require_empty(copy, new)
-            found = _copy_rows(origin, copy, new, progress)
+            contents = _copy_rows(origin, copy, new, progress)
             _set_sequences(origin, copy)
-        return Copied({name: content.n for name, content in found.items()})
+        return Copied({name: content.n for name, content in contents.items()})
     finally:
         old.dispose()
         new.dispose()
@@ -89,19 +89,19 @@ def require_database(url: str) -> None:
 
 
 def _require_current(engine: Engine) -> None:
-    found = revision(engine)
-    if found is None:
+    current = revision(engine)
+    if current is None:
         raise UserError(
             "there is no database of Errorscope here",
             where=engine.url.render_as_string(hide_password=True),
             got="no tables",
             hint="Check the address; nothing was copied",
         )
-    if found != head():
+    if current != head():
         raise UserError(
             "this database was made by another version of Errorscope",
             where=engine.url.render_as_string(hide_password=True),
-            got=f"schema {found}",
+            got=f"schema {current}",
             expected=f"schema {head()}",
             hint="Start this version of Errorscope with it once, which updates it. Nothing was copied",
         )
@@ -118,11 +118,11 @@ def _require_empty(connection: Connection, engine: Engine) -> None:
     counts = {
         t.name: connection.execute(select(func.count()).select_from(t)).scalar() or 0 for t in metadata.sorted_tables
     }
-    if found := [f"{n:,} in {name}" for name, n in counts.items() if n]:
+    if row_counts := [f"{n:,} in {name}" for name, n in counts.items() if n]:
         raise UserError(
             "the target is not empty",
             where=engine.url.render_as_string(hide_password=True),
-            got="rows: " + ", ".join(found),
+            got="rows: " + ", ".join(row_counts),
             expected="a database without rows",
             hint="Choose an empty database; nothing was copied",
         )
@@ -131,7 +131,7 @@ def _require_empty(connection: Connection, engine: Engine) -> None:
 def _copy_rows(origin: Connection, copy: Connection, target: Engine, progress: Progress) -> dict[str, _Content]:
     counts = {t: origin.execute(select(func.count()).select_from(t)).scalar() or 0 for t in metadata.sorted_tables}
     steps = 2 * sum(counts.values()) or 1
-    done, found = 0, dict[str, _Content]()
+    done, contents = 0, dict[str, _Content]()
     for rows in metadata.sorted_tables:
         content, stored = _Content(), _stored(rows)
         for some in _slices(origin, stored):
@@ -140,7 +140,7 @@ def _copy_rows(origin: Connection, copy: Connection, target: Engine, progress: P
             _insert(copy, stored, some)
             done += len(some)
             progress(done / steps)
-        found[rows.name] = content
+        contents[rows.name] = content
     for rows in metadata.sorted_tables:
         content = _Content()
         for some in _slices(copy, _stored(rows)):
@@ -148,15 +148,17 @@ def _copy_rows(origin: Connection, copy: Connection, target: Engine, progress: P
                 content = content.plus(row)
             done += len(some)
             progress(min(1.0, done / steps))
-        if content != found[rows.name]:
+        if content != contents[rows.name]:
             raise UserError(
                 "the copy differs from the source",
                 where=f"{target.url.render_as_string(hide_password=True)}, table {rows.name}",
-                got=f"{content.n:,} rows" if content.n != found[rows.name].n else "other values",
-                expected=f"{found[rows.name].n:,} rows" if content.n != found[rows.name].n else "those of the source",
+                got=f"{content.n:,} rows" if content.n != contents[rows.name].n else "other values",
+                expected=f"{contents[rows.name].n:,} rows"
+                if content.n != contents[rows.name].n
+                else "those of the source",
                 hint="Nothing was copied. Please report this",
             )
-    return found
+    return contents
 
 
 def _stored(rows: Table) -> TableClause:
@@ -169,8 +171,8 @@ def _stored_type(kind: TypeEngine[Any]) -> TypeEngine[Any]:
 
 
 def _slices(connection: Connection, rows: TableClause) -> Iterator[Sequence[Any]]:
-    found = connection.execute(select(rows), execution_options={"yield_per": SLICE})
-    yield from found.partitions()
+    rows_read = connection.execute(select(rows), execution_options={"yield_per": SLICE})
+    yield from rows_read.partitions()
 
 
 def _insert(copy: Connection, rows: TableClause, some: Sequence[Any]) -> None:

@@ -31,10 +31,9 @@ from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import ArgumentError
 
 from core.errors import Unavailable, UserError
-from core.text.fold import fold
+from core.text.words import fold
 from db.failures import explained
-from db.private import private_folder
-from db.sqlite_file import TABLES, SqliteFile, foreign
+from db.sqlite_file import TABLES, SqliteFile, foreign, private_folder
 from db.tables import metadata
 
 BUSY = WRITE_SECONDS = 30.0  # longest wait of a writer for its turn and other programs' locks together
@@ -49,7 +48,7 @@ _MIGRATING = Lock()  # Alembic keeps its context in module globals
 
 
 @dataclass
-class _Side:
+class _EngineState:
     """State of an engine: turns of the writers, how long they wait in seconds, and the SQLite file, if any."""
 
     turns: Semaphore
@@ -57,7 +56,7 @@ class _Side:
     file: SqliteFile | None = None
 
 
-_SIDES: WeakKeyDictionary[Engine, _Side] = WeakKeyDictionary()
+_SIDES: WeakKeyDictionary[Engine, _EngineState] = WeakKeyDictionary()
 
 
 def connect(url: str, patience: float = WRITE_SECONDS) -> Engine:
@@ -69,7 +68,7 @@ def connect(url: str, patience: float = WRITE_SECONDS) -> Engine:
     address, file = _address(url), sqlite_file(url, patience)
     if file is None:
         engine = create_engine(address, pool_pre_ping=True, connect_args=_timeout_options(address), **pool)
-        _SIDES[engine] = _Side(Semaphore(WRITERS), patience)
+        _SIDES[engine] = _EngineState(Semaphore(WRITERS), patience)
         return engine
     _make_folder(file.path)
     engine = create_engine(address, pool_use_lifo=True, **pool)
@@ -77,7 +76,7 @@ def connect(url: str, patience: float = WRITE_SECONDS) -> Engine:
     event.listen(engine, "begin", _begin_sqlite)
     event.listen(engine, "do_connect", _opening(file))
     event.listen(engine, "engine_disposed", lambda _: file.close())
-    _SIDES[engine] = _Side(Semaphore(1), patience, file)
+    _SIDES[engine] = _EngineState(Semaphore(1), patience, file)
     return engine
 
 
@@ -235,7 +234,7 @@ def copy_log(engine: Engine) -> None:
 
 
 @contextmanager
-def _turn(side: _Side, until: float, engine: Engine) -> Iterator[None]:
+def _turn(side: _EngineState, until: float, engine: Engine) -> Iterator[None]:
     if not side.turns.acquire(timeout=max(0.0, until - time.monotonic())):
         raise Unavailable(
             "the database is busy, because others are writing to it",

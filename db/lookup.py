@@ -1,4 +1,7 @@
-"""Lookups that several repositories share: projects, raters, the outputs of a project, and long lists of keys."""
+"""Lookups and views of tables that several repositories share.
+
+Rows are written through `db.tables`. A value that an import adds has the id of the import's hidden project in a column `…_by`.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +16,52 @@ from sqlalchemy import (
     Connection,
     Select,
     String,
+    Subquery,
+    Table,
     Text,
     and_,
     bindparam,
+    case,
     cast,
     func,
     insert,
+    or_,
     select,
 )
 from sqlalchemy.types import NullType, TypeEngine
 
 from core.data import OutputKey, SegmentKey
 from core.errors import UserError
+from db import tables
 from db.columns import now
 from db.engine import inserted, take_turns
-from db.shown import outputs, segment_references, segments
 from db.tables import campaigns, projects, raters
+
+_HIDDEN = tables.projects.alias("incomplete_imports")
+_INCOMPLETE = select(_HIDDEN.c.id).where(_HIDDEN.c.adds_to.is_not(None)).correlate(None)
+
+
+def complete(by: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Return the condition that no import, or a complete one, is named by a column."""
+    return or_(by.is_(None), by.not_in(_INCOMPLETE))
+
+
+def _shown(table: Table, **columns: ColumnElement[Any]) -> Subquery:
+    named = {column.name: column for column in table.c if not column.name.startswith("next_")} | columns
+    shown = [column.label(name) for name, column in named.items() if not name.endswith("_by")]
+    return select(*shown).where(complete(table.c.added_by)).subquery(table.name)
+
+
+_new_key = and_(tables.outputs.c.next_key.is_not(None), complete(tables.outputs.c.next_key_by))
+content_key: ColumnElement[str] = case((_new_key, tables.outputs.c.next_key), else_=tables.outputs.c.content_key)
+"""Of a row of `db.tables.outputs`."""
+segments = _shown(tables.segments, source=case((complete(tables.segments.c.source_by), tables.segments.c.source)))
+segment_references = _shown(tables.segment_references)
+outputs = _shown(tables.outputs, content_key=content_key)
+human_scores = _shown(tables.human_scores)
+events = _shown(tables.events)
+judgements = _shown(tables.judgements)
+
 
 T = TypeVar("T")
 HIDDEN_NAME = " "
@@ -43,12 +76,12 @@ def require_project(connection: Connection, project_id: int, *, lock: bool = Fal
     `lock` keeps its row until the transaction ends; rows that refer to it may still be inserted. A transaction that writes labels too takes its
     turn in the log first (`take_turns_in_log`), as those that save labels do.
     """
-    wanted = select(projects.c.name, projects.c.importing).where(projects.c.id == project_id)
-    found = connection.execute(wanted.with_for_update(key_share=True) if lock else wanted).first()
-    if found is None:
+    query = select(projects.c.name, projects.c.importing).where(projects.c.id == project_id)
+    row = connection.execute(query.with_for_update(key_share=True) if lock else query).first()
+    if row is None:
         raise no_such_project(project_id)
-    if found.importing is not None:
-        raise hidden_project(found.name)
+    if row.importing is not None:
+        raise hidden_project(row.name)
 
 
 def take_turns_in_log(connection: Connection, project_id: int) -> None:
@@ -88,10 +121,10 @@ def with_roles(connection: Connection, project_id: int) -> int:
 def rater_id(connection: Connection, name: str) -> int:
     """Return the id of a rater, who is made on first use; the row cannot be deleted before the transaction ends."""
     mine = select(raters.c.id).where(raters.c.name == name).with_for_update(read=True, key_share=True)
-    found = connection.execute(mine).scalar()
-    if found is None:
+    existing = connection.execute(mine).scalar()
+    if existing is None:
         return inserted(connection, insert(raters).values(name=name, created=now()))
-    return int(found)
+    return int(existing)
 
 
 def select_outputs(project_id: int, *columns: Any) -> Select[Any]:
@@ -146,12 +179,12 @@ def segment_rows(connection: Connection, project_id: int, keys: Iterable[Segment
     """Return the rows of these segments in document order; those that do not exist are left out. The keys are one parameter, on
     PostgreSQL two.
     """
-    of, wanted = segments.c, list(dict.fromkeys(keys))
+    of, distinct_keys = segments.c, list(dict.fromkeys(keys))
     if connection.dialect.name == "sqlite":
-        listed = func.json_each(json.dumps(wanted)).table_valued("value")
+        listed = func.json_each(json.dumps(distinct_keys)).table_valued("value")
         pair: list[ColumnElement[Any]] = [func.json_extract(listed.c.value, f"$[{at}]") for at in (0, 1)]
     else:
-        arrays = (_array([key[at] for key in wanted], Text()) for at in (0, 1))
+        arrays = (_array([key[at] for key in distinct_keys], Text()) for at in (0, 1))
         listed = func.unnest(*arrays).table_valued("doc_id", "segment_id").render_derived()
         pair = [listed.c.doc_id, listed.c.segment_id]
     # an outer join makes SQLite start from the pairs and look up each one in the index

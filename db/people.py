@@ -10,8 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Row, delete, insert, select, update
 
 from core.errors import UserError
-from core.ports.audit import AuditEntry
-from core.ports.people import Account, Link, Role
+from core.ports.people import Account, AuditEntry, Link, Role
 from db.columns import now
 from db.engine import inserted, reading, writing
 from db.failures import require_name, retried
@@ -93,24 +92,24 @@ class SqlPeople:
                 connection.execute(insert(project_roles).values(**row))
 
     def members(self, project_id: int) -> list[tuple[Account, Role]]:
-        found = select(*_ACCOUNT, project_roles.c.role).join_from(accounts, project_roles)
+        query = select(*_ACCOUNT, project_roles.c.role).join_from(accounts, project_roles)
         with reading(self._engine) as connection:
-            here = project_roles.c.project_id == with_roles(connection, project_id)
-            rows = connection.execute(found.where(here).order_by(accounts.c.name))
+            in_project = project_roles.c.project_id == with_roles(connection, project_id)
+            rows = connection.execute(query.where(in_project).order_by(accounts.c.name))
             return [(Account._make(row[:-1]), row[-1]) for row in rows]
 
     def campaigns(self, account_id: int) -> list[int]:
         of = project_roles.c
-        found = select(campaigns.c.texts).join_from(project_roles, campaigns, campaigns.c.texts == of.project_id)
+        query = select(campaigns.c.texts).join_from(project_roles, campaigns, campaigns.c.texts == of.project_id)
         with reading(self._engine) as connection:
-            mine = found.where(of.account == account_id).order_by(campaigns.c.id)
+            mine = query.where(of.account == account_id).order_by(campaigns.c.id)
             return list(connection.execute(mine).scalars())
 
     def taking_part(self, project_id: int) -> list[Account]:
-        there = campaigns.c.texts == project_roles.c.project_id
-        found = select(*_ACCOUNT).join_from(accounts, project_roles).join(campaigns, there)
+        same_project = campaigns.c.texts == project_roles.c.project_id
+        query = select(*_ACCOUNT).join_from(accounts, project_roles).join(campaigns, same_project)
         with reading(self._engine) as connection:
-            rows = connection.execute(found.where(campaigns.c.texts == project_id).order_by(accounts.c.name))
+            rows = connection.execute(query.where(campaigns.c.texts == project_id).order_by(accounts.c.name))
             return [Account._make(row) for row in rows]
 
     def start_session(self, token_hash: str, account_id: int, expires: datetime) -> None:
@@ -121,9 +120,9 @@ class SqlPeople:
 
     def session(self, token_hash: str) -> Account | None:
         of = login_sessions.c
-        found = select(*_ACCOUNT).join_from(accounts, login_sessions)
+        query = select(*_ACCOUNT).join_from(accounts, login_sessions)
         with reading(self._engine) as connection:
-            live = found.where(of.token_hash == token_hash, of.expires > now(), accounts.c.active)
+            live = query.where(of.token_hash == token_hash, of.expires > now(), accounts.c.active)
             row = connection.execute(live).first()
         return None if row is None else Account._make(row)
 
@@ -150,9 +149,9 @@ class SqlPeople:
         return None if row is None else _link(row)
 
     def links(self, project_id: int) -> list[Link]:
-        found = select(*_LINK).where(links.c.project_id == project_id).order_by(links.c.id)
+        query = select(*_LINK).where(links.c.project_id == project_id).order_by(links.c.id)
         with reading(self._engine) as connection:
-            return [_link(row) for row in connection.execute(found)]
+            return [_link(row) for row in connection.execute(query)]
 
     def has_link(self, rater: str) -> bool:
         with reading(self._engine) as connection:
@@ -168,16 +167,16 @@ class SqlPeople:
 
     @retried
     def secret(self) -> bytes:
-        wanted = select(server_secret.c.value).where(server_secret.c.id == _SECRET_ID)
+        query = select(server_secret.c.value).where(server_secret.c.id == _SECRET_ID)
         with reading(self._engine) as connection:
-            found = connection.execute(wanted).scalar()
-        if found is None:
+            secret = connection.execute(query).scalar()
+        if secret is None:
             with writing(self._engine) as connection:
-                found = connection.execute(wanted).scalar()
-                if found is None:
-                    found = secrets.token_bytes(32)
-                    connection.execute(insert(server_secret).values(id=_SECRET_ID, value=found))
-        return bytes(found)
+                secret = connection.execute(query).scalar()
+                if secret is None:
+                    secret = secrets.token_bytes(32)
+                    connection.execute(insert(server_secret).values(id=_SECRET_ID, value=secret))
+        return bytes(secret)
 
 
 def _accounts(connection: Connection) -> list[Account]:
@@ -200,7 +199,7 @@ def _link(row: Row[Any]) -> Link:
 
 
 class SqlAudit:
-    """`core.ports.audit.Audit` over a database.
+    """`core.ports.people.Audit` over a database.
 
     Entries that arrive at the same time are committed together, as labels are: many refused requests at once hold up nobody.
     """
@@ -221,10 +220,10 @@ class SqlAudit:
     def entries(
         self, project_id: int | None = None, *, before: int | None = None, limit: int = 200
     ) -> list[AuditEntry]:
-        found = select(audit).order_by(audit.c.number.desc()).limit(limit)
+        query = select(audit).order_by(audit.c.number.desc()).limit(limit)
         if project_id is not None:
-            found = found.where(audit.c.project_id == project_id)
+            query = query.where(audit.c.project_id == project_id)
         if before is not None:
-            found = found.where(audit.c.number < before)
+            query = query.where(audit.c.number < before)
         with reading(self._engine) as connection:
-            return [AuditEntry._make(row) for row in connection.execute(found)]
+            return [AuditEntry._make(row) for row in connection.execute(query)]

@@ -13,11 +13,9 @@ from sqlalchemy import ColumnElement, Connection, Delete, Engine, Table, Update,
 
 from core.data import OutputKey
 from core.errors import UserError
-from core.ports.batches import Chosen, SavedBatch
-from core.ports.calibrations import SavedLambda
-from core.ports.cases import KeptCase, KeptScore
-from core.ports.shared_results import SharedResult
-from core.ports.stress_test_runs import StressTestRun, short_name
+from core.ports.calibration import Chosen, SavedBatch, SavedLambda
+from core.ports.people import SharedResult
+from core.ports.robustness import KeptCase, SavedScore, StressTestRun, short_name
 from db.columns import now
 from db.engine import inserted, reading, writing
 from db.failures import require_name, unique
@@ -71,7 +69,7 @@ def _fields_of(value: Any) -> dict[str, Any]:
 
 
 class SqlBatches(ProjectRows[SavedBatch]):
-    """`core.ports.batches.Batches` over a database."""
+    """`core.ports.calibration.Batches` over a database."""
 
     table = batches
 
@@ -111,7 +109,7 @@ def _no_batch(name: str) -> UserError:
 
 
 class SqlCalibrations(ProjectRows[SavedLambda]):
-    """`core.ports.calibrations.Calibrations` over a database."""
+    """`core.ports.calibration.Calibrations` over a database."""
 
     table = calibrations
 
@@ -134,7 +132,7 @@ class SqlCalibrations(ProjectRows[SavedLambda]):
 
 
 class SqlCases(ProjectRows[KeptCase]):
-    """`core.ports.cases.KeptCases` over a database."""
+    """`core.ports.robustness.KeptCases` over a database."""
 
     table = cases
 
@@ -143,8 +141,8 @@ class SqlCases(ProjectRows[KeptCase]):
         require_name("a collection", case.collection)
         with writing(self._engine) as connection:
             require_project(connection, project_id)
-            there = self._found(connection, cases.c.project_id == project_id, cases.c.collection == case.collection)
-            if any(kept.texts == case.texts for kept in there):
+            stored = self._found(connection, cases.c.project_id == project_id, cases.c.collection == case.collection)
+            if any(kept.texts == case.texts for kept in stored):
                 raise UserError(f"this case is in “{case.collection}” already", hint="Choose another collection")
             return self._insert(connection, project_id, _fields_of(case))
 
@@ -153,11 +151,11 @@ class SqlCases(ProjectRows[KeptCase]):
         self._change(delete(cases), project_id, cases.c.id == case_id, missing)
 
     def _value(self, fields: dict[str, Any]) -> KeptCase:
-        return KeptCase(**fields | {"scores": tuple(KeptScore(*score) for score in fields["scores"])})
+        return KeptCase(**fields | {"scores": tuple(SavedScore(*score) for score in fields["scores"])})
 
 
 class SqlStressTestRuns(ProjectRows[StressTestRun]):
-    """`core.ports.stress_test_runs.StressTestRuns` over a database."""
+    """`core.ports.robustness.StressTestRuns` over a database."""
 
     table = runs
     unread = frozenset({"project_id", "report"})
@@ -199,7 +197,7 @@ def _no_run() -> UserError:
 
 
 class SqlSharedResults(ProjectRows[SharedResult]):
-    """`core.ports.shared_results.SharedResults` over a database."""
+    """`core.ports.people.SharedResults` over a database."""
 
     table = shared
     unread = frozenset({"project_id", "page", "token_hash"})
@@ -228,9 +226,9 @@ class SqlSharedResults(ProjectRows[SharedResult]):
 
     def page(self, token_hash: str) -> str | None:
         stays = or_(projects.c.importing.is_(None), projects.c.cleanup.is_not(None))  # is not being deleted
-        found = select(shared.c.page).join_from(shared, projects).where(shared.c.token_hash == token_hash, stays)
+        query = select(shared.c.page).join_from(shared, projects).where(shared.c.token_hash == token_hash, stays)
         with reading(self._engine) as connection:
-            packed = connection.execute(found).scalar()
+            packed = connection.execute(query).scalar()
         return None if packed is None else zlib.decompress(packed).decode("utf-8", "surrogatepass")
 
     def revoke(self, project_id: int, shared_id: int) -> None:
@@ -243,7 +241,7 @@ class SqlSharedResults(ProjectRows[SharedResult]):
 
 
 class SqlProjectSettings:
-    """`core.ports.project_settings.ProjectSettings` over a database."""
+    """`core.ports.projects.ProjectSettings` over a database."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -251,8 +249,8 @@ class SqlProjectSettings:
     def get(self, project_id: int, name: str) -> Any:
         of = project_settings.c
         with reading(self._engine) as connection:
-            found = select(of.value).where(of.project_id == project_id, of.name == name)
-            return connection.execute(found).scalar()
+            query = select(of.value).where(of.project_id == project_id, of.name == name)
+            return connection.execute(query).scalar()
 
     def put(self, project_id: int, name: str, value: Any) -> None:
         of = project_settings.c

@@ -12,24 +12,68 @@ import signal
 import sys
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Thread, Timer
 from typing import Any, NamedTuple
 
 from core.errors import UserError
+from core.memory import collect_garbage_rarely
 from core.metrics import registry
 from core.ports.store import Store
+from core.scoring.lease import WorkerIntervals
 from core.scoring.planner import Load
-from core.settings import Settings
-from core.settings import load as settings
+from core.scoring.worker import ScoringWorker
+from core.settings import Settings, load_settings, offline, share_cores
 from db.engine import sqlite_file
-from db.jobs.ray_actor import RayScorer
 from db.store import open_store
-from db.worker import END_SECONDS, LARGEST, RESTART_SECONDS, log_to, watch_parent
+from db.worker import END_SECONDS, HUNG, LARGEST, RESTART_SECONDS, ending_in_time, log_to, watch_parent
 
 log = logging.getLogger("errorscope.worker")
+LAST_SECONDS = 10.0
+"""What an actor whose node is lost has to return its chunks."""
+
+
+class RayScorer:
+    """A worker in an actor. Its calls run in threads, so that it answers while it computes.
+
+    `environment` has the settings of models, which are those of the command that started the actor.
+    """
+
+    def __init__(self, url: str, name: str, environment: Mapping[str, str], load: Load) -> None:
+        os.environ.update(environment)
+        offline()
+        share_cores()
+        collect_garbage_rarely()
+        chosen = load_settings()
+        log_to(chosen.home)
+        intervals = WorkerIntervals(stall=60.0 * chosen.stall)
+        self._worker = ScoringWorker(open_store(url), load, Event(), intervals, lambda: os._exit(HUNG), name)
+        Thread(target=self._watch, args=(os.getppid(),), daemon=True).start()
+
+    def work(self) -> None:
+        """Compute chunks until `end` is called."""
+        with ending_in_time(self._worker):
+            self._worker.work()
+
+    def idle(self) -> float:
+        """Return the seconds since the last chunk, 0 while one is computed."""
+        since = self._worker.idle_since
+        return 0.0 if since is None else time.monotonic() - since
+
+    def end(self) -> None:
+        self._worker.stop.set()
+
+    def _watch(self, parent: int) -> None:
+        """Exit when the node is lost: Ray does not end actors whose raylet was killed."""
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        log.error("%s: the Ray node of process %d is gone", self._worker.name, parent)
+        Timer(LAST_SECONDS, os._exit, (HUNG,)).start()
+        self._worker.keeper.give_back()
+        os._exit(HUNG)
+
 
 ROOT = Path(__file__).resolve().parents[1]
 POLL_SECONDS = 1.0
@@ -48,7 +92,7 @@ def run_ray_workers(
     parent: int | None = None,
     *,
     once: bool = False,
-    load: Load = registry.load,
+    load: Load = registry.load_metric,
 ) -> None:
     """Compute jobs with `smallest` to `largest` actors until SIGTERM, SIGINT or the end of the process `parent`, or until no job is left.
 
@@ -61,7 +105,7 @@ def run_ray_workers(
         raise UserError("these numbers of actors are not possible", got=bounds, expected=f"0 to {LARGEST}")
     if cpus < 0 or gpus < 0:
         raise UserError("CPUs and GPUs per actor must not be negative", got=f"{cpus} and {gpus}")
-    chosen = settings()
+    chosen = load_settings()
     log_to(chosen.home)
     url = _usable(chosen.database, address)
     store = open_store(url)
@@ -167,13 +211,13 @@ class ActorPool:
                 self._store.chunks.release_all(actor.name, LOST)
             self._ray.kill(actor.handle)
 
-    def _adjust(self, wanted: int) -> None:
-        while len(self._running) < wanted and time.monotonic() >= self._wait_until:
+    def _adjust(self, n_actors: int) -> None:
+        while len(self._running) < n_actors and time.monotonic() >= self._wait_until:
             name = f"ray:{uuid.uuid4().hex[:12]}"
             handle = self._start(name)
             self._running[handle.work.remote()] = _Actor(name, handle)
             log.info("%s is started", name)
-        spare = len(self._running) - wanted
+        spare = len(self._running) - n_actors
         if spare <= 0:
             return
         asked = {actor.handle.idle.remote(): actor for actor in self._running.values()}

@@ -1,5 +1,10 @@
-"""The file of an SQLite database, watched while it is open.
+"""The file of an SQLite database, watched while it is open, and the permissions of what Errorscope stores.
 
+Permissions: what Errorscope stores is readable by its owner only (docs/backup.md).
+A file or folder that belongs to another user or group, and a folder that also holds other things, is left as it is:
+somebody shares it on purpose.
+
+The file of an SQLite database, watched while it is open.
 A database in WAL mode has three files: FILE, FILE-wal and FILE-shm. SQLite writes to the files that it has opened, wherever they are
 now, so commits are lost when the program ends if somebody moves, deletes or replaces one of them. What is noticed:
 
@@ -20,6 +25,7 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
+import stat
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -28,7 +34,38 @@ from threading import RLock
 from urllib.parse import quote
 
 from core.errors import Unavailable, UserError
-from db.private import private_file
+
+OURS = ("errorscope.db", "worker.log", "ranges.json", "baselines", "drafts")
+"""Prefixes of all file names that Errorscope creates in its home folder."""
+
+
+def private_folder(folder: Path) -> None:
+    """Create `folder` with mode 0700. An existing one is restricted only if it is ours and has only our files."""
+    try:
+        folder.mkdir(mode=0o700, parents=True)
+    except FileExistsError:
+        if not folder.is_dir():
+            raise
+        with os.scandir(folder) as entries:
+            if all(entry.name.startswith(OURS) for entry in entries):
+                _tighten(folder, 0o700)
+
+
+def private_file(path: Path) -> None:
+    """Restrict our file to its owner (mode 0600 or less). A missing file or one of another owner is left unchanged."""
+    _tighten(path, 0o600)
+
+
+def _tighten(path: Path, mode: int) -> None:
+    try:
+        state = os.stat(path)
+        special = state.st_mode & (stat.S_ISVTX | stat.S_ISGID | stat.S_ISUID)
+        own = hasattr(os, "geteuid") and (state.st_uid, state.st_gid) == (os.geteuid(), os.getegid())
+        if own and not special and state.st_mode & 0o077:
+            os.chmod(path, state.st_mode & mode)  # only removes rights: a read-only file stays read-only
+    except OSError:  # a file system without permissions, or a file that has just gone
+        return
+
 
 log = logging.getLogger("errorscope")
 
@@ -138,10 +175,10 @@ class SqliteFile:
 
     def _check_owner(self, anchor: sqlite3.Connection, marked: bool) -> None:
         """Raise `UserError` if the database belongs to another program, before anything is changed."""
-        found = anchor.execute(
+        tables = anchor.execute(
             "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
         )
-        names = {str(name) for (name,) in found}
+        names = {str(name) for (name,) in tables}
         signed = any(anchor.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
         if (names and not names >= TABLES) or (not names and signed):
             raise foreign(str(self.path), names)
@@ -177,15 +214,15 @@ class SqliteFile:
                 return
             for suffix in PARTS:
                 try:
-                    found = os.stat(self.part(suffix))
+                    state = os.stat(self.part(suffix))
                 except OSError:
                     if suffix in self._seen:
                         raise self._gone(suffix, self._anchor) from None
                     continue
-                if self._seen.setdefault(suffix, (found.st_dev, found.st_ino)) != (found.st_dev, found.st_ino):
+                if self._seen.setdefault(suffix, (state.st_dev, state.st_ino)) != (state.st_dev, state.st_ino):
                     raise self._replaced(suffix)
                 if not suffix:
-                    self._check_size(found.st_size, self._anchor)
+                    self._check_size(state.st_size, self._anchor)
 
     def _check_size(self, size: int, anchor: sqlite3.Connection) -> None:
         if size < self._size and not _is_whole(anchor, size):
@@ -280,7 +317,7 @@ def foreign(where: str, names: set[str]) -> UserError:
 
 def _identity(path: Path) -> Identity | None:
     try:
-        found = os.stat(path)
+        state = os.stat(path)
     except FileNotFoundError:
         return None
-    return found.st_dev, found.st_ino
+    return state.st_dev, state.st_ino

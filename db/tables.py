@@ -44,7 +44,7 @@ def _part_of(name: str, table: str, **options: Any) -> Column[int]:
 
 
 def _by(name: str) -> Column[int]:
-    """Return a column that names the import which gave a value (`db.shown`); NULL where the value was never hidden."""
+    """Return a column that names the import which gave a value (`db.lookup`); NULL where the value was never hidden."""
     return Column(name, Integer)
 
 

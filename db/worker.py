@@ -25,11 +25,10 @@ from core.errors import UserError
 from core.memory import collect_garbage_rarely
 from core.metrics import registry
 from core.metrics.base import Metric
-from core.scoring.lease import Pace
+from core.scoring.lease import WorkerIntervals
 from core.scoring.worker import ScoringWorker
-from core.settings import load as settings
-from core.settings import offline, share_cores
-from db.private import private_file, private_folder
+from core.settings import load_settings, offline, share_cores
+from db.sqlite_file import private_file, private_folder
 from db.store import open_store
 
 log = logging.getLogger("errorscope.worker")
@@ -51,20 +50,20 @@ def run_workers(
     parent: int | None = None,
     *,
     once: bool = False,
-    load: Load = registry.load,
-    pace: Pace | None = None,
+    load: Load = registry.load_metric,
+    intervals: WorkerIntervals | None = None,
     end_seconds: float = END_SECONDS,
 ) -> None:
     """Compute jobs until SIGTERM, SIGINT or the end of the process `parent`, or with `once` until no job is left.
 
     The database and the number of processes are those of the settings unless given, `load` returns a metric by name, and the
-    default `pace` is that of the settings. Raises `UserError` and `OSError` before anything is computed.
+    default `intervals` is that of the settings. Raises `UserError` and `OSError` before anything is computed.
     """
     collect_garbage_rarely()
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    chosen = settings()
+    chosen = load_settings()
     workers = chosen.workers or 1 if workers is None else workers
     if not 1 <= workers <= LARGEST:
         raise UserError("this number of workers is not possible", got=str(workers), expected=f"1 to {LARGEST}")
@@ -74,8 +73,8 @@ def run_workers(
     if parent:
         Thread(target=watch_parent, args=(parent, stop), daemon=True).start()
     if workers == 1:
-        pace = pace or Pace(stall=60.0 * chosen.stall)
-        worker = ScoringWorker(store, load, stop, pace, on_stall=lambda: os._exit(HUNG))
+        intervals = intervals or WorkerIntervals(stall=60.0 * chosen.stall)
+        worker = ScoringWorker(store, load, stop, intervals, on_stall=lambda: os._exit(HUNG))
         with ending_in_time(worker, end_seconds):
             worker.work(once=once)
     else:
@@ -150,7 +149,7 @@ def ending_in_time(worker: ScoringWorker, seconds: float = END_SECONDS) -> Itera
 
 def _gpus() -> list[str]:
     """Return the numbers of the GPUs that workers share, without loading torch."""
-    if settings().device == "cpu":
+    if load_settings().device == "cpu":
         return []
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._ui.access import accounts, links, public_pages, record
+from pages._ui.access import accounts, links, public_pages
 from pages._ui.shared import errors, page, state, wiring
 
 TABS = ("Personal links", "Accounts", "Public pages", "Audit record")
@@ -19,15 +19,15 @@ def main() -> None:
     if not who.manages or (project is not None and who.role(project.id) != "manager"):
         page.info("Only managers of this project can see this page.")
         return
-    inviting, people, shared, acts = st.tabs(TABS, key="access-tabs")
+    inviting, members_tab, shared, acts = st.tabs(TABS, key="access-tabs")
     with inviting, errors.boundary():
-        links.section(project)
-    with people, errors.boundary():
-        accounts.section(project)
+        links.draw_links(project)
+    with members_tab, errors.boundary():
+        accounts.draw_accounts(project)
     with shared, errors.boundary():
-        public_pages.section(project)
+        public_pages.draw_public_pages(project)
     with acts, errors.boundary():
-        record.section(project)
+        accounts.draw_audit_record(project)
 
 
 main()

@@ -7,11 +7,10 @@ import streamlit as st
 from core.data import SegmentKey
 from core.ports.projects import Project
 from core.services.labels import labels as work
-from core.services.labels.exchange import editor_data, nearby
-from core.services.labels.protocols import is_stored, of_project
-from core.services.labels.units import choose_segment
-from pages._ui.annotate import batches, identity, reveal
-from pages._ui.annotate.scores import scores
+from core.services.labels.editor import choose_segment, editor_data, nearby
+from core.services.labels.protocols import is_protocol_stored, protocol_of
+from pages._ui.annotate import batches, identity, reveal_and_scores
+from pages._ui.annotate.reveal_and_scores import scores
 from pages._ui.components.span_annotator import span_editor
 from pages._ui.shared import errors, page, state, wiring
 from pages._ui.shared.markdown import escape_markdown
@@ -53,22 +52,22 @@ def workspace(project: Project, rater: str) -> None:
     header(project, asked, rater, mine, segment)
     data = editor_data(
         nearby(store, project.id, segment), project.id, rater, segment, systems, recorded,
-        more=rest not in (None, segment), protocol=of_project(store, project.id),
-        declines=is_stored(store, project.id),
+        more=rest not in (None, segment), protocol=protocol_of(store, project.id),
+        declines=is_protocol_stored(store, project.id),
     )  # fmt: skip
     span_editor(data | wiring.labels_route(), key=EDITOR, on_go=go)
     if recorded.labels.revealed.issuperset(order):
         scores(wiring.view(project), segment, order)
-    elif work.finished(mine.get(segment), order) and reveal.asked(project.id, rater, segment):
+    elif work.finished(mine.get(segment), order) and reveal_and_scores.asked(project.id, rater, segment):
         work.reveal(store, project.id, rater, segment, order)
         st.rerun()
 
 
 def open_segment(project: Project, asked: work.Outline, mine: work.LabelsBySegment) -> SegmentKey:
     """Return the segment to show: the one the annotator went to, else from the address, else the next unlabelled one."""
-    here, steps = state.place(project.id), st.session_state.pop(GO, ())
-    chosen = choose_segment(asked, mine, here, "here")
-    for step in steps if here in asked else ():
+    segment, steps = state.place(project.id), st.session_state.pop(GO, ())
+    chosen = choose_segment(asked, mine, segment, "here")
+    for step in steps if segment in asked else ():
         if step != "stay":
             chosen = choose_segment(asked, mine, chosen, step)
     state.open_segment(project.id, chosen)

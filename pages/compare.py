@@ -14,10 +14,11 @@ from core.services.compare.compare import Order, Query, ordered
 from core.services.compare.inspector import Marks
 from core.services.compare.segment import SegmentQuery, names_of, payload
 from core.services.projects.view import View
-from pages._ui.compare import alignment, all_segments, inspector, labels, systems, toolbar, worst_outputs
+from pages._ui.compare import all_segments, inspector, toolbar
+from pages._ui.compare.marks import visible, warning
 from pages._ui.components.output_cards import cards
-from pages._ui.projects import cancelled, scoring
-from pages._ui.shared import errors, jobs, page, state, theme, wiring
+from pages._ui.projects import scoring, scoring_time
+from pages._ui.shared import errors, jobs, page, state, wiring
 
 CARDS = "compare-cards"
 REFERENCE = "compare-reference"
@@ -29,7 +30,7 @@ def main() -> None:
     project = page.start("Compare", "Read the outputs of all systems side by side, with the scores of every metric.")
     if project is None:
         return
-    (view, marks), lam = labels.visible(project), state.current_lambda(project.id)
+    (view, marks), lam = visible(project), state.current_lambda(project.id)
     state.show_lambda(project.id, lam)
     scoring_box(project, view)
     query, blind, place = toolbar.toolbar(project, view, labelled=marks is not None)
@@ -40,7 +41,7 @@ def main() -> None:
     segment(project, view, marks, query, blind, lam)
     if view.columns and len(order) and not all_segments.come_later(project):
         if not blind:
-            systems.table(project, view, query, lam, order, place)
+            toolbar.draw_system_table(project, view, query, lam, order, place)
         st.subheader("All segments" if len(order) == len(view.segments) else "Matching segments", anchor=False)
         all_segments.overview(project, view, query, lam, blind)
         kind = st.segmented_control(
@@ -48,10 +49,10 @@ def main() -> None:
             label_visibility="collapsed",
         )  # fmt: skip
         if kind == "outputs":
-            worst_outputs.listing(project, view, query, lam, seed_of(project, blind))
+            all_segments.draw_worst_outputs(project, view, query, lam, seed_of(project, blind))
         else:
-            all_segments.listing(project, view, query, lam, order)
-        all_segments.download(project, view, lam, order, query.systems)
+            all_segments.draw_segments(project, view, query, lam, order)
+        all_segments.download_scores(project, view, lam, order, query.systems)
 
 
 def scoring_box(project: Project, view: View) -> None:
@@ -63,7 +64,7 @@ def scoring_box(project: Project, view: View) -> None:
         waiting = "Choose metrics and compute scores." if manages else "A manager of this project can compute scores."
         text = "Scoring is running. Its scores appear here." if running else f"Not scored yet. {waiting}"
         st.info(text, icon=":material/hourglass_empty:" if running else ":material/info:")
-    cancelled.line(project)
+    scoring_time.draw_cancelled_job(project)
     if not manages:
         return
     # a label or key that changes would close the panel
@@ -71,7 +72,7 @@ def scoring_box(project: Project, view: View) -> None:
     if box.open:  # the panel of a closed box would take most of the time of the page
         with box:
             opened = state.place(project.id) or view.segments[0]
-            scoring.panel(project, segment=opened)
+            scoring.draw_scoring(project, segment=opened)
 
 
 def seed_of(project: Project, blind: bool) -> int | None:
@@ -116,7 +117,7 @@ def segment(project: Project, view: View, marks: Marks | None, query: Query, bli
         "presets": toolbar.presets(project, main),
         "search": toolbar.SEARCH,
         "inspected": names_of(view, shown).get(inspector.opened(project.id, key) or ""),
-        "spot": names_of(view, shown).get(worst_outputs.spot(project.id, key) or ""),
+        "spot": names_of(view, shown).get(all_segments.spot(project.id, key) or ""),
     }
 
     def go(to: int) -> None:
@@ -136,12 +137,12 @@ def segment(project: Project, view: View, marks: Marks | None, query: Query, bli
     data, of = payload(view, shown, details, marks) | extra, str(project.id)
     cards(data, key=CARDS, of=of, on_go=go, on_lam=new_lambda, on_reference=new_reference, on_inspect=inspect)
     if marks:
-        labels.warning(project)
-    if main and (who := theme.scored_by(main.signature)):
+        warning(project)
+    if main and (who := page.scored_by(main.signature)):
         st.caption(f"Refinements and log probabilities {who}")
     if main:
-        inspector.panel(project, view, main, shown, details)
-    alignment.panel(project, view, shown)
+        inspector.draw_inspector(project, view, main, shown, details)
+    inspector.draw_alignment(project, view, shown)
 
 
 def position(project: Project, view: View, order: Order) -> int:
@@ -149,8 +150,8 @@ def position(project: Project, view: View, order: Order) -> int:
     key = state.place(project.id)
     if key is None or key not in view.row:
         return 0
-    found = np.flatnonzero(order == view.row[key])
-    return int(found[0]) if len(found) else 0
+    places = np.flatnonzero(order == view.row[key])
+    return int(places[0]) if len(places) else 0
 
 
 main()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._ui.help import documentation, keys, report, term_search, workflow
+from pages._ui.help import help_parts
 from pages._ui.shared import wiring
 from pages._ui.shared.page import heading
 
@@ -25,15 +25,15 @@ def main() -> None:
         ]
     )
     with first:
-        workflow.draw()
+        help_parts.draw_workflow()
     with second:
-        documentation.draw()
+        help_parts.draw_documentation()
     with third:
-        keys.draw()
+        help_parts.draw_keys()
     with fourth:
-        term_search.draw()
+        help_parts.draw_term_search()
     with fifth:
-        report.draw()
+        help_parts.draw_report()
 
 
 main()

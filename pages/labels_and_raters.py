@@ -7,11 +7,18 @@ import streamlit as st
 from core.mqm.schemes import SCHEMES
 from core.ports.projects import Project
 from core.services.labels.agreement import Agreement
-from pages._ui.calibrate.weight_schemes import scheme_words
-from pages._ui.labels_and_raters import agreement as parts
-from pages._ui.labels_and_raters import batch_builder, known_labels, number_agreement, typology_form
+from pages._ui.calibrate.calibration_form import scheme_words
+from pages._ui.labels_and_raters import batch_builder, known_labels, labelled_output
+from pages._ui.labels_and_raters.agreement import (
+    disputes,
+    draw_number_agreement,
+    figures,
+    give_scores,
+    of_project,
+    raters,
+)
 from pages._ui.shared import errors, page, wiring
-from pages._ui.shared.glossary import definition
+from pages._ui.shared.page import definition
 
 TABS = ("Agreement", "Largest disagreements", "Calibration sets", "Error typology")
 
@@ -25,14 +32,14 @@ def main() -> None:
     batch_builder.missing(project, rated)
     first = TABS[0] if known_labels.raters(project) or wiring.judgements(project) else TABS[2]
     agreement, disagreements, building, typology = st.tabs(TABS, key="people-tabs", default=first)
-    found = None
+    labels_agreement = None
     with agreement, errors.boundary():
-        number_agreement.section(project)
+        draw_number_agreement(project)
         if known_labels.raters(project) or not wiring.judgements(project):
-            found = labelled(project)
+            labels_agreement = labelled(project)
     with disagreements, errors.boundary():
-        if found is not None:
-            parts.disputes(project, found)
+        if labels_agreement is not None:
+            disputes(project, labels_agreement)
         elif known_labels.raters(project):
             page.info("The labels were not compared: see the tab Agreement.")
         else:
@@ -42,7 +49,7 @@ def main() -> None:
             batch_builder.builder(project)
         batch_builder.batches(project, rated)
     with typology, errors.boundary():
-        typology_form.section(project)
+        labelled_output.draw_typology_form(project)
 
 
 def labelled(project: Project) -> Agreement | None:
@@ -55,17 +62,17 @@ def labelled(project: Project) -> Agreement | None:
         "Severity weights", SCHEMES, key="people-scheme", width=320, format_func=scheme_words,
         help=definition("Severity weights"),
     )  # fmt: skip
-    found = parts.found(project, scheme)
-    if found is None:
+    agreement = of_project(project, scheme)
+    if agreement is None:
         return None
-    if not found.raters:
+    if not agreement.raters:
         page.info("There are labels, but no segment has been submitted yet.")
-        return found
-    scored = parts.give_scores(found, wiring.judgements(project))
-    parts.raters(found, scored=scored)
+        return agreement
+    scored = give_scores(agreement, wiring.judgements(project))
+    raters(agreement, scored=scored)
     st.subheader("Agreement of the error spans", anchor=False)
-    parts.figures(found, scored=scored)
-    return found
+    figures(agreement, scored=scored)
+    return agreement
 
 
 def no_labels() -> None:

@@ -11,19 +11,16 @@ from core.services.evaluate.evaluate import LABELS, STATISTICS, Evaluation
 from pages._ui.calibrate import calibration_form
 from pages._ui.meta_evaluation import (
     agreement_table,
-    data_parts,
-    disagreements,
     evaluation_data,
     evaluation_form,
-    human_scores,
     length_and_bias,
     scatter,
     significance,
 )
 from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.deferred import comes_later
-from pages._ui.shared.glossary import definition
 from pages._ui.shared.markdown import escape_markdown
+from pages._ui.shared.page import definition
 
 SECTIONS = (
     "Scatter plot",
@@ -36,12 +33,12 @@ SECTIONS = (
 )
 
 
-def impossible(project: Project, people: HumanScores, found: Evaluation) -> dict[str, str]:
+def impossible(project: Project, chosen_scores: HumanScores, evaluation: Evaluation) -> dict[str, str]:
     """Return the sections that these data do not allow, with the reason."""
     unable = {SECTIONS[6]: "needs two human scores of the project."} if len(project.human_scores) < 2 else {}
-    if len(found.joined.systems) < 2:
+    if len(evaluation.joined.systems) < 2:
         unable |= dict.fromkeys(SECTIONS[3:6], "need at least two systems.")
-    if people.of_systems:
+    if chosen_scores.of_systems:
         why = "these human scores belong to whole systems: there are none of outputs to list or resample."
         unable |= dict.fromkeys((SECTIONS[1], *SECTIONS[3:5]), why)
     return unable
@@ -58,52 +55,52 @@ def main() -> None:
         page.link_to_scoring(project)
         return
     with st.container(border=True):
-        people = calibration_form.choose_human_scores(project)
-        if people is None:
+        chosen_scores = calibration_form.choose_human_scores(project)
+        if chosen_scores is None:
             return
-        wanted = evaluation_form.asked(project, view, people)
-        if people.of_systems:
+        options = evaluation_form.asked(project, view, chosen_scores)
+        if chosen_scores.of_systems:
             st.caption(calibration_form.FIXED)
-    if not wanted.names:
+    if not options.names:
         page.info("Choose at least one metric under *More options*.")
         return
-    data = evaluation_data.joined(project, view, people, wanted)
+    data = evaluation_data.joined(project, view, chosen_scores, options)
     evaluation_data.unfinished(project, view, data)
     if data.too_few:
-        evaluation_form.too_few(project, data, people, wanted.excluded)
+        evaluation_form.too_few(project, data, chosen_scores, options.excluded)
         return
-    statistic = wanted.statistic
-    found = evaluation_data.evaluated(data, wanted.choice, statistic)
-    if found is None:
+    statistic = options.statistic
+    evaluation = evaluation_data.evaluated(data, options.choice, statistic)
+    if evaluation is None:
         return
-    st.markdown(f"#### {escape_markdown(report.sentence(found, statistic))}")
-    evaluation_data.unread(project, found)
-    for name in STATISTICS[wanted.choice.level]:
+    st.markdown(f"#### {escape_markdown(report.sentence(evaluation, statistic))}")
+    evaluation_data.unread(project, evaluation)
+    for name in STATISTICS[options.choice.level]:
         if name in (statistic, "acc_eq"):  # acc_eq always: its name does not say what it is
             page.caption(f"{LABELS[name]}: {definition(LABELS[name])}")
-    agreement_table.table(found, statistic)
-    agreement_table.notes(found)
+    agreement_table.draw_agreement_table(evaluation, statistic)
+    agreement_table.notes(evaluation)
     if len(data.keys) >= evaluation_data.MANY and comes_later(evaluation_data.SECOND_PART, "Loading charts …"):
         return
-    impossible_here = impossible(project, people, found)
+    impossible_here = impossible(project, chosen_scores, evaluation)
     section = page.choose_tab("Details", SECTIONS, "evaluate-section", impossible=impossible_here)
     systems = None
     with errors.boundary():
         if section == SECTIONS[0]:
-            scatter.scatter(project, view, found, statistic)
+            scatter.scatter(project, view, evaluation, statistic)
         elif section == SECTIONS[1]:
-            disagreements.draw(project, found, statistic)
+            scatter.draw_disagreements(project, evaluation, statistic)
         elif section == SECTIONS[2]:
-            significance.differences(found, statistic)
+            significance.differences(evaluation, statistic)
         elif section == SECTIONS[3]:
-            systems = significance.systems(found)
+            systems = significance.systems(evaluation)
         elif section == SECTIONS[4]:
-            data_parts.of_parts(view, found, statistic)
+            agreement_table.of_parts(view, evaluation, statistic)
         elif section == SECTIONS[6]:
-            human_scores.draw(project, view, wanted)
+            agreement_table.draw_human_scores(project, view, options)
         else:
-            length_and_bias.draw(project, view, people, found, wanted)
-    agreement_table.files(project, found, statistic, systems)
+            length_and_bias.draw_length_and_bias(project, view, chosen_scores, evaluation, options)
+    agreement_table.files(project, evaluation, statistic, systems)
 
 
 main()

@@ -9,8 +9,8 @@ import streamlit as st
 from core.errors import PROGRAM
 from core.metrics import readiness
 from core.metrics.readiness import ConfiguredModel, Readiness
-from core.settings import load as settings
-from pages._ui.models import installation, metric_table, model_cards, presets
+from core.settings import load_settings
+from pages._ui.models import metric_table, model_cards
 from pages._ui.shared import tables, wiring
 from pages._ui.shared.page import heading
 
@@ -21,21 +21,21 @@ def main() -> None:
     """Draw the page."""
     wiring.store()
     heading("Models", "See which metrics can run here, and which models they use.")
-    found, players = readiness.of_all() | readiness.of_sets(), readiness.configured_models()
+    readiness_by_name, models = readiness.of_all() | readiness.of_sets(), readiness.configured_models()
     first, second, third = st.tabs(
         [":material/straighten: Metrics", ":material/memory: Models", ":material/dns: Installation"]
     )
     with first:
-        metrics(found)
+        metrics(readiness_by_name)
     with second:
-        speakers(found, players)
+        cards(readiness_by_name, models)
     with third:
-        installation.draw(settings())
+        model_cards.draw_installation(load_settings())
 
 
-def metrics(found: Mapping[str, Readiness]) -> None:
+def metrics(readiness_by_name: Mapping[str, Readiness]) -> None:
     """Draw every metric: whether it can run, what it needs, how to read it."""
-    counted = {state: n for state, n in readiness.counts(found).items() if n}
+    counted = {state: n for state, n in readiness.counts(readiness_by_name).items() if n}
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     state = left.segmented_control(
         "Show", counted, key="models-state", label_visibility="collapsed",
@@ -48,9 +48,9 @@ def metrics(found: Mapping[str, Readiness]) -> None:
         label_visibility="collapsed",
         icon=":material/search:",
     )
-    rows = metric_table.metric_rows(found, state, words)
+    rows = metric_table.metric_rows(readiness_by_name, state, words)
     if rows:
-        st.html(metric_table.table(rows, found))
+        st.html(metric_table.table(rows, readiness_by_name))
     else:
         st.info("No metric matches all of these words.", icon=":material/search_off:")
     st.caption(
@@ -69,23 +69,23 @@ def metrics(found: Mapping[str, Readiness]) -> None:
         )
         tables.text_table(metric_table.options(), tall=len(metric_table.options()))
     with st.expander("Signatures", icon=":material/fingerprint:"):
-        signed = [{"metric": n, "signature": one.signature} for n, one in found.items() if one.signature]
+        signed = [{"metric": n, "signature": one.signature} for n, one in readiness_by_name.items() if one.signature]
         tables.text_table(signed, tall=len(signed))
 
 
-def speakers(found: Mapping[str, Readiness], players: list[ConfiguredModel]) -> None:
+def cards(readiness_by_name: Mapping[str, Readiness], models: list[ConfiguredModel]) -> None:
     """Draw one card per kind of model, configured ones first; then what else is missing."""
     st.caption(
         "Metrics that need the same kind of model share the one configured here. Errorscope downloads nothing while it runs. "
         "Where a model is missing, its card shows how to fetch, check and test one."
     )
-    ordered = sorted(players, key=lambda player: player.checkpoint is None)
+    ordered = sorted(models, key=lambda player: player.checkpoint is None)
     for first in range(0, len(ordered), ACROSS):
         for column, player in zip(st.columns(ACROSS), ordered[first : first + ACROSS], strict=False):
             with column.container(border=True, height="stretch", key=f"role-{player.kind.name}"):
                 model_cards.card(player)
-                presets.draw(player.kind.name)
-    model_cards.other_lacks(model_cards.lacks(found, players))
+                model_cards.draw_presets(player.kind.name)
+    model_cards.other_lacks(model_cards.lacks(readiness_by_name, models))
 
 
 main()

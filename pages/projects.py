@@ -13,7 +13,7 @@ from pages._ui.projects.upload_files import UPLOAD
 from pages._ui.shared import drafts, errors, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 from pages._ui.shared.page import heading
-from pages._ui.shared.read_ahead import read_ahead
+from pages._ui.shared.wiring import read_ahead
 
 HEADINGS = {
     None: ("Projects", "Upload the outputs of your systems, import human scores, and open a project."),
@@ -38,7 +38,7 @@ def main() -> None:
         return
     done = st.session_state.get(drafts.kept(DONE))
     imported = bool(done and choice.project and done.project.id == choice.project.id)
-    my_campaigns.draw()
+    my_campaigns.draw_my_campaigns()
     if done and imported:
         importing.report(done._replace(project=choice.project))
     own = [p for p in choice.all if not p.sample]
@@ -51,7 +51,7 @@ def main() -> None:
             if wiring.identity().manager and not any(p.sample for p in choice.all):
                 open_sample(choice.all)
     if choice.all:
-        project_list.listing(choice.all, choice.project, imported=imported)
+        project_list.draw_project_list(choice.all, choice.project, imported=imported)
     if choice.project is not None:
         read_ahead(choice.project)
 
@@ -94,14 +94,14 @@ def open_sample(projects: list[Project]) -> None:
     """Draw the button that opens the sample project on Compare; create it again if it was deleted."""
     if not st.button("Open the sample", icon=":material/play_arrow:", key="begin-sample"):
         return
-    found = next((p for p in projects if p.sample), None)
-    if found is None:
+    sample_project = next((p for p in projects if p.sample), None)
+    if sample_project is None:
         with st.spinner("Creating the sample project …"):
             wiring.store().projects.create(sample.NAME, sample=True)
-            found = sample.ensure(wiring.store())
-    if found is not None:
-        state.open_project(found.id)
-        st.switch_page("pages/compare.py", query_params={state.PROJECT: str(found.id)})
+            sample_project = sample.ensure(wiring.store())
+    if sample_project is not None:
+        state.open_project(sample_project.id)
+        st.switch_page("pages/compare.py", query_params={state.PROJECT: str(sample_project.id)})
 
 
 def upload_steps(projects: list[Project], current: Project | None, *, labels: bool) -> None:

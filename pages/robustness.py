@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._ui.robustness import adversarial_suite, break_metric, saved_cases, session
+from pages._ui.robustness import break_metric, session, suite_cases, suite_results
 from pages._ui.shared import errors, page, wiring
 
 
@@ -24,19 +24,19 @@ def main() -> None:
         page.caption(f"Texts come from a random sample of {n:,} of the {of:,} segments, always the same.")
     with errors.boundary():
         if section == session.SUITE:
-            adversarial_suite.draw(project)
+            suite_results.draw_adversarial_suite(project)
         elif section == session.STRESS:
             from pages._ui.robustness import stress_tests
 
-            stress_tests.draw(project)
+            stress_tests.draw_stress_tests(project)
         elif section == session.COMBINE:
             from pages._ui.robustness import combine
 
-            combine.draw(project)
+            combine.draw_combine(project)
         elif section == session.KEPT:
-            saved_cases.draw(project)
+            suite_cases.draw_saved_cases(project)
         else:
-            break_metric.draw(project)
+            break_metric.draw_break_metric(project)
 
 
 main()

@@ -22,7 +22,7 @@ import pytest  # noqa: E402
 import pytest_randomly  # noqa: E402
 from argon2 import PasswordHasher  # noqa: E402
 
-from core.services.people import passwords  # noqa: E402
+from core.services.people import accounts  # noqa: E402
 
 # A deadline per example measures the load of the machine, not the code. Each run draws other examples, so few are enough
 # for `make test`; `make test-all` has the profile `full`, and `thorough` is for a search by hand.
@@ -102,5 +102,5 @@ def _for_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ERRORSCOPE_HOME", str(tmp_path_factory.mktemp("errorscope")))
         # The parameters of the program take a tenth of a second per password, and 64 MiB.
-        patch.setattr(passwords, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+        patch.setattr(accounts, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
         yield

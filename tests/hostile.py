@@ -20,9 +20,8 @@ from core.data import (
 )  # fmt: skip
 from core.metrics import registry
 from core.mqm.actions import label_actions
-from core.ports.batches import Chosen, SavedBatch
-from core.ports.calibrations import SavedLambda
-from core.ports.cases import KeptCase, KeptScore
+from core.ports.calibration import Chosen, SavedBatch, SavedLambda
+from core.ports.robustness import KeptCase, SavedScore
 from core.ports.store import Store
 from core.refine.result import weighted
 from core.signature import content_key
@@ -107,7 +106,7 @@ def fill(store: Store) -> int:
             values[content_key(s.source, o.text, s.references)] = (
                 Value(weighted(*d, 1.0), parts=parts) if metric == "bartscore++" else Value(float(13 * n % 29))
             )
-        store.scores.put(metric, registry.load(metric).signature(), values, 1.0)
+        store.scores.put(metric, registry.load_metric(metric).signature(), values, 1.0)
     rated = [
         RatedOutput(
             o.key, rater,
@@ -122,11 +121,11 @@ def fill(store: Store) -> int:
         project,
         SavedBatch(name(0, "batch"), "random", 1, "s", tuple(Chosen(o.key, 0.5) for o in written[:6]), len(written)),
     )
-    refinement = registry.load("bartscore++").signature()
+    refinement = registry.load_metric("bartscore++").signature()
     store.calibrations.save(project, SavedLambda(name(0, "lambda"), 1.3, name(5, "signature"), refinement))
     case = KeptCase(
         name(0, "collection"), "negation", where[0].source, where[0].references[0], written[0].text, written[1].text,
-        name(3, "what"), (KeptScore("chrf", name(5, "signature"), True, 1.0, 2.0), KeptScore(external[0].name, "s", True, None, None, name(0, "why"))),
+        name(3, "what"), (SavedScore("chrf", name(5, "signature"), True, 1.0, 2.0), SavedScore(external[0].name, "s", True, None, None, name(0, "why"))),
     )  # fmt: skip
     store.cases.keep(project, case)
     return project

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from sqlalchemy import event
 
 from core.data import Dataset, ExternalScores
-from core.ports.imports import DatasetImport
+from core.ports.files import DatasetImport
 from core.ports.store import Store
 from core.services.projects.adding import Imported, ImportTarget, add
 from db.engine import connect

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 from tests.paths import ROOT
@@ -44,7 +45,18 @@ BASE = {
 }
 PACKAGES = ("core", "cli", "db", "api", "pages", "tools")
 PAGE_LINES = 160
-MODULE_LINES = 300
+MODULE_LINES = 400
+LONG_MODULES = {
+    "core/formats/columns.py",
+    "core/formats/table.py",
+    "core/ports/rules.py",
+    "core/reports/evaluation.py",
+    "core/services/projects/importing.py",
+    "db/labels/repository.py",
+    "db/migrations/versions/0025_first.py",
+    "db/tables.py",
+}
+"""Modules that are read as one: each is a list of its kind, or one table."""
 MODULES_PER_FOLDER = 20
 
 
@@ -65,6 +77,19 @@ def imports(path: Path) -> frozenset[str]:
     return frozenset(found)
 
 
+def imports_of_modules() -> dict[str, set[str]]:
+    """Return the modules that each module imports when it is loaded."""
+    paths = {".".join(p.relative_to(ROOT).with_suffix("").parts): p for folder in PACKAGES for p in files(folder)}
+    graph: dict[str, set[str]] = {}
+    for module, path in paths.items():
+        graph[module] = set()
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom):
+                names = {f"{node.module}.{alias.name}" for alias in node.names} | {str(node.module)}
+                graph[module] |= names & paths.keys()
+    return graph
+
+
 def files(folder: str) -> list[Path]:
     return sorted((ROOT / folder).rglob("*.py"))
 
@@ -76,7 +101,7 @@ def tops(path: Path) -> set[str]:
 def violations(rule: Callable[[Path], object], *folders: str) -> list[str]:
     """What `rule` has against each file of the folders, one line per file."""
     found = {str(path.relative_to(ROOT)): rule(path) for folder in folders for path in files(folder)}
-    assert len(found) > 20, "too few files: the rule has looked at the wrong folder"
+    assert len(found) > 15, "too few files: the rule has looked at the wrong folder"
     return [f"{path}: {what}" for path, what in found.items() if what]
 
 
@@ -92,7 +117,7 @@ def test_the_database_imports_no_screen() -> None:
 def test_routes_import_no_pages_and_streamlit_in_one_place() -> None:
     for path in files("api"):
         assert not tops(path) & {"pages", "app", "sqlalchemy", "alembic"}, path
-        assert path.name == "oidc.py" or "streamlit" not in tops(path), path
+        assert path.name == "auth.py" or "streamlit" not in tops(path), path
 
 
 def test_only_what_the_server_does_itself_has_storage_without_a_guard() -> None:
@@ -126,6 +151,7 @@ def test_imports_inside_core_run_one_way() -> None:
         return sorted({name.split(".")[1] for name in imports(path) if name.startswith("core.")} - allowed)
 
     assert not violations(rule, "core")
+    TopologicalSorter(imports_of_modules()).prepare()  # raises CycleError
 
 
 def test_the_product_does_not_import_the_tools() -> None:
@@ -158,9 +184,10 @@ def test_a_page_can_be_read_in_one_go() -> None:
 
 
 def test_folders_and_modules_are_small() -> None:
-    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in files("pages")}
-    per_folder = Counter(path.parent for path in (*lengths, *files("db")) if path.name != "__init__.py")
-    assert not {path: lines for path, lines in lengths.items() if lines > MODULE_LINES}
+    modules = [path for folder in PACKAGES for path in files(folder) if path.name != "__init__.py"]
+    lengths = {str(p.relative_to(ROOT)): len(p.read_text(encoding="utf-8").splitlines()) for p in modules}
+    per_folder = Counter(path.parent for path in modules)
+    assert {name for name, lines in lengths.items() if lines > MODULE_LINES} <= LONG_MODULES
     assert not {folder: n for folder, n in per_folder.items() if n > MODULES_PER_FOLDER}
 
 

@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from api.access import OPEN, is_local_address
-from api.routes import routes
-from core.settings import Settings, load, load_access, load_limits
+from api.documentation import routes
+from core.settings import Settings, load_access, load_limits, load_settings
 from tests.paths import ROOT
 
 FOLDER = ROOT / "deploy"
@@ -112,7 +112,7 @@ def test_the_app_requires_accounts_and_serves_the_names() -> None:
     assert access.team
     assert access.hosts == ("a.example.org", "b.example.org")
     assert not is_local_address(environ["STREAMLIT_SERVER_ADDRESS"])
-    assert load(environ).worker == "off"
+    assert load_settings(environ).worker == "off"
     assert SERVICES["caddy"]["environment"]["ERRORSCOPE_HOSTS"] == environ["ERRORSCOPE_HOSTS"]
 
 
@@ -131,9 +131,9 @@ def test_all_processes_use_one_database_and_the_same_models() -> None:
     assert len(models) == 10
     for name in ("ERRORSCOPE_DB", "PGPASSWORD", "ERRORSCOPE_HOME", *models):
         assert len({environ[name] for environ in shared}) == 1
-    assert load(shared[0]).database.startswith("postgresql+psycopg://errorscope@db/")
+    assert load_settings(shared[0]).database.startswith("postgresql+psycopg://errorscope@db/")
     assert SERVICES["db"]["environment"]["POSTGRES_PASSWORD"] == shared[0]["PGPASSWORD"]
-    assert load(shared[0]).encoder == "minilm"
+    assert load_settings(shared[0]).encoder == "minilm"
 
 
 def test_ports_and_health_checks_lead_somewhere() -> None:

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
 from api import documentation
-from api.routes import routes
+from api.documentation import routes
 from cli.__main__ import COMMANDS
 from core.formats.labels.label_formats import FORMATS
 from core.ports.store import Store

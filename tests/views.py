@@ -12,7 +12,7 @@ from core.metrics.base import MetricSpec
 from core.ports.scores import ScoredBy
 from core.services.projects.texts import StoredTexts
 from core.services.projects.view import View, build
-from core.text.fold import fold
+from core.text.words import fold
 
 
 def index_of(data: Dataset) -> ProjectIndex:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from core.formats import output
-from core.models.architectures.seq2seq import Seq2SeqScorer, load
+from core.models.architectures.seq2seq import Seq2SeqScorer, load_seq2seq
 from core.refine.engine import refine
 from core.refine.result import Refinement, Variant
 from tools.nli_pairs import held_out, read_lines
@@ -67,11 +67,11 @@ def content_words(text: str) -> list[str]:
     return [m[0] for m in WORD.finditer(text) if m[0].lower() not in FUNCTION_WORDS]
 
 
-def first_edit_hits(found: Refinement, case: Replaced) -> bool:
+def first_edit_hits(refinement: Refinement, case: Replaced) -> bool:
     """Return whether the token of the first round overlaps the replaced word."""
-    if not found.steps:
+    if not refinement.steps:
         return False
-    token = found.tokens[found.steps[0].position]
+    token = refinement.tokens[refinement.steps[0].position]
     return token.start < case.end and token.end > case.start
 
 
@@ -80,7 +80,7 @@ def check(
 ) -> dict[str, object]:
     """Return the figures as plain numbers; `pairs` are (reference, system output)."""
     cases = replaced_words(sorted({r for r, _ in pairs}), count, seed)
-    found = [refine(scorer, c.damaged, [c.reference], variant) for c in cases]
+    refinements = [refine(scorer, c.damaged, [c.reference], variant) for c in cases]
     rng = np.random.default_rng(seed)
     some = [pairs[i] for i in rng.permutation(len(pairs))[:400]]
     ids = [(scorer.encode(r).ids, scorer.encode(h).ids) for r, h in some]
@@ -90,9 +90,13 @@ def check(
         "variant": variant,
         "seed": seed,
         "replaced": len(cases),
-        "first_edit_on_the_word": np.mean([first_edit_hits(f, c) for f, c in zip(found, cases, strict=True)]).item(),
-        "reference_restored": np.mean([f.refined == c.reference for f, c in zip(found, cases, strict=True)]).item(),
-        "flagged_non_translation": np.mean([f.non_translation for f in found]).item(),
+        "first_edit_on_the_word": np.mean(
+            [first_edit_hits(f, c) for f, c in zip(refinements, cases, strict=True)]
+        ).item(),
+        "reference_restored": np.mean(
+            [f.refined == c.reference for f, c in zip(refinements, cases, strict=True)]
+        ).item(),
+        "flagged_non_translation": np.mean([f.non_translation for f in refinements]).item(),
         "pairs": len(some),
         "reference_at_least_as_probable": np.mean(itself >= output).item(),
         "mean_logp_reference": itself.mean().item(),
@@ -112,10 +116,10 @@ def main() -> None:
     output.check([("--pairs", args.pairs)], output.named("--out", args.out))
     rows = [line.split("\t") for line in read_lines(args.pairs) if "\t" in line]
     pairs = [(r[0], r[1]) for r in rows if held_out(r[0]) and r[0].strip() and r[1].strip() and r[0] != r[1]]
-    figures = check(load(args.model), pairs, args.variant, args.count, args.seed)
+    figures = check(load_seq2seq(args.model), pairs, args.variant, args.count, args.seed)
     print(json.dumps(figures, indent=1))
     if args.out:
-        output.write({args.out: json.dumps(figures, indent=1) + "\n"})
+        output.write_files({args.out: json.dumps(figures, indent=1) + "\n"})
 
 
 if __name__ == "__main__":

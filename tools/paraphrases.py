@@ -71,12 +71,12 @@ def spoken(number: int) -> str:
 
 
 def _words(text: str, random: Random) -> str:
-    fitting = [(found, new) for old, new in WAYS if (found := _finder(old).search(text))]
+    fitting = [(match, new) for old, new in WAYS if (match := _finder(old).search(text))]
     if not fitting:
         return text
-    found, new = random.choice(fitting)
-    new = new[:1].upper() + new[1:] if found.group()[:1].isupper() else new
-    return text[: found.start()] + new + text[found.end() :]
+    match, new = random.choice(fitting)
+    new = new[:1].upper() + new[1:] if match.group()[:1].isupper() else new
+    return text[: match.start()] + new + text[match.end() :]
 
 
 @cache
@@ -86,19 +86,19 @@ def _finder(old: str) -> re.Pattern[str]:
 
 
 def _numerals(text: str, random: Random) -> str:
-    found = list(_NUMBER.finditer(text))
-    if not found:
+    matches = list(_NUMBER.finditer(text))
+    if not matches:
         return text.replace("%", " percent") if "%" in text else text
-    one = random.choice(found)
+    one = random.choice(matches)
     end = text[one.end() :]
     return text[: one.start()] + spoken(int(one.group(1))) + (f" percent{end[1:]}" if end.startswith("%") else end)
 
 
 def _moved(text: str, random: Random) -> str:
-    found = _FRONTED.match(text)
-    if not found or random.random() < 0.2:
+    match = _FRONTED.match(text)
+    if not match or random.random() < 0.2:
         return text
-    first, rest = found.groups()
+    first, rest = match.groups()
     return f"{rest[:1].upper()}{rest[1:]} {first[:1].lower()}{first[1:]}."
 
 

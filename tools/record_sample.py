@@ -46,7 +46,7 @@ def record(metrics: Sequence[Metric], out: Path) -> int:
         for key, v in sorted(memory.by_signature.get(scored.signature, {}).items())
     ]
     text = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
-    output.write({out: gzip.compress(text.encode("utf-8"), mtime=0)})
+    output.write_files({out: gzip.compress(text.encode("utf-8"), mtime=0)})
     return len(rows)
 
 
@@ -64,13 +64,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--metrics", default=",".join(registry.STANDARD), help="names with commas; default: the standard ones"
     )
     parser.add_argument("--out", type=Path, default=SCORES, help="file to write")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        n = record(registry.chosen(given.metrics.split(",")), given.out)
+        n = record(registry.chosen(options.metrics.split(",")), options.out)
     except UserError as error:
         print(f"\n{error}", file=sys.stderr)
         return 2
-    print(f"\n{n} values, {given.out.stat().st_size / 1024:.0f} KB in {given.out}", file=sys.stderr)
+    print(f"\n{n} values, {options.out.stat().st_size / 1024:.0f} KB in {options.out}", file=sys.stderr)
     return 0
 
 

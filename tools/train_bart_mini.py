@@ -42,8 +42,7 @@ from tools.bart_cases import (
     Tokens,
     example,
 )
-from tools.nli_pairs import held_out, read_lines
-from tools.precision import autocast
+from tools.nli_pairs import autocast, held_out, read_lines
 
 SPECIALS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
 STATE = "state.pt"
@@ -257,7 +256,7 @@ def save(
     half = {k: v.detach().to("cpu", torch.float16) for k, v in model.state_dict().items() if k not in tied}
     model.save_pretrained(out, state_dict=half)
     rounds = [*earlier, {"settings": asdict(s), "steps": at.step, "loss": round(at.loss, 4)}]
-    output.write({out / "training.json": json.dumps({"rounds": rounds}, indent=1) + "\n"})
+    output.write_files({out / "training.json": json.dumps({"rounds": rounds}, indent=1) + "\n"})
 
 
 def main() -> None:

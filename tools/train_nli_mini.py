@@ -33,12 +33,9 @@ from safetensors.torch import save_file
 
 from core.formats import output
 from core.models import loading
-from core.models.adapter import base
-from core.models.architectures.classifier import Classifier
-from core.models.architectures.mean_max import MeanMaxForSequenceClassification
+from core.models.architectures.nli import Classifier, MeanMaxForSequenceClassification, base_of_adapter
 from core.signature import package
-from tools.nli_pairs import NliPair, Target, read_lines, read_made
-from tools.precision import autocast
+from tools.nli_pairs import NliPair, Target, autocast, read_lines, read_made
 
 LABELS = ("entailment", "neutral", "contradiction")
 LINEAR = ["query", "key", "value", "dense"]
@@ -95,7 +92,7 @@ def read_nli(path: Path, rng: np.random.Generator) -> tuple[list[NliPair], list[
 def build(s: NliTrainingSettings, start: Path | None = None) -> PeftModel:
     """Return the base with a new adapter, or with that of the folder `start`, whose rank is kept."""
     network = MeanMaxForSequenceClassification.from_pretrained(
-        base().path,
+        base_of_adapter().path,
         local_files_only=True,
         use_safetensors=True,
         dtype=torch.float32,
@@ -168,11 +165,11 @@ def train(
     cases, dev = read_nli(nli, rng)
     files = [read_made(path) for path in made]
     cases += [row for rows in files for row in rows if not row.dev]
-    held = [row for row in files[0] if row.dev]
+    dev_rows = [row for row in files[0] if row.dev]
     model = build(s, out if resume else start).to(device)
     kind = model.peft_config["default"]
     s = replace(s, rank=kind.r, alpha=kind.lora_alpha)
-    words = loading.tokenizer(base())
+    words = loading.tokenizer(base_of_adapter())
     reader = Classifier(model, words)
     encoded = [EncodedPair(reader.encode(c.premise, c.hypothesis), c.target) for c in cases]
     encoded = [e for e in encoded if len(e.row.ids) <= s.longest]
@@ -218,22 +215,22 @@ def train(
         "sha256": {p.name: hashlib.sha256(p.read_bytes()).hexdigest()[:12] for p in (nli, *made)},
         "versions": {name: package(name) for name in ("torch", "transformers", "peft")},
         "dev": shares(reader, dev),
-        "made_dev": shares(reader, held),
+        "made_dev": shares(reader, dev_rows),
     }
-    output.write({out / "training.json": json.dumps(record, indent=1) + "\n"})
+    output.write_files({out / "training.json": json.dumps(record, indent=1) + "\n"})
 
 
 def shares(reader: Classifier, cases: Sequence[NliPair]) -> dict[str, dict[str, float]]:
     """Return the accuracy over all cases, by label, by origin, and by both."""
     reader.model.eval()
-    given = reader.logits([(c.premise, c.hypothesis) for c in cases]).values.argmax(axis=1)
-    found: dict[str, list[bool]] = {}
-    for case, answer in zip(cases, given, strict=True):
+    predicted = reader.logits([(c.premise, c.hypothesis) for c in cases]).values.argmax(axis=1)
+    hits: dict[str, list[bool]] = {}
+    for case, answer in zip(cases, predicted, strict=True):
         right = case.target[answer] == max(case.target)
         label = LABELS[int(np.argmax(case.target))]
         for key in ("all", label, case.kind, f"{case.kind} {label}"):
-            found.setdefault(key, []).append(right)
-    return {key: {"share": round(sum(v) / len(v), 4), "of": len(v)} for key, v in sorted(found.items())}
+            hits.setdefault(key, []).append(right)
+    return {key: {"share": round(sum(v) / len(v), 4), "of": len(v)} for key, v in sorted(hits.items())}
 
 
 def keep(model: Any, optimizer: torch.optim.Optimizer, at: Progressed, out: Path) -> None:
@@ -262,7 +259,7 @@ def save(model: Any, out: Path) -> None:
     }
     save_file(half, out / "adapter_model.safetensors", metadata={"format": "pt"})
     adapter = model.peft_config["default"]
-    adapter.base_model_name_or_path = base().name
+    adapter.base_model_name_or_path = base_of_adapter().name
     adapter.modules_to_save = sorted(set(adapter.modules_to_save))  # peft adds its own names again at every start
     adapter.save_pretrained(out)
     config = model.get_base_model().config

@@ -34,8 +34,8 @@ def page_texts(language: str) -> Mapping[str, str]:
 def editor_texts() -> Mapping[str, str]:
     """Return the English texts of the editor by key."""
     table = re.search(r"export const EDITOR_TEXTS = (\{.*?\n\});", EDITOR.read_text(encoding="utf-8"), re.DOTALL)
-    found: dict[str, str] = json.loads(table[1]) if table else {}
-    return found
+    by_key: dict[str, str] = json.loads(table[1]) if table else {}
+    return by_key
 
 
 @cache
@@ -44,8 +44,10 @@ def texts(language: str) -> Mapping[str, str]:
     file = HERE / f"{language}.po"
     if not file.exists():
         return {}
-    with file.open("rb") as held:
-        return {str(m.id): str(m.string) for m in read_po(held, locale=language) if m.id and m.string and not m.context}
+    with file.open("rb") as stream:
+        return {
+            str(m.id): str(m.string) for m in read_po(stream, locale=language) if m.id and m.string and not m.context
+        }
 
 
 @cache
@@ -54,8 +56,8 @@ def sentences(language: str) -> Mapping[str, str]:
     file = HERE / f"{language}.po"
     if not file.exists():
         return {}
-    with file.open("rb") as held:
-        return {str(m.id): str(m.string) for m in read_po(held, locale=language) if m.string and m.context == SERVER}
+    with file.open("rb") as stream:
+        return {str(m.id): str(m.string) for m in read_po(stream, locale=language) if m.string and m.context == SERVER}
 
 
 @cache
@@ -68,8 +70,8 @@ def translator(language: str) -> Translate:
         if text in known:
             return known[text]
         for form, other in filled:
-            if found := form.fullmatch(text):
-                return other.format(**found.groupdict())
+            if match := form.fullmatch(text):
+                return other.format(**match.groupdict())
         return text
 
     return said
@@ -108,6 +110,8 @@ def chosen(asked: str | None, accepted: str) -> str:
     """Return the language of the page: the one asked for, else the first that the browser accepts (`Accept-Language`), else English."""
     if asked in LANGUAGES:
         return str(asked)
-    wanted = [part.partition(";")[0].strip().replace("-", "_") for part in accepted.split(",") if part.strip()]
-    found = negotiate_locale(wanted, list(LANGUAGES), sep="_")
-    return found if found in LANGUAGES else "en"
+    accepted_languages = [
+        part.partition(";")[0].strip().replace("-", "_") for part in accepted.split(",") if part.strip()
+    ]
+    negotiated = negotiate_locale(accepted_languages, list(LANGUAGES), sep="_")
+    return negotiated if negotiated in LANGUAGES else "en"

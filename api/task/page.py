@@ -6,33 +6,91 @@ asks for the first segment (`api.unit`).
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from collections.abc import Callable
 from functools import cache, partial, wraps
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from babel.dates import format_date
 from jinja2 import Environment, FileSystemLoader, select_autoescape
+from markdown_it import MarkdownIt
+from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from api import people, unit
 from api.auth import identity_of, identity_of_token
-from api.endpoint import Handler, endpoint
+from api.endpoint import Handler, endpoint, failed
 from api.refusals import RateLimit, RequestRefused, network
 from api.storage import secret, store
-from api.task import assets, catalogue, markdown
-from core.browser_scripts import imports_of, script_address
+from api.task import catalogue
+from core.browser_scripts import imports_of, script_address, scripts
 from core.campaigns.design import design_from_json
 from core.errors import Unavailable, UserError
+from core.plots.colours import VARIABLES
 from core.ports.campaigns import Campaign
 from core.ports.people import Identity
-from core.services.campaigns import taking_part
-from core.services.labels.exchange import LARGEST_NUMBER
-from core.services.people.tokens import CSRF_HEADER, SESSION_COOKIE, csrf_token
-from core.settings import load as settings
+from core.services.campaigns import people as taking_part
+from core.services.labels.editor import LARGEST_NUMBER
+from core.services.people.sessions import CSRF_HEADER, SESSION_COOKIE, csrf_token
+from core.settings import load_settings
+
+_ALLOWED = re.compile(r"(https?://|mailto:)", re.IGNORECASE)
+
+
+class _Parser(MarkdownIt):
+    """A parser for which other addresses, also those of other programs such as ms-word:, are no links."""
+
+    def validateLink(self, url: str) -> bool:  # noqa: N802  (the name in the library)
+        return _ALLOWED.match(url) is not None
+
+
+_PARSER = _Parser("commonmark", {"html": False}).enable(["table"]).disable(["image"])
+
+
+def markdown_html(text: str) -> Markup:
+    return Markup(_PARSER.render(text))
+
+
+HERE = Path(__file__).parent
+EDITOR = HERE.parents[1] / "pages" / "_ui" / "components" / "span_annotator"
+
+
+class Asset(NamedTuple):
+    """A file with a hash in its name, so that browsers can keep it."""
+
+    name: str
+    text: str
+    mime: str
+
+
+def _asset(stem: str, ending: str, mime: str, text: str) -> Asset:
+    return Asset(f"{stem}.{hashlib.sha256(text.encode()).hexdigest()[:16]}.{ending}", text, mime)
+
+
+def _read(*files: Path) -> str:
+    return "\n".join(file.read_text(encoding="utf-8") for file in files)
+
+
+SCRIPTS = {path: Asset(script_address(path), text, "text/javascript") for path, text in scripts().items()}
+TASK = "api/task/task.js"
+STYLE = _asset("task", "css", "text/css", f"{VARIABLES}\n{_read(EDITOR / 'editor.css', HERE / 'task.css')}")
+DOCUMENTATION = _asset("documentation", "css", "text/css", f"{VARIABLES}\n{_read(HERE / 'documentation.css')}")
+_BY_NAME = {asset.name: asset for asset in (STYLE, DOCUMENTATION, *SCRIPTS.values())}
+
+
+async def asset(request: Request) -> Response:
+    file = _BY_NAME.get(request.path_params["name"])
+    if file is None:
+        return failed(404, "There is no such file. Reload the page")
+    keep = {"Cache-Control": "public, max-age=31536000, immutable"}
+    return Response(file.text, headers=keep, media_type=file.mime)
+
 
 REFUSED = "This link cannot be opened"
 CLOSED = "This page cannot be opened now"
@@ -85,7 +143,9 @@ async def of_account(request: Request) -> Response:
     if await run_in_threadpool(identity_of, request) is None:
         return _login(request)
     project = min(request.path_params["project"], LARGEST_NUMBER)
-    token = csrf_token(await run_in_threadpool(secret, settings().database), request.cookies.get(SESSION_COOKIE, ""))
+    token = csrf_token(
+        await run_in_threadpool(secret, load_settings().database), request.cookies.get(SESSION_COOKIE, "")
+    )
     headers = {CSRF_HEADER: token}
     return await _page(request, lambda: people.identify(request), lambda who: project, lambda: headers, back=True)
 
@@ -138,10 +198,10 @@ async def _page(
 
     def read() -> tuple[int, Campaign | None]:
         nonlocal to
-        found = who()
-        request.state.who = found
-        to = _way_back(found) if back else ""
-        return project(found), unit.campaign_of(store(found, tasks=True), found, project(found))
+        reader = who()
+        request.state.who = reader
+        to = _way_back(reader) if back else ""
+        return project(reader), unit.campaign_of(store(reader, tasks=True), reader, project(reader))
 
     said = catalogue.of_request(request)
     try:
@@ -160,13 +220,13 @@ async def _page(
     return _html(
         request, "task.html", start=start.replace("<", "\\u003c"), campaign=campaign is not None,
         title=said(design.shown_title if design else "Mark the errors"), refused=said(REFUSED), back=to,
-        instructions=markdown.html(said(design.protocol.instructions)) if design else "",
+        instructions=markdown_html(said(design.protocol.instructions)) if design else "",
     )  # fmt: skip
 
 
 def _html(request: Request, template: str, status: int = 200, **values: object) -> HTMLResponse:
     text = templates().get_template(template).render(
-        script=script_address(assets.TASK), imported=[script_address(path) for path in imports_of(assets.TASK)], style=assets.STYLE.name, language=catalogue.language_of(request),
+        script=script_address(TASK), imported=[script_address(path) for path in imports_of(TASK)], style=STYLE.name, language=catalogue.language_of(request),
         languages=catalogue.LANGUAGES, _=catalogue.of_request(request), **values,
     )  # fmt: skip
     return HTMLResponse(text, status, {"Cache-Control": "no-store", "X-Robots-Tag": "noindex"})

@@ -54,13 +54,13 @@ class BootstrapBatch(NamedTuple):
 class DrawAgreements(NamedTuple):
     """Agreement of each draw, NaN where undefined.
 
-    `steps`: just above each ω = k/200, (n_draws, 201); `zero`, `inf`, `here`: at λ = 0, ∞ and the chosen λ, (n_draws,).
+    `steps`: just above each ω = k/200, (n_draws, 201); `zero`, `inf`, `at_lam`: at λ = 0, ∞ and the chosen λ, (n_draws,).
     """
 
     steps: Floats
     zero: Floats
     inf: Floats
-    here: Floats
+    at_lam: Floats
 
 
 class GroupMembers:
@@ -91,10 +91,10 @@ def by_pairs(d: BootstrapBatch, places: list[Ints], progress: Progress) -> DrawA
         return ratio(apart, np.broadcast_to(np.sqrt((total - _tied(d, ranks)) * (total - human)), apart.shape))
 
     start = start_order(d.exp, d.imp)
-    zero, inf, here = (value(ranks, _apart(d, ranks)) for ranks in places)
+    zero, inf, at_lam = (value(ranks, _apart(d, ranks)) for ranks in places)
     changes = _changes(d, progress)
     apart = _apart(d, start) + np.concatenate((np.zeros((1, len(size))), np.cumsum(changes, axis=0)))
-    return DrawAgreements(value(start, apart).T, zero, inf, here)
+    return DrawAgreements(value(start, apart).T, zero, inf, at_lam)
 
 
 def _tied(d: BootstrapBatch, groups: Ints) -> Floats:
@@ -103,8 +103,8 @@ def _tied(d: BootstrapBatch, groups: Ints) -> Floats:
 
     def count(some: slice) -> Floats:
         size = members.sums(d.weights[:, some])
-        found: Floats = np.einsum("gd,gd->d", size, size - 1) / 2
-        return found
+        pair_counts: Floats = np.einsum("gd,gd->d", size, size - 1) / 2
+        return pair_counts
 
     return np.concatenate(in_threads(count, d.parts(DRAWS_AT_ONCE)))
 
@@ -162,15 +162,15 @@ def _of_steps(d: BootstrapBatch, f: SortedOutputs, steps: Ints, progress: Progre
     def keys(i: Ints, j: Ints, step: Ints) -> tuple[Ints]:
         """Encode step, both units and the sign of the change (1 for a gain) as one integer."""
         apart = f.human[i] - f.human[j]
-        there = np.flatnonzero(apart)
-        i, j, step = i[there], j[there], step[there] - first
-        return ((((step * n + unit[i]) * n + unit[j]) * 2 + (apart[there] > 0)),)
+        changing = np.flatnonzero(apart)
+        i, j, step = i[changing], j[changing], step[changing] - first
+        return ((((step * n + unit[i]) * n + unit[j]) * 2 + (apart[changing] > 0)),)
 
-    wanted = np.zeros(STEPS, dtype=np.bool_)
-    wanted[steps] = True
-    found = [portion[0] for portion in collect(f, wanted, keys)]
-    key = np.concatenate([np.zeros(0, dtype=np.int64), *found])
-    del found
+    step_mask = np.zeros(STEPS, dtype=np.bool_)
+    step_mask[steps] = True
+    portions = [portion[0] for portion in collect(f, step_mask, keys)]
+    key = np.concatenate([np.zeros(0, dtype=np.int64), *portions])
+    del portions
     key.sort()
     ends = np.searchsorted(key, np.arange(len(steps) + 1) * (2 * n * n))
 
@@ -210,11 +210,11 @@ def by_ranks(d: BootstrapBatch, places: list[Ints], progress: Progress) -> DrawA
 
         size, sums = same_start.sums(w), same_start.sums(ranked)
         products = np.array([np.einsum("gd,gd->d", sums[o], np.cumsum(size[o], axis=0)) for o in orders])
-        found = list(value(products - np.einsum("gd,gd->d", sums, size) / 2, size))
+        agreements = list(value(products - np.einsum("gd,gd->d", sums, size) / 2, size))
         for members in same:
             size, sums = members.sums(w), members.sums(ranked)
-            found.append(value(np.einsum("gd,gd->d", sums, np.cumsum(size, axis=0) - size / 2), size))
-        return np.array(found)
+            agreements.append(value(np.einsum("gd,gd->d", sums, np.cumsum(size, axis=0) - size / 2), size))
+        return np.array(agreements)
 
     values = np.concatenate(in_threads(count, d.parts(RANKED_AT_ONCE), progress), axis=1)
     return DrawAgreements(values[: STEPS + 1].T, *values[STEPS + 1 :])

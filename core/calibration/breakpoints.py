@@ -52,9 +52,9 @@ def without_noise(distances: Floats, noise: float) -> Floats:
     ascending = distances[order]
     run = np.concatenate(([0], np.cumsum(np.diff(ascending) > noise))) if len(order) else order
     nearest = np.lexsort((np.abs(ascending), run))
-    found = np.empty_like(distances)
-    found[order] = ascending[nearest[np.searchsorted(run, run)]]
-    return found
+    merged = np.empty_like(distances)
+    merged[order] = ascending[nearest[np.searchsorted(run, run)]]
+    return merged
 
 
 def on_grid(exp: Floats, imp: Floats) -> tuple[Ints, Ints]:

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from core.calibration.advice import ENOUGH_OUTPUTS, ENOUGH_RATERS, Advice, advice, enough_outputs
 from core.calibration.bootstrap_draws import STEPS
 from core.calibration.breakpoints import without_noise
 from core.calibration.curve import CurvePoint, Plateau, omega
 from core.calibration.lambda_search import SWEPT_PAIRS, ManyOutputs, all_pairs_value, best_of, curve_of
-from core.calibration.presets import LambdaPreset
+from core.calibration.presets import ENOUGH_OUTPUTS, ENOUGH_RATERS, Advice, LambdaPreset, advice, enough_outputs
 from core.calibration.resampling import Band, CrossValidated, cross_validated, resampled
 from core.calibration.tie_scan import SCANNED, TieScan
 from core.data import OutputKey, in_natural_order
@@ -60,9 +59,9 @@ class CalibrationPoint(NamedTuple):
 
 def in_order(points: Iterable[CalibrationPoint]) -> tuple[CalibrationPoint, ...]:
     """Return the points in natural order of their outputs, so that random draws do not depend on the order of rows."""
-    given = list(points)
-    place = {key: i for i, key in enumerate(in_natural_order({p.key for p in given}))}
-    return tuple(sorted(given, key=lambda p: place[p.key]))
+    all_points = list(points)
+    place = {key: i for i, key in enumerate(in_natural_order({p.key for p in all_points}))}
+    return tuple(sorted(all_points, key=lambda p: place[p.key]))
 
 
 class BestAgreement(NamedTuple):

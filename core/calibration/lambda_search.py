@@ -17,8 +17,7 @@ import numpy.typing as npt
 from core.calibration.bootstrap_draws import BootstrapBatch, DrawAgreements, by_pairs, by_ranks
 from core.calibration.breakpoints import DECIMALS, find_breakpoints, on_grid, without_noise
 from core.calibration.curve import BestLambda, Curve, StepCurve
-from core.calibration.many_outputs import BinnedCurve, ranks_at
-from core.calibration.pearson import GRID, SmoothCurve, correlations, moments
+from core.calibration.many_outputs import GRID, BinnedCurve, SmoothCurve, correlations, moments, ranks_at
 from core.calibration.terms import Prepared, start_order, step_curve, terms, ties_of
 from core.calibration.tie_scan import ScanCurve, TieScan
 from core.errors import UserError
@@ -121,9 +120,9 @@ def _by_system(e: Floats, i: Floats, h: Floats, measure: Measure, ids: Ints) -> 
 
     def curve(weights: Floats) -> Curve:
         size = np.bincount(ids, weights)
-        there = size > 0
+        nonempty = size > 0
         exp, imp, human = (
-            equalized(np.bincount(ids, weights * x)[there] / size[there], top[there])
+            equalized(np.bincount(ids, weights * x)[nonempty] / size[nonempty], top[nonempty])
             for x, top in zip((e, i, h), largest, strict=True)
         )
         return _of_means(exp, imp, human, measure)
@@ -133,14 +132,14 @@ def _by_system(e: Floats, i: Floats, h: Floats, measure: Measure, ids: Ints) -> 
 
 def _of_means(exp: Floats, imp: Floats, human: Floats, measure: Measure) -> Curve:
     """Return the curve of systems' means. acc_eq is pairwise accuracy, undefined if all systems are equal on one side."""
-    found = _steps(exp, imp, human, measure, "pooled", [np.arange(len(human))])(np.ones(len(human)))
-    if measure != "acc_eq" or not isinstance(found, StepCurve) or not len(human):
-        return found
+    curve = _steps(exp, imp, human, measure, "pooled", [np.arange(len(human))])(np.ones(len(human)))
+    if measure != "acc_eq" or not isinstance(curve, StepCurve) or not len(human):
+        return curve
     flat = human.min() == human.max()
-    zero, inf = (np.nan if flat or x.min() == x.max() else end for x, end in ((imp, found.zero), (exp, found.inf)))
+    zero, inf = (np.nan if flat or x.min() == x.max() else end for x, end in ((imp, curve.zero), (exp, curve.inf)))
     if flat or np.ptp(exp) == np.ptp(imp) == 0:
-        found = replace(found, between=np.full_like(found.between, np.nan), at=np.full_like(found.at, np.nan))
-    return replace(found, zero=zero, inf=inf)
+        curve = replace(curve, between=np.full_like(curve.between, np.nan), at=np.full_like(curve.at, np.nan))
+    return replace(curve, zero=zero, inf=inf)
 
 
 def all_pairs_value(curve: Curve, lam: float) -> float | None:

@@ -91,12 +91,12 @@ def parts(of_segment: Ints, shares: Sequence[float], repeats: int, seed: int) ->
     """
     n = int(of_segment.max()) + 1 if len(of_segment) else 0
     orders = [np.random.default_rng([seed, draw]).permutation(n) for draw in range(repeats)]
-    found = []
+    draws_by_share = []
     for share in shares:
         size = min(n, max(1, math.floor(share * n + 0.5)))
         taken = [np.flatnonzero(np.isin(of_segment, order[:size])) for order in (orders if size < n else orders[:1])]
-        found.append((share, taken))
-    return found
+        draws_by_share.append((share, taken))
+    return draws_by_share
 
 
 def learn(

@@ -1,24 +1,32 @@
-"""The exact line search for very many outputs: count all pairs by bins of ω, and sort only the pairs that matter.
+"""The search for λ without sorting all pairs: by bins of ω for very many outputs, and in closed form for Pearson's r.
 
+The exact line search for very many outputs: count all pairs by bins of ω, and sort only the pairs that matter.
 A pair changes places at one ω = λ/(1+λ) only. Counting pairs by bins of ω needs no sorting and no memory per pair: pairs are
 processed in blocks that fit in the processor's cache. The counts give the exact agreement at the ends of each bin. Within a bin
 the agreement exceeds its left end by at most the sum of the gains of its pairs. Bins in which even this stays below the best end
 are skipped. The pairs of the other bins, about one in a hundred, are swept as in `lambda_search`. The optimum and its plateau are
 those of the full sweep.
+
+Pearson's r as a smooth function of λ.
+In one group r(ω) = −(ω·cov(e,h) + (1−ω)·cov(i,h)) / √(var h · var(ω·e + (1−ω)·i)). Its derivative is zero at one ω at
+most, so the optimum is that point or an end, in closed form. An average over segments is searched on a grid of 1,001 ω and
+refined by a bounded search around the best grid point.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import minimize_scalar
 
 from core.calibration.breakpoints import NO_BREAKPOINTS, breakpoints_of_pairs
-from core.calibration.curve import SAME, BestLambda, CurvePoint, StepCurve, defined
+from core.calibration.curve import SAME, BestLambda, CurvePoint, Plateau, StepCurve, defined, from_omega, omega
 from core.calibration.terms import Prepared, Terms, start_order, step_curve, terms
 from core.stats.correlation.correlation import Measure, agreement_values
 from core.stats.correlation.kernel import mid_ranks
@@ -68,7 +76,7 @@ def histogram(f: SortedOutputs, bins: int, *, by_rank: bool) -> tuple[Floats, Fl
     """
 
     def count(blocks: Sequence[tuple[int, int]]) -> Floats:
-        room, found = _Buffers(len(f.exp)), np.zeros(2 * bins + 1)
+        room, bin_counts = _Buffers(len(f.exp)), np.zeros(2 * bins + 1)
         for top, end in blocks:
             apart, at, key = _stretch(f, top, end, bins, room)
             np.subtract(f.human[top:end, None], f.human[None, top:], out=apart)
@@ -77,33 +85,33 @@ def histogram(f: SortedOutputs, bins: int, *, by_rank: bool) -> tuple[Floats, Fl
             np.multiply(at, apart, out=at)
             np.add(at, bins, out=at)
             np.copyto(key, at, casting="unsafe")
-            found += np.bincount(key.ravel(), size, minlength=2 * bins + 1)
-        return found
+            bin_counts += np.bincount(key.ravel(), size, minlength=2 * bins + 1)
+        return bin_counts
 
-    found = sum(in_threads(count, _shares(len(f.exp))), np.zeros(2 * bins + 1))
-    return found[bins + 1 :], found[bins - 1 :: -1]
+    counts = sum(in_threads(count, _shares(len(f.exp))), np.zeros(2 * bins + 1))
+    return counts[bins + 1 :], counts[bins - 1 :: -1]
 
 
 def collect(
-    f: SortedOutputs, wanted: npt.NDArray[np.bool_], made: Callable[[Ints, Ints, Ints], tuple[Ints, ...]]
+    f: SortedOutputs, bin_mask: npt.NDArray[np.bool_], made: Callable[[Ints, Ints, Ints], tuple[Ints, ...]]
 ) -> list[tuple[Ints, ...]]:
-    """Return the pairs that change places within the `wanted` bins of ω, shape (bins,), in portions.
+    """Return the pairs that change places within the `bin_mask` bins of ω, shape (bins,), in portions.
 
     A portion is `made(i, j, bin)`, with i and j positions in `f` such that exp[i] < exp[j].
     """
-    table = np.concatenate(([False], wanted))
+    table = np.concatenate(([False], bin_mask))
 
     def pick(blocks: Sequence[tuple[int, int]]) -> list[tuple[Ints, ...]]:
-        room, found = _Buffers(len(f.exp)), []
+        room, portions = _Buffers(len(f.exp)), []
         for top, end in blocks:
-            _, at, key = _stretch(f, top, end, len(wanted), room)
+            _, at, key = _stretch(f, top, end, len(bin_mask), room)
             np.copyto(key, at, casting="unsafe")
             flat = key.ravel()
-            there = np.flatnonzero(table.take(flat))
-            if len(there):
-                i, j = np.divmod(there, at.shape[1])
-                found.append(made(i + top, j + top, flat[there] - 1))
-        return found
+            inside = np.flatnonzero(table.take(flat))
+            if len(inside):
+                i, j = np.divmod(inside, at.shape[1])
+                portions.append(made(i + top, j + top, flat[inside] - 1))
+        return portions
 
     return [portion for share in in_threads(pick, _shares(len(f.exp))) for portion in share]
 
@@ -188,8 +196,8 @@ class BinnedCurve:
             opened = (ends[:-1] + gain) / below >= known - SAME
             portions = collect(f, opened, lambda i, j, _: (f.row[i], f.row[j]))
             breakpoints = breakpoints_of_pairs(self.exp, self.imp, ((0, i, j) for i, j in portions))
-            found = terms(self.measure, prepared._replace(breakpoints=breakpoints), np.ones(len(self.exp)))
-            curve = _with_jumps(breakpoints.breaks, found, ~opened, gain - loss)
+            bin_terms = terms(self.measure, prepared._replace(breakpoints=breakpoints), np.ones(len(self.exp)))
+            curve = _with_jumps(breakpoints.breaks, bin_terms, ~opened, gain - loss)
             best = curve.best(narrow=0.0)
             if best is None or best.agreement >= known:
                 return curve
@@ -224,3 +232,92 @@ def ranks_at(exp: Ints, imp: Ints, lam: float) -> Ints:
     ranks = np.empty(len(exp), dtype=np.int64)
     ranks[order] = -np.cumsum(np.concatenate(([True], ~tied)))
     return ranks
+
+
+GRID: Floats = np.linspace(0.0, 1.0, 1001)
+TINY = 1e-18
+"""Variances up to this are 0; distances have a precision of about 1e-9."""
+
+
+class Correlations(NamedTuple):
+    """r of each group at some ω, (G, n); 0 where undefined. `is_defined` is 1 where it is defined, else 0."""
+
+    r: Floats
+    is_defined: Floats
+
+
+def correlations(moments: Floats, omegas: Floats) -> Correlations:
+    """Return the correlations from the `moments` of each group (G, 6)."""
+    o = omegas[None, :]
+    eh, ih, ee, ei, ii, hh = (column[:, None] for column in moments.T)
+    spread = (o * o * ee + 2 * o * (1 - o) * ei + (1 - o) ** 2 * ii) * np.where(hh > TINY, hh, 0)
+    is_defined = spread > TINY * np.maximum(hh, TINY)
+    r = np.where(is_defined, -(o * eh + (1 - o) * ih) / np.sqrt(np.where(is_defined, spread, 1.0)), 0.0)
+    return Correlations(r, is_defined.astype(np.float64))
+
+
+@dataclass(frozen=True, slots=True)
+class SmoothCurve:
+    """Mean r over groups as a function of λ.
+
+    `moments` (G, 6): cov(e,h), cov(i,h), var e, cov(e,i), var i, var h of each group; `weights` (G,); `grid`: the correlations
+    at `GRID` for several groups, which all draws share.
+    """
+
+    moments: Floats
+    weights: Floats
+    grid: Correlations | None = None
+
+    def at(self, w: float | Floats) -> Floats:
+        """Return the weighted mean of r over the groups where it is defined, at each ω; NaN if it is in none."""
+        return self._mean(correlations(self.moments, np.atleast_1d(np.asarray(w, dtype=np.float64))))
+
+    def _mean(self, of: Correlations) -> Floats:
+        weight = self.weights @ of.is_defined
+        return np.where(weight > 0, np.clip(self.weights @ of.r / np.where(weight > 0, weight, 1), -1, 1), np.nan)
+
+    def value(self, lam: float) -> float | None:
+        return defined(self.at(omega(lam))[0])
+
+    def best(self) -> BestLambda | None:
+        candidates = [0.0, 1.0]
+        if len(self.moments) == 1:
+            eh, ih, ee, ei, ii, _ = self.moments[0]
+            over, under = ih * ei - eh * ii, eh * ei - ih * ee
+            if under != 0 and over / under > 0:
+                candidates.append(omega(float(over / under)))
+        else:
+            values = self.at(GRID) if self.grid is None else self._mean(self.grid)
+            if np.isnan(values).all():
+                return None
+            k = int(np.nanargmax(values))
+            bounds = (float(GRID[max(0, k - 1)]), float(GRID[min(len(GRID) - 1, k + 1)]))
+            inside = minimize_scalar(
+                lambda w: -float(np.nan_to_num(self.at(w)[0], nan=-1.0)), bounds=bounds, method="bounded"
+            )
+            candidates += [float(GRID[k]), float(inside.x)]
+        values = self.at(np.array(candidates))
+        if np.isnan(values).all():
+            return None
+        k = int(np.nanargmax(values))
+        lam = from_omega(candidates[k])
+        return BestLambda(lam, float(values[k]), Plateau(lam, lam, True, True))
+
+    def points(self, limit: int = 400) -> list[CurvePoint]:
+        best = self.best()
+        omegas = np.unique(np.append(np.linspace(0, 1, limit + 1), [] if best is None else [omega(best.lam)]))
+        return [CurvePoint(from_omega(w), defined(v)) for w, v in zip(omegas, self.at(omegas), strict=True)]
+
+
+def moments(exp: Floats, imp: Floats, human: Floats, groups: Sequence[Ints], weights: Floats) -> Floats:
+    """Return the moments of each group (G, 6), each output counted `weights` times."""
+    rows = []
+    for group in groups:
+        w = weights[group]
+        total = w.sum()
+        if total <= 0:
+            rows.append([0.0] * 6)
+            continue
+        e, i, h = (x[group] - (w @ x[group]) / total for x in (exp, imp, human))
+        rows.append([float(w @ (a * b)) / float(total) for a, b in ((e, h), (i, h), (e, e), (e, i), (i, i), (h, h))])
+    return np.array(rows, dtype=np.float64).reshape(-1, 6)

@@ -85,21 +85,21 @@ def resampled(
         return Fits(None, None, None, (), ("No interval: at least two segments are needed.",) if draws else ())
     weights = np.array(list(draws_of(n, seed, draws)))
     if isinstance(sweep, ManyOutputs | TieScan):
-        fitted, here, bands = _at_once(sweep, of_segment, weights, lam, progress)
+        fitted, at_lam, bands = _at_once(sweep, of_segment, weights, lam, progress)
     else:
-        fitted, here, bands = _one_by_one(sweep, of_segment, weights, lam, progress, 1.0 if base is None else base)
-    there = ~np.isnan(fitted)
-    missing = draws - int(there.sum())
+        fitted, at_lam, bands = _one_by_one(sweep, of_segment, weights, lam, progress, 1.0 if base is None else base)
+    defined = ~np.isnan(fitted)
+    missing = draws - int(defined.sum())
     if missing > draws / 2:
         return Fits(None, None, None, (), (f"No interval: agreement is undefined on {missing} of {draws} resamples.",))
-    low, high = percentiles(fitted[there])
-    known = [_known(column) for column in (here, *bands.T)]
+    low, high = percentiles(fitted[defined])
+    known = [_known(column) for column in (at_lam, *bands.T)]
     ribbon = tuple(Band(at, *percentiles(x)) for at, x in zip(RIBBON, known[1:], strict=True) if len(x) >= draws / 2)
     note = f"Agreement is undefined on {missing} of {draws} resamples; they are left out of the interval."
     return Fits(
         (from_omega(low), from_omega(high)),
         percentiles(known[0]) if len(known[0]) else None,
-        percentiles(gains) if len(gains := _known(here - bands[:, RIBBON.index(1.0)])) >= draws / 2 else None,
+        percentiles(gains) if len(gains := _known(at_lam - bands[:, RIBBON.index(1.0)])) >= draws / 2 else None,
         ribbon,
         (note,) if missing else (),
     )
@@ -130,7 +130,7 @@ def _at_once(sweep: ManyOutputs | TieScan, unit: Ints, weights: Floats, lam: flo
     places = np.append(np.arange(STEPS + 1) / STEPS, (0.0, 1.0))
     fitted = np.where(np.isnan(values).all(1), np.nan, places[np.where(np.isnan(values), -np.inf, values).argmax(1)])
     between = a.steps[:, np.rint([omega(at) * STEPS for at in RIBBON]).astype(np.int64)]
-    return fitted, a.here, np.column_stack((a.zero, between[:, 1:-1], a.inf))
+    return fitted, a.at_lam, np.column_stack((a.zero, between[:, 1:-1], a.inf))
 
 
 def cross_validated(

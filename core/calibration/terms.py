@@ -157,5 +157,5 @@ def step_curve(f: Breakpoints, t: Terms, group_weights: Floats) -> StepCurve:
 
 
 def _mean(values: Floats, weights: Floats) -> float:
-    there = ~np.isnan(values) & (weights > 0)
-    return float(np.average(values[there], weights=weights[there])) if there.any() else float("nan")
+    usable = ~np.isnan(values) & (weights > 0)
+    return float(np.average(values[usable], weights=weights[usable])) if usable.any() else float("nan")

@@ -67,21 +67,21 @@ class TieScan:
     def pair_weights(self, weights: Floats) -> Floats:
         """Return weights of pairs (n_pairs, …) from those of outputs (n, …): the product, or that of the segment."""
         i, j, share = self.pairs.i, self.pairs.j, self.pairs.share
-        found: Floats = weights[i] if self.segments else weights[i] * weights[j]
-        return found * (share if found.ndim == 1 else share[:, None])
+        pair_weight: Floats = weights[i] if self.segments else weights[i] * weights[j]
+        return pair_weight * (share if pair_weight.ndim == 1 else share[:, None])
 
     def scores(self, w: float) -> Floats:
         """Return the scores at ω as integer multiples of 1e-12, so that differences are exact."""
         return np.rint(-(w * self.exp + (1 - w) * self.imp))
 
     def differences(self, w: float) -> Floats:
-        found = self.scores(w)
-        return np.asarray(found[self.pairs.i] - found[self.pairs.j])
+        scores = self.scores(w)
+        return np.asarray(scores[self.pairs.i] - scores[self.pairs.j])
 
     @cached_property
     def codes(self) -> list[Codes]:
         parts = [GRID[k : k + 8] for k in range(0, len(GRID), 8)]
-        return [c for found in in_threads(lambda some: [self.coded(w) for w in some], parts) for c in found]
+        return [c for part_codes in in_threads(lambda some: [self.coded(w) for w in some], parts) for c in part_codes]
 
     def coded(self, w: float) -> Codes:
         """Return the bin of |Δ| of each pair at ω: 0 for 0, else 1 to `BINS`; equal differences share a bin.
@@ -105,26 +105,26 @@ class TieScan:
 
         Computed at every fifth λ of the scan, then around the best of each draw; NaN at the others.
         """
-        n_draws, here = weights.shape[1], self.coded(omega(lam))
-        found, at_lam = np.full((STEPS + 1, n_draws), np.nan), np.empty(n_draws)
+        n_draws, codes_at_lam = weights.shape[1], self.coded(omega(lam))
+        agreements, at_lam = np.full((STEPS + 1, n_draws), np.nan), np.empty(n_draws)
         for start in range(0, n_draws, DRAWS_AT_ONCE):
             some = np.arange(start, min(n_draws, start + DRAWS_AT_ONCE))
             of_pairs = self.pair_weights(weights[unit[:, None], some])
             total = of_pairs.sum(0)
-            at_lam[some] = _best(_sums(here, of_pairs), total)
+            at_lam[some] = _best(_sums(codes_at_lam, of_pairs), total)
 
             def at(k: int, w: Floats = of_pairs, t: Floats = total) -> Floats:
                 return _best(_sums(self.codes[k], w), t)
 
             coarse = list(range(0, STEPS + 1, COARSE))
-            found[coarse, start : start + len(some)] = in_threads(at, coarse)
-            near = np.nan_to_num(found[coarse][:, some], nan=-1.0).argmax(0) * COARSE
+            agreements[coarse, start : start + len(some)] = in_threads(at, coarse)
+            near = np.nan_to_num(agreements[coarse][:, some], nan=-1.0).argmax(0) * COARSE
             fine = sorted(
                 {int(k) for k in np.add.outer(near, np.arange(1 - COARSE, COARSE)).ravel() if 0 <= k <= STEPS}
             )
-            found[fine, start : start + len(some)] = in_threads(at, fine)
+            agreements[fine, start : start + len(some)] = in_threads(at, fine)
             progress(float(some[-1] + 1) / n_draws)
-        return DrawAgreements(found.T, found[0], found[-1], at_lam)
+        return DrawAgreements(agreements.T, agreements[0], agreements[-1], at_lam)
 
 
 def _sums(code: Codes, weights: Floats) -> Floats:
@@ -197,8 +197,8 @@ class ScanCurve:
             return None
         omegas, values = self._refined
         top = float(values.max())
-        there = np.flatnonzero(values >= top - SAME)
-        k = int(there[np.argmin(np.abs(omegas[there] - 0.5))])
+        best_steps = np.flatnonzero(values >= top - SAME)
+        k = int(best_steps[np.argmin(np.abs(omegas[best_steps] - 0.5))])
         low = high = k
         while low > 0 and values[low - 1] >= top - SAME:
             low -= 1

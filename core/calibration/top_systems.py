@@ -71,20 +71,25 @@ def by_top(
     sizes = range(FEWEST_SYSTEMS, len(order) + 1)
 
     def top(best: Sequence[str], progress: Progress) -> Top:
-        there = [p for p in points if p.key.system in best]
-        unknown = Top(len(best), best[-1], len(there))
+        top_points = [p for p in points if p.key.system in best]
+        unknown = Top(len(best), best[-1], len(top_points))
         try:
             curve, _ = search(
-                [p.dist_exp for p in there], [p.dist_imp for p in there], [p.human for p in there],
+                [p.dist_exp for p in top_points], [p.dist_imp for p in top_points], [p.human for p in top_points],
                 measure=measure, group=group,
-                segments=[p.key.segment for p in there], systems=[p.key.system for p in there],
+                segments=[p.key.segment for p in top_points], systems=[p.key.system for p in top_points],
             )  # fmt: skip
-            found = calibrate(there, measure=measure, group=group, seed=seed, draws=draws, progress=progress)
+            fitted = calibrate(top_points, measure=measure, group=group, seed=seed, draws=draws, progress=progress)
         except UserError as error:
             return unknown._replace(reason=error.got or error.what)
         cells = tuple(CurvePoint(lam, curve.value(lam)) for lam in dict.fromkeys((*WHOLE, *PAPER)))
         return unknown._replace(
-            lam=found.lam, agreement=found.agreement, plateau=found.plateau, ci=found.ci, curve=found.curve, cells=cells
+            lam=fitted.lam,
+            agreement=fitted.agreement,
+            plateau=fitted.plateau,
+            ci=fitted.ci,
+            curve=fitted.curve,
+            cells=cells,
         )
 
     return [top(order[:k], part(progress, i, len(sizes))) for i, k in enumerate(sizes)]

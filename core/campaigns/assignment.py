@@ -1,4 +1,4 @@
-"""Dynamic assignment: the next block of a participant, drawn from what has been assigned so far.
+"""Dynamic assignment: blocks of units, attention checks and repeats between them, and the draw of a participant's next block.
 
 Everything follows from the state and the seed of the design. The same state gives the same draw, on every machine.
 """
@@ -6,17 +6,80 @@ Everything follows from the state and the seed of the design. The same state giv
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import fsum
+from random import Random
+from typing import NamedTuple
 
 import numpy as np
 
-from core.campaigns.blocks import Stratum, strata_of
 from core.campaigns.design import CampaignDesign
-from core.campaigns.display_order import display_order
-from core.campaigns.seeded import arrival_times, seeded
+from core.campaigns.seeded import arrival_times, display_order, seeded, shuffled
 from core.data import SegmentKey
-from core.ports.campaigns import CampaignUnit, DrawState, NewAssignment
+from core.ports.campaigns import Assignment, CampaignUnit, DrawState, NewAssignment
+
+Stratum = tuple[str, ...]
+
+
+class UnitBlock(NamedTuple):
+    """Item units that are assigned together, in the order of position."""
+
+    number: int
+    document: str
+    stratum: Stratum
+    units: tuple[CampaignUnit, ...]
+
+
+def item_blocks(units: Iterable[CampaignUnit], design: CampaignDesign) -> list[UnitBlock]:
+    """Return all blocks of item units by number, those of retired units too."""
+    by_number: dict[int, list[CampaignUnit]] = {}
+    for unit in units:
+        if unit.kind == "item":
+            by_number.setdefault(unit.block, []).append(unit)
+    strata = strata_of({u.systems for members in by_number.values() for u in members}, design)
+    blocks = []
+    for number in sorted(by_number):
+        members = tuple(sorted(by_number[number], key=lambda u: u.position))
+        blocks.append(UnitBlock(number, members[0].of.doc_id, strata[members[0].systems], members))
+    return blocks
+
+
+def strata_of(shown: Iterable[tuple[str, ...]], design: CampaignDesign) -> Mapping[tuple[str, ...], Stratum]:
+    """Return the stratum of each combination of systems: what is balanced against what when blocks are drawn.
+
+    With one or two outputs on the screen, each system or pair is a stratum. With all systems on the screen, combinations that share
+    a system are one stratum, so that missing outputs do not make a stratum each.
+    """
+    combinations = sorted(set(shown))
+    if design.protocol.on_screen is not None:
+        return {systems: systems for systems in combinations}
+    merged: list[set[str]] = []
+    for systems in combinations:
+        touching = [group for group in merged if not group.isdisjoint(systems)]
+        merged = [group for group in merged if group.isdisjoint(systems)] + [set(systems).union(*touching)]
+    return {s: tuple(sorted(group)) for s in combinations for group in merged if not group.isdisjoint(s)}
+
+
+def chunk_numbers(blocks: Sequence[UnitBlock]) -> dict[int, int]:
+    """Return the chunk of each block, by block number: blocks with a segment in common are of one chunk.
+
+    A chunk has the number of its first block.
+    """
+    parent: dict[int, int] = {}
+
+    def root(number: int) -> int:
+        while parent[number] != number:
+            parent[number] = number = parent[parent[number]]
+        return number
+
+    first: dict[SegmentKey, int] = {}
+    for block in blocks:
+        parent[block.number] = block.number
+        for unit in block.units:
+            a, b = sorted((root(first.setdefault(unit.of, block.number)), root(block.number)))
+            parent[b] = a
+    return {block.number: root(block.number) for block in blocks}
+
 
 _Open = dict[int, list[CampaignUnit]]  # units that a participant could get, by block
 
@@ -46,18 +109,18 @@ def draw_block(state: DrawState, participant_id: int, design: CampaignDesign) ->
     seen = Counter(unit.of for unit in mine.values() if unit.kind == "item")
     fresh = _least_seen(open_, seen)
     stratum = strata_of({unit.systems for unit in items}, design)
-    here = _least_rated(fresh, items, taken, stratum, seeded(design.seed, "system", len(state.assignments)).random())
-    number, probability = _earliest(here, items, taken, design)
-    return _given(here[number], state, design, probability)
+    blocks = _least_rated(fresh, items, taken, stratum, seeded(design.seed, "system", len(state.assignments)).random())
+    number, probability = _earliest(blocks, items, taken, design)
+    return _given(blocks[number], state, design, probability)
 
 
 def _open_blocks(items: Sequence[CampaignUnit], taken: Mapping[int, int], mine: Collection[int], overlap: int) -> _Open:
-    found: _Open = {}
+    open_blocks: _Open = {}
     full = {unit_id for unit_id, n in taken.items() if n >= overlap}.union(mine)
     for unit in items:
         if unit.id not in full and not unit.retired:
-            found.setdefault(unit.block, []).append(unit)
-    return found
+            open_blocks.setdefault(unit.block, []).append(unit)
+    return open_blocks
 
 
 def _least_seen(open_: _Open, seen: Mapping[SegmentKey, int]) -> _Open:
@@ -79,8 +142,8 @@ def _least_rated(
     ratings: dict[Stratum, int] = {}
     for unit in items:
         if unit.id in taken:
-            here = stratum[unit.systems]
-            ratings[here] = ratings.get(here, 0) + taken[unit.id]
+            own_stratum = stratum[unit.systems]
+            ratings[own_stratum] = ratings.get(own_stratum, 0) + taken[unit.id]
     of = {number: stratum[units[0].systems] for number, units in open_.items()}
     left = sorted(set(of.values()))
     least = min(ratings.get(s, 0) for s in left)
@@ -109,16 +172,77 @@ def _given(
     units: Sequence[CampaignUnit], state: DrawState, design: CampaignDesign, probability: float
 ) -> list[NewAssignment]:
     """Return the assignments of these units: the lowest free slots, and balanced orders on the screen."""
-    wanted = {unit.id for unit in units}
-    used = {(a.unit.id, a.slot) for a in state.assignments if a.unit.id in wanted}
+    unit_ids = {unit.id for unit in units}
+    used = {(a.unit.id, a.slot) for a in state.assignments if a.unit.id in unit_ids}
     shown = {unit.systems for unit in units if len(unit.systems) > 1}
     so_far = Counter(
         a.unit.systems for a in state.assignments if shown and a.unit.kind == "item" and a.unit.systems in shown
     )
-    given = []
+    assignments = []
     for unit in sorted(units, key=lambda u: u.position):
         slot = next(n for n in range(1, design.overlap + 1) if (unit.id, n) not in used)
         order = display_order(unit.systems, so_far[unit.systems], design.seed)
         so_far[unit.systems] += 1
-        given.append(NewAssignment(unit.id, slot, order, probability))
-    return given
+        assignments.append(NewAssignment(unit.id, slot, order, probability))
+    return assignments
+
+
+def tutorial_first(state: DrawState, participant_id: int) -> list[NewAssignment]:
+    """Return all tutorial units in their order for a participant who has had none; otherwise nothing."""
+    if any(a.participant_id == participant_id and a.unit.kind == "tutorial" for a in state.assignments):
+        return []
+    tutorial = [unit for unit in state.units if unit.kind == "tutorial" and not unit.retired]
+    return [NewAssignment(u.id, None, u.systems, 1.0) for u in sorted(tutorial, key=lambda u: u.position)]
+
+
+def with_checks(
+    drawn: Sequence[NewAssignment], state: DrawState, participant_id: int, design: CampaignDesign
+) -> list[NewAssignment]:
+    """Return a drawn block with attention checks and repeats between its units.
+
+    Rates are per item unit: with `design.checks` = 0.1, a person gets one check per ten items. What did not fit into a block is made
+    up for in the next one. Each addition follows an item directly, so none is the first unit of a person, and never two in a row.
+    They have no slot and probability 1; several outputs on the screen are in random order.
+
+    Checks are new to the participant, and of other segments than this block if there are any such. Repeats are new too, and repeat
+    an item that the participant submitted before the latest block. If there are none, fewer are added.
+    """
+    mine = [a for a in state.assignments if a.participant_id == participant_id]
+    rng = seeded(design.seed, "checks", participant_id, len(mine))
+    offset = seeded(design.seed, "rate", participant_id)
+    items = sum(a.unit.kind == "item" for a in mine) + len(drawn)
+    added: list[CampaignUnit] = []
+    for kind, rate in (("check", design.checks), ("repeat", design.repeats)):
+        had = sum(a.unit.kind == kind for a in mine)
+        due = max(0, int(rate * items + offset.random()) - had)
+        pool = _new_checks(drawn, state, mine, rng) if kind == "check" else _new_repeats(state, mine, rng)
+        added += pool[: min(due, len(drawn) - len(added))]
+    after = dict(zip(sorted(shuffled(range(len(drawn)), rng)[: len(added)]), shuffled(added, rng), strict=True))
+    assignments: list[NewAssignment] = []
+    for i, item in enumerate(drawn):
+        assignments.append(item)
+        if i in after:
+            assignments.append(NewAssignment(after[i].id, None, tuple(shuffled(after[i].systems, rng)), 1.0))
+    return assignments
+
+
+def _new_checks(
+    drawn: Sequence[NewAssignment], state: DrawState, mine: Sequence[Assignment], rng: Random
+) -> list[CampaignUnit]:
+    """Return checks that are new to a participant in random order, of other segments than the block if there are any."""
+    had, ids = {a.unit.id for a in mine}, {new.unit_id for new in drawn}
+    segments = {unit.of for unit in state.units if unit.id in ids}
+    pool = [u for u in state.units if u.kind == "check" and not u.retired and u.id not in had]
+    of_other_segments = [unit for unit in pool if unit.of not in segments]
+    return shuffled(of_other_segments or pool, rng)
+
+
+def _new_repeats(state: DrawState, mine: Sequence[Assignment], rng: Random) -> list[CampaignUnit]:
+    """Return the repeats that are new to a participant, of items submitted before the latest block, in random order."""
+    had, items = {a.unit.id for a in mine}, [a for a in mine if a.unit.kind == "item"]
+    if not items:
+        return []
+    latest = max(items, key=lambda a: a.position).unit.block
+    ready = {a.unit.name for a in items if a.submitted is not None and a.unit.block != latest}
+    repeats = [u for u in state.units if u.kind == "repeat" and not u.retired and u.id not in had]
+    return shuffled([unit for unit in repeats if unit.details.get("unit") in ready], rng)

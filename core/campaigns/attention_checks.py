@@ -12,10 +12,10 @@ from random import Random
 from typing import Any, Literal, NamedTuple
 
 from core.data import Span
-from core.perturbations.registry import load
+from core.perturbations.registry import load_perturbation
 from core.text.edits import Change, Edit, apply
 from core.text.languages import language as language_of
-from core.text.whole_sentences import sentences
+from core.text.sentences import movable_sentences
 from core.text.words import is_unspaced, words
 
 PlantedKind = Literal["negation", "number", "name", "omission", "addition", "replacement", "jumble"]
@@ -142,7 +142,7 @@ def stretch_length(n_words: int) -> int:
 
 
 def _spans(before: str, after: str, edits: Sequence[Edit], category: str) -> tuple[Span, ...]:
-    found, shift = [], 0
+    spans, shift = [], 0
     for edit in edits:
         old, new = before[edit.start : edit.end], edit.new
         head = _same_spaces(old, new)
@@ -151,9 +151,9 @@ def _spans(before: str, after: str, edits: Sequence[Edit], category: str) -> tup
         if old[head : len(old) - tail].strip() == "":  # nothing but an insertion: its spaces are not the error
             start += len(after[start:end]) - len(after[start:end].lstrip())
             end -= len(after[start:end]) - len(after[start:end].rstrip())
-        found.append(Span("output", start, end, after[start:end], SEVERITY, category))
+        spans.append(Span("output", start, end, after[start:end], SEVERITY, category))
         shift += len(new) - len(old)
-    return tuple(found)
+    return tuple(spans)
 
 
 def _same_spaces(a: str, b: str) -> int:
@@ -166,7 +166,7 @@ def _same_spaces(a: str, b: str) -> int:
 
 def _perturbed(kind: PlantedKind, text: str, rng: Random) -> Sequence[Edit]:
     for _ in range(TRIES):
-        made = load(kind).perturb(text, rng.getrandbits(32))
+        made = load_perturbation(kind).perturb(text, rng.getrandbits(32))
         if not isinstance(made, Change):
             return ()
         lost = sum(len(words(text[e.start : e.end])) - len(words(e.new)) for e in made.edits)
@@ -176,7 +176,7 @@ def _perturbed(kind: PlantedKind, text: str, rng: Random) -> Sequence[Edit]:
 
 
 def _sentence_left_out(text: str, rng: Random, others: Sequence[str]) -> Sequence[Edit]:
-    spans = [span for span in sentences(text) if len(words(text[slice(*span)])) >= LEFT_OUT]
+    spans = [span for span in movable_sentences(text) if len(words(text[slice(*span)])) >= LEFT_OUT]
     if len(spans) < 2:
         return ()
     start, end = rng.choice(spans)
@@ -186,13 +186,13 @@ def _sentence_left_out(text: str, rng: Random, others: Sequence[str]) -> Sequenc
 
 
 def _sentence_added(text: str, rng: Random, others: Sequence[str]) -> Sequence[Edit]:
-    ends = [end for _, end in sentences(text)]
+    ends = [end for _, end in movable_sentences(text)]
     own = len(words(text))
     if own < SHORTEST or not ends:
         return ()
     for _ in range(TRIES):
         other = rng.choice(others)
-        spans = [s for s in sentences(other) if SHORTEST <= len(words(other[slice(*s)])) <= max(12, own)]
+        spans = [s for s in movable_sentences(other) if SHORTEST <= len(words(other[slice(*s)])) <= max(12, own)]
         if not spans:
             continue
         sentence = other[slice(*rng.choice(spans))]
@@ -205,10 +205,10 @@ def _sentence_added(text: str, rng: Random, others: Sequence[str]) -> Sequence[E
 
 def _stretch(text: str, rng: Random, length: int) -> tuple[int, int] | None:
     """Return a random stretch of words on one line, neither the first nor the last word of a longer text."""
-    found = words(text)
-    inner = int(len(found) > length + 2)
-    starts = range(inner, len(found) - length - inner + 1)
-    stretches = [(found[i][0], found[i + length - 1][1]) for i in starts]
+    word_spans = words(text)
+    inner = int(len(word_spans) > length + 2)
+    starts = range(inner, len(word_spans) - length - inner + 1)
+    stretches = [(word_spans[i][0], word_spans[i + length - 1][1]) for i in starts]
     stretches = [(a, b) for a, b in stretches if "\n" not in text[a:b]]
     return rng.choice(stretches) if stretches else None
 
@@ -230,13 +230,13 @@ def _stretch_replaced(text: str, rng: Random, others: Sequence[str]) -> Sequence
 
 
 def _stretch_shuffled(text: str, rng: Random, others: Sequence[str]) -> Sequence[Edit]:
-    found = words(text)
-    length = max(SHORTEST, len(found) // 2)
-    for _ in range(TRIES if len(found) >= length + 2 else 0):
+    word_spans = words(text)
+    length = max(SHORTEST, len(word_spans) // 2)
+    for _ in range(TRIES if len(word_spans) >= length + 2 else 0):
         place = _stretch(text, rng, length)
         if place is None:
             return ()
-        old = [text[a:b] for a, b in found if place[0] <= a and b <= place[1]]
+        old = [text[a:b] for a, b in word_spans if place[0] <= a and b <= place[1]]
         new = rng.sample(old, len(old))
         moved = sum(a.casefold() != b.casefold() for a, b in zip(old, new, strict=True))
         if old[0].casefold() != new[0].casefold() and old[-1].casefold() != new[-1].casefold() and 2 * moved > len(old):
@@ -245,14 +245,14 @@ def _stretch_shuffled(text: str, rng: Random, others: Sequence[str]) -> Sequence
 
 
 def _ends(text: str) -> tuple[str, str]:
-    found = words(text)
-    return text[slice(*found[0])].casefold(), text[slice(*found[-1])].casefold()
+    word_spans = words(text)
+    return text[slice(*word_spans[0])].casefold(), text[slice(*word_spans[-1])].casefold()
 
 
 def _shared(new: str, text: str) -> int:
     """Return how many words of `new` occur in `text`, in any letter case."""
-    there = {text[a:b].casefold() for a, b in words(text)}
-    return sum(new[a:b].casefold() in there for a, b in words(new))
+    text_words = {text[a:b].casefold() for a, b in words(text)}
+    return sum(new[a:b].casefold() in text_words for a, b in words(new))
 
 
 _WAYS: Mapping[PlantedKind, Callable[[str, Random, Sequence[str]], Sequence[Edit]]] = {

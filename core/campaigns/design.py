@@ -88,8 +88,8 @@ _FORM = TypeAdapter(CampaignDesign)
 
 def design_to_json(design: CampaignDesign) -> dict[str, Any]:
     """Return the design as plain values for `design_from_json`."""
-    found: dict[str, Any] = _FORM.dump_python(design, mode="json")
-    return found
+    plain: dict[str, Any] = _FORM.dump_python(design, mode="json")
+    return plain
 
 
 def design_from_json(stored: Mapping[str, Any]) -> CampaignDesign:

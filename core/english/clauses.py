@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from core.english.analysis import ParsedText
-from core.english.dictionary import base_form, forms, pos_tags
-from core.english.entity_cues import SAY
-from core.english.small_words import BE, DO, HAVE, MODALS, STEMS
+from core.english.dictionary import BE, DO, HAVE, MODALS, STEMS, base_form, forms, pos_tags
+from core.english.entity_kinds import SAY
 
 FINITE = ("VBZ", "VBP", "VBD", "MD")
 SUBJECTS = ("nsubj", "nsubjpass", "csubj", "csubjpass", "expl")
@@ -30,19 +29,19 @@ class Clause(NamedTuple):
 
 def clauses(r: ParsedText, span: tuple[int, int]) -> list[Clause]:
     """Return the finite clauses of a sentence: main clause, clauses joined to it, reported clauses, subordinate clauses."""
-    found = [clause for i in range(*span) if (clause := _clause(r, i, span))]
-    return sorted(found, key=lambda c: (rank(r, c.verb), c.verb))
+    sentence_clauses = [clause for i in range(*span) if (clause := _clause(r, i, span))]
+    return sorted(sentence_clauses, key=lambda c: (rank(r, c.verb), c.verb))
 
 
-def stated(r: ParsedText, span: tuple[int, int], found: list[Clause]) -> list[Clause] | None:
+def stated(r: ParsedText, span: tuple[int, int], sentence_clauses: list[Clause]) -> list[Clause] | None:
     """Return the clauses that the sentence asserts. None if it starts with a question word without being a question, or if its
     root is not the verb of a clause (unless the root is a parse error next to a certain past form)."""
-    main = [clause for clause in found if rank(r, clause.verb) < SUBORDINATE]
+    main = [clause for clause in sentence_clauses if rank(r, clause.verb) < SUBORDINATE]
     first = next((i for i in range(*span) if r.low(i)[0].isalnum() and r.low(i) not in ("so", "and", "but")), span[0])
     if r.low(first) in _ASKING and r.low(span[1] - 1) != "?":
         return None
     roots = [i for i in range(*span) if r.words[i].head == i]
-    rooted = any(clause.verb in roots for clause in found) or any(
+    rooted = any(clause.verb in roots for clause in sentence_clauses) or any(
         r.tag(i) == "VB" or r.low(i - 1) in _NOBODY for i in roots
     )
     mistaken = not any(r.tag(i).startswith("VB") for i in roots) and main and _certain_past(r, main[0].verb)
@@ -57,9 +56,9 @@ def subjects(r: ParsedText, verb: int) -> list[int]:
     return r.children(verb, *SUBJECTS)
 
 
-def clause_of(r: ParsedText, i: int, found: list[Clause]) -> Clause | None:
+def clause_of(r: ParsedText, i: int, sentence_clauses: list[Clause]) -> Clause | None:
     """Return the clause that word i belongs to."""
-    verbs = {c.verb: c for c in found}
+    verbs = {c.verb: c for c in sentence_clauses}
     while i not in verbs:
         if r.words[i].head == i:
             return None
@@ -88,7 +87,9 @@ def _hangs(r: ParsedText, verb: int) -> bool:
     ]
     question = r.low(r.places[verb][1] - 1) == "?"
     headless = r.words[verb].role == "conj" and r.words[r.words[verb].head].role == "ROOT"
-    return any(low != "that" or headless for low in marks) or (not question and any(not r.opens(j) for j in asked))
+    return any(low != "that" or headless for low in marks) or (
+        not question and any(not r.starts_sentence(j) for j in asked)
+    )
 
 
 def is_tag(r: ParsedText, verb: int) -> bool:
@@ -179,11 +180,11 @@ def _past(r: ParsedText, i: int, has_subject: bool) -> bool:
     if r.low(i - 1) == "," and r.low(i + 1) == ",":
         return False
     if r.children(i, "dobj", "ccomp", "dative", "prt"):
-        return has_subject or r.words[i].role == "conj" or r.opens(i)
+        return has_subject or r.words[i].role == "conj" or r.starts_sentence(i)
     if not has_subject:
         return r.words[i].role == "conj"
     subject = max(j for j in r.children(i, *SUBJECTS, "aux") if j < i)
-    opening = r.tag(subject) == "NNP" and r.opens(subject) and not r.words[subject].entity
+    opening = r.tag(subject) == "NNP" and r.starts_sentence(subject) and not r.words[subject].entity
     common = r.tag(subject) == "NN" or (opening and "NOUN" in pos_tags(r.low(subject)))
     return not common or any(j != subject for j in r.children(subject, "det", "poss", "nummod", "relcl", "prep"))
 
@@ -210,10 +211,10 @@ def _imperative(r: ParsedText, i: int, span: tuple[int, int]) -> Clause | None:
     if not forms(word.low, ("VB",)) or word.low in ("thank", "please", "let", "thanks"):
         return None
     at = i
-    while at > span[0] and not r.opens(at) and r.low(at - 1) in ("please", "just", "then", ",", ":"):
+    while at > span[0] and not r.starts_sentence(at) and r.low(at - 1) in ("please", "just", "then", ",", ":"):
         at -= 1
     closed = at > span[0] + 1 and r.words[at - 1].text in _CLOSING and r.words[at - 2].text in (",", ".", "!", "?")
-    return Clause(i, i, "IMP") if r.opens(at) and not closed else None
+    return Clause(i, i, "IMP") if r.starts_sentence(at) and not closed else None
 
 
 def base(r: ParsedText, clause: Clause) -> str:

@@ -1,13 +1,163 @@
-"""Classify a name as person, place or organisation if two kinds of evidence agree, else ""."""
+"""Classify a name as person, place or organisation if two kinds of evidence agree, with the lists of names and cues."""
 
 from __future__ import annotations
 
+import tomllib
 from itertools import pairwise
+from pathlib import Path
+from typing import Literal
 
-from core.english import entity_cues as cues
+from core.english import word_groups
 from core.english.analysis import ParsedText
 from core.english.dictionary import pos_tags
-from core.english.entity_cues import EntityKind
+
+EntityKind = Literal["person", "place", "organisation", ""]
+
+_LISTS = tomllib.loads((Path(__file__).parent / "names.toml").read_text(encoding="utf-8"))
+
+
+def names(kind: str) -> list[str]:
+    """Return the names of a list in their order. Names of several words are separated by `|` in the file."""
+    text = str(_LISTS[kind])
+    return [name.strip() for name in text.split("|")] if "|" in text else text.split()
+
+
+MEN = names("men")
+WOMEN = names("women")
+SURNAMES = names("surnames")
+COUNTRIES = names("countries")
+CITIES = names("cities")
+ORGANISATIONS = names("organisations")
+PLAIN_TITLES = frozenset(
+    """mr. mrs. ms. dr. prof. president chancellor minister senator sen. gov. governor secretary judge king queen prince
+    princess pope general gen. captain professor chairman mayor congressman congresswoman sir lady lord coach manager
+    actor actress singer detective officer justice""".split()
+)
+
+TIMES = frozenset(
+    """monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays
+    january february march april may june july august september october november december jan feb mar apr jun jul aug sept sep
+    oct nov dec christmas easter ramadan halloween thanksgiving spring summer autumn winter jan. feb. mar. apr. aug. sept. sep.
+    oct. nov. dec. gmt bst est pst edt pdt am pm""".split()
+)
+NO_NAMES = frozenset(
+    """i tv dvd cd id ceo dna hiv aids pc ufo god lord no world internet mp mps url faq ok ii iii iv x thought gps mri ct ivf usb
+    atm diy rip vip phd gcse gdp pr hr it op dj mc suv gi lgbt abc aka asap btw cctv pin iq bmi ptsd adhd std sos pdf
+    olympic olympics photo video watch click scroll read share exclusive breaking update live news here today caption alert spoiler""".split()
+)
+TITLES = PLAIN_TITLES | {
+    "mr", "mrs", "ms", "miss", "dr", "prof", "gen", "sen", "gov", "capt", "prime", "vice", "chief", "sgt", "lt", "father", "mother",
+    "archbishop", "bishop", "duke", "duchess", "boss", "pm", "dame", "rev", "rev.", "sgt.", "lt.", "capt.", "col", "col.", "pc",
+    "sheriff", "detective", "inspector", "superintendent", "constable", "colonel", "sergeant", "lieutenant", "rep.", "dj",
+}  # fmt: skip
+ROLES = (
+    frozenset(word_groups.PERSONS) | PLAIN_TITLES
+    | frozenset(
+        """boss captain wife husband star chief mum mom dad pupil son daughter brother sister mother father skipper forward
+        winger midfielder striker goalkeeper keeper defender playmaker pundit legend frontman girlfriend boyfriend fiancee
+        fiance spokesman spokeswoman congressman senator model veteran activist ace mate teammate cousin uncle aunt pm
+        broadcaster presenter designer columnist photographer surgeon psychologist novelist poet""".split()
+    )
+)  # fmt: skip
+PLACES = frozenset((*COUNTRIES, *CITIES, *names("more-places")))
+LONG_PLACES = frozenset(names("long-places"))
+TEAMS = frozenset(names("teams"))
+"""Clubs, most of which share their name with a place or common word: never certain to be a place."""
+LONG_TEAMS = frozenset(names("long-teams"))
+FAMOUS = frozenset(names("famous"))
+KNOWN = (
+    PLACES | FAMOUS | TEAMS
+    | frozenset((*MEN, *WOMEN, *SURNAMES, *ORGANISATIONS))
+)  # fmt: skip
+PLACE_FIRST = frozenset(
+    "st. mt. ft. north south east west new los las san santa lake mount fort port saint st costa cape rio".split()
+)
+PLACE_LAST = frozenset(
+    """street road avenue lane river lake island islands county city park airport mountain mountains bridge square beach bay
+    stadium valley sea ocean republic states kingdom emirates house hall palace township town village province hills heights
+    castle cathedral zoo museum theatre theater hotel tower centre center station oval arena midlands coast district velodrome
+    northwest northeast southwest southeast prison jail land peninsula
+    highway freeway parkway expressway boulevard motorway creek falls trail""".split()
+)
+CLUB_LAST = frozenset(
+    """united city town county villa palace albion athletic rovers wanderers hotspur wednesday rangers fc afc utd
+    saints tigers eagles hornets bears lions""".split()
+)
+"""Last words of club names; some also end names of places."""
+ORGANISATION_WORDS = frozenset(
+    """university college school institute academy company co co. inc inc. corp corp. corporation ltd ltd. plc bank group party
+    council committee association federation club fc afc utd rovers wanderers athletic department ministry police army navy
+    force forces court union agency service services times post foundation commission senate congress parliament
+    board bureau office government network networks airlines airways hospital society organisation organization
+    trust authority journal magazine guardian telegraph tribune gazette herald inquiry orchestra church
+    laboratory industries motors holdings technologies systems partners media records pictures studios entertainment
+    league""".split()
+)
+FIRST_NAMES = frozenset((*MEN, *WOMEN, *names("more-first-names")))
+ALSO_FIRST = frozenset(
+    "Harry Mark Will Bill Frank Grant Rob Pat Drew Dean Nick Chuck Sue Rich Ray Joy Grace Hope Dawn Jay Jack".split()
+)
+"""First names that are also words: names if another capitalised word follows."""
+DOUBLE_FIRST = frozenset(
+    """Chelsea Georgia Virginia Austin Charlotte Orlando Milan Jordan Sofia Paris Morgan Memphis Preston Victoria Mercedes Wayne Kent
+    Madison Sydney Roman Christian Inter Kelly Carter Santiago Leon Lewis Scott Stanley Winston Taylor Penny Angel Louis Max
+    Holly Lance Miles Don Kim Lee Robin Violet Troy Tyler Logan Dale Ashley Brandon""".split()
+)
+"""First names that also start names of places and companies."""
+PEOPLES = frozenset(
+    "welsh french dutch greek swiss german thai iraqi israeli pakistani saudi czech arab turk turkish".split()
+)
+PEOPLE_ENDINGS = ("ish", "ese", "ian", "ean", "ican")
+EVENTS = frozenset(
+    """cup league liga open championship championships games olympics award awards prize war act festival show day week
+    tour series trophy grand final finals race marathon derby bowl masters fest conference summit""".split()
+)
+SAY = frozenset(
+    "said says told tells added adds admitted admits claimed claims tweeted insisted insists revealed reveals wrote".split()
+)
+ALIASES = {
+    short: whole
+    for whole, names in {
+        "barcelona": "barca|fc barcelona", "juventus": "juve", "tottenham": "spurs|tottenham hotspur", "manchester city": "man city|city",
+        "manchester united": "man united|man utd|united", "inter": "inter milan", "us": "u.s.|usa|u.s.a.|united states|america",
+        "uk": "u.k.|united kingdom|britain|great britain", "atletico": "atletico madrid", "isis": "islamic state|isil", "holland": "netherlands",
+        "paris saint-germain": "psg", "bayern": "bayern munich", "west brom": "west bromwich albion|bromwich albion",
+        "leicester": "leicester city", "hull": "hull city", "newcastle": "newcastle united",
+    }.items()
+    for short in names.split("|")
+}  # fmt: skip
+"""Short and alternative names mapped to one form, in lower case."""
+MEDIA = frozenset("Twitter Facebook Instagram YouTube Snapchat WhatsApp Whatsapp LinkedIn Spotify MailOnline".split())
+"""Companies whose names mostly stand for what they publish (on Facebook)."""
+HOUSES = frozenset(
+    "hospital zoo museum prison jail theatre theater church school hotel station airport centre center".split()
+)
+"""Last words of names of buildings, which are organisations when they act."""
+NO_ACTS = frozenset(
+    """is are was were be been being has have had become became remains remained lies lay stands stood sits covers covered includes
+    included contains contained borders bordered gets got got seems seemed""".split()
+)
+"""Verbs whose subject need not be an agent."""
+DIRECTIONS = frozenset("north south east west central northern southern eastern western inner outer downtown".split())
+HEADS: dict[str, EntityKind] = {
+    **dict.fromkeys(ROLES, "person"),
+    **dict.fromkeys("company firm newspaper airline charity retailer broadcaster giant giants".split(), "organisation"),
+    **dict.fromkeys("suburb".split(), "place"),
+}
+ROLE_ENDINGS = ("er", "or", "ist", "ian", "man", "woman")
+NO_ROLES = frozenset(
+    """summer winter september october number order matter paper weather member computer newspaper letter dinner
+    power tower river water other factor sector motor tractor corner former never over under after winter border quarter
+    chapter character master center semester disaster minister-elect error floor door mirror colour color honor labour""".split()
+)
+JOINERS = frozenset("of de van der la du bin al di da von dos del den ten & ibn el".split())
+SPORT = frozenset(
+    """goal goals striker midfielder league club clubs match matches season cup defender game games win beat coach squad fixture
+    side team teams players player football rugby cricket tennis boxing title manager scored winger goalkeeper qualifier
+    finals champions championship score defeat victory draw wicket wickets innings runs bowled batsman bowler""".split()
+)
+"""Words of sports texts, in which the name of a city or country may be its team."""
+
 
 _PLACE_LABELS = ("GPE", "LOC", "FAC")
 _WHERE = frozenset("in near across around outside inside throughout within through".split())
@@ -20,15 +170,15 @@ def kind_of(r: ParsedText, start: int, end: int, label: str) -> EntityKind:
     """Return the kind of the name in words start..end-1, given its label from the model."""
     written, lows = [word.text for word in r.words[start:end]], [word.low for word in r.words[start:end]]
     whole = " ".join(written)
-    if r.low(start - 1) in ("a", "an", "née", "nee") or (whole in cues.MEDIA and not acts(r, start, end)):
+    if r.low(start - 1) in ("a", "an", "née", "nee") or (whole in MEDIA and not acts(r, start, end)):
         return ""
-    if r.words[end - 1].tag == "NNPS" and whole not in cues.LONG_PLACES | cues.LONG_TEAMS | cues.TEAMS:
+    if r.words[end - 1].tag == "NNPS" and whole not in LONG_PLACES | LONG_TEAMS | TEAMS:
         return ""
-    if lows[-1] in cues.EVENTS or label in ("EVENT", "WORK_OF_ART", "PRODUCT", "LAW", "NORP", "LANGUAGE"):
-        return "organisation" if whole in cues.LONG_TEAMS else ""
-    if whole in cues.LONG_PLACES:
+    if lows[-1] in EVENTS or label in ("EVENT", "WORK_OF_ART", "PRODUCT", "LAW", "NORP", "LANGUAGE"):
+        return "organisation" if whole in LONG_TEAMS else ""
+    if whole in LONG_PLACES:
         return "place"
-    if whole in cues.LONG_TEAMS or whole in cues.FAMOUS | frozenset(cues.ORGANISATIONS):
+    if whole in LONG_TEAMS or whole in FAMOUS | frozenset(ORGANISATIONS):
         return "organisation"
     if r.low(start - 1) == "of" and r.low(start - 2) in _SETTLEMENTS:
         return "place"
@@ -40,31 +190,31 @@ def kind_of(r: ParsedText, start: int, end: int, label: str) -> EntityKind:
 
 
 def _person(r: ParsedText, start: int, end: int, written: list[str], lows: list[str], label: str) -> EntityKind:
-    bare = [word for word, low in zip(written, lows, strict=True) if low not in cues.TITLES]
-    placed = bare and bare[-1] in cues.PLACES | cues.TEAMS and bare[0] not in cues.FIRST_NAMES
+    bare = [word for word, low in zip(written, lows, strict=True) if low not in TITLES]
+    placed = bare and bare[-1] in PLACES | TEAMS and bare[0] not in FIRST_NAMES
     if placed or _thing(bare, lows) or r.low(start - 1) == "the":
         return ""
-    if len(bare) < len(written) and lows[0] in cues.TITLES and label in ("PERSON", "", "ORG"):
+    if len(bare) < len(written) and lows[0] in TITLES and label in ("PERSON", "", "ORG"):
         return "person"
     first, several = bare[0], len(bare) > 1
-    if several and first in cues.FIRST_NAMES | cues.ALSO_FIRST:
-        sure = label in ("PERSON", "") or (label in ("ORG", "GPE", "LOC") and first not in cues.DOUBLE_FIRST)
+    if several and first in FIRST_NAMES | ALSO_FIRST:
+        sure = label in ("PERSON", "") or (label in ("ORG", "GPE", "LOC") and first not in DOUBLE_FIRST)
         return "person" if sure and len(bare) <= 4 else ""
     if r.adjoins(start) and head(r, start - 1) == "person" and label in ("PERSON", "", "ORG"):
         return "person" if several or (label == "PERSON" and not pos_tags(lows[-1])) else ""
-    if label == "ORG" and not several and first in cues.FIRST_NAMES - cues.DOUBLE_FIRST and _lives(r, end):
+    if label == "ORG" and not several and first in FIRST_NAMES - DOUBLE_FIRST and _lives(r, end):
         return "person"
     if label != "PERSON":
         return ""
     strange = [not pos_tags(word.lower()) for word in bare]
-    surname = (strange[-1] or bare[-1] in cues.SURNAMES) and r.tag(end - 1) == "NNP"
+    surname = (strange[-1] or bare[-1] in SURNAMES) and r.tag(end - 1) == "NNP"
     full = several and len(bare) <= 4 and strange[0] and surname
     if full and r.low(start - 1) not in _WHERE and _lives(r, end):
         return "person"
-    if not several and strange[0] and written[0] not in cues.TEAMS:
+    if not several and strange[0] and written[0] not in TEAMS:
         aged = r.low(end) == "," and r.tag(end + 1) == "CD" and len(r.low(end + 1)) <= 2
-        speaks = r.low(end) in cues.SAY | {"who", "whose"} or r.low(start - 1) in ("said", "says")
-        named = first in cues.FIRST_NAMES or first in cues.SURNAMES
+        speaks = r.low(end) in SAY | {"who", "whose"} or r.low(start - 1) in ("said", "says")
+        named = first in FIRST_NAMES or first in SURNAMES
         return "person" if aged or speaks or named else ""
     return ""
 
@@ -74,74 +224,74 @@ def _lives(r: ParsedText, end: int) -> bool:
     *she*, also whether it is the subject of any active verb, a possessor, or an apposition."""
     last = r.words[end - 1]
     subject = last.role == "nsubj" and r.words[last.head].tag.startswith("VB")
-    if (subject and r.words[last.head].low in cues.SAY) or r.low(end) == "who":
+    if (subject and r.words[last.head].low in SAY) or r.low(end) == "who":
         return True
     if r.low(end) == "," and r.tag(end + 1) in ("CD", "WP"):
         return True
-    told = any(word.low in _HE_OR_SHE for word in r.words)
+    has_pronoun = any(word.low in _HE_OR_SHE for word in r.words)
     beside = r.low(end) in ("(", "'s") or (r.low(end) == "," and r.tag(end + 1) == "DT")
-    return told and (subject or last.role in ("appos", "poss") or beside)
+    return has_pronoun and (subject or last.role in ("appos", "poss") or beside)
 
 
 def _thing(bare: list[str], lows: list[str]) -> bool:
     """Return whether the name contains a word of places, organisations, clubs or events, or a joining word."""
     last = lows[-1]
-    words = cues.PLACE_LAST | cues.ORGANISATION_WORDS | cues.CLUB_LAST | cues.EVENTS
+    words = PLACE_LAST | ORGANISATION_WORDS | CLUB_LAST | EVENTS
     whole = " ".join(bare)
-    placed = len(bare) == 1 and bare[0] in cues.PLACES | cues.TEAMS
+    placed = len(bare) == 1 and bare[0] in PLACES | TEAMS
     joined = "&" in lows or "of" in lows
-    return last in words or joined or whole in cues.TEAMS or placed or any(word.isupper() for word in bare)
+    return last in words or joined or whole in TEAMS or placed or any(word.isupper() for word in bare)
 
 
 def _organisation(r: ParsedText, start: int, written: list[str], lows: list[str], label: str) -> EntityKind:
     last, several = lows[-1], len(lows) > 1
-    if label == "PERSON" and " ".join(written) not in cues.TEAMS:
+    if label == "PERSON" and " ".join(written) not in TEAMS:
         return ""
     if any(low in _SETTLEMENTS and after == "of" for low, after in pairwise(lows)):
         return ""
     if last == "studios" and r.low(start - 1) in _WHERE | {"at"}:
         return ""
-    if several and last in cues.HOUSES:
+    if several and last in HOUSES:
         return "organisation" if acts(r, start, start + len(lows)) else ""
-    if several and last in cues.ORGANISATION_WORDS:
+    if several and last in ORGANISATION_WORDS:
         return "organisation"
-    if several and lows[0] in cues.ORGANISATION_WORDS and lows[1] == "of":
+    if several and lows[0] in ORGANISATION_WORDS and lows[1] == "of":
         return "organisation"
-    if several and last in cues.CLUB_LAST and label in ("ORG", "") and sport(r) and r.low(start - 1) not in _WHERE:
+    if several and last in CLUB_LAST and label in ("ORG", "") and sport(r) and r.low(start - 1) not in _WHERE:
         return "organisation"
     word = written[0]
-    if not several and word.isupper() and 2 < len(word) <= 6 and label == "ORG" and word not in cues.PLACES:
+    if not several and word.isupper() and 2 < len(word) <= 6 and label == "ORG" and word not in PLACES:
         return "organisation" if acts(r, start, start + 1) else ""
     if r.adjoins(start) and head(r, start - 1) == "organisation" and label in ("ORG", ""):
         return "organisation"
-    team = not several and word in cues.TEAMS and sport(r)
+    team = not several and word in TEAMS and sport(r)
     return "organisation" if team and r.low(start - 1) not in _WHERE | _TO | {"of"} else ""
 
 
 def _place(r: ParsedText, start: int, end: int, written: list[str], lows: list[str], label: str) -> EntityKind:
-    if label in ("PERSON", "ORG") and lows[-1] not in cues.PLACE_LAST:
+    if label in ("PERSON", "ORG") and lows[-1] not in PLACE_LAST:
         return ""
     whole, before = " ".join(written), r.low(start - 1)
     if before == "the":
         before = r.low(start - 2)
     owns = r.low(end) in ("'s", "'")
-    team = whole in cues.TEAMS or (whole in cues.PLACES and sport(r))
-    located = (before in _WHERE | _TO and not owns) or r.low(start - 1) in cues.DIRECTIONS
+    team = whole in TEAMS or (whole in PLACES and sport(r))
+    located = (before in _WHERE | _TO and not owns) or r.low(start - 1) in DIRECTIONS
     if team:
-        return "place" if located and label in _PLACE_LABELS and whole not in cues.TEAMS else ""
-    if whole in cues.PLACES:
+        return "place" if located and label in _PLACE_LABELS and whole not in TEAMS else ""
+    if whole in PLACES:
         return "place" if label in (*_PLACE_LABELS, "") else ""
-    if len(lows) > 1 and lows[-1] in cues.PLACE_LAST and label != "PERSON":
-        return "place" if lows[-1] not in cues.CLUB_LAST or not sport(r) or located else ""
+    if len(lows) > 1 and lows[-1] in PLACE_LAST and label != "PERSON":
+        return "place" if lows[-1] not in CLUB_LAST or not sport(r) or located else ""
     if pos_tags(lows[-1]) and (len(lows) == 1 or "NOUN" in pos_tags(lows[-1])):
         return ""
-    placed = (before in _WHERE and not owns) or r.low(start - 1) in cues.DIRECTIONS or _after_place(r, start)
+    placed = (before in _WHERE and not owns) or r.low(start - 1) in DIRECTIONS or _after_place(r, start)
     return "place" if label in _PLACE_LABELS and placed else ""
 
 
 def _after_place(r: ParsedText, start: int) -> bool:
     """Return whether a known place and a comma precede: Bristol, Horfield."""
-    return start >= 2 and r.low(start - 1) == "," and r.words[start - 2].text in cues.PLACES
+    return start >= 2 and r.low(start - 1) == "," and r.words[start - 2].text in PLACES
 
 
 def acts(r: ParsedText, start: int, end: int) -> bool:
@@ -151,16 +301,16 @@ def acts(r: ParsedText, start: int, end: int) -> bool:
     if r.low(start - 1 - (r.low(start - 1) == "the")) == "by":
         return True
     verb = r.words[last.head]
-    return last.role == "nsubj" and verb.tag.startswith("VB") and verb.low not in cues.NO_ACTS
+    return last.role == "nsubj" and verb.tag.startswith("VB") and verb.low not in NO_ACTS
 
 
 def sport(r: ParsedText) -> bool:
-    return any(word.low in cues.SPORT for word in r.words)
+    return any(word.low in SPORT for word in r.words)
 
 
 def head(r: ParsedText, i: int) -> EntityKind:
     """Return the kind of entity that a common noun before a name indicates (striker, firm); "" for other words."""
     low = r.low(i)
-    if r.tag(i) != "NN" or r.words[i].text != low or low in cues.NO_ROLES:
+    if r.tag(i) != "NN" or r.words[i].text != low or low in NO_ROLES:
         return ""
-    return cues.HEADS.get(low) or ("person" if low.endswith(cues.ROLE_ENDINGS) and "NOUN" in pos_tags(low) else "")
+    return HEADS.get(low) or ("person" if low.endswith(ROLE_ENDINGS) and "NOUN" in pos_tags(low) else "")

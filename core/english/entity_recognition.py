@@ -11,13 +11,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from core.english import entity_cues as cues
+from core.english import entity_kinds
 from core.english.analysis import CLITICS, ParsedText
-from core.english.dictionary import pos_tags
-from core.english.entity_cues import EntityKind
-from core.english.entity_kinds import kind_of
-from core.english.lower_case import strange, uncased
-from core.english.small_words import STOP_WORDS
+from core.english.certain_words import strange, uncased
+from core.english.dictionary import STOP_WORDS, pos_tags
+from core.english.entity_kinds import EntityKind, kind_of
 
 
 class Entity(NamedTuple):
@@ -35,9 +33,9 @@ class Entity(NamedTuple):
 @lru_cache(maxsize=2048)
 def entities(r: ParsedText) -> tuple[Entity, ...]:
     """Return all entities in order. Part of a longer name in the text (Merkel, Angela Merkel) has the kind of the longer one."""
-    names = frozenset(word.text for i, word in enumerate(r.words) if not r.opens(i))
+    names = frozenset(word.text for i, word in enumerate(r.words) if not r.starts_sentence(i))
     titled = {i for span in r.sentences if _headline(r, span) for i in range(*span)}
-    found: list[Entity] = []
+    recognised: list[Entity] = []
     i = 0
     while i < len(r.words):
         end = i if i in titled or uncased(r, i) else _run(r, i, names)
@@ -45,10 +43,10 @@ def entities(r: ParsedText) -> tuple[Entity, ...]:
             i += 1
             continue
         if entity := _entity(r, i, end):
-            found.append(entity)
+            recognised.append(entity)
         i = end
-    longest = longer(found)
-    return tuple(_alone(r, _like_longest(e, longest[e.words])) for e in found)
+    longest = longer(recognised)
+    return tuple(_alone(r, _like_longest(e, longest[e.words])) for e in recognised)
 
 
 def _alone(r: ParsedText, e: Entity) -> Entity:
@@ -64,10 +62,10 @@ def _like_longest(entity: Entity, longest: Entity) -> Entity:
     return entity._replace(kind=longest.kind if entity.kind in ("", longest.kind) else "")
 
 
-def longer(found: Sequence[Entity]) -> dict[tuple[str, ...], Entity]:
+def longer(recognised: Sequence[Entity]) -> dict[tuple[str, ...], Entity]:
     """Map the words of each entity to the longest entity that contains or is abbreviated by them; the first of several."""
     first: dict[tuple[str, ...], Entity] = {}
-    for entity in found:
+    for entity in recognised:
         if entity.words not in first or (entity.kind and not first[entity.words].kind):
             first[entity.words] = entity
     by_length = sorted(first.values(), key=lambda e: len(e.words), reverse=True)
@@ -113,7 +111,7 @@ def _headline(r: ParsedText, span: tuple[int, int]) -> bool:
 def _run(r: ParsedText, i: int, names: frozenset[str]) -> int:
     """Return the end of the name that starts at i; i if there is none."""
     for end in range(min(i + 4, r.places[i][1]), i + 1, -1):
-        if r.written(i, end) in cues.LONG_PLACES | cues.LONG_TEAMS:
+        if r.written(i, end) in entity_kinds.LONG_PLACES | entity_kinds.LONG_TEAMS:
             return end
     if not _part(r, i, names):
         return i
@@ -131,34 +129,44 @@ def _run(r: ParsedText, i: int, names: frozenset[str]) -> int:
 def _joins(r: ParsedText, i: int) -> bool:
     """Return whether word i can join parts of a name: `of` only after a common noun (University of Texas, not Smith of Texas)."""
     word = r.words[i]
-    return word.text in cues.JOINERS and (word.low != "of" or "NOUN" in pos_tags(r.low(i - 1)))
+    return word.text in entity_kinds.JOINERS and (word.low != "of" or "NOUN" in pos_tags(r.low(i - 1)))
 
 
 def _part(r: ParsedText, i: int, names: frozenset[str]) -> bool:
     """Return whether word i is part of a name."""
     word = r.words[i]
     low = word.low
-    if not word.text[:1].isupper() or low in cues.TIMES or low in cues.NO_NAMES or r.glued(i) or '"' in word.text:
+    if (
+        not word.text[:1].isupper()
+        or low in entity_kinds.TIMES
+        or low in entity_kinds.NO_NAMES
+        or r.glued(i)
+        or '"' in word.text
+    ):
         return False
     if len(word.text) == 1 or low in CLITICS or word.entity in ("DATE", "TIME", "LANGUAGE", "ORDINAL", "CARDINAL"):
         return False
     if word.entity == "NORP" and low not in _persons(r):
         return False
-    if word.text in cues.KNOWN and not pos_tags(low):
+    if word.text in entity_kinds.KNOWN and not pos_tags(low):
         return True
     if word.text.isupper():
         return _initials(r, i)
-    if not r.opens(i):
+    if not r.starts_sentence(i):
         return word.tag.startswith("NNP") or bool(word.entity and not r.sure(i))
-    if low in STOP_WORDS or (word.tag == "IN" and word.text not in cues.KNOWN | cues.FIRST_NAMES):
+    if low in STOP_WORDS or (word.tag == "IN" and word.text not in entity_kinds.KNOWN | entity_kinds.FIRST_NAMES):
         return False
     following = r.word(i + 1)[:1].isupper() and r.adjoins(i + 1)
-    if following and word.text in cues.FIRST_NAMES | cues.ALSO_FIRST:
+    if following and word.text in entity_kinds.FIRST_NAMES | entity_kinds.ALSO_FIRST:
         return True
     unknown = not pos_tags(low)
-    if word.entity and (unknown or (following and r.words[i + 1].entity == word.entity and not r.words[i + 1].opens)):
+    if word.entity and (
+        unknown or (following and r.words[i + 1].entity == word.entity and not r.words[i + 1].starts_entity)
+    ):
         return True
-    return low in cues.TITLES and following if not unknown else (word.tag.startswith("NNP") or word.text in names)
+    return (
+        low in entity_kinds.TITLES and following if not unknown else (word.tag.startswith("NNP") or word.text in names)
+    )
 
 
 @lru_cache(maxsize=2048)
@@ -170,20 +178,24 @@ def _persons(r: ParsedText) -> frozenset[str]:
 def _initials(r: ParsedText, i: int) -> bool:
     """Return whether an abbreviation is a name: known, or not in the dictionary and not in a run of capitals."""
     word = r.words[i]
-    if word.text in cues.KNOWN:
+    if word.text in entity_kinds.KNOWN:
         return True
     around = (r.word(i - 1), r.word(i + 1))
-    shouted = any(text.isupper() and len(text) > 1 and text not in cues.KNOWN for text in around)
+    shouted = any(text.isupper() and len(text) > 1 and text not in entity_kinds.KNOWN for text in around)
     plain = pos_tags(word.low) or word.low in STOP_WORDS
     return not shouted and not plain and len(word.text) >= 2 and word.tag.startswith("NNP") and bool(word.entity)
 
 
 def _entity(r: ParsedText, start: int, end: int) -> Entity | None:
-    words = tuple(r.low(i) for i in range(start, end) if r.low(i) not in cues.TITLES)
+    words = tuple(r.low(i) for i in range(start, end) if r.low(i) not in entity_kinds.TITLES)
     if not words:
         return None
     single = r.words[end - 1]
-    if len(words) == 1 and single.text not in cues.KNOWN and (_no_name(single.low) or single.low in cues.PLACE_FIRST):
+    if (
+        len(words) == 1
+        and single.text not in entity_kinds.KNOWN
+        and (_no_name(single.low) or single.low in entity_kinds.PLACE_FIRST)
+    ):
         return None
     before = r.word(start - 1)
     if (
@@ -211,19 +223,23 @@ def _cut_off(r: ParsedText, start: int, end: int) -> bool:
         or (last.low in ("university", "college") and following == "at" and after.istitle())
         or (len(last.text) == 2 and last.text.endswith("."))
         or (before == "(" and following == ")" and after[:1].isupper())
-        or (before == "and" and last.low in cues.ORGANISATION_WORDS and r.word(start - 2).istitle())
+        or (before == "and" and last.low in entity_kinds.ORGANISATION_WORDS and r.word(start - 2).istitle())
         or (following == "and" and after.istitle() and "NOUN" in pos_tags(r.low(end + 1)))
         or (r.adjoins(start) and capital_before and (before in _BEGINNING or r.glued(start - 1)))
         or (r.adjoins(end) and r.word(end)[:1].isupper())
     ):
         return True
     if start and _inside(r, start) and r.words[start - 1].entity:
-        if capital_before and before not in ("the", *cues.TITLES) or (start >= 2 and before in ("and", "of", "for")):
+        if (
+            capital_before
+            and before not in ("the", *entity_kinds.TITLES)
+            or (start >= 2 and before in ("and", "of", "for"))
+        ):
             return True
     at = end + 1 + (r.low(end + 1) == "the")
     if not r.adjoins(end) or following not in ("of", "with", "and", "for", "on") or not r.word(at)[:1].isupper():
         return False
-    one = bool(r.words[end].entity) and not r.words[at].opens
+    one = bool(r.words[end].entity) and not r.words[at].starts_entity
     named = following == "of" and r.low(at) not in _CALENDAR
     return one or named or (following in ("with", "and") and r.low(end + 1) == "the")
 
@@ -235,12 +251,14 @@ def _goes_on(r: ParsedText, end: int) -> bool:
     if not r.adjoins(end) or r.places[end] != r.places[end - 1]:
         return False
     word, capital = r.words[end], r.word(end + 1)[:1].isupper()
-    if len(word.text) <= 3 and word.text == word.low and capital and r.low(end + 1) in cues.JOINERS:
+    if len(word.text) <= 3 and word.text == word.low and capital and r.low(end + 1) in entity_kinds.JOINERS:
         return True
-    organisation = r.low(end - 1) in cues.ORGANISATION_WORDS
+    organisation = r.low(end - 1) in entity_kinds.ORGANISATION_WORDS
     if word.low == "for" and capital and organisation and "NOUN" in pos_tags(r.low(end + 1)):
         return True
-    return strange(r, end) or (word.text == word.low and word.low in cues.CLUB_LAST - {"bears", "lions", "tigers"})
+    return strange(r, end) or (
+        word.text == word.low and word.low in entity_kinds.CLUB_LAST - {"bears", "lions", "tigers"}
+    )
 
 
 def _went_before(r: ParsedText, start: int) -> bool:
@@ -248,15 +266,15 @@ def _went_before(r: ParsedText, start: int) -> bool:
     if not r.adjoins(start) or r.places[start] != r.places[start - 1]:
         return False
     before = r.words[start - 1]
-    if r.low(start) in cues.JOINERS and before.text == before.low and len(before.text) <= 3:
+    if r.low(start) in entity_kinds.JOINERS and before.text == before.low and len(before.text) <= 3:
         return True
     if before.low in ("fc", "afc", "ac", "fk", "sc", "nazi", "soviet", "communist", "imperial"):
         return True
-    if before.low in cues.JOINERS - {"of"} and start >= 2 and r.adjoins(start - 1):
+    if before.low in entity_kinds.JOINERS - {"of"} and start >= 2 and r.adjoins(start - 1):
         return r.words[start - 2].text[:1].isupper()
-    people = before.entity == "NORP" or _no_name(before.low)
-    plain = before.low in cues.TITLES | cues.DIRECTIONS | STOP_WORDS | cues.TIMES or people
-    return before.text.istitle() and not r.opens(start - 1) and not plain
+    is_group = before.entity == "NORP" or _no_name(before.low)
+    plain = before.low in entity_kinds.TITLES | entity_kinds.DIRECTIONS | STOP_WORDS | entity_kinds.TIMES or is_group
+    return before.text.istitle() and not r.starts_sentence(start - 1) and not plain
 
 
 def _expedition(r: ParsedText, start: int) -> bool:
@@ -264,20 +282,27 @@ def _expedition(r: ParsedText, start: int) -> bool:
     if not (2 <= start and r.adjoins(start) and r.adjoins(start - 1)):
         return False
     at = start - 1 - (r.low(start - 1) == "the")
-    if r.low(at) not in ("of", "to", "for", "and", "on", "in", "with", "the") or at < 1 or r.opens(at - 1):
+    if r.low(at) not in ("of", "to", "for", "and", "on", "in", "with", "the") or at < 1 or r.starts_sentence(at - 1):
         return False
     noun, whole = r.words[at - 1], r.written(max(0, at - 2), at)
-    return noun.text.istitle() and "NOUN" in pos_tags(noun.low) and whole not in cues.LONG_PLACES | cues.LONG_TEAMS
+    return (
+        noun.text.istitle()
+        and "NOUN" in pos_tags(noun.low)
+        and whole not in entity_kinds.LONG_PLACES | entity_kinds.LONG_TEAMS
+    )
 
 
 _BEGINNING = frozenset("new old north south east west los las san santa st st. mount great upper lower".split())
-_CALENDAR = cues.TIMES | {"the"}
+_CALENDAR = entity_kinds.TIMES | {"the"}
 
 
 def _known(r: ParsedText, start: int, end: int) -> bool:
     """Return whether a word of the run is a known name or title, tagged as an entity, or in no dictionary."""
     return any(
-        word.entity or word.text in cues.KNOWN | cues.FIRST_NAMES or word.low in cues.TITLES or not pos_tags(word.low)
+        word.entity
+        or word.text in entity_kinds.KNOWN | entity_kinds.FIRST_NAMES
+        or word.low in entity_kinds.TITLES
+        or not pos_tags(word.low)
         for word in r.words[start:end]
     )
 
@@ -285,24 +310,28 @@ def _known(r: ParsedText, start: int, end: int) -> bool:
 def _label(r: ParsedText, start: int, end: int) -> str:
     """Return the model's label of exactly these words, ignoring a title, article or possessive; "" if its span differs."""
     first = start
-    while first < end - 1 and r.low(first) in cues.TITLES and not r.words[first].entity:
+    while first < end - 1 and r.low(first) in entity_kinds.TITLES and not r.words[first].entity:
         first += 1
     labels = {r.words[i].entity for i in range(first, end)}
-    if len(labels) != 1 or any(r.words[i].opens for i in range(first + 1, end)):
+    if len(labels) != 1 or any(r.words[i].starts_entity for i in range(first + 1, end)):
         return ""
-    before_in = first and _inside(r, first) and r.low(first - 1) not in ("the", *cues.TITLES)
+    before_in = first and _inside(r, first) and r.low(first - 1) not in ("the", *entity_kinds.TITLES)
     after_in = end < len(r.words) and _inside(r, end) and r.low(end) not in CLITICS
     return "" if before_in or after_in else next(iter(labels))
 
 
 def _inside(r: ParsedText, i: int) -> bool:
     """Return whether word i belongs to an entity that the model starts before it."""
-    return bool(r.words[i].entity) and not r.words[i].opens
+    return bool(r.words[i].entity) and not r.words[i].starts_entity
 
 
 def _no_name(low: str) -> bool:
     """Return whether the word is capitalised without being a name itself: Japanese, Olympic."""
-    return low in cues.PEOPLES or "ADJ" in pos_tags(low) or (len(low) > 4 and low.endswith(cues.PEOPLE_ENDINGS))
+    return (
+        low in entity_kinds.PEOPLES
+        or "ADJ" in pos_tags(low)
+        or (len(low) > 4 and low.endswith(entity_kinds.PEOPLE_ENDINGS))
+    )
 
 
 def _noun_follows(r: ParsedText, end: int) -> bool:
@@ -320,7 +349,9 @@ def _noun_follows(r: ParsedText, end: int) -> bool:
     if word.low in ("last", "next", "this", "that", "every", "each"):
         return False
     after = r.low(end + 1)
-    if word.tag == "JJ" or (after.endswith(cues.ROLE_ENDINGS) and "NOUN" in pos_tags(after) and r.tag(end + 1) == "NN"):
+    if word.tag == "JJ" or (
+        after.endswith(entity_kinds.ROLE_ENDINGS) and "NOUN" in pos_tags(after) and r.tag(end + 1) == "NN"
+    ):
         return True
     attribute = word.tag in ("JJ", "VBN", "VBG", "RB") and word.role in ("amod", "compound", "npadvmod")
     return attribute and r.tag(end + 1) in ("NN", "NNS", "JJ", "HYPH")

@@ -11,13 +11,13 @@ _LISTS: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_
 
 def opposites(written: str) -> dict[str, str]:
     """Return `word opposite|one = other` as a dictionary, with both directions of pairs joined by `=`."""
-    found: dict[str, str] = {}
+    opposite_of: dict[str, str] = {}
     for part in written.split("|"):
         word, *both_ways, opposite = part.split()
-        found[word] = opposite
+        opposite_of[word] = opposite
         if both_ways:
-            found[opposite] = word
-    return found
+            opposite_of[opposite] = word
+    return opposite_of
 
 
 PERSONS, THINGS, IDEAS, TIMES, SEASONS, MASS, ADJECTIVES, PREDICATES, TRANSITIVE, INTRANSITIVE, TO_VERBS, THAT_VERBS = (

@@ -6,17 +6,24 @@ from collections.abc import Iterator
 
 from core.data import Dataset, ExternalScores, OutputKey
 from core.errors import Problem
+from core.formats.external import MetricScores, named, number_in, other_score
 from core.formats.mapping import ColumnMapping, MetricColumn
-from core.formats.metric_columns import MetricScores, named, number_in, other_score
-from core.formats.odd_texts import OddTexts
-from core.formats.parsing.cells import FilePlace, FileTable, TableRow, characters_in
-from core.formats.parsing.limits import Meter, limits, too_much
+from core.formats.parsing.cells import (
+    CellReader,
+    FilePlace,
+    FileTable,
+    Meter,
+    TableRow,
+    characters_in,
+    limits,
+    too_much,
+)
 from core.formats.parsing.numbers import is_absent
-from core.formats.problems import Collector, counted, shown
-from core.formats.reader import CellReader
+from core.formats.problems import Collector, OddTexts, shown
 from core.formats.streams.row_numbers import RatedTexts, RowCounts, texts_of
 from core.formats.streams.stage import Stage, StagedSegment
 from core.formats.streams.staged import KnownOutputs, KnownTexts, StagedImport
+from core.formatting import format_count
 from core.progress import Progress, no_progress
 from core.stats.means import decimal_mean
 
@@ -109,8 +116,8 @@ class Builder:
                 if key in stage.first:
                     what = ", ".join(filter(None, (key.system, f"segment {named(key.segment)}")))
                     todo = "Remove one of the two rows, or map the column that distinguishes them"
-                    found = f"{what} again, as in line {stage.first[key]}"
-                    reader.problem(row, "", found, "each key once", todo)
+                    got = f"{what} again, as in line {stage.first[key]}"
+                    reader.problem(row, "", got, "each key once", todo)
                     continue
                 stage.first[key] = row.line
                 self._segment(reader, row, key, mapping)
@@ -131,18 +138,20 @@ class Builder:
         if rated_again:
             self.holds_means = True
             self._notes.append(
-                f"{table.name}: outputs are rated several times ({counted(rated_again, 'further row')}); the mean of each output is "
+                f"{table.name}: outputs are rated several times ({format_count(rated_again, 'further row')}); the mean of each output is "
                 "imported. If the file has a column with the annotator, “Import labels” keeps the annotators apart."
             )
         if absent:
-            self._notes.append(f"{table.name}: {counted(absent, 'row')} without an output.")
+            self._notes.append(f"{table.name}: {format_count(absent, 'row')} without an output.")
         self._notes += self._odd.notes(table.name)
         if mapping.scores_only and mapping.segment is None and self._counts.one_each(table.name):
             todo = "Scores of whole systems cannot be imported. Write one row per output, with the ID of its segment"
             self.problems.add(table.name, 0, "", "one row per system, without segment IDs", "scores of outputs", todo)
             self._of_systems = True
         if again:
-            self._notes.append(f"{table.name}: {counted(again, 'output')} already in another file, with the same text.")
+            self._notes.append(
+                f"{table.name}: {format_count(again, 'output')} already in another file, with the same text."
+            )
 
     def _mapping_fits(self, table: FileTable, mapping: ColumnMapping) -> bool:
         long = mapping.layout == "long"
@@ -177,18 +186,18 @@ class Builder:
     def _keys(self, table: FileTable, mapping: ColumnMapping) -> Iterator[_KeyedRow]:
         """Yield each row with its key (system "" in the wide layout)."""
         long = mapping.layout == "long"
-        found = Collector()
-        reader = CellReader(table, found)
+        row_problems = Collector()
+        reader = CellReader(table, row_problems)
         by_text = RatedTexts.of(self.stage, reader, table, mapping)
         for row in table.rows:
-            if found:
-                found = reader.problems = Collector()
+            if row_problems:
+                row_problems = reader.problems = Collector()
             document = reader.text(row, mapping.document) or ""
             system = mapping.system_name if long else ""
             if long and mapping.system is not None:
                 system = reader.needed(row, mapping.system, "the name of a system")
                 if not system:
-                    yield row, None, found.closed()
+                    yield row, None, row_problems.closed()
                     continue
             if mapping.segment is not None:
                 segment = reader.needed(row, mapping.segment, "a segment id")
@@ -197,7 +206,7 @@ class Builder:
             else:
                 segment = str(self._counts.next(reader.file, system, document))
             key = OutputKey(system, document, segment) if segment else None
-            yield row, key, found.closed() if found else ()
+            yield row, key, row_problems.closed() if row_problems else ()
 
     def _segment(self, reader: CellReader, row: TableRow, output: OutputKey, mapping: ColumnMapping) -> None:
         source = reader.text(row, mapping.source) or None
@@ -205,28 +214,26 @@ class Builder:
         old = self.stage.segments.get(output[1:])  # type: ignore[call-overload]  # a tuple equals its key
         if old is not None and source == old.source and references == old.references:
             return
-        here, key = reader.place(row), output.segment
+        place, key = reader.place(row), output.segment
         if old is None:
-            self.stage.segments[key] = StagedSegment(0, source, here, references, here)
+            self.stage.segments[key] = StagedSegment(0, source, place, references, place)
             self._odd.take("sources", source or "")
             for text in references:
                 self._odd.take("references", text)
             return
         if old.source is None and source is not None:
-            old.source, old.source_at, old.changed = source, here, True
+            old.source, old.source_at, old.changed = source, place, True
         elif source is not None and source != old.source:
-            what = (
-                f"another source for segment {named(key)} than in {old.source_at.seen_from(here.file)}: {shown(source)}"
-            )
+            what = f"another source for segment {named(key)} than in {old.source_at.seen_from(place.file)}: {shown(source)}"
             todo = "A segment has one source: correct it, or give the segments different ids"
             reader.problem(row, mapping.source or "", what, shown(old.source or ""), todo)
         if references == old.references:
             return
-        new, before, same_file = set(references), set(old.references), old.references_at.file == here.file
+        new, before, same_file = set(references), set(old.references), old.references_at.file == place.file
         if new > before and not (before and same_file):
-            old.references, old.references_at, old.changed = references, here, True
+            old.references, old.references_at, old.changed = references, place, True
         elif not new <= before or (same_file and references):
-            where = old.references_at.seen_from(here.file)
+            where = old.references_at.seen_from(place.file)
             what = f"other references for segment {named(key)} than in {where}: {shown(' · '.join(references))}"
             todo = "The rows of a segment share its references: correct them, or give the segments different ids"
             reader.problem(row, ", ".join(mapping.references), what, shown(" · ".join(old.references)), todo)
@@ -256,18 +263,18 @@ class Builder:
         outputs = {OutputKey(column, *key.segment): column for column in mapping.systems}
         if mapping.layout == "long":
             outputs = {} if mapping.output is None else {key: mapping.output}
-        there = {output: self.stage.outputs.get(output, (None,))[0] for output in outputs}
-        return any(text is not None for text in there.values()) and all(
-            there[output] == reader.cell(row, column) for output, column in outputs.items()
+        earlier = {output: self.stage.outputs.get(output, (None,))[0] for output in outputs}
+        return any(text is not None for text in earlier.values()) and all(
+            earlier[output] == reader.cell(row, column) for output, column in outputs.items()
         )
 
     def _ratings(self, reader: CellReader, row: TableRow, key: OutputKey, mapping: ColumnMapping) -> None:
         for column, system, name, _ in mapping.human():
-            here = reader.place(row)
+            place = reader.place(row)
             text = reader.text(row, column)
             if text is None or is_absent(text):
                 continue
-            value = number_in(text, here, column, self.problems)
+            value = number_in(text, place, column, self.problems)
             if value is not None:
                 output = OutputKey(system, *key.segment) if system else key
                 self.stage.ratings.append((output, name, value, row.line))
@@ -297,17 +304,17 @@ class Builder:
         if not self._stopped:
             self._counts.check(self.problems)
             self._check_ids()
-        found = StagedImport(self.stage, self._metrics.metrics(), self._known, self._notes, self.holds_means)
+        staged_import = StagedImport(self.stage, self._metrics.metrics(), self._known, self._notes, self.holds_means)
         if self._known and self._references_only:
-            found.check_segments(self.problems)
-        scored = not self._stopped and not self._of_systems and self._check_scored(found)
+            staged_import.check_segments(self.problems)
+        scored = not self._stopped and not self._of_systems and self._check_scored(staged_import)
         belongs = self._known and (scored or self._references_only)
         if not self.holds_outputs and not belongs and not self.problems:
             self.problems.add(
                 "", 0, "", "no outputs", "the outputs of at least one system", "Say which columns hold outputs"
             )
         self.problems.check()
-        return found
+        return staged_import
 
     def _check_ids(self) -> None:
         """Add a problem if IDs of segments are written in two ways, `1.0` and `1`, as pandas and spreadsheets do."""
@@ -316,31 +323,31 @@ class Builder:
             "AND b.segment = CAST(CAST(a.segment AS INTEGER) AS TEXT) WHERE b.segment <> a.segment "
             "AND (a.segment GLOB '[0-9]*.0' OR a.segment GLOB '0[0-9]*') AND a.segment NOT GLOB '*[^0-9.]*' ORDER BY a.id"
         )
-        found = list(self.stage.query(pairs))
-        if found:
-            first, second, file, line = found[0]
+        double_ids = list(self.stage.query(pairs))
+        if double_ids:
+            first, second, file, line = double_ids[0]
             place, what = self.stage.place(file, line), f"segment {shown(first)} beside segment {shown(second)}"
-            more = f", and {counted(len(found) - 1, 'more ID')} of this kind" if len(found) > 1 else ""
+            more = f", and {format_count(len(double_ids) - 1, 'more ID')} of this kind" if len(double_ids) > 1 else ""
             todo = "Write the IDs alike in all rows (pandas writes 1.0 where an ID is missing, spreadsheets drop zeros)"
             self.problems.add(place.file, place.line, "", what + more, "each ID written in one way", todo)
 
-    def _check_scored(self, found: StagedImport) -> bool:
+    def _check_scored(self, staged_import: StagedImport) -> bool:
         """Check that every score belongs to an output; return whether there are any scores."""
         systems = self._known.systems if self._known else ()
-        strangers: dict[str, FilePlace] = {}
-        for key, name, place in found.without_output():
+        unknown_systems: dict[str, FilePlace] = {}
+        for key, name, place in staged_import.without_output():
             if systems and key.system not in systems:
-                strangers.setdefault(key.system, place)
+                unknown_systems.setdefault(key.system, place)
                 continue
             what = f"a score of {key.system} for segment {named(key.segment)}, which has no output"
             self.problems.add(
                 place.file, place.line, name, what, "an output", "Upload the output as well, or remove the score"
             )
-        for system, place in strangers.items():
+        for system, place in unknown_systems.items():
             expected = ", ".join(map(shown, systems))
             todo = "Give the systems the same names in both, or choose other outputs"
             self.problems.add(place.file, place.line, "", f"a system named {shown(system)}", expected, todo)
-        return found.has_scores()
+        return staged_import.has_scores()
 
     def dataset(self) -> Dataset:
         """Return all of the import in memory. Raises `ImportProblems`."""
@@ -358,15 +365,15 @@ def _system_score_faults(mapping: ColumnMapping) -> list[tuple[str, str, str, st
     directions: dict[str, bool] = {}
     for column, system, name, higher in mapping.system_scores:
         if system not in mapping.systems:
-            found = f"a score of {shown(system)}, whose outputs are not used"
-            faults.append((column, found, "a score of a system", "Choose another role for one of the two columns"))
+            got = f"a score of {shown(system)}, whose outputs are not used"
+            faults.append((column, got, "a score of a system", "Choose another role for one of the two columns"))
         if not name and higher is None:
             faults.append((column, "no name for the human score", "a name", "Type a name"))
         first = taken.setdefault((system, name, higher is None), column)
         if first != column:
-            found = f"a second score {shown(name)} of {shown(system)}"
-            faults.append((column, found, f"one of this name; {first} has it", "Give the two scores different names"))
+            got = f"a second score {shown(name)} of {shown(system)}"
+            faults.append((column, got, f"one of this name; {first} has it", "Give the two scores different names"))
         if higher is not None and directions.setdefault(name, higher) != higher:
-            found = f"another direction of {shown(name)} than for other systems"
-            faults.append((column, found, "one direction per metric", "Choose the same for all systems"))
+            got = f"another direction of {shown(name)} than for other systems"
+            faults.append((column, got, "one direction per metric", "Choose the same for all systems"))
     return faults

@@ -154,35 +154,37 @@ def role_by_words(name: str, kind: Kind) -> str:
     words = words_of(name)
     if len(words) > 1 and words[0] in ("input", "answer"):  # as Mechanical Turk names columns
         words = words[1:]
-    there = set(words)
+    word_set = set(words)
     code = bool(words) and words[-1] in IDS
-    if there & RATERS and not there & SCORES:
+    if word_set & RATERS and not word_set & SCORES:
         return "rater"
     number = kind in ("number", "mixed")
-    if (there & FACTS and there <= FACTS | GENERIC) or (number and is_named_like_a_time(name)):
+    if (word_set & FACTS and word_set <= FACTS | GENERIC) or (number and is_named_like_a_time(name)):
         return "unused"
-    if number and there and there <= NUMBERED:
+    if number and word_set and word_set <= NUMBERED:
         return "segment"
-    if number and (not code or there & SCORES):
+    if number and (not code or word_set & SCORES):
         return ""
     if code or number:
         kinds = (("system", SYSTEMS), ("document", DOCUMENTS), ("segment", SEGMENTS))
-        return next((role for role, known in kinds if there & known), "segment")
-    if there & SYSTEMS and (words[-1] in SYSTEMS or there <= SYSTEMS | {"name"}):
+        return next((role for role, known in kinds if word_set & known), "segment")
+    if word_set & SYSTEMS and (words[-1] in SYSTEMS or word_set <= SYSTEMS | {"name"}):
         return "system"
-    if (there & SYSTEMS and there & (OUTPUTS | REFERENCES | TEXTS)) or (there & {"generated"} and there <= GENERIC):
+    if (word_set & SYSTEMS and word_set & (OUTPUTS | REFERENCES | TEXTS)) or (
+        word_set & {"generated"} and word_set <= GENERIC
+    ):
         return "system output"
-    if there & REFERENCES:
+    if word_set & REFERENCES:
         return "references" if is_human_name(name) else "perhaps references"
-    if "human" in there and there <= GENERIC | {"human"}:
+    if "human" in word_set and word_set <= GENERIC | {"human"}:
         return "human"
-    if there & OUTPUTS:
+    if word_set & OUTPUTS:
         return "output"
-    if there & {"target", "tgt"} and there <= GENERIC | {"target", "tgt"}:
+    if word_set & {"target", "tgt"} and word_set <= GENERIC | {"target", "tgt"}:
         return "target"
-    if there & SOURCES and all(word in GENERIC or len(word) == 2 for word in words):
+    if word_set & SOURCES and all(word in GENERIC or len(word) == 2 for word in words):
         return "source"
-    return "text" if there and there <= TEXTS else ""
+    return "text" if word_set and word_set <= TEXTS else ""
 
 
 def _text(cell: Cell) -> str:

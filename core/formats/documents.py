@@ -8,8 +8,7 @@ from itertools import islice
 from typing import Any
 
 from core.formats.columns import guess
-from core.formats.parsing.cells import Cell, FileTable, Nested, TableReading, TableRow
-from core.formats.parsing.limits import Meter
+from core.formats.parsing.cells import Cell, FileTable, Meter, Nested, TableReading, TableRow
 from core.formats.problems import Collector, shown
 
 OUTPUTS = "outputs"
@@ -68,15 +67,15 @@ def _is_taken(name: str) -> bool:
 def _outputs(file: str, row: TableRow, cell: Cell, problems: Collector) -> Iterator[tuple[str, str, dict[str, str]]]:
     outputs: Any = json.loads(cell.json) if isinstance(cell, Nested) else None
     if not isinstance(outputs, dict):
-        found = "nothing" if cell is None else shown(cell if isinstance(cell, str) else str(cell))
-        problems.add(file, row.line, OUTPUTS, found, "an object: {system: text}", "Use the form of the other documents")
+        got = "nothing" if cell is None else shown(cell if isinstance(cell, str) else str(cell))
+        problems.add(file, row.line, OUTPUTS, got, "an object: {system: text}", "Use the form of the other documents")
         return
     for system, output in outputs.items():
         body = output if isinstance(output, dict) else {"text": output}
         text, human = body.get("text"), body.get("human") or {}
         numbers = isinstance(human, dict) and all(isinstance(value, str) for value in human.values())
         if not system or not isinstance(text, str) or not numbers:
-            found = f"{system or 'no name'}: {shown(json.dumps(output, ensure_ascii=False))}"
-            problems.add(file, row.line, OUTPUTS, found, _ONE, "Correct the document")
+            got = f"{system or 'no name'}: {shown(json.dumps(output, ensure_ascii=False))}"
+            problems.add(file, row.line, OUTPUTS, got, _ONE, "Correct the document")
             continue
         yield system, text, human

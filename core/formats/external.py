@@ -1,15 +1,21 @@
-"""External scores: merge them over several files, and check the names of their metrics."""
+"""External scores: collect them from columns of tables, merge them over files, and check the names of their metrics."""
 
 from __future__ import annotations
 
 import re
 from typing import Protocol
 
-from core.data import ExternalScores, OutputKey, SourceFile, Value
+from core.data import ExternalScores, OutputKey, SegmentKey, SourceFile, Value
 from core.errors import ImportProblems, Problem
 from core.formats.files import Upload, base_name
-from core.formats.problems import counted, shown, shown_segment
+from core.formats.mapping import MetricColumn
+from core.formats.parsing.cells import FilePlace
+from core.formats.parsing.numbers import expected_number, is_absent, parse_number
+from core.formats.problems import Collector, shown, shown_segment
 from core.formats.role_names import words_of
+from core.formats.streams.stage import Stage
+from core.formatting import format_count
+from core.ports.files import StagedMetric
 
 LONGEST = 120
 _FAMILY = re.compile(
@@ -76,9 +82,9 @@ def contradiction(
         return Problem(files, 0, place, _direction(new), f"{_direction(old)}, as in {where}", todo)
     if first is None:
         raise ValueError("the metrics do not differ")
-    key, found, was = first
-    scores = f"{counted(n_differ, 'score')} that differ{'s' if n_differ == 1 else ''}"
-    others = f"{scores}: {found:g} for {shown(key.system)}, {shown_segment(key.segment)}"
+    key, value, was = first
+    scores = f"{format_count(n_differ, 'score')} that differ{'s' if n_differ == 1 else ''}"
+    others = f"{scores}: {value:g} for {shown(key.system)}, {shown_segment(key.segment)}"
     return Problem(files, 0, place, others, f"{was:g} there, as in {where}", todo)
 
 
@@ -133,3 +139,71 @@ def file_of_a_metric(name: str) -> bool:
 def file_of_people(name: str) -> bool:
     """Return whether a `.seg.score` file is named `SRC-TGT.NAME`, as mt-metrics-eval names human scores."""
     return _OF_PEOPLE.match(_SEG_SCORE.sub("", base_name(name))) is not None
+
+
+class MetricScores:
+    """Collect the score cells of one or several tables in a stage. Problems are added to `problems`, not raised."""
+
+    def __init__(self, problems: Collector, stage: Stage) -> None:
+        self.problems, self.stage = problems, stage
+        self._columns: dict[str, tuple[MetricColumn, str]] = {}
+        self._files: dict[str, dict[SourceFile, None]] = {}
+
+    def column(self, file: str, metric: MetricColumn, digest: str) -> None:
+        """Add a column: a metric has one column per table, and the same direction in all tables."""
+        first, where = self._columns.setdefault(metric.name, (metric, file))
+        self._files.setdefault(metric.name, {})[SourceFile(base_name(file), digest, metric.column)] = None
+        if where == file and first.column != metric.column:
+            got = f"a second metric named {shown(metric.name)}"
+            expected = f"one metric of this name; {first.column} has it"
+            self.problems.add(file, 1, metric.column, got, expected, "Give the two metrics different names")
+        elif first.higher_is_better != metric.higher_is_better:
+            got = f"another direction of {shown(metric.name)} than in {where}"
+            self.problems.add(file, 1, metric.column, got, "one direction per metric", "Choose the same for both")
+
+    def number(self, metric: MetricColumn) -> int:
+        """Return the number of a metric in the stage."""
+        return list(self._columns).index(metric.name)
+
+    def score(self, place: FilePlace, key: OutputKey, metric: MetricColumn, number: int, text: str | None) -> None:
+        """Add a cell; an empty cell becomes a missing score with a reason."""
+        scores = self.stage.metric_scores
+        if text is None or is_absent(text):
+            scores.setdefault((key, number), (None, place))
+            return
+        value = number_in(text, place, metric.column, self.problems)
+        if value is None:
+            return
+        old, at = scores.get((key, number), (None, place))
+        if old is None:
+            scores[key, number] = value, place
+        elif old != value:
+            other_score(key, metric.column, value, place, old, at, self.problems)
+
+    def metrics(self) -> tuple[StagedMetric, ...]:
+        return tuple(
+            StagedMetric(name, metric.higher_is_better, tuple(self._files[name]))
+            for name, (metric, _) in self._columns.items()
+        )
+
+
+def number_in(text: str, place: FilePlace, column: str, problems: Collector) -> float | None:
+    """Return the number in a cell; None, and a problem, if it is not a number."""
+    value = parse_number(text)
+    if value is None:
+        todo = "Leave the cell empty where there is no score, or give the column another role"
+        problems.add(place.file, place.line, column, shown(text), expected_number(text), todo)
+    return value
+
+
+def other_score(
+    key: OutputKey, column: str, value: float, place: FilePlace, old: float, at: FilePlace, problems: Collector
+) -> None:
+    earlier_place = at.seen_from(place.file)
+    what = f"another {column} of {key.system} for segment {named(key.segment)} than in {earlier_place}: {value:g}"
+    todo = "Remove one of the two, or rename the column"
+    problems.add(place.file, place.line, column, what, f"{old:g}", todo)
+
+
+def named(key: SegmentKey) -> str:
+    return f"{key.segment_id} of {key.doc_id}" if key.doc_id else key.segment_id

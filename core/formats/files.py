@@ -125,8 +125,8 @@ class _Gunzip(gzip.GzipFile):
         try:
             return super().read(size)
         except (EOFError, OSError, zlib.error) as error:
-            found = f"damaged gzip data ({error})"
-            raise refused(self._label, 0, found, "a whole .gz file", "Compress or download it again") from error
+            got = f"damaged gzip data ({error})"
+            raise refused(self._label, 0, got, "a whole .gz file", "Compress or download it again") from error
 
 
 def unpacked(name: str, raw: BinaryIO) -> BinaryIO:

@@ -27,10 +27,10 @@ class GivenRoles:
     Raises `UserError` for an unknown role.
     """
 
-    def __init__(self, given: Sequence[str] = ()) -> None:
+    def __init__(self, texts: Sequence[str] = ()) -> None:
         self._given: list[tuple[str, str]] = []
         self._found: set[str] = set()
-        for text in given:
+        for text in texts:
             role, equals, name = text.partition("=")
             if not equals or role not in ROLES:
                 raise unknown("role of a column", role, ROLES, hint="Write --column ROLE=NAME")
@@ -66,10 +66,10 @@ class GivenRoles:
 
 def _with_systems_of_scores(mapping: ColumnMapping) -> ColumnMapping:
     """Return a wide mapping whose given scores have the system that their names say. Raises `UserError` if a name says none."""
-    given: list[tuple[str, bool | None]] = [(column, None) for column in mapping.human_scores]
-    given += [(m.column, m.higher_is_better) for m in mapping.metrics]
+    score_columns: list[tuple[str, bool | None]] = [(column, None) for column in mapping.human_scores]
+    score_columns += [(m.column, m.higher_is_better) for m in mapping.metrics]
     scores = []
-    for column, direction in given:
+    for column, direction in score_columns:
         score = score_of_system(column, mapping.systems)
         if score is None:
             raise UserError(

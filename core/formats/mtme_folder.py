@@ -19,8 +19,8 @@ from core.formats.external import file_of_a_metric
 from core.formats.files import Upload, base_name, extension, path_name
 from core.formats.given_roles import GivenRoles, files_as_read
 from core.formats.lines import LineRoles
-from core.formats.problems import counted
 from core.formats.role_names import MTME_FOLDERS, MtmeName, mtme_name, mtme_name_without_folder
+from core.formatting import format_count
 
 SHOWN = 12
 _TEXTS = ("source", "reference", "system", "document")
@@ -65,9 +65,9 @@ class MtmeFiles:
         *_, folder, layout, _pair, _file = ["", "", "", "", *self.roles.systems[0][0].replace("\\", "/").split("/")]
         return f"{folder if layout in MTME_FOLDERS else ''} {self.pair}".strip()
 
-    def with_roles(self, given: GivenRoles) -> MtmeFiles:
+    def with_roles(self, given_roles: GivenRoles) -> MtmeFiles:
         """Return the files with roles that a person gives to text files."""
-        return replace(self, roles=given.of_files(self.roles))
+        return replace(self, roles=given_roles.of_files(self.roles))
 
     def as_read(self) -> list[str]:
         """Return how the files are read, as lines: a heading, and what each file is."""
@@ -84,12 +84,12 @@ class MtmeFiles:
             "human score of systems": self.human_systems,
             "metric score of systems": self.metric_systems,
         }
-        found = [(what, ", ".join(f.name for f in files)) for what, files in of.items() if files]
+        descriptions = [(what, ", ".join(f.name for f in files)) for what, files in of.items() if files]
         for reason in dict.fromkeys(reason for _, reason in self.unread):
             names = [file for file, why in self.unread if why == reason]
             more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-            found.append(("not read", f"{', '.join(names[:SHOWN])}{more} ({reason})"))
-        return found
+            descriptions.append(("not read", f"{', '.join(names[:SHOWN])}{more} ({reason})"))
+        return descriptions
 
 
 def stored_files(folder: Path) -> list[Upload]:
@@ -102,13 +102,13 @@ def stored_files(folder: Path) -> list[Upload]:
         raise UserError("this is no folder", where=str(folder), hint=hint)
     paths = [p for level in ("*", "*/*", "*/*/*") for p in folder.glob(level) if p.is_file()]
     inside = [(p.relative_to(folder), p) for p in paths]
-    found = [Upload(path_name(at), p) for at, p in inside if len(at.parts) == 1 or at.parts[0] in MTME_FOLDERS]
-    if not pairs_of(file.name for file in found):
+    in_layout = [Upload(path_name(at), p) for at, p in inside if len(at.parts) == 1 or at.parts[0] in MTME_FOLDERS]
+    if not pairs_of(file.name for file in in_layout):
         sets = sorted(p.parent.name for p in folder.glob("*/system-outputs"))
         hint = f"Name one of the test sets in it: {', '.join(sets)}" if sets else "Check the folder"
         expected = "sources/en-de.txt, system-outputs/en-de/SYSTEM.txt and so on, as in mt-metrics-eval"
         raise UserError("the folder has no texts of a language pair", where=str(folder), expected=expected, hint=hint)
-    return sorted(found)
+    return sorted(in_layout)
 
 
 def chosen_pair(files: Sequence[Upload], pair: str | None, where: Path) -> MtmeFiles:
@@ -148,8 +148,8 @@ def pairs_of(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted(pairs))
     said = [at for name in names if (at := mtme_name_without_folder(base_name(name))) and at.pair]
     for kinds in (("document",), ("source",), ("human", "rating", "reference")):
-        if found := {at.pair for at in said if at.kind in kinds and not _is_metric(at)}:
-            return tuple(sorted(found))
+        if language_pairs := {at.pair for at in said if at.kind in kinds and not _is_metric(at)}:
+            return tuple(sorted(language_pairs))
     return ()
 
 
@@ -161,14 +161,14 @@ def _is_metric(at: MtmeName) -> bool:
 def files_of(names: Sequence[str], pair: str) -> MtmeFiles:
     """Return the files of a language pair. Raises `ImportProblems` if there are no outputs, or if two files are the same thing."""
     placed = {name: mtme_name(name) for name in names}
-    there = {at.kind for at in placed.values() if at is not None}
+    kinds = {at.kind for at in placed.values() if at is not None}
     of: dict[tuple[str, str], list[tuple[str, MtmeName]]] = {}
     unread: list[tuple[str, str]] = []
     others = Counter[str]()
     for name in names:
         at = placed[name]
         if at is None:
-            at = _without_folder(name, pair, there)
+            at = _without_folder(name, pair, kinds)
         if at is None:
             unread.append((name, "not named as in mt-metrics-eval's layout"))
         elif at.pair not in ("", pair):
@@ -177,10 +177,12 @@ def files_of(names: Sequence[str], pair: str) -> MtmeFiles:
             unread.append((name, "scores of documents or domains"))
         else:
             of.setdefault((at.kind, at.level), []).append((name, at))
-    unread += [(counted(n, "file"), f"pair {other}") for other, n in sorted(others.items())]
+    unread += [(format_count(n, "file"), f"pair {other}") for other, n in sorted(others.items())]
 
     def all_of(kind: str, level: str = "") -> list[tuple[str, MtmeName]]:
-        return sorted(of.get((kind, level), ()), key=lambda found: (found[1].name.casefold(), found[0]))
+        return sorted(
+            of.get((kind, level), ()), key=lambda placed_file: (placed_file[1].name.casefold(), placed_file[0])
+        )
 
     _check(pair, of)
     references = all_of("reference")
@@ -199,13 +201,13 @@ def files_of(names: Sequence[str], pair: str) -> MtmeFiles:
     )  # fmt: skip
 
 
-def _without_folder(path: str, pair: str, there: Collection[str]) -> MtmeName | None:
+def _without_folder(path: str, pair: str, kinds: Collection[str]) -> MtmeName | None:
     """Return what the name of a file says if it is in none of the folders of the layout. Texts without folders count only if no texts of
     their kind are in their folder."""
     if MTME_FOLDERS & set(path.replace("\\", "/").split("/")[-3:-1]):
         return None
     at = mtme_name_without_folder(base_name(path), pair)
-    if at is None or (at.kind in _TEXTS and at.kind in there):
+    if at is None or (at.kind in _TEXTS and at.kind in kinds):
         return None
     return at if at.kind != "metric" or "-" in at.name else None
 
@@ -221,8 +223,8 @@ def _references_in(metric: str, known: Sequence[str]) -> tuple[str, ...]:
 def _check(pair: str, of: dict[tuple[str, str], list[tuple[str, MtmeName]]]) -> None:
     problems = [
         Problem(", ".join(files), 0, "", "files for the same thing", "one", "Leave one of them out, or rename it")
-        for found in of.values()
-        for files in _same(found)
+        for of_kind in of.values()
+        for files in _same(of_kind)
     ]
     if not of.get(("system", "")):
         expected = f"the outputs of one system per file, system-outputs/{pair}/SYSTEM.txt"
@@ -231,8 +233,8 @@ def _check(pair: str, of: dict[tuple[str, str], list[tuple[str, MtmeName]]]) -> 
         raise ImportProblems(problems)
 
 
-def _same(found: Sequence[tuple[str, MtmeName]]) -> list[list[str]]:
+def _same(of_kind: Sequence[tuple[str, MtmeName]]) -> list[list[str]]:
     by_name: dict[str, list[str]] = {}
-    for file, at in found:
+    for file, at in of_kind:
         by_name.setdefault(at.name, []).append(file)
     return [files for files in by_name.values() if len(files) > 1]

@@ -22,7 +22,7 @@ from core.formats.external import file_of_people, lower_is_better, no_score, sou
 from core.formats.files import Upload
 from core.formats.labels.label_file import Gatherer, LabelFile, Severities
 from core.formats.labels.mtme_rating import blocks, name_in, needed, refuse_name
-from core.formats.parsing.numbers import expected_number, is_absent, number
+from core.formats.parsing.numbers import expected_number, is_absent, parse_number
 from core.formats.parsing.text_check import refused
 from core.formats.problems import Collector, shown
 from core.formats.streams.opened import numbered_lines
@@ -33,36 +33,36 @@ _LEVELS = {"sys": "systems", "doc": "documents", "domain": "domains"}
 _NO_NAME = re.compile(r"\s|^$")
 
 
-def read(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
+def read_mtme_scores(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
     """Read scores of the outputs in `texts` as human scores named after the file. Raises `ImportProblems`."""
     known = needed(upload, texts)
-    found = Gatherer(upload.name, severities, known)
+    gatherer = Gatherer(upload.name, severities, known)
     name = name_in(upload.name)
     if not file_of_people(upload.name):
         todo = "If a metric computed them, choose the format mtme-metric (.seg.score of a metric)"
-        found.warn(
+        gatherer.warn(
             0,
             "",
             f"scores read as human scores, {name}",
             "SRC-TGT.NAME.seg.score, the name of a file of human scores",
             todo,
         )
-    for key, value in _scores(upload, found, known):
+    for key, value in _scores(upload, gatherer, known):
         if value is not None:
-            found.score(key, name, value)
-    return found.done()
+            gatherer.score(key, name, value)
+    return gatherer.done()
 
 
 def read_metric(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
     """Read external scores of the outputs in `texts`, named after the file; higher is better unless the name is an error rate.
     Raises `ImportProblems`."""
     known = needed(upload, texts)
-    found = Gatherer(upload.name, severities, known)
+    gatherer = Gatherer(upload.name, severities, known)
     missing = no_score(upload.name)
-    values = {k: missing if v is None else Value(v) for k, v in _scores(upload, found, known)}
-    if not found.problems and all(v.value is None for v in values.values()):
-        found.problem(0, "", "no scores", "at least one", "Check that the export has finished")
-    found.problems.check()
+    values = {k: missing if v is None else Value(v) for k, v in _scores(upload, gatherer, known)}
+    if not gatherer.problems and all(v.value is None for v in values.values()):
+        gatherer.problem(0, "", "no scores", "at least one", "Check that the export has finished")
+    gatherer.problems.check()
     name = name_in(upload.name)
     higher = higher_is_better(name, values.values())
     return LabelFile(known, (), external=(ExternalScores(name, higher, (source_file(upload),), values),))
@@ -81,13 +81,13 @@ def is_of_systems(name: str) -> bool:
 
 def read_systems(upload: Upload) -> dict[str, float | None]:
     """Return the score of each system in a `.sys.score` file, one line per system; None if missing. Raises `ImportProblems`."""
-    found: dict[str, float | None] = {}
+    scores: dict[str, float | None] = {}
     problems = Collector()
     for at, line in numbered_lines(upload):
         if not line.strip():
             continue
         system, blank, said = _split(line.rstrip())
-        value = number(said)
+        value = parse_number(said)
         if not blank or not system or (value is None and not is_absent(said)):
             problems.add(
                 upload.name,
@@ -97,18 +97,18 @@ def read_systems(upload: Upload) -> dict[str, float | None]:
                 "SYSTEM SCORE, or SYSTEM None",
                 "Fix the line or export the file again",
             )
-        elif system in found:
+        elif system in scores:
             todo = "A .sys.score file has one line per system. A .seg.score file has one per segment: give it that name"
             problems.add(upload.name, at, "", f"{shown(system)} again", "each system once", todo)
         else:
-            found[system] = value
-    if not found and not problems:
+            scores[system] = value
+    if not scores and not problems:
         problems.add(upload.name, 0, "", "no scores", "one line per system", "Check that the export has finished")
     problems.check()
-    return found
+    return scores
 
 
-def _scores(upload: Upload, found: Gatherer, known: Dataset) -> Iterator[tuple[OutputKey, float | None]]:
+def _scores(upload: Upload, gatherer: Gatherer, known: Dataset) -> Iterator[tuple[OutputKey, float | None]]:
     """Yield each output with its score (None if missing), then check that the file has all lines.
 
     Raises `ImportProblems` for a file named as scores of systems, documents or domains, and for lines with more than system and score.
@@ -127,22 +127,22 @@ def _scores(upload: Upload, found: Gatherer, known: Dataset) -> Iterator[tuple[O
     def split(line: str) -> tuple[str, str, str]:
         system, blank, score = _split(line)
         first, *rest = line.split()
-        if system not in systems and len(rest) > 1 and first in systems and number(rest[0]) is not None:
+        if system not in systems and len(rest) > 1 and first in systems and parse_number(rest[0]) is not None:
             todo = "Keep the system and its score (score_mqm of mt-metrics-eval without --raters and --docs)"
             raise refused(upload.name, 0, f"lines such as {shown(line)}", "SYSTEM SCORE", todo)
         return system, blank, score
 
-    for at, key, said in blocks(upload, found, known, split):
-        value = number(said)
+    for at, key, said in blocks(upload, gatherer, known, split):
+        value = parse_number(said)
         if is_absent(said):
-            if found.output(key) is not None:
+            if gatherer.output(key) is not None:
                 yield key, None
         elif value is None:
-            found.problem(
+            gatherer.problem(
                 at, "", shown(said), f"{expected_number(said)}, or None", "Write None where there is no score"
             )
-        elif found.output(key) is None:
-            found.no_output(at, key, "a score", "scored")
+        elif gatherer.output(key) is None:
+            gatherer.no_output(at, key, "a score", "scored")
         else:
             yield key, value
 
@@ -152,7 +152,7 @@ def _split(line: str) -> tuple[str, str, str]:
     return system.strip(), blank, score
 
 
-def write(dataset: Dataset, scores: Mapping[OutputKey, float | None]) -> str:
+def write_mtme_scores(dataset: Dataset, scores: Mapping[OutputKey, float | None]) -> str:
     """Return one line per segment for every system with any score. Raises `UserError` for a system name with a blank."""
     columns = ScoreColumns({segment.key: i for i, segment in enumerate(dataset.segments)})
     columns.take(scores.items())

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from core.errors import UserError
-from core.settings import load as settings
+from core.settings import load_settings
 
 Named = tuple[str, Path]
 """A path with the option it belongs to, such as ("--human", Path("human.csv"))."""
@@ -48,11 +48,11 @@ def check(inputs: Sequence[Named], outputs: Sequence[Named], *, writes_ranges: b
         _check_writable(path)
         identity = _identity(path)
         if identity is not None and identity in taken:
-            other, there = taken[identity]
+            other, earlier_path = taken[identity]
             raise UserError(
                 "the same file is given twice",
                 where=str(path),
-                got=f"{other} {there} and {label}",
+                got=f"{other} {earlier_path} and {label}",
                 expected="a separate output file",
                 hint=f"Name another file for {label}; nothing was written",
             )
@@ -72,7 +72,7 @@ def check_folder(inputs: Sequence[Named], label: str, folder: Path) -> None:
             )
 
 
-def write(contents: Mapping[Path, str | bytes]) -> None:
+def write_files(contents: Mapping[Path, str | bytes]) -> None:
     """Write all files completely, or none of them: existing files stay until all new ones are complete on disk.
 
     Links are followed. A file that cannot be replaced by renaming (a mount point, or in a folder without write permission), or that has
@@ -137,16 +137,16 @@ def _identity(path: Path) -> object:
     some file systems.
     """
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         real = Path(os.path.realpath(path))
         folder = real.parent.stat()
         return folder.st_dev, folder.st_ino, unicodedata.normalize("NFC", real.name).casefold()
-    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
 
 
 def _of_settings(writes_ranges: bool) -> Iterator[Named]:
-    own = settings()
+    own = load_settings()
     if own.database.startswith("sqlite:///"):
         database = own.database.removeprefix("sqlite:///").partition("?")[0]
         yield from named("the database", *(Path(database + ending) for ending in ("", "-wal", "-shm")))
@@ -304,10 +304,10 @@ def _give_name(handle: int, part: Path) -> None:
 
 def _copy_rights(target: Path, handle: int) -> None:
     if hasattr(os, "fchmod"):
-        found = target.stat()
+        status = target.stat()
         with contextlib.suppress(OSError):  # only root gives files away
-            os.fchown(handle, found.st_uid, found.st_gid)
-        os.fchmod(handle, stat.S_IMODE(found.st_mode))
+            os.fchown(handle, status.st_uid, status.st_gid)
+        os.fchmod(handle, stat.S_IMODE(status.st_mode))
 
 
 def _sync_folder(folder: Path) -> None:

@@ -1,12 +1,14 @@
-"""Collect the problems of an upload: all are counted, a limited number is shown."""
+"""Collect the problems of an upload, and texts that are probably not what a system or a person wrote."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 from core.data import SegmentKey
 from core.errors import ImportProblems, Problem
+from core.formatting import format_count
 
 CAP = 200
 """How many problems are listed; the rest are only counted."""
@@ -21,10 +23,10 @@ class Collector:
         self.total = 0
         self.kept: list[Problem] = []
 
-    def add(self, file: str, row: int, column: str, found: str, expected: str, todo: str) -> None:
+    def add(self, file: str, row: int, column: str, got: str, expected: str, todo: str) -> None:
         self.total += 1
         if len(self.kept) < CAP:
-            self.kept.append(Problem(file, row, column, found, expected, todo))
+            self.kept.append(Problem(file, row, column, got, expected, todo))
 
     def extend(self, problems: Iterable[Problem]) -> None:
         """Add the problems of another collector, including those that its last row only counts."""
@@ -42,7 +44,7 @@ class Collector:
         more = self.total - len(self.kept)
         if not more:
             return tuple(self.kept)
-        last = Problem("", 0, "", counted(more, "more problem"), "none", "Fix the problems above and upload again")
+        last = Problem("", 0, "", format_count(more, "more problem"), "none", "Fix the problems above and upload again")
         return (*self.kept, last)
 
     def check(self) -> None:
@@ -52,7 +54,7 @@ class Collector:
 
 
 def _more(problem: Problem) -> int:
-    counted_row = _MORE.fullmatch(problem.found) if not problem.file else None
+    counted_row = _MORE.fullmatch(problem.got) if not problem.file else None
     return int(counted_row[1].replace(",", "")) if counted_row else 0
 
 
@@ -72,6 +74,32 @@ def shown_segment(key: SegmentKey) -> str:
     return f"segment {shown(key.segment_id)}" + (f" of {shown(key.doc_id)}" if key.doc_id else "")
 
 
-def counted(n: int, one: str, many: str = "") -> str:
-    """Return a count with its noun: `1 line`, `2,098 lines`."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
+_NO_TEXT = frozenset({"nan", "NaN", "NA", "N/A", "#N/A", "None", "NULL", "null", "<NA>"})
+_SUBWORDS = re.compile(r"\w@@( |$)|(^|\s)▁\w")
+
+
+class OddTexts:
+    """Count the texts of a file that stand for a missing text (`nan`, as pandas writes it), or are in subwords (`de@@ lay`, `▁de lay`)."""
+
+    def __init__(self) -> None:
+        self._missing: Counter[tuple[str, str]] = Counter()
+        self._subwords: Counter[str] = Counter()
+
+    def take(self, role: str, text: str) -> None:
+        """Count a text; `role` is its role in the plural, such as `references`."""
+        if len(text) <= 4 and text in _NO_TEXT:
+            self._missing[role, text] += 1
+        elif ("@@" in text or "▁" in text) and _SUBWORDS.search(text):
+            self._subwords[role] += 1
+
+    def notes(self, file: str) -> list[str]:
+        missing = [
+            f"{file}: {format_count(n, 'text')} among the {role} {'is' if n == 1 else 'are'} {shown(text)}, read as a text. "
+            "If it stands for a missing text, leave it empty."
+            for (role, text), n in self._missing.items()
+        ]
+        return missing + [
+            f"{file}: {format_count(n, 'text')} among the {role} {'has' if n == 1 else 'have'} marks of subwords (“@@”, “▁”). "
+            "Metrics need the text without them."
+            for role, n in self._subwords.items()
+        ]

@@ -70,10 +70,10 @@ def mtme_name_without_folder(name: str, pair: str = "") -> MtmeName | None:
 
 def _mtme(patterns: Sequence[tuple[str, re.Pattern[str]]], name: str, pair: str) -> MtmeName | None:
     for kind, pattern in patterns:
-        found = pattern.fullmatch(name)
-        if found is None:
+        match = pattern.fullmatch(name)
+        if match is None:
             continue
-        said = {"pair": "", "name": "", "level": ""} | found.groupdict()
+        said = {"pair": "", "name": "", "level": ""} | match.groupdict()
         if not (pair and said["pair"]) or said["pair"] == pair:
             return MtmeName(cast(MtmeKind, kind), **said)
     return None

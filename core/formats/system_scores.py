@@ -30,7 +30,7 @@ class _Part(NamedTuple):
 def score_of_system(column: str, systems: Sequence[str]) -> SystemScoreColumn | None:
     """Return the system and the score that the name of a column says: `sys1_quality`, `Quality (sys1)`, `bart_score` beside `bart_output`,
     `rating2` beside `output2`. None if it says no system, or several. A score with the name of a metric is an external score."""
-    parts = _parts(_SCALE.sub(lambda found: " " * len(found[0]), column))
+    parts = _parts(_SCALE.sub(lambda match: " " * len(match[0]), column))
     if column.isalnum() and looks_like_a_metric(column):
         return None  # BARTScore is no score of BART
     for form in _forms(systems):
@@ -68,7 +68,7 @@ def scores_of_systems(columns: Iterable[str], systems: Sequence[str]) -> tuple[S
 
 
 def _parts(name: str) -> list[_Part]:
-    return [_Part(found[0].casefold(), *found.span()) for found in _PART.finditer(name)]
+    return [_Part(match[0].casefold(), *match.span()) for match in _PART.finditer(name)]
 
 
 def _forms(systems: Sequence[str]) -> Iterator[dict[str, str]]:

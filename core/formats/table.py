@@ -12,15 +12,14 @@ from core.errors import ImportProblems, Problem
 from core.formats.columns import is_reference_name, roles_of
 from core.formats.documents import by_output, holds_documents
 from core.formats.files import Upload, beginning, extension, without_end
-from core.formats.parsing.cells import FileTable, Nested, TableReading, TableRow
-from core.formats.parsing.formula import unescaped
-from core.formats.parsing.jsonl import holds_members, jsonl_rows, list_rows, member_rows
-from core.formats.parsing.limits import Meter, limits
+from core.formats.parsing.cells import FileTable, Meter, Nested, TableReading, TableRow, limits, unescaped
+from core.formats.parsing.json_text import holds_members, jsonl_rows, list_rows, member_rows
 from core.formats.parsing.numbers import looks_like_a_number
 from core.formats.parsing.text_check import refuse_cr_only
-from core.formats.problems import Collector, counted, shown
+from core.formats.problems import Collector, shown
 from core.formats.streams.columnar import COLUMNAR_EXTENSIONS, columnar_rows
 from core.formats.streams.opened import CheckedText, of_text
+from core.formatting import format_count
 from core.progress import Progress, no_progress
 
 TABLE_EXTENSIONS = frozenset({"csv", "tsv", "tab", "jsonl", "ndjson", "json"}) | COLUMNAR_EXTENSIONS
@@ -71,8 +70,8 @@ def kept_table(
     elif is_json(name):
         _refuse_one_object_of_lists(table)
     if not table.rows:
-        found = "a header and no rows" if table.columns else "no rows"
-        raise ImportProblems([Problem(name, 0, "", found, "at least one row", "Check that the export has finished")])
+        got = "a header and no rows" if table.columns else "no rows"
+        raise ImportProblems([Problem(name, 0, "", got, "at least one row", "Check that the export has finished")])
     return table
 
 
@@ -109,8 +108,8 @@ def _json(file: Upload, limit: int | None, progress: Progress) -> TableReading:
         reading = member_rows(name, text, limit)
     elif below and first.startswith("{") and first.rstrip().endswith(("{", "[", ",")):
         text.finish()
-        found = "one JSON object over several lines"
-        raise ImportProblems([Problem(name, 1, "", found, "one object per line, or a list of objects", _RECORDS)])
+        got = "one JSON object over several lines"
+        raise ImportProblems([Problem(name, 1, "", got, "one object per line, or a list of objects", _RECORDS)])
     else:
         reading = jsonl_rows(name, text.lines(), limit)
     return of_text(reading, text, reading.rows)
@@ -120,8 +119,8 @@ def _refuse_one_object_of_lists(table: FileTable) -> None:
     """Raise `ImportProblems` if the only object has the columns of a table as lists or objects, as pandas writes by default."""
     rows = list(islice(table.rows, 2))
     if len(rows) == 1 < len(table.columns) and all(isinstance(cell, Nested | tuple) for cell in rows[0].cells):
-        found = f"one object with lists or objects: {', '.join(map(shown, table.columns[:6]))}"
-        raise ImportProblems([Problem(table.name, rows[0].line, "", found, "one object per row", _RECORDS)])
+        got = f"one object with lists or objects: {', '.join(map(shown, table.columns[:6]))}"
+        raise ImportProblems([Problem(table.name, rows[0].line, "", got, "one object per row", _RECORDS)])
 
 
 class TableLayout(NamedTuple):
@@ -140,9 +139,9 @@ def layout_of(name: str, lines: Iterable[str]) -> TableLayout:
     gives more fields, as many in every record.
     """
     first = list(islice(((n, line) for n, line in enumerate(lines, 1) if without_end(line).strip()), HEAD))
-    wanted = "\t" if extension(name) in ("tsv", "tab") else ","
+    usual_delimiter = "\t" if extension(name) in ("tsv", "tab") else ","
     if not first:
-        return TableLayout(wanted, 1)
+        return TableLayout(usual_delimiter, 1)
     at, header = first[0]
     if (named := _SEP.fullmatch(without_end(header))) and len(first) > 1:
         mark = {"\\t": "\t", "tab": "\t"}.get(named[1].casefold(), named[1])
@@ -150,7 +149,7 @@ def layout_of(name: str, lines: Iterable[str]) -> TableLayout:
     rest = list(dropwhile(lambda numbered: numbered[1].startswith("#"), first))
     notes: tuple[str, ...] = ()
     if rest and rest is not first:
-        mark = _best_delimiter(wanted, [line for _, line in rest])
+        mark = _best_delimiter(usual_delimiter, [line for _, line in rest])
         below = rest[0][1]
         header_at = next(
             n for n, line in first
@@ -159,8 +158,10 @@ def layout_of(name: str, lines: Iterable[str]) -> TableLayout:
         if header_at != at:
             notes = (f"comments before line {header_at} are not read",)
             first = [(n, line) for n, line in first if n >= header_at]
-    mark = _best_delimiter(wanted, [line for _, line in first])
-    return TableLayout(mark, first[0][0], (*notes, *([] if mark == wanted else [f"delimiter: {_MARKS[mark]}"])))
+    mark = _best_delimiter(usual_delimiter, [line for _, line in first])
+    return TableLayout(
+        mark, first[0][0], (*notes, *([] if mark == usual_delimiter else [f"delimiter: {_MARKS[mark]}"]))
+    )
 
 
 def _known(line: str, mark: str) -> int:
@@ -168,12 +169,12 @@ def _known(line: str, mark: str) -> int:
     return len(roles_of(without_end(line).split(mark)))
 
 
-def _best_delimiter(wanted: str, lines: Sequence[str]) -> str:
+def _best_delimiter(usual_delimiter: str, lines: Sequence[str]) -> str:
     """Return the delimiter of lines that begin with a header."""
-    marks = [mark for mark in dict.fromkeys((wanted, "\t", ",", ";")) if mark in lines[0]]
+    marks = [mark for mark in dict.fromkeys((usual_delimiter, "\t", ",", ";")) if mark in lines[0]]
     if not marks:  # one column, or a title above a table
         below = {mark: _field_counts(lines[1:], mark) for mark in _MARKS}
-        return next((m for m, n in below.items() if len(n) > 1 and len(set(n)) == 1 and n[0] > 2), wanted)
+        return next((m for m, n in below.items() if len(n) > 1 and len(set(n)) == 1 and n[0] > 2), usual_delimiter)
     usual, counts = marks[0], {mark: _field_counts(lines, mark) for mark in marks}
     even = [mark for mark, n in counts.items() if len(n) > 1 and len(set(n)) == 1]
     rows = counts[usual][1:]
@@ -245,9 +246,9 @@ def _delimited(file: Upload, text: CheckedText, reading: TableReading, limit: in
     width, header = len(columns), fields if len(columns) > 1 else None
     wider = _one_wider(first[1:], width)
     if wider:
-        found = f"{counted(width, 'field')} in the header"
+        got = f"{format_count(width, 'field')} in the header"
         beyond = "Remove lines above the header, name every column, or put texts with the delimiter in quotes"
-        problems.add(name, line, "", found, f"{wider}, as the rows have", beyond)
+        problems.add(name, line, "", got, f"{wider}, as the rows have", beyond)
         problems.check()
     count = Meter(name).row
     in_quotes = f"Put texts with a {_MARKS.get(delimiter, shown(delimiter))}, a quote or a line break in double quotes"
@@ -262,7 +263,7 @@ def _delimited(file: Upload, text: CheckedText, reading: TableReading, limit: in
                 yield TableRow(line, tuple(fields))
             elif fields and fields != [""]:
                 todo = "Remove tabs from the texts" if tabs and not tabs.quoted else in_quotes
-                problems.add(name, line, "", counted(len(fields), "field"), f"{width}, as the header has", todo)
+                problems.add(name, line, "", format_count(len(fields), "field"), f"{width}, as the header has", todo)
             elif width == 1:
                 yield TableRow(line, ("",))
 
@@ -284,9 +285,9 @@ def _refuse_no_header(
     empty = sum(not field.strip() for field in fields)
     below = sum(not field.strip() for field in rows[0][1]) if rows else empty
     if empty > 1 and 2 * empty > len(fields) and below < empty:
-        found = f"a first line with {empty} of {len(fields)} fields empty"
+        got = f"a first line with {empty} of {len(fields)} fields empty"
         problems.add(
-            name, line, "", found, "the names of the columns", "Remove lines above the header, or name the columns"
+            name, line, "", got, "the names of the columns", "Remove lines above the header, or name the columns"
         )
 
 
@@ -295,9 +296,9 @@ def _column_names(name: str, line: int, fields: Sequence[str], problems: Collect
     columns = [field or f"column {i}" for i, field in enumerate(fields, start=1)]
     for i, column in enumerate(columns, start=1):
         if column in first:
-            found = f"the name twice, in columns {first[column]} and {i}"
+            got = f"the name twice, in columns {first[column]} and {i}"
             todo = "Rename one of them, and write the names in one line if they are in several"
-            problems.add(name, line, column, found, "unique column names", todo)
+            problems.add(name, line, column, got, "unique column names", todo)
         first.setdefault(column, i)
     if any("\r" in column for column in columns):
         raise refuse_cr_only(name)
@@ -354,13 +355,13 @@ def quoted_records(
             start, records.size = before + reader.line_num + 1, 0
     except csv.Error as error:
         if "field limit" in str(error):
-            found = f"a field of more than {limits().cell_chars:,} characters, or a quote that is never closed"
+            got = f"a field of more than {limits().cell_chars:,} characters, or a quote that is never closed"
         elif "unexpected end" in str(error):
-            found = "a quote that is never closed"
+            got = "a quote that is never closed"
         else:
-            found = f"broken quoting ({error})"
+            got = f"broken quoting ({error})"
         todo = "Double each quote inside a quoted text, and put the closing quote right before the delimiter"
-        problems.add(name, start, "", found, "balanced quotes", todo)
+        problems.add(name, start, "", got, "balanced quotes", todo)
 
 
 class _CsvLines:

@@ -1,6 +1,6 @@
 """Write scores and labels as CSV and JSON Lines.
 
-Spreadsheets run text cells that begin like a formula, so `core.formats.parsing.formula.safe_cell` puts an apostrophe before such texts;
+Spreadsheets run text cells that begin like a formula, so `core.formats.parsing.cells.safe_cell` puts an apostrophe before such texts;
 `read_export` removes it.
 """
 
@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from core.data import Score
 from core.formats.files import Upload
-from core.formats.parsing.cells import FileTable
-from core.formats.parsing.formula import safe_cell
+from core.formats.parsing.cells import FileTable, safe_cell
 from core.formats.table import read_table
 
 SCORE_COLUMNS = ("system", "doc_id", "segment_id", "metric", "signature", "score", "status", "reason")

@@ -1,7 +1,8 @@
-"""Types that every metric is declared with. One metric or family per file; `core.metrics.registry` finds them by name."""
+"""Types that every metric is declared with, and the description of external scores."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -9,14 +10,11 @@ from typing import Literal
 from core.data import Item, SegmentKey, Value
 from core.metrics.options import Option, Values
 from core.progress import Progress
-
-__all__ = [
-    "AllOutputs", "Metric", "MetricSpec", "Need", "Option", "Values", "family", "texts_compared"
-]  # fmt: skip
+from core.signature import EXTERNAL, external_metric
 
 Need = Literal[
     "source", "reference", "seq2seq", "encoder", "nli", "lm", "mlm", "unieval", "bleurt", "comet"
-]  # texts of the item, then names of core.models.kinds
+]  # texts of the item, then names of core.models.configs
 Score = Callable[[Sequence[Item], Progress], list[Value]]
 AllOutputs = Collection[tuple[SegmentKey, Item]]
 """All outputs of a dataset with their segments, so that equal texts of two segments count separately. They may be read from storage
@@ -98,3 +96,31 @@ def family(spec: MetricSpec, make: Callable[[Values], Metric]) -> Metric:
         return replace(make(values), with_options=with_options)
 
     return with_options({option.name: option.default for option in spec.options})
+
+
+MARK = "external"
+"""Added in brackets to the label of an external score."""
+
+
+def is_external(stored: str) -> bool:
+    """Return whether scores stored under this name are external scores."""
+    return stored.startswith(external_metric(""))
+
+
+def name_of(stored: str) -> str:
+    """Return the name without the prefix of external scores."""
+    return stored.removeprefix(external_metric(""))
+
+
+def describe(stored: str, signature: str) -> MetricSpec:
+    """Return the spec of an external score. Without a signature, higher is assumed to be better."""
+    parts = signature.split("|")
+    facts = dict(p.split(":", 1) for p in parts[1:] if ":" in p) if parts[0] == EXTERNAL else {}
+    name = name_of(stored)
+    file, digest = facts.get("file", ""), facts.get("sha256", "")[:12]
+    column = f", column {facts['column']}" if "column" in facts else ""
+    origin = f", from {file}{column} (sha256 {digest}…)" if file else ""
+    return MetricSpec(
+        stored, f"{name} ({MARK})", "", f"External score, computed by another program{origin}", (-math.inf, math.inf),
+        frozenset(), higher_is_better=facts.get("direction") != "lower", perfect_on_copy=False,
+    )  # fmt: skip

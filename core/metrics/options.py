@@ -14,10 +14,10 @@ from typing import Any, Literal
 from urllib.parse import quote, unquote
 
 from core.errors import UserError
-from core.formats.parsing.numbers import number as finite
+from core.formats.parsing.numbers import parse_number as finite
 from core.refine import prompts
-from core.refine.options import digest, one_line
-from core.signature import number
+from core.refine.result import digest, one_line
+from core.signature import format_exact
 from core.text.sentences import DEFAULT, SPLITTERS
 
 Kind = Literal["whole", "decimal", "choice", "several", "yes_no", "phrases", "text"]
@@ -64,7 +64,7 @@ class Option:
         """Return a description of the allowed values."""
         if self.kind in ("whole", "decimal"):
             kind = "a whole number" if self.kind == "whole" else "a number"
-            bounds = f"from {number(self.low)} to {number(self.high)}"
+            bounds = f"from {format_exact(self.low)} to {format_exact(self.high)}"
             return f"{kind} {bounds}" + (f", or “{self.none}”" if self.none else "")
         if self.kind == "several":
             return "some of " + ", ".join(self.choices) + ", joined by +"
@@ -103,10 +103,10 @@ class Option:
             return tuple(c for c in self.choices if c in words) if words <= set(self.choices) else _WRONG
         if self.none and text == self.none:
             return None
-        found = math.inf if text == "inf" and self.kind == "decimal" else finite(text)
-        if found is None or (self.kind == "whole" and not _WHOLE.fullmatch(text)):
+        parsed = math.inf if text == "inf" and self.kind == "decimal" else finite(text)
+        if parsed is None or (self.kind == "whole" and not _WHOLE.fullmatch(text)):
             return _WRONG
-        value: int | float = int(text) if self.kind == "whole" else found
+        value: int | float = int(text) if self.kind == "whole" else parsed
         return value if self.low <= value <= self.high else _WRONG
 
     def write(self, value: Any) -> str:
@@ -116,7 +116,7 @@ class Option:
         if self.kind == "yes_no":
             return "yes" if value else "no"
         if self.kind in ("whole", "decimal"):
-            return number(value) if isinstance(value, float) else str(value)
+            return format_exact(value) if isinstance(value, float) else str(value)
         if self.kind == "several":
             return "+".join(value)
         if self.kind == "text":
@@ -131,8 +131,8 @@ class Option:
         """Return a written value as it appears in a label. A digest is shown as it is, without looking up its list."""
         if self.kind != "phrases":
             return (self.word or self.name + " {}").format(unquote(text) if self.kind == "text" else text)
-        if found := _DIGEST.fullmatch(text):
-            return _counted(int(found[1]), found[2])
+        if match := _DIGEST.fullmatch(text):
+            return _counted(int(match[1]), match[2])
         phrases = self.parse(text)
         if len(phrases) != 1:
             return _counted(len(phrases), digest(phrases))
@@ -166,8 +166,8 @@ def _counted(count: int, code: str) -> str:
 
 
 def _phrases(text: str, where: str) -> tuple[str, ...]:
-    if found := _DIGEST.fullmatch(text.strip()):
-        return prompts.with_digest(int(found[1]), found[2])
+    if match := _DIGEST.fullmatch(text.strip()):
+        return prompts.with_digest(int(match[1]), match[2])
     if text.strip().startswith(LIST):
         return prompts.listed(text.strip()[1:])
     phrases = [unquote(part, errors="surrogateescape").strip() for part in text.split(";")]

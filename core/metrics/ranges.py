@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from core.errors import PROGRAM, UserError
 from core.formats import output
-from core.formats.parsing.numbers import number as finite
+from core.formats.parsing.numbers import parse_number as finite
 from core.metrics.base import Metric
-from core.settings import load as settings
-from core.signature import GIVEN, number
+from core.settings import load_settings
+from core.signature import GIVEN, format_exact
 
 SHIPPED = Path(__file__).parent / "ranges.json"
 MACHINE = ("torch", "transformers")
@@ -43,7 +43,7 @@ class Range(NamedTuple):
     @property
     def words(self) -> str:
         """Return the range as written in a signature and an option."""
-        return f"{number(self.low)}{BETWEEN}{number(self.high)}"
+        return f"{format_exact(self.low)}{BETWEEN}{format_exact(self.high)}"
 
 
 class NoRange(UserError):  # noqa: N818  (a state, not a fault)
@@ -64,17 +64,17 @@ def key(signature: str) -> str:
     return "|".join(p.removesuffix(GIVEN) for p in signature.split("|") if p.partition(":")[0] not in MACHINE)
 
 
-def of(metric: Metric, wanted: str = FITTED) -> Range:
-    """Return the range of a metric; `wanted` is `fitted`, `declared`, or two numbers joined by “..”.
+def range_of(metric: Metric, which: str = FITTED) -> Range:
+    """Return the range of a metric; `which` is `fitted`, `declared`, or two numbers joined by “..”.
 
     Raises NoRange if there is none, and whatever `metric.signature()` raises.
     """
-    if wanted not in (FITTED, DECLARED):
-        return parse(wanted)
-    found = of_signature(metric.signature(), metric.spec.range, fitted=wanted == FITTED)
-    if found is None:
+    if which not in (FITTED, DECLARED):
+        return parse(which)
+    value_range = of_signature(metric.signature(), metric.spec.range, fitted=which == FITTED)
+    if value_range is None:
         raise NoRange(metric.spec.name, metric.spec.label)
-    return found
+    return value_range
 
 
 def of_signature(signature: str, declared: tuple[float, float], *, fitted: bool = True) -> Range | None:
@@ -82,8 +82,8 @@ def of_signature(signature: str, declared: tuple[float, float], *, fitted: bool 
     signed = key(signature)
     if fitted:
         for path, origin in ((own(), "own"), (SHIPPED, "sample")):
-            if signed in (found := stored(path)):
-                return found[signed]._replace(origin=origin)
+            if signed in (stored_ranges := stored(path)):
+                return stored_ranges[signed]._replace(origin=origin)
     low, high = declared
     return Range(low, high, DECLARED) if math.isfinite(low) and math.isfinite(high) else None
 
@@ -100,7 +100,7 @@ def parse(text: str) -> Range:
 
 def own() -> Path:
     """Return the path of the ranges fitted on this machine."""
-    return settings().home / "ranges.json"
+    return load_settings().home / "ranges.json"
 
 
 def stored(path: Path) -> dict[str, Range]:
@@ -113,14 +113,14 @@ def stored(path: Path) -> dict[str, Range]:
     hint = "Delete the file and fit the ranges again"
     try:
         rows = json.loads(path.read_text("utf-8"))
-        found = {k: Range(float(r["low"]), float(r["high"]), "", int(r["n"])) for k, r in rows.items()}
+        by_signature = {k: Range(float(r["low"]), float(r["high"]), "", int(r["n"])) for k, r in rows.items()}
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise UserError("cannot read this file of ranges", where=str(path), got=str(error), hint=hint) from error
-    for name, r in found.items():
+    for name, r in by_signature.items():
         if not _spans(r.low, r.high):
             got = f"{r.low:g}{BETWEEN}{r.high:g} for {name}"
             raise UserError("this is not a range", where=str(path), got=got, expected=f"LOW{BETWEEN}HIGH", hint=hint)
-    return found
+    return by_signature
 
 
 def _spans(low: float, high: float) -> bool:
@@ -135,22 +135,22 @@ def fit(values: Mapping[str, Iterable[float]], path: Path | None = None) -> dict
     values.
     """
     together: dict[str, list[float]] = {}
-    for signature, given in values.items():
-        together.setdefault(key(signature), []).extend(map(float, given))
-    found: dict[str, Range] = {}
-    for signed, there in together.items():
-        if len(set(there)) < 2 or not all(map(math.isfinite, there)):
+    for signature, signature_values in values.items():
+        together.setdefault(key(signature), []).extend(map(float, signature_values))
+    new_ranges: dict[str, Range] = {}
+    for signed, numbers in together.items():
+        if len(set(numbers)) < 2 or not all(map(math.isfinite, numbers)):
             raise UserError(
                 "cannot fit a range",
                 where=signed,
-                got=f"{len(set(there))} different values",
+                got=f"{len(set(numbers))} different values",
                 expected="at least two, all finite",
                 hint="Score more outputs",
             )
-        found[signed] = Range(min(there) + 0.0, max(there) + 0.0, "own", len(there))  # no −0
+        new_ranges[signed] = Range(min(numbers) + 0.0, max(numbers) + 0.0, "own", len(numbers))  # no −0
     path = path or own()
-    kept = stored(path) | found
+    kept = stored(path) | new_ranges
     rows = {k: {"low": r.low, "high": r.high, "n": r.n} for k, r in sorted(kept.items())}
     path.parent.mkdir(parents=True, exist_ok=True)
-    output.write({path: json.dumps(rows, indent=1, ensure_ascii=False) + "\n"})
-    return found
+    output.write_files({path: json.dumps(rows, indent=1, ensure_ascii=False) + "\n"})
+    return new_ranges

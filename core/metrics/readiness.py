@@ -17,10 +17,8 @@ from core.metrics.base import Metric, MetricSpec
 from core.metrics.embedding import mauve
 from core.metrics.ranges import NoRange
 from core.models import configs
-from core.models.checkpoint import CONVERT, MINILM_PACKAGE, Checkpoint
-from core.models.configs import WrongModel
-from core.models.kinds import MODEL_KINDS, ModelKind, configured_model, preset_of, setting_of
-from core.models.presets import FILES
+from core.models.checkpoint import CONVERT, FILES, MINILM_PACKAGE, Checkpoint
+from core.models.configs import MODEL_KINDS, ModelKind, WrongModel, configured_model, preset_of, setting_of
 from core.signature import package
 
 State = Literal["ready", "weights", "package", "range", "unreadable"]
@@ -65,7 +63,7 @@ class ConfiguredModel(NamedTuple):
     lacking: Readiness
 
 
-def of(metric: Metric) -> Readiness:
+def readiness_of(metric: Metric) -> Readiness:
     """Return the readiness of a metric with its options."""
     return _of(metric.spec, metric.signature)
 
@@ -81,7 +79,9 @@ def _of(spec: MetricSpec, sign: Callable[[], str]) -> Readiness:
     except NoRange as error:
         return Readiness("range", error.what, error.command)
     except UserError as error:
-        missing = (found.lacking for kind in kinds if (found := _configured(MODEL_KINDS[kind])).checkpoint is None)
+        missing = (
+            checkpoint.lacking for kind in kinds if (checkpoint := _configured(MODEL_KINDS[kind])).checkpoint is None
+        )
         return next(missing, Readiness("unreadable", _sentence(error), kind=kinds[0] if kinds else ""))
 
 
@@ -90,7 +90,7 @@ def of_all(names: Iterable[str] = ()) -> dict[str, Readiness]:
     out = {}
     for name in names or registry.METRICS:
         try:
-            out[name] = of(registry.load(name))
+            out[name] = readiness_of(registry.load_metric(name))
         except ImportError as error:
             out[name] = _package(error.name or str(error), "")
     return out
@@ -106,13 +106,13 @@ def of_sets() -> dict[str, Readiness]:
     return {mauve.SPEC.name: _of(mauve.SPEC, sign)}
 
 
-def counts(found: Mapping[str, Readiness]) -> dict[State, int]:
+def counts(readiness: Mapping[str, Readiness]) -> dict[State, int]:
     """Return the number of metrics in each state, zeros included."""
-    return {state: sum(r.state == state for r in found.values()) for state in WORDS}
+    return {state: sum(r.state == state for r in readiness.values()) for state in WORDS}
 
 
 def configured_models() -> list[ConfiguredModel]:
-    """Return the configured model of every kind, in the order of `core.models.kinds`."""
+    """Return the configured model of every kind, in the order of `core.models.configs`."""
     return [_configured(kind) for kind in MODEL_KINDS.values()]
 
 
@@ -161,6 +161,6 @@ def _sentence(error: UserError) -> str:
     return error.what + where + (f": {error.got}" if error.got else "")
 
 
-def _package(name: str, wanted: str) -> Readiness:
-    wanted = wanted or name
-    return Readiness("package", f"the package {name} is not installed", f"pip install {wanted}")
+def _package(name: str, distribution: str) -> Readiness:
+    distribution = distribution or name
+    return Readiness("package", f"the package {name} is not installed", f"pip install {distribution}")

@@ -15,8 +15,9 @@ from typing import Any
 
 from core.data import Item, Value
 from core.errors import UserError, unknown
-from core.metrics import external
-from core.metrics.base import AllOutputs, Metric, MetricSpec, Need, Option
+from core.metrics import base
+from core.metrics.base import AllOutputs, Metric, MetricSpec, Need
+from core.metrics.options import Option
 from core.processes import host
 from core.processes.pool import PreparedArgument
 from core.progress import Progress
@@ -44,7 +45,7 @@ METRICS: dict[str, str] = {
     "moverscore": "core.metrics.embedding.moverscore:MOVERSCORE",
     "sms": "core.metrics.embedding.sms:SMS",
     "embedding": "core.metrics.embedding.cosine:EMBEDDING",
-    "entailment": "core.metrics.entailment.sentence_entailment:ENTAILMENT",
+    "entailment": "core.metrics.entailment.menli:ENTAILMENT",
     "nli": "core.metrics.entailment.nli:NLI",
     "nli-ref-sum": "core.metrics.entailment.nli:NLI_SUMMARY",
     "nli-src": "core.metrics.entailment.nli:NLI_SOURCE",
@@ -74,11 +75,11 @@ LONGEST_NAME = 120
 """Longest name of stored scores, since databases may index 190 characters only; longer phrases are stored as a digest."""
 
 
-def load(text: str) -> Metric:
+def load_metric(text: str) -> Metric:
     """Return the metric of an expression. Raises UserError for an unknown name or option, and for an invalid value."""
-    name, given = split(text)
+    name, option_texts = split(text)
     plain = _plain(name)
-    values = _settled(plain.spec, given)
+    values = _settled(plain.spec, option_texts)
     changed = {o.name: values[o.name] for o in plain.spec.options if values[o.name] != o.default}
     return under_options(name, tuple(changed.items()))
 
@@ -153,7 +154,7 @@ def _scored_by(metric: Metric, items: Sequence[Item], progress: Progress) -> lis
 def expression(name: str, options: Mapping[str, object]) -> str:
     """Return the canonical expression: non-default options only, in the order of their declaration.
 
-    Values may be given as texts. `load` reads the result on any machine. Raises UserError.
+    Values may be given as texts. `load_metric` reads the result on any machine. Raises UserError.
     """
     spec = _plain(name).spec
     return _written(spec, _settled(spec, options))
@@ -162,25 +163,25 @@ def expression(name: str, options: Mapping[str, object]) -> str:
 def split(text: str) -> tuple[str, dict[str, str]]:
     """Return name and option texts of an expression, without checking that they exist. Raises UserError if it is malformed."""
     name, *parts = text.split(OPTIONS)
-    given: dict[str, str] = {}
+    option_texts: dict[str, str] = {}
     for part in parts:
         option, colon, value = part.partition(":")
         option = option.strip()
-        if not colon or not option or option in given:
-            what = "this option is given twice" if option in given else "this is not an option"
+        if not colon or not option or option in option_texts:
+            what = "this option is given twice" if option in option_texts else "this is not an option"
             raise UserError(what, where=f"metric “{text}”", got=f"“{part}”", expected="name|option:value|option:value")
-        given[option] = value
-    return name.strip(), given
+        option_texts[option] = value
+    return name.strip(), option_texts
 
 
-def _settled(spec: MetricSpec, given: Mapping[str, object]) -> dict[str, Any]:
+def _settled(spec: MetricSpec, option_values: Mapping[str, object]) -> dict[str, Any]:
     options = {o.name: o for o in spec.options}
-    for name in given:
+    for name in option_values:
         if name not in options:
             raise _unknown(spec, name)
     values: dict[str, Any] = {}
     for name, option in options.items():
-        value = given.get(name, option.default)
+        value = option_values.get(name, option.default)
         values[name] = option.parse(value if isinstance(value, str) else option.write(value), spec.name)
     return {name: value if options[name].when(values) else options[name].default for name, value in values.items()}
 
@@ -203,8 +204,8 @@ def _written(spec: MetricSpec, values: Mapping[str, Any], *, brief: bool = False
     return OPTIONS.join([spec.name, *(f"{o.name}:{o.brief(v) if brief else o.write(v)}" for o, v in changed)])
 
 
-def _label(spec: MetricSpec, given: Mapping[str, str]) -> str:
-    said = [o.say(given[o.name]) for o in spec.options if o.name in given]
+def _label(spec: MetricSpec, option_texts: Mapping[str, str]) -> str:
+    said = [o.say(option_texts[o.name]) for o in spec.options if o.name in option_texts]
     return f"{spec.label} ({', '.join(said)})" if said else spec.label
 
 
@@ -213,14 +214,14 @@ def describe(stored: str, signature: str = "") -> MetricSpec | None:
 
     Lists of phrases need not be on this machine. For external scores, the signature gives direction and file.
     """
-    if external.is_external(stored):
-        return external.describe(stored, signature)
+    if base.is_external(stored):
+        return base.describe(stored, signature)
     try:
-        name, given = split(stored)
+        name, option_texts = split(stored)
         spec = _plain(name).spec
-        if any(option not in {o.name for o in spec.options} for option in given):
+        if any(option not in {o.name for o in spec.options} for option in option_texts):
             return None
-        return replace(spec, name=stored, label=_label(spec, given), needs=_needs(stored, spec))
+        return replace(spec, name=stored, label=_label(spec, option_texts), needs=_needs(stored, spec))
     except UserError:
         return None
 
@@ -234,7 +235,7 @@ def label_of(stored: str, signature: str = "") -> str:
 def _needs(stored: str, plain: MetricSpec) -> frozenset[Need]:
     """Return what a metric needs with its options, or with its defaults if the options cannot be read here."""
     try:
-        return load(stored).spec.needs
+        return load_metric(stored).spec.needs
     except UserError:
         return plain.needs
 
@@ -244,10 +245,10 @@ def specs() -> dict[str, MetricSpec]:
     return {name: _plain(name).spec for name in METRICS}
 
 
-def with_options(found: Iterable[MetricSpec]) -> list[tuple[list[str], tuple[Option, ...]]]:
+def with_options(metrics: Iterable[MetricSpec]) -> list[tuple[list[str], tuple[Option, ...]]]:
     """Return groups of metrics that share their options, as (names, options); metrics without options are left out."""
     shared: dict[tuple[Option, ...], list[str]] = {}
-    for spec in found:
+    for spec in metrics:
         if spec.options:
             shared.setdefault(spec.options, []).append(spec.name)
     return [(names, options) for options, names in shared.items()]
@@ -255,5 +256,5 @@ def with_options(found: Iterable[MetricSpec]) -> list[tuple[list[str], tuple[Opt
 
 def chosen(texts: Iterable[str]) -> list[Metric]:
     """Return the metrics of several expressions, each once, in the order given."""
-    found = {metric.spec.name: metric for metric in map(load, texts)}
-    return list(found.values())
+    by_name = {metric.spec.name: metric for metric in map(load_metric, texts)}
+    return list(by_name.values())

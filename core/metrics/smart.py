@@ -9,13 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from core.data import Item, Value
-from core.metrics.base import Metric, MetricSpec, Option, Values, family, texts_compared
-from core.metrics.options import SENTENCES, measure_option
+from core.metrics.base import Metric, MetricSpec, family, texts_compared
+from core.metrics.options import SENTENCES, Option, Values, measure_option
 from core.metrics.smart_matchers import LIKELY, MatcherSpec, matching, settled
 from core.progress import Progress
 from core.signature import signature
-from core.smart.alignment import Array, Variant, smart
-from core.smart.matching import Matcher, Sentences
+from core.smart.alignment import Array, Matcher, Sentences, Variant, smart
 from core.text.sentences import Splitter, facts, sentences, splitter
 
 BLOCK = 64  # outputs matched together, sorted by segment
@@ -172,12 +171,12 @@ class _Scoring:
             return Value(None, "undefined", NOT_BOTH)
         if np.isnan(scores).any():
             return Value(None, "undefined", UNMATCHED)
-        found = [(self._of_two if two_sides else self._best)(targets, of) for of in scores]
-        p, r, f = np.mean([one.scores for one in found], axis=0)
+        per_variant = [(self._of_two if two_sides else self._best)(targets, of) for of in scores]
+        p, r, f = np.mean([one.scores for one in per_variant], axis=0)
         parts = {"precision": float(p), "recall": float(r)}
-        for variant, one in zip(self.variants, found, strict=True):
+        for variant, one in zip(self.variants, per_variant, strict=True):
             if one.target is not None:
-                parts["target" if len(found) == 1 else f"target{variant}"] = float(one.target)
+                parts["target" if len(per_variant) == 1 else f"target{variant}"] = float(one.target)
         return Value(float((p, r, f)[self.column]), parts=parts)
 
     def _best(self, targets: Sequence[TargetSentences], scores: Array) -> TargetScores:

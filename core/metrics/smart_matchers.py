@@ -1,6 +1,6 @@
 """Sentence matchers of SMART: any metric with range [0, 1] or [0, 100], or embedding cosine.
 
-chrF, BLEU and ROUGE compute whole matrices (`core.smart.strings`); other metrics score each distinct pair of sentences.
+chrF, BLEU and ROUGE compute whole matrices (`core.smart.overlap`); other metrics score each distinct pair of sentences.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ import numpy as np
 from core.data import Item
 from core.errors import UserError
 from core.metrics.base import Metric, Need
-from core.metrics.embedding.encoding import encoder
+from core.metrics.embedding.distances import encoder
 from core.metrics.lexical.rouge import reading, tokenizer
 from core.metrics.lexical.sacre import bleu
-from core.models import kinds
+from core.models import configs
 from core.progress import Progress
 from core.signature import signature
-from core.smart.alignment import Array
-from core.smart.matching import Matcher, Texts, matrices
-from core.smart.strings import bleu_matrices, chrf_matrices, rouge_matrices
+from core.smart.alignment import Array, Matcher, Texts, matrices
+from core.smart.overlap import bleu_matrices, chrf_matrices, rouge_matrices
 
 EMBEDDING = "embedding"
 LIKELY = ("chrf", "bleu", "rouge1", "rouge2", "rougeL", EMBEDDING)
@@ -54,7 +53,7 @@ def matching(name: str) -> MatcherSpec:
     """Return the matcher of a canonical name. Raises UserError as `settled`."""
     if name == EMBEDDING:
         return MatcherSpec(
-            lambda: signature(EMBEDDING, {"v": 1} | kinds.facts("encoder")),
+            lambda: signature(EMBEDDING, {"v": 1} | configs.configured_facts("encoder")),
             frozenset({"encoder"}),
             lambda progress: partial(cosines, progress=progress),
         )
@@ -73,7 +72,7 @@ def _metric(text: str) -> Metric:
 
     if registry.split(text)[0].startswith("smart"):
         raise UserError("SMART cannot use itself as sentence matcher", got=f"“{text}”", expected=", ".join(LIKELY))
-    metric = registry.load(text)
+    metric = registry.load_metric(text)
     spec = metric.spec
     if _divisor(metric) is None or not spec.higher_is_better:
         raise UserError(
@@ -94,8 +93,10 @@ def _metric(text: str) -> Metric:
 def _made(metric: Metric, progress: Progress) -> Matcher:
     from core.metrics import registry
 
-    name, given = registry.split(metric.spec.name)
-    values = {o.name: o.parse(given[o.name]) if o.name in given else o.default for o in metric.spec.options}
+    name, option_texts = registry.split(metric.spec.name)
+    values = {
+        o.name: o.parse(option_texts[o.name]) if o.name in option_texts else o.default for o in metric.spec.options
+    }
     if name == "chrf":
         return partial(chrf_matrices, beta=values["beta"], word_order=values["word_order"])
     if name == "bleu":
@@ -132,7 +133,7 @@ def cosines(pairs: Sequence[Texts], progress: Progress) -> list[Array]:
     def block(targets: Sequence[str], candidates: Sequence[str]) -> Array:
         progress(0)
         vectors = encoder().sentences([*targets, *candidates]).astype(np.float64)
-        found: Array = np.clip(vectors[: len(targets)] @ vectors[len(targets) :].T, 0, 1)
-        return found
+        similarities: Array = np.clip(vectors[: len(targets)] @ vectors[len(targets) :].T, 0, 1)
+        return similarities
 
     return matrices(block, pairs)

@@ -140,7 +140,7 @@ def _weights(source: Path) -> dict[str, Tensor]:
         unknown = get_unsafe_globals_in_checkpoint(source) if is_zip else []
         skipped = [(_NotRead, name) for name in unknown if name.partition(".")[0] in TRAINERS]
         with safe_globals(skipped):  # type: ignore[arg-type]  # the annotation of torch asks for functions
-            found = torch.load(source, map_location="cpu", weights_only=True, mmap=is_zip)
+            loaded = torch.load(source, map_location="cpu", weights_only=True, mmap=is_zip)
     except Exception as error:  # torch raises many kinds for a damaged file
         said = str(error)
         named = re.search(r"GLOBAL (\S+)", said)
@@ -149,7 +149,7 @@ def _weights(source: Path) -> dict[str, Tensor]:
             got=f"the file asks to call {named[1]}" if named else said.partition("\n")[0][:200],
             expected="a file of torch.save with nothing but weights", hint="Fetch the file again from its authors' repository",
         ) from error  # fmt: skip
-    state = found.get("state_dict", found) if isinstance(found, dict) else found
+    state = loaded.get("state_dict", loaded) if isinstance(loaded, dict) else loaded
     if not isinstance(state, dict) or not state:
         raise UserError(
             "this file has no weights", where=str(source), got=type(state).__name__, expected="tensors by name"

@@ -14,7 +14,7 @@ from core.errors import UserError
 from core.models import configs
 from core.models.architectures import comet_config
 from core.models.checkpoint import INDEX, WEIGHTS, check_weights
-from core.models.kinds import MODEL_KINDS, fetch_encoder
+from core.models.configs import MODEL_KINDS, fetch_encoder
 from core.models.prepared import models_folder
 
 YAML = "hparams.yaml"
@@ -34,7 +34,7 @@ class FileCheck(NamedTuple):
     """A file that a model needs. `expected`, `todo` (the next step) and its `command`, if it has one, are "" if it is fine."""
 
     name: str
-    found: str
+    got: str
     expected: str = ""
     todo: str = ""
     command: str = ""
@@ -63,13 +63,13 @@ class ModelFolder(NamedTuple):
         one = next(file for file in self.files if not file.fine)
         return UserError(
             f"{MODEL_KINDS[self.kind].words} cannot be made of this folder", where=str(self.path / one.name),
-            got=one.found, expected=one.expected, hint=": ".join(filter(None, (one.todo, one.command))),
+            got=one.got, expected=one.expected, hint=": ".join(filter(None, (one.todo, one.command))),
         )  # fmt: skip
 
 
-def model_folder(kind: str, given: str) -> ModelFolder:
+def model_folder(kind: str, text: str) -> ModelFolder:
     """Check the folder of a model, given by its path or that of a file in it. Raises UserError if there is no such folder."""
-    path = Path(given.strip()).expanduser()
+    path = Path(text.strip()).expanduser()
     path = path.parent if path.is_file() else path
     path = path.parent if path.name == "checkpoints" else path
     if not path.is_dir():
@@ -123,12 +123,12 @@ def read_hparams(path: Path) -> dict[str, Any]:
     if (path / comet_config.HPARAMS).is_file():
         return configs.read_json(path, comet_config.HPARAMS)
     try:
-        given = yaml.safe_load((path / YAML).read_text(encoding="utf-8"))
+        hparams = yaml.safe_load((path / YAML).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise UserError(f"cannot read {YAML}", where=str(path), got=" ".join(str(error).split())[:200]) from error
-    if not isinstance(given, dict):
-        raise UserError(f"{YAML} has no hyperparameters", where=str(path), got=type(given).__name__)
-    return given
+    if not isinstance(hparams, dict):
+        raise UserError(f"{YAML} has no hyperparameters", where=str(path), got=type(hparams).__name__)
+    return hparams
 
 
 def _below(folder: Path) -> list[Path]:
@@ -225,10 +225,10 @@ def _hparams(path: Path) -> tuple[FileCheck, str]:
 
     def described() -> str:
         nonlocal encoder
-        given = read_hparams(path)
-        shape = comet_config.shape_of(given, path / name)
-        encoder = _encoder(given) or encoder
-        return f"COMET {'with' if shape.references else 'without'} references, encoder {given.get('pretrained_model', 'not named')}"
+        hparams = read_hparams(path)
+        shape = comet_config.shape_of(hparams, path / name)
+        encoder = _encoder(hparams) or encoder
+        return f"COMET {'with' if shape.references else 'without'} references, encoder {hparams.get('pretrained_model', 'not named')}"
 
     check = _checked(path, name, described, _fetch("comet", path))
     if check.expected.startswith("regression_metric"):

@@ -1,8 +1,10 @@
-"""Load checkpoints, and run texts through them in batches of similar length. All in float32."""
+"""Load checkpoints, and run texts through them in batches of similar length within the memory. All in float32."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+import os
+from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 
@@ -10,15 +12,97 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
-from transformers.utils import logging
+from transformers.utils import logging as transformers_logging
 
 from core.errors import UserError
-from core.models.budget import Budget, limit_threads, tokens_for
+from core.models import parallel
 from core.models.checkpoint import Checkpoint, check_weights, is_adapter
 from core.progress import Progress, no_progress
-from core.settings import load as settings
+from core.settings import load_settings
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+CPU_BYTES, GPU_BYTES = 1 << 29, 1 << 32
+SMALLEST, FEWEST = 64, 128
+
+
+class Budget:
+    """`tokens` is the number of padded or packed tokens per forward pass."""
+
+    def __init__(self, tokens: int, device: torch.device | None = None) -> None:
+        self.tokens, self.device = tokens, device or torch.device("cpu")
+
+    def pieces(self, sizes: Sequence[int], shares: int = 1) -> Iterator[range]:
+        """Yield consecutive ranges of rows whose sizes sum to the budget at most, with at least one row each.
+
+        With `shares`, each piece gets that fraction of the budget, and there are at least `shares` pieces of similar size
+        unless they were tiny. The budget may be halved between two pieces.
+        """
+        first, even = 0, max(FEWEST, -(-sum(sizes) // shares))
+        while first < len(sizes):
+            last, total = first, 0
+            most = min(even, max(1, self.tokens // shares)) if shares > 1 else self.tokens
+            while last < len(sizes) and (last == first or total + sizes[last] <= most):
+                total += sizes[last]
+                last += 1
+            yield range(first, last)
+            first = last
+
+    def spend(self, sizes: Sequence[int], work: Callable[[range], T]) -> list[T]:
+        """Return the results of `work` for all pieces. If memory runs out, halve the piece and all later ones.
+
+        Raises what `work` raises if a single row is too large.
+        """
+        return [finished for piece in self.pieces(sizes) for finished in self._try(piece, work)]
+
+    def each(self, sizes: Sequence[int], work: Callable[[range], Sequence[T]]) -> Iterator[Sequence[T]]:
+        """Yield the result of `work` for each finished piece, in any order; on the CPU in several threads.
+
+        Handles memory as `spend`. Raises what `work` raises.
+        """
+        shares = parallel.passes(self.device)
+        pieces = self.pieces(sizes, shares)
+        for finished in parallel.each(pieces, lambda piece: self._try(piece, work), self.device):
+            yield from finished
+
+    def _try(self, piece: range, work: Callable[[range], T]) -> list[T]:
+        try:
+            return [work(piece)]
+        except (RuntimeError, MemoryError) as error:
+            if not _out_of_memory(error) or len(piece) == 1:
+                raise
+            self.tokens = max(SMALLEST, self.tokens // 2)
+            log.warning("out of memory: continuing with %d tokens per pass", self.tokens)
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        half = len(piece) // 2
+        return self._try(piece[:half], work) + self._try(piece[half:], work)
+
+
+def _out_of_memory(error: BaseException) -> bool:
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error)
+
+
+def bytes_for(device: torch.device) -> int:
+    """Return the bytes that keys and values, and activations of a pass, may use in addition to the model."""
+    return GPU_BYTES if device.type == "cuda" else CPU_BYTES
+
+
+def tokens_for(bytes_per_token: int, device: torch.device) -> int:
+    """Return the tokens per pass for a model that needs this memory per token.
+
+    On a CPU, a thousand tokens keep all cores busy; more would exceed its caches.
+    """
+    most, least = (32_768, 512) if device.type == "cuda" else (1024, 256)
+    return max(least, min(most, bytes_for(device) // bytes_per_token))
+
+
+def limit_threads() -> None:
+    """Limit torch to the cores this process may use, which in a container may be fewer than the machine has."""
+    ours = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if torch.get_num_threads() > ours:
+        torch.set_num_threads(ours)
 
 
 class TokenRow(NamedTuple):
@@ -59,15 +143,15 @@ def device(chosen: str = "") -> str:
 
     Raises UserError if the device is not available.
     """
-    chosen, there = chosen or settings().device, torch.cuda.is_available()
-    if chosen not in ("auto", "cpu", "cuda") or (chosen == "cuda" and not there):
+    chosen, has_cuda = chosen or load_settings().device, torch.cuda.is_available()
+    if chosen not in ("auto", "cpu", "cuda") or (chosen == "cuda" and not has_cuda):
         raise UserError(
             "this device is not available",
             where="ERRORSCOPE_DEVICE",
-            got=repr(chosen) + ("" if there else ", and there is no CUDA device here"),
+            got=repr(chosen) + ("" if has_cuda else ", and there is no CUDA device here"),
             expected="auto, cpu or cuda",
         )
-    if there and chosen != "cpu":
+    if has_cuda and chosen != "cpu":
         # cuDNN's attention makes a new plan for each shape, which took 3.5 ms per layer on an H100
         torch.backends.cuda.enable_cudnn_sdp(False)
         return "cuda"
@@ -77,7 +161,7 @@ def device(chosen: str = "") -> str:
 def tokenizer(checkpoint: Checkpoint) -> PreTrainedTokenizerBase:
     """Return the tokenizer of a checkpoint. Raises UserError if it needs a missing package or custom code."""
     try:
-        found: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+        loaded: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
             checkpoint.path, local_files_only=True, trust_remote_code=False
         )
     except ImportError as error:
@@ -91,7 +175,7 @@ def tokenizer(checkpoint: Checkpoint) -> PreTrainedTokenizerBase:
         raise UserError(
             "transformers cannot read this tokenizer", where=checkpoint.name, got=str(error).strip().partition("\n")[0]
         ) from error
-    return found
+    return loaded
 
 
 def pretrained(kind: Any, checkpoint: Checkpoint, dtype: torch.dtype = torch.float32) -> tuple[Any, dict[str, Any]]:
@@ -109,9 +193,9 @@ def pretrained(kind: Any, checkpoint: Checkpoint, dtype: torch.dtype = torch.flo
         )
     check_weights(checkpoint.path)
     limit_threads()
-    logging.disable_progress_bar()
+    transformers_logging.disable_progress_bar()
     try:
-        found: tuple[Any, dict[str, Any]] = kind.from_pretrained(
+        loaded: tuple[Any, dict[str, Any]] = kind.from_pretrained(
             checkpoint.path, local_files_only=True, use_safetensors=True, trust_remote_code=False, dtype=dtype,
             output_loading_info=True,
         )  # fmt: skip
@@ -119,7 +203,7 @@ def pretrained(kind: Any, checkpoint: Checkpoint, dtype: torch.dtype = torch.flo
         raise UserError(
             "transformers cannot read this model", where=checkpoint.name, got=str(error).strip().partition("\n")[0]
         ) from error
-    return found
+    return loaded
 
 
 def model(kind: Any, checkpoint: Checkpoint, place: str) -> Any:
@@ -128,16 +212,16 @@ def model(kind: Any, checkpoint: Checkpoint, place: str) -> Any:
     Raises UserError if transformers does not know the architecture, or if the checkpoint lacks weights, which would otherwise
     be initialised at random.
     """
-    found, info = pretrained(kind, checkpoint)
+    loaded, info = pretrained(kind, checkpoint)
     lacking = sorted({*info["missing_keys"], *(str(k[0]) for k in info["mismatched_keys"])})
     if lacking:
         raise UserError(
             "this checkpoint lacks weights of the model",
             where=str(checkpoint.path),
             got=", ".join(lacking[:4]) + (" and more" if len(lacking) > 4 else ""),
-            expected=f"a checkpoint for {type(found).__name__}",
+            expected=f"a checkpoint for {type(loaded).__name__}",
         )
-    return found.to(place).eval()
+    return loaded.to(place).eval()
 
 
 def positions(network: Any, words: PreTrainedTokenizerBase) -> int:
@@ -177,7 +261,7 @@ def in_pieces(
         group = [order[i] for i in part]
         return list(zip(group, work(group), strict=True))
 
-    for found in budget.each([sizes[i] for i in order], piece):
-        out.update(found)
+    for finished in budget.each([sizes[i] for i in order], piece):
+        out.update(finished)
         progress(len(out) / len(sizes))
     return [out[i] for i in range(len(sizes))]

@@ -29,12 +29,12 @@ class CachedLoader(Generic[P, T]):
         self.cache_clear = self._loaded.clear
         update_wrapper(self, load)
 
-    def __call__(self, *given: P.args, **named: P.kwargs) -> T:
-        key = (given, tuple(sorted(named.items())))
+    def __call__(self, *args: P.args, **named: P.kwargs) -> T:
+        key = (args, tuple(sorted(named.items())))
         for loaded in self._loaded.get(key):
             return loaded
         with _LOADING:
-            return self._loaded.computed(key, lambda: self._load(*given, **named))
+            return self._loaded.computed(key, lambda: self._load(*args, **named))
 
 
 def cached_loader(most: int) -> Callable[[Callable[P, T]], CachedLoader[P, T]]:

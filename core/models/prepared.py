@@ -14,7 +14,7 @@ from tempfile import NamedTemporaryFile
 from pydantic import BaseModel, ConfigDict, RootModel, ValidationError
 
 from core.errors import UserError
-from core.settings import load as settings
+from core.settings import load_settings
 
 
 class PairScores(BaseModel):
@@ -35,7 +35,7 @@ class PairScores(BaseModel):
     def differs(self) -> bool:
         """Return whether a score is not the published one, which has two to four decimals."""
         pairs = ((self.good, self.published_good), (self.bad, self.published_bad))
-        return any(there is not None and abs(here - there) > TOLERANCE for here, there in pairs)
+        return any(published is not None and abs(score - published) > TOLERANCE for score, published in pairs)
 
 
 class PreparedModel(BaseModel):
@@ -65,23 +65,23 @@ class _Models(RootModel[dict[str, PreparedModel]]):
 
 def models_folder() -> Path:
     """Return the folder into which the commands on *Models* fetch models."""
-    return settings().home / "models"
+    return load_settings().home / "models"
 
 
 def all_prepared() -> dict[str, PreparedModel]:
     """Return the prepared model of each kind. Raises UserError if models.json cannot be read."""
     path = _path()
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return {}
-    return _read(str(path), found.st_mtime_ns, found.st_size)
+    return _read(str(path), status.st_mtime_ns, status.st_size)
 
 
 def folder_of(kind: str) -> str:
     """Return the folder of the prepared model of a kind, or ""."""
-    found = all_prepared().get(kind)
-    return found.folder if found else ""
+    prepared = all_prepared().get(kind)
+    return prepared.folder if prepared else ""
 
 
 def keep(kind: str, model: PreparedModel | None) -> None:
@@ -100,7 +100,7 @@ def keep(kind: str, model: PreparedModel | None) -> None:
 
 
 def _path() -> Path:
-    return settings().home / "models.json"
+    return load_settings().home / "models.json"
 
 
 @lru_cache(maxsize=4)

@@ -16,10 +16,10 @@ def aligned(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
     at = 0
     for piece in pieces[:-1]:
         word = piece.strip()
-        found = text.find(word, at) if word else -1
-        if word and found >= 0 and (not text[at:found].strip() or found - at <= LOST):
-            starts.append(at if not text[at:found].strip() else None if found == at else found)
-            at = found + len(word)
+        start = text.find(word, at) if word else -1
+        if word and start >= 0 and (not text[at:start].strip() or start - at <= LOST):
+            starts.append(at if not text[at:start].strip() else None if start == at else start)
+            at = start + len(word)
             ends.append(at)
         else:
             starts.append(None)

@@ -63,13 +63,13 @@ class Reader:
         overlap = size // OVERLAP
         count = math.ceil((n - overlap) / (size - overlap))
         starts = [i * (n - size) // (count - 1) for i in range(count)]
-        found = []
+        windows = []
         for start in starts:
             last = start + size - 1
             a = _beginning(text, places, start, overlap // 2 - 1)
             b = len(text) if last == n - 1 else _end(text, places, last, overlap // 2 - 1)
-            found.append(text[a:b])
-        return found
+            windows.append(text[a:b])
+        return windows
 
 
 def _beginning(text: str, places: list[tuple[int, int]], at: int, most: int) -> int:

@@ -53,14 +53,14 @@ def label_actions(
             if wrong := _unfit(place[0], errors):
                 notes.append(f"{where}: {wrong}; not imported")
                 continue
-            wanted = _distinct(errors, where, notes)
+            new_errors = _distinct(errors, where, notes)
             if not before.of(system).complete:
-                new = _edits(place, system, wanted)
+                new = _edits(place, system, new_errors)
                 if any(a.id in known for a in new):
                     notes.append(f"{where}: imported before and withdrawn here; not imported again")
                     continue
                 edits += new
-            elif _plain(errors_of(before.of(system))) != _plain(wanted):
+            elif _plain(errors_of(before.of(system))) != _plain(new_errors):
                 kept = before.submits(system)
                 notes.append(
                     f"{where}: already has different labels here; these are kept{'' if kept else ' and not submitted'}"
@@ -105,10 +105,10 @@ def _distinct(errors: list[Span], where: str, notes: list[str]) -> list[Span]:
         if len(errors) > 1:
             notes.append(f"{where}: a non-translation replaces {len(errors) - 1} other errors")
         return whole[:1]
-    found = distinct_errors(errors)
-    if len(found) < len(errors):
+    distinct = distinct_errors(errors)
+    if len(distinct) < len(errors):
         notes.append(f"{where}: the same error was marked more than once; it counts once")
-    return list(found)
+    return list(distinct)
 
 
 def _plain(errors: Iterable[Span]) -> set[tuple[Any, ...]]:

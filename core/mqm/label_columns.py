@@ -63,7 +63,7 @@ class _Places(NamedTuple):
     first: npt.NDArray[np.int64]
     seconds: npt.NDArray[np.float64]
     whole: npt.NDArray[np.uint8]
-    here: npt.NDArray[np.uint8]
+    labelled_here: npt.NDArray[np.uint8]
     rows: npt.NDArray[np.int32]
 
 
@@ -109,8 +109,8 @@ class LabelColumns(Sequence[RatedOutput]):
         draft = _Draft(names)
         for one in labelled:
             draft.add(one)
-        found = cls(names, *draft.columns())
-        return found if draft.ordered else found._take(np.argsort(found.places.first, kind="stable"))
+        columns = cls(names, *draft.columns())
+        return columns if draft.ordered else columns._take(np.argsort(columns.places.first, kind="stable"))
 
     def with_changes(self, changed: Iterable[FoldedSegment]) -> LabelColumns:
         """Return the columns with these labels in place of those of the same raters and segments."""
@@ -203,13 +203,13 @@ class LabelColumns(Sequence[RatedOutput]):
 
     def _errors(self, spans: Ints) -> list[Span]:
         kinds, texts = self.names.kinds.values, self._texts
-        found = []
+        errors = []
         for kind, start, end, at, quote, note in zip(*(c[spans].tolist() for c in self.spans), strict=True):
             side, severity, category = kinds[kind]
             middle = at + quote
             said = _decoded(texts[middle : middle + note]) if note else ""
-            found.append(Span(side, start, end, _decoded(texts[at:middle]), severity, category, said))
-        return found
+            errors.append(Span(side, start, end, _decoded(texts[at:middle]), severity, category, said))
+        return errors
 
     # ── raters and segments ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -221,13 +221,13 @@ class LabelColumns(Sequence[RatedOutput]):
     @cached_property
     def digest(self) -> str:
         """Return a SHA-256 (hex) that differs between different labels. Equal labels may have different ones."""
-        found = hashlib.sha256(self._texts)
+        checksum = hashlib.sha256(self._texts)
         names = self.names
         for of in (names.raters, names.segments, names.systems, names.kinds):
-            found.update(repr(list(of.values)).encode("utf-8", "surrogatepass"))
+            checksum.update(repr(list(of.values)).encode("utf-8", "surrogatepass"))
         for column in (*self.places, *self.rows, *self.spans):
-            found.update(column.tobytes())
-        return found.hexdigest()
+            checksum.update(column.tobytes())
+        return checksum.hexdigest()
 
     @property
     def n_segments(self) -> int:
@@ -250,13 +250,13 @@ class LabelColumns(Sequence[RatedOutput]):
     def finished_by(self, rater: str) -> dict[SegmentKey, frozenset[str] | None]:
         """Return the segments that this rater has submitted. The value has the systems whose outputs are answered; None means all."""
         mine = np.flatnonzero(self.places.rater == self.names.raters.number.get(rater, -1))
-        systems, found = self.names.systems.values, dict[SegmentKey, frozenset[str] | None]()
+        systems, finished = self.names.systems.values, dict[SegmentKey, frozenset[str] | None]()
         for place, segment in zip(mine.tolist(), self.places.segment[mine].tolist(), strict=True):
             rows = slice(self._first_row[place], self._first_row[place] + self.places.rows[place])
             answered = self.rows.system[rows][self.rows.answered[rows] > 0].tolist()
             done = None if self.places.whole[place] else frozenset(systems[i] for i in answered)
-            found[self.names.segments.values[segment]] = done
-        return found
+            finished[self.names.segments.values[segment]] = done
+        return finished
 
     def cells(self, index: ProjectIndex, rows: Ints) -> tuple[Mask, Ints, Ints]:
         """Return which of these rows are outputs of a project, and the row and column that each of those has there."""
@@ -264,9 +264,9 @@ class LabelColumns(Sequence[RatedOutput]):
         known = np.array([index.row.get(key, -1) for key in names.segments.values], dtype=np.int64)
         columns = np.array([index.column.get(name, -1) for name in names.systems.values], dtype=np.int64)
         i, j = known[self.places.segment[self.place_of_row[rows]]], columns[self.rows.system[rows]]
-        there: Mask = (i >= 0) & (j >= 0)
-        there[there] = index.present[i[there], j[there]]
-        return there, i[there], j[there]
+        in_project: Mask = (i >= 0) & (j >= 0)
+        in_project[in_project] = index.present[i[in_project], j[in_project]]
+        return in_project, i[in_project], j[in_project]
 
     def span_rows(self, rows: Ints) -> tuple[Ints, Ints]:
         """Return the positions of the error spans of these rows, and for each the position of its row in `rows`."""
@@ -354,8 +354,8 @@ def _members(starts: Ints, counts: npt.NDArray[np.int32]) -> Ints:
 
 def _in_order(numbers: npt.NDArray[np.int32]) -> list[int]:
     """Return the different numbers in the order in which they appear."""
-    found, first = np.unique(numbers, return_index=True)
-    return [int(i) for i in found[np.argsort(first)]]
+    distinct, first = np.unique(numbers, return_index=True)
+    return [int(i) for i in distinct[np.argsort(first)]]
 
 
 def _decoded(text: bytes) -> str:

@@ -200,7 +200,7 @@ def check(action: Action, labels: SegmentLabels, segment: Segment, outputs: Mapp
         action.kind in ON_OUTPUT
         and action.system not in outputs
         or action.kind == "prefer"
-        and _stranger(action, outputs)
+        and _unknown_winner(action, outputs)
     ):
         raise UserError("there is no such output", hint="Reload the page")  # annotators must not see names of systems
     if (
@@ -230,8 +230,8 @@ def check(action: Action, labels: SegmentLabels, segment: Segment, outputs: Mapp
         if text is None:
             raise UserError("there is no source to mark", where=segment.segment_id, hint="Mark the error in the output")
         span.check(text)
-        wanted = same_error(span)
-        if any(m.id != action.payload["mark"] and same_error(m.span) == wanted for m in current.marks):
+        identity = same_error(span)
+        if any(m.id != action.payload["mark"] and same_error(m.span) == identity for m in current.marks):
             raise UserError(
                 "this error is already marked",
                 got=repr(span.quote),
@@ -241,7 +241,7 @@ def check(action: Action, labels: SegmentLabels, segment: Segment, outputs: Mapp
         _check_complete(labels, action.payload.get("systems", outputs), action.payload.get("asks", ("spans",)))
 
 
-def _stranger(action: Action, outputs: Mapping[str, str]) -> bool:
+def _unknown_winner(action: Action, outputs: Mapping[str, str]) -> bool:
     return action.payload.get("winner") is not None and action.payload["winner"] not in outputs
 
 

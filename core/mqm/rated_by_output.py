@@ -70,9 +70,9 @@ class RatedByOutput(Mapping[OutputKey, list[RatedOutput]]):
         segment, system = names.segments.number.get(key.segment, -1), names.systems.number.get(key.system, -1)
         if segment < 0 or not 0 <= system < self._n_systems:
             return None
-        wanted = segment * self._n_systems + system
-        at = int(np.searchsorted(self._outputs, wanted))
-        return at if at < len(self._outputs) and self._outputs[at] == wanted else None
+        code = segment * self._n_systems + system
+        at = int(np.searchsorted(self._outputs, code))
+        return at if at < len(self._outputs) and self._outputs[at] == code else None
 
     def __iter__(self) -> Iterator[OutputKey]:
         return map(self._key, self._outputs[self._in_order].tolist())
@@ -101,8 +101,8 @@ class RatedByOutput(Mapping[OutputKey, list[RatedOutput]]):
     def n_raters_in(self, index: ProjectIndex) -> npt.NDArray[np.int64]:
         """Return the number of raters of each output of a project, shape (n_segments, n_systems)."""
         counts = np.zeros(index.shape, dtype=np.int64)
-        there, i, j = self._labels.cells(index, self._rows[self._first])
-        counts[i, j] = self.n_raters[there]
+        in_project, i, j = self._labels.cells(index, self._rows[self._first])
+        counts[i, j] = self.n_raters[in_project]
         return counts
 
     def having(
@@ -110,17 +110,17 @@ class RatedByOutput(Mapping[OutputKey, list[RatedOutput]]):
     ) -> Mask:
         """Return which outputs of a project have labels by such a rater with such an error (any or none if `error` is None)."""
         labels, names = self._labels, self._labels.names
-        wanted = _which(map(rater, names.raters.values))[labels.places.rater[labels.place_of_row[self._rows]]]
+        row_mask = _which(map(rater, names.raters.values))[labels.places.rater[labels.place_of_row[self._rows]]]
         if error is not None:
             kinds = _which(map(error, names.kinds.values))
             spans, row = labels.span_rows(self._rows)
             has = (labels.rows.whole[self._rows] > 0) & error(WHOLE_TEXT)
             has[row[kinds[labels.spans.kind[spans]]]] = True
-            wanted &= has
-        found = np.zeros(index.shape, dtype=bool)
-        there, i, j = self._labels.cells(index, self._rows[self._first])
-        found[i, j] = np.add.reduceat(wanted, self._first)[there] > 0 if len(wanted) else False
-        return found
+            row_mask &= has
+        matching = np.zeros(index.shape, dtype=bool)
+        in_project, i, j = self._labels.cells(index, self._rows[self._first])
+        matching[i, j] = np.add.reduceat(row_mask, self._first)[in_project] > 0 if len(row_mask) else False
+        return matching
 
     # ── MQM scores ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -139,12 +139,12 @@ class RatedByOutput(Mapping[OutputKey, list[RatedOutput]]):
         for kind in np.unique(kinds[counted]).tolist():
             _, severity, category = labels.names.kinds.values[kind]
             weights[kind] = scheme.weight(severity, category)
-        found = np.bincount(row[counted], weights[kinds[counted]], minlength=len(self._rows)).astype(np.float64)
+        penalties = np.bincount(row[counted], weights[kinds[counted]], minlength=len(self._rows)).astype(np.float64)
         if scheme.non_translation is not None:
-            found[whole] = scheme.non_translation
+            penalties[whole] = scheme.non_translation
         elif (verdicts := labels.rows.whole[self._rows] > 0).any():
-            found[verdicts] = scheme.weight(*WHOLE_TEXT[1:])
-        return found
+            penalties[verdicts] = scheme.weight(*WHOLE_TEXT[1:])
+        return penalties
 
     def scores(self, scheme: Scheme) -> Floats:
         """Return the MQM score of each output, ≤ 0, in the order of `n_raters`: minus the mean penalty, as `core.mqm.scores.segment_scores`."""
@@ -160,10 +160,10 @@ class RatedByOutput(Mapping[OutputKey, list[RatedOutput]]):
 
     def scores_in(self, index: ProjectIndex, scheme: Scheme) -> Floats:
         """Return the MQM score of each output of a project, shape (n_segments, n_systems); NaN without labels."""
-        found = np.full(index.shape, np.nan)
-        there, i, j = self._labels.cells(index, self._rows[self._first])
-        found[i, j] = self.scores(scheme)[there]
-        return found
+        scores = np.full(index.shape, np.nan)
+        in_project, i, j = self._labels.cells(index, self._rows[self._first])
+        scores[i, j] = self.scores(scheme)[in_project]
+        return scores
 
     def segment_scores(self, scheme: Scheme) -> list[SegmentScore]:
         """Return what `core.mqm.scores.segment_scores` does."""
@@ -209,8 +209,8 @@ class RatedByOutput(Mapping[OutputKey, list[RatedOutput]]):
         return names, [labels.names.segments.values[i] for i in segments], scores
 
     def _raters_in_order(self, rater: npt.NDArray[np.int32]) -> list[int]:
-        found, first = np.unique(rater[np.argsort(self._rows)], return_index=True)
-        return [int(i) for i in found[np.argsort(first)]]
+        distinct, first = np.unique(rater[np.argsort(self._rows)], return_index=True)
+        return [int(i) for i in distinct[np.argsort(first)]]
 
     def rater_rows(self, scheme: Scheme) -> tuple[RaterRow, ...]:
         """Return the work of each rater, in the order in which they appear."""
@@ -223,14 +223,14 @@ class RatedByOutput(Mapping[OutputKey, list[RatedOutput]]):
         whole = labels.rows.whole[self._rows] > 0
         whole[row[not_translated[kinds]]] = True
         clean = ~whole & (labels.rows.spans[self._rows] == 0)
-        found = []
+        work = []
         for number in self._raters_in_order(rater):
             mine = rater == number
             counts = np.bincount(kinds[mine[row]], minlength=len(names)) * ~not_translated
             of_mine = np.unique(places[mine])
-            timed = of_mine[labels.places.here[of_mine] > 0]
+            timed = of_mine[labels.places.labelled_here[of_mine] > 0]
             seconds = labels.places.seconds[timed]
-            found.append(
+            work.append(
                 RaterRow(
                     labels.names.raters.values[number], int(mine.sum()), len(of_mine), int((mine & clean).sum()),
                     int((mine & whole).sum()),
@@ -238,7 +238,7 @@ class RatedByOutput(Mapping[OutputKey, list[RatedOutput]]):
                     float(scores[mine].mean()), float(seconds.sum()) if len(seconds) else None, len(timed),
                 )
             )  # fmt: skip
-        return tuple(found)
+        return tuple(work)
 
 
 def _which(values: Iterable[bool]) -> Mask:

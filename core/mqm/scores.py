@@ -46,11 +46,11 @@ def rater_penalty(errors: Iterable[Span], scheme: Scheme) -> float:
     A non-translation replaces the other errors if the scheme has a weight for it.
     Raises `UserError` for a severity unknown to the scheme.
     """
-    found = tuple(errors)
-    whole = [e for e in found if is_non_translation(e.category)]
+    all_errors = tuple(errors)
+    whole = [e for e in all_errors if is_non_translation(e.category)]
     if whole and scheme.non_translation is not None:
         return scheme.non_translation
-    return math.fsum(scheme.weight(e.severity, e.category) for e in found)
+    return math.fsum(scheme.weight(e.severity, e.category) for e in all_errors)
 
 
 def segment_scores(rated: Iterable[RatedOutput], scheme: Scheme) -> list[SegmentScore]:
@@ -90,13 +90,13 @@ def rated_outputs(
     An output with a score needs neither: without spans it has no error. Labels that are not submitted are left out, and segments whose protocol
     asks for no spans or which the rater could not judge. With `texts`, a non-translation covers its whole text.
     """
-    found = []
+    rated = []
     for (rater, segment), of_segment in labels.items():
         for system, of_output in of_segment.outputs.items():
             if counts_as_rated(system, of_segment):
                 key = OutputKey(system, *segment)
-                found.append(RatedOutput(key, rater, errors_of(of_output, (texts or {}).get(key, ""))))
-    return found
+                rated.append(RatedOutput(key, rater, errors_of(of_output, (texts or {}).get(key, ""))))
+    return rated
 
 
 def counts_as_rated(system: str, segment: SegmentLabels) -> bool:

@@ -6,8 +6,7 @@ from random import Random
 
 from core.english.analysis import ParsedText
 from core.english.certain_words import NounPhrase, noun_phrase
-from core.english.dictionary import article, inflect, noun_base
-from core.english.small_words import BE, MODALS, POSSESSIVES
+from core.english.dictionary import BE, MODALS, POSSESSIVES, article, inflect, noun_base
 from core.english.word_groups import IDEAS, MASS, PERSONS, SEASONS, TIMES
 from core.perturbations.base import Perturbation, english
 from core.perturbations.mismatch import kinds

@@ -1,4 +1,4 @@
-"""Words that a language model expects in place of a word (He et al. 2023, Table 16 and appendix J.1).
+"""Words that a model expects in place of a word, or has near it, and the whole words of a tokenizer.
 
 The model is the masked language model (`mlm`) if configured, else the scorer (`seq2seq`): its encoder reads the text
 with the word masked, its decoder the text before it. A candidate is a single token that is a whole word, not
@@ -7,27 +7,110 @@ punctuation, and differs from the original word by more than letter case.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from core.english.detection import is_english, is_english_word
-from core.english.small_words import STOP_WORDS
+from core.english.analysis import is_english, is_english_word
+from core.english.dictionary import STOP_WORDS, cased
 from core.models import configs
 from core.models.checkpoint import Checkpoint, resolve
-from core.models.kinds import setting_of
-from core.perturbations.vocabulary import Vocabulary, WordCandidate
-from core.settings import load as settings
-from core.text.words import words
+from core.models.configs import configured_model, setting_of
+from core.settings import load_settings
+from core.text.words import units, words
 
 if TYPE_CHECKING:
     import torch
+    from transformers import PreTrainedTokenizerBase
 
-    from core.models.architectures.masked import MaskedReader
+    from core.models.architectures.encoder import Encoder
+    from core.models.architectures.language_models import MaskedReader
     from core.models.architectures.packed import DecoderRow
     from core.models.architectures.seq2seq import Seq2SeqScorer
+
+
+Ids = npt.NDArray[np.int64]
+SPACE = ("Ġ", "▁")
+"""Marks of a token after white space in byte-level and SentencePiece vocabularies."""
+INSIDE = "##"
+"""Mark of a token that continues a word in a WordPiece vocabulary."""
+
+
+class WordCandidate(NamedTuple):
+    """A candidate. `score` ranks those of one place: log probability up to a constant, or cosine in [−1, 1]."""
+
+    text: str
+    score: float
+
+
+class Vocabulary:
+    """The tokens of a tokenizer that are one whole word; `words` gives their texts by id.
+
+    If the vocabulary marks white space, an unmarked token is a whole word only if the same word also exists with the
+    mark, in any letter case; others are parts of words. `uncased`: the tokenizer ignores capitals.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+        size, special = len(tokenizer), set(tokenizer.all_special_ids)
+        raw = [str(t) for t in tokenizer.convert_ids_to_tokens(list(range(size)))]
+        shown = tokenizer.batch_decode([[i] for i in range(size)], clean_up_tokenization_spaces=False)
+        self.marked = any(t.startswith(SPACE) for t in raw)
+        self.uncased = tokenizer.tokenize("A") == tokenizer.tokenize("a")
+        self.marks_first = bool(tokenizer.tokenize("a")) and str(tokenizer.tokenize("a")[0]).startswith(SPACE)
+        self.words: dict[int, str] = {}
+        self._spaced: set[int] = set()
+        self._inner: set[int] = set()
+        for i, (token, text) in enumerate(zip(raw, shown, strict=True)):
+            if i not in special and not token.startswith(INSIDE) and is_word(text.strip()):
+                self.words[i] = text.strip()
+                if not self.marked or token.startswith(SPACE):
+                    self._spaced.add(i)
+            if token.startswith(INSIDE) or (self.marked and not token.startswith(SPACE) and text[:1].isalnum()):
+                self._inner.add(i)
+
+    @cached_property
+    def spaced(self) -> Ids:
+        """Ids that can follow white space, ascending."""
+        return np.array(sorted(self._spaced), dtype=np.int64)
+
+    @cached_property
+    def joined(self) -> Ids:
+        """Ids that can follow a character other than white space, ascending."""
+        if not self.marked:
+            return self.spaced
+        whole = {self.words[i].casefold() for i in self._spaced}
+        return np.array(
+            [i for i, w in self.words.items() if i not in self._spaced and w.casefold() in whole], dtype=np.int64
+        )
+
+    def at(self, *, spaced: bool, first: bool) -> Ids:
+        """Return the ids that can follow white space (`spaced`), start a text (`first`), or follow punctuation."""
+        return self.spaced if (spaced and not first) or (first and self.marks_first) else self.joined
+
+    def continues(self, i: int) -> bool:
+        """Return whether the token continues the word before it."""
+        return i in self._inner
+
+    def chosen(self, old: str, ids: Iterable[int], scores: Sequence[float], k: int) -> list[WordCandidate]:
+        """Return the first k words that differ from `old` and from each other by more than letter case. An uncased
+        vocabulary takes the capitals of `old`."""
+        taken, out = {old.casefold()}, list[WordCandidate]()
+        for i, score in zip(ids, scores, strict=True):
+            word = self.words[i]
+            if word.casefold() not in taken and len(out) < k:
+                taken.add(word.casefold())
+                out.append(WordCandidate(cased(word, old) if self.uncased else word, score))
+        return out
+
+
+def is_word(text: str) -> bool:
+    """Return whether the text is exactly one word of letters or digits."""
+    text_units = units(text)
+    return len(text_units) == 1 and text_units[0].is_word and text_units[0].end == len(text) and text[0].isalnum()
+
 
 TRIED = 200
 """Number of most probable scorer tokens searched for whole words; most of the rest are parts of words."""
@@ -75,7 +158,7 @@ class Proposer(Protocol):
 
 def proposer_checkpoint() -> Checkpoint:
     """Return the checkpoint that proposes words, without loading it. Raises UserError."""
-    return configs.checked("mlm") if setting_of("mlm") else resolve(settings().seq2seq)
+    return configs.checked("mlm") if setting_of("mlm") else resolve(load_settings().seq2seq)
 
 
 def name_with_revision(checkpoint: Checkpoint) -> str:
@@ -169,9 +252,9 @@ class Decoder:
             pasts = torch.split(run.past, sizes, dim=2)
             for at, i in enumerate(piece):
                 able = self.able[places[i].spaced and not places[i].first]
-                found = [(t, v) for t, v in zip(near[at].tolist(), logps[at].tolist(), strict=True) if t in able]
+                candidates = [(t, v) for t, v in zip(near[at].tolist(), logps[at].tolist(), strict=True) if t in able]
                 ids, values, best = list[int](), list[float](), list[WordCandidate]()
-                for lot in (found[: k + 4], found[k + 4 : 2 * k + 8]):
+                for lot in (candidates[: k + 4], candidates[k + 4 : 2 * k + 8]):
                     whole = self._whole([DecoderRow(memory[at], pasts[at], sizes[at], [token]) for token, _ in lot])
                     ids += [token for (token, _), keep in zip(lot, whole, strict=True) if keep]
                     values += [value for (_, value), keep in zip(lot, whole, strict=True) if keep]
@@ -186,7 +269,7 @@ class Decoder:
         if not rows:
             return []
         _, following, _ = self.scorer.likely(self.scorer.run(rows).hidden, [0] * len(rows), 1)
-        return [not self.vocabulary.goes_on(int(i)) for i in following[:, 0]]
+        return [not self.vocabulary.continues(int(i)) for i in following[:, 0]]
 
     def _read(self, place: WordPlace) -> Seq2SeqInputs:
         """Return encoder and decoder inputs; a long text is cut to a window around the place."""
@@ -207,14 +290,14 @@ class Decoder:
 
 def proposer() -> Proposer:
     """Return the model that proposes words, loaded once per process. Raises UserError."""
-    chosen = settings()
+    chosen = load_settings()
     if setting_of("mlm"):
-        from core.models.architectures import masked
+        from core.models.architectures import language_models
 
-        return _masked(masked.load())
+        return _masked(language_models.load_masked())
     from core.models.architectures import seq2seq
 
-    return _decoder(seq2seq.load(chosen.seq2seq, chosen.device, chosen.dtype, chosen.languages))
+    return _decoder(seq2seq.load_seq2seq(chosen.seq2seq, chosen.device, chosen.dtype, chosen.languages))
 
 
 _masked, _decoder = lru_cache(maxsize=1)(Masked), lru_cache(maxsize=1)(Decoder)
@@ -226,3 +309,65 @@ def _listed(low: str) -> bool:
 
 def _broken(text: str) -> bool:
     return any("\ud800" <= char <= "\udfff" for char in text)
+
+
+Floats = npt.NDArray[np.float32]
+
+
+class Neighbours:
+    """Words of a vocabulary ranked by cosine of their input embeddings; a word of several tokens is represented by
+    their mean.
+
+    `encode` returns the tokens of a text without special tokens.
+    """
+
+    def __init__(self, table: Any, vocabulary: Vocabulary, encode: Callable[[str], Sequence[int]]) -> None:
+        self.table, self.vocabulary, self.encode = table.detach().float().cpu().numpy(), vocabulary, encode
+        self.unit = _unit(self.table[vocabulary.spaced])
+        self.near = lru_cache(maxsize=4096)(self._near)
+
+    def _near(self, word: str, k: int) -> tuple[WordCandidate, ...]:
+        """Return at most k words, nearest first."""
+        own = self.encode(" " + word if self.vocabulary.marked else word)
+        if not own:
+            return ()
+        cosines = self.unit @ _unit(self.table[list(own)].mean(axis=0))
+        order = np.argsort(-cosines, kind="stable")[: 2 * k + 8]
+        ids = self.vocabulary.spaced[order].tolist()
+        return tuple(self.vocabulary.chosen(word, ids, cosines[order].tolist(), k))
+
+
+def embedding() -> Checkpoint:
+    """Return the checkpoint whose input embeddings are used, without loading it. Raises UserError."""
+    return configs.checked("mlm") if setting_of("mlm") else configured_model("encoder")
+
+
+def neighbours() -> Neighbours:
+    """Return the nearest-word index, loaded once per process. Raises UserError."""
+    if setting_of("mlm"):
+        from core.models.architectures import language_models
+
+        return _near_masked(language_models.load_masked())
+    from core.models.architectures import encoder
+
+    return _near_encoder(encoder.load_encoder())
+
+
+@lru_cache(maxsize=1)
+def _near_masked(reader: MaskedReader) -> Neighbours:
+    return Neighbours(reader.model.get_input_embeddings().weight, Vocabulary(reader.tokenizer), reader.encode)
+
+
+@lru_cache(maxsize=1)
+def _near_encoder(encoder: Encoder) -> Neighbours:
+    def encode(text: str) -> list[int]:
+        read = encoder.read(text)
+        return [i for i, special in zip(read.ids, read.special, strict=True) if not special]
+
+    return Neighbours(encoder.model.get_input_embeddings().weight, Vocabulary(encoder.tokenizer), encode)
+
+
+def _unit(vectors: Floats) -> Floats:
+    """Return the vectors scaled to length 1 along the last axis; zero vectors are unchanged."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths > 0, lengths, 1), dtype=np.float32)

@@ -14,8 +14,7 @@ from core.english import word_groups
 from core.english.analysis import ParsedText
 from core.english.certain_words import NounPhrase, is_full_verb, noun_phrase
 from core.english.clauses import subjects
-from core.english.dictionary import base_form, inflect, noun_base, pos_tags
-from core.english.small_words import BE
+from core.english.dictionary import BE, base_form, inflect, noun_base, pos_tags
 from core.english.word_groups import IDEAS, MASS, NOUN_OPPOSITES, PERSONS, SEASONS, THINGS, TIMES
 from core.perturbations.base import Perturbation, english
 from core.text.edits import Edit, Outcome, Refused

@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from random import Random
 
-from core.english import entity_cues as cues
-from core.english import word_groups
+from core.english import entity_kinds, word_groups
 from core.english.analysis import ParsedText, parser_name
 from core.english.dictionary import pos_tags
-from core.english.entity_cues import DIRECTIONS, TITLES, EntityKind
-from core.english.entity_kinds import acts, head, sport
+from core.english.entity_kinds import DIRECTIONS, TITLES, EntityKind, acts, head, sport
 from core.english.entity_recognition import Entity, entities, longer
 from core.perturbations.base import Perturbation, english
 from core.perturbations.noise import base as noises
@@ -32,7 +30,13 @@ def _kinds() -> dict[str, tuple[str, ...]]:
     """Return the list each name belongs to. Names in several lists are left out: only their context can tell the kind."""
     table: dict[str, tuple[str, ...]] = {}
     double: set[str] = set()
-    for group in (cues.MEN, cues.WOMEN, cues.COUNTRIES, cues.CITIES, cues.ORGANISATIONS):
+    for group in (
+        entity_kinds.MEN,
+        entity_kinds.WOMEN,
+        entity_kinds.COUNTRIES,
+        entity_kinds.CITIES,
+        entity_kinds.ORGANISATIONS,
+    ):
         for name in dict.fromkeys(group):
             if name in table:
                 double.add(name)
@@ -42,13 +46,13 @@ def _kinds() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _first_names() -> frozenset[str]:
-    return frozenset((*cues.MEN, *cues.WOMEN))
+    return frozenset((*entity_kinds.MEN, *entity_kinds.WOMEN))
 
 
 def _name(r: ParsedText, random: Random) -> Outcome | list[Edit]:
     replacements: dict[str, Sequence[str]] = {}
     for i, word in enumerate(r.words):
-        named = word.text[:1].isupper() and (not word.text.isupper() or word.text in cues.ORGANISATIONS)
+        named = word.text[:1].isupper() and (not word.text.isupper() or word.text in entity_kinds.ORGANISATIONS)
         if named and word.text not in replacements and (kind := _kind(r, i)) and word.entity == _label(kind):
             replacements[word.text] = kind
     if not replacements:
@@ -62,9 +66,9 @@ def _name(r: ParsedText, random: Random) -> Outcome | list[Edit]:
 
 def _label(kind: Sequence[str]) -> str:
     """Return the label of the model that confirms a name of this list."""
-    if kind[0] in (cues.COUNTRIES[0], cues.CITIES[0]):
+    if kind[0] in (entity_kinds.COUNTRIES[0], entity_kinds.CITIES[0]):
         return "GPE"
-    return "ORG" if kind[0] == cues.ORGANISATIONS[0] else "PERSON"
+    return "ORG" if kind[0] == entity_kinds.ORGANISATIONS[0] else "PERSON"
 
 
 def _kind(r: ParsedText, i: int) -> Sequence[str]:
@@ -73,19 +77,25 @@ def _kind(r: ParsedText, i: int) -> Sequence[str]:
     owning = after in ("'", "’") and word.endswith("s")
     if owning or after in _CONJOINING or before in ("&", "-", "–", "’", "'") or r.glued(i):
         return ()
-    proper_before = before[:1].isupper() and i > 0 and not r.opens(i - 1) or before in _first_names()
+    proper_before = before[:1].isupper() and i > 0 and not r.starts_sentence(i - 1) or before in _first_names()
     proper_after = after[:1].isupper() and after[:1].isalpha()
-    if word in cues.MEN or word in cues.WOMEN:
-        person = proper_after or r.low(i - 1) in cues.PLAIN_TITLES or word in _kinds()
-        if person and not (proper_before and r.low(i - 1) not in cues.PLAIN_TITLES):
-            return _kinds().get(word) or (cues.MEN if word in cues.MEN else cues.WOMEN)
+    if word in entity_kinds.MEN or word in entity_kinds.WOMEN:
+        person = proper_after or r.low(i - 1) in entity_kinds.PLAIN_TITLES or word in _kinds()
+        if person and not (proper_before and r.low(i - 1) not in entity_kinds.PLAIN_TITLES):
+            return _kinds().get(word) or (entity_kinds.MEN if word in entity_kinds.MEN else entity_kinds.WOMEN)
     surname = word.isalpha() and r.tag(i).startswith("NNP")
     if (before in _first_names() or before in _BEFORE_SURNAME and r.word(i - 2) in _first_names()) and not proper_after:
-        return cues.SURNAMES if surname else ()
-    if r.low(i - 1) in cues.PLAIN_TITLES and not proper_after and before[:1].isupper():
-        return cues.SURNAMES if surname and word not in _kinds() else ()
-    if r.low(i - 2) in cues.PLAIN_TITLES and proper_before and not proper_after and before.isalpha() and word.isalpha():
-        return cues.SURNAMES if word not in _kinds() else ()
+        return entity_kinds.SURNAMES if surname else ()
+    if r.low(i - 1) in entity_kinds.PLAIN_TITLES and not proper_after and before[:1].isupper():
+        return entity_kinds.SURNAMES if surname and word not in _kinds() else ()
+    if (
+        r.low(i - 2) in entity_kinds.PLAIN_TITLES
+        and proper_before
+        and not proper_after
+        and before.isalpha()
+        and word.isalpha()
+    ):
+        return entity_kinds.SURNAMES if word not in _kinds() else ()
     if proper_before or proper_after or (word in _first_names()):
         return ()
     return _kinds().get(word, ())
@@ -142,7 +152,7 @@ def _stands(r: ParsedText, entity: Entity) -> bool:
     if entity.kind != "place":
         return True
     last = r.words[entity.end - 1]
-    if last.role == "nsubj" and r.words[last.head].low in cues.NO_ACTS:
+    if last.role == "nsubj" and r.words[last.head].low in entity_kinds.NO_ACTS:
         return True
     if acts(r, start, entity.end):
         return False
@@ -152,8 +162,8 @@ def _stands(r: ParsedText, entity: Entity) -> bool:
     if r.low(before) == "of":
         return r.low(before - 1) in _PARTS
     if r.low(before) in ("to", "from", "over", "about"):
-        told = {r.low(before - 1), r.words[r.words[before].head].low} & _TOLD
-        return not told and r.tag(before - 1) != "JJ" and not sport(r) and r.low(entity.end) != "'s"
+        naming_verbs = {r.low(before - 1), r.words[r.words[before].head].low} & _TOLD
+        return not naming_verbs and r.tag(before - 1) != "JJ" and not sport(r) and r.low(entity.end) != "'s"
     if r.low(before) == "in" and r.low(before - 1) in _TOLD:
         return False
     if r.low(before) == "," and r.low(entity.end) == "," and r.tag(entity.end + 1) in ("NN", "NNS"):
@@ -184,7 +194,7 @@ def _phrase(r: ParsedText, entity: Entity) -> int | None:
     if start < entity.start and (r.low(start) == "old" or _ends_list(r, start)):
         return None
     swallowed = start < entity.start and "VERB" in pos_tags(r.low(start)) and r.tag(start) == "NN"
-    if swallowed and r.low(start) not in cues.ROLES and r.tag(start - 1) not in ("DT", "JJ", "PRP$", "POS"):
+    if swallowed and r.low(start) not in entity_kinds.ROLES and r.tag(start - 1) not in ("DT", "JJ", "PRP$", "POS"):
         return None
     if r.adjoins(start) and r.tag(start - 1) in ("DT", "PRP$"):
         start -= 1
@@ -193,7 +203,7 @@ def _phrase(r: ParsedText, entity: Entity) -> int | None:
     if r.low(start - 1) in ('"', "“", "``") and r.tag(start - 2) in ("DT", "PRP$"):
         return None
     before = r.tag(start - 1)
-    if r.adjoins(start) and (before in ("JJ", "DT", "PRP$") or r.low(start - 1) in cues.ROLES):
+    if r.adjoins(start) and (before in ("JJ", "DT", "PRP$") or r.low(start - 1) in entity_kinds.ROLES):
         return None
     if r.low(start - 1) == ")" or (
         r.adjoins(start) and (before == "NNS" or "-" in (r.low(start - 2), r.low(start - 1)))
@@ -220,30 +230,30 @@ def _belongs(r: ParsedText, start: int, inside: range) -> bool:
 
 def _capitalised(r: ParsedText, i: int, new: str) -> str:
     """Return the phrase, capitalised if word i starts a sentence."""
-    return new[:1].upper() + new[1:] if r.opens(i) and r.words[i].text[:1].isupper() else new
+    return new[:1].upper() + new[1:] if r.starts_sentence(i) and r.words[i].text[:1].isupper() else new
 
 
 def _switch(r: ParsedText, strength: float, random: Random) -> list[Edit]:
-    found = entities(r)
-    longest = longer(found)
-    sorts = {e: _sort(r, e) for e in found}
+    recognised = entities(r)
+    longest = longer(recognised)
+    sorts = {e: _sort(r, e) for e in recognised}
 
     def made(group: list[Entity], kind: EntityKind) -> list[tuple[Entity, Entity]]:
         alike = [e for e in group if sorts[e] == kind]
         alike = _apart(alike, longest) if kind == "person" else alike
         return pairs(alike, lambda e: _known_by(longest[e.words]), random)
 
-    whole = [e for e in found if not e.modifier and not _titled(r, e)]
-    bare = [e for e in found if _bare(r, e)]
+    whole = [e for e in recognised if not e.modifier and not _titled(r, e)]
+    bare = [e for e in recognised if _bare(r, e)]
     pairs_made = [pair for kind in _GENERIC for pair in made(whole, kind) or made(bare, kind)]
     edits: list[Edit] = []
     for pair in sample_share(pairs_made, strength, random):
-        for here, there in (pair, pair[::-1]):
-            start, other = _article(r, here), _article(r, there)
-            new = r.text[r.words[other].start : r.words[there.end - 1].end]
-            if r.opens(other) and other < there.start:
+        for replaced, replacement in (pair, pair[::-1]):
+            start, other = _article(r, replaced), _article(r, replacement)
+            new = r.text[r.words[other].start : r.words[replacement.end - 1].end]
+            if r.starts_sentence(other) and other < replacement.start:
                 new = new[:1].lower() + new[1:]
-            edits.append(Edit(r.words[start].start, r.words[here.end - 1].end, _capitalised(r, start, new)))
+            edits.append(Edit(r.words[start].start, r.words[replaced.end - 1].end, _capitalised(r, start, new)))
     return edits
 
 
@@ -252,9 +262,9 @@ def _sort(r: ParsedText, e: Entity) -> EntityKind:
     whole = r.written(e.start, e.end)
     if e.kind or e.label in ("EVENT", "WORK_OF_ART", "PRODUCT", "LAW", "NORP"):
         return e.kind
-    if whole in (cues.TEAMS | cues.LONG_TEAMS | cues.FAMOUS) - cues.MEDIA:
+    if whole in (entity_kinds.TEAMS | entity_kinds.LONG_TEAMS | entity_kinds.FAMOUS) - entity_kinds.MEDIA:
         return "organisation"
-    if whole in cues.PLACES | cues.LONG_PLACES:
+    if whole in entity_kinds.PLACES | entity_kinds.LONG_PLACES:
         return "place" if e.label != "PERSON" else ""
     strange = not any(pos_tags(r.low(i)) for i in range(e.start, e.end))
     between = strange and e.label in ("GPE", "LOC", "FAC", "") and not sport(r) and _between(r, e)
@@ -269,7 +279,7 @@ def _titled(r: ParsedText, e: Entity) -> bool:
 def _known_by(e: Entity) -> str:
     """Return the name in lower case, normalised if it has several forms: barca, juve."""
     name = " ".join(e.words)
-    return cues.ALIASES.get(name, name)
+    return entity_kinds.ALIASES.get(name, name)
 
 
 def _between(r: ParsedText, e: Entity) -> bool:
@@ -287,16 +297,16 @@ def _bare(r: ParsedText, e: Entity) -> bool:
         return False
     if not e.modifier:
         return r.low(e.start - 1) != "the"
-    known = cues.TEAMS | cues.LONG_TEAMS | cues.PLACES | cues.LONG_PLACES
+    known = entity_kinds.TEAMS | entity_kinds.LONG_TEAMS | entity_kinds.PLACES | entity_kinds.LONG_PLACES
     noun = r.adjoins(e.end) and r.tag(e.end) in ("NN", "NNS") and r.words[e.end].text.islower()
     return noun and r.written(e.start, e.end) in known - {"United States", "United Kingdom"}
 
 
-def _apart(found: list[Entity], longest: Mapping[tuple[str, ...], Entity]) -> list[Entity]:
+def _apart(recognised: list[Entity], longest: Mapping[tuple[str, ...], Entity]) -> list[Entity]:
     """Drop lone first names if lone surnames occur too: Serena and Williams may be the same person."""
-    alone = [e for e in found if len(longest[e.words].words) == 1]
-    first = {e.words for e in alone if e.words[0].capitalize() in cues.FIRST_NAMES}
-    return [e for e in found if e.words not in first] if any(e.words not in first for e in alone) else found
+    alone = [e for e in recognised if len(longest[e.words].words) == 1]
+    first = {e.words for e in alone if e.words[0].capitalize() in entity_kinds.FIRST_NAMES}
+    return [e for e in recognised if e.words not in first] if any(e.words not in first for e in alone) else recognised
 
 
 def _article(r: ParsedText, entity: Entity) -> int:

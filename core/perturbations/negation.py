@@ -8,8 +8,7 @@ from random import Random
 from core.english import word_groups
 from core.english.analysis import ParsedText, parser_name
 from core.english.clauses import Clause, base, clause_of, clauses, rank, stated, subjects
-from core.english.dictionary import cased, forms, inflect, pos_tags
-from core.english.small_words import BE, DO, DO_FORMS, NEGATIVE, NOT, STEMS
+from core.english.dictionary import BE, DO, DO_FORMS, NEGATIVE, NOT, STEMS, cased, forms, inflect, pos_tags
 from core.perturbations.base import Perturbation, english
 from core.perturbations.noise import base as noises
 from core.perturbations.noise.base import Noise, sample_share
@@ -178,11 +177,11 @@ def negation(r: ParsedText, span: tuple[int, int]) -> list[Edit]:
     A negative main clause loses its negation instead. Empty if no finite verb can be negated with certainty, or if a negation
     of the main clauses cannot be removed.
     """
-    found = clauses(r, span)
-    main = stated(r, span, found)
+    sentence_clauses = clauses(r, span)
+    main = stated(r, span, sentence_clauses)
     if main is None:
         return []
-    owners = {i: clause_of(r, i, found) for i in range(*span) if denies(r, i)}
+    owners = {i: clause_of(r, i, sentence_clauses) for i in range(*span) if denies(r, i)}
     denials = [i for i, owner in owners.items() if owner is None or (owner in main and _states(r, owner, main))]
     for i in sorted(denials, key=lambda i: main.index(owner) if (owner := owners[i]) else 0):
         if edits := lifted(r, i, span):
@@ -218,9 +217,9 @@ def _in_title(r: ParsedText, clause: Clause) -> bool:
     """Return whether the verb belongs to a title: capitalised inside a sentence, or before a capitalised adjective or adverb:
     *I'm New Here*."""
     at, following = clause.carrier, clause.carrier + 1
-    if r.words[at].text[0].isupper() and not r.words[at].text.isupper() and not r.opens(at):
+    if r.words[at].text[0].isupper() and not r.words[at].text.isupper() and not r.starts_sentence(at):
         return True
-    titled = following < len(r.words) and r.words[following].text.istitle() and not r.opens(following)
+    titled = following < len(r.words) and r.words[following].text.istitle() and not r.starts_sentence(following)
     return titled and not r.words[following].entity and bool({"ADJ", "ADV"} & pos_tags(r.low(following)))
 
 
@@ -268,10 +267,10 @@ def _after_be(r: ParsedText, clause: Clause, span: tuple[int, int]) -> list[Edit
 
 def _bare(r: ParsedText, verb: int) -> bool:
     """Return whether a noun without determiner or number follows: *there was evidence*."""
-    found = [j for j in r.children(verb, "attr", "nsubj") if j > verb and r.tag(j) in ("NN", "NNS")]
-    if not found:
+    nouns = [j for j in r.children(verb, "attr", "nsubj") if j > verb and r.tag(j) in ("NN", "NNS")]
+    if not nouns:
         return False
-    noun = found[0]
+    noun = nouns[0]
     before = [j for j in r.below(noun) if j < noun]
     plain = all(r.words[j].role in ("amod", "compound") and r.tag(j) in ("JJ", "NN", "NNP") for j in before)
     return plain and min([noun, *before]) == verb + 1 and not {r.low(verb + 1), r.low(noun)} & _AMOUNTS

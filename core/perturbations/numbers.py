@@ -83,8 +83,8 @@ def _drawn(r: ParsedText, group: list[int], random: Random) -> list[str]:
 
 
 def _other(r: ParsedText, i: int, random: Random) -> str:
-    found = _NUMBER.fullmatch(r.low(i))
-    return _digits(found, random, singular=_counts_one(r, i)) if found else _word(r, i, random)
+    match = _NUMBER.fullmatch(r.low(i))
+    return _digits(match, random, singular=_counts_one(r, i)) if match else _word(r, i, random)
 
 
 def _together(r: ParsedText, first: int, second: int) -> bool:
@@ -97,8 +97,8 @@ def _together(r: ParsedText, first: int, second: int) -> bool:
 
 def _value(low: str) -> float | None:
     """Return the value of a number in digits or words; None for other words."""
-    if found := _NUMBER.fullmatch(low):
-        whole, decimals = found.group(1).replace(",", ""), found.group(2) or ""
+    if match := _NUMBER.fullmatch(low):
+        whole, decimals = match.group(1).replace(",", ""), match.group(2) or ""
         return float(whole + decimals) if len(whole + decimals) <= _MOST_DIGITS else None
     tens, _, ones = low.partition("-")
     if tens not in _VALUES or (ones and (tens not in _TENS or ones not in _VALUES)):
@@ -147,7 +147,7 @@ def _in_name(r: ParsedText, i: int) -> bool:
     if any(r.adjoins(j) and r.low(j)[:1].isdigit() and r.low(j - 1)[-1:].isdigit() for j in (i, i + 1)):
         return True
     followed = _capital(r, i + 1) and r.tag(i + 1) in ("NN", "NNS", "NNP", "NNPS", "JJ")
-    if token.text[0].isupper() and (followed or not r.opens(i)):
+    if token.text[0].isupper() and (followed or not r.starts_sentence(i)):
         return True
     if r.low(i - 1) == "of" and r.low(i - 2) == "group" and _capital(r, i - 2):
         return True
@@ -162,7 +162,7 @@ def _capital(r: ParsedText, i: int) -> bool:
 
 def _names(r: ParsedText, i: int) -> bool:
     """Return whether the capital of a word is not just that of its sentence."""
-    return r.tag(i).startswith("NN") or not (r.opens(i) or r.tag(i) in _PLAIN)
+    return r.tag(i).startswith("NN") or not (r.starts_sentence(i) or r.tag(i) in _PLAIN)
 
 
 def _in_list(r: ParsedText, i: int) -> bool:
@@ -179,10 +179,10 @@ def _counts_one(r: ParsedText, i: int) -> bool:
     return r.tag(i + 1) in ("NN", "NNP", "JJ", "NNPS") and r.low(i + 1) not in _SCALES
 
 
-def _digits(found: re.Match[str], random: Random, *, singular: bool) -> str:
+def _digits(match: re.Match[str], random: Random, *, singular: bool) -> str:
     """Return another number with the same count of digits, commas and trailing zeros. 0 stays, and so does 1 if a noun agrees
     with it."""
-    whole, decimals, unit = found.group(1), found.group(2) or "", found.group(3) or ""
+    whole, decimals, unit = match.group(1), match.group(2) or "", match.group(3) or ""
     old = int(whole.replace(",", ""))
     count = len(whole.replace(",", ""))
     if whole != str(old) and "," not in whole:

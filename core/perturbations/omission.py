@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from core.english.analysis import ParsedText
 from core.english.clauses import subjects
-from core.english.dictionary import article, cased, pos_tags
-from core.english.small_words import BE, HAVE, MODALS, NEGATIVE, POSSESSIVES
+from core.english.dictionary import BE, HAVE, MODALS, NEGATIVE, POSSESSIVES, article, cased, pos_tags
 from core.perturbations.base import Perturbation, english
 from core.perturbations.mismatch import attributive, is_adjective
 from core.text.edits import Edit, Outcome, Refused
@@ -90,7 +89,7 @@ def _parts(r: ParsedText) -> Iterator[WordRange]:
 def _bracket(r: ParsedText, i: int, end: int) -> Iterator[WordRange]:
     for j in range(i + 1, end):
         if r.low(j) == ")":
-            if i > 0 and not r.opens(i) and "(" not in r.lows(i + 1, j):
+            if i > 0 and not r.starts_sentence(i) and "(" not in r.lows(i + 1, j):
                 yield WordRange(i, j + 1)
             return
 
@@ -210,7 +209,7 @@ def _adverb(r: ParsedText, i: int) -> Iterator[WordRange]:
 
 def _dropped(r: ParsedText, part: WordRange) -> list[Edit]:
     start, end = part
-    if r.opens(start) and end < len(r.words):
+    if r.starts_sentence(start) and end < len(r.words):
         first, following = r.words[start], r.words[end]
         return [Edit(first.start, following.start + 1, cased(following.text[:1], first.text[:1]))]
     edits = [r.drop(start, end)]

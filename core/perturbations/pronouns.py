@@ -106,7 +106,7 @@ def _placed(r: ParsedText, i: int, new: str) -> Edit:
     word = r.words[i]
     if len(word.text) > 1 and word.text.isupper():
         return r.replace(i, new)
-    capital = word.text[:1].isupper() and (word.text != "I" or r.opens(i))
+    capital = word.text[:1].isupper() and (word.text != "I" or r.starts_sentence(i))
     return Edit(word.start, word.end, new[:1].upper() + new[1:] if capital else new)
 
 

@@ -22,8 +22,8 @@ PERTURBATIONS: dict[str, str] = {
     "adjective": "mismatch:ADJECTIVE",
     "noun": "mismatch:NOUN",
     "verb": "mismatch:VERB",
-    "typo": "typos:TYPO",
-    "jumble": "jumble:JUMBLE",
+    "typo": "spelling:TYPO",
+    "jumble": "spelling:JUMBLE",
     "agreement": "agreement:AGREEMENT",
     "added-fact": "addition:FACT",
 }
@@ -33,16 +33,16 @@ MENLI: tuple[str, ...] = tuple(PERTURBATIONS)[:12]
 
 
 NOISES: dict[str, str] = {
-    "truncation": "noise.truncation:TRUNCATION",
+    "truncation": "noise.cuts:TRUNCATION",
     "article-removal": "noise.removal:ARTICLES",
     "preposition-removal": "noise.removal:PREPOSITIONS",
     "stopword-removal": "noise.removal:STOPWORDS",
     "verb-lemmatization": "noise.verbs_and_nouns:LEMMAS",
-    "token-drop": "noise.tokens:DROP",
-    "repeated-token": "noise.tokens:REPEAT",
+    "token-drop": "noise.cuts:DROP",
+    "repeated-token": "noise.cuts:REPEAT",
     "local-swap": "noise.swaps:LOCAL",
     "middle-swap": "noise.swaps:MIDDLE",
-    "noised-punctuation": "noise.punctuation:PUNCTUATION",
+    "noised-punctuation": "noise.cuts:PUNCTUATION",
     "sentence-switching": "noise.sentences:SWITCHING",
     "sentence-replacement": "noise.sentences:REPLACEMENT",
     "negated-sentences": "negation:SENTENCES",
@@ -72,22 +72,22 @@ def _declared(what: str, name: str, places: Mapping[str, str]) -> Any:
 
 
 @cache
-def load(name: str) -> Perturbation:
+def load_perturbation(name: str) -> Perturbation:
     """Return the perturbation of this name. Raises UserError for an unknown name."""
-    found: Perturbation = _declared("perturbation", name, PERTURBATIONS)
-    return found
+    declared: Perturbation = _declared("perturbation", name, PERTURBATIONS)
+    return declared
 
 
 @cache
 def noise(name: str) -> Noise:
     """Return the noise of this name. Raises UserError for an unknown name."""
-    found: Noise = _declared("noise", name, NOISES)
-    return found
+    declared: Noise = _declared("noise", name, NOISES)
+    return declared
 
 
 def chosen(names: Iterable[str] = PERTURBATIONS) -> list[Perturbation]:
     """Return the perturbations of these names in order, without duplicates; all by default. Raises UserError."""
-    return [load(name) for name in dict.fromkeys(names)]
+    return [load_perturbation(name) for name in dict.fromkeys(names)]
 
 
 def noises(names: Iterable[str] = NOISES) -> list[Noise]:

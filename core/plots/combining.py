@@ -5,8 +5,7 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from core.plots.encodings import BLUE, ORANGE, colour_and_shape, distinct, tooltip
-from core.plots.labels import chart_label, with_labels
+from core.plots.base import BLUE, ORANGE, chart_label, colour_and_shape, distinct, tooltip, with_labels
 
 AVERAGES = ("all", "adequacy", "fluency")
 ROW, COLUMN, CELL, LABELS, HEAD = 26, 92, 58, 120, 30
@@ -23,11 +22,11 @@ def paths(points: pd.DataFrame, measure: str = "") -> alt.LayerChart:
 
     `points` has the columns metric, w, quality and robustness; rows that lack quality or robustness are left out.
     """
-    there, measure = with_labels(points.dropna(subset=["quality", "robustness"]), "metric"), chart_label(measure)
+    plotted, measure = with_labels(points.dropna(subset=["quality", "robustness"]), "metric"), chart_label(measure)
     title = f"{QUALITY}{f' ({measure})' if measure else ''} ↑"
     scale = alt.Scale(zero=False, padding=12)
-    colour, shape = _metrics(there)
-    base = alt.Chart(there).encode(
+    colour, shape = _metrics(plotted)
+    base = alt.Chart(plotted).encode(
         x=alt.X("robustness:Q", title=f"{ROBUSTNESS} ↑", scale=scale, axis=alt.Axis(format="%")),
         y=alt.Y("quality:Q", title=title, scale=scale),
         color=colour,
@@ -56,10 +55,10 @@ def improvements(rows: pd.DataFrame) -> alt.LayerChart:
     `rows` has the columns w, what, change, low, high and n (number of metrics); rows without a change are left out. A single line has
     no legend and the same colour as in a chart of both.
     """
-    there = rows.dropna(subset=["change"]).replace({"what": {"quality": QUALITY, "robustness": ROBUSTNESS}})
-    names, scale = distinct(there["what"]), alt.Scale(domain=[QUALITY, ROBUSTNESS])
+    plotted = rows.dropna(subset=["change"]).replace({"what": {"quality": QUALITY, "robustness": ROBUSTNESS}})
+    names, scale = distinct(plotted["what"]), alt.Scale(domain=[QUALITY, ROBUSTNESS])
     legend = alt.Legend(orient="top", title=None, labelLimit=240) if len(names) > 1 else None
-    base = alt.Chart(there).encode(
+    base = alt.Chart(plotted).encode(
         x=_weight(),
         color=alt.Color("what:N", scale=scale, legend=legend),
         tooltip=tooltip(
@@ -76,7 +75,7 @@ def improvements(rows: pd.DataFrame) -> alt.LayerChart:
     shape = alt.Shape("what:N", scale=scale, legend=None)
     line = base.mark_line(point=True).encode(y=alt.Y("change:Q", title=title), shape=shape)
     zero = (
-        alt.Chart(there.head(1))
+        alt.Chart(plotted.head(1))
         .mark_rule(aria=False, strokeDash=[4, 4], color="gray", opacity=0.6)
         .encode(y=alt.YDatum(0.0))
     )
@@ -88,12 +87,12 @@ def courses(points: pd.DataFrame, what: str, measure: str = "") -> alt.Chart:
 
     `points` has the columns metric, w and `what` ("quality" or "robustness"); rows without a value are left out.
     """
-    there, measure = with_labels(points.dropna(subset=[what]), "metric"), chart_label(measure)
+    plotted, measure = with_labels(points.dropna(subset=[what]), "metric"), chart_label(measure)
     share = what == "robustness"
     title = ROBUSTNESS if share else f"{QUALITY} ({measure})" if measure else QUALITY
     numbers = alt.Axis(format="%" if share else ".2f")
-    colour, shape = _metrics(there)
-    chart = alt.Chart(there, height=300).mark_line(point=True)
+    colour, shape = _metrics(plotted)
+    chart = alt.Chart(plotted, height=300).mark_line(point=True)
     drawn: alt.Chart = chart.encode(
         x=_weight(),
         y=alt.Y(f"{what}:Q", title=f"{title} ↑", scale=alt.Scale(zero=False), axis=numbers),
@@ -145,9 +144,13 @@ def pooling(rows: pd.DataFrame, what: str, *, percent: bool = False) -> alt.Laye
         y=alt.Y("direction:N", sort=directions, title=None, axis=alt.Axis(labelLimit=180)),
         tooltip=tooltip("direction:N", "formula:N", ("value:Q", what, ".1%" if percent else ".3f")),
     )
-    there = base.transform_filter(alt.datum["value"] != None)  # noqa: E711
+    with_value = base.transform_filter(alt.datum["value"] != None)  # noqa: E711
     frames = base.transform_filter(alt.datum["best"]).mark_rect(filled=False, stroke=ORANGE, strokeWidth=3)
-    layers = [there.mark_rect().encode(color=_shade("shade")), frames, _words(there, "value", "shade", percent)]
+    layers = [
+        with_value.mark_rect().encode(color=_shade("shade")),
+        frames,
+        _words(with_value, "value", "shade", percent),
+    ]
     size = {"width": LABELS + CELL * len(formulas), "height": HEAD + 1.4 * ROW * len(directions)}
     return alt.LayerChart(layer=layers).properties(**size)
 
@@ -175,8 +178,11 @@ def heatmap(rows: pd.DataFrame) -> alt.LayerChart:
             "reason:N",
         ),
     )
-    there = base.transform_filter(alt.datum["accuracy"] != None)  # noqa: E711
-    layers = [base.mark_rect().encode(color=_shade("accuracy")), _words(there, "accuracy", "accuracy", percent=True)]
+    with_value = base.transform_filter(alt.datum["accuracy"] != None)  # noqa: E711
+    layers = [
+        base.mark_rect().encode(color=_shade("accuracy")),
+        _words(with_value, "accuracy", "accuracy", percent=True),
+    ]
     size = {"width": COLUMN * max(1, len(metrics)), "height": ROW * max(1, len(names))}
     return alt.LayerChart(layer=layers).properties(**size)
 

@@ -152,7 +152,7 @@ class HandOver(NamedTuple):
     """Units that one participant no longer has to rate, and what others get instead, by participant id."""
 
     taken: Sequence[NewAssignment]
-    given: Mapping[int, Sequence[NewAssignment]]
+    shares: Mapping[int, Sequence[NewAssignment]]
 
 
 ChooseHandOver = Callable[[DrawState], HandOver]
@@ -163,8 +163,8 @@ _STATE_ACTS: dict[CampaignState, str] = {
 }  # fmt: skip
 
 
-def _retiring(given: Mapping[str, Any]) -> str:
-    return f"campaign units {'retired' if given['retired'] else 'assigned again'}"
+def _retiring(arguments: Mapping[str, Any]) -> str:
+    return f"campaign units {'retired' if arguments['retired'] else 'assigned again'}"
 
 
 class Campaigns(Protocol):
@@ -224,7 +224,7 @@ class Campaigns(Protocol):
         """Return the campaign whose texts project this is."""
         ...
 
-    @change_campaign(lambda given: _STATE_ACTS[given["state"]])
+    @change_campaign(lambda arguments: _STATE_ACTS[arguments["state"]])
     def set_state(self, campaign_id: int, state: CampaignState) -> None: ...
 
     @change_campaign("campaign deleted")

@@ -1,4 +1,4 @@
-"""What raters say of outputs: actions as the browser sends them, events of the append-only log, and the labels that they lead to."""
+"""The append-only log of annotators' actions, and raters' numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, Protocol
 
-from core.data import SegmentKey, Span, Verdict
+from core.data import Judgement, SegmentKey, Span, Verdict
 from core.errors import UserError
 from core.ports.rules import label_own, read_project, visible_raters
 from core.progress import Progress, no_progress
@@ -274,3 +274,10 @@ class LabelLog(Protocol):
 
     @read_project.kept
     def newest(self, project_id: int) -> int: ...  # number of the newest event; 0 without events
+
+
+class Judgements(Protocol):
+    """The numbers of raters. `Projects.add` stores them; they are deleted with their project."""
+
+    @read_project
+    def list(self, project_id: int) -> list[Judgement]: ...  # in the order of import

@@ -1,13 +1,24 @@
-"""People and their access: accounts, roles by project, sessions, and personal links."""
+"""People and their access: accounts, roles, sessions, personal links, public pages, and the audit record."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
-from core.ports.rules import READERS, by_manager, by_server_manager, by_some_manager, everyone, revoke_link, server_only
+from core.ports.rules import (
+    READERS,
+    by_manager,
+    by_server_manager,
+    by_some_manager,
+    change_project,
+    everyone,
+    read_entries,
+    record_own,
+    revoke_link,
+    server_only,
+)
 
 Role = Literal["manager", "adjudicator", "annotator", "viewer"]
 _NO_ROLES: Mapping[int, Role] = MappingProxyType({})
@@ -199,4 +210,71 @@ class People(Protocol):
     @everyone
     def secret(self) -> bytes:
         """Return 32 random bytes that all servers of this database share; made at the first call."""
+        ...
+
+
+class AuditEntry(NamedTuple):
+    """One recorded act. `project_id` is None for acts on the server; `details` are plain JSON values without texts or secrets."""
+
+    number: int
+    time: datetime
+    who: str
+    act: str
+    project_id: int | None
+    details: Mapping[str, Any]
+
+
+class Audit(Protocol):
+    @record_own
+    def record(self, who: str, act: str, project_id: int | None = None, **details: Any) -> None: ...
+
+    @read_entries
+    def entries(
+        self, project_id: int | None = None, *, before: int | None = None, limit: int = 200
+    ) -> list[AuditEntry]:
+        """Return entries of one project or of all, the newest first; `before` continues a list at this number."""
+        ...
+
+
+class SharedResult(NamedTuple):
+    """A public page, without its content. `campaign` is the id of its campaign, or None for a meta-evaluation.
+
+    With `blind`, letters replace the names of systems. Only the hash of the token of its link is stored.
+    """
+
+    id: int
+    campaign: int | None
+    title: str
+    blind: bool
+    created: datetime
+    created_by: str
+    revoked: datetime | None
+
+
+class SharedResults(Protocol):
+    """Tokens are given as the SHA-256 of what the link has, in hexadecimal."""
+
+    @change_project("result shared", "title", "blind")
+    def add(
+        self,
+        project_id: int,
+        campaign_id: int | None,
+        title: str,
+        blind: bool,
+        page: str,
+        token_hash: str,
+        created_by: str,
+    ) -> SharedResult:
+        """Store a page (HTML) as it is. Raises `UserError` if the title is empty, or the campaign is not one of the project."""
+        ...
+
+    @by_manager
+    def list(self, project_id: int) -> list[SharedResult]: ...  # oldest first, also those that were revoked
+
+    @server_only
+    def page(self, token_hash: str) -> str | None: ...  # None if there is none, or it was revoked
+
+    @change_project("shared result revoked", "shared_id")
+    def revoke(self, project_id: int, shared_id: int) -> None:
+        """Delete the content of a page, for good; who shared it, and when, stays. Raises `UserError` when there is none."""
         ...

@@ -1,11 +1,11 @@
-"""Projects, their datasets, and reports of imports."""
+"""Projects, their datasets and settings, and reports of imports."""
 
 from __future__ import annotations
 
 import builtins
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from core.columns import ProjectIndex, ScoreColumn
 from core.data import Dataset, ExternalScores, Judgement, SegmentKey
@@ -108,3 +108,11 @@ class Projects(Protocol):
     def human_score(self, project_id: int, name: str) -> ScoreColumn:
         """Return an imported human score of all outputs. Raises `UserError` for an unknown project."""
         ...
+
+
+class ProjectSettings(Protocol):
+    @read_project.or_own_tasks
+    def get(self, project_id: int, name: str) -> Any: ...  # None if it was never set
+
+    @change_project("setting changed", "name")
+    def put(self, project_id: int, name: str, value: Any) -> None: ...  # replaces what was set before

@@ -1,4 +1,4 @@
-"""Stored scores, and external scores of metrics computed by other programs."""
+"""Stored scores, external scores, and measured times of scoring."""
 
 from __future__ import annotations
 
@@ -80,3 +80,22 @@ class Scores(Protocol):
 
     @change_project("external scores deleted", "name")
     def remove_external(self, project_id: int, name: str) -> None: ...  # UserError when there is none
+
+
+class Timing(NamedTuple):
+    """`n` outputs of `size` (`core.scoring.timing.size_of`) took `seconds`; `length` is the mean size in their data."""
+
+    n: int
+    size: int
+    seconds: float
+    length: float
+
+
+class Timings(Protocol):
+    """The newest timings of this machine, by metric expression and model (`core.scoring.timing.model_of`)."""
+
+    @everyone.kept
+    def of(self, metric: str, model: str) -> list[Timing]: ...  # newest first
+
+    @by_some_manager
+    def add(self, metric: str, model: str, timing: Timing) -> None: ...

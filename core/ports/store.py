@@ -4,24 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from core.ports.audit import Audit
-from core.ports.batches import Batches
-from core.ports.calibrations import Calibrations
+from core.ports.calibration import Batches, Calibrations
 from core.ports.campaigns import Campaigns
-from core.ports.cases import KeptCases
-from core.ports.chunks import Chunks
-from core.ports.exports import Exports
-from core.ports.imports import Imports
-from core.ports.jobs import Jobs
-from core.ports.judgements import Judgements
-from core.ports.labels import LabelLog
-from core.ports.people import People
-from core.ports.project_settings import ProjectSettings
-from core.ports.projects import Projects
-from core.ports.scores import Scores
-from core.ports.shared_results import SharedResults
-from core.ports.stress_test_runs import StressTestRuns
-from core.ports.timings import Timings
+from core.ports.files import Exports, Imports
+from core.ports.jobs import Chunks, Jobs
+from core.ports.labels import Judgements, LabelLog
+from core.ports.people import Audit, People, SharedResults
+from core.ports.projects import Projects, ProjectSettings
+from core.ports.robustness import KeptCases, StressTestRuns
+from core.ports.scores import Scores, Timings
 
 
 class Store(NamedTuple):

@@ -73,7 +73,7 @@ def processes(asked: int | None = None) -> int:
 
     Raises `UserError` if the setting is not valid.
     """
-    return asked or settings.load().workers or cores()
+    return asked or settings.load_settings().workers or cores()
 
 
 class Pool:

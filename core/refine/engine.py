@@ -5,7 +5,7 @@ keeps the edit with the highest BARTScore under the chosen variant, and stops wh
 The published code differs from the paper in three places (docs/bartscore.md); this module follows the paper.
 
 Many sentences are refined at once. Each text is encoded once, states before an edit are reused, candidates that cannot win
-are dropped (`core.refine.candidate_pool`), and the scores of the chosen edit are reused in the next round. Results are exact.
+are dropped (`core.refine.sentence_state`), and the scores of the chosen edit are reused in the next round. Results are exact.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ import torch
 from core.models import parallel
 from core.models.architectures.seq2seq import Array, EncodedText, Seq2SeqScorer
 from core.progress import Cancelled, Progress, no_progress
-from core.refine.options import Options
 from core.refine.prompted import DistanceScores, prompted_scores
-from core.refine.result import Refinement, Token, Variant
+from core.refine.result import Options, Refinement, Token, Variant
 from core.refine.rounds import RoundRunner
 from core.refine.sentence_state import PreparedOutput, SentencePreparer, SentenceState
 
@@ -76,10 +75,10 @@ def refine_all(
     def refined(part: Sequence[int], progress: Progress) -> list[Refinement]:
         return _Engine(scorer, variant, options, progress, len(parts)).all([tasks[i] for i in part])
 
-    found = parallel.side_by_side(parts, refined, scorer.device, progress)
+    refined_parts = parallel.side_by_side(parts, refined, scorer.device, progress)
     with suppress(Cancelled):  # the work is complete, so keep its result
         progress(1.0)
-    by_task = {i: r for part, some in zip(parts, found, strict=True) for i, r in zip(part, some, strict=True)}
+    by_task = {i: r for part, some in zip(parts, refined_parts, strict=True) for i, r in zip(part, some, strict=True)}
     return [by_task[i] for i in range(len(tasks))]
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from core.refine.options import Options
-from core.refine.result import EditStep, Token, Variant
+from core.refine.result import EditStep, Options, Token, Variant
 
 if TYPE_CHECKING:
     from core.models.architectures.seq2seq import EncodedText, Ids, Seq2SeqScorer
@@ -48,11 +47,11 @@ def replay(
     scorer: Seq2SeqScorer, hypothesis: str, condition: str, variant: Variant, steps: Sequence[EditStep], k: int = TOP_K
 ) -> tuple[Round, ...]:
     """Return the same as `rounds` from known steps (`Refinement.steps`), which is much faster."""
-    given, out = _condition(scorer, condition, variant), []
-    now = _seen(scorer, hypothesis, scorer.encode(hypothesis).ids, given, variant, k)
+    encoded_condition, out = _condition(scorer, condition, variant), []
+    now = _seen(scorer, hypothesis, scorer.encode(hypothesis).ids, encoded_condition, variant, k)
     for step in steps:
         out.append(now.round._replace(step=step))
-        possible = [_seen(scorer, step.text, ids, given, variant, k) for ids in _edited(scorer, now, step)]
+        possible = [_seen(scorer, step.text, ids, encoded_condition, variant, k) for ids in _edited(scorer, now, step)]
         now = min(possible, key=lambda seen: abs(seen.round.score - step.after))
     return (*out, now.round)
 
@@ -74,20 +73,22 @@ def _condition(scorer: Seq2SeqScorer, text: str, variant: Variant) -> EncodedTex
     return scorer.encode(text, "source" if variant == "faithfulness" else "target")
 
 
-def _seen(scorer: Seq2SeqScorer, text: str, ids: Ids, given: EncodedText, variant: Variant, k: int) -> _Seen:
+def _seen(
+    scorer: Seq2SeqScorer, text: str, ids: Ids, encoded_condition: EncodedText, variant: Variant, k: int
+) -> _Seen:
     from core.models.architectures.packed import DecoderRow
     from core.models.spans import aligned
 
-    own, read = scorer.encode(text), scorer.read([list(given.row)])[0]
+    own, read = scorer.encode(text), scorer.read([list(encoded_condition.row)])[0]
     hidden = scorer.run([DecoderRow(read, None, 0, scorer.inputs(ids))]).hidden
     skip = len(scorer.starts) - 1
-    found, beside, chances = scorer.likely(hidden, [0] * skip + ids, k)
-    logps, near, chance = found[skip:], beside[skip:].tolist(), chances[skip:].exp().tolist()
+    target_logps, beside, chances = scorer.likely(hidden, [0] * skip + ids, k)
+    logps, near, chance = target_logps[skip:], beside[skip:].tolist(), chances[skip:].exp().tolist()
     precision = float(logps.mean())
     if variant in ("precision", "faithfulness"):
         score = precision
     else:
-        recall = float(scorer.pairs([[*own.lead, *ids]], [given.ids])[0].mean())
+        recall = float(scorer.pairs([[*own.lead, *ids]], [encoded_condition.ids])[0].mean())
         score = recall if variant == "recall" else (precision + recall) / 2
     words, first = _Words(scorer), scorer.first
     offsets = own.offsets[first:] if own.ids == ids else aligned(text, [words[i] for i in ids[first:]])

@@ -1,6 +1,6 @@
 """Character overlap between the model's edits and the raters' error spans.
 
-The model's characters are those of the output that are missing from the refined text, word by word (`core.text.diff`):
+The model's characters are those of the output that are missing from the refined text, word by word (`core.text.edits`):
 an edit inside a word counts the whole word, because raters mark words. An insertion has no characters. A rater's characters
 are the union of the Major and Minor spans in the output; a non-translation is the whole text. White space is ignored,
 because it is arbitrary whether a span includes it.
@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from core.data import Span
-from core.text.diff import diff
+from core.text.edits import diff
 
 COUNTED = ("Minor", "Major")  # ascending severity
 Characters = frozenset[int]
@@ -89,9 +89,7 @@ def agreement(comparisons: Sequence[CharacterCounts]) -> Overlap:
     """Return precision, recall and F from the summed counts of all comparisons."""
     both, model, human = (sum(c[i] for c in comparisons) for i in range(3))
     counts, n = CharacterCounts(both, model, human), len(comparisons)
-    missing = [
-        w for w, there in (("the model removed nothing", model), ("no rater marked an error", human)) if not there
-    ]
+    missing = [w for w, mask in (("the model removed nothing", model), ("no rater marked an error", human)) if not mask]
     if not comparisons or missing:
         return Overlap(
             "undefined", " and ".join(missing) if n else "it has not been rated yet", None, None, None, counts, n

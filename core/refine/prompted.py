@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.models.architectures.seq2seq import Seq2SeqScorer, Side
+from core.models.architectures.seq2seq import Seq2SeqScorer, TextSide
 from core.progress import Progress
-from core.refine.options import Options
 from core.refine.prompts import conditioned, scored
-from core.refine.result import Variant
+from core.refine.result import Options, Variant
 
 
 class DistanceScores(NamedTuple):
@@ -31,8 +30,8 @@ def prompted_scores(
     progress: Progress,
 ) -> list[DistanceScores]:
     """Return the scores with prompts of each (output, refined text, condition). ≤ 0, higher is better."""
-    side: Side = "source" if variant == "faithfulness" else "target"
-    pairs: list[tuple[str, str, Side]] = []
+    side: TextSide = "source" if variant == "faithfulness" else "target"
+    pairs: list[tuple[str, str, TextSide]] = []
     for *outputs, condition in texts:
         for text in (*outputs, condition):
             pairs += [(condition, text, side)] * (variant != "recall")
@@ -42,7 +41,7 @@ def prompted_scores(
         for x, y, of in pairs
         for prompt in options.prompts
     ]
-    found = scorer.means(asked, progress)
-    values = np.array([f.value for f in found]).reshape(len(texts), 3, -1).mean(axis=2)
-    cut = np.array([f.truncated for f in found]).reshape(len(texts), -1)
+    answers = scorer.means(asked, progress)
+    values = np.array([f.value for f in answers]).reshape(len(texts), 3, -1).mean(axis=2)
+    cut = np.array([f.truncated for f in answers]).reshape(len(texts), -1)
     return [DistanceScores(y, z, r, bool(of.any())) for (y, z, r), of in zip(values.tolist(), cut, strict=True)]

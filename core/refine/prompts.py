@@ -10,8 +10,8 @@ from pathlib import Path
 
 from core.errors import UserError, unknown
 from core.formats.parsing.json_text import parsed
-from core.refine.options import Side, digest, one_line
-from core.settings import load as settings
+from core.refine.result import PromptSide, digest, one_line
+from core.settings import load_settings
 
 Lists = dict[str, tuple[str, ...]]
 
@@ -19,12 +19,12 @@ BUILT_IN: Lists = {"mt": ("Such as",)}
 SETTING = "ERRORSCOPE_PROMPTS"
 
 
-def conditioned(text: str, prompt: str, side: Side) -> str:
+def conditioned(text: str, prompt: str, side: PromptSide) -> str:
     """Return the encoder's text: `{text} {prompt},` if the prompt is on the encoder's side."""
     return f"{text} {prompt}," if prompt and side == "encoder" else text
 
 
-def scored(text: str, prompt: str, side: Side) -> str:
+def scored(text: str, prompt: str, side: PromptSide) -> str:
     """Return the decoder's text: `{prompt}, {text}` if the prompt is on the decoder's side."""
     return f"{prompt}, {text}" if prompt and side == "decoder" else text
 
@@ -77,7 +77,7 @@ def checked(phrase: object, where: str) -> str:
 
 def known_lists() -> Lists:
     """Return the built-in prompt list and those of the file in the settings. Raises UserError."""
-    path = settings().prompts
+    path = load_settings().prompts
     return BUILT_IN | (load_lists(path) if path else {})
 
 

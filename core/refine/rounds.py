@@ -13,12 +13,10 @@ from torch import Tensor
 
 from core.models.architectures.packed import DecoderRow
 from core.models.architectures.seq2seq import Array, Seq2SeqScorer
-from core.models.budget import bytes_for
-from core.refine.candidate_pool import CandidatePool, EditCandidate, Places, edit_candidates
+from core.models.loading import bytes_for
 from core.refine.detokenize import owners_after
-from core.refine.options import Options
-from core.refine.result import NOISE, EditStep, Variant
-from core.refine.sentence_state import ScoredText, SentenceState
+from core.refine.result import NOISE, EditStep, Options, Variant
+from core.refine.sentence_state import CandidatePool, EditCandidate, Places, ScoredText, SentenceState, edit_candidates
 
 FIRST, TOGETHER = 4, 64
 """Minimum number of candidate edits per sentence that are scored first, and their total over all sentences."""
@@ -69,7 +67,7 @@ class RoundRunner:
             self._advance([(t, c) for t, some in asked for c in sorted(some, key=lambda c: len(c.ids))])
             several = ALL if self.large else 1  # in large passes, known scores are exact
             while ready := [(t, c) for t in turns for c in t.pool.most_promising(several, self._known)]:
-                self._settle(ready)
+                self._compute_exact(ready)
                 several *= 2
         won = [(t, t.pool.winner) for t in turns if t.pool.winner]
         self._complete(won)
@@ -111,7 +109,7 @@ class RoundRunner:
         if self.forward:
             self._decode([(t, c) for t, c in asked if c.hidden is None])
         if self.backward:
-            self._turn_round([(t, c) for t, c in asked if c.back is None and t.pool.can_win(c)])
+            self._score_recall([(t, c) for t, c in asked if c.back is None and t.pool.can_win(c)])
 
     def _row(self, turn: SentenceRound, c: EditCandidate) -> DecoderRow:
         return DecoderRow(turn.sentence.read, turn.sentence.now.past, self.kept + c.at, c.fed)
@@ -154,16 +152,16 @@ class RoundRunner:
 
         self._spend([c.unscored for _, c in some], work)
 
-    def _turn_round(self, asked: Sequence[tuple[SentenceRound, EditCandidate]]) -> None:
+    def _score_recall(self, asked: Sequence[tuple[SentenceRound, EditCandidate]]) -> None:
         """Encode each candidate, run the decoder over the reference and tighten the bounds of recall."""
         scorer, skip = self.scorer, self.kept - 1
 
         def work(piece: range) -> range:
             part = [asked[i] for i in piece]
             read = scorer.read([[*scorer.starts[1:], *c.ids] for _, c in part])
-            given = zip(read, part, strict=True)
+            pairs = zip(read, part, strict=True)
             hidden = scorer.once(
-                [DecoderRow(r, None, 0, scorer.inputs(t.sentence.condition.ids)) for r, (t, _) in given], keep=False
+                [DecoderRow(r, None, 0, scorer.inputs(t.sentence.condition.ids)) for r, (t, _) in pairs], keep=False
             ).hidden
             if self.large:
                 self._exact_references(part, hidden)
@@ -208,7 +206,7 @@ class RoundRunner:
                 c.hidden, c.past = hidden, past
         self._exact(c for _, c in won if c.logps is None)
 
-    def _settle(self, ready: Sequence[tuple[SentenceRound, EditCandidate]]) -> None:
+    def _compute_exact(self, ready: Sequence[tuple[SentenceRound, EditCandidate]]) -> None:
         """Replace the bounds of these candidates by exact scores: of recall first where its bounds are loosest."""
         if self.backward and not self.large:
             narrow = [(t, c) for t, c in ready if c.open is None and t.sentence.loose is not None]
@@ -230,12 +228,12 @@ class RoundRunner:
         targets = [np.asarray(t.sentence.condition.ids)[places].tolist() for t, _, places in asked]
         states = torch.cat([c.back[torch.from_numpy(p).to(c.back.device)] for _, c, p in asked if c.back is not None])
         flat = self.scorer.logps(states, [i for row in targets for i in row])
-        for (t, c, places), found in zip(asked, _cut(flat, [len(row) for row in targets]), strict=True):
+        for (t, c, places), exact in zip(asked, _cut(flat, [len(row) for row in targets]), strict=True):
             assert c.back_logps is not None
             if t.sentence.loose is None:
-                gap = c.back_logps - found
+                gap = c.back_logps - exact
                 t.sentence.loose = gap > gap.mean()
-            c.back_logps[places] = found
+            c.back_logps[places] = exact
             c.open = ~places
             c.recall = float(c.back_logps.mean())
 

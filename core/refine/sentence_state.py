@@ -1,23 +1,182 @@
-"""Prepare outputs for refinement: score them against their conditions, choose one and detect non-translations."""
+"""The state of one sentence during a refinement, the pool of its candidate edits, and non-translations.
+
+Log probabilities are ≤ 0, so the sum over the tokens scored so far bounds a candidate's precision, and 0 bounds its recall.
+`core.models.architectures.seq2seq.Seq2SeqScorer.bounds` tightens both bounds before full scores are computed. A candidate is
+dropped when its bound is below the best score found, so the result is that of an exhaustive search.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from core.models.architectures.packed import DecoderRow
 from core.models.architectures.seq2seq import Array, EncodedText, Ids, Seq2SeqScorer
-from core.refine.candidate_pool import Places
 from core.refine.detokenize import Detokenizer, Owners
-from core.refine.non_translation import why_not_a_translation
-from core.refine.options import Options
-from core.refine.result import EditStep, Variant
+from core.refine.result import Edit, EditStep, Options, Variant
+from core.signature import format_exact
+
+Places = npt.NDArray[np.bool_]
+
+
+@dataclass(slots=True, eq=False)
+class EditCandidate:
+    """A text after one edit at token `at`.
+
+    `head` holds the known log probabilities: those of the unchanged tokens before `at` and that of the token at `at`.
+    `precision` and `recall` are upper bounds until `settled`.
+    """
+
+    edit: Edit
+    token: int | None
+    ids: Ids
+    at: int
+    head: Array
+    precision: float
+    recall: float = 0.0
+    settled: bool = False
+    logps: Array | None = None
+    hidden: Tensor | None = None  # of the tokens after `at`
+    past: Tensor | None = None
+    back: Tensor | None = None  # hidden states of the reference given this text
+    back_logps: Array | None = None  # upper bounds of the reference's log probabilities, exact where not `open`
+    open: Places | None = None
+
+    def score(self, variant: Variant) -> float:
+        """Return BARTScore under the variant, or its upper bound. ≤ 0, higher is better."""
+        if variant in ("precision", "faithfulness"):
+            return self.precision
+        return self.recall if variant == "recall" else (self.precision + self.recall) / 2
+
+    @property
+    def unscored(self) -> int:
+        """Return the number of tokens that still have to be scored."""
+        return len(self.ids) - self.at - 1
+
+    @property
+    def tail(self) -> Ids:
+        """Return the target tokens that still have to be scored."""
+        return self.ids[self.at + 1 :]
+
+    @property
+    def fed(self) -> Ids:
+        """Return the new decoder inputs, one per token of the tail."""
+        return self.ids[self.at : -1]
+
+
+def edit_candidates(
+    ids: Ids,
+    logps: Array,
+    at: int,
+    near: Sequence[tuple[int, float]],
+    after: float,
+    edits: Sequence[Edit],
+) -> list[EditCandidate]:
+    """Return all insertions, deletions and substitutions at `at`; only insertions at the end (`</s>`).
+
+    `near` holds candidate tokens with their log probabilities at `at`; the present token is not substituted by itself.
+    `after` is the log probability of the following token at `at`, used for deletion.
+    """
+    before, rest = ids[:at], ids[at:]
+    made: list[tuple[Edit, int | None, Ids, float]] = []
+    if "insert" in edits:
+        made += [("insert", token, [*before, token, *rest], logp) for token, logp in near]
+    if len(rest) > 1:
+        if "delete" in edits:
+            made.append(("delete", None, [*before, *rest[1:]], after))
+        if "substitute" in edits:
+            made += [("substitute", t, [*before, t, *rest[1:]], logp) for t, logp in near if t != rest[0]]
+    heads = np.empty((len(made), at + 1))
+    heads[:, :at], heads[:, at] = logps[:at], [logp for *_, logp in made]
+    return [
+        EditCandidate(edit, token, new, at, head, known / len(new))
+        for (edit, token, new, _), head, known in zip(made, heads, heads.sum(axis=1).tolist(), strict=True)
+    ]
+
+
+class CandidatePool:
+    """The candidates of one round. `best` is the score to beat; it starts as the score of the unedited text.
+
+    Bounds and exact scores come from different batches, so differences below `slack` are ignored.
+    """
+
+    def __init__(self, entered: list[EditCandidate], keep: float, variant: Variant, slack: float) -> None:
+        self.candidates, self.best, self.variant, self.slack = entered, keep, variant, slack
+        self.winner: EditCandidate | None = None
+
+    def most_promising(self, width: int, known: Callable[[EditCandidate], bool]) -> list[EditCandidate]:
+        """Return the `width` unsettled candidates with the highest bounds that can win and for which `known` is true."""
+        alive = [c for c in self.candidates if not c.settled and known(c) and self.can_win(c)]
+        return sorted(alive, key=lambda c: -c.score(self.variant))[:width]
+
+    def can_win(self, candidate: EditCandidate) -> bool:
+        """Return whether the candidate's bound reaches the best score."""
+        return candidate.score(self.variant) >= self.best - self.slack
+
+    def settle(self, candidate: EditCandidate) -> None:
+        """Record an exact score. On equal scores, the earlier candidate wins."""
+        candidate.settled = True
+        score = candidate.score(self.variant)
+        if not math.isfinite(score):
+            return
+        if score > self.best:
+            self.best, self.winner = score, candidate
+        elif (
+            score == self.best and self.winner and self.candidates.index(candidate) < self.candidates.index(self.winner)
+        ):
+            self.winner = candidate
+
+
+LONG = 10
+"""Minimum number of tokens for the overlap test; shorter outputs use the probability test."""
+
+
+def why_not_a_translation(
+    hypothesis: Sequence[int],
+    reference: Sequence[int],
+    logps: np.ndarray,
+    score_hyp: float,
+    score_ref: float,
+    options: Options = Options(),  # noqa: B008  (frozen)
+) -> str:
+    """Return why the hypothesis is not a translation, or "" if it passes the test.
+
+    `hypothesis` and `reference` are token ids without special tokens, `logps` the log probabilities of the hypothesis
+    tokens given the reference; the scores are BARTS(y|r) and BARTS(r|r). `options` set the test and its threshold. An empty
+    hypothesis fails unless the tests are off.
+    """
+    if options.non_translation == "off":
+        return ""
+    if not hypothesis:
+        return "the output is empty"
+    if options.non_translation == "overlap" and len(hypothesis) >= LONG:
+        share = token_overlap(hypothesis, reference)
+        small = share <= options.overlap
+        return (
+            f"token overlap with the reference is {share:.2f} (limit {format_exact(options.overlap)})" if small else ""
+        )
+    threshold = (score_hyp + score_ref) / 2
+    low = float(np.mean(logps < threshold))
+    return (
+        f"{low:.0%} of its tokens have a log probability below {threshold:.2f} (limit {options.share:.0%})"
+        if low >= options.share
+        else ""
+    )
+
+
+def token_overlap(first: Collection[int], second: Collection[int]) -> float:
+    """Return |A ∩ B| / |A ∪ B| of two sets of token ids, in [0, 1]; 1 if both are empty."""
+    a, b = set(first), set(second)
+    return len(a & b) / len(a | b) if a | b else 1.0
+
 
 NEAR = 64
 """Likely tokens per position that form the part of the vocabulary used for bounds."""
@@ -81,8 +240,8 @@ class SentencePreparer:
         pairs = [(n, e.hypothesis, c) for n, e in enumerate(block) for c in e.conditions]
         distinct = dict.fromkeys(c.row for _, _, c in pairs)
         read = dict(zip(distinct, self.scorer.read([list(row) for row in distinct]), strict=True))
-        there, near = self._whole([read[c.row] for _, _, c in pairs], [h.ids for _, h, _ in pairs])
-        plain = [t.score for t in there]
+        forward, near = self._whole([read[c.row] for _, _, c in pairs], [h.ids for _, h, _ in pairs])
+        plain = [t.score for t in forward]
         near_back = near
         if self.backward:
             lead = tuple(self.scorer.starts[1:])
@@ -91,7 +250,7 @@ class SentencePreparer:
             back, near_back = self._whole([turned[*lead, *h.ids] for _, h, _ in pairs], [c.ids for _, _, c in pairs])
             plain = [
                 b.score if self.variant == "recall" else (p.score + b.score) / 2
-                for p, b in zip(there, back, strict=True)
+                for p, b in zip(forward, back, strict=True)
             ]
         best = [
             max(rows, key=lambda i: plain[i])
@@ -103,7 +262,9 @@ class SentencePreparer:
         out, at = [], 0
         for i, (task, output, hypothesis, conditions) in zip(best, block, strict=True):
             condition = pairs[i][2]
-            text = ScoredText(there[i].ids, there[i].logps, there[i].hidden.clone(), there[i].past.clone(), plain[i])
+            text = ScoredText(
+                forward[i].ids, forward[i].logps, forward[i].hidden.clone(), forward[i].past.clone(), plain[i]
+            )
             more = torch.as_tensor([*hypothesis.ids, *condition.ids], device=self.scorer.device)
             sentence = SentenceState(
                 task,

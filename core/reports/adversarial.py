@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isclose
 
-from core.formats.adversarial import TYPES
+from core.formats.error_cases import TYPES
 from core.formats.write import aligned, csv_text, json_text
-from core.reports.html import percent as percent
-from core.reports.html import render
+from core.reports.html import percent, render
 from core.services.robustness.adversarial import ALL, AVERAGES, Failure, PhenomenonRow
 
 PUBLISHED: dict[str, tuple[str, float, float]] = {
@@ -79,7 +78,7 @@ def headline(rows: Sequence[PhenomenonRow], labels: Mapping[str, str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]} prefer the good text most often: {share} of the cases{over}"
 
 
-def counted(rows: Sequence[PhenomenonRow], labels: Mapping[str, str]) -> str:
+def sentence_of_counts(rows: Sequence[PhenomenonRow], labels: Mapping[str, str]) -> str:
     """Return the number of cases, and per metric the number of cases without a score."""
     whole = [r for r in rows if r.phenomenon == ALL]
     lost = [f"{labels[r.metric]} {r.undefined:,}" for r in whole if r.undefined]

@@ -1,13 +1,15 @@
-"""Results of a campaign in sentences, as rows of tables and charts, and as a table for LaTeX."""
+"""Results of a campaign in sentences, tables, LaTeX and plain text."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from core.campaigns.imported import attention, campaign_agreement, ranking, slider_means, times
+from core.formats.campaigns.campaign_file import CampaignFile
 from core.formatting import MISSING, format_count, format_number, isolated
 from core.reports.latex import bold, latex_table, latex_text
 from core.services.campaigns.comparison import VERSION, CampaignComparison, mean_detectable
-from core.stats.bootstrap import Interval
+from core.stats.bootstrap import Interval, method_of
 from core.stats.campaign.campaign_scores import Unit
 from core.stats.campaign.paired_differences import DRAWS, smallest_adjusted_p
 from core.stats.campaign.preferences import PreferenceResult, SystemStrength, WinRate
@@ -31,9 +33,9 @@ def interval(value: Interval, digits: int) -> str:
     return f"{shown} [{', '.join(ends)}]"
 
 
-def digits_of(found: CampaignComparison) -> int:
+def digits_of(comparison: CampaignComparison) -> int:
     """Return the decimals of means and differences: one on a scale of 100, else two."""
-    return 1 if "100" in found.measure else 2
+    return 1 if "100" in comparison.measure else 2
 
 
 def ranked_strengths(votes: PreferenceResult) -> list[SystemStrength]:
@@ -41,19 +43,19 @@ def ranked_strengths(votes: PreferenceResult) -> list[SystemStrength]:
     return sorted(votes.strengths, key=lambda s: -(s.strength.value or 0.0))
 
 
-def sentence(found: CampaignComparison) -> str:
+def sentence(comparison: CampaignComparison) -> str:
     """Return the main result in one sentence."""
-    if found.votes is not None:
-        ranked = ranked_strengths(found.votes)
+    if comparison.votes is not None:
+        ranked = ranked_strengths(comparison.votes)
         if not ranked or ranked[0].strength.value is None:
             return "The strengths of the systems are not defined yet"
         return f"{isolated(ranked[0].system)} is preferred most: strength {interval(ranked[0].strength, 2)}"
-    if not found.means:
+    if not comparison.means:
         return "No system has a score yet"
-    best = found.means[0]
+    best = comparison.means[0]
     beaten: list[str] = []
     open_: list[str] = []
-    for d in found.differences:
+    for d in comparison.differences:
         if best.system in (d.first, d.second):
             other = d.second if d.first == best.system else d.first
             (beaten if d.adjusted is not None and d.adjusted <= ALPHA else open_).append(other)
@@ -62,24 +64,24 @@ def sentence(found: CampaignComparison) -> str:
         return f"{said}, significantly above all others"
     if beaten:
         return f"{said}, significantly above {', '.join(map(isolated, beaten))}, not above {', '.join(map(isolated, open_))}"
-    if open_ and (why := too_few_units(found)):
+    if open_ and (why := too_few_units(comparison)):
         return f"{said}. {why}"
     return f"{said}. No difference from the others is significant" if open_ else said
 
 
-def too_few_units(found: CampaignComparison) -> str:
+def too_few_units(comparison: CampaignComparison) -> str:
     """Return why no difference can be significant, without a full stop; "" if one can."""
-    smallest = smallest_adjusted_p(found.differences)
+    smallest = smallest_adjusted_p(comparison.differences)
     if smallest is None or smallest <= ALPHA:
         return ""
-    most = max(d.test.n for d in found.differences)
-    pairs = format_count(len(found.differences), "pair")
-    return f"No difference can be significant with {format_count(most, UNITS[found.by][:-1])}: the smallest possible p is {format_p(smallest)} (Holm, {pairs})"
+    most = max(d.test.n for d in comparison.differences)
+    pairs = format_count(len(comparison.differences), "pair")
+    return f"No difference can be significant with {format_count(most, UNITS[comparison.by][:-1])}: the smallest possible p is {format_p(smallest)} (Holm, {pairs})"
 
 
-def basis(found: CampaignComparison, *, running: bool, named: bool) -> str:
+def basis(comparison: CampaignComparison, *, running: bool, named: bool) -> str:
     """Return what the results rest on; excluded annotators are counted, unless they may be `named`."""
-    b = found.basis
+    b = comparison.basis
     parts = [
         f"{format_count(b.ratings, 'rating')} of {format_count(b.items, 'segment')} in {format_count(b.documents, 'document')} by "
         f"{format_count(b.raters, 'rater')}"
@@ -100,14 +102,14 @@ def basis(found: CampaignComparison, *, running: bool, named: bool) -> str:
     return f"{' · '.join(parts)} · seed {b.seed} · version {VERSION}"
 
 
-def methods(found: CampaignComparison) -> str:
+def methods(comparison: CampaignComparison) -> str:
     """Return a paragraph that states every choice behind the numbers."""
-    b, over = found.basis, UNITS[found.by]
+    b, over = comparison.basis, UNITS[comparison.by]
     said = [
         f"{format_count(b.ratings, 'rating')} of {format_count(b.items, 'segment')} in {format_count(b.documents, 'document')} by "
-        f"{format_count(b.raters, 'annotator')} were compared: {found.measure}."
+        f"{format_count(b.raters, 'annotator')} were compared: {comparison.measure}."
     ]
-    if found.votes is not None:
+    if comparison.votes is not None:
         said.append(
             "Bradley–Terry strengths are log odds of being preferred, with mean 0; ties count half (Hunter 2004). Intervals are 95 % "
             "bootstrap CIs over segments."
@@ -117,13 +119,13 @@ def methods(found: CampaignComparison) -> str:
             "Means of systems are weighted with 1 / the probability that an output was drawn (Hájek 1971). Intervals are 95 % bootstrap CIs "
             f"over {over}."
         )
-    if found.differences:
+    if comparison.differences:
         said.append(
             "Differences use only segments with scores of both systems. They were tested two-sided by a permutation test with random signs "
             f"over {over} ({DRAWS:,} draws, or all signs where there are few), with Holm's correction over "
-            f"{format_count(len(found.differences), 'pair')}, at {ALPHA:g}; the CI of a difference is from the same test."
+            f"{format_count(len(comparison.differences), 'pair')}, at {ALPHA:g}; the CI of a difference is from the same test."
         )
-    if found.effects is not None and not found.effects.reason:
+    if comparison.effects is not None and not comparison.effects.reason:
         said.append(
             "Adjusted means are from a mixed model: score = system + segment + output + annotator + rest (REML). z-scores remove the mean "
             "and spread of each annotator."
@@ -137,25 +139,25 @@ def methods(found: CampaignComparison) -> str:
     return " ".join(said)
 
 
-def agreement(found: CampaignComparison) -> str:
+def agreement(comparison: CampaignComparison) -> str:
     """Return the agreement of the annotators in a sentence without a full stop, or why it is undefined."""
-    a = found.agreement
+    a = comparison.agreement
     if a.value is None:
         return f"Agreement is not defined: {a.reason}"
     return f"Krippendorff's α = {interval(a, 2)} on {format_count(a.n, 'segment')} with two or more raters"
 
 
-def agreed_on(found: CampaignComparison) -> str:
+def agreed_on(comparison: CampaignComparison) -> str:
     """Return what the annotators' agreement is computed on: "ESA", "MQM score" or "preferences"."""
-    return "preferences" if found.votes is not None else found.measure.partition(",")[0]
+    return "preferences" if comparison.votes is not None else comparison.measure.partition(",")[0]
 
 
-def mean_rows(found: CampaignComparison) -> list[dict[str, Any]]:
+def mean_rows(comparison: CampaignComparison) -> list[dict[str, Any]]:
     """Return the rows of the chart of means, best first; with preferences those of strengths."""
     of = (
-        [(m.system, m.mean, digits_of(found)) for m in found.means]
-        if found.votes is None
-        else [(s.system, s.strength, 2) for s in ranked_strengths(found.votes) if s.strength.value is not None]
+        [(m.system, m.mean, digits_of(comparison)) for m in comparison.means]
+        if comparison.votes is None
+        else [(s.system, s.strength, 2) for s in ranked_strengths(comparison.votes) if s.strength.value is not None]
     )
     return [
         {"system": name, "value": v.value, "low": v.low, "high": v.high, "shown": interval(v, digits)}
@@ -163,13 +165,13 @@ def mean_rows(found: CampaignComparison) -> list[dict[str, Any]]:
     ]
 
 
-def system_rows(found: CampaignComparison) -> list[dict[str, str]]:
+def system_rows(comparison: CampaignComparison) -> list[dict[str, str]]:
     """Return the rows of the table of means, best first, with means adjusted for annotators if they are defined."""
-    digits = digits_of(found)
-    adjusted = {a.system: a for a in found.effects.means} if found.effects else {}
-    z = {m.system: m for m in found.standardised}
+    digits = digits_of(comparison)
+    adjusted = {a.system: a for a in comparison.effects.means} if comparison.effects else {}
+    z = {m.system: m for m in comparison.standardised}
     rows = []
-    for m in found.means:
+    for m in comparison.means:
         a, standard = adjusted.get(m.system), z.get(m.system)
         row = {"system": m.system, "mean": _cell(m.mean, digits)}
         if adjusted:
@@ -179,11 +181,11 @@ def system_rows(found: CampaignComparison) -> list[dict[str, str]]:
     return rows
 
 
-def difference_rows(found: CampaignComparison) -> tuple[list[dict[str, str]], list[dict[str, Any]]]:
+def difference_rows(comparison: CampaignComparison) -> tuple[list[dict[str, str]], list[dict[str, Any]]]:
     """Return the rows of the table of differences, by rank and with the better system first, and those of its chart."""
-    digits, rank = digits_of(found), [m.system for m in found.means]
+    digits, rank = digits_of(comparison), [m.system for m in comparison.means]
     rows, chart = [], []
-    for d in sorted(found.differences, key=lambda d: sorted((rank.index(d.first), rank.index(d.second)))):
+    for d in sorted(comparison.differences, key=lambda d: sorted((rank.index(d.first), rank.index(d.second)))):
         value, low, high = d.interval.value, d.interval.low, d.interval.high
         first, second = d.first, d.second
         if rank.index(first) > rank.index(second):
@@ -210,29 +212,31 @@ def draws_differences(chart: list[dict[str, Any]]) -> bool:
     return bool(chart) and len(chart) <= MOST_DRAWN
 
 
-def difference_legend(found: CampaignComparison, chart: list[dict[str, Any]]) -> str:
+def difference_legend(comparison: CampaignComparison, chart: list[dict[str, Any]]) -> str:
     """Return what the colours and columns of the differences mean."""
-    known = mean_detectable(found.differences)
+    known = mean_detectable(comparison.differences)
     said = []
     if any(one["significant"] for one in chart):
         said += ["Blue: significant (Holm, p ≤ .05)."] if draws_differences(chart) else []
     elif chart:
-        said.append(f"{too_few_units(found) or 'No difference is significant (Holm, p ≤ .05)'}.")
-    smallest = smallest_adjusted_p(found.differences)
+        said.append(f"{too_few_units(comparison) or 'No difference is significant (Holm, p ≤ .05)'}.")
+    smallest = smallest_adjusted_p(comparison.differences)
     if smallest is not None and SMALL_P <= smallest <= ALPHA:
         said.append(f"Smallest possible p: {format_p(smallest)} (Holm).")
     if known is not None:
-        shown = format_number(known, digits_of(found), leading_zero=True)
+        shown = format_number(known, digits_of(comparison), leading_zero=True)
         said.append(f"Detectable: the smallest difference found with 80 % power, on average {shown}.")
-    return " ".join([*said, f"Tested over {UNITS[found.by]}."])
+    return " ".join([*said, f"Tested over {UNITS[comparison.by]}."])
 
 
-def win_rows(found: CampaignComparison) -> list[dict[str, str]]:
+def win_rows(comparison: CampaignComparison) -> list[dict[str, str]]:
     """Return the rows of the table of pairs of systems that were compared side by side, by rank and with the stronger system first."""
-    if found.votes is None:
+    if comparison.votes is None:
         return []
-    rank = [s.system for s in ranked_strengths(found.votes)]
-    rates = [r if rank.index(r.first) < rank.index(r.second) else _from_the_other_side(r) for r in found.votes.rates]
+    rank = [s.system for s in ranked_strengths(comparison.votes)]
+    rates = [
+        r if rank.index(r.first) < rank.index(r.second) else _from_the_other_side(r) for r in comparison.votes.rates
+    ]
     return [
         {"pair": f"{r.first} against {r.second}", "won": f"{r.wins}", "tied": f"{r.ties}", "lost": f"{r.losses}",
          "win rate [95 % CI]": interval(r.rate, 2)}
@@ -251,63 +255,109 @@ def format_p(p: float | None) -> str:
     return "–" if p is None else "< .001" if p < 0.001 else format_number(p)
 
 
-def as_latex(found: CampaignComparison, name: str) -> str:
+def as_latex(comparison: CampaignComparison, name: str) -> str:
     """Return a booktabs table of the systems, best first: means, also standardised and adjusted for raters, or strengths.
 
     Bold: the best mean and those that are not significantly below it. `name` is that of the campaign.
     """
-    b = found.basis
+    b = comparison.basis
     rests = f"{format_count(b.ratings, 'rating')} of {format_count(b.items, 'segment')} by {format_count(b.raters, 'rater')}"
-    if found.votes is not None:
-        ranked = ranked_strengths(found.votes)
+    if comparison.votes is not None:
+        ranked = ranked_strengths(comparison.votes)
         rows = [[latex_text(s.system), latex_text(_cell(s.strength, 2)), f"{s.votes:,}"] for s in ranked]
         caption = (
             f"{name}: Bradley–Terry strengths (log odds of being preferred, mean 0) with 95 % bootstrap CIs. {rests}."
         )
         return latex_table(["System", "Strength ↑", "Votes"], [rows], caption, f"{name} results")
-    tied = _not_below_the_best(found)
-    standardised = {s.system: s.mean for s in found.standardised}
-    adjusted = {a.system: a for a in found.effects.means} if found.effects else {}
+    tied = _not_below_the_best(comparison)
+    standardised = {s.system: s.mean for s in comparison.standardised}
+    adjusted = {a.system: a for a in comparison.effects.means} if comparison.effects else {}
     columns = ["System", "Mean ↑", *(["z ↑"] if standardised else []), *(["Adjusted mean ↑"] if adjusted else [])]
     rows = []
-    for m in found.means:
-        mean = latex_text(_cell(m.mean, digits_of(found)))
+    for m in comparison.means:
+        mean = latex_text(_cell(m.mean, digits_of(comparison)))
         cells = [latex_text(m.system), bold(mean) if m.system in tied else mean]
         if standardised:
             cells.append(latex_text(_cell(standardised[m.system], 2) if m.system in standardised else MISSING))
         if adjusted:
             a = adjusted.get(m.system)
             cells.append(
-                latex_text(MISSING if a is None else _cell(Interval(a.mean, a.low, a.high, a.scores), digits_of(found)))
+                latex_text(
+                    MISSING if a is None else _cell(Interval(a.mean, a.low, a.high, a.scores), digits_of(comparison))
+                )
             )
         rows.append([*cells, f"{m.scores:,}"])
     said = ""
     if tied:
         said = (
             " Bold: not significantly below the best mean (permutation test with random signs over "
-            f"{UNITS[found.by]}, two-sided, Holm, p > {format_number(ALPHA, 2)})."
+            f"{UNITS[comparison.by]}, two-sided, Holm, p > {format_number(ALPHA, 2)})."
         )
-    elif found.differences:
+    elif comparison.differences:
         said = " No difference from the best mean is significant (permutation test with random signs, Holm)."
     z = " z: scores standardised per rater." if standardised else ""
-    caption = f"{name}: {found.measure}, with 95 % CIs. {rests}.{z}{said}"
+    caption = f"{name}: {comparison.measure}, with 95 % CIs. {rests}.{z}{said}"
     return latex_table([*columns, "Ratings"], [rows], caption, f"{name} results")
 
 
-def _not_below_the_best(found: CampaignComparison) -> set[str]:
+def _not_below_the_best(comparison: CampaignComparison) -> set[str]:
     """Return the best system and those whose difference from it is not significant; nothing if no difference from it is."""
-    if not found.means or not found.differences:
+    if not comparison.means or not comparison.differences:
         return set()
-    best = found.means[0].system
+    best = comparison.means[0].system
     beaten = {
         system
-        for d in found.differences
+        for d in comparison.differences
         if best in (d.first, d.second) and d.adjusted is not None and d.adjusted <= ALPHA
         for system in (d.first, d.second)
         if system != best
     }
-    return {m.system for m in found.means} - beaten if beaten else set()
+    return {m.system for m in comparison.means} - beaten if beaten else set()
 
 
 def _cell(value: Interval, digits: int) -> str:
     return MISSING if value.value is None else interval(value, digits)
+
+
+SEED = 0
+MOST = 20
+
+
+def campaign_report(file: CampaignFile) -> str:
+    """Return the report. Intervals are 95 % ones with a fixed seed; shares have Wilson intervals."""
+    ranks = ranking(file, seed=SEED)
+    items, checks, tutorials = (file.of_kind(kind) for kind in ("item", "check", "tutorial"))
+    spans = sum(len(r.errors or ()) for r in file.ratings)
+    lines = [
+        f"{len(items):,} ratings of items, {len(checks):,} of attention checks, {len(tutorials):,} of tutorial items, by "
+        f"{len({r.rater for r in file.ratings}):,} annotators; {file.replaced:,} earlier ratings were replaced",
+        f"{spans:,} error spans, {len(file.odd):,} of them invalid",
+        *(f"  {o.rater}, {o.key.system}, {o.key.segment_id}: {o.start} to {o.end}, {o.why}" for o in file.odd[:MOST]),
+        *([f"  and {len(file.odd) - MOST:,} more"] if len(file.odd) > MOST else []),
+        *(w.sentence() for w in file.warnings),
+        "", "attention checks passed, by annotator",
+        *(f"  {c.rater}: {_interval(c.passed)} of {c.passed.n}{f', {c.unjudged} not judged' if c.unjudged else ''}" for c in attention(file)),
+        "", "systems by mean score (higher is better) and mean penalty (lower is better), with 95 % CIs over outputs "
+        f"({method_of([i for r in ranks for i in (r.score, r.penalty)])})",
+        *(f"  {r.system}: score {_interval(r.score)}, penalty {_interval(r.penalty)}, {r.outputs:,} outputs" for r in ranks),
+        *(f"  {system}: mean of slider {name} {mean:.2f}" for (name, system), mean in slider_means(file).items()),
+        "",
+    ]  # fmt: skip
+    agreement, seconds = campaign_agreement(file, seed=SEED), times(file)
+    lines += [
+        f"agreement on {agreement.outputs:,} outputs with several annotators: α of scores {_interval(agreement.score_alpha)}, "
+        f"of penalties {_interval(agreement.penalty_alpha)}",
+        f"median seconds: {_seconds(seconds.per_item)} per item, {_seconds(seconds.per_span)} per error span",
+    ]
+    return "\n".join(lines)
+
+
+def _interval(of: Interval) -> str:
+    if of.value is None:
+        return f"– ({of.reason})" if of.reason else "–"
+    ends = "" if of.low is None or of.high is None else f" [{of.low:.2f}, {of.high:.2f}]"
+    return f"{of.value:.2f}{ends}"
+
+
+def _seconds(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"

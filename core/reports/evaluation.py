@@ -11,12 +11,11 @@ import pandas as pd
 
 from core.data import grouped
 from core.formats.write import csv_text, json_text
-from core.formatting import MISSING as MISSING
-from core.formatting import format_count, format_figure, format_number
+from core.formatting import MISSING, format_count, format_figure, format_number
 from core.metrics.lexical.baselines import BASELINES
-from core.plots import evaluate as plots
-from core.plots.compare import means as system_means
-from core.plots.encodings import PADDING
+from core.plots import score_charts
+from core.plots.base import PADDING
+from core.plots.score_charts import means as system_means
 from core.reports.html import render, vega_script
 from core.reports.latex import bold, latex_table, latex_text
 from core.services.evaluate.evaluate import (
@@ -60,11 +59,11 @@ def interval(low: float | None, high: float | None, digits: int = 3, *, leading_
     return f"[{first}, {last}]"
 
 
-def sentence(found: Evaluation, statistic: StatisticName) -> str:
+def sentence(evaluation: Evaluation, statistic: StatisticName) -> str:
     """Return the result in one sentence, and the best baseline in a second one."""
-    best, baseline = found.best(statistic), found.best(statistic, sentinel=True)
-    joined = found.joined
-    few = [r for r in found.rows if r.statistic == statistic and r.kind == "metric" and not r.ranked]
+    best, baseline = evaluation.best(statistic), evaluation.best(statistic, sentinel=True)
+    joined = evaluation.joined
+    few = [r for r in evaluation.rows if r.statistic == statistic and r.kind == "metric" and not r.ranked]
     n = len(joined.metrics) - len(few)
     if best is None and few:
         row = max(few, key=lambda r: r.groups)
@@ -73,15 +72,15 @@ def sentence(found: Evaluation, statistic: StatisticName) -> str:
             f"{row.metric} has the most, {row.groups} of {row.all_groups}."
         )
     if best is None:
-        reasons = [r.reason for r in found.rows if r.statistic == statistic and r.kind == "metric"]
+        reasons = [r.reason for r in evaluation.rows if r.statistic == statistic and r.kind == "metric"]
         return (
             f"{LABELS[statistic]} is undefined for every metric: {reasons[0] if reasons else 'there are no metrics'}."
         )
-    whole = joined.whole() if found.choice.level == "system" else joined
+    whole = joined.whole() if evaluation.choice.level == "system" else joined
     over = f"{len(whole.keys)} outputs"
-    if found.choice.level == "system":
+    if evaluation.choice.level == "system":
         over = f"the means of {len(whole.systems)} systems over {whole.n_segments} segments"
-    equal = [r.metric for r in found.ranked(statistic) if abs((r.value or 0.0) - (best.value or 0.0)) < 1e-9]
+    equal = [r.metric for r in evaluation.ranked(statistic) if abs((r.value or 0.0) - (best.value or 0.0)) < 1e-9]
     if n == 1:
         subject = f"{best.metric} agrees with"
     elif len(equal) == 1:
@@ -90,7 +89,7 @@ def sentence(found: Evaluation, statistic: StatisticName) -> str:
         names = f" ({', '.join(equal)})" if len(equal) <= NAMED else ""
         subject = f"{f'All {n}' if len(equal) == n else f'{len(equal)} of {n}'} metrics{names} agree equally well with"
     value = cell(best._replace(groups=best.all_groups)) if len(equal) == 1 else format_number(best.value)
-    text = f"{subject} {joined.people} on {over}: {SIGNS[statistic]} {value}"
+    text = f"{subject} {joined.human_label} on {over}: {SIGNS[statistic]} {value}"
     if best.groups < best.all_groups:
         text += f", averaged over {best.groups:,} of {best.all_groups:,} segments"
     if baseline is None or baseline.value is None:
@@ -108,19 +107,19 @@ def _against_baseline(best: AgreementRow, baseline: float) -> str:
     return f", {'more than the best metric, but ' if baseline > best.value else ''}within its 95 % CI"
 
 
-def as_csv(found: Evaluation) -> str:
-    return csv_text(AgreementRow._fields, (*found.rows, *found.given))
+def as_csv(evaluation: Evaluation) -> str:
+    return csv_text(AgreementRow._fields, (*evaluation.rows, *evaluation.as_given))
 
 
-def as_json(found: Evaluation, tests: Sequence[SignificanceMatrix] = ()) -> str:
+def as_json(evaluation: Evaluation, tests: Sequence[SignificanceMatrix] = ()) -> str:
     """Return the rows, methods, signatures and notes, and the tests between metrics if there are any.
 
     `tests` of the report are those under the first statistic, `more_tests` those under the others.
     """
-    report: dict[str, Any] = {"methods": methods(found, tests), "signatures": signatures(found)}
+    report: dict[str, Any] = {"methods": methods(evaluation, tests), "signatures": signatures(evaluation)}
     report |= {
-        "rows": [r._asdict() for r in (*found.rows, *found.given)],
-        "notes": [*filter(None, [found.joined.set_aside]), *found.joined.notes],
+        "rows": [r._asdict() for r in (*evaluation.rows, *evaluation.as_given)],
+        "notes": [*filter(None, [evaluation.joined.set_aside]), *evaluation.joined.notes],
     }
     kinds = [
         {
@@ -139,34 +138,36 @@ def as_json(found: Evaluation, tests: Sequence[SignificanceMatrix] = ()) -> str:
 
 
 def as_latex(
-    found: Evaluation, statistic: StatisticName, tests: Sequence[SignificanceMatrix] = (), name: str = ""
+    evaluation: Evaluation, statistic: StatisticName, tests: Sequence[SignificanceMatrix] = (), name: str = ""
 ) -> str:
     """Return a booktabs table: metrics from best to worst, then the baselines. Bold: not significantly worse than the best.
 
     `name` is that of the project, for caption and label.
     """
-    names = STATISTICS[found.choice.level]
+    names = STATISTICS[evaluation.choice.level]
     tested = [m for m in tests if m.pairs]
     groups: dict[str, list[list[str]]] = {"metric": [], "sentinel": []}
-    for metric in found.order(statistic):
-        rows = [found.of(metric, n) for n in names]
+    for metric in evaluation.order(statistic):
+        rows = [evaluation.of(metric, n) for n in names]
         cells = [latex_text(cell(r)) for r in rows]
         for at in (names.index(m.statistic) for m in tested if metric in m.tied):
             cells[at] = bold(cells[at])
         groups[rows[0].kind].append([latex_text(rows[0].metric), *cells])
-    given = [[latex_text(text) for text in cells] for cells in _given_cells(found)]
+    given_rows = [[latex_text(text) for text in cells] for cells in _given_cells(evaluation)]
     kinds = ", ".join(dict.fromkeys(m.test for m in tested))
     said = f" Bold: not significantly worse than the best metric ({kinds}, Holm)." if tested else ""
-    whole = found.joined.whole() if found.choice.level == "system" else found.joined
+    whole = evaluation.joined.whole() if evaluation.choice.level == "system" else evaluation.joined
     over = f"{len(whole.keys):,} outputs of {format_count(len(whole.systems), 'system')} for {format_count(whole.n_segments, 'segment')}"
     of = f"{name}: agreement" if name else "Agreement"
-    caption = f"{of} with {found.joined.people} on {over}, with 95 % bootstrap CIs. Below the rule: baselines.{said}{counted(found)}"
-    return latex_table(["Metric", *(LABELS[n] for n in names)], [*groups.values(), given], caption, f"{name} agreement")
+    caption = f"{of} with {evaluation.joined.human_label} on {over}, with 95 % bootstrap CIs. Below the rule: baselines.{said}{sentence_of_counts(evaluation)}"
+    return latex_table(
+        ["Metric", *(LABELS[n] for n in names)], [*groups.values(), given_rows], caption, f"{name} agreement"
+    )
 
 
-def _given_cells(found: Evaluation) -> list[list[str]]:
+def _given_cells(evaluation: Evaluation) -> list[list[str]]:
     """Return the table rows of system scores as given: the label, then a cell per statistic."""
-    by_label = grouped((r.metric, r) for r in found.given)
+    by_label = grouped((r.metric, r) for r in evaluation.as_given)
     return [
         [
             label,
@@ -179,22 +180,22 @@ def _given_cells(found: Evaluation) -> list[list[str]]:
     ]
 
 
-def counted(found: Evaluation) -> str:
+def sentence_of_counts(evaluation: Evaluation) -> str:
     """Return what the numbers in brackets and the dagger of `cell` mean; "" if there are none."""
     text = ""
-    if any(r.value is not None and r.groups < r.all_groups for r in found.rows):
+    if any(r.value is not None and r.groups < r.all_groups for r in evaluation.rows):
         text += " In brackets: the number of segments in which the statistic is defined, of all segments."
-    if any(not r.ranked for r in found.rows):
+    if any(not r.ranked for r in evaluation.rows):
         text += f" {DAGGER}: defined in fewer than {FEWEST_GROUPS} segments or in less than half of them, so neither ranked nor tested."
     return text
 
 
-def methods(found: Evaluation, tests: Sequence[SignificanceMatrix] = (), systems: Systems | None = None) -> str:
+def methods(evaluation: Evaluation, tests: Sequence[SignificanceMatrix] = (), systems: Systems | None = None) -> str:
     """Return a paragraph that states every choice behind the numbers."""
-    joined, choice = found.joined, found.choice
+    joined, choice = evaluation.joined, evaluation.choice
     whole = joined.whole() if choice.level == "system" else joined
     sentences = [
-        f"Metrics were compared with {joined.people} (signature {joined.human_signature}) on {len(whole.keys)} outputs of "
+        f"Metrics were compared with {joined.human_label} (signature {joined.human_signature}) on {len(whole.keys)} outputs of "
         f"{len(whole.systems)} systems for {whole.n_segments} segments. All metrics were compared on the same outputs; higher is better.",
     ]
     if joined.excluded:
@@ -208,10 +209,10 @@ def methods(found: Evaluation, tests: Sequence[SignificanceMatrix] = (), systems
             f"({joined.n_segments - whole.n_segments} segments left out): pairwise accuracy (Kocmi et al. 2021), soft "
             f"pairwise accuracy (Thompson et al. 2024; {PERMUTATIONS:,} permutations), Kendall τ-b, Spearman ρ and Pearson r."
         )
-        if found.given:
+        if evaluation.as_given:
             sentences.append(
                 "Rows “as given” compare the system scores of the files, such as corpus scores, over "
-                f"{found.given[0].n} systems; they have no CIs. All other rows compare means of segment scores."
+                f"{evaluation.as_given[0].n} systems; they have no CIs. All other rows compare means of segment scores."
             )
     else:
         how = (
@@ -221,8 +222,8 @@ def methods(found: Evaluation, tests: Sequence[SignificanceMatrix] = (), systems
             f"At segment level, Kendall τ-b, acc_eq (Deutsch et al. 2023), Spearman ρ and Pearson r were computed {how}; "
             "for acc_eq, a metric difference of at most ε is a tie, and ε maximises acc_eq on these data."
         )
-        sentences.append(_epsilons(found))
-        sentences += _groups(found)
+        sentences.append(_epsilons(evaluation))
+        sentences += _groups(evaluation)
     soft = " (200 draws for soft pairwise accuracy)" if choice.level == "system" else ""
     sentences.append(
         f"Intervals are 95 % percentile bootstrap CIs over {choice.unit}s, {choice.draws} draws{soft}, seed {choice.seed}"
@@ -254,11 +255,11 @@ def methods(found: Evaluation, tests: Sequence[SignificanceMatrix] = (), systems
     return " ".join(filter(None, sentences))
 
 
-def _groups(found: Evaluation) -> list[str]:
+def _groups(evaluation: Evaluation) -> list[str]:
     """Return in how many segments each statistic is defined, unless in all, and which metrics are not ranked."""
     sentences = []
     for statistic in STATISTICS["segment"]:
-        rows = [r for r in found.rows if r.statistic == statistic and r.value is not None]
+        rows = [r for r in evaluation.rows if r.statistic == statistic and r.value is not None]
         counts = [r.groups for r in rows if r.groups < r.all_groups]
         if counts:
             low, high = min(counts), max(r.groups for r in rows)
@@ -275,8 +276,8 @@ def _groups(found: Evaluation) -> list[str]:
     return sentences
 
 
-def _epsilons(found: Evaluation) -> str:
-    known = [r for r in found.rows if r.statistic == "acc_eq" and r.epsilon is not None]
+def _epsilons(evaluation: Evaluation) -> str:
+    known = [r for r in evaluation.rows if r.statistic == "acc_eq" and r.epsilon is not None]
     floor = next((r.chance for r in known), None)
     if floor is None:
         return ""
@@ -286,14 +287,14 @@ def _epsilons(found: Evaluation) -> str:
     return f"ε: {each}. The chance level of acc_eq is {format_number(floor)}."
 
 
-def signatures(found: Evaluation) -> list[str]:
+def signatures(evaluation: Evaluation) -> list[str]:
     """Return one line per metric or baseline with its signature: options, model and revision, versions."""
-    human = f"{found.joined.people}: {found.joined.human_signature}"
-    return [human, *(f"{c.label}: {c.signature}" for c in found.joined.scored_metrics)]
+    human = f"{evaluation.joined.human_label}: {evaluation.joined.human_signature}"
+    return [human, *(f"{c.label}: {c.signature}" for c in evaluation.joined.scored_metrics)]
 
 
 def as_html(
-    found: Evaluation,
+    evaluation: Evaluation,
     statistic: StatisticName,
     tests: Sequence[SignificanceMatrix] = (),
     systems: Systems | None = None,
@@ -302,36 +303,36 @@ def as_html(
     """Return one page with charts and tables. Charts need JavaScript, which the page contains; all values are also in tables."""
     made = datetime.now(UTC)
     return render(
-        "evaluation.html.j2", title=title, sentence=sentence(found, statistic), tables=report_tables(found, statistic, tests, systems),
-        short=SHORT, methods=methods(found, tests, systems), signatures=signatures(found), vega_script=vega_script,
+        "evaluation.html.j2", title=title, sentence=sentence(evaluation, statistic), tables=report_tables(evaluation, statistic, tests, systems),
+        short=SHORT, methods=methods(evaluation, tests, systems), signatures=signatures(evaluation), vega_script=vega_script,
         foot=f"Computed with Errorscope on {made.day} {made:%B %Y, %H:%M} UTC.",
         charts=[
             {"caption": caption, "spec": chart.properties(width="container", padding=PADDING).to_dict(validate=False)}
-            for caption, chart in report_charts(found, statistic, tests, systems)
+            for caption, chart in report_charts(evaluation, statistic, tests, systems)
         ],
     )  # fmt: skip
 
 
 def report_tables(
-    found: Evaluation, statistic: StatisticName, tests: Sequence[SignificanceMatrix], systems: Systems | None
+    evaluation: Evaluation, statistic: StatisticName, tests: Sequence[SignificanceMatrix], systems: Systems | None
 ) -> list[dict[str, Any]]:
     """Return the tables of a report: agreement, tests between metrics, means of systems."""
-    names = STATISTICS[found.choice.level]
+    names = STATISTICS[evaluation.choice.level]
     rows = []
     tied = {m.statistic: m.tied for m in tests if m.pairs}
-    for name in found.order(statistic):
-        of_name = [found.of(name, n) for n in names]
+    for name in evaluation.order(statistic):
+        of_name = [evaluation.of(name, n) for n in names]
         cells = [of_name[0].metric, *(cell(r) if r.value is not None else r.reason for r in of_name)]
         for at in (names.index(n) + 1 for n, best in tied.items() if name in best):
             cells[at] += f" {DOT}"
         rows.append({"baseline": of_name[0].kind == "sentinel", "cells": cells})
-    caption = f"Agreement with {found.joined.people} on {LEVELS[found.choice.level]}, with 95 % CIs.{counted(found)}"
+    caption = f"Agreement with {evaluation.joined.human_label} on {LEVELS[evaluation.choice.level]}, with 95 % CIs.{sentence_of_counts(evaluation)}"
     caption += f" {DOT}: the best metric and what is not significantly worse (Holm, p > {ALPHA:g})." if tied else ""
     tables = [{"caption": caption, "columns": ["Metric", *(LABELS[n] for n in names)], "rows": rows}]
-    if found.given:
+    if evaluation.as_given:
         caption = "System scores as given in the files; the table above has means of segment scores"
-        tables.append(_table(caption, ["Metric", *(LABELS[n] for n in names)], _given_cells(found)))
-    label = {c.name: c.label for c in found.joined.scored_metrics}
+        tables.append(_table(caption, ["Metric", *(LABELS[n] for n in names)], _given_cells(evaluation)))
+    label = {c.name: c.label for c in evaluation.joined.scored_metrics}
     for tested in (m for m in tests if m.pairs):
         pairs = [
             [
@@ -362,10 +363,10 @@ def report_tables(
 
 
 def report_charts(
-    found: Evaluation, statistic: StatisticName, tests: Sequence[SignificanceMatrix], systems: Systems | None
+    evaluation: Evaluation, statistic: StatisticName, tests: Sequence[SignificanceMatrix], systems: Systems | None
 ) -> list[tuple[str, alt.LayerChart]]:
     """Return the charts of a report with their captions."""
-    rows = [found.of(name, statistic) for name in found.order(statistic)]
+    rows = [evaluation.of(name, statistic) for name in evaluation.order(statistic)]
     known = [
         {
             "metric": r.metric,
@@ -381,19 +382,19 @@ def report_charts(
     charts: list[tuple[str, alt.LayerChart]] = []
     if known:
         caption = f"{LABELS[statistic]} with 95 % CIs; baselines are grey"
-        charts.append((caption, plots.agreements(pd.DataFrame(known), f"{LABELS[statistic]} ↑")))
+        charts.append((caption, score_charts.agreements(pd.DataFrame(known), f"{LABELS[statistic]} ↑")))
     for tested in tests:
         if tested.pairs:
             caption = f"{LABELS[tested.statistic]}: p (Holm) of the row metric against the column metric; coloured if p ≤ {ALPHA:g}"
-            charts.append((caption, differences(found, tested)))
+            charts.append((caption, differences(evaluation, tested)))
     if systems is not None and systems.means:
         means = pd.DataFrame([m._asdict() for m in systems.means])
         charts.append(("Means of the systems, with 95 % CIs", system_means(means, "mean")))
     return charts
 
 
-def differences(found: Evaluation, tested: SignificanceMatrix) -> alt.LayerChart:
-    label = {c.name: c.label for c in found.joined.scored_metrics}
+def differences(evaluation: Evaluation, tested: SignificanceMatrix) -> alt.LayerChart:
+    label = {c.name: c.label for c in evaluation.joined.scored_metrics}
     rows = [
         {
             "better": label[p.first], "worse": label[p.second], "difference": p.difference,
@@ -401,7 +402,7 @@ def differences(found: Evaluation, tested: SignificanceMatrix) -> alt.LayerChart
         }
         for p in tested.pairs
     ]  # fmt: skip
-    return plots.differences(pd.DataFrame(rows), [label[n] for n in tested.names], ALPHA)
+    return score_charts.differences(pd.DataFrame(rows), [label[n] for n in tested.names], ALPHA)
 
 
 def p_text(p: float | None) -> str:

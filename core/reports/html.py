@@ -10,9 +10,8 @@ import altair as alt
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from core.formatting import MISSING as MISSING
-from core.formatting import format_figure, format_number, is_figure
-from core.plots.encodings import PADDING
+from core.formatting import MISSING, format_figure, format_number, is_figure
+from core.plots.base import PADDING
 
 
 def figure(value: float | None) -> str:

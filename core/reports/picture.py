@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import altair as alt
 
+from core.plots.base import chart_text
 from core.plots.colours import CATEGORIES, ROLES, THEMES
-from core.plots.labels import chart_text
 
 WIDTH = 620
 """Width in pixels of a chart that fills its page."""
@@ -40,8 +40,8 @@ def picture(chart: alt.TopLevelMixin, headline: str, sentence: str, ending: Lite
         "view": {"stroke": None},
         "range": {"category": CATEGORIES},
     }
-    given = spec.get("config", {})
-    spec["config"] = given | {name: given.get(name, {}) | values for name, values in light.items()}
+    config = spec.get("config", {})
+    spec["config"] = config | {name: config.get(name, {}) | values for name, values in light.items()}
     version, no_hosts = alt.SCHEMA_VERSION.rpartition(".")[0], list[str]()
     if ending == "svg":
         return vl_convert.vegalite_to_svg(spec, vl_version=version, allowed_base_urls=no_hosts).encode()

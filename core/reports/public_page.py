@@ -14,7 +14,7 @@ import pandas as pd
 
 from core.errors import UserError
 from core.formatting import format_count, isolated
-from core.plots import campaigns as plots
+from core.plots import campaigns
 from core.reports import campaign_results, evaluation
 from core.reports.html import render, static_chart
 from core.services.campaigns.comparison import CampaignComparison
@@ -37,48 +37,48 @@ class PublicPage(NamedTuple):
     made: datetime | None = None
 
 
-def of_campaign(found: CampaignComparison, page: PublicPage, *, running: bool) -> str:
+def of_campaign(comparison: CampaignComparison, page: PublicPage, *, running: bool) -> str:
     """Return the page of a campaign: means or strengths of its systems, differences, agreement, and how they were computed.
 
     Raises `UserError` if the title of a blind page names a system.
     """
-    ranked = [m.system for m in found.means]
-    if found.votes is not None:
-        ranked = [s.system for s in campaign_results.ranked_strengths(found.votes)]
-    _refuse_names(page, found.measure)
-    found = _renamed_campaign(_in_order(found, ranked) if page.blind else found, _names(ranked, page))
-    over = campaign_results.UNITS[found.by]
+    ranked = [m.system for m in comparison.means]
+    if comparison.votes is not None:
+        ranked = [s.system for s in campaign_results.ranked_strengths(comparison.votes)]
+    _refuse_names(page, comparison.measure)
+    comparison = _renamed_campaign(_in_order(comparison, ranked) if page.blind else comparison, _names(ranked, page))
+    over = campaign_results.UNITS[comparison.by]
     charts: list[tuple[str, alt.LayerChart]] = []
     tables = []
-    if rows := campaign_results.mean_rows(found):
-        what = "Strengths (Bradley–Terry)" if found.votes else "Means of the systems"
-        charts.append((f"{what}, with 95 % CIs", plots.means(pd.DataFrame(rows), found.measure)))
-    if found.votes is not None:
+    if rows := campaign_results.mean_rows(comparison):
+        what = "Strengths (Bradley–Terry)" if comparison.votes else "Means of the systems"
+        charts.append((f"{what}, with 95 % CIs", campaigns.means(pd.DataFrame(rows), comparison.measure)))
+    if comparison.votes is not None:
         strengths = [
             {"system": s.system, "strength": campaign_results.interval(s.strength, 2), "votes": f"{s.votes:,}"}
-            for s in campaign_results.ranked_strengths(found.votes)
+            for s in campaign_results.ranked_strengths(comparison.votes)
         ]
-        tables.append(_table(f"Strengths: {found.measure}", strengths))
-        tables.append(_table("Pairs of systems", campaign_results.win_rows(found)))
+        tables.append(_table(f"Strengths: {comparison.measure}", strengths))
+        tables.append(_table("Pairs of systems", campaign_results.win_rows(comparison)))
     else:
-        tables.append(_table(f"Means of the systems: {found.measure}", campaign_results.system_rows(found)))
-        differences, drawn = campaign_results.difference_rows(found)
-        legend = campaign_results.difference_legend(found, drawn)
+        tables.append(_table(f"Means of the systems: {comparison.measure}", campaign_results.system_rows(comparison)))
+        differences, drawn = campaign_results.difference_rows(comparison)
+        legend = campaign_results.difference_legend(comparison, drawn)
         if campaign_results.draws_differences(drawn):
             title = f"Differences between systems, with 95 % CIs over {over}"
-            charts.append((title, plots.differences(pd.DataFrame(drawn), f"difference: {found.measure}")))
+            charts.append((title, campaigns.differences(pd.DataFrame(drawn), f"difference: {comparison.measure}")))
         if differences:
             tables.append(_table(f"Differences between systems. {legend}", differences))
-    said = f"{campaign_results.sentence(found)}. {campaign_results.agreement(found)}."
-    basis = campaign_results.basis(found, running=False, named=False)
+    said = f"{campaign_results.sentence(comparison)}. {campaign_results.agreement(comparison)}."
+    basis = campaign_results.basis(comparison, running=False, named=False)
     return _page(
-        page, said, tables, charts, campaign_results.methods(found), [found.signature],
+        page, said, tables, charts, campaign_results.methods(comparison), [comparison.signature],
         f"{basis} · the campaign was still running" if running else basis,
     )  # fmt: skip
 
 
 def of_evaluation(
-    found: Evaluation,
+    evaluated: Evaluation,
     statistic: StatisticName,
     tests: Sequence[SignificanceMatrix],
     systems: Systems | None,
@@ -89,10 +89,10 @@ def of_evaluation(
     Raises `UserError` if the title of a blind page names a system.
     """
     ranked = [m.system for m in systems.means] if systems else []
-    _refuse_names(page, found.joined.people)
-    if page.blind and (n := len(found.joined.excluded)):
-        notes = (*found.joined.notes, f"{format_count(n, 'system')} {'was' if n == 1 else 'were'} excluded.")
-        found = found._replace(joined=replace(found.joined, excluded=(), notes=notes))
+    _refuse_names(page, evaluated.joined.human_label)
+    if page.blind and (n := len(evaluated.joined.excluded)):
+        notes = (*evaluated.joined.notes, f"{format_count(n, 'system')} {'was' if n == 1 else 'were'} excluded.")
+        evaluated = evaluated._replace(joined=replace(evaluated.joined, excluded=(), notes=notes))
     if systems is not None:
         name = _names(ranked, page)
         systems = systems._replace(
@@ -100,9 +100,9 @@ def of_evaluation(
             tests=tuple(t._replace(first=name(t.first), second=name(t.second)) for t in systems.tests),
         )
     return _page(
-        page, evaluation.sentence(found, statistic), evaluation.report_tables(found, statistic, tests, systems),
-        evaluation.report_charts(found, statistic, tests, systems), evaluation.methods(found, tests, systems),
-        evaluation.signatures(found),
+        page, evaluation.sentence(evaluated, statistic), evaluation.report_tables(evaluated, statistic, tests, systems),
+        evaluation.report_charts(evaluated, statistic, tests, systems), evaluation.methods(evaluated, tests, systems),
+        evaluation.signatures(evaluated),
     )  # fmt: skip
 
 
@@ -144,8 +144,8 @@ def _letter(n: int) -> str:
     return (_letter(rest - 1) if rest else "") + ascii_uppercase[last]
 
 
-def _renamed_campaign(found: CampaignComparison, name: Rename) -> CampaignComparison:
-    effects, votes = found.effects, found.votes
+def _renamed_campaign(comparison: CampaignComparison, name: Rename) -> CampaignComparison:
+    effects, votes = comparison.effects, comparison.votes
     if effects is not None:
         effects = effects._replace(means=tuple(m._replace(system=name(m.system)) for m in effects.means))
     if votes is not None:
@@ -153,24 +153,24 @@ def _renamed_campaign(found: CampaignComparison, name: Rename) -> CampaignCompar
             strengths=tuple(s._replace(system=name(s.system)) for s in votes.strengths),
             rates=tuple(r._replace(first=name(r.first), second=name(r.second)) for r in votes.rates),
         )
-    return found._replace(
-        means=tuple(m._replace(system=name(m.system)) for m in found.means),
-        standardised=tuple(m._replace(system=name(m.system)) for m in found.standardised),
-        differences=tuple(d._replace(first=name(d.first), second=name(d.second)) for d in found.differences),
+    return comparison._replace(
+        means=tuple(m._replace(system=name(m.system)) for m in comparison.means),
+        standardised=tuple(m._replace(system=name(m.system)) for m in comparison.standardised),
+        differences=tuple(d._replace(first=name(d.first), second=name(d.second)) for d in comparison.differences),
         effects=effects, votes=votes,
     )  # fmt: skip
 
 
-def _in_order(found: CampaignComparison, ranked: Sequence[str]) -> CampaignComparison:
+def _in_order(comparison: CampaignComparison, ranked: Sequence[str]) -> CampaignComparison:
     """Return the comparison with pairs in the order of the results: the order of names would say which letter is which system."""
     place = {system: n for n, system in enumerate(ranked)}
-    differences = sorted(found.differences, key=lambda d: sorted((place[d.first], place[d.second])))
-    votes = found.votes
+    differences = sorted(comparison.differences, key=lambda d: sorted((place[d.first], place[d.second])))
+    votes = comparison.votes
     if votes is not None:
         rates = [r if place[r.first] < place[r.second] else _turned(r) for r in votes.rates]
         rates.sort(key=lambda r: (place[r.first], place[r.second]))
         votes = votes._replace(rates=tuple(rates))
-    return found._replace(differences=tuple(differences), votes=votes)
+    return comparison._replace(differences=tuple(differences), votes=votes)
 
 
 def _turned(r: WinRate) -> WinRate:

@@ -16,9 +16,8 @@ from core.data import Item, Value
 from core.errors import UserError
 from core.metrics import registry
 from core.metrics.base import Metric, MetricSpec
-from core.perturbations import candidates, neighbours
-from core.perturbations.candidates import Proposer, WordPlace
-from core.perturbations.neighbours import Neighbours
+from core.perturbations import candidates
+from core.perturbations.candidates import Neighbours, Proposer, WordPlace
 from core.perturbations.noise.base import noise_ratio
 from core.processes import host
 from core.progress import Progress, no_progress
@@ -99,7 +98,7 @@ def attack(
     model = candidates.proposer() if expected else None
     if model and (reason := model.refuses(hypothesis)):
         return Attack(hypothesis, None, (), reason)
-    nearest = neighbours.neighbours() if near else None
+    nearest = candidates.neighbours() if near else None
     return _Running(hypothesis, source, metric, bound, (expected, near), progress).run(model, nearest)
 
 
@@ -113,8 +112,8 @@ def attack_metric(
 def _attack_metric(
     hypothesis: str, source: str | None, metric: str, bound: float, expected: int, near: int, progress: Progress
 ) -> Attack:
-    found = registry.load(metric)
-    return attack(hypothesis, source, found, bound, expected=expected, near=near, progress=progress)
+    loaded = registry.load_metric(metric)
+    return attack(hypothesis, source, loaded, bound, expected=expected, near=near, progress=progress)
 
 
 def signed(metric: Metric, bound: float, expected: int = EXPECTED, near: int = NEAR) -> str:
@@ -122,7 +121,7 @@ def signed(metric: Metric, bound: float, expected: int = EXPECTED, near: int = N
     facts = {
         "v": VERSION, "bound": float(bound), "k1": expected, "k2": near,
         "expected": candidates.name_with_revision(candidates.proposer_checkpoint()) if expected else "none",
-        "near": candidates.name_with_revision(neighbours.embedding()) if near else "none",
+        "near": candidates.name_with_revision(candidates.embedding()) if near else "none",
     }  # fmt: skip
     return "|".join([metric.signature(), signature("attack", facts)])
 
@@ -155,13 +154,13 @@ class _Running:
         for edit in _edits(text, model, near, self.most):
             edits.setdefault(apply(text, [edit]), edit)
         ratios = {new: noise_ratio(self.original, new) for new in edits}
-        there = [new for new in edits if ratios[new] > self.ratio]
-        if not there:
+        allowed = [new for new in edits if ratios[new] > self.ratio]
+        if not allowed:
             return None, "no edit is left that raises the noise ratio"
-        found = list(zip(self.scores(there), there, strict=True))
-        usable = [(value.value, new) for value, new in found if value.value is not None]
+        scored = list(zip(self.scores(allowed), allowed, strict=True))
+        usable = [(value.value, new) for value, new in scored if value.value is not None]
         if not usable:
-            return None, f"no edited text has a score: {found[0][0].reason or found[0][0].status}"
+            return None, f"no edited text has a score: {scored[0][0].reason or scored[0][0].status}"
         score, new = max(usable, key=lambda one: self.better * one[0])
         start, end, word = edits[new]
         old = text[start:end].strip()
@@ -187,8 +186,8 @@ def _edits(text: str, model: Proposer | None, near: Neighbours | None, most: tup
     for (start, end), likely in zip(spans, expected, strict=True):
         if len(spans) > 1:
             out.append(_deletion(text, start, end))
-        found = [*likely, *(near.near(text[start:end], most[1]) if near else ())]
-        out += [Edit(start, end, word) for word in dict.fromkeys(w.text for w in found)]
+        replacements = [*likely, *(near.near(text[start:end], most[1]) if near else ())]
+        out += [Edit(start, end, word) for word in dict.fromkeys(w.text for w in replacements)]
     return out
 
 

@@ -67,8 +67,8 @@ def matrix(
     a system.
     """
     table = _table(evaluators, list(generators))
-    there = np.isfinite(table).all(axis=(0, 1))
-    n, out = int(there.sum()), int((~there).sum())
+    complete = np.isfinite(table).all(axis=(0, 1))
+    n, out = int(complete.sum()), int((~complete).sum())
     reason = ""
     if len(generators) < 2:
         reason = "a comparison needs at least two systems"
@@ -78,7 +78,7 @@ def matrix(
         reason = "no segment has a score of every metric for every system"
     if reason:
         return BiasMatrix(dict(generators), (), n, out, reason)
-    table = table[:, :, there]
+    table = table[:, :, complete]
     signs = np.array([1 if e.higher_is_better else -1 for e in evaluators])[:, None]
     weights = np.stack(list(draws_of(n, seed, draws))) if n > 1 else np.empty((0, n))
     drawn = signs * np.einsum("egn,dn->deg", table, weights) / n
@@ -142,6 +142,6 @@ def _flat(means: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
 def _apart(means: Floats, i: int, others: Sequence[int], own: Sequence[int]) -> Floats:
     """Return the mean z of the own generators by evaluator i minus that by the others; `means` (any, evaluators, generators)."""
     z = (means - means.mean(axis=2, keepdims=True)) / np.maximum(means.std(axis=2, keepdims=True), 1e-300)
-    given = z[:, :, own].mean(axis=2)
-    apart: Floats = given[:, i] - given[:, others].mean(axis=1)
+    own_means = z[:, :, own].mean(axis=2)
+    apart: Floats = own_means[:, i] - own_means[:, others].mean(axis=1)
     return apart

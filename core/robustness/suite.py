@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from core.data import Segment, SegmentKey
 from core.english.analysis import parser_name
-from core.formats.adversarial import COLUMNS as COLUMNS
 from core.perturbations import registry
 from core.perturbations.base import Perturbation
 from core.signature import package
@@ -97,15 +96,15 @@ def anchors(segments: Iterable[Segment], paraphrases: Mapping[SegmentKey, str] |
     The paraphrase is the one given for the segment (from a column, a translated source or a back-translated reference), or else the
     first other reference that differs.
     """
-    found = []
+    of_segments = []
     for segment in segments:
-        if not (there := written_in(segment)):
+        if not (references := written_in(segment)):
             continue
-        reference, *more = there
-        given = _text((paraphrases or {}).get(segment.key))
-        paraphrase = given if given is not None else next((r for r in more if r != reference), None)
-        found.append(Anchor(name_of(segment.key), reference, paraphrase, segment.source))
-    return found
+        reference, *more = references
+        own_paraphrase = _text((paraphrases or {}).get(segment.key))
+        paraphrase = own_paraphrase if own_paraphrase is not None else next((r for r in more if r != reference), None)
+        of_segments.append(Anchor(name_of(segment.key), reference, paraphrase, segment.source))
+    return of_segments
 
 
 def written_in(segment: Segment) -> tuple[str, ...]:

@@ -13,15 +13,14 @@ from typing import NamedTuple
 from core.data import Dataset, Item, SegmentKey, Value, grouped
 from core.errors import Unavailable, UserError
 from core.metrics.base import Metric
-from core.ports.timings import Timings
+from core.ports.scores import Timings
 from core.processes.child import ProcessEnded
 from core.progress import Cancelled
 from core.scoring.cache import ScoreCache
 from core.scoring.pool import START_SECONDS, pooled
-from core.scoring.progress import OnScoring, ScoringProgress
+from core.scoring.progress import OnScoring, ScoringProgress, WrongCountError, reason_of, values_of
 from core.scoring.project_metric import depends_on_texts, examples_of, for_project
 from core.scoring.timing import ENOUGH, MeasuredChunk, Stopwatch, model_of, spread
-from core.scoring.values import WrongCountError, reason_of, values_of
 from core.signature import content_key
 
 log = logging.getLogger(__name__)
@@ -49,7 +48,7 @@ class ScoringResult(NamedTuple):
 
 
 Claim = Callable[[str, Collection[str]], Collection[str]]
-"""Returns which content keys of a signature this worker computes (`core.ports.chunks.Chunks.claim`)."""
+"""Returns which content keys of a signature this worker computes (`core.ports.jobs.Chunks.claim`)."""
 
 
 def claim_all(signature: str, keys: Collection[str]) -> Collection[str]:
@@ -104,7 +103,9 @@ def score_dataset(
         for metric in ready:
             in_order = items if metric.spec.needs_model else together
             largest = LARGEST_CHUNK * (1 if metric.spec.needs_model else workers)
-            work.runs.append(_Run(in_order, metric, scores, claim, work, Pacing(chunk, max(chunk, largest)), timings))
+            work.runs.append(
+                _Run(in_order, metric, scores, claim, work, ChunkSizing(chunk, max(chunk, largest)), timings)
+            )
         untimed = [run for run in work.runs if timings is not None and not run.is_timed()]
         end = time.monotonic() + SAMPLES_MOST
         for k, run in enumerate(untimed):
@@ -119,7 +120,7 @@ def _by_segment(items: Mapping[str, Item]) -> dict[str, Item]:
 
 
 @dataclass
-class Pacing:
+class ChunkSizing:
     """What a run learns of a metric and a next run of the same metric goes on with: the size of its parts, and failures in a row.
 
     Parts begin at `first` items and grow to `largest`. `abandoned` is the reason why no further texts are tried, or "".
@@ -134,7 +135,12 @@ class Pacing:
 
 
 def score_chunk(
-    items: Mapping[str, Item], metric: Metric, scores: ScoreCache, on_scoring: OnScoring, claim: Claim, pacing: Pacing
+    items: Mapping[str, Item],
+    metric: Metric,
+    scores: ScoreCache,
+    on_scoring: OnScoring,
+    claim: Claim,
+    pacing: ChunkSizing,
 ) -> tuple[ScoringResult, list[MeasuredChunk]]:
     """Score items, given by content key, as `score_dataset` does; return the result and the measured times.
 
@@ -195,7 +201,7 @@ class _Run:
     """The scoring of one metric: open items, items claimed by other workers, and results."""
 
     def __init__(
-        self, items: Mapping[str, Item], metric: Metric, scores: ScoreCache, claim: Claim, work: _Work, pacing: Pacing,
+        self, items: Mapping[str, Item], metric: Metric, scores: ScoreCache, claim: Claim, work: _Work, pacing: ChunkSizing,
         timings: Timings | None,
     ) -> None:  # fmt: skip
         self.items, self.metric, self.scores, self.claim, self.pacing = items, metric, scores, claim, pacing
@@ -207,7 +213,7 @@ class _Run:
         known = scores.known(self.signature, items.keys())
         self.left = deque(key for key in items if key not in known)
         self.halves: list[list[str]] = []  # of failed parts, the next one last
-        self.elsewhere: deque[str] = deque()
+        self.claimed_by_others: deque[str] = deque()
         self.known, self.new, self.failed, self.reason, self.seconds = len(known), 0, 0, "", 0.0
         pacing.size = max(pacing.size, pacing.first)
         self.open_size = sum(self.watch.sizes[key] for key in self.left)
@@ -278,10 +284,10 @@ class _Run:
             self.part, self.part_size = part, sum(self.watch.sizes[key] for key in part)
             self._score(part, began)
             self.part, self.part_size = [], 0
-        elif self.elsewhere and not self.left:
+        elif self.claimed_by_others and not self.left:
             time.sleep(WAIT_SECONDS)
-            self._look_elsewhere()
-        return bool(self.halves or self.left or self.elsewhere) or self._finished()
+            self._look_up_claimed()
+        return bool(self.halves or self.left or self.claimed_by_others) or self._finished()
 
     def _finished(self) -> bool:
         """Report the end of the metric. Return False."""
@@ -296,17 +302,17 @@ class _Run:
         granted = set(self.claim(self.signature, asked))
         stored = self.scores.known(self.signature, asked)
         self._count_known(stored)
-        self.elsewhere.extend(key for key in asked if key not in granted and key not in stored)
+        self.claimed_by_others.extend(key for key in asked if key not in granted and key not in stored)
         return [key for key in asked if key in granted and key not in stored]
 
-    def _look_elsewhere(self) -> None:
+    def _look_up_claimed(self) -> None:
         """Count values stored by other workers, and reclaim a part of the rest in case their worker stopped."""
-        waited = list(self.elsewhere)
+        waited = list(self.claimed_by_others)
         stored = self.scores.known(self.signature, waited)
         self._count_known(stored)
         rest = [key for key in waited if key not in stored]
         self.left.extend(rest[: self.pacing.size])
-        self.elsewhere = deque(rest[self.pacing.size :])
+        self.claimed_by_others = deque(rest[self.pacing.size :])
 
     def _count_known(self, stored: Collection[str]) -> None:
         self.known += len(stored)

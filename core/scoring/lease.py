@@ -12,12 +12,12 @@ from threading import Event, Lock, Thread
 from typing import NamedTuple
 
 from core.formatting import format_duration
-from core.ports.chunks import Chunk, Chunks
+from core.ports.jobs import Chunk, Chunks
 
 log = logging.getLogger("errorscope.worker")
 
 
-class Pace(NamedTuple):
+class WorkerIntervals(NamedTuple):
     """Seconds that a lease lasts without a heartbeat, between heartbeats, between looks whether a job is cancelled, between looks
     for chunks, and that a worker keeps its chunks without progress (`stall`)."""
 
@@ -39,9 +39,11 @@ class HeldChunk:
 
 
 class LeaseKeeper:
-    """Keep the leases of a worker while it makes progress. `on_stall` is called after it made none for `Pace.stall` seconds."""
+    """Keep the leases of a worker while it makes progress. `on_stall` is called after it made none for `WorkerIntervals.stall` seconds."""
 
-    def __init__(self, chunks: Chunks, worker: str, pace: Pace, on_stall: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, chunks: Chunks, worker: str, pace: WorkerIntervals, on_stall: Callable[[], None] = lambda: None
+    ) -> None:
         self._chunks, self._worker, self._pace, self._on_stall = chunks, worker, pace, on_stall
         self._held = dict[int, HeldChunk]()
         self._steps = 0

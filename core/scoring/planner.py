@@ -11,15 +11,14 @@ import numpy as np
 from core.data import Dataset, Item, Output, Segment, SegmentKey, grouped
 from core.errors import UserError
 from core.metrics.base import Metric
-from core.ports.chunks import Chunk, OutputWindow, PlannedChunk, PlannedMetric
-from core.ports.jobs import Job
+from core.ports.jobs import Chunk, Job, OutputWindow, PlannedChunk, PlannedMetric
 from core.ports.store import Store
 from core.scoring.cache import InMemoryScores
 from core.scoring.dataset import Claim, score_dataset
 from core.scoring.progress import OnScoring
 from core.scoring.project_metric import Stream, examples_of, for_project
-from core.scoring.timing import model_of, pace, sizes_of, spread
-from core.scoring.turns import cut
+from core.scoring.timing import model_of, seconds_per_unit, sizes_of, spread
+from core.scoring.turns import split_into_chunks
 
 log = logging.getLogger("errorscope.worker")
 
@@ -59,9 +58,9 @@ class Planner(NamedTuple):
         chunks, known = list[PlannedChunk](), dict[str, int]()
         for metric in planned:
             if not metric.unusable:
-                there = self._known(metric.signature, window.keys)
-                known[metric.name] = len(there)
-                chunks += self._cut(metric, window, there)
+                known_keys = self._known(metric.signature, window.keys)
+                known[metric.name] = len(known_keys)
+                chunks += self._cut(metric, window, known_keys)
         self.store.chunks.plan(chunk, self.worker, window, planned, chunks, known)
 
     def _prepared(self, job: Job, window: OutputWindow) -> list[PlannedMetric]:
@@ -75,22 +74,22 @@ class Planner(NamedTuple):
             for (name, metric), numbers in zip(metrics.items(), examples, strict=True)
         }
         self._time(job, window, fitted)
-        found = []
+        planned = []
         for (name, metric), numbers in zip(fitted.items(), examples, strict=True):
             signature, length = (
                 metric.signature(),
                 float(np.mean(sizes_of(window, metric.spec))) if window.keys else 0.0,
             )
-            speed = pace(self.store.timings.of(metric.spec.name, model_of(signature)), length)
-            found.append(PlannedMetric(name, metric.spec.label, signature, "", numbers, speed, length))
-        return [*found, *(PlannedMetric(name, name, "", reason) for name, reason in unusable.items())]
+            speed = seconds_per_unit(self.store.timings.of(metric.spec.name, model_of(signature)), length)
+            planned.append(PlannedMetric(name, metric.spec.label, signature, "", numbers, speed, length))
+        return [*planned, *(PlannedMetric(name, name, "", reason) for name, reason in unusable.items())]
 
     def _examples(self, job: Job, window: OutputWindow, metrics: dict[str, Metric]) -> list[tuple[int, ...]]:
         keys = {name: (job.project_id, window.version, name) for name in metrics}
         new = [name for name, key in keys.items() if key not in self.examples]
-        found = examples_of([metrics[name] for name in new], self.stream(job.project_id))
+        examples = examples_of([metrics[name] for name in new], self.stream(job.project_id))
         known = {keys[name]: self.examples[keys[name]] for name in metrics if name not in new}
-        known |= {keys[name]: numbers for name, numbers in zip(new, found, strict=True)}
+        known |= {keys[name]: numbers for name, numbers in zip(new, examples, strict=True)}
         self.examples.update(known)
         while len(self.examples) > EXAMPLES:
             self.examples.pop(next(iter(self.examples)))
@@ -126,7 +125,7 @@ class Planner(NamedTuple):
         unknown = [
             metric
             for metric in metrics.values()
-            if pace(
+            if seconds_per_unit(
                 self.store.timings.of(metric.spec.name, model_of(metric.signature())),
                 float(np.mean(sizes_of(window, metric.spec))) if window.keys else 0.0,
             )
@@ -159,14 +158,14 @@ class Planner(NamedTuple):
         )
 
     def _known(self, signature: str, keys: Sequence[str]) -> set[str]:
-        found = set[str]()
+        known_keys = set[str]()
         for start in range(0, len(keys), LOOKED_UP):
             self.check()
-            found |= self.store.scores.known(signature, keys[start : start + LOOKED_UP])
-        return found
+            known_keys |= self.store.scores.known(signature, keys[start : start + LOOKED_UP])
+        return known_keys
 
     def _cut(self, metric: PlannedMetric, window: OutputWindow, known: set[str]) -> list[PlannedChunk]:
         open_ones = np.array([key not in known for key in window.keys], dtype=bool)
         ids, sizes = window.ids[open_ones], sizes_of(window, self.load(metric.name).spec)[open_ones]
-        cuts = cut(sizes, window.segments[open_ones], metric.speed)
+        cuts = split_into_chunks(sizes, window.segments[open_ones], metric.speed)
         return [PlannedChunk(metric.name, ids[at], int(sizes[at].sum())) for at in cuts]

@@ -39,7 +39,7 @@ def _fit(metric: Metric) -> bool:
     if metric.spec.needs_model or metric.fit is not None:
         return False
     try:
-        return registry.load(metric.spec.name).score is metric.score
+        return registry.load_metric(metric.spec.name).score is metric.score
     except UserError:
         return False
 
@@ -73,4 +73,4 @@ def _parts(items: Sequence[Item]) -> list[Sequence[Item]]:
 
 
 def _score(name: str, items: Sequence[Item], progress: Progress) -> list[Value]:
-    return registry.load(name).score(items, progress)
+    return registry.load_metric(name).score(items, progress)

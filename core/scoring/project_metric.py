@@ -28,8 +28,8 @@ class AllTexts(Collection[tuple[SegmentKey, Item]]):
     def __len__(self) -> int:
         return sum(map(len, self._stream()))
 
-    def __contains__(self, given: object) -> bool:
-        return any(given == one for one in self)
+    def __contains__(self, text: object) -> bool:
+        return any(text == one for one in self)
 
 
 class _Examples:
@@ -75,14 +75,16 @@ def depends_on_texts(metric: Metric) -> bool:
 
 def examples_of(metrics: Sequence[Metric], stream: Stream) -> list[tuple[int, ...]]:
     """Return the ids of the outputs that decide the signature of each metric, with one pass over the texts for all of them."""
-    found = [_Examples(metric.signature_for) if metric.signature_for and not metric.fit else None for metric in metrics]
-    if any(found):
+    all_examples = [
+        _Examples(metric.signature_for) if metric.signature_for and not metric.fit else None for metric in metrics
+    ]
+    if any(all_examples):
         for part in stream():
             numbered = [(number, item) for number, _, item in part]
-            for examples in found:
+            for examples in all_examples:
                 if examples is not None:
                     examples.add(numbered)
-    return [() if examples is None else tuple(examples.items) for examples in found]
+    return [() if examples is None else tuple(examples.items) for examples in all_examples]
 
 
 def for_project(metric: Metric, stream: Stream, examples: Iterable[Item]) -> Metric:

@@ -14,8 +14,8 @@ import numpy as np
 
 from core.data import Item
 from core.metrics.base import MetricSpec
-from core.ports.chunks import Numbers, OutputWindow
-from core.ports.timings import Timing, Timings
+from core.ports.jobs import Numbers, OutputWindow
+from core.ports.scores import Timing, Timings
 
 T = TypeVar("T")
 SIMILAR = 1.5
@@ -76,7 +76,7 @@ def similar(timings: Collection[Timing], length: float) -> list[Timing]:
     return [t for t in timings if length / SIMILAR <= t.length <= length * SIMILAR]
 
 
-def pace(timings: Collection[Timing], length: float) -> float | None:
+def seconds_per_unit(timings: Collection[Timing], length: float) -> float | None:
     """Return the seconds per unit of size for texts of this mean size; None without a timing of similar texts."""
     near = similar(timings, length)
     return sum(t.seconds for t in near) / sum(t.size for t in near) if near else None
@@ -114,7 +114,7 @@ class Stopwatch:
         self._metric, self._model, self._timings = spec.name, model_of(signature), timings
         self.sizes = {key: size_of(item, spec) for key, item in items.items()}
         self._length = sum(self.sizes.values()) / max(1, len(self.sizes))
-        self._known = pace(timings.of(spec.name, self._model), self._length) if timings else None
+        self._known = seconds_per_unit(timings.of(spec.name, self._model), self._length) if timings else None
         self.chunks: list[MeasuredChunk] = []
 
     @property

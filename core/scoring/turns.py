@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.ports.chunks import Numbers
-from core.ports.jobs import JobState, MetricProgress
+from core.ports.jobs import JobState, MetricProgress, Numbers
 from core.scoring.progress import ScoringProgress
 from core.scoring.timing import spread
 
@@ -45,7 +44,7 @@ class JobInQueue(NamedTuple):
     few_chunks: bool = False
 
 
-def in_turn(jobs: Collection[JobInQueue]) -> list[JobInQueue]:
+def queue_order(jobs: Collection[JobInQueue]) -> list[JobInQueue]:
     """Return all unfinished jobs in the order in which they get the next worker.
 
     Higher priorities go first, then short jobs, then projects with fewer workers, then those that were served longest
@@ -68,7 +67,7 @@ def interrupts(new: JobInQueue, short: bool, priority: int) -> bool:
     return new.priority > priority or (new.priority == priority and new.short and not short)
 
 
-def cut(sizes: Numbers, segments: Numbers, speed: float | None) -> list[Numbers]:
+def split_into_chunks(sizes: Numbers, segments: Numbers, speed: float | None) -> list[Numbers]:
     """Return the positions of outputs by chunk. Outputs of a chunk have similar sizes, and take about `CHUNK_SECONDS` at most.
 
     Outputs of a segment stay together, because metrics prepare its reference once for all of them.
@@ -136,12 +135,12 @@ class OpenMetric(NamedTuple):
 
 def progress_of(metrics: Sequence[OpenMetric], workers: int) -> list[MetricProgress]:
     """Return the progress of each metric. `workers` share what is left of the job."""
-    found = []
+    of_metrics = []
     for m in metrics:
         speed = m.seconds / m.size if m.size and m.seconds else m.speed
         left = 0.0 if not m.size_left else None if speed is None else speed * m.size_left / max(1, workers)
-        found.append(MetricProgress(m.metric, m.label, min(m.done, m.total), m.total, left, m.workers > 0))
-    return found
+        of_metrics.append(MetricProgress(m.metric, m.label, min(m.done, m.total), m.total, left, m.workers > 0))
+    return of_metrics
 
 
 def sentence(progress: Sequence[MetricProgress], *, waiting: bool = False) -> str:

@@ -21,12 +21,12 @@ from core.data import Item, Value, grouped
 from core.errors import Unavailable, UserError
 from core.memory import RecentResults
 from core.metrics.base import Metric
-from core.ports.chunks import Chunk, ChunkResult, PlannedMetric
+from core.ports.jobs import Chunk, ChunkResult, PlannedMetric
+from core.ports.scores import Timing
 from core.ports.store import Store
-from core.ports.timings import Timing
 from core.progress import Cancelled
-from core.scoring.dataset import SAMPLE_SECONDS, Pacing, score_chunk
-from core.scoring.lease import HeldChunk, LeaseKeeper, Pace
+from core.scoring.dataset import SAMPLE_SECONDS, ChunkSizing, score_chunk
+from core.scoring.lease import HeldChunk, LeaseKeeper, WorkerIntervals
 from core.scoring.planner import KnownExamples, Load, Planner
 from core.scoring.progress import ScoringProgress
 from core.scoring.project_metric import for_project
@@ -44,7 +44,7 @@ CHANGED = "the model of a worker differs from the one that the job was planned w
 
 class _ReadyMetric(NamedTuple):
     metric: Metric
-    pacing: Pacing
+    pacing: ChunkSizing
     measured: list[MeasuredChunk]
 
 
@@ -56,7 +56,7 @@ class _NextChunk(NamedTuple):
 class ScoringWorker:
     """One worker. `load` returns a metric by name; `stop` ends the worker, whose chunk returns to the queue.
 
-    `on_stall` is called, from a thread, when the worker hangs and its chunks have returned to the queue (`Pace.stall`).
+    `on_stall` is called, from a thread, when the worker hangs and its chunks have returned to the queue (`WorkerIntervals.stall`).
     """
 
     def __init__(
@@ -64,11 +64,11 @@ class ScoringWorker:
         store: Store,
         load: Load,
         stop: Event,
-        pace: Pace | None = None,
+        pace: WorkerIntervals | None = None,
         on_stall: Callable[[], None] = lambda: None,
         name: str = "",
     ) -> None:
-        self.store, self.load, self.stop, self.pace = store, load, stop, pace or Pace()
+        self.store, self.load, self.stop, self.pace = store, load, stop, pace or WorkerIntervals()
         self.name = name or f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:6]}"
         self.keeper = LeaseKeeper(store.chunks, self.name, self.pace, on_stall)
         self._ready = RecentResults[_ReadyMetric](KEPT)
@@ -153,12 +153,12 @@ class ScoringWorker:
         if (ahead := self._taken_ahead()) is not None:
             self._return(ahead.held)
 
-    def _run(self, given: _NextChunk) -> bool:
+    def _run(self, next_chunk: _NextChunk) -> bool:
         """Run a chunk until it ends, is cancelled or lost, or `stop` is set; never raises.
 
         Return False if the database could not be written. The chunk is queued again then; after a few times its job fails.
         """
-        held = given.held
+        held = next_chunk.held
         held.begun = True
         self.keeper.step()
         what = held.chunk.metric.name if held.chunk.metric else "plan"
@@ -167,7 +167,7 @@ class ScoringWorker:
             if held.chunk.metric is None:
                 self._planner(held).run(held.chunk)
             else:
-                self._score(held, held.chunk.metric, given.items)
+                self._score(held, held.chunk.metric, next_chunk.items)
         except Cancelled:
             self._release(held, "")
         except Unavailable as error:
@@ -265,7 +265,7 @@ class ScoringWorker:
             texts = self.store.chunks.items(planned.examples)
             stream = self._planner(held).stream(held.chunk.project_id)
             examples = [texts[i] for i in planned.examples if i in texts]
-            return _ReadyMetric(for_project(metric, stream, examples), Pacing(), [])
+            return _ReadyMetric(for_project(metric, stream, examples), ChunkSizing(), [])
 
         return self._ready.computed(key, ready)
 

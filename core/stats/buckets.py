@@ -25,21 +25,21 @@ class Buckets(NamedTuple):
     buckets: tuple[Bucket, ...]
 
 
-def quantile_buckets(values: npt.ArrayLike, wanted: int = 5) -> Buckets:
-    """Split values into at most `wanted` buckets of about n/wanted items each, without separating equal values.
+def quantile_buckets(values: npt.ArrayLike, n_buckets: int = 5) -> Buckets:
+    """Split values into at most `n_buckets` buckets of about n/wanted items each, without separating equal values.
 
     With many equal values there are fewer and less even buckets. The k-th cut is at the boundary between different values
     closest to k·n/wanted items. Without values there are no buckets.
     """
     (v,) = vectors(values)
-    if wanted < 1:
-        raise ValueError(f"the number of buckets must be 1 or more, got {wanted}")
+    if n_buckets < 1:
+        raise ValueError(f"the number of buckets must be 1 or more, got {n_buckets}")
     if not len(v):
         return Buckets(np.zeros(0, dtype=np.int64), ())
     distinct, rank, counts = np.unique(v, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
     inner = ends[:-1]
-    aims = len(v) * np.arange(1, wanted) / wanted
+    aims = len(v) * np.arange(1, n_buckets) / n_buckets
     nearest = np.abs(inner[:, None] - aims).argmin(0) if len(inner) else np.zeros(0, dtype=np.int64)
     cuts = np.unique(nearest)
     of_value = np.searchsorted(cuts, np.arange(len(distinct)), "left")

@@ -66,6 +66,6 @@ def equalized(means: Floats, largest: Floats) -> Floats:
     first = np.ones(means.shape, dtype=bool)
     first[..., 1:] = ~(np.diff(ascending, axis=-1) <= slack)
     start = np.maximum.accumulate(np.where(first, np.arange(means.shape[-1]), 0), axis=-1)
-    found = np.empty_like(means)
-    np.put_along_axis(found, order, np.take_along_axis(ascending, start, -1), -1)
-    return found
+    equal_means = np.empty_like(means)
+    np.put_along_axis(equal_means, order, np.take_along_axis(ascending, start, -1), -1)
+    return equal_means

@@ -91,11 +91,11 @@ def sensitivities(
     compared = ~np.isnan(good) & ~np.isnan(perturbed)
     right = (sign * (good - perturbed) > 0).astype(np.float64)
     upside_down = ~np.isnan(z) & (sign * (good - empty) < 0)
-    found = []
+    of_types = []
     for rows in rows_by(group_ids(types)):
         lost = rows[np.isnan(z[rows])]
         why = Counter(TOO_CLOSE if too_close[i] else (missing[i] if missing else "") or NO_SCORE for i in lost)
-        found.append(
+        of_types.append(
             Sensitivity(
                 types[rows[0]],
                 len(rows),
@@ -105,10 +105,10 @@ def sensitivities(
                 int(upside_down[rows].sum()),
             )
         )
-    return found
+    return of_types
 
 
 def _interval(values: Floats, seed: int, draws: int) -> Interval:
-    found = mean_interval(values, seed, draws=draws)
-    reason = {0: "no pair has a value", 1: "an interval needs at least two pairs"}.get(found.n, found.reason)
-    return found._replace(reason=reason)
+    interval = mean_interval(values, seed, draws=draws)
+    reason = {0: "no pair has a value", 1: "an interval needs at least two pairs"}.get(interval.n, interval.reason)
+    return interval._replace(reason=reason)

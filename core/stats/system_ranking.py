@@ -70,11 +70,11 @@ def soft_pairwise_accuracy(metric: npt.ArrayLike, human: npt.ArrayLike, *, seed:
     for name, table in (("metric", m), ("human", h)):
         if (table.max(0) == table.min(0)).all():
             return Statistic(None, f"all systems have equal {name} scores on every segment", len(m))
-    found = np.zeros((2, len(m), len(m)))
+    counts = np.zeros((2, len(m), len(m)))
     for signs in random_signs(m.shape[1], seed, draws):
-        found += [at_least(m, signs), at_least(h, signs)]
+        counts += [at_least(m, signs), at_least(h, signs)]
     pairs = np.triu_indices(len(m), 1)
-    p_metric, p_human = (found / draws)[:, *pairs]
+    p_metric, p_human = (counts / draws)[:, *pairs]
     return Statistic(float(1 - np.abs(p_human - p_metric).mean()), "", len(m))
 
 
@@ -106,10 +106,10 @@ def soft_pairwise_intervals(
     Tables have the shape (n_systems, n_segments); `units` names the unit of each segment. Each draw repeats the permutation
     test on the drawn segments for the human scores and all metrics.
     """
-    people, *of_metrics = tables(human, *metrics.values())
-    groups = rows_by(group_ids(units) if len(units) else np.arange(people.shape[1]))
-    pairs = np.triu_indices(len(people), 1)
-    if len(people) < 2 or len(groups) < 2:
+    human_table, *of_metrics = tables(human, *metrics.values())
+    groups = rows_by(group_ids(units) if len(units) else np.arange(human_table.shape[1]))
+    pairs = np.triu_indices(len(human_table), 1)
+    if len(human_table) < 2 or len(groups) < 2:
         return {}
     rng = np.random.default_rng(seed)
     resampled = [
@@ -119,15 +119,15 @@ def soft_pairwise_intervals(
 
     def once(resample: tuple[Ints, int]) -> Floats:
         drawn, of_signs = resample
-        counts = np.zeros((1 + len(of_metrics), len(people), len(people)))
+        counts = np.zeros((1 + len(of_metrics), len(human_table), len(human_table)))
         for signs in random_signs(len(drawn), of_signs, PERMUTATIONS):
-            counts += [at_least(table[:, drawn], signs) for table in (people, *of_metrics)]
+            counts += [at_least(table[:, drawn], signs) for table in (human_table, *of_metrics)]
         p = counts[:, *pairs] / PERMUTATIONS
-        found: Floats = 1 - np.abs(p[1:] - p[0]).mean(1)
-        return found
+        accuracy: Floats = 1 - np.abs(p[1:] - p[0]).mean(1)
+        return accuracy
 
-    found = np.stack(in_threads(once, resampled, progress))
-    return {name: percentiles(found[:, i]) for i, name in enumerate(metrics)}
+    accuracies = np.stack(in_threads(once, resampled, progress))
+    return {name: percentiles(accuracies[:, i]) for i, name in enumerate(metrics)}
 
 
 class RankBias(NamedTuple):

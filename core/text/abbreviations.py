@@ -144,7 +144,7 @@ def ends_no_sentence(text: str, start: int, end: int, sentence: int, small: bool
     if word.isdecimal():
         return len(word) <= 2 and following.casefold() in MONTHS
     begins = following[0].isupper() and following.casefold() in STARTERS and not initial
-    goes_on = following[0].islower() and not small
+    continues = following[0].islower() and not small
     bare, whole = word.casefold(), len(word) == 1 or not word.isupper()
     if _is_title(word, begins, small) and (whole or text[sentence:start].isupper()):
         return True
@@ -155,12 +155,12 @@ def ends_no_sentence(text: str, start: int, end: int, sentence: int, small: bool
     ):
         return not begins
     number = following[0].isdecimal()
-    if (bare in BEFORE_NUMBERS and number) or (bare in BEFORE_SMALL and (number or goes_on)):
+    if (bare in BEFORE_NUMBERS and number) or (bare in BEFORE_SMALL and (number or continues)):
         return True
     if bare in MAY_END and (bare not in NAMES or small or word[0].isupper()):
         return not begins
     if len(word) == 1:
-        return not begins and _is_letter(text, start, initial or goes_on)
+        return not begins and _is_letter(text, start, initial or continues)
     return not begins and bool(_ACRONYM.fullmatch(word))
 
 
@@ -171,10 +171,10 @@ def _is_title(word: str, begins: bool, small: bool) -> bool:
     return bare in ALWAYS or (bare in TITLES and (small or word[0].isupper()))
 
 
-def _is_letter(text: str, start: int, goes_on: bool) -> bool:
+def _is_letter(text: str, start: int, continues: bool) -> bool:
     """Return whether a letter is an initial (a capital), or a lower-case letter next to others (z. B., u. a.) or before a continuation."""
     word = text[start - 1]
     if word.isupper():
         before = text[max(0, start - 24) : start - 1].split()
         return not (word == "I" and before and before[-1].islower())
-    return word.lower() != word.upper() and (goes_on or bool(_LETTER.search(text, max(0, start - 6), start - 1)))
+    return word.lower() != word.upper() and (continues or bool(_LETTER.search(text, max(0, start - 6), start - 1)))

@@ -1,5 +1,9 @@
 """Split a text into sentences: ordered, disjoint half-open code-point ranges that cover all characters except white space.
 
+Signs that end a sentence in one script only, such as the semicolon in Greek, where it is the question mark.
+Their meaning is decided by the script of the letters before them in their sentence, never by the sign alone.
+
+Split a text into sentences: ordered, disjoint half-open code-point ranges that cover all characters except white space.
 Nothing is normalised. For the choice of splitters and default see docs/decisions/007-sentences.md.
 """
 
@@ -7,15 +11,65 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
 from core.errors import UserError
 from core.signature import GIVEN, package
-from core.text.abbreviations import ends_no_sentence
-from core.text.script_marks import with_common_marks
+from core.text.abbreviations import STARTERS, ends_no_sentence
 from core.text.words import is_unspaced
+
+_LETTERS = {
+    "greek": "\u0370-\u0373\u0376-\u037d\u037f\u0386\u0388-\u03ff\u1f00-\u1fff",
+    "armenian": "\u0531-\u0556\u0559\u0560-\u0588\ufb13-\ufb17",
+    "ethiopic": "\u1200-\u135f\u1380-\u138f\u2d80-\u2ddf\uab01-\uab2e",
+    "indic": "\u0900-\u0963\u0966-\u0dff",  # Devanagari to Sinhala: a bar is typed for the danda
+}
+_COMMON_MARKS = {
+    "greek": {";": "?"},
+    "armenian": {":": "?", "::": "??"},
+    "ethiopic": {"::": "??", "\u1361\u1361": "\u1362\u1362"},
+    "indic": {"|": "\u0964", "||": "\u0964\u0964"},
+}
+"""The signs of each script, and signs of the same length that end sentences in any."""
+
+_SIGN = re.compile("[;:|\u1361]")
+_SCRIPT = re.compile(f"[{''.join(_LETTERS.values())}]")
+_TOKEN = re.compile(
+    "|".join(f"(?P<{name}>[{letters}]+)" for name, letters in _LETTERS.items())
+    + r"|(?P<end>[\n\r\u2028\u2029!?\u2026\u0589\u0964\u0965\u1362\u1367]|\.(?=\s))|(?P<mark>::|\|\||\u1361\u1361|[;:](?!\w)|\|)|(?P<other>[^\W\d_])"
+)
+
+
+def with_common_marks(text: str) -> str:
+    """Return the text with the signs that end sentences in the script around them replaced by common ones; offsets stay the same.
+
+    A sign counts if more than half of the letters before it in its sentence are of its script; a bar only directly after a letter.
+    """
+    if not _SIGN.search(text) or not _SCRIPT.search(text):
+        return text
+    out, letters, last, sentence, small = list(text), Counter[str](), -1, 0, text == text.lower()
+    for token in _TOKEN.finditer(text):
+        kind = token.lastgroup or ""
+        if kind == "mark":
+            script = next((name for name, n in letters.items() if 2 * n > letters.total()), "")
+            common = _COMMON_MARKS.get(script, {}).get(token[0])
+            if common is None or (token[0][0] == "|" and last != token.start()):
+                continue
+            out[token.start() : token.end()] = common
+            letters.clear()
+            sentence = token.end()
+        elif kind == "end":
+            if token[0] != "." or not ends_no_sentence(text, *token.span(), sentence, small):
+                letters.clear()
+                sentence = token.end()
+        else:
+            letters[kind] += len(token[0])
+            last = token.end()
+    return "".join(out)
+
 
 Span = tuple[int, int]
 Splitter = Callable[[str], list[Span]]
@@ -64,7 +118,7 @@ def splitter(name: str) -> Splitter:
     """Return the splitter `prose`, `rule`, `point` or `pysbd:LANGUAGE`. Raises UserError for another name, or if its package is missing."""
     if name not in SPLITTERS:
         raise UserError("unknown sentence splitter", got=f"“{name}”", expected=", ".join(SPLITTERS))
-    own = {RULE: rule, PROSE: prose, POINT: point}
+    own = {RULE: split_at_punctuation, PROSE: split_with_abbreviations, POINT: split_at_points}
     return own.get(name) or _pysbd(name.removeprefix(PYSBD))
 
 
@@ -74,9 +128,9 @@ def facts(name: str) -> dict[str, object]:
     `rule` is marked as given, because values from the time when it was the default are signed without the mark.
     """
     splitter(name)
-    found: dict[str, object] = {"sentences": f"{name}{GIVEN}" if name == RULE else name}
-    found |= {PROSE: PROSE_VERSION} if name == PROSE else {RULE: RULE_VERSION} if name == RULE else {}
-    return found | {"pysbd": package("pysbd")} if name.startswith(PYSBD) else found
+    fields: dict[str, object] = {"sentences": f"{name}{GIVEN}" if name == RULE else name}
+    fields |= {PROSE: PROSE_VERSION} if name == PROSE else {RULE: RULE_VERSION} if name == RULE else {}
+    return fields | {"pysbd": package("pysbd")} if name.startswith(PYSBD) else fields
 
 
 def sentences(text: str, split: Splitter) -> list[str]:
@@ -84,17 +138,17 @@ def sentences(text: str, split: Splitter) -> list[str]:
     return [text[start:end] for start, end in split(text)]
 
 
-def rule(text: str) -> list[Span]:
+def split_at_punctuation(text: str) -> list[Span]:
     """Split after sentence terminators of any script, including closing quotes and brackets, and at line breaks.
 
     `.` `?` `!` `…` end a sentence before white space or a script without spaces; terminators of other scripts always do. `;` ends one in
-    Greek, `:` in Armenian, `::` in Ethiopic and `|` in Indic scripts (`core.text.script_marks`). A piece of only
+    Greek, `:` in Armenian, `::` in Ethiopic and `|` in Indic scripts (`core.text.sentences`). A piece of only
     punctuation joins the sentence before it (the first one joins the next).
     """
     return _joined(text, _pieces(text, sorted([*_breaks(text), *(end for _, end in _terminators(text))])))
 
 
-def prose(text: str) -> list[Span]:
+def split_with_abbreviations(text: str) -> list[Span]:
     """Split as `rule`, but not after the point of an abbreviation, initial or ordinal (`core.text.abbreviations`)."""
     breaks, at, sentence, small = _breaks(text), 0, 0, text == text.lower()
     cuts: list[int] = []
@@ -133,7 +187,7 @@ def _ends(text: str, start: int, end: int) -> bool:
     return bool(_NOT_POINT.search(text, start, end)) or (start > 0 and is_unspaced(text[start - 1]))
 
 
-def point(text: str) -> list[Span]:
+def split_at_points(text: str) -> list[Span]:
     """Split after `.` `?` `!` before a space only, to reproduce the published SMART figures."""
     return _pieces(text, [match.start() for match in _POINT.finditer(text)])
 
@@ -176,8 +230,8 @@ def _pysbd(language: str) -> Splitter:
     def split(text: str) -> list[Span]:
         """Split with pySBD. It may change characters; a sentence that is not found in the text is not a cut."""
         cuts, at = [], 0
-        for found in segmenter.segment(text):
-            sentence = found.strip()
+        for piece in segmenter.segment(text):
+            sentence = piece.strip()
             place = text.find(sentence, at) if sentence else -1
             if place >= 0:
                 at = place + len(sentence)
@@ -185,3 +239,88 @@ def _pysbd(language: str) -> Splitter:
         return _pieces(text, cuts)
 
     return split
+
+
+_LEFT = re.compile(r"""(?:''|["'’”»)\]])(?=\s)""")
+"""A closing mark separated by white space from the sentence before."""
+SINGLE = re.compile(
+    r"""(?<!\w)[`'‘](?=\w)(?!(?:s|m|ll|re|ve|d|em|til|\d0s)\b)|(?<=[^\ws\s])'(?!\w)|(?<=\s)`(?=\s)|(?<!s )(?<=\s)'(?=\s)|(?:(?<=says )|(?<=adds )|(?<=\bwas )|(?<=\bis )|(?<=\bas )|(?<=this ))'(?=\s)"""
+)
+"""Single quotation marks, excluding apostrophes between letters, before 's, and after an s."""
+_BRACKETS = (("(", ")"), ("[", "]"), ("“", "”"), ('"', '"'))
+_ORDINAL = re.compile(r"\b(?:the|his|her|its|their|my|our|your) \d{1,2} ?\.$", re.IGNORECASE)
+"""The end of *won his 22. Olympic gold*, if split after the ordinal."""
+_APART = re.compile(r"(?<![\s.?!])\s[.?!]$")
+
+
+@lru_cache(maxsize=8192)
+def movable_sentences(text: str) -> tuple[Span, ...]:
+    """Return the spans of sentences that can be moved.
+
+    They are the sentences of `core.text.sentences.split_with_abbreviations`, merged where it splits after an abbreviation with a separate
+    full stop, before a lower-case letter (unless the whole text is lower case), or inside a quotation or brackets that
+    close on the same line. A separate mark (`. ' Then`) stays with what it closes or opens.
+    """
+    out: list[Span] = []
+    small = text == text.lower()
+    for first, end in split_with_abbreviations(text):
+        start = first
+        if out and (mark := _LEFT.match(text, first)) and _closes(text, out, mark.group()):
+            out[-1] = (out[-1][0], mark.end())
+            start = mark.end() + len(text[mark.end() : end]) - len(text[mark.end() : end].lstrip())
+        if out and _runs_on(text, out[-1], start, small):
+            out[-1] = (out[-1][0], end)
+        else:
+            out.append((start, end))
+    return tuple(out)
+
+
+def _closes(text: str, before: list[Span], mark: str) -> bool:
+    """Return whether the mark closes something: a closing mark always does, an ambiguous one if the last sentence with
+    such a mark leaves it open."""
+    if mark in ('"', "''"):
+        return _open(plain(text[slice(*before[-1])]), '"', '"')
+    if mark != "'":
+        return True
+    closing_marks = next((marks for span in reversed(before[-4:]) if (marks := SINGLE.findall(text, *span))), [])
+    return len(closing_marks) % 2 == 1
+
+
+def plain(text: str) -> str:
+    """Return the text with all double quotation marks in one form."""
+    return text.replace("``", '"').replace("''", '"')
+
+
+def _runs_on(text: str, before: Span, start: int, small: bool) -> bool:
+    """Return whether the sentence before continues at `start`."""
+    if "\n" in text[before[1] : start]:
+        return False
+    done = plain(text[before[0] : before[1]])
+    apart = bool(_APART.search(done))
+    first = re.match(r"\w+", text[start:])
+    if _ORDINAL.search(done) and first and first[0].casefold() not in STARTERS:
+        return True
+    if apart and abbreviated(done, text[start : start + 48], small):
+        return True
+    if text[start].islower() and not small and not apart:
+        return True
+    line = plain(text[start:].partition("\n")[0])
+    return any(_open(done, *mark) and _open_before_closing(line, *mark) for mark in _BRACKETS)
+
+
+def abbreviated(done: str, following: str, small: bool) -> bool:
+    """Return whether the final full stop of `done`, separated or not, belongs to an abbreviation or initial."""
+    joined = done[:-1].rstrip() + ". "
+    return ends_no_sentence(joined + following, len(joined) - 2, len(joined) - 1, 0, small)
+
+
+def _open(done: str, opening: str, closing: str) -> bool:
+    if opening == closing:
+        return done.count(opening) % 2 == 1 and not done.endswith(f".{closing}")
+    return done.rfind(opening) > done.rfind(closing)
+
+
+def _open_before_closing(line: str, opening: str, closing: str) -> bool:
+    """Return whether the mark closes on this line before it opens again."""
+    end = line.find(closing)
+    return end >= 0 and (opening == closing or opening not in line[:end])

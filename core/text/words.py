@@ -1,4 +1,4 @@
-"""Find the words of a text in any script, as half-open code-point ranges. Nothing is normalised."""
+"""Find the words of a text in any script, as half-open code-point ranges, and the form of a text that is searched."""
 
 from __future__ import annotations
 
@@ -131,3 +131,8 @@ def _cluster_end(text: str, i: int, kind: Kind) -> int:
 def words(text: str) -> list[tuple[int, int]]:
     """Return the words as half-open code-point ranges, without punctuation and white space (see `units`)."""
     return [(start, end) for start, end, is_word in units(text) if is_word]
+
+
+def fold(text: str) -> str:
+    """Return the text in the form used for search: NFKC, case-folded."""
+    return unicodedata.normalize("NFKC", text).casefold()

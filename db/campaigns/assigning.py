@@ -65,15 +65,15 @@ def hand_over(
     last = {a.participant_id: a.position for a in everything}  # in the order of position
     never_given = [new for new in chosen.taken if new.unit_id not in mine]
     _insert(connection, never_given, participant_id, last.get(participant_id, -1) + 1, now, None, "reclaimed")
-    for receiver, given in chosen.given.items():
+    for receiver, new_assignments in chosen.shares.items():
         require_participant(connection, campaign_id, receiver)
         back = {a.unit.id: a.id for a in everything if a.participant_id == receiver and a.state == "reclaimed"}
         first = last.get(receiver, -1) + 1
-        for i, new in enumerate(given):
+        for i, new in enumerate(new_assignments):
             if new.unit_id in back:
                 again = {"slot": new.slot, "state": "assigned", "position": first + i, "lease_until": None}
                 connection.execute(update(assignments).where(_a.id == back[new.unit_id]).values(again))
-        _insert(connection, given, receiver, first, now, None, had=back)
+        _insert(connection, new_assignments, receiver, first, now, None, had=back)
     return chosen
 
 
@@ -131,37 +131,37 @@ class Touch(NamedTuple):
     submitted: bool
 
 
-def touch(connection: Connection, given: Touch) -> bool:
+def touch(connection: Connection, request: Touch) -> bool:
     """Set or clear `submitted` of an assignment, and extend the lease of all units that its participant has not submitted.
 
     Returns False, with nothing changed, if the assignment was reclaimed: a slot is free or not, which only one transaction at a time may find
     out (`touch_reclaimed`). What was never assigned to the rater is left alone.
     """
-    found = _found(connection, given)
-    if found is None:
+    assignment = _assignment(connection, request)
+    if assignment is None:
         return True
-    changed = _change(given, found)
-    if changed["state"] is None or not _applied(connection, found.id, changed):
+    changed = _change(request, assignment)
+    if changed["state"] is None or not _applied(connection, assignment.id, changed):
         return False
-    _extend(connection, given, found.participant)
+    _extend(connection, request, assignment.participant)
     return True
 
 
-def touch_reclaimed(connection: Connection, given: Touch) -> None:
+def touch_reclaimed(connection: Connection, request: Touch) -> None:
     """Do what `touch` does, also for a reclaimed assignment, which gets a free slot if there is one."""
-    this = visible_campaigns(campaigns.c.design).where(campaigns.c.texts == given.texts)
+    this = visible_campaigns(campaigns.c.design).where(campaigns.c.texts == request.texts)
     design = connection.execute(this.with_for_update(of=campaigns)).scalar()
-    if design is None or (found := _found(connection, given)) is None:
+    if design is None or (assignment := _assignment(connection, request)) is None:
         return
-    changed = _change(given, found)
+    changed = _change(request, assignment)
     if changed["state"] is None:
-        taken = select(_a.slot).where(_a.unit == found.unit, _a.slot.is_not(None))
+        taken = select(_a.slot).where(_a.unit == assignment.unit, _a.slot.is_not(None))
         free = set(range(1, int(design["overlap"]) + 1)) - set(connection.execute(taken).scalars())
         if free:
-            changed |= {"slot": min(free), "lease_until": given.lease_until}
-        changed["state"] = "submitted" if given.submitted else "assigned" if free else "reclaimed"
-    connection.execute(update(assignments).where(_a.id == found.id).values(changed))
-    _extend(connection, given, found.participant)
+            changed |= {"slot": min(free), "lease_until": request.lease_until}
+        changed["state"] = "submitted" if request.submitted else "assigned" if free else "reclaimed"
+    connection.execute(update(assignments).where(_a.id == assignment.id).values(changed))
+    _extend(connection, request, assignment.participant)
 
 
 def take_free_slots(connection: Connection, campaign_id: int, participant_id: int) -> None:
@@ -173,40 +173,40 @@ def take_free_slots(connection: Connection, campaign_id: int, participant_id: in
         _a.state != "reclaimed",
         campaign_units.c.kind == "item",
     )
-    found = connection.execute(select(_a.id, _a.unit).join_from(assignments, campaign_units).where(*lost)).all()
+    without_slot = connection.execute(select(_a.id, _a.unit).join_from(assignments, campaign_units).where(*lost)).all()
     taken: dict[int, set[int]] = {}
-    for part in parts([row.unit for row in found]):
+    for part in parts([row.unit for row in without_slot]):
         theirs = select(_a.unit, _a.slot).where(_a.unit.in_(part), _a.slot.is_not(None))
         for unit, slot in connection.execute(theirs):
             taken.setdefault(unit, set()).add(slot)
-    for row in found:
+    for row in without_slot:
         if free := set(range(1, overlap + 1)) - taken.get(row.unit, set()):
             connection.execute(update(assignments).where(_a.id == row.id).values(slot=min(free)))
 
 
-def _found(connection: Connection, given: Touch) -> Any:
+def _assignment(connection: Connection, request: Touch) -> Any:
     """Return the rater's assignment of the unit, None if there is none. Nothing of this participant is handed over meanwhile."""
     of, unit = participants.c, campaign_units.c
     mine = select(of.id, of.campaign).join_from(participants, campaigns)
-    mine = mine.where(campaigns.c.texts == given.texts, of.rater == given.rater)
+    mine = mine.where(campaigns.c.texts == request.texts, of.rater == request.rater)
     who = connection.execute(mine.with_for_update(of=participants, key_share=True)).first()
     return (
         who
         and connection.execute(
             select(_a.id, _a.unit, _a.participant, _a.state, _a.opened, _a.submitted)
             .join_from(assignments, campaign_units)
-            .where(_a.participant == who.id, unit.campaign == who.campaign, unit.name == given.unit)
+            .where(_a.participant == who.id, unit.campaign == who.campaign, unit.name == request.unit)
         ).first()
     )
 
 
-def _change(given: Touch, found: Any) -> dict[str, Any]:
+def _change(request: Touch, assignment: Any) -> dict[str, Any]:
     """Return the new values of the assignment; its state is None if that depends on free slots."""
-    state = "submitted" if given.submitted else "assigned"
+    state = "submitted" if request.submitted else "assigned"
     return {
-        "opened": found.opened or given.now,
-        "submitted": (found.submitted or given.now) if given.submitted else None,
-        "state": None if found.state == "reclaimed" else state,
+        "opened": assignment.opened or request.now,
+        "submitted": (assignment.submitted or request.now) if request.submitted else None,
+        "state": None if assignment.state == "reclaimed" else state,
     }
 
 
@@ -216,6 +216,6 @@ def _applied(connection: Connection, assignment_id: int, changed: dict[str, Any]
     return bool(connection.execute(still.values(changed)).rowcount)
 
 
-def _extend(connection: Connection, given: Touch, participant_id: int) -> None:
+def _extend(connection: Connection, request: Touch, participant_id: int) -> None:
     mine = (_a.participant == participant_id, _a.state == "assigned", _a.lease_until.is_not(None))
-    connection.execute(update(assignments).where(*mine).values(lease_until=given.lease_until))
+    connection.execute(update(assignments).where(*mine).values(lease_until=request.lease_until))

@@ -27,7 +27,7 @@ from core.ports.campaigns import (
     Participant,
     RemainingWork,
 )
-from core.ports.imports import DatasetImport
+from core.ports.files import DatasetImport
 from db.campaigns import assigning
 from db.campaigns.rows import (
     PARTICIPANT,
@@ -42,8 +42,7 @@ from db.columns import now as current_time
 from db.engine import inserted, reading, writing
 from db.failures import require_name, retried, unique
 from db.imports import adding, slices
-from db.lookup import HIDDEN_NAME, hidden_project, parts, require_project
-from db.shown import events, segments
+from db.lookup import HIDDEN_NAME, events, hidden_project, parts, require_project, segments
 from db.tables import assignments, campaign_units, campaigns, links, participants, project_settings, projects
 
 
@@ -87,7 +86,7 @@ class SqlCampaigns:
             raise
         return self.get(campaign_id)
 
-    def _begin_texts(self, connection: Connection, settings: Mapping[str, Any]) -> tuple[int, slices.Hidden]:
+    def _begin_texts(self, connection: Connection, settings: Mapping[str, Any]) -> tuple[int, slices.SlicedWriter]:
         texts_id, hidden = slices.begin(connection, self._engine, HIDDEN_NAME + uuid4().hex)
         for key, value in settings.items():
             connection.execute(insert(project_settings).values(project_id=texts_id, name=key, value=value))
@@ -148,8 +147,8 @@ class SqlCampaigns:
             excluded = defaultdict[int, builtins.list[int]](list)
             for campaign_id, participant_id in connection.execute(without.order_by(of.id)):
                 excluded[campaign_id].append(participant_id)
-            found = connection.execute(mine)
-            return [CampaignVersion(id, newest, tuple(excluded.get(id, ()))) for id, newest in found]
+            rows = connection.execute(mine)
+            return [CampaignVersion(id, newest, tuple(excluded.get(id, ()))) for id, newest in rows]
 
     def get(self, campaign_id: int) -> Campaign:
         with reading(self._engine) as connection:
@@ -180,8 +179,8 @@ class SqlCampaigns:
 
         def add(connection: Connection) -> None:
             require_campaign(connection, campaign_id, lock=True)
-            there = select(segments.c.doc_id).where(segments.c.project_id == campaign.texts)
-            _require_segments(units, set(connection.execute(there).scalars()))
+            documents = select(segments.c.doc_id).where(segments.c.project_id == campaign.texts)
+            _require_segments(units, set(connection.execute(documents).scalars()))
             last = select(func.max(campaign_units.c.position)).where(campaign_units.c.campaign == campaign_id)
             first = connection.execute(select(func.coalesce(last.scalar_subquery(), -1) + 1)).scalar_one()
             if units:
@@ -202,7 +201,7 @@ class SqlCampaigns:
     def join(self, campaign_id: int, rater: str, code: str) -> Participant:
         require_name("a participant", rater)
         of = participants.c
-        found = select(*PARTICIPANT).where(of.campaign == campaign_id, of.rater == rater)
+        query = select(*PARTICIPANT).where(of.campaign == campaign_id, of.rater == rater)
         row = {
             "campaign": campaign_id, "rater": rater, "code": code, "joined": current_time(), "excluded": "",
             "has_left": False,
@@ -210,13 +209,13 @@ class SqlCampaigns:
         with reading(
             self._engine
         ) as connection:  # at every save and every page: the turn of a writer is for those who are new
-            if mine := connection.execute(found).first():
+            if mine := connection.execute(query).first():
                 return Participant._make(mine)
         with writing(self._engine) as connection:
             require_campaign(connection, campaign_id)
-            if connection.execute(found).first() is None:
+            if connection.execute(query).first() is None:
                 connection.execute(insert(participants).values(**row))
-            return Participant._make(connection.execute(found).one())
+            return Participant._make(connection.execute(query).one())
 
     def participants(self, campaign_id: int) -> builtins.list[Participant]:
         mine = select(*PARTICIPANT).where(participants.c.campaign == campaign_id).order_by(participants.c.id)
@@ -288,16 +287,16 @@ def _unique_name(name: str) -> Any:
 def _refuse_hidden(connection: Connection, project_id: int, name: str) -> None:
     """Raise `UserError` if a campaign of this name is just being created or deleted."""
     of = campaigns.c
-    found = select(projects.c.name).join_from(campaigns, projects, projects.c.id == of.texts)
-    hidden = found.where(of.project_id == project_id, of.name == name, projects.c.importing.is_not(None))
+    query = select(projects.c.name).join_from(campaigns, projects, projects.c.id == of.texts)
+    hidden = query.where(of.project_id == project_id, of.name == name, projects.c.importing.is_not(None))
     if taken := connection.execute(hidden).scalar():
         raise hidden_project(taken)
 
 
-def _require_segments(units: Sequence[NewUnit], there: Collection[str]) -> None:
+def _require_segments(units: Sequence[NewUnit], documents: Collection[str]) -> None:
     """Raise ValueError for units without texts, or with the same name."""
     names = [unit.name for unit in units]
-    if missing := [name for name in names if name not in there]:
+    if missing := [name for name in names if name not in documents]:
         raise ValueError(f"there are no texts of the unit {missing[0]!r}")
     if len(set(names)) < len(names):
         raise ValueError("two units have the same name")

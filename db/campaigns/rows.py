@@ -35,14 +35,14 @@ PARTICIPANT = (_p.id, _p.campaign, _p.rater, _p.code, _p.joined, _p.excluded, _p
 
 def visible_campaigns(*columns: ColumnElement[Any]) -> Select[Any]:
     """Select the campaigns that are not just being created or deleted: `columns`, by default those of `Campaign`."""
-    there = projects.c.id == campaigns.c.texts
-    return select(*columns or CAMPAIGN).join_from(campaigns, projects, there).where(projects.c.importing.is_(None))
+    of_texts = projects.c.id == campaigns.c.texts
+    return select(*columns or CAMPAIGN).join_from(campaigns, projects, of_texts).where(projects.c.importing.is_(None))
 
 
 def require_campaign(connection: Connection, campaign_id: int, *, lock: bool = False) -> Campaign:
     """Return a campaign. Raises `UserError` if there is none. `lock` lets one transaction at a time continue here."""
-    wanted = visible_campaigns().where(campaigns.c.id == campaign_id)
-    row = connection.execute(wanted.with_for_update(of=campaigns) if lock else wanted).first()
+    query = visible_campaigns().where(campaigns.c.id == campaign_id)
+    row = connection.execute(query.with_for_update(of=campaigns) if lock else query).first()
     if row is None:
         hint = "It may have been deleted; choose another"
         raise UserError("there is no such campaign", got=str(campaign_id), hint=hint)
@@ -52,8 +52,8 @@ def require_campaign(connection: Connection, campaign_id: int, *, lock: bool = F
 def require_draft(connection: Connection, campaign_id: int) -> Campaign:
     """Return a campaign, locked. Raises `UserError` if it was ever started."""
     campaign = require_campaign(connection, campaign_id, lock=True)
-    given = select(_a.id).join_from(assignments, campaign_units).where(_of.campaign == campaign_id).limit(1)
-    if campaign.state != "draft" or connection.execute(given).first() is not None:
+    any_assignment = select(_a.id).join_from(assignments, campaign_units).where(_of.campaign == campaign_id).limit(1)
+    if campaign.state != "draft" or connection.execute(any_assignment).first() is not None:
         hint = "Pause it, or create another campaign"
         raise UserError(
             "the campaign was started, so its set-up can no longer be changed", got=campaign.name, hint=hint
@@ -63,8 +63,8 @@ def require_draft(connection: Connection, campaign_id: int) -> Campaign:
 
 def require_participant(connection: Connection, campaign_id: int, participant_id: int, *, lock: bool = False) -> None:
     """Raise `UserError` if the campaign has no such participant. `lock` keeps other changes of this person's assignments out."""
-    found = select(_p.id).where(_p.id == participant_id, _p.campaign == campaign_id)
-    if connection.execute(found.with_for_update(key_share=True) if lock else found).first() is None:
+    query = select(_p.id).where(_p.id == participant_id, _p.campaign == campaign_id)
+    if connection.execute(query.with_for_update(key_share=True) if lock else query).first() is None:
         hint = "The campaign may have been deleted. Open its link again"
         raise UserError("there is no such participant", got=str(participant_id), hint=hint)
 

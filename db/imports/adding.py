@@ -19,7 +19,7 @@ from core.data import Dataset, Judgement, OutputKey, SegmentKey
 from core.errors import ImportProblems, Problem, Unavailable
 from core.formats.problems import Collector
 from core.memory import short_collections
-from core.ports.imports import DatasetImport, ImportComparison, ImportSource
+from core.ports.files import DatasetImport, ImportComparison, ImportSource
 from core.ports.labels import Event, LabelBatch
 from core.ports.projects import ImportReport
 from core.progress import Progress, no_progress
@@ -31,8 +31,8 @@ from db.imports.plan import ProjectTexts, TextPlan, present_outputs, stored_text
 from db.imports.slices import (
     EMPTY,
     REMOVE,
-    Hidden,
     OneTransaction,
+    SlicedWriter,
     Step,
     begin_addition,
     count_import,
@@ -52,7 +52,7 @@ PLANS = 3
 
 
 class SqlImports:
-    """`core.ports.imports.Imports` over a database."""
+    """`core.ports.files.Imports` over a database."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -168,7 +168,7 @@ def add(engine: Engine, project_id: int, new: Addition) -> ImportReport:
         return _written_in_one(connection, project_id, new, file, _planned(connection, project_id, new, file))
 
 
-def fill(hidden: Hidden, project_id: int, dataset: Dataset) -> None:
+def fill(hidden: SlicedWriter, project_id: int, dataset: Dataset) -> None:
     """Write the texts of a project that was just made and is hidden; the caller shows or removes it."""
     _written_as_read(hidden, project_id, Addition(DatasetImport(dataset)))
 
@@ -300,7 +300,7 @@ def _written_in_one(connection: Connection, project_id: int, new: Addition, file
 
 
 def _written(
-    writer: OneTransaction | Hidden, project_id: int, new: Addition, file: IO[str], plan: _Plan
+    writer: OneTransaction | SlicedWriter, project_id: int, new: Addition, file: IO[str], plan: _Plan
 ) -> ImportReport:
     """Write what is planned. The file has the texts and scores."""
     if writer.added_by is None:
@@ -326,7 +326,7 @@ def _written(
     return plan.report
 
 
-def _written_as_read(hidden: Hidden, project_id: int, new: Addition) -> ImportReport:
+def _written_as_read(hidden: SlicedWriter, project_id: int, new: Addition) -> ImportReport:
     """Write the texts and scores of an import into an empty project, part by part."""
     planner = _Planner(None, project_id, new)
     _begin(hidden, project_id, planner.merges)
@@ -336,7 +336,7 @@ def _written_as_read(hidden: Hidden, project_id: int, new: Addition) -> ImportRe
     return planner.report()
 
 
-def _begin(writer: OneTransaction | Hidden, project_id: int, merges: Sequence[MetricMerge]) -> None:
+def _begin(writer: OneTransaction | SlicedWriter, project_id: int, merges: Sequence[MetricMerge]) -> None:
     """Count the import, and write its metrics without their values."""
     writer.run(Step(1, partial(begin, project_id=project_id)) for begin in (count_import, *(m.begin for m in merges)))
 
@@ -350,7 +350,7 @@ def _next_places(connection: Connection, project_id: int) -> tuple[int, int]:
 
     def following(column: Any, joined: Any) -> int:
         last = select(func.max(column)).select_from(joined).where(segments.c.project_id == project_id)
-        found = connection.execute(last).scalar()
-        return 0 if found is None else int(found) + 1
+        last_place = connection.execute(last).scalar()
+        return 0 if last_place is None else int(last_place) + 1
 
     return following(segments.c.position, segments), following(outputs.c.position, outputs.join(segments))

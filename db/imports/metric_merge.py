@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, insert, literal, select, update
 from core.data import OutputKey, Value
 from core.errors import Problem
 from core.formats.external import all_files, contradiction
-from core.ports.imports import StagedMetric
+from core.ports.files import StagedMetric
 from core.ports.scores import ExternalMetric
 from db.columns import insert_rows, now
 from db.engine import inserted
@@ -30,7 +30,7 @@ class MetricMerge:
         self.name, self._new, self._old, self._id = new.name, new, old, old_id
         self._given = self._there = self._differ = self._fresh = 0
         self._first: tuple[OutputKey, float | None, float | None] | None = None
-        self._strange: OutputKey | None = None
+        self._first_without_output: OutputKey | None = None
         self._replaces = False
 
     @property
@@ -49,27 +49,27 @@ class MetricMerge:
         Raises ValueError for a value that contradicts its status.
         """
         stored = self._stored(connection, texts) if connection is not None and self._id is not None else {}
-        found: dict[OutputKey, tuple[Value, bool]] = {}
+        compared: dict[OutputKey, tuple[Value, bool]] = {}
         for key, value in values.items():
             if (value.value is not None) != (value.status == "ok") or not math.isfinite(value.value or 0.0):
                 raise ValueError(f"a value of status {value.status!r} cannot be {value.value}")
             if key not in texts.outputs:
-                self._strange = self._strange or key
+                self._first_without_output = self._first_without_output or key
                 continue
             old = stored.get(key, _NOTHING)
-            there, was = old is not _NOTHING, old if isinstance(old, float) else None
-            is_new = not there or (was is None and value.value is not None)
+            is_stored, was = old is not _NOTHING, old if isinstance(old, float) else None
+            is_new = not is_stored or (was is None and value.value is not None)
             if was is not None and value.value is not None and was != value.value:
                 self._differ += 1
                 self._first = self._first or (key, value.value, was)
-            self._given, self._there, self._fresh = self._given + 1, self._there + there, self._fresh + is_new
-            found[key] = value, is_new
-        return found
+            self._given, self._there, self._fresh = self._given + 1, self._there + is_stored, self._fresh + is_new
+            compared[key] = value, is_new
+        return compared
 
     def contradiction(self, *, replace: bool) -> Problem | None:
         """Decide whether the stored values are replaced; return why the values cannot be merged, or None."""
-        if self._strange is not None:
-            return self._no_output(self._strange)
+        if self._first_without_output is not None:
+            return self._no_output(self._first_without_output)
         if self._old is None:
             return None
         same = not self._differ and self._old.higher_is_better == self._new.higher_is_better
@@ -140,16 +140,16 @@ class MetricMerge:
 
     def _stored(self, connection: Connection, texts: ProjectTexts) -> dict[OutputKey, float | None]:
         keys = {i: key for key, i in texts.output_ids.items()}
-        found: dict[OutputKey, float | None] = {}
+        stored: dict[OutputKey, float | None] = {}
         mine = select(external_scores.c.output, external_scores.c.value).where(external_scores.c.metric == self._id)
         for part in parts(list(keys)):
             for output, value in connection.execute(mine.where(external_scores.c.output.in_(part))):
-                found[keys[output]] = value
-        return found
+                stored[keys[output]] = value
+        return stored
 
     def _no_output(self, key: OutputKey) -> Problem:
-        place, found = f"metric “{self.name}”", f"a score of {' / '.join(key)}"
-        return Problem(self._new.files[0].name, 0, place, found, "an output it belongs to", "Add it first")
+        place, problem = f"metric “{self.name}”", f"a score of {' / '.join(key)}"
+        return Problem(self._new.files[0].name, 0, place, problem, "an output it belongs to", "Add it first")
 
 
 _NOTHING: Any = object()
@@ -161,7 +161,7 @@ def merges_of(
     """Return what merges each metric of an import into a project. `connection` is None if nothing is stored."""
     if not metrics or connection is None:
         return tuple(MetricMerge(metric, None, None) for metric in metrics)
-    there = {metric.name: metric for metric in listed(connection, project_id)}
+    existing = {metric.name: metric for metric in listed(connection, project_id)}
     query = select(external_metrics.c.name, external_metrics.c.id).where(external_metrics.c.project_id == project_id)
     ids = {name: int(i) for name, i in connection.execute(query)}
-    return tuple(MetricMerge(metric, there.get(metric.name), ids.get(metric.name)) for metric in metrics)
+    return tuple(MetricMerge(metric, existing.get(metric.name), ids.get(metric.name)) for metric in metrics)

@@ -14,8 +14,7 @@ from db.columns import insert_columns
 from db.imports.metric_merge import MetricMerge
 from db.imports.plan import TextPlan
 from db.imports.slices import Step
-from db.lookup import parts
-from db.shown import content_key
+from db.lookup import content_key, parts
 from db.tables import human_scores, outputs, segment_references, segments
 
 Change = tuple[Value, bool]
@@ -74,18 +73,18 @@ class PartRows(NamedTuple):
     def steps(self, project_id: int, merges: Sequence[MetricMerge], by: int | None) -> Iterator[Step]:
         """Yield the statements that insert and update the rows, in an order in which each finds the rows that it refers to.
 
-        `by` is what the new values name if they are hidden until the import is complete (`db.shown`).
+        `by` is what the new values name if they are hidden until the import is complete (`db.lookup`).
         """
         of_segment = {(doc, name): i for doc, name, i in self.segment_ids}
         of_output = {(system, of_segment[doc, name]): i for system, doc, name, i in self.output_ids}
 
         def add_segments(connection: Connection, rows: Sequence[Any]) -> None:
-            given = [
+            new_rows = [
                 {"project_id": project_id, "doc_id": doc, "segment_id": name, "position": at, "source": source, "added_by": by}
                 for doc, name, at, source in rows
             ]  # fmt: skip
             made = insert(segments).returning(segments.c.doc_id, segments.c.segment_id, segments.c.id)
-            of_segment.update({(doc, name): i for doc, name, i in connection.execute(made, given)})
+            of_segment.update({(doc, name): i for doc, name, i in connection.execute(made, new_rows)})
 
         def ids(docs: Sequence[str], names: Sequence[str]) -> list[int]:
             return list(map(of_segment.__getitem__, zip(docs, names, strict=True)))
@@ -143,11 +142,11 @@ def _in_parts(rows: Sequence[Any], write: Callable[..., object]) -> Iterator[Ste
 
 
 def _stored_outputs(connection: Connection, of: Collection[int]) -> dict[tuple[str, int], int]:
-    found = select(outputs.c.system, outputs.c.segment, outputs.c.id)
+    query = select(outputs.c.system, outputs.c.segment, outputs.c.id)
     return {
         (system, segment): i
         for part in parts(list(of))
-        for system, segment, i in connection.execute(found.where(outputs.c.segment.in_(part)))
+        for system, segment, i in connection.execute(query.where(outputs.c.segment.in_(part)))
     }
 
 

@@ -14,8 +14,7 @@ from core.errors import Problem
 from core.formats.problems import shown
 from core.ports.projects import ImportReport
 from core.signature import content_keys
-from db.lookup import parts, references, select_outputs
-from db.shown import human_scores, outputs, segments
+from db.lookup import human_scores, outputs, parts, references, segments, select_outputs
 
 _OTHER_TEXT = "The project has another text under this name. Fix the file, or import it into a new project"
 
@@ -147,8 +146,8 @@ class TextPlan:
         else:
             self.unchanged += 1
 
-    def _refuse(self, kind: int, place: str, found: str, expected: str, todo: str) -> None:
-        self.wrong[kind].append(Problem("", 0, place, found, expected, todo))
+    def _refuse(self, kind: int, place: str, content: str, expected: str, todo: str) -> None:
+        self.wrong[kind].append(Problem("", 0, place, content, expected, todo))
 
 
 def _place(key: OutputKey) -> str:

@@ -5,7 +5,7 @@ If the process dies, the time grows old, and the next process that opens the dat
 whether the project was there before (`EMPTY`) or is of the import (`REMOVE`). An interrupted deletion, without either, is completed.
 
 A project that has texts is not hidden while something is added to it. A second, hidden project stands for the import then
-(`projects.adds_to`), and each new value names it, so that `db.shown` leaves it out until the last one is written.
+(`projects.adds_to`), and each new value names it, so that `db.lookup` leaves it out until the last one is written.
 """
 
 from __future__ import annotations
@@ -92,15 +92,15 @@ class OneTransaction:
     writing = reading
 
     def insert(self, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
-        if given := list(rows):
-            insert_rows(self._connection, table, given)
+        if all_rows := list(rows):
+            insert_rows(self._connection, table, all_rows)
 
     def raters(self, names: Iterable[str]) -> dict[str, int]:
         """Return the ids of raters by name; create those that do not exist."""
         return {name: rater_id(self._connection, name) for name in names}
 
 
-class Hidden:
+class SlicedWriter:
     """A project that only this object may change, in slices, until `show` or `remove`. With `adds_to`, it stands for an import into that project.
 
     Raises `Unavailable` if another process has taken it for interrupted, because no slice was written for a long time.
@@ -330,22 +330,22 @@ class Hidden:
                 connection.execute(change, [{_KEY.key: value} for value in part])
 
 
-def hide(connection: Connection, engine: Engine, project_id: int, cleanup: str | None = None) -> Hidden:
+def hide(connection: Connection, engine: Engine, project_id: int, cleanup: str | None = None) -> SlicedWriter:
     """Hide a project within the caller's transaction. Raises `UserError` if it does not exist or is hidden already."""
     require_project(connection, project_id, lock=True)
     beat = now()
     connection.execute(update(projects).where(projects.c.id == project_id).values(importing=beat, cleanup=cleanup))
-    return Hidden(engine, project_id, beat)
+    return SlicedWriter(engine, project_id, beat)
 
 
-def begin_addition(connection: Connection, engine: Engine, project_id: int) -> Hidden:
+def begin_addition(connection: Connection, engine: Engine, project_id: int) -> SlicedWriter:
     """Return what adds to a project that stays visible, within the caller's transaction. Raises `UserError` as `require_no_import` does."""
     require_project(connection, project_id, lock=True)
     require_no_import(connection, project_id)
     beat = now()
     row = {"name": f"{HIDDEN_NAME}import {secrets.token_hex(16)}", "created": beat, "sample": False, "importing": beat}
     added_by = inserted(connection, insert(projects).values(**row, cleanup=REMOVE, adds_to=project_id))
-    return Hidden(engine, added_by, beat, project_id)
+    return SlicedWriter(engine, added_by, beat, project_id)
 
 
 def count_import(connection: Connection, project_id: int) -> None:
@@ -364,12 +364,12 @@ def hide_campaigns(connection: Connection, project_id: int) -> None:
     connection.execute(update(projects).where(theirs, projects.c.importing.is_(None)).values(importing=now()))
 
 
-def begin(connection: Connection, engine: Engine, name: str) -> tuple[int, Hidden]:
+def begin(connection: Connection, engine: Engine, name: str) -> tuple[int, SlicedWriter]:
     """Insert a hidden project within the caller's transaction; return its id and what fills it."""
     beat = now()
     row = {"name": name, "created": beat, "sample": False, "importing": beat}
     project_id = inserted(connection, insert(projects).values(**row))
-    return project_id, Hidden(engine, project_id, beat)
+    return project_id, SlicedWriter(engine, project_id, beat)
 
 
 def remove_interrupted(engine: Engine, *which: ColumnElement[bool]) -> None:
@@ -387,10 +387,10 @@ def remove_interrupted(engine: Engine, *which: ColumnElement[bool]) -> None:
         .where(old, *which)
     )
     with reading(engine) as connection:
-        found: Sequence[Any] = connection.execute(these).all()
-    for project_id, its_name, before, cleanup, adds_to, of_target in found:
+        interrupted: Sequence[Any] = connection.execute(these).all()
+    for project_id, its_name, before, cleanup, adds_to, of_target in interrupted:
         with suppress(UserError):  # another process removes it too, or the database may only be read
-            hidden = Hidden(engine, project_id, before, adds_to)
+            hidden = SlicedWriter(engine, project_id, before, adds_to)
             if (shown := of_target or its_name) and not shown.startswith(HIDDEN_NAME):
                 hidden.record("interrupted import removed" if cleanup else "interrupted deletion completed", shown)
             if cleanup == EMPTY:

@@ -9,10 +9,9 @@ import numpy as np
 from sqlalchemy import Connection, Engine, FromClause, Row, Select, Subquery, func, select, tuple_
 
 from core.data import Item, SegmentKey
-from core.ports.chunks import Chunk, OutputWindow
+from core.ports.jobs import Chunk, OutputWindow
 from db.engine import reading
-from db.lookup import LISTED, among, grouped, parts, require_project
-from db.shown import outputs, segment_references, segments
+from db.lookup import LISTED, among, grouped, outputs, parts, require_project, segment_references, segments
 from db.tables import jobs, projects
 
 WINDOW = 250_000
@@ -26,12 +25,12 @@ def window(connection: Connection, chunk: Chunk) -> OutputWindow:
     require_project(connection, chunk.project_id)
     row = connection.execute(select(jobs.c.segments).where(jobs.c.id == chunk.job_id)).one()
     if row.segments:
-        found = [
+        candidates = [
             one
             for part in parts(_segment_ids(connection, chunk.project_id, [SegmentKey(*key) for key in row.segments]))
             for one in connection.execute(_lengths(outputs, outputs.c.segment.in_(part)))
         ]
-        return _columns(connection, chunk, found, None, None)
+        return _columns(connection, chunk, candidates, None, None)
     mine = select(func.count(), func.max(outputs.c.id)).join_from(outputs, segments)
     n, last = connection.execute(mine.where(segments.c.project_id == chunk.project_id)).one()
     of_project = segments.c.project_id == chunk.project_id
@@ -42,30 +41,30 @@ def window(connection: Connection, chunk: Chunk) -> OutputWindow:
     after = chunk.after
     while True:  # ids between those of the project belong to others
         some = select(outputs).where(outputs.c.id > after).order_by(outputs.c.id).limit(WINDOW).subquery()
-        found = list(connection.execute(_lengths(some, of_project)).all())
+        candidates = list(connection.execute(_lengths(some, of_project)).all())
         ended = connection.execute(select(func.max(some.c.id))).scalar()
         after = last if ended is None else min(ended, last)
-        if found or after >= last:
-            return _columns(connection, chunk, found, total, after if after < last else None)
+        if candidates or after >= last:
+            return _columns(connection, chunk, candidates, total, after if after < last else None)
 
 
 def _segment_ids(connection: Connection, project_id: int, keys: Sequence[SegmentKey]) -> list[int]:
-    wanted, found = set(keys), list[int]()
+    chosen_keys, ids = set(keys), list[int]()
     for part in parts(list({key.doc_id for key in keys})):
-        there = select(segments.c.id, segments.c.doc_id, segments.c.segment_id).where(
+        query = select(segments.c.id, segments.c.doc_id, segments.c.segment_id).where(
             segments.c.project_id == project_id, segments.c.doc_id.in_(part)
         )
-        found += [row.id for row in connection.execute(there) if SegmentKey(row.doc_id, row.segment_id) in wanted]
-    return found
+        ids += [row.id for row in connection.execute(query) if SegmentKey(row.doc_id, row.segment_id) in chosen_keys]
+    return ids
 
 
 def _lengths(of: FromClause | Subquery, where: Any) -> Select[Any]:
     """Select the columns of `OutputWindow` for outputs."""
     mine = segment_references.c.segment == of.c.segment
-    whole = select(func.coalesce(func.sum(func.length(segment_references.c.text)), 0)).where(mine)
+    reference_lengths = select(func.coalesce(func.sum(func.length(segment_references.c.text)), 0)).where(mine)
     n = select(func.count()).select_from(segment_references).where(mine)
     columns = (of.c.id, of.c.content_key, of.c.segment, func.length(of.c.text), func.length(segments.c.source))
-    joined = select(*columns, whole.scalar_subquery(), n.scalar_subquery()).join_from(
+    joined = select(*columns, reference_lengths.scalar_subquery(), n.scalar_subquery()).join_from(
         of, segments, segments.c.id == of.c.segment
     )
     return joined.where(where)
@@ -87,21 +86,21 @@ def _columns(
 
 def items(connection: Connection, numbers: Sequence[int]) -> dict[int, Item]:
     """Return the texts of outputs by id, in the order of the ids."""
-    found: list[Row[Any]] = []
+    rows: list[Row[Any]] = []
     for part in parts(sorted(numbers), LISTED):
         chosen = select(outputs.c.id, outputs.c.segment, outputs.c.text, segments.c.source).join_from(outputs, segments)
-        found += connection.execute(chosen.where(among(connection, outputs.c.id, part)).order_by(outputs.c.id))
-    references = _references(connection, sorted({row.segment for row in found}))
-    return {row.id: Item(row.source, row.text, tuple(references.get(row.segment, ()))) for row in found}
+        rows += connection.execute(chosen.where(among(connection, outputs.c.id, part)).order_by(outputs.c.id))
+    references = _references(connection, sorted({row.segment for row in rows}))
+    return {row.id: Item(row.source, row.text, tuple(references.get(row.segment, ()))) for row in rows}
 
 
 def _references(connection: Connection, segment_ids: Sequence[int]) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
+    references: dict[int, list[str]] = {}
     texts = select(segment_references.c.segment, segment_references.c.text)
     for part in parts(segment_ids, LISTED):
         mine = texts.where(among(connection, segment_references.c.segment, part))
-        found |= grouped(connection, mine.order_by(segment_references.c.segment, segment_references.c.position))
-    return found
+        references |= grouped(connection, mine.order_by(segment_references.c.segment, segment_references.c.position))
+    return references
 
 
 def stream(engine: Engine, project_id: int) -> Iterator[list[tuple[int, SegmentKey, Item]]]:
@@ -119,8 +118,8 @@ def stream(engine: Engine, project_id: int) -> Iterator[list[tuple[int, SegmentK
             return
         for part in _parts(rows):
             with reading(engine) as connection:
-                found = _outputs_of(connection, part)
-            yield found
+                output_rows = _outputs_of(connection, part)
+            yield output_rows
         last = SegmentKey(rows[-1].doc_id, rows[-1].segment_id)
 
 

@@ -16,9 +16,8 @@ import numpy as np
 from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, case, delete, func, insert, or_, select, update
 
 from core.data import Item, SegmentKey
-from core.ports.chunks import Chunk, ChunkResult, Numbers, OutputWindow, PlannedChunk, PlannedMetric
-from core.ports.jobs import is_short
-from core.scoring.turns import SMALL_JOB_CHUNKS, JobInQueue, in_turn, interrupts
+from core.ports.jobs import Chunk, ChunkResult, Numbers, OutputWindow, PlannedChunk, PlannedMetric, is_short
+from core.scoring.turns import SMALL_JOB_CHUNKS, JobInQueue, interrupts, queue_order
 from db.columns import now
 from db.engine import reading, take_turns, writing
 from db.failures import retried
@@ -34,7 +33,7 @@ _METRIC = ("label", "signature", "unusable", "speed", "length")
 
 
 class SqlChunks:
-    """`core.ports.chunks.Chunks` over a database."""
+    """`core.ports.jobs.Chunks` over a database."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -43,7 +42,7 @@ class SqlChunks:
     def lease(self, worker: str, seconds: float = 30.0, *, ahead: bool = False) -> Chunk | None:
         late = now() - timedelta(seconds=seconds)
         with reading(self._engine) as connection:  # the common case, nothing to do, takes no lock
-            turns = in_turn(_queue(connection))
+            turns = queue_order(_queue(connection))
             waiting = [job for job in turns if _first(connection, job.id, late, 0) is not None]
             if ahead:  # only from the first job: with a chunk of a later one, a worker would stay with large jobs
                 waiting = [job for job in waiting[:1] if _first(connection, job.id, late, AHEAD) is not None]
@@ -115,8 +114,8 @@ class SqlChunks:
 
     def metrics(self, job_id: int) -> list[PlannedMetric]:
         with reading(self._engine) as connection:
-            found = select(job_metrics).where(job_metrics.c.job == job_id).order_by(job_metrics.c.id)
-            return [_metric(row) for row in connection.execute(found)]
+            query = select(job_metrics).where(job_metrics.c.job == job_id).order_by(job_metrics.c.id)
+            return [_metric(row) for row in connection.execute(query)]
 
     @retried
     def abandon(self, chunk: Chunk, worker: str, reason: str) -> None:
@@ -170,9 +169,9 @@ class SqlChunks:
 
     def release_all(self, worker: str, reason: str) -> None:
         with reading(self._engine) as connection:
-            held = and_(chunks.c.worker == worker, chunks.c.state == "running")
-            found = connection.execute(select(chunks.c.id, chunks.c.job).where(held)).all()
-        for number, job in found:
+            of_worker = and_(chunks.c.worker == worker, chunks.c.state == "running")
+            leased = connection.execute(select(chunks.c.id, chunks.c.job).where(of_worker)).all()
+        for number, job in leased:
             self.release(Chunk(number, job, 0, False, 0), worker, reason)
 
     @retried
@@ -215,12 +214,12 @@ def _queue(connection: Connection) -> list[JobInQueue]:
     workers = select(func.count(chunks.c.id)).where(chunks.c.job == jobs.c.id, chunks.c.state == "running")
     more = select(chunks.c.id).where(chunks.c.job == jobs.c.id).offset(SMALL_JOB_CHUNKS).limit(1)
     names = ("id", "project_id", "segments", "timing", "priority", "served")
-    found = select(*(jobs.c[name] for name in names), workers.scalar_subquery(), more.scalar_subquery())
+    query = select(*(jobs.c[name] for name in names), workers.scalar_subquery(), more.scalar_subquery())
     return [
         JobInQueue(
             row[0], row[1], is_short(row[2] or (), timing=bool(row[3])), row[4] or 0, row[6], row[5], row[7] is None
         )
-        for row in connection.execute(found.where(jobs.c.state.in_(UNFINISHED)))
+        for row in connection.execute(query.where(jobs.c.state.in_(UNFINISHED)))
     ]
 
 
@@ -234,9 +233,9 @@ def _first(connection: Connection, job_id: int, late: datetime | None, skipped: 
     """Return the first chunk that can be leased, if there are more than `skipped` of them."""
     for which in (_free(job_id, None), *([_free(job_id, late)] if late is not None else [])):
         in_order = select(chunks.c.id).where(which).order_by(chunks.c.position).offset(skipped).limit(1)
-        found: int | None = connection.execute(in_order).scalar()
-        if found is not None:
-            return found
+        chunk_id: int | None = connection.execute(in_order).scalar()
+        if chunk_id is not None:
+            return chunk_id
     return None
 
 
@@ -244,9 +243,9 @@ def _taken(connection: Connection, job: JobInQueue, worker: str, late: datetime)
     """Lease the first free chunk of a job. The row of a job is always locked before those of its chunks, so that no two wait for each other."""
     if not locked(connection, job.id):
         return None
-    found = select(chunks).order_by(chunks.c.position).limit(1).with_for_update(skip_locked=True)
-    row = connection.execute(found.where(_free(job.id, None))).first()
-    row = row or connection.execute(found.where(_free(job.id, late))).first()
+    query = select(chunks).order_by(chunks.c.position).limit(1).with_for_update(skip_locked=True)
+    row = connection.execute(query.where(_free(job.id, None))).first()
+    row = row or connection.execute(query.where(_free(job.id, late))).first()
     if row is None:
         return None
     if row.state == "running" and row.attempts >= ATTEMPTS:
@@ -264,16 +263,16 @@ def _taken(connection: Connection, job: JobInQueue, worker: str, late: datetime)
 
 
 def _chunk(connection: Connection, job: JobInQueue, row: Row[tuple[Any, ...]]) -> Chunk:
-    given = (row.id, job.id, job.project_id, job.short, job.priority)
+    fields = (row.id, job.id, job.project_id, job.short, job.priority)
     if row.metric is None:
-        return Chunk(*given, after=row.begins_after)
+        return Chunk(*fields, after=row.begins_after)
     of = connection.execute(select(job_metrics).where(job_metrics.c.id == row.metric)).one()
-    return Chunk(*given, _metric(of), tuple(unpacked(row.outputs)), of.abandoned)
+    return Chunk(*fields, _metric(of), tuple(unpacked(row.outputs)), of.abandoned)
 
 
 def _metric(row: Row[tuple[Any, ...]]) -> PlannedMetric:
-    given = {name: getattr(row, name) for name in _METRIC}
-    return PlannedMetric(name=row.metric, examples=tuple(row.examples), **given)
+    fields = {name: getattr(row, name) for name in _METRIC}
+    return PlannedMetric(name=row.metric, examples=tuple(row.examples), **fields)
 
 
 def _held(chunk_id: int, worker: str) -> ColumnElement[bool]:
@@ -327,8 +326,8 @@ def _add_metrics(connection: Connection, job_id: int, metrics: Sequence[PlannedM
 def _add_chunks(
     connection: Connection, job_id: int, after: int | None, planned: Sequence[PlannedChunk], known: Mapping[str, int]
 ) -> None:
-    found = select(job_metrics.c.metric, job_metrics.c.id).where(job_metrics.c.job == job_id)
-    of = {row.metric: row.id for row in connection.execute(found)}
+    query = select(job_metrics.c.metric, job_metrics.c.id).where(job_metrics.c.job == job_id)
+    of = {row.metric: row.id for row in connection.execute(query)}
     for metric, n in known.items():
         counted = update(job_metrics).where(job_metrics.c.id == of[metric])
         connection.execute(counted.values(known=job_metrics.c.known + n))
@@ -362,5 +361,5 @@ def packed(numbers: Numbers) -> bytes:
 def unpacked(data: bytes | None) -> list[int]:
     if data is None:
         return []
-    found: list[int] = np.cumsum(np.frombuffer(zlib.decompress(data), "<i8")).tolist()
-    return found
+    ids: list[int] = np.cumsum(np.frombuffer(zlib.decompress(data), "<i8")).tolist()
+    return ids

@@ -15,9 +15,9 @@ from sqlalchemy import Connection, Engine, Row, Select, and_, bindparam, case, d
 from core.data import SegmentKey
 from core.errors import UserError
 from core.ports.jobs import Job, JobState, MetricProgress
-from core.ports.timings import Timing
+from core.ports.scores import Timing
 from core.scoring.turns import MetricOutcome, OpenMetric, outcome, progress_of, sentence
-from core.settings import load as settings
+from core.settings import load_settings
 from db.columns import now, to_json
 from db.engine import inserted, reading, writing
 from db.failures import retried
@@ -34,8 +34,8 @@ _COLUMNS = ("id", "project_id", "state", "done", "total", "message", "created", 
 def _of_metrics(*sums: Any) -> Select[Any]:
     """Select the metrics of a job in order, with sums over their chunks."""
     joined = job_metrics.outerjoin(chunks, chunks.c.metric == job_metrics.c.id)
-    found = select(*job_metrics.c, *sums).select_from(joined).where(job_metrics.c.job == bindparam("job_id"))
-    return found.group_by(job_metrics.c.id).order_by(job_metrics.c.id)
+    query = select(*job_metrics.c, *sums).select_from(joined).where(job_metrics.c.job == bindparam("job_id"))
+    return query.group_by(job_metrics.c.id).order_by(job_metrics.c.id)
 
 
 # Every page asks for the running jobs, and building a query takes longer than running it, so each is built once.
@@ -79,9 +79,12 @@ class SqlJobs:
             require_project(connection, project_id, lock=True)
             same = select(jobs).where(jobs.c.project_id == project_id, jobs.c.state.in_(UNFINISHED)).order_by(jobs.c.id)
             for row in connection.execute(same):
-                there = _job(connection, row)
-                if set(there.metrics) == set(names) and (set(there.segments), there.timing) == (set(segments), timing):
-                    return there
+                queued = _job(connection, row)
+                if set(queued.metrics) == set(names) and (set(queued.segments), queued.timing) == (
+                    set(segments),
+                    timing,
+                ):
+                    return queued
             fresh = {"state": "queued", "done": 0, "total": 0, "message": "", "created": now()}
             fresh |= {"segments": [list(key) for key in segments] or None, "timing": timing or None}
             made = inserted(connection, insert(jobs).values(project_id=project_id, metrics=names, **fresh))
@@ -93,20 +96,20 @@ class SqlJobs:
             return _get(connection, job_id)
 
     def recent(self, project_id: int | None = None, limit: int = 20) -> list[Job]:
-        found = select(jobs).order_by(jobs.c.id.desc()).limit(limit)
+        query = select(jobs).order_by(jobs.c.id.desc()).limit(limit)
         if project_id is not None:
-            found = found.where(jobs.c.project_id == project_id)
-        return self._all(found)
+            query = query.where(jobs.c.project_id == project_id)
+        return self._all(query)
 
     def unfinished(self, project_id: int | None = None) -> list[Job]:
-        found = select(jobs).where(jobs.c.state.in_(UNFINISHED)).order_by(jobs.c.id)
+        query = select(jobs).where(jobs.c.state.in_(UNFINISHED)).order_by(jobs.c.id)
         if project_id is not None:
-            found = found.where(jobs.c.project_id == project_id)
-        return self._all(found)
+            query = query.where(jobs.c.project_id == project_id)
+        return self._all(query)
 
-    def _all(self, found: Select[Any]) -> list[Job]:
+    def _all(self, query: Select[Any]) -> list[Job]:
         with reading(self._engine) as connection:
-            return [_job(connection, row) for row in connection.execute(found).all()]
+            return [_job(connection, row) for row in connection.execute(query).all()]
 
     def progress(self, job_id: int) -> list[MetricProgress]:
         with reading(self._engine) as connection:
@@ -139,8 +142,8 @@ def new_chunk() -> dict[str, object]:
 
 def locked(connection: Connection, job_id: int) -> bool:
     """Keep the row of an unfinished job until the transaction ends. Return False if there is no such job."""
-    wanted = select(jobs.c.id).where(jobs.c.id == job_id, jobs.c.state.in_(UNFINISHED))
-    return connection.execute(wanted.with_for_update()).first() is not None
+    query = select(jobs.c.id).where(jobs.c.id == job_id, jobs.c.state.in_(UNFINISHED))
+    return connection.execute(query.with_for_update()).first() is not None
 
 
 def end(connection: Connection, job_id: int, state: JobState, message: str) -> None:
@@ -178,13 +181,13 @@ def _job(connection: Connection, row: Row[tuple[object, ...]]) -> Job:
     if row.state in UNFINISHED:
         current = _now(connection, row.id)
         fields |= {"workers": current.workers, "heartbeat": current.heartbeat}
-        found = progress_of(_open(connection, row.id), current.workers)
-        if found:
-            fields |= {"done": sum(m.done for m in found), "total": sum(m.total for m in found)}
+        progress = progress_of(_open(connection, row.id), current.workers)
+        if progress:
+            fields |= {"done": sum(m.done for m in progress), "total": sum(m.total for m in progress)}
             waiting = (
                 not current.workers and connection.execute(_OTHERS_COMPUTING, {"job_id": row.id}).first() is not None
             )
-            fields |= {"message": sentence(found, waiting=waiting)}
+            fields |= {"message": sentence(progress, waiting=waiting)}
         else:  # what is done before the first window is planned: times are measured
             fields |= {"done": current.done, "total": current.total, "message": current.message}
     priority, timing = row.priority or 0, bool(row.timing)
@@ -208,12 +211,12 @@ def _now(connection: Connection, job_id: int) -> _Now:
 
 
 def _open(connection: Connection, job_id: int) -> list[OpenMetric]:
-    found = []
+    open_metrics = []
     for row in connection.execute(_PROGRESS, {"job_id": job_id}):
         if row.unusable:
             continue
         unplanned = max(0, row.total - row.known - row.planned)
-        found.append(
+        open_metrics.append(
             OpenMetric(
                 row.metric,
                 row.label,
@@ -226,7 +229,7 @@ def _open(connection: Connection, job_id: int) -> list[OpenMetric]:
                 row.workers,
             )  # fmt: skip
         )
-    return found
+    return open_metrics
 
 
 def _outcomes(connection: Connection, job_id: int) -> list[MetricOutcome]:
@@ -239,16 +242,16 @@ def _outcomes(connection: Connection, job_id: int) -> list[MetricOutcome]:
 
 
 class SqlTimings:
-    """`core.ports.timings.Timings` over a database."""
+    """`core.ports.scores.Timings` over a database."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def of(self, metric: str, model: str) -> list[Timing]:
         mine = timings.c.digest == _digest(metric, model)
-        found = select(*(timings.c[name] for name in Timing._fields)).where(mine).order_by(timings.c.id.desc())
+        query = select(*(timings.c[name] for name in Timing._fields)).where(mine).order_by(timings.c.id.desc())
         with reading(self._engine) as connection:
-            return [Timing(*row) for row in connection.execute(found.limit(KEPT))]
+            return [Timing(*row) for row in connection.execute(query.limit(KEPT))]
 
     @retried
     def add(self, metric: str, model: str, timing: Timing) -> None:
@@ -261,10 +264,10 @@ class SqlTimings:
 
 
 @cache
-def _here() -> str:
+def _this_machine() -> str:
     """Return what the speed depends on besides metric and model. The GPU is found without loading torch."""
-    return to_json([machine(), platform.node(), settings().device, GPU.exists()])
+    return to_json([machine(), platform.node(), load_settings().device, GPU.exists()])
 
 
 def _digest(metric: str, model: str) -> str:
-    return hashlib.sha256(to_json([metric, model, _here()]).encode("ascii")).hexdigest()
+    return hashlib.sha256(to_json([metric, model, _this_machine()]).encode("ascii")).hexdigest()

@@ -50,15 +50,15 @@ class GroupCommit(Generic[T]):
         entries = self._next()
         errors: Sequence[Exception | None] = [RuntimeError("the write was interrupted")] * len(entries)
         try:
-            given = self._write([entry.value for entry in entries])
-            if len(given) != len(entries):
-                raise RuntimeError(f"the write answered {len(given)} of {len(entries)} values")
-            errors = given
+            written = self._write([entry.value for entry in entries])
+            if len(written) != len(entries):
+                raise RuntimeError(f"the write answered {len(written)} of {len(entries)} values")
+            errors = written
         except Exception as error:
             errors = [error] * len(entries)
         finally:  # also if this thread is stopped, so that the others do not wait for ever
-            for entry, found in zip(entries, errors, strict=True):
-                entry.error, entry.done = found, True
+            for entry, outcome in zip(entries, errors, strict=True):
+                entry.error, entry.done = outcome, True
 
     def _next(self) -> Sequence[_Entry[T]]:
         """Take the values of the next transaction."""

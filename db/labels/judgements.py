@@ -12,15 +12,15 @@ from sqlalchemy import Connection, Engine, bindparam, delete
 from core.data import Judgement, OutputKey
 from core.errors import ImportProblems, Problem
 from core.formats.labels.judgements import DIFFERS
-from db import shown
+from db import lookup
 from db.engine import reading
-from db.imports.slices import Hidden, OneTransaction
+from db.imports.slices import OneTransaction, SlicedWriter
 from db.lookup import select_outputs
 from db.tables import judgements, raters
 
 
 class SqlJudgements:
-    """`core.ports.judgements.Judgements` over a database."""
+    """`core.ports.labels.Judgements` over a database."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -43,23 +43,26 @@ class JudgementPlan(NamedTuple):
 
 
 def planned(
-    given: Sequence[Judgement], corrected: Collection[str], outputs: Container[OutputKey], before: Sequence[Judgement]
+    new_judgements: Sequence[Judgement],
+    corrected: Collection[str],
+    outputs: Container[OutputKey],
+    before: Sequence[Judgement],
 ) -> JudgementPlan:
-    """Compare `given` with the numbers `before`.
+    """Compare `new_judgements` with the numbers `before`.
 
-    For names in `corrected`, `given` replaces all earlier numbers of its raters. Raises `ImportProblems` with every problem
+    For names in `corrected`, `new_judgements` replaces all earlier numbers of its raters. Raises `ImportProblems` with every problem
     if a number differs from the rater's earlier one, is not finite, or its output does not exist.
     """
-    there = {j[:3]: j.value for j in before}
-    wanted = {j[:3]: j.value for j in given if j.name in corrected}
-    whose = {(rater, name) for _, rater, name in wanted}
-    stale = [of for of, value in there.items() if of[1:] in whose and wanted.get(of) != value]
+    stored_numbers = {j[:3]: j.value for j in before}
+    corrections = {j[:3]: j.value for j in new_judgements if j.name in corrected}
+    whose = {(rater, name) for _, rater, name in corrections}
+    stale = [of for of, value in stored_numbers.items() if of[1:] in whose and corrections.get(of) != value]
     for of in stale:
-        del there[of]
+        del stored_numbers[of]
     new: dict[tuple[OutputKey, str, str], float] = {}
     problems: builtins.list[Problem] = []
-    for j in given:
-        known = there.get(j[:3], new.get(j[:3]))
+    for j in new_judgements:
+        known = stored_numbers.get(j[:3], new.get(j[:3]))
         place = f"“{j.name}” by {j.rater} for {' / '.join(j.key)}"
         if j.key not in outputs:
             problems.append(Problem("", 0, place, "a number", "an output it belongs to", "Add the output first"))
@@ -73,10 +76,10 @@ def planned(
             problems.append(Problem("", 0, place, f"{j.value:g}", f"{known:g}", DIFFERS))
     if problems:
         raise ImportProblems(problems)
-    return JudgementPlan(new, stale, len(given) - len(new))
+    return JudgementPlan(new, stale, len(new_judgements) - len(new))
 
 
-def write(writer: OneTransaction | Hidden, plan: JudgementPlan, ids: Mapping[OutputKey, int]) -> None:
+def write(writer: OneTransaction | SlicedWriter, plan: JudgementPlan, ids: Mapping[OutputKey, int]) -> None:
     """Write planned judgements; `ids` are those of the outputs."""
     if not plan.changed:
         return
@@ -97,10 +100,10 @@ def write(writer: OneTransaction | Hidden, plan: JudgementPlan, ids: Mapping[Out
 
 def stored(connection: Connection, project_id: int) -> builtins.list[Judgement]:
     """Return the judgements of a project in the order in which they were stored."""
-    of = shown.judgements.c
-    found = select_outputs(project_id, raters.c.name, of.name, of.value)
-    found = found.join(shown.judgements).join(raters, raters.c.id == of.rater).order_by(of.id)
+    of = lookup.judgements.c
+    query = select_outputs(project_id, raters.c.name, of.name, of.value)
+    query = query.join(lookup.judgements).join(raters, raters.c.id == of.rater).order_by(of.id)
     return [
         Judgement(OutputKey(system, doc, segment), rater, name, value)
-        for system, doc, segment, rater, name, value in connection.execute(found)
+        for system, doc, segment, rater, name, value in connection.execute(query)
     ]

@@ -33,11 +33,10 @@ from db.campaigns.assigning import Touch
 from db.columns import now
 from db.engine import explained_for, reading, writing
 from db.failures import Conflict
-from db.imports.slices import Hidden, OneTransaction
+from db.imports.slices import OneTransaction, SlicedWriter
 from db.labels.folds import KeptFolds, Place
 from db.labels.group_commit import GroupCommit
-from db.lookup import parts, rater_id, take_turns_in_log
-from db.shown import events, outputs, segments
+from db.lookup import events, outputs, parts, rater_id, segments, take_turns_in_log
 from db.tables import raters
 
 LONGEST_LOG = 5000
@@ -204,12 +203,12 @@ class SqlLabels:
 
     def raters(self, project_id: int | None = None) -> list[str]:
         """Return the names of raters in the order of their first action: all, or those of a project who did more than open a segment."""
-        found = select(raters.c.name).order_by(raters.c.id)
+        query = select(raters.c.name).order_by(raters.c.id)
         if project_id is not None:
             theirs = events.c.rater == raters.c.id
-            found = found.where(exists().where(theirs, events.c.project_id == project_id, events.c.kind != "open"))
+            query = query.where(exists().where(theirs, events.c.project_id == project_id, events.c.kind != "open"))
         with reading(self._engine) as connection:
-            return list(connection.execute(found).scalars())
+            return list(connection.execute(query).scalars())
 
 
 def planned(
@@ -239,7 +238,7 @@ def planned(
 
 
 def write(
-    writer: OneTransaction | Hidden, project_id: int, new: Sequence[Event], segment_ids: Mapping[SegmentKey, int],
+    writer: OneTransaction | SlicedWriter, project_id: int, new: Sequence[Event], segment_ids: Mapping[SegmentKey, int],
     progress: Progress,
 ) -> None:  # fmt: skip
     """Write planned events."""
@@ -350,7 +349,7 @@ def _texts(connection: Connection, project_id: int, key: SegmentKey) -> tuple[in
     if row is None:
         raise _no_such_segment(key)
     written = select(outputs.c.system, outputs.c.text).where(outputs.c.segment == row.id).order_by(outputs.c.position)
-    texts = {found.system: found.text for found in connection.execute(written)}
+    texts = {version.system: version.text for version in connection.execute(written)}
     return row.id, (Segment(row.doc_id, row.segment_id, row.source), texts)
 
 
@@ -370,14 +369,14 @@ def _known(connection: Connection, project_id: int, ids: Sequence[str]) -> set[s
 def _events(
     connection: Connection, project_id: int, rater: str | None, segment: SegmentKey | None, after: int = 0
 ) -> list[Event]:
-    found = _selected().order_by(events.c.number)
+    query = _selected().order_by(events.c.number)
     if rater is not None:
-        found = found.where(raters.c.name == rater)
+        query = query.where(raters.c.name == rater)
     if after:
-        found = found.where(_after(connection, project_id, after))
+        query = query.where(_after(connection, project_id, after))
     # A segment is of one project. With a condition on the project of the events too, SQLite would read all of them.
-    found = found.where(*([events.c.project_id == project_id] if segment is None else _named(project_id, segment)))
-    return _read(connection, found)
+    query = query.where(*([events.c.project_id == project_id] if segment is None else _named(project_id, segment)))
+    return _read(connection, query)
 
 
 def _after(connection: Connection, project_id: int, number: int) -> ColumnElement[bool]:
@@ -403,7 +402,7 @@ def _selected(*columns: Any) -> Select[Any]:
     )
 
 
-def _read(connection: Connection, wanted: Select[Any]) -> list[Event]:
+def _read(connection: Connection, query: Select[Any]) -> list[Event]:
     return [
         Event(
             row.number,
@@ -412,7 +411,7 @@ def _read(connection: Connection, wanted: Select[Any]) -> list[Event]:
             SegmentKey(row.doc_id, row.segment_id),
             Action(row.action_id, row.kind, row.system, _mended(row.payload), row.client_time),
         )
-        for row in connection.execute(wanted)
+        for row in connection.execute(query)
     ]
 
 

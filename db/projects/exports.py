@@ -10,11 +10,10 @@ from sqlalchemy import ColumnElement, Engine, func, select
 
 from core.data import Dataset, OutputKey, Value
 from db.engine import reading
-from db.lookup import require_project, select_outputs
+from db.lookup import outputs, require_project, segment_references, segments, select_outputs
 from db.projects.repository import read_part
 from db.scores.external import listed
 from db.scores.repository import VALUE, is_external, of_signature
-from db.shown import outputs, segment_references, segments
 from db.tables import external_metrics, external_scores, scores
 
 SEGMENTS, FEWEST = 200, 5
@@ -26,7 +25,7 @@ CHARACTERS = 4_000_000
 
 
 class SqlExports:
-    """`core.ports.exports.Exports` over a database."""
+    """`core.ports.files.Exports` over a database."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -62,9 +61,9 @@ class SqlExports:
             yield [(OutputKey(*row[:3]), Value(*row[3:])) for row in rows]
 
     def n_references(self, project_id: int) -> int:
-        found = select(func.count()).select_from(segment_references.join(segments))
+        query = select(func.count()).select_from(segment_references.join(segments))
         with reading(self._engine) as connection:
-            return connection.execute(found.where(segments.c.project_id == project_id)).scalar_one()
+            return connection.execute(query.where(segments.c.project_id == project_id)).scalar_one()
 
     def most_references(self, project_id: int) -> int:
         counted = select(func.count()).select_from(segment_references.join(segments))
@@ -77,13 +76,13 @@ class SqlExports:
             measured = select(segments.c.id, _characters()).where(segments.c.id.in_(ids)).order_by(segments.c.position)
             with reading(self._engine) as connection:
                 sizes = connection.execute(measured).all()
-            part, held = list[int](), 0
+            part, characters = list[int](), 0
             for number, size in sizes:
-                if part and held + size > CHARACTERS:
+                if part and characters + size > CHARACTERS:
                     yield part
-                    part, held = [], 0
+                    part, characters = [], 0
                 part.append(number)
-                held += size
+                characters += size
             if part:
                 yield part
 
@@ -104,11 +103,11 @@ class SqlExports:
 
 def _characters() -> ColumnElement[int]:
     """Return the characters of a segment with its references and outputs."""
-    found: ColumnElement[int] = func.coalesce(func.length(segments.c.source), 0)
+    characters: ColumnElement[int] = func.coalesce(func.length(segments.c.source), 0)
     for texts in (segment_references, outputs):
-        whole = select(func.coalesce(func.sum(func.length(texts.c.text)), 0)).where(texts.c.segment == segments.c.id)
-        found = found + whole.scalar_subquery()
-    return found
+        length = select(func.coalesce(func.sum(func.length(texts.c.text)), 0)).where(texts.c.segment == segments.c.id)
+        characters = characters + length.scalar_subquery()
+    return characters
 
 
 def _ordered(query: Any) -> Any:

@@ -30,11 +30,11 @@ from sqlalchemy import (
 from core.columns import ProjectIndex, ScoreColumn
 from core.data import Dataset, ExternalScores, HumanScore, Judgement, Output, Segment, SegmentKey
 from core.errors import UserError
-from core.ports.imports import DatasetImport
+from core.ports.files import DatasetImport
 from core.ports.labels import LabelBatch
 from core.ports.projects import ImportReport, Project
 from core.progress import Progress, no_progress
-from core.text.fold import fold
+from core.text.words import fold
 from db.columns import Json, now
 from db.engine import inserted, reading, writing
 from db.failures import require_name, retried, unique
@@ -43,16 +43,19 @@ from db.imports.adding import Addition
 from db.lookup import (
     among,
     hidden_project,
+    human_scores,
     no_such_project,
+    outputs,
     parts,
     references,
     require_project,
+    segment_references,
     segment_rows,
+    segments,
     with_roles,
 )
 from db.projects.summaries import keep_summary, summary_of
 from db.scores.arrays import ArraySource, ProjectArrays
-from db.shown import human_scores, outputs, segment_references, segments
 from db.tables import campaigns, jobs, projects
 
 AT_ONCE = 5000
@@ -165,11 +168,11 @@ def _projects(connection: Connection, project_id: int | None = None) -> builtins
     with_campaign = projects.outerjoin(campaigns, campaigns.c.texts == projects.c.id)
     every = select(projects, campaigns.c.name.label("campaign")).select_from(with_campaign)
     rows = connection.execute(every.where(chosen, projects.c.importing.is_(None))).all()
-    found = []
+    listed = []
     for row in sorted(rows, key=lambda row: row.name):  # servers sort by their own language
         summary, name = summary_of(connection, row.id, row.imports, row.summary), row.campaign or row.name
-        found.append(Project(row.id, name, row.created, row.sample, *summary[1:], imports=row.imports or 0))
-    return found
+        listed.append(Project(row.id, name, row.created, row.sample, *summary[1:], imports=row.imports or 0))
+    return listed
 
 
 def _human(arrays: ProjectArrays, project_id: int, name: str) -> ArraySource:
@@ -220,31 +223,31 @@ def read_texts(
 
 def matching_segments(connection: Connection, project_id: int, phrase: str) -> list[SegmentKey]:
     """Return the segments with the phrase in a text or name, in document order."""
-    wanted, here = fold(phrase), segments.c.project_id == project_id
+    folded, in_project = fold(phrase), segments.c.project_id == project_id
     of = segments.c
     every: list[Select[Any]] = [
-        select(of.id, of.source).where(here, of.source.is_not(None)),
-        select(of.id, of.doc_id).where(here),
-        select(of.id, of.segment_id).where(here),
-        select(of.id, segment_references.c.text).join_from(segments, segment_references).where(here),
-        select(of.id, outputs.c.text).join_from(segments, outputs).where(here),
+        select(of.id, of.source).where(in_project, of.source.is_not(None)),
+        select(of.id, of.doc_id).where(in_project),
+        select(of.id, of.segment_id).where(in_project),
+        select(of.id, segment_references.c.text).join_from(segments, segment_references).where(in_project),
+        select(of.id, outputs.c.text).join_from(segments, outputs).where(in_project),
     ]
-    found: set[int] = set()
+    matching_ids: set[int] = set()
     for query in every:
-        narrowed = query.where(_may_match(connection.dialect.name, query.selected_columns[1], wanted))
+        narrowed = query.where(_may_match(connection.dialect.name, query.selected_columns[1], folded))
         for rows in connection.execution_options(yield_per=AT_ONCE).execute(narrowed).partitions():
-            found.update(i for i, shown in rows if wanted in fold(shown))
-    keys = connection.execute(select(of.id, of.doc_id, of.segment_id).where(here).order_by(of.position))
-    return [SegmentKey(doc_id, segment_id) for i, doc_id, segment_id in keys if i in found]
+            matching_ids.update(i for i, shown in rows if folded in fold(shown))
+    keys = connection.execute(select(of.id, of.doc_id, of.segment_id).where(in_project).order_by(of.position))
+    return [SegmentKey(doc_id, segment_id) for i, doc_id, segment_id in keys if i in matching_ids]
 
 
-def _may_match(dialect: str, text: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
+def _may_match(dialect: str, text: ColumnElement[str], folded_phrase: str) -> ColumnElement[bool]:
     """Return a condition that every text with the phrase fulfils. For ASCII texts, `fold` makes letters lower-case."""
     if dialect == "sqlite":
         others = func.length(text) != func.length(cast(text, LargeBinary))
         like = text.contains(
-            wanted[:LONGEST_PATTERN], autoescape=True
+            folded_phrase[:LONGEST_PATTERN], autoescape=True
         )  # SQLite's LIKE ignores the case of ASCII letters
-        return case((like, true()), (others, func.instr(func.folded(text), wanted) > 0), else_=false())
+        return case((like, true()), (others, func.instr(func.folded(text), folded_phrase) > 0), else_=false())
     is_ascii = func.octet_length(text) == func.length(text)
-    return case((is_ascii, func.strpos(func.lower(collate(text, "C")), wanted) > 0), else_=true())
+    return case((is_ascii, func.strpos(func.lower(collate(text, "C")), folded_phrase) > 0), else_=true())

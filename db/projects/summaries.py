@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, FromClause, Select, func, select, upd
 
 from core.errors import UserError
 from db.engine import reading, writing
-from db.shown import human_scores, judgements, outputs, segments
+from db.lookup import human_scores, judgements, outputs, segments
 from db.tables import projects
 
 
@@ -54,8 +54,8 @@ def _counted(connection: Connection, project_id: int, imports: int) -> ProjectSu
 
     def names(table: FromClause) -> tuple[str, ...]:
         in_order = func.min(table.c.id)
-        found = select(table.c.name).join_from(table, outputs).join(segments).group_by(table.c.name).order_by(in_order)
-        return tuple(connection.execute(found.where(segments.c.project_id == project_id)).scalars())
+        query = select(table.c.name).join_from(table, outputs).join(segments).group_by(table.c.name).order_by(in_order)
+        return tuple(connection.execute(query.where(segments.c.project_id == project_id)).scalars())
 
     every = select(func.count()).select_from(segments)
     return ProjectSummary(

@@ -24,8 +24,7 @@ from core.columns import ColumnDraft, ProjectIndex, ScoreColumn, packed, unpacke
 from core.data import SegmentKey, Status
 from core.errors import UserError
 from db.engine import reading, writing
-from db.lookup import require_project
-from db.shown import outputs, segments
+from db.lookup import outputs, require_project, segments
 from db.tables import project_arrays, projects
 
 MEMORY = 96 * 2**20
@@ -85,13 +84,13 @@ class ProjectArrays:
                 connection, project_id, "index", imports, lambda data: _index(data, project_id, imports)
             ):
                 return kept.value  # type: ignore[no-any-return]
-            found = read_index(connection, project_id, _version(project_id, imports))
-        index = found.project
+            project_index = read_index(connection, project_id, _version(project_id, imports))
+        index = project_index.project
         self.hold(project_id, "index", Kept(imports, 0, index, _bytes(index)))
         if index.n_outputs > FEW:
             names = {"systems": list(index.systems), "segments": [list(key) for key in index.segments]}
             self.keep(project_id, "index", Kept(imports, 0, packed(names, {"lengths": index.lengths})))
-            for name, places in (("ids", found.by_id), ("keys", found.by_key)):
+            for name, places in (("ids", project_index.by_id), ("keys", project_index.by_key)):
                 self.keep(project_id, name, Kept(imports, 0, packed({}, {name: places.names, "places": places.at})))
         return index
 
@@ -139,8 +138,8 @@ class ProjectArrays:
 
         if kept := self.kept(connection, project_id, name, imports, load):
             return kept.value  # type: ignore[no-any-return]
-        found = read_index(connection, project_id, _version(project_id, imports))
-        places = found.by_id if name == "ids" else found.by_key
+        project_index = read_index(connection, project_id, _version(project_id, imports))
+        places = project_index.by_id if name == "ids" else project_index.by_key
         self.hold(project_id, name, Kept(imports, 0, places, _bytes(places)))
         return places
 
@@ -149,9 +148,9 @@ class ProjectArrays:
     ) -> Kept | None:
         """Return what is held in memory or kept in the database of this import, or None."""
         with self._lock:
-            if (held := self._held.get((project_id, name))) is not None and held.imports == imports:
+            if (in_memory := self._held.get((project_id, name))) is not None and in_memory.imports == imports:
                 self._touch((project_id, name))
-                return held
+                return in_memory
         of = project_arrays.c
         mine = (of.project_id == project_id, of.digest == _digest(name), of.imports == imports)
         row = connection.execute(select(of.newest, of.data).where(*mine)).first()
@@ -177,7 +176,7 @@ class ProjectArrays:
     def keep(self, project_id: int, name: str, value: Kept) -> None:
         """Keep bytes in the database. Storage that fails now costs time later, and nothing else."""
         row = {"project_id": project_id, "digest": _digest(name)}
-        mine = [project_arrays.c[column] == given for column, given in row.items()]
+        mine = [project_arrays.c[column] == expected for column, expected in row.items()]
         with suppress(UserError), writing(self._engine, pooled=False) as connection:
             connection.execute(delete(project_arrays).where(*mine))
             fields = {"imports": value.imports, "newest": value.newest, "data": value.value}
@@ -228,15 +227,15 @@ class Places(NamedTuple):
         order = np.argsort(names[0], kind="stable")
         return cls(names[:, order], at[order])
 
-    def find(self, wanted: npt.NDArray[Any]) -> tuple[Numbers, Numbers]:
-        """Return the positions of wanted names, and beside each the column of the name in `wanted`. Unknown names are left out."""
-        order = np.argsort(wanted[0])  # searching in order is several times as fast
-        first = np.searchsorted(self.names[0], wanted[0, order], "left")
-        n = np.searchsorted(self.names[0], wanted[0, order], "right") - first
+    def find(self, sought: npt.NDArray[Any]) -> tuple[Numbers, Numbers]:
+        """Return the positions of wanted names, and beside each the column of the name in `sought`. Unknown names are left out."""
+        order = np.argsort(sought[0])  # searching in order is several times as fast
+        first = np.searchsorted(self.names[0], sought[0, order], "left")
+        n = np.searchsorted(self.names[0], sought[0, order], "right") - first
         within = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
-        found, which = np.repeat(first, n) + within, np.repeat(order, n)
-        same = (self.names[1:, found] == wanted[1:, which]).all(axis=0)
-        return self.at[found[same]], which[same]
+        positions, which = np.repeat(first, n) + within, np.repeat(order, n)
+        same = (self.names[1:, positions] == sought[1:, which]).all(axis=0)
+        return self.at[positions[same]], which[same]
 
 
 class ReadIndex(NamedTuple):
@@ -253,15 +252,17 @@ def cut_keys(keys: Sequence[str]) -> npt.NDArray[np.uint64]:
 
 def read_index(connection: Connection, project_id: int, version: str) -> ReadIndex:
     """Read which outputs a project has, without their texts."""
-    here = segments.c.project_id == project_id
-    found = select(segments.c.id, segments.c.doc_id, segments.c.segment_id).where(here).order_by(segments.c.position)
-    texts = connection.execute(found).all()
+    in_project = segments.c.project_id == project_id
+    query = (
+        select(segments.c.id, segments.c.doc_id, segments.c.segment_id).where(in_project).order_by(segments.c.position)
+    )
+    texts = connection.execute(query).all()
     segment_ids = np.array([row.id for row in texts], dtype=np.int64)
     order = np.argsort(segment_ids)
     length = func.length if connection.dialect.name == "sqlite" else func.char_length
     of = outputs.c
     columns = (of.id, of.segment, of.system, length(of.text), of.position, of.content_key)
-    every = select(*columns).join_from(outputs, segments).where(here)
+    every = select(*columns).join_from(outputs, segments).where(in_project)
     systems: dict[str, int] = {}
     parts, keys = [], [cut_keys(())]
     for rows in connection.execution_options(yield_per=AT_ONCE).execute(every).partitions():

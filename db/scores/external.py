@@ -10,14 +10,13 @@ from core.data import OutputKey, SegmentKey, SourceFile, Value
 from core.errors import UserError
 from core.ports.scores import ExternalMetric
 from db.columns import Json
-from db.lookup import require_no_import, select_outputs
+from db.lookup import outputs, require_no_import, segments, select_outputs
 from db.scores.arrays import ArraySource, Found, ProjectArrays
-from db.shown import outputs, segments
 from db.tables import external_metrics, external_scores
 
 
 def listed(connection: Connection, project_id: int) -> list[ExternalMetric]:
-    found = (
+    query = (
         select(external_metrics, func.count(external_scores.c.output).label("n"))
         .outerjoin(external_scores)
         .where(external_metrics.c.project_id == project_id)
@@ -27,7 +26,7 @@ def listed(connection: Connection, project_id: int) -> list[ExternalMetric]:
         ExternalMetric(
             row.name, row.higher_is_better, tuple(SourceFile(*file) for file in row.files), row.n, row.created
         )
-        for row in sorted(connection.execute(found), key=lambda row: row.name)  # servers sort by their own language
+        for row in sorted(connection.execute(query), key=lambda row: row.name)  # servers sort by their own language
     ]
 
 
@@ -38,7 +37,7 @@ def table(
     metric = next((m for m in listed(connection, project_id) if m.signature == signature), None)
     if metric is None:
         return {}
-    found = (
+    query = (
         select_outputs(project_id, external_scores)
         .join(external_scores)
         .join(external_metrics)
@@ -46,10 +45,10 @@ def table(
         .order_by(segments.c.position, outputs.c.position)
     )
     if segment is not None:
-        found = found.where(segments.c.doc_id == segment.doc_id, segments.c.segment_id == segment.segment_id)
+        query = query.where(segments.c.doc_id == segment.doc_id, segments.c.segment_id == segment.segment_id)
     return {
         OutputKey(row.system, row.doc_id, row.segment_id): Value(row.value, row.status, row.reason)
-        for row in connection.execute(found)
+        for row in connection.execute(query)
     }
 
 
@@ -63,8 +62,8 @@ def source(arrays: ProjectArrays, project_id: int, metric: ExternalMetric) -> Ar
 
     def values(connection: Connection, _: int) -> Iterator[Found]:
         of = external_scores.c
-        found = select(of.output, of.value, of.status, of.reason, literal(None, Json))
-        return arrays.by_id(connection, project_id, found.join_from(external_scores, external_metrics).where(*mine))
+        query = select(of.output, of.value, of.status, of.reason, literal(None, Json))
+        return arrays.by_id(connection, project_id, query.join_from(external_scores, external_metrics).where(*mine))
 
     return ArraySource(metric.signature, changed, values, grows=False)
 

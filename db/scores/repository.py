@@ -30,10 +30,9 @@ from core.signature import EXTERNAL
 from db.columns import copy_rows, now, to_json
 from db.engine import inserted, reading, take_turns, writing
 from db.failures import retried
-from db.lookup import LISTED, among, parts, select_outputs
+from db.lookup import LISTED, among, outputs, parts, segments, select_outputs
 from db.scores import external
 from db.scores.arrays import AT_ONCE, FEW, ArraySource, Found, Kept, ProjectArrays, cut_keys, imports_of
-from db.shown import outputs, segments
 from db.tables import claims, runs, scores, signatures
 
 VALUE = (scores.c.value, scores.c.status, scores.c.reason, scores.c.parts)
@@ -91,14 +90,14 @@ class SqlScores:
         with writing(self._engine) as connection:
             signature_id = _signature(connection, metric, signature)
             mine = scores.c.signature == signature_id
-            there: set[str] = set()
+            written: set[str] = set()
             for part in parts(list(values), LISTED):
                 some = among(connection, scores.c.content_key, part)
                 connection.execute(delete(scores).where(mine, some, scores.c.status == "error"))
-                there.update(connection.execute(select(scores.c.content_key).where(mine, some)).scalars())
+                written.update(connection.execute(select(scores.c.content_key).where(mine, some)).scalars())
                 done = among(connection, claims.c.content_key, part)
                 connection.execute(delete(claims).where(claims.c.digest == digest_of(signature), done))
-            new = {key: value for key, value in values.items() if key not in there}
+            new = {key: value for key, value in values.items() if key not in written}
             if not new:
                 return
             take_turns(connection, "runs")  # ids become visible in their order, so that `newest` never misses one
@@ -139,8 +138,8 @@ class SqlScores:
                 for row in connection.execute(select(signatures).order_by(signatures.c.id))
                 if row.digest in counts
             ]
-            elsewhere = [m.scored_by for m in external.listed(connection, project_id)]
-        return sorted([*ours, *elsewhere], key=lambda by: by.newest)
+            of_external = [m.scored_by for m in external.listed(connection, project_id)]
+        return sorted([*ours, *of_external], key=lambda by: by.newest)
 
     def _counts(self, project_id: int) -> Counts:
         """Return the numbers of scored outputs, counted on from the last time."""
@@ -153,12 +152,12 @@ class SqlScores:
             after = 0 if kept is None else kept.newest
             if after == newest:
                 return counts
-            found = list(_new_counts(arrays, connection, project_id, after, newest))
-        for row in found:
+            new_counts = list(_new_counts(arrays, connection, project_id, after, newest))
+        for row in new_counts:
             n, last = counts.get(row.digest, (0, ""))
             counts[row.digest] = n + row.n, max(last, row.newest.isoformat())
         arrays.hold(project_id, name, Kept(imports, newest, counts))
-        if sum(row.n for row in found) > FEW or (kept is None and arrays.index(project_id).n_outputs > FEW):
+        if sum(row.n for row in new_counts) > FEW or (kept is None and arrays.index(project_id).n_outputs > FEW):
             arrays.keep(project_id, name, Kept(imports, newest, packed(counts, {})))
         return counts
 
@@ -183,10 +182,10 @@ class SqlScores:
         with reading(self._engine) as connection:
             if is_external(signature):
                 return external.table(connection, project_id, signature)
-            found = _scored(project_id, signature, *VALUE).order_by(segments.c.position, outputs.c.position)
+            query = _scored(project_id, signature, *VALUE).order_by(segments.c.position, outputs.c.position)
             return {
                 OutputKey(system, doc_id, segment_id): Value(*value)
-                for system, doc_id, segment_id, *value in connection.execute(found)
+                for system, doc_id, segment_id, *value in connection.execute(query)
             }
 
     def detail(self, project_id: int, signature: str, segment: SegmentKey) -> dict[str, Value]:
@@ -194,12 +193,12 @@ class SqlScores:
             if is_external(signature):
                 found_there = external.table(connection, project_id, signature, segment)
                 return {key.system: value for key, value in found_there.items()}
-            found = _scored(project_id, signature, *VALUE, scores.c.detail).where(
+            query = _scored(project_id, signature, *VALUE, scores.c.detail).where(
                 segments.c.doc_id == segment.doc_id, segments.c.segment_id == segment.segment_id
             )
             return {
                 row.system: Value(row.value, row.status, row.reason, row.parts, _inflated(row.detail))
-                for row in connection.execute(found.order_by(outputs.c.position))
+                for row in connection.execute(query.order_by(outputs.c.position))
             }
 
     def external(self, project_id: int) -> list[ExternalMetric]:
@@ -288,13 +287,13 @@ def _new_values(
     if sum(run.n for run in new) > MANY * len(places.at):
         joined = select(outputs.c.id, *_VALUE).select_from(SCORED).where(scores.c.signature == signature)
         mine = joined.where(segments.c.project_id == project_id, _AFTER > after)
-        for at, found in arrays.by_id(connection, project_id, mine):
-            yield at, _with_parts(found)
+        for at, values in arrays.by_id(connection, project_id, mine):
+            yield at, _with_parts(values)
         return
     for rows in _of_runs(connection, [run.id for run in new], select(scores.c.content_key, *_VALUE)):
         at, which = places.find(cut_keys([row.content_key for row in rows]))
-        given = _with_parts([row[1:] for row in rows])
-        yield at, [given[i] for i in which.tolist()]
+        complete = _with_parts([row[1:] for row in rows])
+        yield at, [complete[i] for i in which.tolist()]
 
 
 def _new_counts(
@@ -319,8 +318,8 @@ def _new_counts(
 
 def _of_runs(connection: Connection, which: Sequence[int], of: Select[Any]) -> Iterator[Sequence[Row[Any]]]:
     for part in parts(which):
-        found = connection.execution_options(yield_per=AT_ONCE).execute(of.where(scores.c.run.in_(part)))
-        yield from found.partitions()
+        rows = connection.execution_options(yield_per=AT_ONCE).execute(of.where(scores.c.run.in_(part)))
+        yield from rows.partitions()
 
 
 def _with_parts(rows: Sequence[Sequence[Any]]) -> list[Any]:

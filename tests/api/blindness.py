@@ -11,14 +11,14 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from api.access import AccessControl
-from api.routes import routes
+from api.documentation import routes
 from core.data import Dataset, HumanScore, Output, OutputKey, Segment, SegmentKey, Value
-from core.ports.batches import Chosen, SavedBatch
+from core.ports.calibration import Chosen, SavedBatch
 from core.ports.labels import Action
 from core.ports.store import Store
 from core.services.labels import labels as work
 from core.services.people import accounts, links, sessions
-from core.services.people.tokens import CSRF_HEADER, SESSION_COOKIE, csrf_token
+from core.services.people.sessions import CSRF_HEADER, SESSION_COOKIE, csrf_token
 from core.signature import content_key
 
 SYSTEMS = tuple(f"Zebra-{n}-system" for n in range(4))

@@ -13,14 +13,14 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from api import actions
+from api.documentation import routes
 from api.refusals import RateLimit
-from api.routes import routes
 from api.task import page
 from core.data import Dataset, Output, Segment, SegmentKey
 from core.ports.store import Store
 from core.services.labels import labels as work
 from core.services.people import accounts
-from core.services.people.tokens import CSRF_HEADER, csrf_token
+from core.services.people.sessions import CSRF_HEADER, csrf_token
 from db.engine import connect
 from db.store import shared_store, store_over
 from tests.templates import empty_database

@@ -17,7 +17,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from api.access import AccessControl, is_local_address, on_this_machine
 from core.ports.store import Store
 from core.services.people import accounts, links, sessions
-from core.services.people.tokens import SESSION_COOKIE
+from core.services.people.sessions import SESSION_COOKIE
 from tests.api.test_login import URL, store
 
 __all__ = ["store"]

@@ -12,7 +12,7 @@ from api.endpoint import LARGEST_BODY, MOST_VALUES
 from api.refusals import AtOnce, RateLimit, RequestRefused
 from core.data import OutputKey, SegmentKey
 from core.errors import Unavailable
-from core.ports.batches import Chosen, SavedBatch
+from core.ports.calibration import Chosen, SavedBatch
 from core.ports.labels import SavedActions
 from tests.api.conftest import HERE, NEXT, Site, no_error, token_hash
 

@@ -13,8 +13,7 @@ from api import actions, refusals, unit
 from api.refusals import RateLimit
 from api.task import page
 from core.services.people import links
-from core.services.people.sessions import end, start
-from core.services.people.tokens import CSRF_HEADER, SESSION_COOKIE
+from core.services.people.sessions import CSRF_HEADER, SESSION_COOKIE, end, start
 from db.store import shared_store
 from tests.api.blindness import SEGMENTS, SYSTEMS, World, world
 from tests.templates import empty_database

@@ -19,7 +19,7 @@ from core.data import SegmentKey
 from core.errors import UserError
 from core.mqm.log import fold_segment
 from core.ports.labels import RecordedSegment
-from core.services.labels import units
+from core.services.labels import editor
 from db.store import shared_store
 from tests.api.blindness import SYSTEMS, World, leaks, unit_json, world
 from tests.templates import empty_database
@@ -120,8 +120,8 @@ def hashed_ids(patch: pytest.MonkeyPatch, found: World) -> None:
 
 
 def all_segments(patch: pytest.MonkeyPatch, found: World) -> None:
-    outline = units.outline
-    patch.setattr(units, "outline", lambda store, project, batch=None, **more: outline(found.store, project))
+    outline = editor.outline
+    patch.setattr(editor, "outline", lambda store, project, batch=None, **more: outline(found.store, project))
 
 
 def labels_of_all(patch: pytest.MonkeyPatch, found: World) -> None:
@@ -167,13 +167,13 @@ def local_manager_without_login(patch: pytest.MonkeyPatch, found: World) -> None
 
 
 LEAKS: dict[str, Patch] = {
-    "names of systems beside the outputs": wrapped(units, "editor_data", with_name),
-    "scores in the unit": wrapped(units, "editor_data", lambda d: d | {"scores": {"secret-metric": 0.5}}),
-    "human scores in the unit": wrapped(units, "editor_data", lambda d: d | {"secret-score": 0.123456}),
-    "the name of the calibration set": wrapped(units, "editor_data", lambda d: d | {"batch": "secret-set"}),
-    "the name of the project": wrapped(units, "editor_data", lambda d: d | {"title": "secret-project"}),
-    "who made the link": wrapped(units, "editor_data", lambda d: d | {"by": "boss"}),
-    "the systems of the order": wrapped(units, "editor_data", lambda d: d | {"order": list(SYSTEMS)}),
+    "names of systems beside the outputs": wrapped(editor, "editor_data", with_name),
+    "scores in the unit": wrapped(editor, "editor_data", lambda d: d | {"scores": {"secret-metric": 0.5}}),
+    "human scores in the unit": wrapped(editor, "editor_data", lambda d: d | {"secret-score": 0.123456}),
+    "the name of the calibration set": wrapped(editor, "editor_data", lambda d: d | {"batch": "secret-set"}),
+    "the name of the project": wrapped(editor, "editor_data", lambda d: d | {"title": "secret-project"}),
+    "who made the link": wrapped(editor, "editor_data", lambda d: d | {"by": "boss"}),
+    "the systems of the order": wrapped(editor, "editor_data", lambda d: d | {"order": list(SYSTEMS)}),
     "ids made from names": hashed_ids,
     "outputs sorted by name": answered("/api/unit", with_json(sorted_by_text)),
     "segments of others": all_segments,

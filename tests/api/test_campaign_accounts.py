@@ -15,9 +15,9 @@ from core.campaigns.protocol import PROTOCOLS
 from core.mqm.log import SegmentFold
 from core.ports.campaigns import Campaign
 from core.ports.labels import Event
-from core.services.campaigns import creating, people
+from core.services.campaigns import people, setup
 from core.services.people import accounts, sessions
-from core.services.people.tokens import CSRF_HEADER, SESSION_COOKIE, csrf_token
+from core.services.people.sessions import CSRF_HEADER, SESSION_COOKIE, csrf_token
 from tests.api.conftest import TEXTS, Site
 
 NAME = "secret-name-of-the-campaign"
@@ -57,7 +57,7 @@ class Taking(NamedTuple):
 def taking(site: Site) -> Taking:
     for name in ("boss", "eva", "zoe"):
         accounts.add(site.store, "test", name, None, manager=name == "boss")
-    campaign = creating.create(site.store, "boss", site.project, NAME, CampaignDesign(PROTOCOLS["da"]))
+    campaign = setup.create(site.store, "boss", site.project, NAME, CampaignDesign(PROTOCOLS["da"]))
     site.store.campaigns.set_state(campaign.id, "running")
     zoe = accounts.find(site.store.people, "zoe")
     accounts.set_role(site.store, "boss", site.project, zoe, "annotator")
@@ -85,7 +85,7 @@ def test_a_participant_finds_the_campaign_and_continues(taking: Taking) -> None:
     store, boss = taking.site.store, "boss"
     design = CampaignDesign(PROTOCOLS["da"], title="Spring <news>", finish_by=date(2027, 3, 9))
     for state in ("draft", "paused", "finished"):
-        made = creating.create(store, boss, taking.site.project, state, design)
+        made = setup.create(store, boss, taking.site.project, state, design)
         people.add_account(store, boss, made, accounts.find(store.people, "eva"))
         store.campaigns.set_state(made.id, state)
     items = re.findall(r"<li>(.*?)</li>", taking.get("eva", "/tasks").text, re.DOTALL)
@@ -149,7 +149,7 @@ def test_accounts_that_were_not_added_do_not_join(taking: Taking, name: str) -> 
 
 def test_participants_reach_no_project_and_no_other_campaign(taking: Taking) -> None:
     store, project = taking.site.store, taking.site.project
-    other = creating.create(store, "boss", project, "other", CampaignDesign(PROTOCOLS["da"]))
+    other = setup.create(store, "boss", project, "other", CampaignDesign(PROTOCOLS["da"]))
     store.campaigns.set_state(other.id, "running")
     for at in (project, other.texts):
         assert taking.get("eva", f"/tasks/{at}").status_code == 403

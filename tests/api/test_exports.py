@@ -16,10 +16,9 @@ from api import exports
 from core.formats.write import SPREADSHEET
 from core.ports.people import Identity
 from core.progress import Cancelled, Progress
-from core.services.export import prepared
+from core.services.export import files as prepared
 from core.services.export.export import Export, spooled
-from core.services.export.files import EXPORTS
-from core.services.export.prepared import KEPT, PREPARED, PreparedFiles
+from core.services.export.files import EXPORTS, KEPT, PREPARED, PreparedFiles
 from tests.api.conftest import Site
 
 WHO = cast(Identity, None)

@@ -10,11 +10,11 @@ from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
 from api.access import AccessControl
+from api.documentation import routes
 from api.health import TOKEN
-from api.routes import routes
 from core.ports.store import Store
 from core.services.people import accounts, links, sessions
-from core.services.people.tokens import SESSION_COOKIE
+from core.services.people.sessions import SESSION_COOKIE
 from tests.api.test_login import URL, store
 
 __all__ = ["store"]

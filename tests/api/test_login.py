@@ -17,17 +17,16 @@ from starlette.requests import HTTPConnection
 from starlette.testclient import TestClient
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
 
-from api import auth, oidc, refusals
+from api import auth, refusals
 from api.access import AccessControl
+from api.documentation import routes
 from api.refusals import RateLimit
-from api.routes import routes
 from api.storage import unguarded as opened
 from api.task import page
 from core.errors import Unavailable
 from core.ports.store import Store
 from core.services.people import accounts, links, sessions
-from core.services.people.throttle import LoginThrottle
-from core.services.people.tokens import SESSION_COOKIE
+from core.services.people.sessions import SESSION_COOKIE, LoginThrottle
 from tests.api.conftest import PASSWORD
 from tests.templates import empty_database
 
@@ -330,7 +329,7 @@ SECRETS = {"redirect_uri": f"{URL}/oauth2callback", "cookie_secret": "s" * 40, "
 @pytest.fixture
 def provider(monkeypatch: pytest.MonkeyPatch) -> None:
     """A provider in Streamlit's secrets, and the secret that signs its cookies."""
-    monkeypatch.setattr(oidc, "providers", lambda: ("default",))
+    monkeypatch.setattr(auth, "providers", lambda: ("default",))
     monkeypatch.setattr(
         "streamlit.web.server.starlette.starlette_websocket.get_cookie_secret", lambda: SECRETS["cookie_secret"]
     )
@@ -338,15 +337,15 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def provider_cookie(secret: str = SECRETS["cookie_secret"], **changes: object) -> str:
     user = {"is_logged_in": True, "origin": URL, "email": "Eva@example.org", "email_verified": True} | changes
-    return create_signed_value(secret, oidc.USER_COOKIE_NAME, json.dumps(user)).decode()
+    return create_signed_value(secret, auth.USER_COOKIE_NAME, json.dumps(user)).decode()
 
 
 def test_a_verified_email_opens_its_account(browser: TestClient, store: Store, provider: None) -> None:
     accounts.add(store, "test", "eva@example.org", None, manager=False)
-    browser.cookies.set(oidc.USER_COOKIE_NAME, provider_cookie(), domain="127.0.0.1")
+    browser.cookies.set(auth.USER_COOKIE_NAME, provider_cookie(), domain="127.0.0.1")
     assert browser.get("/login", params={"next": "/compare"}).headers["location"] == "/compare"
     assert who(browser) == "eva@example.org"
-    assert oidc.USER_COOKIE_NAME not in browser.cookies  # it would open another session for 30 days
+    assert auth.USER_COOKIE_NAME not in browser.cookies  # it would open another session for 30 days
 
 
 @pytest.mark.parametrize(
@@ -363,7 +362,7 @@ def test_a_verified_email_opens_its_account(browser: TestClient, store: Store, p
 )
 def test_other_provider_cookies_open_nothing(browser: TestClient, store: Store, provider: None, cookie: str) -> None:
     accounts.add(store, "test", "eva@example.org", None, manager=False)
-    browser.cookies.set(oidc.USER_COOKIE_NAME, cookie, domain="127.0.0.1")
+    browser.cookies.set(auth.USER_COOKIE_NAME, cookie, domain="127.0.0.1")
     answer = browser.get("/login")
     assert answer.status_code == 403
     assert "There is no active account" in answer.text
@@ -376,7 +375,7 @@ def test_the_form_offers_the_provider_if_there_is_one(browser: TestClient, provi
 
 def test_without_a_provider_its_cookie_means_nothing(browser: TestClient, store: Store) -> None:
     accounts.add(store, "test", "eva@example.org", None, manager=False)
-    browser.cookies.set(oidc.USER_COOKIE_NAME, provider_cookie(), domain="127.0.0.1")
+    browser.cookies.set(auth.USER_COOKIE_NAME, provider_cookie(), domain="127.0.0.1")
     assert browser.get("/login").status_code == 200
     assert browser.get("/login/provider", params={"name": "default"}).headers["location"] == "/login"
     assert who(browser) is None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from starlette.applications import Starlette
 
-from api.routes import FOR_PROGRAMS, routes
+from api.documentation import FOR_PROGRAMS, routes
 from tests.api.conftest import Site
 
 PLAIN = settings(

@@ -9,11 +9,11 @@ from starlette.testclient import TestClient
 
 from api import public
 from api.access import AccessControl
+from api.documentation import routes
 from api.refusals import RateLimit
-from api.routes import routes
 from core.errors import Unavailable
-from core.services.people import shared_results
-from pages._ui.shared.headers import OF_PUBLIC_PAGES, SecurityHeaders
+from core.services.people import links
+from pages._ui.shared.server import OF_PUBLIC_PAGES, SecurityHeaders
 from tests.api.test_login import URL, store
 
 __all__ = ["store"]
@@ -22,7 +22,7 @@ __all__ = ["store"]
 def test_a_public_page_opens_without_login_until_it_is_revoked(store, monkeypatch: pytest.MonkeyPatch) -> None:
     project = store.projects.list()[0].id
     html = "<!doctype html><p>Ergebnis für 😀</p>"
-    made = shared_results.share(store, "ann", project, None, "Pilot", True, html)
+    made = links.share_result(store, "ann", project, None, "Pilot", True, html)
     app = Starlette(routes=routes(), middleware=[Middleware(SecurityHeaders), Middleware(AccessControl)])
     with TestClient(app, base_url=URL, follow_redirects=False) as visitor:
         page = visitor.get(f"/{made.path}")

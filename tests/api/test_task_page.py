@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from api.refusals import RateLimit
-from api.task import markdown, page
+from api.task import page
+from api.task.page import markdown_html
 from core.errors import Unavailable
 from core.services.people import accounts, sessions
-from core.services.people.tokens import SESSION_COOKIE
+from core.services.people.sessions import SESSION_COOKIE
 from tests.api.conftest import TEXTS, Site, token_hash
 
 
@@ -202,7 +203,7 @@ def test_hints_for_administrators_are_replaced(site: Site, monkeypatch: pytest.M
 
 def test_links_in_instructions_lead_to_pages_and_mail_only() -> None:
     for address in ("https://example.org/a", "HTTP://example.org", "mailto:ann@example.org"):
-        assert f'<a href="{address}">' in markdown.html(f"[guide]({address})"), address
+        assert f'<a href="{address}">' in markdown_html(f"[guide]({address})"), address
     for address in (
         "ftp://example.org",
         "blob:x",
@@ -214,4 +215,4 @@ def test_links_in_instructions_lead_to_pages_and_mail_only() -> None:
         "&#102;tp://x",
     ):
         for text in (f"[guide]({address})", f"<{address}>"):
-            assert "<a" not in markdown.html(text), text
+            assert "<a" not in markdown_html(text), text

@@ -22,12 +22,12 @@ from pyarrow import parquet
 from core.campaigns.design import CampaignDesign
 from core.campaigns.protocol import Protocol
 from core.data import OutputKey
-from core.ports.batches import Chosen, SavedBatch
+from core.ports.calibration import Chosen, SavedBatch
 from core.ports.campaigns import Campaign
 from core.ports.store import Store
-from core.services.campaigns import creating, people
+from core.services.campaigns import people, setup
 from core.services.people import accounts, links, sessions
-from core.services.people.tokens import SESSION_COOKIE
+from core.services.people.sessions import SESSION_COOKIE
 from db.store import open_store
 from tests.api.conftest import no_error
 from tests.browser.conftest import PASSWORD, Server
@@ -86,7 +86,7 @@ class Site(NamedTuple):
 
     def campaign(self, name: str, protocol: Protocol, *raters: str, **design: Any) -> tuple[Campaign, list[Annotator]]:
         """Start a campaign; return it with the holders of its links."""
-        made = creating.create(
+        made = setup.create(
             self.store, "bench", self.project, name, CampaignDesign(protocol, overlap=1, people=len(raters), **design)
         )
         self.store.campaigns.set_state(made.id, "running")

@@ -29,7 +29,7 @@ from sqlalchemy import update
 
 from core.campaigns.protocol import PROTOCOLS
 from core.services.people import accounts
-from core.services.people.tokens import SESSION_COOKIE
+from core.services.people.sessions import SESSION_COOKIE
 from db.columns import now
 from db.engine import connect, writing
 from db.imports.slices import INTERRUPTED_SECONDS

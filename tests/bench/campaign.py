@@ -25,11 +25,11 @@ import httpx
 
 from core.campaigns.design import CampaignDesign, design_from_json
 from core.campaigns.protocol import PROTOCOLS
-from core.campaigns.verdicts import DEFAULT_THRESHOLDS, verdicts
+from core.campaigns.rater_evidence import DEFAULT_THRESHOLDS, verdicts
 from core.data import Dataset, Output, Segment, Span, grouped
 from core.ports.campaigns import Campaign
 from core.ports.store import Store
-from core.services.campaigns import creating, handing_over, people
+from core.services.campaigns import people, setup
 from core.services.campaigns.answers import read_labels
 from core.services.campaigns.quality import submitted_units
 from db.store import open_store
@@ -180,9 +180,7 @@ async def hand_over(store: Store, campaign: Campaign, working: list[tuple[Partic
     await asyncio.wait(left.values())
     gone = {p.rater: p.id for p in store.campaigns.participants(campaign.id)}
     for name in left:
-        shares = await asyncio.to_thread(
-            handing_over.hand_over, store, "boss", campaign, gone[name], None, "dropped out"
-        )
+        shares = await asyncio.to_thread(people.hand_over, store, "boss", campaign, gone[name], None, "dropped out")
         print(f"{name} dropped out: {sum(s.units for s in shares)} units handed over to {len(shares)} people")
 
 
@@ -266,7 +264,7 @@ def main() -> None:
         CampaignDesign(PROTOCOLS[args.protocol]), overlap=3, people=len(KINDS), assigning=args.assigning, lease_minutes=1,
         checks=0.05, repeats=0.03, seed=7, block_size=5,
     )  # fmt: skip
-    campaign = creating.create(store, "boss", project, "simulated", design)
+    campaign = setup.create(store, "boss", project, "simulated", design)
     store.campaigns.set_state(campaign.id, "running")
     names = [f"{kind} {n}" for n, kind in enumerate(KINDS)]
     made = people.invite(store, "boss", campaign, names)

@@ -79,7 +79,7 @@ def items(n: int, *, made: bool = False) -> Iterator[Item]:
 
 def cost(name: str, seconds: float, made: bool) -> MetricCost:
     """Return the processor time per output of a metric, measured on growing chunks for about `seconds`."""
-    metric, given = registry.load(name), list(items(20_000, made=made))
+    metric, given = registry.load_metric(name), list(items(20_000, made=made))
     warm, at, spent, size = 4, 4, 0.0, 4
     metric.score(given[:warm], no_progress)
     while spent < seconds and at < len(given):

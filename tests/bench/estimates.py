@@ -56,7 +56,7 @@ def larger(data: Dataset, times: int) -> Dataset:
 
 def compare(name: str, what: str, data: Dataset) -> float:
     """Estimate, score, print both, and return estimate / actual."""
-    store, metric = new_store(), registry.load(name)
+    store, metric = new_store(), registry.load_metric(name)
     began = CLOCK[0]()
     score_dataset(data, [metric], InMemoryScores(), timings=store.timings, only_time=True)
     sampled = CLOCK[0]() - began
@@ -101,7 +101,7 @@ def main() -> None:
 
 def _limited(name: str, data: Dataset, seconds: float) -> Dataset:
     """Return a random part of the outputs that takes about `seconds`, at least 40 outputs."""
-    store, metric = new_store(), registry.load(name)
+    store, metric = new_store(), registry.load_metric(name)
     score_dataset(data, [metric], InMemoryScores(), timings=store.timings, only_time=True)
     whole = total_seconds(open_outputs(store, distinct_outputs(data), [for_dataset(metric, data)])) or 0.0
     n = max(40, int(len(data.outputs) * min(1.0, seconds / max(whole, 0.1))))

@@ -18,8 +18,7 @@ from scipy.stats import kendalltau
 from core.memory import collect_garbage_rarely
 from core.models.architectures.seq2seq import Seq2SeqScorer
 from core.refine.engine import Task, refine_all
-from core.refine.options import Options
-from core.refine.result import Refinement, Variant
+from core.refine.result import Options, Refinement, Variant
 from tests.bench.refinement import Pair, pairs, scorer
 from tests.core.refine.oracle import Plain
 
@@ -30,7 +29,7 @@ OPTIONS = Options(non_translation="off")
 class Run(NamedTuple):
     """Results of the engine, seconds, and peak GPU memory in bytes."""
 
-    found: list[Refinement]
+    refinements: list[Refinement]
     seconds: float
     peak: int
 
@@ -49,7 +48,7 @@ def against_plain(size: str, dtype: str, variant: Variant, count: int, few: int)
     model, some = scorer(size, dtype), pairs(count, seed=1, longest=20 if size == "large" else 200)
     refined(model, some[:40], variant)
     run = refined(model, some, variant)
-    rounds = sum(len(f.steps) for f in run.found)
+    rounds = sum(len(f.steps) for f in run.refinements)
     line = (
         f"{size:8} {dtype:4} {variant:10} {count:4} outputs, {rounds / count:4.1f} edits each: {run.seconds / count:.4f} s per output, "
         f"{run.peak / 2**30:.1f} GiB"
@@ -62,7 +61,7 @@ def against_plain(size: str, dtype: str, variant: Variant, count: int, few: int)
         each = (time.perf_counter() - began) / few
         same = [
             [s.text for s in f.steps] == [model.decode(t) for t in trace.texts[1:]]
-            for f, trace in zip(run.found, traces, strict=False)
+            for f, trace in zip(run.refinements, traces, strict=False)
         ]
         line += f"; plain {each:.3f} s ({few} outputs), ratio {each / (run.seconds / count):.1f}, the same edits {sum(same)} of {few}"
     print(line, flush=True)
@@ -71,13 +70,13 @@ def against_plain(size: str, dtype: str, variant: Variant, count: int, few: int)
 
 def agreement(one: Run, other: Run) -> None:
     """Print how far bf16 agrees with fp32 on the same outputs."""
-    texts = [a.refined == b.refined for a, b in zip(one.found, other.found, strict=True)]
+    texts = [a.refined == b.refined for a, b in zip(one.refinements, other.refinements, strict=True)]
     steps = [
         [(s.position, s.new) for s in a.steps[:1]] == [(s.position, s.new) for s in b.steps[:1]]
-        for a, b in zip(one.found, other.found, strict=True)
+        for a, b in zip(one.refinements, other.refinements, strict=True)
     ]
     for name in ("score_hyp", "score_refined", "score_ref"):
-        x, y = (np.array([getattr(f, name) for f in run.found]) for run in (one, other))
+        x, y = (np.array([getattr(f, name) for f in run.refinements]) for run in (one, other))
         print(
             f"  {name}: apart {np.abs(x - y).mean():.4f} on average, {np.abs(x - y).max():.4f} at most, τ {kendalltau(x, y)[0]:.4f}"
         )

@@ -18,12 +18,12 @@ from transformers import AutoModelForSequenceClassification
 
 from core.data import Item
 from core.errors import UserError
-from core.formats.adversarial import read_cases
+from core.formats.error_cases import read_cases
 from core.formats.files import Upload
 from core.metrics import registry
 from core.models import loading
-from core.models.architectures import classifier
-from core.models.architectures.classifier import Classifier, NliModel
+from core.models.architectures import nli as classifier
+from core.models.architectures.nli import Classifier, NliModel
 from core.models.checkpoint import MINILM, resolve
 from core.models.configs import NliLabels
 from core.progress import no_progress
@@ -77,7 +77,7 @@ def main() -> None:
     fast = slow = apart = 0.0
     ratios = []
     with patch.object(classifier, "nli", lambda: nli):
-        metric = registry.load("nli")
+        metric = registry.load_metric("nli")
         metric.score(items[:4], no_progress)
         for some in blocks:
             began = time.perf_counter()

@@ -33,9 +33,9 @@ from playwright.sync_api import Browser, BrowserContext, Error, Page, Route, syn
 from core.campaigns.design import CampaignDesign
 from core.campaigns.protocol import PROTOCOLS
 from core.data import Dataset, Output, OutputKey, Segment
-from core.ports.batches import Chosen, SavedBatch
+from core.ports.calibration import Chosen, SavedBatch
 from core.ports.store import Store
-from core.services.campaigns import creating, people
+from core.services.campaigns import people, setup
 from core.services.people import links
 from db.store import open_store
 from tests.browser.conftest import CHROMIUM, QUIET, Server
@@ -95,7 +95,7 @@ def prepared(store: Store) -> list[str]:
     for name in ("first", "second"):
         project = store.projects.create(f"{name} of a campaign").id
         store.projects.add(project, texts(name))
-        campaign = creating.create(store, "bench", project, name, CampaignDesign(PROTOCOLS["mqm"]))
+        campaign = setup.create(store, "bench", project, name, CampaignDesign(PROTOCOLS["mqm"]))
         made += [link.path for link in people.invite(store, "bench", campaign, [RATER])]
         store.campaigns.set_state(campaign.id, "running")
     return made
@@ -174,7 +174,7 @@ class BrowserUser:
                 if foot.count() and any(text in foot.inner_text() for text in ("saved ✓", "no labels yet")):
                     break
 
-    def found(self) -> Found:
+    def outcome(self) -> Found:
         noted: dict[str, dict[str, Any]] = {"made": {}, "acknowledged": {}, "refused": {}}
         self.tab.goto(self.addresses[0], wait_until="commit")
         everything: dict[str, str] = self.tab.evaluate("() => ({ ...localStorage })")
@@ -208,7 +208,7 @@ def kill_often(server: Server, kills: int, seed: int, done: threading.Event) -> 
 def report(store: Store, browsers: list[BrowserUser], kills: int) -> bool:
     """Print what became of the actions; return whether none is lost, doubled, dropped or left, or refused for another reason than being stale."""
     stored = Counter(e.action.id for p in _with_texts(store) for e in store.labels.events(p) if e.action.kind != "open")
-    each = [browser.found() for browser in browsers]
+    each = [browser.outcome() for browser in browsers]
     made = {name: action for found in each for name, action in found.made.items()}
     acknowledged = {name for found in each for name in found.acknowledged}
     refused = {name: why for found in each for name, why in found.refused.items() if name not in acknowledged}

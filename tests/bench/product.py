@@ -20,10 +20,10 @@ from core.calibration.top_systems import by_top, ranking
 from core.campaigns.design import design_from_json
 from core.campaigns.imported import attention, campaign_agreement, slider_means, times
 from core.campaigns.imported import ranking as imported_ranking
-from core.campaigns.verdicts import verdicts
+from core.campaigns.rater_evidence import verdicts
 from core.data import Dataset, OutputKey, Value
 from core.errors import UserError
-from core.formats.adversarial import read_cases
+from core.formats.error_cases import read_cases
 from core.formats.files import Upload
 from core.formats.role_names import is_human_name
 from core.metrics import readiness, registry
@@ -32,17 +32,17 @@ from core.perturbations.registry import chosen
 from core.ports.campaigns import Campaign
 from core.ports.projects import Project
 from core.ports.store import Store
-from core.reports import campaign_results, every_score
+from core.reports import campaign_results, score_tables
 from core.scoring.dataset import score_dataset
 from core.services.calibrate import calibration, lambda_sensitivity
-from core.services.campaigns import comparison, exporting, importing, monitoring, people, planning
+from core.services.campaigns import comparison, files, monitor, people, planning
 from core.services.campaigns.answers import read_labels
 from core.services.campaigns.quality import submitted_units
-from core.services.evaluate import bias, disagreements, evaluate, joining, lengths, significance
+from core.services.evaluate import bias, evaluate, evaluation_data, lengths, significance
 from core.services.export.files import EXPORTS
 from core.services.labels.agreement import agreement
 from core.services.labels.all_labels import judgements
-from core.services.labels.number_agreement import number_agreement
+from core.services.labels.judgements import number_agreement
 from core.services.projects import label_import, references, sample
 from core.services.projects.adding import ImportTarget
 from core.services.projects.texts import StoredTexts
@@ -57,7 +57,7 @@ from tests.labels import submitted
 
 REFINEMENTS = ("bartscore++", "bartscore++-p", "bartscore++-r", "bartscore++-faithfulness")
 FORMATS = tuple(EXPORTS)
-CAMPAIGN_FORMATS = tuple(exporting.FORMATS)
+CAMPAIGN_FORMATS = tuple(files.FORMATS)
 Human = calibration.HumanScores
 
 
@@ -90,7 +90,7 @@ def sample_project(store: Store, *, recorded: bool = True) -> Project:
 
 def imported_labels(store: Store, path: Path, name: str, reference: str = "") -> Project:
     """Return a new project made of a label file, with the outputs of a system as references."""
-    read = label_import.read([Upload(path.name, path.read_bytes())])
+    read = label_import.read_label_files([Upload(path.name, path.read_bytes())])
     project = label_import.import_labels(store, ImportTarget(name), read).project
     if reference:
         references.use(store, project.id, reference)
@@ -162,7 +162,7 @@ class Statistics:
         return [(*key, *value) for key, value in human.scores.items()]
 
     def joined(self, human: Human, metrics: Sequence[str], lam: float = 1.0) -> Any:
-        return joining.from_view(self.view, human, names=metrics, lam=lam, excluded=self.excluded)
+        return evaluation_data.from_view(self.view, human, names=metrics, lam=lam, excluded=self.excluded)
 
     def agreement_table(self, joined: Any, level: Any, group: Any, unit: Any) -> dict[str, Any]:
         """Return metrics and baselines under every statistic with intervals, and the tests between metrics."""
@@ -193,7 +193,7 @@ class Statistics:
         return {"best systems": _subsets(tops), "buckets": [_subsets(of) for of in buckets]}
 
     def disagreements(self, joined: Any) -> dict[str, Any]:
-        return {name: disagreements.disagreements(joined, name)[:200] for name in joined.scores}
+        return {name: bias.disagreements(joined, name)[:200] for name in joined.scores}
 
     def bias_and_lengths(self, joined: Mapping[str, Any]) -> dict[str, Any]:
         same = lengths.same_outputs(joined)
@@ -206,7 +206,7 @@ class Statistics:
             of = lengths.segment_lengths(self.view, first.keys, by)
             found[by] = _or_reason(lambda of=of, by=by: lengths.by_length(same, of, by, baseline, choice))  # type: ignore[misc]
         evaluations = {name: evaluate.evaluate(one, choice) for name, one in joined.items()}
-        found["every score"] = every_score.as_latex(evaluations, "kendall").splitlines()
+        found["every score"] = score_tables.human_scores_latex(evaluations, "kendall").splitlines()
         return found
 
     def rater_agreement(self) -> dict[str, Any]:
@@ -264,7 +264,7 @@ class Statistics:
 
 
 def _subsets(found: Sequence[Any]) -> list[tuple[object, ...]]:
-    return [(one.label, one.outputs, one.found.rows) for one in found]
+    return [(one.label, one.outputs, one.got.rows) for one in found]
 
 
 def _or_reason(work: Callable[[], Any]) -> Any:
@@ -290,14 +290,14 @@ def campaign(folder: Path, protocol: Any) -> dict[str, Any]:
         "verdicts": judged,
         "files": {name: _campaign_export(store, made, name) for name in CAMPAIGN_FORMATS},
         "pay": people.pay_table(store, made).splitlines(),
-        "progress": monitoring.snapshot(store, made, datetime(2026, 3, 9, tzinfo=UTC)).progress,
+        "progress": monitor.snapshot(store, made, datetime(2026, 3, 9, tzinfo=UTC)).progress,
         "plan": _plan(store, made),
     }
 
 
 def _campaign_export(store: Store, made: Campaign, name: str) -> Any:
     def write() -> list[list[str]]:
-        written = exporting.export(store, made, name)
+        written = files.export(store, made, name)
         return [*(text.splitlines() for text in written.texts), list(written.lost)]
 
     return _or_reason(write)
@@ -318,7 +318,7 @@ def _plan(store: Store, made: Campaign) -> dict[str, Any]:
 def campaign_of_others(path: Path, texts: Path | None, kind: str) -> dict[str, Any]:
     """Return the statistics of a campaign file of another tool."""
     given = None if texts is None else Upload(texts.name, texts.read_bytes())
-    file = importing.read(kind, Upload(path.name, path.read_bytes()), given)
+    file = files.read_campaign_file(kind, Upload(path.name, path.read_bytes()), given)
     return {
         "ranking": imported_ranking(file, seed=0), "agreement": campaign_agreement(file, seed=0), "times": times(file),
         "attention": attention(file), "sliders": list(slider_means(file).values()),
@@ -327,7 +327,7 @@ def campaign_of_others(path: Path, texts: Path | None, kind: str) -> dict[str, A
 
 def combined(statistics: Statistics, human: Human, cases: Path) -> dict[str, Any]:
     """Return the weights of an NLI metric beside others (MENLI), and the 15 strategies."""
-    nli = registry.load("nli")
+    nli = registry.load_metric("nli")
     read = read_cases([Upload(cases.name, cases.read_bytes())]).cases
     suite = combining.CaseSuite(cases.name, tuple(read), False)
     metrics = [nli, *registry.chosen(["chrf", "bertscore"])]

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from core.campaigns.attention_checks import AttentionCheck, PlantedError, check_to_json, planted
 from core.campaigns.protocol import PROTOCOLS, ProtocolName
+from core.campaigns.rater_evidence import DEFAULT_THRESHOLDS, verdicts
 from core.campaigns.submitted import QualityAdvice, RaterVerdict, UnitJudgement
-from core.campaigns.verdicts import DEFAULT_THRESHOLDS, verdicts
 from core.data import SegmentKey, Span
 from core.ports.campaigns import CampaignUnit
 from core.stats.proportion import wilson

@@ -63,9 +63,9 @@ def scorer(size: str, dtype: str):  # type: ignore[no-untyped-def]
     import torch
     from transformers import BartConfig, BartForConditionalGeneration
 
-    from core.models.architectures.seq2seq import Seq2SeqScorer, load
+    from core.models.architectures.seq2seq import Seq2SeqScorer, load_seq2seq
 
-    small = load("bundled", "auto", dtype)
+    small = load_seq2seq("bundled", "auto", dtype)
     if size == "bundled":
         return small
     torch.manual_seed(0)
@@ -78,7 +78,7 @@ def count_tokens(model) -> list[int]:  # type: ignore[no-untyped-def]
     from core.models.architectures import packed
 
     spent = [0]
-    run, read = packed.run, model.read
+    run, read = packed.decode_rows, model.read
 
     def counted(parts, rows, **options):  # type: ignore[no-untyped-def]
         spent[0] += sum(len(r.ids) for r in rows)
@@ -88,14 +88,14 @@ def count_tokens(model) -> list[int]:  # type: ignore[no-untyped-def]
         spent[0] += sum(map(len, conditions))
         return read(conditions)
 
-    packed.run, model.read = counted, reading
+    packed.decode_rows, model.read = counted, reading
     return spent
 
 
 def serve(pipe: Connection, engine: bool, size: str, dtype: str) -> None:
     """A process that refines blocks of (pairs, variant, k) until the other end of the pipe is closed."""
     from core.refine.engine import Task, refine_all
-    from core.refine.options import Options
+    from core.refine.result import Options
     from tests.core.refine.oracle import Plain
 
     model = scorer(size, dtype)

@@ -22,7 +22,7 @@ from core.data import Item
 from core.metrics import registry
 from core.progress import no_progress
 from core.smart.alignment import smart
-from core.text.sentences import point, sentences
+from core.text.sentences import sentences, split_at_points
 from tests.paths import DATA
 
 FILE = DATA / "summeval.jsonl.gz"
@@ -54,8 +54,8 @@ def pair_by_pair(items: list[Item]) -> list[float]:
     chrf = CHRF()
     out = []
     for item in items:
-        candidates = sentences(item.hypothesis, point)
-        targets = [sentences(text, point) for text in (item.source or "", *item.references)]
+        candidates = sentences(item.hypothesis, split_at_points)
+        targets = [sentences(text, split_at_points) for text in (item.source or "", *item.references)]
         matrices = [
             np.array([[chrf.sentence_score(c, [t]).score / 100 for c in candidates] for t in ts]) for ts in targets
         ]
@@ -64,7 +64,7 @@ def pair_by_pair(items: list[Item]) -> list[float]:
 
 
 def ours(items: list[Item]) -> list[float]:
-    return [value.value or 0.0 for value in registry.load(NAME).score(items, no_progress)]
+    return [value.value or 0.0 for value in registry.load_metric(NAME).score(items, no_progress)]
 
 
 class Timed(NamedTuple):

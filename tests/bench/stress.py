@@ -19,7 +19,7 @@ from core.processes.pool import cores
 from core.progress import no_progress
 from core.robustness.stress.gold import Gold, from_references
 from core.robustness.stress.noised import noised
-from core.robustness.stress.run import StressTestRequest, run
+from core.robustness.stress.run import StressTestRequest, run_stress_tests
 from core.scoring.cache import InMemoryScores
 from core.services.projects.importing import load
 from tests.bench.smart import FILE, outputs
@@ -45,7 +45,7 @@ def main() -> None:
     gold = golds(args.data, args.documents)
     some = list(noised(noises(["token-drop"])[0], gold[:8], 0, 5, lambda done: None).items(gold))[:TRIED]
     for name in METRICS:
-        metric = registry.load(name)
+        metric = registry.load_metric(name)
         metric.score(some[:2], no_progress)
         began = time.perf_counter()
         metric.score(some, no_progress)
@@ -53,7 +53,7 @@ def main() -> None:
         print(f"{name:<8} {took:6.2f} ms a text against {len(some[0].references)} references", flush=True)
     asked = StressTestRequest("bench", "reference", args.data.name, NOISE_TYPES, METRICS, seeds=args.seeds)
     memory, began = InMemoryScores(), time.perf_counter()
-    report = run(gold, asked, memory, workers=args.workers)
+    report = run_stress_tests(gold, asked, memory, workers=args.workers)
     told = Counter(cell.verdict for cell in report.cells)
     print(
         f"{len(report.tests)} tests × {len(gold)} texts × {args.seeds} seeds × {len(METRICS)} metrics, {sum(map(len, memory.by_signature.values())):,} scores, "

@@ -85,7 +85,7 @@ def _called_per_pair(metric: TER, items: list[Item]) -> list[float]:
 
 
 def compare_ter(items: list[Item]) -> None:
-    metrics, theirs = {name: registry.load(name) for name in ("chrf", "ter")}, TER()
+    metrics, theirs = {name: registry.load_metric(name) for name in ("chrf", "ter")}, TER()
     for metric in metrics.values():
         metric.score(items[:2], no_progress)
     spent, ratios = dict.fromkeys((*metrics, "sacreBLEU"), 0.0), list[float]()

@@ -22,12 +22,12 @@ from core.ports.store import Store
 from core.scoring import dataset
 from core.services.calibrate import calibration
 from core.services.evaluate.evaluate import AgreementOptions, Evaluation, evaluate
-from core.services.evaluate.joining import from_view
+from core.services.evaluate.evaluation_data import from_view
 from core.services.evaluate.significance import compare_metrics
 from core.services.export.export import labels_as
 from core.services.projects import references
 from core.services.projects.adding import ImportTarget
-from core.services.projects.label_import import import_labels, read
+from core.services.projects.label_import import import_labels, read_label_files
 from core.stats.correlation.correlation import Measure
 from db.store import open_store
 from tests.labels import submitted
@@ -44,7 +44,7 @@ def imported(store: Store, upload: Upload) -> Project:
     """The project, made of the label file, with refB as the reference."""
     there = next((p for p in store.projects.list() if p.name == "TED zh-en"), None)
     if there is None:
-        found = read([upload])
+        found = read_label_files([upload])
         print(found.summary(), *(w.sentence() for w in found.warnings), sep="\n  ")
         there = import_labels(store, ImportTarget("TED zh-en"), found).project
         added = references.use(store, there.id, "refB")

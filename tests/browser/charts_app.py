@@ -14,18 +14,8 @@ import streamlit as st
 from core.calibration.calibrate import CalibrationPoint
 from core.calibration.calibrate import calibrate as calibration_of
 from core.data import OutputKey
-from core.plots import (
-    agreement,
-    calibrate,
-    calibration,
-    combining,  # fmt: skip
-    compare,
-    evaluate,
-    robustness,
-    smart,
-    stress,
-)
-from core.ports.cases import NOTICES
+from core.plots import calibration, campaigns, combining, robustness, score_charts
+from core.ports.robustness import NOTICES
 from core.stats.correlation.correlation import Statistic
 from core.stats.raters.rater_agreement import RaterPair
 
@@ -59,15 +49,15 @@ def charts() -> dict[str, Any]:
     )
     cells.attrs["order"] = NAMES
     found = {
-        "means": compare.means(each("mean", "low", "high", system=NAMES, n=3), A),
-        "scatter": compare.scatter(each("x", "y", system=NAMES, doc=NAMES, segment=NAMES), A, B, NAMES),
-        "differences": evaluate.differences(crossed("better", "worse", NAMES, difference=0.1, p=0.01, shown="p"), NAMES),
-        "system-means": evaluate.system_means(each("x", "y", system=NAMES), A, B),
-        "tau": agreement.tau_matrix(NAMES, pairs),
-        "confusion": agreement.severity_confusion(np.ones((3, 3), dtype=np.int64), ["Major", "Minor", "none"], rows=A, columns=B),
+        "means": score_charts.means(each("mean", "low", "high", system=NAMES, n=3), A),
+        "scatter": score_charts.scatter(each("x", "y", system=NAMES, doc=NAMES, segment=NAMES), A, B, NAMES),
+        "differences": score_charts.differences(crossed("better", "worse", NAMES, difference=0.1, p=0.01, shown="p"), NAMES),
+        "system-means": score_charts.system_means(each("x", "y", system=NAMES), A, B),
+        "tau": campaigns.tau_matrix(NAMES, pairs),
+        "confusion": campaigns.severity_confusion(np.ones((3, 3), dtype=np.int64), ["Major", "Minor", "none"], rows=A, columns=B),
         "lambda": calibration.calibration_chart(replace(calibrated, presets=presets)),
-        "estimates": calibrate.estimates([calibrate.NamedLambda(n, 1.0, (0.5, 2.0)) for n in NAMES]),
-        "at-top": calibrate.metrics_at_top([calibrate.AgreementAtK(n, k, 0.3, n == B) for n in NAMES for k in (2, 3)], "kendall"),
+        "estimates": calibration.estimates([calibration.NamedLambda(n, 1.0, (0.5, 2.0)) for n in NAMES]),
+        "at-top": calibration.metrics_at_top([calibration.AgreementAtK(n, k, 0.3, n == B) for n in NAMES for k in (2, 3)], "kendall"),
         "paths": combining.paths(crossed("metric", "w", [0.0, 1.0], quality=0.3, robustness=0.5), A),
         "courses": combining.courses(crossed("metric", "w", [0.0, 1.0], quality=0.3), "quality", A),
         "effect": combining.effect(pd.DataFrame({"w": [0.0, 0.5, 1.0], "value": [0.1, 0.2, 0.2]}), 0.4, A),
@@ -77,13 +67,13 @@ def charts() -> dict[str, Any]:
         ),
         "changes": robustness.changes(each("share", "good", "changed", metric=NAMES, verdict=NOTICES, range=NAMES)),
         "sweep": robustness.sweep(crossed("phenomenon", "metric", NAMES, share=-0.2, verdict=NOTICES, good=1.0, changed=0.5)),
-        "lengths": smart.lengths(lengths, NAMES, A),
-        "rank-differences": smart.rank_differences(ranks, NAMES, NAMES),
-        "catalogue": stress.catalogue(cells, []),
-        "curve": stress.curve(each("mean", "sd", "drop", "p", "ratio", label=NAMES), 0.5, A, fails=True, graded=False),
-        "parts": stress.parts(by_level.rename(columns={"metric": "part"}), graded=True),
-        "multiples": stress.multiples(by_level, graded=True),
-        "favours": stress.favours(crossed("metric", "system", NAMES, mean=0.4, rank=1.0, own=False, based="b", built="")),
+        "lengths": score_charts.lengths(lengths, NAMES, A),
+        "rank-differences": score_charts.rank_differences(ranks, NAMES, NAMES),
+        "catalogue": robustness.catalogue(cells, []),
+        "curve": robustness.curve(each("mean", "sd", "drop", "p", "ratio", label=NAMES), 0.5, A, fails=True, graded=False),
+        "parts": robustness.parts(by_level.rename(columns={"metric": "part"}), graded=True),
+        "multiples": robustness.multiples(by_level, graded=True),
+        "favours": robustness.favours(crossed("metric", "system", NAMES, mean=0.4, rank=1.0, own=False, based="b", built="")),
     }  # fmt: skip
     return found
 

@@ -11,7 +11,7 @@ from api.task import catalogue
 from core.campaigns.design import CampaignDesign, TutorialItem
 from core.campaigns.protocol import PROTOCOLS
 from core.data import OutputKey, Span
-from core.services.campaigns import creating, people
+from core.services.campaigns import people, setup
 from tests.browser.conftest import Server
 from tests.core.services.campaigns.world import dataset
 
@@ -31,7 +31,7 @@ def german_link(server: Server) -> str:
     missed = Span("output", 0, 3, output.text[:3], "Major", "Accuracy/Addition")
     item = TutorialItem(OutputKey(output.system, output.doc_id, output.segment_id), (missed,), None, "")
     design = replace(CampaignDesign(PROTOCOLS["mqm"]), people=1, tutorial=(item,))
-    campaign = creating.create(store, "ann", project, "pilot", design)
+    campaign = setup.create(store, "ann", project, "pilot", design)
     (sent,) = people.invite(store, "ann", campaign, ["Ana"])
     store.campaigns.set_state(campaign.id, "running")
     return f"{server.url}/{sent.path}"

@@ -13,7 +13,7 @@ from core.data import Dataset, Output, Segment, SegmentKey
 from core.mqm.log import fold_segment
 from core.ports.labels import SegmentLabels
 from core.ports.store import Store
-from core.services.labels.protocols import settings_of
+from core.services.labels.protocols import protocol_settings
 from tests.browser.conftest import Server
 from tests.browser.span_editor import Host, drag
 
@@ -34,7 +34,7 @@ def fill(store: Store, name: ProtocolName, outputs: int | None = None, title: st
     texts = [Output(system, *s.key, TEXT if s.key == HERE else "And then?") for s in segments for system in systems]
     store.projects.add(project, Dataset(segments, tuple(texts)))
     if name != "mqm":
-        for setting, value in settings_of(PROTOCOLS[name]).items():
+        for setting, value in protocol_settings(PROTOCOLS[name]).items():
             store.settings.put(project, setting, value)
     return project
 

@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, Page, Response, WebSocket
 
 from core.data import Dataset, Output, Segment
 from core.services.people import accounts, sessions
-from core.services.people.tokens import SESSION_COOKIE
+from core.services.people.sessions import SESSION_COOKIE
 from tests.browser.conftest import Server, settled
 
 PAGES = ("", "compare", "campaigns", "models")  # all lists of projects
@@ -37,7 +37,7 @@ class Received:
         self.sockets.append(socket.url)
         socket.on("framereceived", lambda data: self.parts.append(data if isinstance(data, bytes) else data.encode()))
 
-    def found(self, secrets: tuple[str, ...]) -> list[str]:
+    def revealed(self, secrets: tuple[str, ...]) -> list[str]:
         everything = b"\n".join(self.parts)
         return [secret for secret in secrets if secret.encode() in everything]
 
@@ -66,6 +66,6 @@ def test_a_viewer_receives_nothing_of_other_projects(team: Server, page: Page) -
     pages = [f"{page}?project={shown}" for page in PAGES]
     received = receive(page.context, team, "vera", [*pages, f"compare?project={hidden}"])
     assert received.sockets
-    assert received.found((f"system-{own_text}", other_text, "project-of-others")) == [f"system-{own_text}"]
+    assert received.revealed((f"system-{own_text}", other_text, "project-of-others")) == [f"system-{own_text}"]
     received = receive(page.context, team, "ann", [f"compare?project={hidden}"])
-    assert set(received.found((other_text, "project-of-others"))) == {other_text, "project-of-others"}
+    assert set(received.revealed((other_text, "project-of-others"))) == {other_text, "project-of-others"}

@@ -27,7 +27,7 @@ def seeded(store: Store) -> int:
         content_key(None, o.text, ("r",)): Value(-e - i, parts={"dist_exp": e, "dist_imp": i, "score_hyp": -e})
         for o, (e, i) in zip(outputs, distances.tolist(), strict=True)
     }
-    store.scores.put("bartscore++", registry.load("bartscore++").signature(), values, 1.0)
+    store.scores.put("bartscore++", registry.load_metric("bartscore++").signature(), values, 1.0)
     return project
 
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect
 from core.campaigns.design import CampaignDesign
 from core.campaigns.protocol import PROTOCOLS, ProtocolName
 from core.data import grouped
-from core.services.campaigns import creating, people
+from core.services.campaigns import people, setup
 from core.services.campaigns.answers import read_labels
 from core.services.labels import all_labels
 from tests.browser.campaigns import judge, work
@@ -29,7 +29,7 @@ def test_three_annotators_rate_each_unit_twice(shared: Server, browser: Browser,
     systems = ("Ada",) if name == "mqm" else ("Ada", "Bob")
     store.projects.add(project, dataset(systems=systems))
     design = replace(CampaignDesign(PROTOCOLS[name]), overlap=2, people=3, block_size=1, pay_per_hour=20.0)
-    campaign = creating.create(store, "ann", project, "pilot", design)
+    campaign = setup.create(store, "ann", project, "pilot", design)
     links = people.invite(store, "ann", campaign, NAMES)
     store.campaigns.set_state(campaign.id, "running")
     tabs = []
@@ -57,7 +57,7 @@ def test_a_page_that_was_requested_before_a_submission_shows_it(shared: Server, 
     store = shared.store()
     project = store.projects.create("cats reloaded").id
     store.projects.add(project, dataset(systems=("Ada",)))
-    campaign = creating.create(store, "ann", project, "pilot", CampaignDesign(PROTOCOLS["esa"]))
+    campaign = setup.create(store, "ann", project, "pilot", CampaignDesign(PROTOCOLS["esa"]))
     (link,) = people.invite(store, "ann", campaign, ["Ana"])
     store.campaigns.set_state(campaign.id, "running")
     context = browser.new_context(viewport={"width": 1200, "height": 900}, locale="en-GB")
@@ -83,7 +83,7 @@ def test_the_page_has_the_language_of_the_browser_or_the_chosen(shared: Server, 
     store = shared.store()
     project = store.projects.create("cats in German").id
     store.projects.add(project, dataset(systems=("Ada",)))
-    campaign = creating.create(store, "ann", project, "pilot", CampaignDesign(PROTOCOLS["esa"]))
+    campaign = setup.create(store, "ann", project, "pilot", CampaignDesign(PROTOCOLS["esa"]))
     (link,) = people.invite(store, "ann", campaign, ["Ana"])
     store.campaigns.set_state(campaign.id, "running")
     context = browser.new_context(viewport={"width": 420, "height": 900}, locale="de-DE")

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from core.ports.campaigns import Campaign
 from core.ports.labels import SegmentLabels
 from core.ports.store import Store
-from core.services.campaigns import adjudication, comparison, people, results
+from core.services.campaigns import answers, comparison, decisions, people
 from core.services.campaigns.answers import read_labels
 from tests.browser.conftest import Server, at_rest
 from tests.core.services.campaigns import filled
@@ -102,7 +102,7 @@ def test_a_manager_goes_through_the_tabs_of_a_finished_campaign(
     expect(shown.get_by_role("heading", name="Agreement over time")).to_be_visible()
 
     shown = opened("Disagreements")
-    disputed = adjudication.to_decide(adjudication.queue(store, campaign), adjudication.LEAST["esa"])
+    disputed = decisions.to_decide(decisions.queue(store, campaign), decisions.LEAST["esa"])
     expect(shown.get_by_role("heading", name=f"{len(disputed)} units to decide")).to_be_visible()
     page.get_by_role("textbox", name="Name", exact=True).fill(JUDGE)
     page.get_by_role("button", name="Start deciding", exact=True).click()
@@ -126,7 +126,7 @@ def test_a_manager_goes_through_the_tabs_of_a_finished_campaign(
     best, *others = found.means
     assert best.system == "Alder"
     by_output: dict[object, list[float]] = {}
-    for judgement in results.judgements_of(store, campaign):
+    for judgement in answers.judgements_of(store, campaign):
         if judgement.key.system == best.system:
             by_output.setdefault(judgement.key, []).append(judgement.value)
     assert best.mean.value == pytest.approx(fmean(map(fmean, by_output.values())))

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, SegmentKey, Span
 from core.mqm.actions import label_actions
 from core.mqm.log import fold
-from core.ports.batches import Chosen, SavedBatch
+from core.ports.calibration import Chosen, SavedBatch
 from tests.browser.conftest import Server
 
 TEXT = "😀 <b>bad</b> <img src=x onerror=alert(1)> **house**"

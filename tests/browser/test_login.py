@@ -8,7 +8,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from core.services.people import accounts, links, sessions
-from core.services.people.tokens import SESSION_COOKIE
+from core.services.people.sessions import SESSION_COOKIE
 from tests.browser.conftest import PATIENCE, Server, at_rest, log_in
 from tests.builders import small_dataset
 

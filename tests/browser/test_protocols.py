@@ -7,7 +7,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from core.campaigns.protocol import ProtocolName
 from core.data import SegmentKey
-from core.services.labels.protocols import SETTING
+from core.services.labels.protocols import PROTOCOL_SETTING
 from tests.browser.conftest import Server
 from tests.browser.protocols import (
     FIRST,
@@ -317,7 +317,7 @@ def test_help_lists_only_the_keys_that_apply(server: Server, page: Page) -> None
 
 def test_annotate_shows_the_protocol_of_the_project_too(server: Server, page: Page) -> None:
     host = Host(server, server.project("pairwise"), by_link=False)
-    assert server.store().settings.get(host.project, SETTING)
+    assert server.store().settings.get(host.project, PROTOCOL_SETTING)
     host.open(page, "on Annotate")
     expect(page.get_by_role("button", name="Equally good")).to_be_visible()
     page.keyboard.press("0")

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from core.reports import adversarial, evaluation, stress_html
+from core.reports import adversarial, evaluation
+from core.reports.stress import as_html
 from core.services.evaluate.evaluate import AgreementOptions, evaluate
 from core.services.evaluate.significance import HUMAN, compare_all_systems, compare_metrics
 from core.services.robustness.adversarial import ALL, PhenomenonRow
@@ -31,7 +32,7 @@ def pages() -> dict[str, tuple[str, int]]:
     row = PhenomenonRow(ALL, 1, "bleu", "bleu|v:1", 1, 1, 1, 0, 1.0, None, None, 0, "")
     return {
         "evaluation": (evaluation.as_html(found, "kendall", tests, systems), 3),
-        "stress": (stress_html.as_html(stress), 5),
+        "stress": (as_html(stress), 5),
         "adversarial": (adversarial.as_html([row], [], [], {"bleu": "BLEU"}), 0),
     }
 

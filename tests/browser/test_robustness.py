@@ -64,5 +64,5 @@ def test_a_typed_change_is_scored_beside_the_server_and_kept(server: Server, pag
     expect(page.locator(".rob-text del")).to_have_text("20")
     (case,) = store.cases.list(project)
     assert (case.collection, case.what) == ("mine", "20 → 90")
-    assert {s.metric: s.reason for s in case.scores if s.fooled is None} == {}
+    assert {s.metric: s.reason for s in case.scores if s.misses_error is None} == {}
     assert {"chrf", "bartscore", "bertscore"} <= {s.metric for s in case.scores}

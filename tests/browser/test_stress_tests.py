@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from core.data import Dataset, Output, Segment
 from core.robustness.stress.report import as_json, from_json
-from core.services.robustness.stress_test_runs import settings_of
+from core.services.robustness.stress_test_runs import run_settings
 from pages._ui.robustness.controls import diff_html
 from tests.browser.conftest import Server, at_rest
 from tests.reports import report
@@ -64,7 +64,7 @@ def test_tests_are_run_and_a_reload_keeps_them_open(shared: Server, project: int
 
 def test_a_click_on_a_cell_opens_what_stands_behind_it(shared: Server, project: int, page: Page) -> None:
     store = shared.store()
-    run = store.stress.save(project, "By hand", as_json(report()), settings_of(report()))
+    run = store.stress.save(project, "By hand", as_json(report()), run_settings(report()))
     page.goto(f"{shared.url}/robustness?project={project}&run={run.id}")
     expect(page.get_by_text("BARTScore F (small) fails truncation")).to_be_visible()
     difference = page.locator(".rob-text del")

@@ -13,7 +13,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from cli import __main__ as program
-from cli.progress import status
+from cli.options import status
 from tests.paths import ROOT
 
 

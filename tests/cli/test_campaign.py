@@ -13,8 +13,8 @@ from core.campaigns.design import design_from_json
 from core.data import Dataset
 from core.formats.campaigns.campaign_file import CampaignFile
 from core.mqm.typology import TYPOLOGIES
-from core.services.campaigns.exporting import FORMATS, campaign_file
-from core.services.labels import all_labels, typologies
+from core.services.campaigns.files import FORMATS, campaign_file
+from core.services.labels import all_labels, protocols
 from db.engine import connect
 from db.store import open_store, store_over
 from tests.cli.program import status_of
@@ -61,7 +61,7 @@ def test_create_prints_a_link_for_each_name(database: str, tmp_path: Path, capsy
     assert {"campaign created", "campaign started", "link created"} <= {e.act for e in store.audit.entries(None)}
     assert run(database, *made) == 2
     assert "there is a campaign of this name" in capsys.readouterr().err
-    typologies.choose_bundled(store, project, "data_to_text")
+    protocols.use_bundled_typology(store, project, "data_to_text")
     assert run(database, "create", "cats", "of the project", "--protocol", "mqm") == 0
     assert capsys.readouterr().out == "created of the project: 18 units, error typology Data-to-text\n"
     made_of = design_from_json(store.campaigns.list(project)[-1].design)

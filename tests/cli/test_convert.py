@@ -61,7 +61,7 @@ def test_mqm_and_human_scores_are_written_as_seg_score(labels: Path, tmp_path: P
 def test_severities_are_renamed_on_request(labels: Path, tmp_path: Path) -> None:
     labels.write_text(ROWS.replace("Major", "Critical"), encoding="utf-8")
     convert_command([labels], "google", tmp_path / "out", severity=["critical=major"])
-    rated = google_mqm.read((tmp_path / "out").read_bytes()).rated
+    rated = google_mqm.read_google_mqm((tmp_path / "out").read_bytes()).rated
     assert {e.severity for r in rated for e in r.errors} == {"Major", "Minor"}
 
 
@@ -112,7 +112,7 @@ TED = DATA / "mqm_ted_zhen.tsv.gz"
 def ted() -> google_mqm.GoogleMqm:
     if not TED.exists():
         pytest.skip("mqm_ted_zhen.tsv.gz is not beside the repository")
-    return google_mqm.read(TED.read_bytes())
+    return google_mqm.read_google_mqm(TED.read_bytes())
 
 
 @pytest.mark.extended
@@ -120,7 +120,7 @@ def ted() -> google_mqm.GoogleMqm:
 def test_the_ted_release_goes_there_and_back_without_loss(tmp_path: Path, to: str, ted: google_mqm.GoogleMqm) -> None:
     convert_command([TED], to, tmp_path / "there")
     convert_command([tmp_path / "there"], "google", tmp_path / "back")
-    first, second = ted, google_mqm.read((tmp_path / "back").read_bytes())
+    first, second = ted, google_mqm.read_google_mqm((tmp_path / "back").read_bytes())
     assert len(second.rated) == 7935
     assert set(second.rated) == set(first.rated)
     assert set(second.dataset.outputs) == set(first.dataset.outputs)

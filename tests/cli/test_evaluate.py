@@ -158,8 +158,8 @@ def test_system_scores_as_given_stand_beside_means_of_segments(
     given.write_text("A\t0.2\nB 0.9\nC\t0.1\nrefA\t0.5\n", encoding="utf-8")
     people.write_text("A\t-3\nB\t-1\nC\tNone\n", encoding="utf-8")
     found = evaluate_command(tmp_path / "t.json", [human], scores=scores, level="system", external=[f"COMET={given}"])
-    rows = {r.statistic: r for r in found.given}
-    assert {r.grouping for r in found.given} == {"as given"}
+    rows = {r.statistic: r for r in found.as_given}
+    assert {r.grouping for r in found.as_given} == {"as given"}
     assert (rows["kendall"].value, rows["pairwise"].value, rows["kendall"].n) == (
         pytest.approx(1 / 3),
         pytest.approx(2 / 3),
@@ -177,7 +177,7 @@ def test_system_scores_as_given_stand_beside_means_of_segments(
     for ending in ("csv", "tex", "html"):
         other = evaluate_command(tmp_path / f"t.{ending}", [human], **options)
         assert "COMET-refA (external), as given" in (tmp_path / f"t.{ending}").read_text(encoding="utf-8")
-        assert next(r for r in other.given if r.statistic == "kendall")[5] == 1.0  # A and B, by --human-systems
+        assert next(r for r in other.as_given if r.statistic == "kendall")[5] == 1.0  # A and B, by --human-systems
     assert "no system score of C" in capsys.readouterr().err
 
 

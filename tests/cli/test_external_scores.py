@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from cli.__main__ import program
 from cli.evaluate import evaluate_command, read_scores
-from cli.external_scores import given, read
+from cli.external_scores import metric_file, read_metric_files
 from core.data import Score
 from core.errors import ImportProblems, UserError
 from core.formats.write import scores_csv
@@ -81,14 +81,14 @@ def test_alone_they_need_no_scores_of_ours(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("column", ["score", "GPT-4"])
 def test_a_table_has_scores_in_the_column_of_the_metric_or_score(tmp_path: Path, column: str) -> None:
-    [found] = read([given(f"GPT-4={judge(tmp_path, column)}")], None)
+    [found] = read_metric_files([metric_file(f"GPT-4={judge(tmp_path, column)}")], None)
     assert f"|column:{column}|" in found.metric.signature
     assert len(found.values) == 12
     assert not found.metric.turned
 
 
 def test_an_error_rate_is_turned_by_its_name(tmp_path: Path) -> None:
-    [found] = read([given(f"WER={judge(tmp_path)}")], None)
+    [found] = read_metric_files([metric_file(f"WER={judge(tmp_path)}")], None)
     assert found.metric.turned
 
 
@@ -114,15 +114,15 @@ def test_an_export_states_the_direction_of_an_external_metric(tmp_path: Path) ->
 def test_what_cannot_be_read_is_one_clear_line(tmp_path: Path, files: list[str], message: str) -> None:
     paths = {"judge": judge(tmp_path), "score": seg_score(tmp_path)}
     with pytest.raises(UserError, match=re.escape(message)):
-        read([given(text.format(**paths)) for text in files], None)
+        read_metric_files([metric_file(text.format(**paths)) for text in files], None)
 
 
 def test_a_system_that_is_not_there_and_lines_too_few_are_named(tmp_path: Path) -> None:
     path = tmp_path / "X-refA.seg.score"
     path.write_text("Z 1\nZ 2\nA 1\n", encoding="utf-8")
     with pytest.raises(ImportProblems) as raised:
-        read([given(str(path))], load([texts(tmp_path)]).dataset)
-    assert [p.found for p in raised.value.problems] == ["a system named “Z”", "1 line of “A”"]
+        read_metric_files([metric_file(str(path))], load([texts(tmp_path)]).dataset)
+    assert [p.got for p in raised.value.problems] == ["a system named “Z”", "1 line of “A”"]
 
 
 def test_lower_names_a_metric_that_is_there(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_every_severity_without_a_weight_is_named_with_its_line(tmp_path: Path) 
     path.write_text(ROWS + "\n".join(rows) + "\n", encoding="utf-8")
     with pytest.raises(ImportProblems) as caught:
         mqm_command(path, tmp_path / "F.csv", by="system")
-    assert [(p.file, p.row, p.column, p.found) for p in caught.value.problems] == [
+    assert [(p.file, p.row, p.column, p.got) for p in caught.value.problems] == [
         ("labels.tsv", 6, "severity", "'Critical'"),
         ("labels.tsv", 7, "severity", "''"),
     ]

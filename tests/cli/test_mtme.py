@@ -71,7 +71,7 @@ def test_system_scores_and_error_spans_of_the_folder_are_used_on_request(
 ) -> None:
     root = write(tmp_path / "wmt", files())
     found = evaluated(tmp_path, root, level="system")
-    [row] = [r for r in found.given if r.statistic == "pearson"]
+    [row] = [r for r in found.as_given if r.statistic == "pearson"]
     assert row.value == pytest.approx(stats.pearsonr([30, 28, 20], [-1.6, -2.25, -4.8]).statistic)
     assert (row.metric, row.n) == ("BLEU-refA (external), as given", 3)
     capsys.readouterr()

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cli import metrics, progress
-from cli.progress import StatusLine, counted
+from cli import metrics
+from cli import options as progress
+from cli.options import StatusLine, counted
 from tests.cli import test_calibrate, test_evaluate, test_stress
 from tests.cli.program import status_of
 from tests.core.services.robustness.test_adversarial import CSV
@@ -165,7 +166,7 @@ def test_the_command_line_reports_unless_it_is_quiet(
         time.sleep(0.2) if "--quiet" in arguments else wait_for_lines(log, 2)
         return "done"
 
-    monkeypatch.setattr(metrics, "table", table)
+    monkeypatch.setattr(metrics, "metrics_table", table)
     printed(out, *arguments, log=log)
     assert out.getvalue() == "done\n"
     assert log.getvalue().startswith("metrics · 0 s elapsed\n") or "--quiet" in arguments

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import pearsonr, spearmanr
 
 from cli.reproduce import TABLES, summaries
-from cli.reproduce_data import read
+from cli.reproduce_data import read_summaries
 from core.errors import UserError
 from core.metrics import registry
 from core.progress import no_progress
@@ -55,8 +55,8 @@ def row(table: str, metric: str) -> str:
 def test_realsumm_is_the_mean_spearman_of_documents(tmp_path: Path) -> None:
     entries = [document(), document(turn=1)]
     table = summaries("realsumm", lines(tmp_path / "r.jsonl.gz", *entries))
-    own = registry.load("rouge1|stem:yes|measure:r")
-    rated = read(tmp_path / "r.jsonl.gz")
+    own = registry.load_metric("rouge1|stem:yes|measure:r")
+    rated = read_summaries(tmp_path / "r.jsonl.gz")
     scores = [v.value for v in own.score([r.item for r in rated], no_progress)]
     rho = [
         spearmanr(scores[n * 4 : n * 4 + 4], [r.human["litepyramid_recall"] for r in rated[n * 4 : n * 4 + 4]])[0]
@@ -92,11 +92,11 @@ def test_qags_counts_sentences_that_most_annotators_accept(tmp_path: Path) -> No
         qags("prices rose in may and fell", ("prices rose in may", "yyy")),
         qags("dogs run fast in the park", ("cats sleep", "nnn")),
     ]
-    rated = read(lines(tmp_path / "mturk_cnndm.jsonl", *entries))
+    rated = read_summaries(lines(tmp_path / "mturk_cnndm.jsonl", *entries))
     assert [(r.item.hypothesis, r.human["fact"]) for r in rated] == [
         ("the cat sat the cat ran", 0.5), ("prices rose in may", 1.0), ("cats sleep", 0.0)
     ]  # fmt: skip
-    scores = [v.value for v in registry.load("rouge1|stem:yes").score([r.item for r in rated], no_progress)]
+    scores = [v.value for v in registry.load_metric("rouge1|stem:yes").score([r.item for r in rated], no_progress)]
     found = row(summaries("qags", tmp_path / "mturk_cnndm.jsonl"), "rouge1|stem:yes")
     assert f" {100 * pearsonr(scores, [0.5, 1.0, 0.0])[0]:.2f} " in found
     assert "ROUGE: 45.91 / 9.70" in found
@@ -132,7 +132,7 @@ def newsroom(path: Path, extra: str = "") -> Path:
 
 
 def test_newsroom_averages_raters_and_reports_missing_references(tmp_path: Path) -> None:
-    rated = read(newsroom(tmp_path / "n.csv"))
+    rated = read_summaries(newsroom(tmp_path / "n.csv"))
     assert [r.human["coherence"] for r in rated] == [0.5, 1.5, 2.5, 3.5]
     assert rated[0].item.source == 'die Katze, "sie" saß'
     table = summaries("newsroom", tmp_path / "n.csv")
@@ -152,7 +152,7 @@ def test_a_pickle_is_never_opened(name: str, tmp_path: Path) -> None:
     data = pickle.dumps(Bomb())
     (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     with pytest.raises(UserError, match="pickles are not read"):
-        read(tmp_path / name)
+        read_summaries(tmp_path / name)
     assert not (tmp_path / "opened").exists()
 
 
@@ -178,7 +178,7 @@ def test_what_is_wrong_with_a_file_is_said_with_its_place(text: str, where: str,
     path = tmp_path / "x.jsonl"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(UserError) as error:
-        read(path)
+        read_summaries(path)
     assert where in str(error.value)
     assert "expected" in str(error.value)
 
@@ -192,5 +192,5 @@ def test_a_human_score_that_is_missing_is_named(tmp_path: Path) -> None:
 def test_every_metric_of_the_tables_is_there() -> None:
     for table in TABLES.values():
         for metric, _, figures in table.rows:
-            assert registry.load(metric).spec.name == metric
+            assert registry.load_metric(metric).spec.name == metric
             assert len(figures) in (len(table.columns), 2)

@@ -207,8 +207,8 @@ def test_a_metric_that_breaks_keeps_its_log_and_fails_the_build(
     def breaks(items: object, progress: object) -> list[Value]:
         raise RuntimeError("no memory")
 
-    broken, load = replace(registry.load("chrf"), score=breaks), registry.load
-    monkeypatch.setattr(registry, "load", lambda name: broken if name == "chrf" else load(name))
+    broken, load = replace(registry.load_metric("chrf"), score=breaks), registry.load_metric
+    monkeypatch.setattr(registry, "load_metric", lambda name: broken if name == "chrf" else load(name))
     table, whole = tmp_path / "r.csv", tmp_path / "r.json"
     with pytest.raises(typer.Exit) as ended:
         stress_here([texts], table, "chrf,rouge1", json=whole, fail_on="truncation")

@@ -9,8 +9,7 @@ import pytest
 
 from core.ports.store import Store
 from core.services.campaigns import people
-from core.services.people.accounts import find
-from core.services.people.passwords import check_password
+from core.services.people.accounts import check_password, find
 from db.store import open_store
 from tests.cli.program import status_of
 from tests.core.services.campaigns.world import campaign_world

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.signature import content_key, external_signature, number, signature
+from core.signature import content_key, external_signature, format_exact, signature
 
 texts = st.tuples(st.none() | st.text(), st.text(), st.lists(st.text(), max_size=3).map(tuple))
 
@@ -28,8 +28,8 @@ def test_missing_and_empty_source_differ() -> None:
 
 def test_numbers_in_a_signature_read_back_as_they_were() -> None:
     for value in (1.0, 1.7, 0.1, 2.0231415926, 1e-9, float("inf")):
-        assert float(number(value)) == value
-    assert (number(1.0), number(1.7), number(float("inf"))) == ("1", "1.7", "inf")
+        assert float(format_exact(value)) == value
+    assert (format_exact(1.0), format_exact(1.7), format_exact(float("inf"))) == ("1", "1.7", "inf")
 
 
 def test_two_columns_of_one_file_under_one_name_have_two_signatures() -> None:

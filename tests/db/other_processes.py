@@ -13,7 +13,7 @@ from sqlalchemy import event
 
 from core.data import SegmentKey, Value
 from core.ports.campaigns import Draw, DrawState, NewAssignment
-from core.ports.chunks import ChunkResult
+from core.ports.jobs import ChunkResult
 from core.ports.labels import Action
 from core.ports.store import Store
 from core.services.projects.adding import ImportTarget

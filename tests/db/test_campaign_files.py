@@ -9,7 +9,7 @@ import pytest
 from core.campaigns.protocol import ProtocolName
 from core.data import Dataset, SegmentKey
 from core.ports.store import Store
-from core.services.campaigns import exporting
+from core.services.campaigns import files
 from core.services.campaigns.answers import read_labels
 from tests.core.services.campaigns.world import CampaignWorld, campaign_world, scores
 
@@ -24,7 +24,7 @@ def world_of(store: Store, protocol: ProtocolName) -> CampaignWorld:
 @pytest.mark.parametrize("protocol", ["esa", "da"])
 def test_a_campaign_file_has_the_rated_outputs_in_document_order(store: Store, protocol: ProtocolName) -> None:
     world = world_of(store, protocol)
-    made = exporting.campaign_file(store, world.campaign)
+    made = files.campaign_file(store, world.campaign)
     rated = {r.key for r in made.ratings if r.kind == "item"}
     whole = store.projects.dataset(world.project)
     assert made.dataset == Dataset(
@@ -34,7 +34,7 @@ def test_a_campaign_file_has_the_rated_outputs_in_document_order(store: Store, p
     assert len(made.ratings) == len(read_labels(store, world.campaign).answers)
 
 
-@pytest.mark.parametrize("name", exporting.FORMATS)
+@pytest.mark.parametrize("name", files.FORMATS)
 def test_a_campaign_file_reads_only_rated_segments(store: Store, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     world = campaign_world("esa", store)
     world.work("Ana", scores(80), units=2)
@@ -50,12 +50,12 @@ def test_a_campaign_file_reads_only_rated_segments(store: Store, name: str, monk
 
     monkeypatch.setattr(type(store.projects), "texts", some)
     monkeypatch.setattr(type(store.projects), "dataset", lambda *_: pytest.fail("the whole project is read"))
-    assert exporting.export(store, world.campaign, name).texts
+    assert files.export(store, world.campaign, name).texts
     assert 0 < len(read) <= 2
-    made = exporting.as_file(store, world.campaign, name)
-    assert made.startswith(b"PK") == exporting.FORMATS[name].several, "several files as one are none"
+    made = files.as_file(store, world.campaign, name)
+    assert made.startswith(b"PK") == files.FORMATS[name].several, "several files as one are none"
 
 
 def test_a_campaign_without_ratings_is_an_empty_file(store: Store) -> None:
     world = campaign_world("esa", store)
-    assert exporting.campaign_file(store, world.campaign).dataset == Dataset((), ())
+    assert files.campaign_file(store, world.campaign).dataset == Dataset((), ())

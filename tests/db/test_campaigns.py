@@ -202,7 +202,7 @@ def test_a_campaign_is_invisible_until_it_is_complete(
             created(store, project)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(slices.Hidden, "show", look)
+    monkeypatch.setattr(slices.SlicedWriter, "show", look)
     with pytest.raises(KeyboardInterrupt):
         created(store, project)
     assert seen == [([], [project])]
@@ -215,8 +215,8 @@ def test_a_crash_during_the_creation_leaves_nothing(
 ) -> None:
     project = store.projects.create("news").id
     with monkeypatch.context() as patched:
-        patched.setattr(slices.Hidden, "remove", lambda self: None)
-        patched.setattr(slices.Hidden, "show", interrupted)
+        patched.setattr(slices.SlicedWriter, "remove", lambda self: None)
+        patched.setattr(slices.SlicedWriter, "show", interrupted)
         with pytest.raises(KeyboardInterrupt):
             created(store, project)
     assert store.campaigns.list(project) == []
@@ -234,7 +234,7 @@ def test_a_crash_during_a_replacement_leaves_one_whole_draft(
     """Late: after the new texts have taken the place of the old ones, before those are deleted."""
     texts_before = store.projects.dataset(campaign.texts)
     with monkeypatch.context() as patched:
-        patched.setattr(slices.Hidden, "remove", interrupted if late else lambda self: None)
+        patched.setattr(slices.SlicedWriter, "remove", interrupted if late else lambda self: None)
         if not late:
             patched.setattr(slices, "hide", interrupted)
         with pytest.raises(KeyboardInterrupt):
@@ -277,7 +277,7 @@ def test_a_crash_during_the_deletion_is_finished_later(
     segment = SegmentKey("u1", "0")
     store.labels.append(campaign.texts, "Rosa", segment, [Action("1", "verdict", "A", {"value": "no_error"})])
     with monkeypatch.context() as patched:
-        patched.setattr(slices.Hidden, "remove", lambda self: None)
+        patched.setattr(slices.SlicedWriter, "remove", lambda self: None)
         if whole:
             store.projects.delete(campaign.project_id)
         else:
@@ -296,14 +296,14 @@ def test_a_crash_during_the_deletion_is_finished_later(
 def test_a_campaign_of_a_project_deleted_meanwhile_is_not_created(
     store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project, show = store.projects.create("news").id, slices.Hidden.show
+    project, show = store.projects.create("news").id, slices.SlicedWriter.show
 
-    def deleted(self: slices.Hidden, campaign_of: int | None = None) -> None:
+    def deleted(self: slices.SlicedWriter, campaign_of: int | None = None) -> None:
         with writing(engine) as connection:  # as another process does in its first transaction
             slices.hide(connection, engine, project)
         show(self, campaign_of)
 
-    monkeypatch.setattr(slices.Hidden, "show", deleted)
+    monkeypatch.setattr(slices.SlicedWriter, "show", deleted)
     with pytest.raises(UserError, match="being imported or deleted"):
         created(store, project)
     assert scalar(engine, "SELECT count(*) FROM projects") == 1

@@ -21,8 +21,8 @@ from core.errors import ImportProblems, UserError
 from core.mqm.log import fold_segment, folded
 from core.ports.labels import Action, LabelBatch
 from core.ports.projects import ImportReport
+from core.ports.scores import Timing
 from core.ports.store import Store
-from core.ports.timings import Timing
 from core.signature import content_key
 from tests.builders import small_dataset
 
@@ -111,7 +111,7 @@ def test_a_contradiction_names_every_place_and_changes_nothing(store: Store, pro
         store.projects.add(project, clash)
     # source, output, an output without a segment, a score that is no number, a score without an output
     assert len(raised.value.problems) == 5
-    assert "another source" in raised.value.problems[0].found
+    assert "another source" in raised.value.problems[0].got
     assert "source 0" in raised.value.problems[0].expected
     assert store.projects.dataset(project) == small_dataset()
 

@@ -9,7 +9,7 @@ from core.data import Dataset, ExternalScores, HumanScore, Output, OutputKey, Se
 from core.errors import UserError
 from core.ports.store import Store
 from core.signature import content_key
-from core.text.fold import fold
+from core.text.words import fold
 from tests.builders import small_dataset
 
 ONE, TWO = SegmentKey("d", "1"), SegmentKey("e", "2")

@@ -162,7 +162,7 @@ def test_units_are_handed_over(store: Store, campaign: Campaign) -> None:
     touch(store, campaign, rosa, "u1", submitted=True)
     otto = assigned(store, campaign, "Otto", "u1", slot=2, lease=None)
     done = store.campaigns.hand_over(campaign.id, rosa, AFTER, handed_over("u2", "u3", **{f"p{otto}": ("u3", "u2")}))
-    assert [len(given) for given in done.given.values()] == [2]
+    assert [len(given) for given in done.shares.values()] == [2]
     assert states(store, campaign, rosa) == [
         ("u1", "submitted", 1),
         ("u2", "reclaimed", None),

@@ -7,7 +7,7 @@ import pytest
 
 from core.data import Dataset, Item, Output, OutputKey, Segment, SegmentKey, Value
 from core.errors import UserError
-from core.ports.chunks import Chunk, ChunkResult, PlannedChunk, PlannedMetric
+from core.ports.jobs import Chunk, ChunkResult, PlannedChunk, PlannedMetric
 from core.ports.store import Store
 from core.signature import content_key
 from tests.builders import small_dataset

@@ -6,9 +6,8 @@ import pytest
 
 from core.data import OutputKey
 from core.errors import UserError
-from core.ports.batches import Chosen, SavedBatch
-from core.ports.calibrations import SavedLambda
-from core.ports.cases import KeptCase, KeptScore
+from core.ports.calibration import Chosen, SavedBatch, SavedLambda
+from core.ports.robustness import KeptCase, SavedScore
 from core.ports.store import Store
 from tests.db.test_contract import FIRST, no_error, project
 
@@ -92,8 +91,8 @@ def test_a_batch_goes_with_its_project_and_leaves_labels_behind(store: Store, pr
 
 def kept(collection: str = "demo", changed: str = "It costs 9 €.") -> KeptCase:
     scores = (
-        KeptScore("chrf", "chrf|v:1", True, 0.1 + 0.2, 71.0),
-        KeptScore("nli", "nli|v:1", True, None, None, "a *reason*"),
+        SavedScore("chrf", "chrf|v:1", True, 0.1 + 0.2, 71.0),
+        SavedScore("nli", "nli|v:1", True, None, None, "a *reason*"),
     )
     return KeptCase(collection, "number error", None, "It costs 5 €.", "It is 5 €. 😀", changed, "5 → 9", scores)
 

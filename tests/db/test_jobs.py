@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine
 
 from core.data import Dataset, Output, Segment
-from core.ports.chunks import ChunkResult, PlannedChunk, PlannedMetric
+from core.ports.jobs import ChunkResult, PlannedChunk, PlannedMetric
 from core.ports.store import Store
 from core.scoring.turns import CHUNK
 from db.jobs import chunk_texts

@@ -15,8 +15,8 @@ from sqlalchemy import Engine, inspect, text
 
 from core.data import OutputKey, SegmentKey, Value
 from core.errors import UserError
-from core.ports.batches import Chosen
-from core.ports.timings import Timing
+from core.ports.calibration import Chosen
+from core.ports.scores import Timing
 from core.services.projects import sample
 from db.engine import MIGRATIONS, connect, migrate, reading, writing
 from db.store import open_store

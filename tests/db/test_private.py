@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from db.backup import backup
-from db.private import private_file, private_folder
+from db.sqlite_file import private_file, private_folder
 from db.store import open_store
 from tests.db.running import opened
 from tests.paths import ROOT

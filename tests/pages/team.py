@@ -12,14 +12,14 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from core.data import Dataset, HumanScore, Value
 from core.metrics import registry
 from core.ports.campaigns import Campaign
-from core.ports.cases import KeptCase, KeptScore
 from core.ports.people import Role
+from core.ports.robustness import KeptCase, SavedScore
 from core.ports.store import Store
 from core.refine.result import weighted
 from core.robustness.stress.report import as_json
 from core.services.people import accounts, sessions
-from core.services.people.tokens import SESSION_COOKIE
-from core.services.robustness.stress_test_runs import settings_of
+from core.services.people.sessions import SESSION_COOKIE
+from core.services.robustness.stress_test_runs import run_settings
 from core.signature import content_key
 from tests.core.services.campaigns import filled
 from tests.reports import report
@@ -68,11 +68,11 @@ def serve(store: Store) -> TeamServer:
                 weighted(*parts, 1.0) if k == 2 else float((5 * n + k) % 19),
                 parts={"dist_exp": parts[0], "dist_imp": parts[1], "score_hyp": -sum(parts) - 0.2} if k == 2 else {},
             )
-        store.scores.put(metric, registry.load(metric).signature(), values, 1.0)
+        store.scores.put(metric, registry.load_metric(metric).signature(), values, 1.0)
     for of in (campaign.id, None):
         store.shared.add(project, of, "Shared", False, "<html>", f"{of}".rjust(64, "0"), "test")
-    run = store.stress.save(project, "By hand", as_json(report()), settings_of(report())).id
-    case = KeptScore("chrf", registry.load("chrf").signature(), True, 0.4, 0.6)
+    run = store.stress.save(project, "By hand", as_json(report()), run_settings(report())).id
+    case = SavedScore("chrf", registry.load_metric("chrf").signature(), True, 0.4, 0.6)
     store.cases.keep(project, KeptCase("first", "negation", None, "It is.", "It is.", "It is not.", scores=(case,)))
     accounts.add(store, "test", "ann", PASSWORD, manager=True)
     for name, role in ROLES.items():

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from core.ports.people import Account, Role
 from core.ports.store import Store
 from core.services.people import accounts, links, sessions
-from core.services.people.tokens import SESSION_COOKIE
+from core.services.people.sessions import SESSION_COOKIE
 from tests.builders import small_dataset
 from tests.pages.said import unescaped
 from tests.paths import APP

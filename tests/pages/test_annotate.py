@@ -15,7 +15,7 @@ from core.data import Dataset, Output, Segment, SegmentKey, Value
 from core.ports.labels import Action
 from core.ports.store import Store
 from core.services.labels import labels as work
-from core.services.labels.exchange import receive
+from core.services.labels.editor import receive
 from core.signature import content_key
 from db.store import open_store
 from pages._ui.annotate import identity
@@ -79,10 +79,10 @@ def test_a_name_is_asked_then_segments_are_opened(app: AppTest, tmp_path: Path) 
 
 @given(st.text())
 def test_a_name_is_short_printable_and_stays_what_it_is(raw: str) -> None:
-    name = identity.cleaned(raw)
+    name = identity.cleaned_name(raw)
     assert name.isprintable() or not name
-    assert len(name) <= identity.LONGEST
-    assert identity.cleaned(name) == name
+    assert len(name) <= identity.LONGEST_PERSON_NAME
+    assert identity.cleaned_name(name) == name
 
 
 def test_names_shown_for_one_segment_are_shown_for_no_other(app: AppTest, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 from core.data import OutputKey, SegmentKey
-from core.ports.batches import Chosen, SavedBatch
+from core.ports.calibration import Chosen, SavedBatch
 from core.ports.labels import Action
 from db.store import open_store
 from tests.pages.test_annotate import address, app, signed_in

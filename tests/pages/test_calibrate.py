@@ -6,8 +6,8 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from core.calibration.advice import advice
 from core.calibration.calibrate import calibrate
+from core.calibration.presets import advice
 from core.data import Dataset, HumanScore, Output, Segment, SegmentKey, Value
 from core.metrics import registry
 from core.ports.labels import Action
@@ -42,7 +42,7 @@ def add(store, project: int, *, human: bool = True, scored: bool = True) -> None
             )
             for i, d in enumerate(DISTANCES)
         }
-        store.scores.put("bartscore++", registry.load("bartscore++").signature(), values, 1.0)
+        store.scores.put("bartscore++", registry.load_metric("bartscore++").signature(), values, 1.0)
 
 
 def opened(project_id: int) -> AppTest:
@@ -167,7 +167,7 @@ def labelled(store, *, scored: int = 40) -> int:
         parts = {"dist_exp": e, "dist_imp": i, "score_hyp": -e - i}
         values[content_key(None, output.text, ("a reference",))] = Value(weighted(e, i, 1.0), parts=parts)
     some = dict(list(values.items())[:scored])
-    store.scores.put("bartscore++", registry.load("bartscore++").signature(), some, 1.0)
+    store.scores.put("bartscore++", registry.load_metric("bartscore++").signature(), some, 1.0)
     for rater, n in (("Ann", 10), ("Bo", 2)):
         for i in range(n):
             actions = [mark(rater, s, i, k) for k, s in enumerate(SYSTEMS)]
@@ -208,7 +208,7 @@ def test_sections_follow_scores_that_come_later(store) -> None:
     for o in store.projects.dataset(project_id).outputs[24:]:
         parts = {"dist_exp": 0.5, "dist_imp": 0.25, "score_hyp": -0.75}
         values[content_key(None, o.text, ("a reference",))] = Value(weighted(0.5, 0.25, 1.0), parts=parts)
-    store.scores.put("bartscore++", registry.load("bartscore++").signature(), values, 1.0)
+    store.scores.put("bartscore++", registry.load_metric("bartscore++").signature(), values, 1.0)
     rows = table(section(opened(project_id), "Annotators"), "annotator")
     assert list(rows["annotator"]) == ["all together", "Ann", "Bo"]
     assert list(rows["outputs"]) == [40, 40, 8]
@@ -279,7 +279,7 @@ def test_best_systems_shows_both_figures_and_new_scores(store) -> None:
 
     def compared(first: int, last: int) -> str:
         values = {texts[i]: Value(float(i)) for i in range(first, last)}
-        store.scores.put("chrf", registry.load("chrf").signature(), values, 1.0)
+        store.scores.put("chrf", registry.load_metric("chrf").signature(), values, 1.0)
         at = section(opened(project_id), "Best systems")
         return str(at.get("vega_lite_chart")[-1].proto)
 

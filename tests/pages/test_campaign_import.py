@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 from core.data import Dataset, Output, OutputKey, Segment, Span
 from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating
 from core.ports.store import Store
-from core.services.campaigns.exporting import FORMATS
-from pages._ui.campaigns.finished_import import PURPOSE
+from core.services.campaigns.files import FORMATS
+from pages._ui.campaigns.imported import PURPOSE
 from tests.pages.said import words
 from tests.pages.test_drafts import loaded_again
 from tests.pages.test_projects import File, press, uploaded

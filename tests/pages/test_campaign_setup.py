@@ -9,8 +9,8 @@ from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span
 from core.mqm.actions import label_actions
 from core.ports.campaigns import Campaign
 from core.ports.store import Store
-from core.services.campaigns import creating, people
-from core.services.labels import typologies
+from core.services.campaigns import people, setup
+from core.services.labels import protocols
 from core.services.people import accounts
 from core.services.people.links import resolve
 from pages._ui.campaigns.setup.choices import edited
@@ -77,14 +77,14 @@ def test_the_list_leads_to_a_set_up_that_survives_other_pages(store: Store) -> N
     assert "A campaign is a human evaluation with several people" in words(at)
     assert [b.label for b in at.button if b.label == "New campaign"]
     assert "This campaign does not exist" in words(opened(project, campaign="99"))
-    creating.create(store, "me", project, "pilot", CampaignDesign(PROTOCOLS["esa"]))
+    setup.create(store, "me", project, "pilot", CampaignDesign(PROTOCOLS["esa"]))
     at = opened(project)
     assert not [b for b in at.button if b.label == "Continue setting up"], "a command has set this draft up"
     at = opened(project, campaign=str(only(store, project).id), step="data")
     assert [b.label for b in at.button if b.label == "Start"]
 
     project = filled(store)
-    typologies.choose_bundled(store, project, "data_to_text")
+    protocols.use_bundled_typology(store, project, "data_to_text")
     at = opened(project, campaign="new", step="protocol")
     press(at, "MQM by experts")
     assert field(at, "Protocol").value == "mqm"  # type: ignore[attr-defined]

@@ -16,14 +16,14 @@ from streamlit.testing.v1 import AppTest
 from core.ports.campaigns import Campaign
 from core.ports.store import Store
 from core.reports.campaign_results import as_latex
-from core.services.campaigns.adjudication import LEAST, queue, to_decide
 from core.services.campaigns.comparison import CampaignBasis, CampaignComparison
+from core.services.campaigns.decisions import LEAST, queue, to_decide
 from core.services.people import accounts, sessions
-from core.services.people.tokens import SESSION_COOKIE
+from core.services.people.sessions import SESSION_COOKIE
 from core.stats.bootstrap import Interval
 from core.stats.campaign.campaign_scores import WeightedMean
 from core.stats.campaign.paired_differences import PairedDifference
-from core.stats.significance.comparisons import Comparison
+from core.stats.significance.system_comparison import Comparison
 from db.engine import connect
 from db.store import store_over
 from pages._ui.campaigns import results_tab
@@ -240,7 +240,7 @@ def test_a_difference_has_the_better_system_first_and_the_lower_end_of_its_inter
     means = tuple(WeightedMean(s, Interval(v, v, v, 9), 9, 9, 9.0) for s, v in (("Alder", 8.0), ("Birch", 6.0)))
     found = CampaignComparison("score", "item", None, means, (difference,), (), None, None, None)  # type: ignore[arg-type]
     charts, tables = list[DataFrame](), list[list[dict[str, str]]]()
-    monkeypatch.setattr(results_tab.plots, "differences", lambda frame, title: charts.append(frame))
+    monkeypatch.setattr(results_tab.campaigns, "differences", lambda frame, title: charts.append(frame))
     monkeypatch.setattr(results_tab.tables, "text_table", tables.append)
     captions = list[str]()
     monkeypatch.setattr(results_tab, "figure", lambda chart, headline, sentence, what: captions.append(sentence))

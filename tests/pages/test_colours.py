@@ -7,13 +7,13 @@ import tomllib
 
 import pytest
 
-from core.plots import encodings
-from pages._ui.shared import theme
+from core.plots import base
+from pages._ui.shared import page
 from tests.colours import Rgba, colour, contrast, rules
 from tests.paths import ROOT
 
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
-VARIABLES = dict(re.findall(r"(--[\w-]+): (.+?); ", theme.VARIABLES.replace("}", "; ")))
+VARIABLES = dict(re.findall(r"(--[\w-]+): (.+?); ", page.VARIABLES.replace("}", "; ")))
 STREAMLIT = {"text": "ink", "background": "paper", "secondary-background": "soft", "primary": "filled", "red": "major"}
 VARIABLES |= {f"--st-{name}-color": f"var(--{role})" for name, role in STREAMLIT.items()}
 """What Streamlit calls the same colours, around its components only."""
@@ -28,7 +28,7 @@ EXEMPT = re.compile(r":disabled|\[aria-busy")
 
 def sheets() -> dict[str, str]:
     """Return every style sheet of the pages by file: the files of components, and <style> in modules."""
-    found = {"theme": theme.STYLE}
+    found = {"theme": page.STYLE}
     found |= {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "pages").rglob("*.css")}
     for path in (ROOT / "pages").rglob("*.py"):
         for i, style in enumerate(re.findall(r"<style>\n(.*?)</style>", path.read_text(encoding="utf-8"), re.DOTALL)):
@@ -79,7 +79,7 @@ def test_contrast_is_measured_and_charts_have_one_blue() -> None:
     found = [line for path in (ROOT / "core" / "plots").glob("*.py") for line in texts.findall(path.read_text("utf-8"))]
     assert len(found) > 5
     assert [line for line in found if tones.search(line)] == []
-    assert CONFIG["chartCategoricalColors"][0] == encodings.BLUE
+    assert CONFIG["chartCategoricalColors"][0] == base.BLUE
     for kind in ("light", "dark"):
         assert CONFIG[kind]["blueColor"] == CONFIG[kind]["linkColor"]
 
@@ -88,14 +88,14 @@ def test_text_lines_marks_and_charts_stand_out() -> None:
     for dark in (False, True):
         grounds = {role: named(role, dark) for role in ("paper", "soft")}
         grounds |= {
-            tone: drawn._replace(a=encodings.TINT).over(grounds["paper"])
-            for tone in (encodings.BLUE, encodings.ORANGE, encodings.GREY)
+            tone: drawn._replace(a=base.TINT).over(grounds["paper"])
+            for tone in (base.BLUE, base.ORANGE, base.GREY)
             if (drawn := of(tone, dark, {}))
         }
         texts = {role: named(role, dark) for role in ("ink", "quiet", "accent", "good")}
         texts["caption"] = texts["ink"]._replace(a=FADED)
         pairs = [(name, ground) for name in texts for ground in ("paper", "soft")]
-        pairs += [("ink", encodings.BLUE), ("ink", encodings.ORANGE), ("ink", encodings.GREY)]
+        pairs += [("ink", base.BLUE), ("ink", base.ORANGE), ("ink", base.GREY)]
         ratios = {pair: contrast(texts[pair[0]].over(grounds[pair[1]]), grounds[pair[1]]) for pair in pairs}
         assert {pair: round(c, 2) for pair, c in ratios.items() if c < TEXT} == {}
         assert contrast(named("major", dark), named("paper", dark)) >= TEXT
@@ -105,7 +105,7 @@ def test_text_lines_marks_and_charts_stand_out() -> None:
         grounds = [named("paper", dark), named("soft", dark)]
         found = {(role, contrast(named(role, dark), ground)) for role in (*GRAPHICS, "filled") for ground in grounds}
         assert {(role, round(ratio, 2)) for role, ratio in found if ratio < GRAPHIC} == set()
-        colours = [*CONFIG["chartCategoricalColors"], encodings.BLUE, encodings.ORANGE, encodings.GREY, encodings.GREEN]
+        colours = [*CONFIG["chartCategoricalColors"], base.BLUE, base.ORANGE, base.GREY, base.GREEN]
         ratios = {c: contrast(drawn, named("paper", dark)) for c in colours if (drawn := of(c, dark, {}))}
         assert len(ratios) > 5
         assert {c: round(ratio, 2) for c, ratio in ratios.items() if ratio < GRAPHIC} == {}

@@ -13,7 +13,7 @@ from core.ports.store import Store
 from core.refine.result import Refinement, Token
 from core.signature import content_key
 from pages._ui.annotate import identity
-from pages._ui.compare import all_segments, worst_outputs
+from pages._ui.compare import all_segments
 from pages._ui.components import output_cards
 from pages._ui.shared import deferred
 from tests.pages.metric_boxes import MetricBoxes
@@ -129,7 +129,7 @@ def test_addresses_systems_and_the_worst_outputs_are_shown(store: Store, project
     assert {"alpha", "beta"} == set(worst(at)["system"])
     at.selectbox(key=f"compare-worst-{project}").set_value("bartscore++").run()
     assert len(at.dataframe[-1].value) == 4
-    at.session_state[worst_outputs.SPOT] = (project, OutputKey("beta", "d", "1"))
+    at.session_state[all_segments.SPOT] = (project, OutputKey("beta", "d", "1"))
     at.run()
     assert seen[-1]["spot"] == "beta"
 
@@ -139,7 +139,7 @@ def test_addresses_systems_and_the_worst_outputs_are_shown(store: Store, project
     assert "[Systems ↓](#systems)" not in [m.value for m in at.markdown]
     at.segmented_control(key=f"compare-list-of-{project}").set_value("outputs").run()
     assert not {"alpha", "beta"} & set(worst(at)["system"])
-    at.session_state[worst_outputs.SPOT] = (project, OutputKey("beta", "d", "1"))
+    at.session_state[all_segments.SPOT] = (project, OutputKey("beta", "d", "1"))
     at.run()
     assert seen[-1]["spot"] in {c["name"] for c in seen[-1]["cards"]} - {"beta"}
 

@@ -26,7 +26,7 @@ def message(number: int, of: str = "a", name: str = "go", **value: Any) -> dict[
 
 def shown(of: str, drawn: list[dict[str, Any]]) -> dict[str, Any]:
     """What the browser is given for `of`."""
-    shared.draw(lambda **kw: drawn.append(kw), {"text": "x"}, key="k", of=of, handlers={})
+    shared.draw_component(lambda **kw: drawn.append(kw), {"text": "x"}, key="k", of=of, handlers={})
     return drawn[-1]["data"]
 
 

@@ -239,10 +239,10 @@ def test_forms_of_metrics_keep_what_was_chosen_by_hand(store: Store) -> None:
     values = {content_key(i.source, i.hypothesis, i.references): Value(float(len(i.hypothesis))) for i in texts}
     chosen = f"evaluate-names-{project}"
     for metric, key in (("bleu", f"{chosen}-default-1"), ("rouge1", f"{chosen}-default-2")):
-        store.scores.put(metric, registry.load(metric).signature(), values, 1.0)
+        store.scores.put(metric, registry.load_metric(metric).signature(), values, 1.0)
         assert metric in at.run().multiselect(key=key).value, "the page is open while scoring ends"
     assert "Of 4 metrics" in words(at)
-    store.scores.put("rouge2", registry.load("rouge2").signature(), values, 1.0)
+    store.scores.put("rouge2", registry.load_metric("rouge2").signature(), values, 1.0)
     at.multiselect(key=f"{chosen}-default-2").set_value(["ter", "chrf", "bleu"]).run()
     assert "1 more metric is scored." in words(at), "rouge1 was removed, rouge2 is new"
     assert "1 more metric is scored." in words(loaded_again(at, "meta_evaluation"))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pages._ui.shared.glossary import GLOSSARY, definition, entries
+from pages._ui.shared.page import GLOSSARY, definition, glossary_entries
 from tests.paths import ROOT
 
 MAX_WORDS = 60
@@ -24,17 +24,19 @@ def used() -> dict[str, Path]:
 
 
 def test_every_term_of_a_page_has_an_entry() -> None:
-    assert {term: path for term, path in used().items() if term.casefold() not in entries()} == {}
+    assert {term: path for term, path in used().items() if term.casefold() not in glossary_entries()} == {}
 
 
 def test_entries_are_short_unique_sorted_and_found_by_term() -> None:
-    assert {term: len(text.split()) for term, text in entries().items() if not 0 < len(text.split()) <= MAX_WORDS} == {}
+    assert {
+        term: len(text.split()) for term, text in glossary_entries().items() if not 0 < len(text.split()) <= MAX_WORDS
+    } == {}
     headings = [line[3:] for line in GLOSSARY.read_text(encoding="utf-8").splitlines() if line.startswith("## ")]
     keys = [heading.casefold().replace("λ", "lambda") for heading in headings]
     assert keys == sorted(set(keys))
-    assert len(entries()) == len(headings)
+    assert len(glossary_entries()) == len(headings)
 
     assert definition("Kendall τ-b").startswith("Rank correlation")
-    assert "More:" not in "".join(entries().values())
+    assert "More:" not in "".join(glossary_entries().values())
     with pytest.raises(KeyError):
         definition("no such term")

@@ -4,10 +4,8 @@ import re
 
 from core.metrics.readiness import configured_models
 from core.ports.store import Store
-from core.settings import load
-from pages._ui.help.keys import annotate_keys
-from pages._ui.help.report import facts
-from pages._ui.help.term_search import matching
+from core.settings import load_settings
+from pages._ui.help.help_parts import annotate_keys, facts, matching
 from tests.pages.test_shell import run, store
 from tests.paths import ROOT
 
@@ -42,7 +40,9 @@ def test_terms_keys_and_reports_are_in_words() -> None:
     assert len(keys) > 10
     assert not any(re.search(r"[\[\]]", text) for text in keys.values())
 
-    chosen = load({"ERRORSCOPE_DB": "postgresql+psycopg://me:secret@db.example/labels", "ERRORSCOPE_HOME": "/home/me"})
+    chosen = load_settings(
+        {"ERRORSCOPE_DB": "postgresql+psycopg://me:secret@db.example/labels", "ERRORSCOPE_HOME": "/home/me"}
+    )
     text = facts(chosen, configured_models(), "Firefox")
     assert "Database: postgresql+psycopg\n" in text
     assert text.endswith("Browser: Firefox")

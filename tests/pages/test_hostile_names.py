@@ -17,7 +17,7 @@ from streamlit.testing.v1.element_tree import Block, Element, Node
 
 from core.ports.store import Store
 from core.robustness.stress.report import as_json
-from core.services.robustness.stress_test_runs import settings_of
+from core.services.robustness.stress_test_runs import run_settings
 from db.engine import connect
 from db.store import store_over
 from pages._ui.robustness import session
@@ -119,7 +119,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     engine = connect(empty_database(path))
     store = store_over(engine)
     filled = hostile.fill(store)
-    store.stress.save(filled, hostile.name(0, "run"), as_json(report(hostile.name(0, "run"))), settings_of(report()))
+    store.stress.save(filled, hostile.name(0, "run"), as_json(report(hostile.name(0, "run"))), run_settings(report()))
     engine.dispose()  # the last connection to go empties the log into the file
     assert filled == PROJECT
     return path

@@ -15,8 +15,9 @@ from core.refine.result import EditStep, Refinement, Token
 from core.signature import content_key
 from pages._ui.annotate import identity
 from pages._ui.compare import inspector as inspector_section
-from pages._ui.compare import labels, model_rounds
+from pages._ui.compare import inspector as model_rounds
 from pages._ui.compare.inspector import OpenInspector
+from pages._ui.compare.marks import switch_key
 from pages._ui.components import inspector, output_cards, shared
 from tests.pages.test_compare import project
 from tests.pages.test_shell import run, store
@@ -40,8 +41,10 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     monkeypatch.setattr(output_cards, "_component", lambda: lambda **kw: None)
     monkeypatch.setattr(inspector, "_component", lambda: lambda **kw: given.append(kw["data"]))
     monkeypatch.setattr(inspector_section, "model_facts", lambda: HERE)
-    monkeypatch.setattr(model_rounds, "look", lambda model, text, *_: seen(text, -float(len(text))))
-    monkeypatch.setattr(model_rounds, "rounds", lambda model, text, *_: (seen(text, -2.0, STEP), seen(STEP.text, -1.0)))
+    monkeypatch.setattr(model_rounds, "look_at_text", lambda model, text, *_: seen(text, -float(len(text))))
+    monkeypatch.setattr(
+        model_rounds, "replay_rounds", lambda model, text, *_: (seen(text, -2.0, STEP), seen(STEP.text, -1.0))
+    )
     return given
 
 
@@ -77,7 +80,7 @@ def checked(at: AppTest) -> AppTest:
 
 
 def asked(at: AppTest, data: dict[str, Any], **answers: Any) -> AppTest:
-    at.session_state[f"mailbox-{inspector_section.KEY}"] = shared.Mailbox(data["key"], last=answers)
+    at.session_state[f"mailbox-{inspector_section.INSPECTOR_KEY}"] = shared.Mailbox(data["key"], last=answers)
     return checked(at.run())
 
 
@@ -145,7 +148,7 @@ def test_marks_are_hidden_before_a_submission_until_asked_for(
     assert (hidden["layers"], hidden["rows"]) == (None, [])
     assert "stay hidden" in hidden["lines"][0]
     assert not any("would bias your labels" in c.value for c in at.caption)
-    at.toggle(key=labels.switch_key(project)).set_value(True).run()
+    at.toggle(key=switch_key(project)).set_value(True).run()
     assert any("would bias your labels" in c.value for c in checked(at).caption)
     shown = drawn[-1]["overlap"]
     # the model took away "river", ann marked "river"; beta was not edited and has no mark

@@ -5,7 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Judgement, Output, OutputKey, Segment, Value
 from core.metrics import registry
-from core.ports.batches import Chosen, SavedBatch
+from core.ports.calibration import Chosen, SavedBatch
 from core.ports.store import Store
 from core.refine.result import weighted
 from core.signature import content_key
@@ -37,7 +37,7 @@ def filled(store: Store, *, upset: bool = True) -> int:
         d = (0.1 * (n % 7), 0.03 * (11 * n % 17))
         parts = {"dist_exp": d[0], "dist_imp": d[1], "score_hyp": -d[0] - 0.2}
         values[content_key(None, o.text, ("a reference",))] = Value(weighted(*d, 1.0), parts=parts)
-    store.scores.put("bartscore++", registry.load("bartscore++").signature(), values, 1.0)
+    store.scores.put("bartscore++", registry.load_metric("bartscore++").signature(), values, 1.0)
     return project
 
 

@@ -16,7 +16,7 @@ from core.ports.store import Store
 from core.services.labels import agreement as service
 from core.services.labels import batches
 from core.services.labels.agreement import agreement
-from core.services.labels.typologies import of_project
+from core.services.labels.protocols import typology_of
 from core.services.projects.view import View
 from core.signature import content_key
 from pages._ui.labels_and_raters import agreement as agreement_part
@@ -51,7 +51,7 @@ def filled(store: Store, *raters: str, scored: bool = True) -> int:
         store.labels.append(project, rater, segment, actions)
     if scored:
         values = {content_key(None, o.text, ("a reference",)): Value(float(i)) for i, o in enumerate(outputs)}
-        store.scores.put("chrf", registry.load("chrf").signature(), values, 1.0)
+        store.scores.put("chrf", registry.load_metric("chrf").signature(), values, 1.0)
     return project
 
 
@@ -180,7 +180,7 @@ def test_a_batch_is_built_with_its_probabilities_and_listed(store: Store, monkey
     at.selectbox(key=f"typology-{project}").set_value("data_to_text").run()
     next(b for b in at.button if b.label == "Use this typology").click().run()
     assert not at.exception
-    assert of_project(store, project).title == "Data-to-text"
+    assert typology_of(store, project).title == "Data-to-text"
     assert "(in use)" in at.selectbox(key=f"typology-{project}").format_func("data_to_text")
 
 
@@ -206,7 +206,7 @@ def test_what_a_set_needs_is_named_until_it_is_there(store: Store) -> None:
     assert not at.exception
     assert "Outputs are selected by their scores" in words(at)
     chrf = {content_key(None, o.text, ("a reference",)): Value(1.0) for o in store.projects.dataset(project).outputs}
-    store.scores.put("chrf", registry.load("chrf").signature(), chrf, 1.0)
+    store.scores.put("chrf", registry.load_metric("chrf").signature(), chrf, 1.0)
     at = opened(project)
     at.radio(key="batch-method").set_value("informative").run()
     assert not at.exception
@@ -218,7 +218,7 @@ def test_what_a_set_needs_is_named_until_it_is_there(store: Store) -> None:
         for i in range(N)
         for s in SYSTEMS
     }
-    store.scores.put("bartscore++", registry.load("bartscore++").signature(), values, 1.0)
+    store.scores.put("bartscore++", registry.load_metric("bartscore++").signature(), values, 1.0)
     at = opened(project)
     at.radio(key="batch-method").set_value("informative").run()
     at.number_input(key="batch-n").set_value(4)

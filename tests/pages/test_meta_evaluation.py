@@ -11,7 +11,7 @@ from core.ports.labels import Action
 from core.reports.evaluation import sentence
 from core.services.calibrate.calibration import from_rated, from_score
 from core.services.evaluate.evaluate import AgreementOptions, Evaluation, evaluate
-from core.services.evaluate.joining import from_view
+from core.services.evaluate.evaluation_data import from_view
 from core.services.projects import sample
 from core.signature import content_key
 from pages._ui.meta_evaluation import evaluation_data
@@ -38,7 +38,7 @@ def filled(store, *, human: bool = True, scored: bool = True, name: str = "p") -
             )
             for i, o in enumerate(outputs)
         }
-        store.scores.put(metric, registry.load(metric).signature(), values, 1.0)
+        store.scores.put(metric, registry.load_metric(metric).signature(), values, 1.0)
     return int(project.id)
 
 
@@ -163,7 +163,7 @@ def test_differences_are_tested_of_fully_scored_metrics(store) -> None:
         assert not at.exception
 
     project_id = filled(store)
-    bleu = registry.load("bleu").signature()
+    bleu = registry.load_metric("bleu").signature()
     values = {content_key(f"source {i}", f"words of A {i}", ("a reference",)): Value(float(i)) for i in range(2)}
     store.scores.put("bleu", bleu, values, 1.0)
     at = opened(project_id)

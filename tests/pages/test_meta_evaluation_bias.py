@@ -27,7 +27,7 @@ def filled(store: Store) -> int:
     store.projects.add(project.id, Dataset(segments, outputs, rated))
     for metric, by_system in (("chrf", chrf), ("rouge1", rouge)):
         values = {content_key("source", o.text, ("a reference",)): Value(float(by_system[o.system])) for o in outputs}
-        store.scores.put(metric, registry.load(metric).signature(), values, 1.0)
+        store.scores.put(metric, registry.load_metric(metric).signature(), values, 1.0)
     return int(project.id)
 
 

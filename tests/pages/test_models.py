@@ -10,14 +10,12 @@ from streamlit.testing.v1 import AppTest
 
 from core.metrics import readiness
 from core.metrics.readiness import Readiness
-from core.metrics.registry import METRICS, load
-from core.models.kinds import MODEL_KINDS
+from core.metrics.registry import METRICS, load_metric
+from core.models.configs import MODEL_KINDS
 from core.ports.people import Account, Identity
 from core.ports.store import Store
-from pages._ui.models.installation import hidden
 from pages._ui.models.metric_table import metric_rows, spread, table
-from pages._ui.models.model_cards import lacks, megabytes
-from pages._ui.models.preparing import for_this_machine
+from pages._ui.models.model_cards import for_this_machine, hidden, lacks, megabytes
 from pages._ui.shared import wiring
 from tests import tiny_checkpoints as tiny
 from tests.pages.said import unescaped
@@ -62,7 +60,7 @@ def test_metrics_and_models_are_listed_and_filtered(
     at = run("models")
     assert not at.exception
     found = rows(html(at))
-    assert list(found) == [*(load(name).spec.label for name in METRICS), "MAUVE"]
+    assert list(found) == [*(load_metric(name).spec.label for name in METRICS), "MAUVE"]
     assert found["TER"][4] == "0\u00a0…\u00a0∞\u00a0↓"
     assert found["chrF"][1] == "● ready"
     assert "Popović 2015" in found["chrF"][0]
@@ -151,7 +149,7 @@ def test_rows_of_metrics_and_settings_hide_secrets_and_markup() -> None:
     body = table(metric_rows(found), found)
     assert "&lt;b&gt;x&lt;/b&gt;" in body
     assert "□ package missing" in body
-    assert spread(load("bartscore").spec) == "−∞\u00a0…\u00a00\u00a0↑"
+    assert spread(load_metric("bartscore").spec) == "−∞\u00a0…\u00a00\u00a0↑"
     assert megabytes(90_868_376) == "90.9 MB"
     assert megabytes(1_625_000_000) == "1.6 GB"
 

@@ -13,8 +13,8 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 import app
-from pages._ui.shared import open_browser
-from pages._ui.shared.headers import SecurityHeaders, content_security_policy
+from pages._ui.shared import server
+from pages._ui.shared.server import SecurityHeaders, content_security_policy
 
 
 def finish(work: Coroutine[Any, Any, None]) -> None:
@@ -25,18 +25,18 @@ def finish(work: Coroutine[Any, Any, None]) -> None:
 
 def test_the_browser_opens_unless_headless(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(open_browser, "open_browser", asked.append)
-    monkeypatch.setattr(open_browser, "SECONDS", 0.0)
+    monkeypatch.setattr(server, "open_browser", asked.append)
+    monkeypatch.setattr(server, "SECONDS", 0.0)
 
     async def run() -> None:
-        async with open_browser.opens_browser(None):
+        async with server.opens_browser(None):
             later = asyncio.Event()
             asyncio.get_running_loop().call_later(0.001, later.set)  # after what was scheduled at the start
             await later.wait()
 
     for headless in (True, False):
         options = {"server.headless": headless, "server.address": "127.0.0.1", "server.port": 8599}
-        monkeypatch.setattr(open_browser.st, "get_option", options.get)
+        monkeypatch.setattr(server.st, "get_option", options.get)
         finish(run())
         assert asked == [] if headless else asked == ["http://127.0.0.1:8599"]
 

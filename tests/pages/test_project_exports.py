@@ -12,10 +12,9 @@ from streamlit.testing.v1 import AppTest
 from core.ports.store import Store
 from core.progress import Cancelled, Progress
 from core.services.export.export import Export, spooled
-from core.services.export.files import EXPORTS, LABELS
-from core.services.export.prepared import AT_ONCE, EXPORT_THREADS, KEPT, PREPARED
+from core.services.export.files import AT_ONCE, EXPORT_THREADS, EXPORTS, KEPT, LABELS, PREPARED
 from pages._ui.labels_and_raters import known_labels
-from pages._ui.projects import exports, large_exports
+from pages._ui.projects import exports
 from pages._ui.shared import wiring
 from tests.core.services.campaigns.filled import started, work
 from tests.pages.test_projects import MQM, press, texts, uploaded
@@ -154,7 +153,7 @@ def test_a_server_that_stops_cancels_preparations(large: AppTest, monkeypatch: p
     monkeypatch.setitem(LABELS, "csv", LABELS["csv"]._replace(make=cast(Any, slow)))
     at = press(large.run(), "Prepare the file")
     assert seen.wait(30)
-    large_exports.cancel_all()
+    exports.cancel_all()
     go.set()
     assert isinstance(at.session_state["export-prepared-1"].token.exception(30), Cancelled)
 

@@ -15,8 +15,8 @@ from core.services.projects.adding import ImportTarget
 from core.services.projects.importing import TablePlan
 from core.signature import content_key
 from pages._ui.projects import import_offer, importing, upload
-from pages._ui.projects.upload_columns import mapping_of, role_of
 from pages._ui.projects.upload_lines import first_line
+from pages._ui.projects.upload_tables import mapping_of, role_of
 from pages._ui.shared import drafts
 from tests.builders import small_dataset
 from tests.pages.metric_boxes import MetricBoxes

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.ports.store import Store
-from core.services.people.tokens import token_hash
+from core.services.people.sessions import token_hash
 from pages._ui.campaigns.campaign_data import screen_key
 from tests.core.services.campaigns.filled import QUALITY, SEVERITY
 from tests.pages.said import words

@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Output, Segment
 from core.metrics.base import MetricSpec
-from core.ports.cases import KeptCase, KeptScore
+from core.ports.robustness import KeptCase, SavedScore
 from core.ports.store import Store
-from pages._ui.robustness import reactions
+from pages._ui.robustness import break_metric
 from pages._ui.robustness.controls import diff_html
 from tests.pages.opened_page import new_project
 from tests.pages.said import words
@@ -56,7 +56,7 @@ def test_texts_stand_in_the_differences_as_they_are() -> None:
 def test_after_cancel_nothing_else_is_scored(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[str] = []
     # `append` returns None, as `run_cached` does once Cancel was pressed
-    monkeypatch.setattr(reactions, "run_cached", lambda key, words, *_: begun.append(words))
+    monkeypatch.setattr(break_metric, "run_cached", lambda key, words, *_: begun.append(words))
     monkeypatch.setattr(MetricSpec, "needs_model", property(lambda spec: spec.name == "ter"))
     at = opened(filled(store))
     assert not at.exception
@@ -75,7 +75,7 @@ def test_a_first_change_is_scored_and_saved_once(store: Store) -> None:
     shown = at.dataframe[0].value
     assert list(shown["metric"]) == ["TER ↓", "chrF ↑"], "the largest drop first"
     assert list(shown["verdict"]) == ["notices", "barely notices"]
-    assert [reactions.FORMATS["change"](v) for v in (-0.0192, -0.0002, 0.0, 1e-5)] == [
+    assert [break_metric.FORMATS["change"](v) for v in (-0.0192, -0.0002, 0.0, 1e-5)] == [
         "−0.019",
         "−0.0002",
         "±0",
@@ -137,7 +137,7 @@ def test_a_typed_change_is_kept_until_a_kind_of_error_is_chosen(store: Store) ->
     assert not at.exception
     (case,) = store.cases.list(project)
     assert (case.collection, case.phenomenon, case.good) == ("demo", "by hand", GOOD)
-    assert [(s.metric, s.fooled) for s in case.scores] == [("chrf", True), ("ter", True)]
+    assert [(s.metric, s.misses_error) for s in case.scores] == [("chrf", True), ("ter", True)]
     assert all(s.signature.startswith(s.metric) for s in case.scores)
     at.number_input(key="robustness-seed").set_value(3).run()
     assert at.text_area(key="robustness-changed").value == "She bought 20 cars in Berlin."
@@ -187,7 +187,7 @@ def test_texts_are_typed_or_opened_from_saved_cases(store: Store) -> None:
     project = filled(store)
     at = opened(project, "Saved cases")
     assert "This project has no saved cases yet" in words(at)
-    scores = (KeptScore("chrf", "chrf|v:1", True, 50.0, 60.0), KeptScore("nli", "nli", True, None, 0.5, "no words"))
+    scores = (SavedScore("chrf", "chrf|v:1", True, 50.0, 60.0), SavedScore("nli", "nli", True, None, 0.5, "no words"))
     case = store.cases.keep(
         project, KeptCase("demo", "negation", None, "A *ref*.", "It is.", "It is not.", "+ not", scores)
     )

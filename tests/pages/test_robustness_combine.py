@@ -172,7 +172,7 @@ def test_a_metric_without_a_range_is_left_out_until_it_is_fitted(store: Store) -
     at.button(key="combine-fit-bartscore").click().run()
     assert not at.exception
     assert "is left out" not in words(at)
-    assert registry.load("menli|with:bartscore").signature()
+    assert registry.load_metric("menli|with:bartscore").signature()
 
 
 def test_cases_come_from_a_file_unless_it_cannot_be_read(store: Store) -> None:

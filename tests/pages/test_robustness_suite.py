@@ -29,7 +29,7 @@ class Watched:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.broken, self.asked = True, {"chrf": 0, "ter": 0}
-        monkeypatch.setattr(registry, "load", lambda name, load=registry.load: self.of(load(name), name))
+        monkeypatch.setattr(registry, "load_metric", lambda name, load=registry.load_metric: self.of(load(name), name))
 
     def of(self, metric: Metric, name: str) -> Metric:
         def score(items: Sequence[Item], progress: Progress) -> list[Value]:
@@ -89,7 +89,7 @@ def test_a_range_that_was_fitted_since_is_used_on_the_desk(store: Store, monkeyp
 
     monkeypatch.setattr(break_metric, "reactions", watched)
     at = opened(filled(store))
-    ranges.fit({registry.load("ter").signature(): [0.0, 50.0]})
+    ranges.fit({registry.load_metric("ter").signature(): [0.0, 50.0]})
     at.run()
     assert not at.exception
     assert len(shares) == 2

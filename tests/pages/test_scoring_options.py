@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Output, Segment, Value
-from core.metrics.registry import load
+from core.metrics.registry import load_metric
 from core.ports.store import Store
 from core.signature import content_key
 from tests.pages.metric_boxes import MetricBoxes
@@ -103,7 +103,7 @@ def test_phrases_are_written_or_filled_in_from_a_list(
 
 def test_the_panel_lists_variants_and_fits_missing_sources(store: Store, project: int) -> None:
     [(_, item)] = store.projects.dataset(project).items()
-    metric = load("chrf|beta:3")
+    metric = load_metric("chrf|beta:3")
     store.scores.put(metric.spec.name, metric.signature(), {content_key(*item): Value(1.0)}, 1.0)
     store.scores.put("chrf|gone:1", "chrf|v:0|gone:1", {content_key(*item): Value(1.0)}, 1.0)
     store.scores.put("bartscore|prompt:#9-12345678", "bartscore|v:1|x:1", {content_key(*item): Value(-1.0)}, 1.0)

@@ -5,8 +5,8 @@ from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, Output, Segment, SegmentKey, Value
 from core.metrics import registry
+from core.ports.scores import Timing
 from core.ports.store import Store
-from core.ports.timings import Timing
 from core.scoring.dataset import for_dataset
 from core.scoring.timing import model_of, size_of
 from core.signature import content_key
@@ -34,7 +34,7 @@ def time_all(store: Store, project: int, **seconds: float) -> None:
     """Store the time that all outputs of the project take, 8 s for a metric that is not named."""
     data = store.projects.dataset(project)
     for name in registry.STANDARD:
-        metric = registry.load(name)
+        metric = registry.load_metric(name)
         sizes = [size_of(item, metric.spec) for _, item in data.items()]
         took = seconds.get(name.replace("+", "x"), 8.0)
         store.timings.add(
@@ -54,7 +54,7 @@ def test_defaults_fit_the_task_and_leave_out_what_takes_long(store: Store, proje
     made = store.projects.create("articles").id
     segments = tuple(Segment("d", str(i), f"{i} {SOURCE}") for i in range(N))
     store.projects.add(made, Dataset(segments, tuple(Output("A", "d", str(i), f"text {i}") for i in range(N))))
-    slow = registry.load("bartscore++-faithfulness")
+    slow = registry.load_metric("bartscore++-faithfulness")
     sizes = [size_of(item, slow.spec) for _, item in store.projects.dataset(made).items()]
     timing = Timing(N, sum(sizes), 1800.0, sum(sizes) / N)
     store.timings.add(slow.spec.name, model_of(slow.signature()), timing)
@@ -125,7 +125,7 @@ def test_an_unknown_time_is_measured_and_scoring_can_start(store: Store, project
 
 def test_an_estimate_from_few_outputs_is_called_rough(store: Store, project: int) -> None:
     time_all(store, project)
-    metric, data = registry.load("chrf"), store.projects.dataset(project)
+    metric, data = registry.load_metric("chrf"), store.projects.dataset(project)
     size = sum(size_of(item, metric.spec) for _, item in data.items()) / (2 * N)
     for _ in range(8):  # the newest ones count
         store.timings.add("chrf", model_of(metric.signature()), Timing(0, round(size), 1.0, size))
@@ -141,7 +141,9 @@ def test_an_estimate_from_few_outputs_is_called_rough(store: Store, project: int
 def scored(store: Store, project: int, name: str) -> None:
     """Store a score of every output."""
     values = {content_key(*item): Value(1.0) for _, item in store.projects.dataset(project).items()}
-    store.scores.put(name, for_dataset(registry.load(name), store.projects.dataset(project)).signature(), values, 1.0)
+    store.scores.put(
+        name, for_dataset(registry.load_metric(name), store.projects.dataset(project)).signature(), values, 1.0
+    )
 
 
 def opened(at: AppTest, project: int) -> AppTest:

@@ -16,7 +16,8 @@ from core.data import Dataset, Output, Segment
 from core.ports.jobs import Job
 from core.ports.store import Store
 from pages._ui.projects import upload
-from pages._ui.shared import jobs, page, state, theme, wiring
+from pages._ui.shared import jobs, page, state, wiring
+from pages._ui.shared.page import scored_by
 from tests.paths import APP
 from tests.templates import empty_database
 
@@ -169,11 +170,9 @@ def test_texts_of_jobs_addresses_and_limits_are_exact(monkeypatch: pytest.Monkey
     values = {"1.68": 1.68, "inf": float("inf"), "0": 0.0, "-1": None, "nan": None, "x": None, "": None}
     assert {text: state.parse_lambda(text) for text in values} == values
 
-    assert "bundled demonstration BART, small" in theme.scored_by(
-        "bartscore++|lambda:1|model:bundled/bart-mini|rev:abc"
-    )
-    assert theme.scored_by("chrf|v:1") == ""
-    assert "facebook" in theme.scored_by("bartscore|model:facebook/bart-large-cnn|rev:abc")
+    assert "bundled demonstration BART, small" in scored_by("bartscore++|lambda:1|model:bundled/bart-mini|rev:abc")
+    assert scored_by("chrf|v:1") == ""
+    assert "facebook" in scored_by("bartscore|model:facebook/bart-large-cnn|rev:abc")
 
     for value, expected in (("7", 7), ("", 100), ("many", 200)):
         monkeypatch.setenv("ERRORSCOPE_MAX_TEXT_MB", value)

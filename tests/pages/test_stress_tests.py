@@ -7,8 +7,8 @@ from streamlit.testing.v1 import AppTest
 from core.data import Dataset, Output, Segment
 from core.ports.store import Store
 from core.robustness.stress.report import as_json, from_json
-from core.services.robustness.stress_test_runs import settings_of
-from pages._ui.robustness import stress_catalogue, stress_evidence, stress_form
+from core.services.robustness.stress_test_runs import run_settings
+from pages._ui.robustness import stress_evidence, stress_runs, stress_tests
 from tests.pages.opened_page import new_project
 from tests.pages.said import words
 from tests.paths import APP
@@ -41,7 +41,7 @@ def opened(project: int, **state: object) -> AppTest:
 
 
 def kept(store: Store, project: int) -> int:
-    return store.stress.save(project, "By hand", as_json(report()), settings_of(report())).id
+    return store.stress.save(project, "By hand", as_json(report()), run_settings(report())).id
 
 
 def test_tests_are_run_saved_and_opened_and_scores_reused(store: Store) -> None:
@@ -133,7 +133,7 @@ def test_a_run_is_renamed_restored_and_its_cases_opened(store: Store) -> None:
     assert not at.exception
     (case,) = store.cases.list(project)
     assert (case.phenomenon, case.good, case.changed) == ("Truncation", WORST.gold, WORST.noised)
-    assert [(s.metric, s.good, s.changed, s.fooled) for s in case.scores] == [("bartscore", -2.0, -1.5, True)]
+    assert [(s.metric, s.good, s.changed, s.misses_error) for s in case.scores] == [("bartscore", -2.0, -1.5, True)]
     at.button(key="lab-truncation-bartscore-0-open").click().run()
     assert not at.exception
     assert at.text_area(key="robustness-good").value == WORST.gold
@@ -146,7 +146,7 @@ def test_gold_of_about_0_is_told_in_the_unit_of_the_metric(store: Store) -> None
     whole = report()
     cells = tuple(c._replace(gold=1e-12) if (c.test, c.metric) == ("truncation", "bleu") else c for c in whole.cells)
     found = whole._replace(cells=cells)
-    run = store.stress.save(project, "Near 0", as_json(found), settings_of(found)).id
+    run = store.stress.save(project, "Near 0", as_json(found), run_settings(found)).id
     at = opened(project, lab_open=run)
     assert not at.exception
     drawn = " ".join(str(c.proto) for c in at.get("vega_lite_chart"))
@@ -157,8 +157,8 @@ def test_gold_of_about_0_is_told_in_the_unit_of_the_metric(store: Store) -> None
 def test_after_an_error_or_a_stop_the_button_begins_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     project = filled(store)
     at = opened(project, lab_tests=["truncation"])
-    really = stress_form.run
-    monkeypatch.setattr(stress_form, "run", lambda *a, **k: 1 / 0)
+    really = stress_tests.run_stress_tests
+    monkeypatch.setattr(stress_tests, "run_stress_tests", lambda *a, **k: 1 / 0)
     at.button(key="lab-run").click().run()
     assert ["a fault of the program" in e.value for e in at.error] == [True]
     at.run()
@@ -166,7 +166,7 @@ def test_after_an_error_or_a_stop_the_button_begins_again(store: Store, monkeypa
 
     begun: list[str] = []
     asked: list[tuple[object, ...]] = []
-    run_cached = stress_form.run_cached
+    run_cached = stress_tests.run_cached
 
     def watched(key: tuple[object, ...], *rest: object) -> object:
         asked.append(key)
@@ -177,14 +177,14 @@ def test_after_an_error_or_a_stop_the_button_begins_again(store: Store, monkeypa
         st.session_state["errorscope_stopped"].add(str(hash(asked[-1])))  # what the button Cancel does
         st.rerun()
 
-    monkeypatch.setattr(stress_form, "run_cached", watched)
-    monkeypatch.setattr(stress_form, "run", stopped)
+    monkeypatch.setattr(stress_tests, "run_cached", watched)
+    monkeypatch.setattr(stress_tests, "run_stress_tests", stopped)
     at.button(key="lab-run").click().run()
     assert begun == ["run"]
     assert "Scores computed so far are kept" in words(at)
     at.button(key="lab-give-up").click().run()
     assert "Scores computed so far are kept" not in words(at)
-    monkeypatch.setattr(stress_form, "run", really)
+    monkeypatch.setattr(stress_tests, "run_stress_tests", really)
     at.button(key="lab-run").click().run()
     assert not at.exception
     assert len(store.stress.list(project)) == 1
@@ -260,7 +260,7 @@ def test_what_a_project_lacks_leaves_the_rest_of_the_page(store: Store, monkeypa
 
     project = filled(store)
     run = kept(store, project)
-    for broken in (stress_catalogue, stress_evidence):
+    for broken in (stress_runs, stress_evidence):
         with monkeypatch.context() as patch:
             patch.setattr(broken, "draw", lambda *a: 1 / 0)
             at = opened(project, lab_open=run)

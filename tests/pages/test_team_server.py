@@ -202,9 +202,7 @@ def test_every_download_of_every_page_opens(store: Store, drawn: list[Drawn], mo
         found = {site for site in expected for one in drawn if one.at(site)}
         lacking = sorted(expected - found)
         links = [
-            s
-            for s in lacking
-            if name == "vera" and s.file.endswith(("people_tab.py", "creation.py", "imported_view.py"))
+            s for s in lacking if name == "vera" and s.file.endswith(("people_tab.py", "creation.py", "imported.py"))
         ]
         assert [s for s in lacking if s not in links] == [], "this walk does not draw these downloads: let it"
     pay = next(one for one in drawn if one.name.endswith(".pay.csv"))

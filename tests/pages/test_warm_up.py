@@ -14,8 +14,8 @@ import pytest
 import streamlit as st
 
 from core.processes import host
-from pages._ui.projects import large_exports
-from pages._ui.shared import warm_up
+from pages._ui.projects import exports
+from pages._ui.shared import server
 from tests.paths import ROOT
 
 LOADED = """
@@ -23,8 +23,8 @@ import sys
 import app
 import pages._ui.campaigns.my_campaigns, pages._ui.projects.importing, pages._ui.projects.project_list, pages._ui.projects.upload
 print("first page:", *{"scipy.optimize", "scipy.stats", "pandas", "altair", "vl_convert", "torch"} & sys.modules.keys())
-from pages._ui.shared import warm_up
-warm_up.load_modules()
+from pages._ui.shared import server
+server.load_modules()
 print("missing:", *{"altair", "vl_convert", "pandas", "scipy.stats", "pages._ui.robustness.combine"} - sys.modules.keys())
 print("models:", *{"torch"} & sys.modules.keys())
 """
@@ -47,13 +47,13 @@ def test_the_server_starts_while_they_are_loaded(monkeypatch: pytest.MonkeyPatch
         started.set()
         done.wait(60)
 
-    monkeypatch.setattr(warm_up, "DELAY", 0.0)
-    monkeypatch.setattr(warm_up, "load_modules", load)
+    monkeypatch.setattr(server, "DELAY", 0.0)
+    monkeypatch.setattr(server, "load_modules", load)
     monkeypatch.setattr(st, "get_option", lambda _: True)
-    monkeypatch.setattr(large_exports, "cancel_all", lambda: ended.append("exports"))
+    monkeypatch.setattr(exports, "cancel_all", lambda: ended.append("exports"))
 
     async def run() -> None:
-        async with warm_up.prepared(None):
+        async with server.prepared(None):
             assert started.wait(60)
             assert not done.is_set()
             assert host.has_model_process() == (os.name == "posix")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tools.precision import autocast
+from tools.nli_pairs import autocast
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,12 @@ from typing import Any, NamedTuple
 from core.data import Dataset, OutputKey, Span, distinct_errors, grouped
 from core.errors import Problem, UserError
 from core.formats.campaigns.span_json import SpanStyle, SpanText, category_of, read_span
-from core.formats.labels.answers import FileAnswer, FileProtocol
-from core.formats.labels.answers import Kind as Kind
+from core.formats.labels.annotator_answers import INSTRUCTIONS, FileAnswer, FileProtocol, Kind
 from core.formats.labels.label_file import Severities, repeated_errors
-from core.formats.labels.pearmut_answer import INSTRUCTIONS
-from core.formats.labels.text_reading import TextReading
+from core.formats.labels.record_texts import TextReading
 from core.formats.parsing.numbers import json_number
-from core.formats.problems import counted, shown, shown_segment
+from core.formats.problems import shown, shown_segment
+from core.formatting import format_count
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST = 253402300799.0  # the last second of the year 9999, the last that `datetime` stores
@@ -156,13 +155,13 @@ class CampaignReading(TextReading):
     def done(self) -> CampaignFile:
         ratings, odd = self._answered()
         if not (ratings or self.problems):
-            unread = self.unread_answers() or ", ".join(w.found for w in self.warnings)
-            found = "no ratings" + (f" that can be read ({unread})" if unread else "")
-            self.problem(0, "", found, "at least one rating", "Check that annotation has begun, and export again")
+            unread = self.unread_answers() or ", ".join(w.got for w in self.warnings)
+            got = "no ratings" + (f" that can be read ({unread})" if unread else "")
+            self.problem(0, "", got, "at least one rating", "Check that annotation has begun, and export again")
         self.problems.check()
         if self.replaced:
-            found = counted(self.replaced, "rating that was changed or reset", "ratings that were changed or reset")
-            self.warn(0, "", found, "one per annotator and text", "The last one counts")
+            got = format_count(self.replaced, "rating that was changed or reset", "ratings that were changed or reset")
+            self.warn(0, "", got, "one per annotator and text", "The last one counts")
         warnings = (*self.warnings, *self.unread_warnings(), *self.token_warnings(), *odd_warnings(self.file, odd))
         return CampaignFile(self.dataset(), tuple(ratings), tuple(odd), warnings, self.replaced)
 
@@ -182,13 +181,13 @@ class CampaignReading(TextReading):
             repeated += len(r.errors or ()) - len(distinct or ())
             ratings.append(replace(r, errors=distinct))
         if unasked:
-            found = (
-                counted(unasked, "empty list of error spans", "empty lists of error spans")
+            got = (
+                format_count(unasked, "empty list of error spans", "empty lists of error spans")
                 + ", and no error span in the file"
             )
-            self.warn(0, "error spans", found, "annotators who were asked for errors", "Scores only, no MQM scores")
+            self.warn(0, "error spans", got, "annotators who were asked for errors", "Scores only, no MQM scores")
         if empty:
-            self.warn(0, "", counted(empty, "item without an answer", "items without an answer"),
+            self.warn(0, "", format_count(empty, "item without an answer", "items without an answer"),
                       "a score or error spans", "Not rated")  # fmt: skip
         self.warnings += repeated_errors(self.file, repeated)
         return ratings, [o for _, odd, _ in self._rated.values() for o in odd]
@@ -216,8 +215,8 @@ def odd_warnings(file: str, odd: Iterable[OddSpan]) -> Iterable[Problem]:
             if left_out
             else "Kept as they are. A rating with a severity that has no weight has no penalty"
         )
-        found = f"{counted(len(of), 'error span')} with a fault ({why}); first: {place}, by {shown(first.rater)}"
-        yield Problem(file, 0, "error spans", found, "a span inside its text, Major, Minor or Neutral", done)
+        got = f"{format_count(len(of), 'error span')} with a fault ({why}); first: {place}, by {shown(first.rater)}"
+        yield Problem(file, 0, "error spans", got, "a span inside its text, Major, Minor or Neutral", done)
 
 
 def moment(seconds: Any) -> datetime | None:
@@ -257,8 +256,8 @@ def raw_spans(file: CampaignFile, offset: str = "start_i") -> dict[tuple[str, Ki
 
     Only objects with the key `offset` are returned: those of formats that write spans in the same way.
     """
-    found = ((o.rater, o.kind, o.key, json.loads(o.raw)) for o in file.odd if o.raw is not None)
-    return grouped(((rater, kind, key), raw) for rater, kind, key, raw in found if _is_raw(raw, offset))
+    written = ((o.rater, o.kind, o.key, json.loads(o.raw)) for o in file.odd if o.raw is not None)
+    return grouped(((rater, kind, key), raw) for rater, kind, key, raw in written if _is_raw(raw, offset))
 
 
 def _is_raw(raw: Any, offset: str) -> bool:
@@ -289,4 +288,4 @@ def lost_parts(
         (sum(max(0, len(s.references) - references) for s in file.dataset.segments), "reference", "references"),
         (len(file.dataset.human_scores), "human score", "human scores"),
     )  # fmt: skip
-    return [f"Left out: {counted(n, one, many)}." for n, one, many in amounts if n]
+    return [f"Left out: {format_count(n, one, many)}." for n, one, many in amounts if n]

@@ -19,18 +19,18 @@ from typing import Any, cast, get_args
 
 from core.data import OutputKey, SegmentKey
 from core.errors import ImportProblems, Problem
-from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating, CampaignReading, Kind, moment
-from core.formats.campaigns.span_json import EXACT, PEARMUT
+from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating, CampaignReading, moment
+from core.formats.campaigns.span_json import PEARMUT
 from core.formats.files import Upload, raw_lines
+from core.formats.labels.annotator_answers import EXACT, RESET, Kind, has_texts, kind_of, read_answer
+from core.formats.labels.annotator_answers import skipped as left_with_skip
 from core.formats.labels.label_file import Severities
-from core.formats.labels.pearmut_answer import RESET, has_texts, kind_of, read_answer
-from core.formats.labels.pearmut_answer import skipped as left_with_skip
-from core.formats.parsing.json_list import is_list
 from core.formats.parsing.json_records import Record, records
-from core.formats.parsing.json_text import NotJson, parsed
+from core.formats.parsing.json_text import NotJson, is_list, parsed
 from core.formats.parsing.numbers import json_number
-from core.formats.problems import counted, shown
+from core.formats.problems import shown
 from core.formats.streams.opened import text_bytes
+from core.formatting import format_count
 
 JOINTS = ("_###_", "_#_")
 
@@ -43,23 +43,23 @@ def campaign_names(upload: Upload) -> tuple[str, ...]:
     return tuple(whole) if whole else ()
 
 
-def read(upload: Upload, campaign: str | None = None, severities: Severities | None = None) -> CampaignFile:
+def read_pearmut(upload: Upload, campaign: str | None = None, severities: Severities | None = None) -> CampaignFile:
     """Read one campaign, running or finished; `campaign` is its name if the file has several.
 
     Raises `ImportProblems` with every record that cannot be read.
     """
-    found = CampaignReading(upload.name, severities or Severities(), PEARMUT)
+    reading = CampaignReading(upload.name, severities or Severities(), PEARMUT)
     pages: dict[tuple[str, str], list[Identity]] = {}
     without = passed_over = forms = 0
     sliders = Counter[str]()
-    for record in _records(upload, campaign, found):
+    for record in _records(upload, campaign, reading):
         rater, page = record.text("user_id"), record.text("item_i", needed=False)
         if rater is None:
             continue
         if record.values.get("annotation") == RESET:
             for (of, at), identities in pages.items():
                 if of == rater and page in (None, at):
-                    found.discard(identities)
+                    reading.discard(identities)
                     identities.clear()
             continue
         if _is_form(record):
@@ -67,8 +67,8 @@ def read(upload: Upload, campaign: str | None = None, severities: Severities | N
             continue
         if not has_texts(record):
             continue
-        there, empty, skipped = _page(found, record, rater, page or "", sliders)
-        pages.setdefault((rater, page or ""), []).extend(there)
+        rated, empty, skipped = _page(reading, record, rater, page or "", sliders)
+        pages.setdefault((rater, page or ""), []).extend(rated)
         without += empty
         passed_over += skipped
     for n, one, many in (
@@ -77,11 +77,11 @@ def read(upload: Upload, campaign: str | None = None, severities: Severities | N
         (forms, "form", "forms"),
     ):
         if n:
-            found.warn(0, "annotation", counted(n, one, many), "an annotation per item", "Not rated")
+            reading.warn(0, "annotation", format_count(n, one, many), "an annotation per item", "Not rated")
     if sliders:
-        found.warn(0, "sliders", f"{counted(sliders.total(), 'slider value')} ({', '.join(map(shown, sliders))})",
+        reading.warn(0, "sliders", f"{format_count(sliders.total(), 'slider value')} ({', '.join(map(shown, sliders))})",
                    "one score per output", "Read as scores under the names of the sliders")  # fmt: skip
-    return found.done()
+    return reading.done()
 
 
 def _whole(upload: Upload) -> dict[str, Any] | None:
@@ -105,10 +105,10 @@ def _whole(upload: Upload) -> dict[str, Any] | None:
     return None
 
 
-def _records(upload: Upload, campaign: str | None, found: CampaignReading) -> Iterator[Record]:
+def _records(upload: Upload, campaign: str | None, reading: CampaignReading) -> Iterator[Record]:
     whole = _whole(upload)
     if whole is None:
-        yield from records(upload, found.problems)
+        yield from records(upload, reading.problems)
         return
     names = ", ".join(map(shown, whole))
     if campaign is None and len(whole) > 1:
@@ -120,9 +120,9 @@ def _records(upload: Upload, campaign: str | None, found: CampaignReading) -> It
         )
     for n, value in enumerate(whole[campaign] if campaign is not None else next(iter(whole.values()), []), start=1):
         if isinstance(value, dict):
-            yield Record(upload.name, n, value, found.problems)
+            yield Record(upload.name, n, value, reading.problems)
         else:
-            found.problem(n, "", shown(str(value)), "an object", "Export the annotations again")
+            reading.problem(n, "", shown(str(value)), "an object", "Export the annotations again")
 
 
 def _is_form(record: Record) -> bool:
@@ -131,7 +131,7 @@ def _is_form(record: Record) -> bool:
 
 
 def _page(
-    found: CampaignReading, record: Record, rater: str, page: str, sliders: Counter[str]
+    reading: CampaignReading, record: Record, rater: str, page: str, sliders: Counter[str]
 ) -> tuple[list[Identity], int, int]:
     """Add the ratings of one page, and the number of values of each slider to `sliders`. Return which, how many items have no annotation, and how many outputs were skipped."""
     items = record.records("item")
@@ -139,7 +139,10 @@ def _page(
     if not isinstance(annotations, list) or len(annotations) != len(items):
         size = f"{len(annotations)}" if isinstance(annotations, list) else shown(str(annotations))
         record.problem(
-            "annotation", f"{size} for {counted(len(items), 'item')}", "one per item", "Export the annotations again"
+            "annotation",
+            f"{size} for {format_count(len(items), 'item')}",
+            "one per item",
+            "Export the annotations again",
         )
         return [], 0, 0
     began, ended = _times(record.values.get("actions"))
@@ -163,15 +166,15 @@ def _page(
             key = OutputKey(system, *segment)
             own = kind != "item"
             if not own:
-                found.add_texts(record.line, key, source, text, [reference] if reference else [])
+                reading.add_texts(record.line, key, source, text, [reference] if reference else [])
             response = read_answer(of_system, left)
             if response is None:
                 continue
             if response.skipped:
                 skipped += not response.unread
-                found.discard([(rater, kind, key)])
+                reading.discard([(rater, kind, key)])
             for what in response.unread:
-                found.unread(record.line, what, rating=not response.skipped)
+                reading.unread(record.line, what, rating=not response.skipped)
             if response.skipped:
                 continue
             sliders.update(name for name, _ in response.sliders)
@@ -181,7 +184,7 @@ def _page(
                 source if own else None, _made_from(item, system), note,
                 _passed(record.values.get("validations"), i, system) if kind == "check" else None, response.sliders,
             )  # fmt: skip
-            found.rate(record.line, rating, response.spans, said=response.said)
+            reading.rate(record.line, rating, response.spans, said=response.said)
             identities.append((rater, kind, key))
     return identities, empty, skipped
 

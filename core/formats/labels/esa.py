@@ -30,9 +30,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from core.data import Dataset, OutputKey, RatedOutput, Side, Span
-from core.formats.campaigns.units import BLANKS
+from core.formats.campaigns.span_json import BLANKS
 from core.formats.files import Upload
-from core.formats.labels.answers import FileAnswer, FileProtocol, ScoredRow, placeholders
+from core.formats.labels.annotator_answers import (
+    EXACT,
+    INSTRUCTIONS,
+    NO_ERROR,
+    OMISSION,
+    RESET,
+    FileAnswer,
+    FileProtocol,
+    ScoredRow,
+    has_texts,
+    kind_of,
+    placeholders,
+    read_answer,
+    skipped,
+)
 from core.formats.labels.label_file import (
     UNSPECIFIED,
     Gatherer,
@@ -45,20 +59,10 @@ from core.formats.labels.label_file import (
     left_behind,
     utf16,
 )
-from core.formats.labels.pearmut_answer import (
-    EXACT,
-    INSTRUCTIONS,
-    NO_ERROR,
-    OMISSION,
-    RESET,
-    has_texts,
-    kind_of,
-    read_answer,
-    skipped,
-)
 from core.formats.parsing.json_records import Record, records
-from core.formats.problems import counted, shown
+from core.formats.problems import shown
 from core.formats.write import json_lines
+from core.formatting import format_count
 
 SCORE = "ESA"
 MISSING = "missing"
@@ -103,36 +107,36 @@ class _Lines:
         return sum(self.held.pop(name, None) is not None for name in names)
 
 
-def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -> LabelFile:
+def read_esa(upload: Upload, severities: Severities, texts: Dataset | None = None) -> LabelFile:
     """Read the ratings, and the scores as the human score "ESA" (0 to 100, higher is better). Raises `ImportProblems`."""
-    found = Gatherer(upload.name, severities)
+    gatherer = Gatherer(upload.name, severities)
     lines = _Lines()
     left_out = Counter[str]()
-    for record in records(upload, found.problems):
+    for record in records(upload, gatherer.problems):
         if "annotation" in record.values:
-            _pearmut(found, record, lines, left_out)
+            _pearmut(gatherer, record, lines, left_out)
         elif record.values.get("item_type", "TGT") not in ("TGT", "REF"):
             left_out["item of attention checks"] += 1
         elif record.flag("is_complete_document"):
             left_out["score of a whole document"] += 1
         else:
             for output in _targets(record):
-                if of := _one_output(found, output):
+                if of := _one_output(gatherer, output):
                     lines.add(of)
             names = [record.text(name, needed=False) for name in ("source_language", "target_language")]
-            found.languages(record.line, *([pair] if (pair := record.text("langs", needed=False)) else names))
-    _rate(found, list(lines.held.values()), left_out)
+            gatherer.languages(record.line, *([pair] if (pair := record.text("langs", needed=False)) else names))
+    _rate(gatherer, list(lines.held.values()), left_out)
     for what, n in (+left_out).items():
         noun, _, rest = what.partition(" ")
-        found.warn(0, "", f"{counted(n, noun)} {rest}".rstrip(), "answers of annotators to outputs", "Left out")
-    return found.done()
+        gatherer.warn(0, "", f"{format_count(n, noun)} {rest}".rstrip(), "answers of annotators to outputs", "Left out")
+    return gatherer.done()
 
 
-def _rate(found: Gatherer, lines: Sequence[_Line], left_out: Counter[str]) -> None:
+def _rate(gatherer: Gatherer, lines: Sequence[_Line], left_out: Counter[str]) -> None:
     """Add the ratings and scores. What is no rating is counted in `left_out`."""
     no_score = placeholders([ScoredRow(x.rater or "", x.score, _typed(x), x.answer.spans or 0) for x in lines])
     if n := sum(no_score):
-        found.warn(0, "score", f"0 in {counted(n, 'line')} of MQM (error spans with a type, or none)", "scores, or MQM",
+        gatherer.warn(0, "score", f"0 in {format_count(n, 'line')} of MQM (error spans with a type, or none)", "scores, or MQM",
                    "Read as MQM, without scores")  # fmt: skip
     answers = [
         x.answer._replace(scored=False, said=True) if not_one else x.answer
@@ -142,15 +146,15 @@ def _rate(found: Gatherer, lines: Sequence[_Line], left_out: Counter[str]) -> No
     for x, answer, without in zip(lines, answers, no_score, strict=True):
         asked = protocol._replace(spans=protocol.spans or (x.asked and protocol.scores))
         if x.errors is not None and asked.rates_errors(answer):
-            found.rating(x.line, x.key, x.rater, x.errors)
+            gatherer.rating(x.line, x.key, x.rater, x.errors)
         elif answer.scored and x.errors is not None:
             left_out["list of error spans (all are empty)"] += 1
         elif not answer.scored:
             left_out["output without an answer"] += 1
         if x.score is not None and not without:
-            found.score(x.key, SCORE, x.score)
+            gatherer.score(x.key, SCORE, x.score)
         for name, number in x.sliders:
-            found.score(x.key, name, number)
+            gatherer.score(x.key, name, number)
 
 
 def _typed(x: _Line) -> bool:
@@ -169,22 +173,22 @@ def _targets(record: Record) -> list[Record]:
     return inner
 
 
-def _one_output(found: Gatherer, record: Record) -> _Line | None:
+def _one_output(gatherer: Gatherer, record: Record) -> _Line | None:
     system, text = record.text("system", "target_id"), record.text("tgt", "target_text")
     segment = record.text("segment_id", "line_id", "item_id")
     spans = record.records("esa_spans", "mqm_annotations")
     if system is None or text is None or segment is None:
         return None
     key = OutputKey(system, record.text("doc_id", "document_id", needed=False) or "", segment)
-    found.add_texts(record.line, key, record.text("src", "source_text", needed=False), text)
+    gatherer.add_texts(record.line, key, record.text("src", "source_text", needed=False), text)
     rater, score = record.text("annotator"), record.number("esa_score", "score")
     answer = FileAnswer(len(spans), score is not None, record.values.get(EXACT) == NO_ERROR)
     trimmed = 0 if record.values.get("segment_id") is not None else len(text) - len(text.lstrip(BLANKS))
-    errors = [_span(found, s, key, text, before=trimmed) for s in spans]
+    errors = [_span(gatherer, s, key, text, before=trimmed) for s in spans]
     return _Line(record.line, key, rater, errors, score, answer, "esa_spans" in record.values)
 
 
-def _pearmut(found: Gatherer, record: Record, lines: _Lines, left_out: Counter[str]) -> None:
+def _pearmut(gatherer: Gatherer, record: Record, lines: _Lines, left_out: Counter[str]) -> None:
     """Add the answers in one document of one user; tutorials, checks and skipped outputs are left out."""
     page, rater = record.text("item_i", needed=False), record.text("user_id")
     if record.values.get("annotation") == RESET:
@@ -195,7 +199,7 @@ def _pearmut(found: Gatherer, record: Record, lines: _Lines, left_out: Counter[s
     items, annotations = record.records("item"), record.values.get("annotation")
     if not isinstance(annotations, list) or len(items) != len(annotations):
         size = len(annotations) if isinstance(annotations, list) else shown(str(annotations))
-        record.problem("annotation", f"{size} for {counted(len(items), 'item')}", "one per item")
+        record.problem("annotation", f"{size} for {format_count(len(items), 'item')}", "one per item")
         return
     left = skipped(record.values.get("actions"))
     for i, (item, value) in enumerate(zip(items, annotations, strict=True)):
@@ -215,21 +219,21 @@ def _pearmut(found: Gatherer, record: Record, lines: _Lines, left_out: Counter[s
             key = OutputKey(system, "", segment)
             reference = item.text("ref", needed=False)
             source = item.text("src", needed=False)
-            found.add_texts(record.line, key, source, text, [reference] if reference else [])
+            gatherer.add_texts(record.line, key, source, text, [reference] if reference else [])
             for what in response.unread:
-                found.unread(record.line, what, rating=not response.skipped)
+                gatherer.unread(record.line, what, rating=not response.skipped)
             left_out[CHANGED] += lines.discard(rater, key)
             if response.skipped:
                 left_out["output that was skipped"] += not response.unread
                 continue
             spans = None if response.spans is None else said.records("error_spans")
-            errors = None if spans is None else [_span(found, s, key, text, breaks=False) for s in spans]
+            errors = None if spans is None else [_span(gatherer, s, key, text, breaks=False) for s in spans]
             answer = _Line(record.line, key, rater, errors, response.score, response.answer, False, response.sliders)
             lines.replace(answer, page)
 
 
 def _span(
-    found: Gatherer, record: Record, key: OutputKey, text: str, breaks: bool = True, before: int = 0
+    gatherer: Gatherer, record: Record, key: OutputKey, text: str, breaks: bool = True, before: int = 0
 ) -> Span | None:
     """Return the span in code points from its first and last UTF-16 unit, which must not split a character; `before` units of the
     output are not counted."""
@@ -244,13 +248,13 @@ def _span(
     starts, ends = record.values.get("start_i"), record.values.get("end_i")
     if not breaks and starts == ends == units[-1] + 1:
         if not category:
-            found.second_token(line)
-        return found.span(line, key, "output", 0, 0, severity, category or INSTRUCTIONS, note)
+            gatherer.second_token(line)
+        return gatherer.span(line, key, "output", 0, 0, severity, category or INSTRUCTIONS, note)
     if MISSING in (starts, ends) or (starts == ends == units[-1] and not breaks):
         first, last = record.whole("source_start_i", needed=False), record.whole("source_end_i", needed=False)
         if first is None or last is None:
-            return found.span(line, key, "output", 0, 0, severity, category or OMISSION, note)
-        side, units = "source", utf16(found.source(key.segment) or "")
+            return gatherer.span(line, key, "output", 0, 0, severity, category or OMISSION, note)
+        side, units = "source", utf16(gatherer.source(key.segment) or "")
     else:
         first, last = record.whole("start_i"), record.whole("end_i")
         if first is None or last is None:
@@ -261,12 +265,12 @@ def _span(
         start, end = max(0, bisect_right(units, first) - 1), bisect_left(units, last + 1)
         if units[start] != first or units[end] != last + 1:
             where = f"{side} {first} to {last}"
-            found.problem(line, where, "half a character", "whole characters", "Annotate it again")
+            gatherer.problem(line, where, "half a character", "whole characters", "Annotate it again")
             return None
-    return found.span(line, key, side, start, end, severity, category, note)
+    return gatherer.span(line, key, side, start, end, severity, category, note)
 
 
-def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals) -> Written:
+def write_esa(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals) -> Written:
     """Write one object per rating, in the order given.
 
     The score is that of the rater, else the human score "ESA" of the output, if there is one.
@@ -307,14 +311,14 @@ def _lost(
     errors = [e for r in labels for e in r.errors]
     said = []
     if n := sum(e.side == "source" for e in errors):
-        said.append(f"{counted(n, 'error span')} in the source: other tools read “missing”, without the position.")
+        said.append(f"{format_count(n, 'error span')} in the source: other tools read “missing”, without the position.")
     if n := sum(e.side == "output" and e.start == e.end for e in errors):
-        said.append(f"{counted(n, 'empty error span')}: other tools may not show them.")
+        said.append(f"{format_count(n, 'empty error span')}: other tools may not show them.")
     if n := sum(bool(e.note) for e in errors):
-        said.append(f"{counted(n, 'note')}: kept under a key that other tools ignore.")
+        said.append(f"{format_count(n, 'note')}: kept under a key that other tools ignore.")
     means = [r.key for r in labels if (r.key, r.rater) not in rater_scores]
     if n := sum(key not in scores for key in means):
-        said.append(f"{counted(n, 'rating')} without a score from 0 to 100: esa_score is null.")
+        said.append(f"{format_count(n, 'rating')} without a score from 0 to 100: esa_score is null.")
     elif len(set(means)) < len(means):
         said.append("Scores: the mean over raters is written for every rater of an output.")
     return said

@@ -32,10 +32,23 @@ from core.data import (
     grouped,
 )
 from core.errors import Problem
-from core.formats.labels.google_mqm_rows import MqmRow, MqmRows, column_of, is_clean, plain_cells, rows_of
-from core.formats.labels.google_mqm_text import MarkedCell, MarkedRange, has_tag, nearest, place, plain_text
+from core.formats.labels.google_mqm_reading import (
+    MarkedCell,
+    MarkedRange,
+    MqmRow,
+    MqmRows,
+    column_of,
+    has_tag,
+    is_clean,
+    nearest,
+    place,
+    plain_cells,
+    plain_text,
+    rows_of,
+)
 from core.formats.labels.label_file import checked, repeated_errors
-from core.formats.problems import Collector, counted
+from core.formats.problems import Collector
+from core.formatting import format_count
 
 COLUMNS = ("system", "doc", "doc_id", "seg_id", "rater", "source", "target", "category", "severity", "comment")
 NO_ERROR = "No-error"
@@ -57,7 +70,7 @@ Oddity = tuple[int, str, str, str, str]
 """A warning without its file: line, column, what was found and expected, and what was done."""
 
 
-def read(data: bytes, file: str = "MQM TSV") -> GoogleMqm:
+def read_google_mqm(data: bytes, file: str = "MQM TSV") -> GoogleMqm:
     """Read the segments, outputs and rated errors of a file (plain or gzip, with or without BOM).
 
     Irregularities of real files (no `</v>`, no `<v>`, several spans in a row, a text that differs between rows) become warnings, and the
@@ -89,22 +102,22 @@ def of_rows(read_there: MqmRows, file: str) -> GoogleMqm:
         if not row.rater:
             problems.add(file, row.line, "rater", "no rater", "the name of the rater", "Name the rater")
             continue
-        found = errors.setdefault((row.key, row.rater), [])
+        of_rating = errors.setdefault((row.key, row.rater), [])
         if row.clean:
             if row.severity and not is_clean(row.severity) and row.severity.lower() != "neutral":
                 odd.append((row.line, "severity", repr(row.severity), NO_ERROR, "Read as no error"))
         else:
-            found.append(_error(row, sources[row.segment], targets[row.key], odd))
-            lines.setdefault((row.key, row.rater, found[-1]), row.line)
+            of_rating.append(_error(row, sources[row.segment], targets[row.key], odd))
+            lines.setdefault((row.key, row.rater, of_rating[-1]), row.line)
     problems.check()
     both = ("category", "No-error beside errors of the same rater", "one or the other", "The errors are kept")
     odd += [(row.line, *both) for row in rows if row.clean and errors.get((row.key, row.rater))]
     if checks:
         only = len({(row.key, row.rater) for row in checks} - errors.keys())
         done = "They are no errors" + (
-            f", and no rating: {counted(only, 'output')} of a rater without other rows" if only else ""
+            f", and no rating: {format_count(only, 'output')} of a rater without other rows" if only else ""
         )
-        what = counted(len(checks), "attention check (HOTW-test)", "attention checks (HOTW-test)")
+        what = format_count(len(checks), "attention check (HOTW-test)", "attention checks (HOTW-test)")
         odd.append((checks[0].line, "severity", what, "Major, Minor or Neutral", done))
     order = {segment: i for i, segment in enumerate(by_segment)}
     dataset = Dataset(
@@ -129,15 +142,15 @@ def _error(row: MqmRow, source: str, target: str, odd: list[Oddity]) -> Span:
         if where is None and shown != text:
             where = nearest(shown, text)
             done = "The span was placed on the same words" if where else "The error is kept without its position"
-            found = "a text that differs from the other rows"
-            odd.append((row.line, column, found, "the same text in every row", done))
+            got = "a text that differs from the other rows"
+            odd.append((row.line, column, got, "the same text in every row", done))
         if where is None:
             continue
         if where.odd:
             odd.append((row.line, column, where.odd, "one <v>…</v>", f"Read as [{where.start}, {where.end})"))
         if side == "output" and place(row.source or "", source):
-            found, done = "error spans in source and target", "The span in the target is kept"
-            odd.append((row.line, "source", found, "one span", done))
+            got, done = "error spans in source and target", "The span in the target is kept"
+            odd.append((row.line, "source", got, "one span", done))
         return _span(row, side, text, where)
     expected, done = "<v>…</v> in target or source", "The error is kept without its position"
     odd.append((row.line, "target", "an error without a span", expected, done))
@@ -149,7 +162,7 @@ def _span(row: MqmRow, side: Side, text: str, at: MarkedRange) -> Span:
     return Span(side, at.start, at.end, text[at.start : at.end], severity, row.category, row.comment)
 
 
-def write(dataset: Dataset, rated: Iterable[RatedOutput]) -> str:
+def write_google_mqm(dataset: Dataset, rated: Iterable[RatedOutput]) -> str:
     """Write the ratings, with those of one rater on one output merged: one row per error, one No-error row for a clean output.
 
     Cells are not escaped, even if they begin with "=": import the file as text, since a spreadsheet may run them as formulas.

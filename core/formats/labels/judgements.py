@@ -19,14 +19,13 @@ from core.formats.columns import named_roles, plain
 from core.formats.files import Upload
 from core.formats.labels.label_file import Gatherer, LabelFile, Severities
 from core.formats.labels.mtme_rating import needed
-from core.formats.labels.unread_forms import ITEM_TYPES
-from core.formats.parsing.cells import FileTable, TableReading
-from core.formats.parsing.formula import unescaped
-from core.formats.parsing.numbers import expected_number, is_absent, looks_like_a_number, number
-from core.formats.problems import Collector, counted, shown
-from core.formats.reader import CellReader
+from core.formats.labels.record_texts import ITEM_TYPES
+from core.formats.parsing.cells import CellReader, FileTable, TableReading, unescaped
+from core.formats.parsing.numbers import expected_number, is_absent, looks_like_a_number, parse_number
+from core.formats.problems import Collector, shown
 from core.formats.table import is_json, read_table
 from core.formats.write import csv_lines, each_json_line
+from core.formatting import format_count
 
 RATER = frozenset(
     "rater raterid annotator annotatorid judge judgeid evaluator user userid username worker workerid".split()
@@ -52,7 +51,7 @@ class JudgementFile(NamedTuple):
     """The judgements of a file, its texts, if it has any: (line, output, source, text), and the columns of numbers that are not read.
     `checks` counts rows of attention checks."""
 
-    given: tuple[JudgementLine, ...]
+    lines: tuple[JudgementLine, ...]
     texts: tuple[tuple[int, OutputKey, str | None, str], ...] = ()
     unread: tuple[str, ...] = ()
     checks: int = 0
@@ -76,19 +75,19 @@ def parse(upload: Upload) -> JudgementFile:
         table = unescaped(as_read, always=True).held()
     problems = Collector()
     roles, rater, (numbers, others) = named_roles(table.columns), rater_column(table.columns), _numbers(table)
-    for there, what in (
+    for role_column, what in (
         (roles.get("system"), "a column with the system"),
         (roles.get("segment"), "a column with the segment id"),
         (rater, "a column with the rater"),
         (numbers, "a column of numbers"),
     ):
-        if not there:
+        if not role_column:
             have = f"the columns {', '.join(table.columns)}"
             todo = "Name it in the first line. A table has one row per annotator and output"
             problems.add(table.name, 1, "", have, what, todo)
     problems.check()
     reader = CellReader(table, problems)
-    given, texts = [], []
+    judged, texts = [], []
     item_type, checks = next((c for c in table.columns if plain(c) == ITEM_TYPE), None), 0
     ranked: set[tuple[OutputKey, str]] = set()
     for row in table.rows:
@@ -107,19 +106,19 @@ def parse(upload: Upload) -> JudgementFile:
             said = reader.text(row, column)
             if said is None or is_absent(said):
                 continue
-            value = number(said)
+            value = parse_number(said)
             if value is None:
                 todo = "Leave the cell empty where there is no number"
                 problems.add(upload.name, row.line, column, shown(said), expected_number(said), todo)
             elif is_rank(column) and (key, who) in ranked:
-                found = f"{shown(who)} ranks {shown(key.system)} again in segment {shown(key.segment_id)}"
-                problems.add(upload.name, row.line, column, found, "one rank", "Keep one of the two")
+                got = f"{shown(who)} ranks {shown(key.system)} again in segment {shown(key.segment_id)}"
+                problems.add(upload.name, row.line, column, got, "one rank", "Keep one of the two")
             else:
                 if is_rank(column):
                     ranked.add((key, who))
-                given.append(JudgementLine(row.line, Judgement(key, who, column, value)))
+                judged.append(JudgementLine(row.line, Judgement(key, who, column, value)))
     problems.check()
-    return JudgementFile(tuple(given), tuple(texts), tuple(others), checks)
+    return JudgementFile(tuple(judged), tuple(texts), tuple(others), checks)
 
 
 def holds_texts(upload: Upload) -> bool:
@@ -150,39 +149,39 @@ def _numbers(table: FileTable) -> tuple[list[str], list[str]]:
     return scores, others
 
 
-def read(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
+def read_judgements(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
     """Read the judgements by rater. Outputs come from the file or from `texts`. Raises `ImportProblems`, also if a rater gives an output
     two different numbers of one name."""
     parsed = parse(upload)
-    found = Gatherer(upload.name, severities, None if parsed.texts else needed(upload, texts))
+    gatherer = Gatherer(upload.name, severities, None if parsed.texts else needed(upload, texts))
     for line, key, source, text in parsed.texts:
-        found.add_texts(line, key, source, text)
-    for line, j in parsed.given:
-        if found.output(j.key) is None:
-            found.no_output(line, j.key, "a judgement", "judged")
+        gatherer.add_texts(line, key, source, text)
+    for line, j in parsed.lines:
+        if gatherer.output(j.key) is None:
+            gatherer.no_output(line, j.key, "a judgement", "judged")
         else:
-            found.judge(line, j)
+            gatherer.judge(line, j)
     if parsed.checks:
-        found.warn(0, "item type", counted(parsed.checks, "row of attention checks", "rows of attention checks"),
+        gatherer.warn(0, "item type", format_count(parsed.checks, "row of attention checks", "rows of attention checks"),
                    "outputs (TGT, REF)", "Left out")  # fmt: skip
     for column in parsed.unread:
         todo = "It is not imported. If it is a score or rank, rename it in the first line, and leave cells without a number empty"
-        found.warn(1, column, "numbers that are no scores by their name or cells", "scores or ranks", todo)
-    if not parsed.given:
+        gatherer.warn(1, column, "numbers that are no scores by their name or cells", "scores or ranks", todo)
+    if not parsed.lines:
         raise ImportProblems([Problem(upload.name, 0, "", "no judgements", "at least one number", "Check the columns")])
-    return found.done()
+    return gatherer.done()
 
 
-def each_csv_line(given: Sequence[Judgement]) -> Iterator[str]:
+def each_csv_line(judgements: Sequence[Judgement]) -> Iterator[str]:
     """Return the lines of a CSV with one row per output and rater and one column per name, without texts."""
-    names = tuple(dict.fromkeys(j.name for j in given))
-    rows = ((*key, rater, *map(numbers.get, names)) for (key, rater), numbers in _rows(given).items())
+    names = tuple(dict.fromkeys(j.name for j in judgements))
+    rows = ((*key, rater, *map(numbers.get, names)) for (key, rater), numbers in _rows(judgements).items())
     return csv_lines((*KEYS, *names), rows)
 
 
-def each_jsonl_line(given: Sequence[Judgement]) -> Iterator[str]:
+def each_jsonl_line(judgements: Sequence[Judgement]) -> Iterator[str]:
     """Return the rows of `each_csv_line` as JSON Lines."""
-    rows = _rows(given).items()
+    rows = _rows(judgements).items()
     return each_json_line(dict(zip(KEYS, (*key, rater), strict=True)) | numbers for (key, rater), numbers in rows)
 
 

@@ -25,8 +25,9 @@ from core.data import (
     grouped,
 )
 from core.errors import PROGRAM, Problem, UserError
-from core.formats.labels.text_reading import TextReading
-from core.formats.problems import counted, shown, shown_segment
+from core.formats.labels.record_texts import TextReading
+from core.formats.problems import shown, shown_segment
+from core.formatting import format_count
 from core.stats.means import decimal_mean
 
 UNSPECIFIED = "Unspecified"
@@ -89,7 +90,7 @@ class Gatherer(TextReading):
 
     def __init__(self, file: str, severities: Severities, texts: Dataset | None = None) -> None:
         super().__init__(file)
-        self.severities, self.given = severities, texts
+        self.severities, self.texts = severities, texts
         self._rated: dict[tuple[OutputKey, str], list[Span]] = {}
         self._scores: dict[tuple[OutputKey, str], list[float]] = {}
         self._judged: dict[tuple[OutputKey, str, str], float] = {}
@@ -106,13 +107,13 @@ class Gatherer(TextReading):
         text = (self.output(key) if side == "output" else self.source(key.segment)) or ""
         known = self.severities.find(severity)
         if known is None:
-            found = shown(severity) if severity else "none"
+            got = shown(severity) if severity else "none"
             todo = f"Use one of these, or convert the file with --severity NAME=OURS ({PROGRAM} convert)"
-            self.problem(line, "severity", found, ", ".join(SEVERITIES), todo)
+            self.problem(line, "severity", got, ", ".join(SEVERITIES), todo)
         if not 0 <= start <= end <= len(text):
             what = "a source" if side == "source" else "an output"
             todo = "Use the text that was annotated, and check how its offsets are counted"
-            self.problem(line, f"{side} [{start}, {end})", f"{what} of {counted(len(text), 'character')}",
+            self.problem(line, f"{side} [{start}, {end})", f"{what} of {format_count(len(text), 'character')}",
                          "a span inside its text", todo)  # fmt: skip
         elif known is not None:
             return Span(side, start, end, text[start:end], known, category or UNSPECIFIED, note)
@@ -125,8 +126,8 @@ class Gatherer(TextReading):
             self.problem(line, "rater", "no rater", "the name of the rater", "Name the rater")
             return
         if (key, rater) in self._rated:
-            found = f"{shown(rater)} rates {shown(key.system)}, {shown_segment(key.segment)} again"
-            self.warn(line, "rater", found, "once", "The errors of both ratings are merged")
+            got = f"{shown(rater)} rates {shown(key.system)}, {shown_segment(key.segment)} again"
+            self.warn(line, "rater", got, "once", "The errors of both ratings are merged")
         self._rated.setdefault((key, rater), []).extend(e for e in errors if e is not None)
 
     def languages(self, line: int, *names: str | None) -> None:
@@ -136,11 +137,11 @@ class Gatherer(TextReading):
 
     def no_output(self, line: int, key: OutputKey, what: str, done: str) -> None:
         """Add the problem of a number or rating (`what`) whose output is not there."""
-        found = f"{what} of {shown(key.system)}, segment {shown(key.segment_id)}"
+        got = f"{what} of {shown(key.system)}, segment {shown(key.segment_id)}"
         self.problem(
             line,
             "",
-            found,
+            got,
             "an output of the project",
             f"The project has no output of this system for this segment. Choose the project whose outputs were {done}",
         )
@@ -149,13 +150,13 @@ class Gatherer(TextReading):
         """Add a human score; scores of several raters are averaged."""
         self._scores.setdefault((key, name), []).append(value)
 
-    def judge(self, line: int, given: Judgement) -> None:
+    def judge(self, line: int, judgement: Judgement) -> None:
         """Add a number that one rater gave. Repeating it is allowed; another number is a problem."""
         self.meter.row(line)
-        before = self._judged.setdefault(given[:3], given.value)
-        if before != given.value:
-            found = f"{given.value:g} by {shown(given.rater)} for {shown(given.key.system)}, {shown_segment(given.key.segment)}"
-            self.problem(line, given.name, found, f"{before:g}, as before", "Keep one of the two numbers")
+        before = self._judged.setdefault(judgement[:3], judgement.value)
+        if before != judgement.value:
+            got = f"{judgement.value:g} by {shown(judgement.rater)} for {shown(judgement.key.system)}, {shown_segment(judgement.key.segment)}"
+            self.problem(line, judgement.name, got, f"{before:g}, as before", "Keep one of the two numbers")
 
     def done(self) -> LabelFile:
         if len(self._pairs) > 1:
@@ -164,18 +165,18 @@ class Gatherer(TextReading):
             self.problem(list(self._pairs.values())[1], "languages", named, "one", todo)
         if not (self._rated or self._scores or self._judged or self.problems):
             unread = self.unread_answers()
-            found = "no labels and no scores" + (f" that can be read; not read: {unread}" if unread else "")
+            got = "no labels and no scores" + (f" that can be read; not read: {unread}" if unread else "")
             todo = (
                 "Export them in one of the forms of docs/formats.md" if unread else "Check that the export has finished"
             )
-            self.problem(0, "", found, "at least one rating", todo)
+            self.problem(0, "", got, "at least one rating", todo)
         self.problems.check()
         rated = tuple(RatedOutput(key, rater, distinct_errors(errors)) for (key, rater), errors in self._rated.items())
         repeated = sum(map(len, self._rated.values())) - sum(len(r.errors) for r in rated)
         scores = [HumanScore(*key, name, decimal_mean(values)) for (key, name), values in self._scores.items()]
-        judgements = tuple(Judgement(*given, value) for given, value in self._judged.items())
+        judgements = tuple(Judgement(*identity, value) for identity, value in self._judged.items())
         warnings = (
-            *self._said_of_means(),
+            *self._averaging_warnings(),
             *self.warnings,
             *self.unread_warnings(),
             *self.token_warnings(),
@@ -183,20 +184,20 @@ class Gatherer(TextReading):
         )
         return LabelFile(self.dataset(scores), rated, warnings, judgements)
 
-    def _said_of_means(self) -> Iterable[Problem]:
+    def _averaging_warnings(self) -> Iterable[Problem]:
         for name, n in grouped((name, len(values)) for (_, name), values in self._scores.items()).items():
             if max(n) > 1:
                 each = f"{max(n)}" if min(n) == max(n) else f"{min(n)} to {max(n)}"
-                yield Problem(self.file, 0, name, f"{counted(sum(n), 'score')} of {counted(len(n), 'output')}",
+                yield Problem(self.file, 0, name, f"{format_count(sum(n), 'score')} of {format_count(len(n), 'output')}",
                               "one per output", f"Averaged over {each} scores per output")  # fmt: skip
 
 
 def repeated_errors(file: str, n: int) -> Iterable[Problem]:
     """Yield the warning about `n` exact duplicates of errors, if there are any."""
     if n:
-        found = counted(n, "exact duplicate of an error", "exact duplicates of errors")
+        got = format_count(n, "exact duplicate of an error", "exact duplicates of errors")
         expected = "an error once per rater, text, offsets, severity and category"
-        yield Problem(file, 0, "", found, expected, "Each error counts once (mt-metrics-eval counts every row)")
+        yield Problem(file, 0, "", got, expected, "Each error counts once (mt-metrics-eval counts every row)")
 
 
 def checked(dataset: Dataset, rated: Iterable[RatedOutput]) -> list[RatedOutput]:
@@ -221,11 +222,11 @@ def left_behind(
     """
     without = project.outputs - len({r.key for r in rated})
     amounts = (
-        (unrated and without, counted(without, "unrated output")),
-        (references and project.references, counted(project.references, "reference")),
+        (unrated and without, format_count(without, "unrated output")),
+        (references and project.references, format_count(project.references, "reference")),
         (project.human_scores, f"human scores ({', '.join(project.human_scores)})"),
     )
-    return [f"Left out: {what}." for there, what in amounts if there]
+    return [f"Left out: {what}." for amount, what in amounts if amount]
 
 
 def category_or_none(category: str) -> str | None:

@@ -1,32 +1,86 @@
-"""The label formats: their names, contents, readers and writers, and the detection of a file's format."""
+"""The label formats: names, contents, readers, writers, detection, and the writer of Label Studio's JSON.
+
+The rater is stored as a region `rater`, because Label Studio assigns imported annotations to the user who imports them.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
-from core.data import SEVERITIES, Dataset, RatedOutput, Span, grouped
+from core.data import SEVERITIES, Dataset, OutputKey, RatedOutput, Segment, Span, grouped
 from core.errors import PROGRAM, Problem, UserError
 from core.formats import mtme_score
 from core.formats.columns import is_google_mqm, plain
 from core.formats.external import file_of_a_metric
 from core.formats.files import Upload, beginning, extension
-from core.formats.labels import (
-    esa,
-    google_mqm,
-    judgements,
-    label_studio,
-    label_studio_write,
-    marot,
-    mtme_rating,
-    mtme_standalone,
+from core.formats.labels import esa, google_mqm, judgements, label_studio, marot, mtme_rating
+from core.formats.labels.label_file import (
+    LabelFile,
+    ProjectTotals,
+    Severities,
+    Written,
+    category_or_none,
+    checked,
+    left_behind,
 )
-from core.formats.labels.label_file import LabelFile, ProjectTotals, Severities, Written, left_behind
 from core.formats.parsing.json_records import Record
-from core.formats.problems import Collector, counted
+from core.formats.problems import Collector
 from core.formats.table import header_of
+from core.formatting import format_count
+
+
+def write_label_studio(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals) -> Written:
+    """Write one task per rated output and one annotation per rater. Raises `UserError` for labels that do not match their texts."""
+    labels = checked(dataset, rated)
+    texts, segments = {o.key: o.text for o in dataset.outputs}, dataset.segment_of()
+    of = grouped((r.key, r) for r in labels)
+    tasks = [_task_json(key, texts[key], segments[key.segment], ratings) for key, ratings in of.items()]
+    lost = []
+    if n := sum(e.start == e.end for r in labels for e in r.errors):
+        lost.append(f"{format_count(n, 'empty error span')}: in the file, but Label Studio does not show them.")
+    if labels:
+        lost.append(
+            "Raters: Label Studio assigns annotations to the user who imports them; the rater is in the field “rater”."
+        )
+    body = ",\n".join(json.dumps(task, ensure_ascii=False) for task in tasks)
+    return Written((f"[\n{body}\n]\n",), (*lost, *left_behind(project, labels, references=False)))
+
+
+def _task_json(key: OutputKey, text: str, segment: Segment, ratings: Iterable[RatedOutput]) -> dict[str, Any]:
+    data: dict[str, Any] = {"output": text, "source": segment.source or "", "system": key.system}
+    data |= {"doc_id": key.doc_id, "segment_id": key.segment_id}
+    data |= {"references": list(segment.references)} if segment.references else {}
+    annotations = []
+    for r in ratings:
+        said: list[dict[str, Any]] = [_task_item(f"{_id(r)}-r", "rater", "output", "textarea", {"text": [r.rater]})]
+        for i, e in enumerate(r.errors):
+            said += _regions(f"{_id(r)}-{i}", e)
+        annotations.append({"result": said, "was_cancelled": False, "ground_truth": False})
+    return {"data": data, "annotations": annotations}
+
+
+def _id(r: RatedOutput) -> str:
+    return hashlib.sha256(json.dumps([*r.key, r.rater]).encode()).hexdigest()[:10]
+
+
+def _regions(name: str, e: Span) -> list[dict[str, Any]]:
+    place = {"start": e.start, "end": e.end, "text": e.quote}
+    to, ending = ("output", "") if e.side == "output" else ("source", "_source")
+    said = [_task_item(name, f"severity{ending}", to, "labels", place | {"labels": [e.severity]})]
+    if path := category_or_none(e.category):
+        said.append(_task_item(name, f"category{ending}", to, "taxonomy", place | {"taxonomy": [path.split("/")]}))
+    if e.note:
+        said.append(_task_item(name, f"note{ending}", to, "textarea", place | {"text": [e.note]}))
+    return said
+
+
+def _task_item(name: str, control: str, to: str, kind: str, value: dict[str, Any]) -> dict[str, Any]:
+    return {"id": name, "from_name": control, "to_name": to, "type": kind, "origin": "manual", "value": value}
+
 
 LOOK = 1 << 20
 """How many bytes of a file are read to detect its format."""
@@ -64,11 +118,11 @@ class LabelFormat:
 
 def _read_google(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
     """Read Google's TSV. An unknown severity is kept with a warning; an import leaves out its rating."""
-    found = google_mqm.read(upload.data, upload.name)
-    of_severity = grouped((error.severity, line) for (_, _, error), line in found.lines.items())
+    label_file = google_mqm.read_google_mqm(upload.data, upload.name)
+    of_severity = grouped((error.severity, line) for (_, _, error), line in label_file.lines.items())
     warnings = [
         Problem(
-            upload.name, min(lines), "severity", f"{name!r} in {counted(len(lines), 'error')}",
+            upload.name, min(lines), "severity", f"{name!r} in {format_count(len(lines), 'error')}",
             ", ".join(SEVERITIES), f"Correct the lines, or rename it: {PROGRAM} convert --severity NAME=OURS",
         )
         for name, lines in of_severity.items()
@@ -78,13 +132,13 @@ def _read_google(upload: Upload, severities: Severities, texts: Dataset | None) 
     def renamed(e: Span) -> Span:
         return replace(e, severity=severities.find(e.severity) or e.severity)
 
-    rated = tuple(r._replace(errors=tuple(map(renamed, r.errors))) for r in found.rated)
-    return LabelFile(found.dataset, rated, (*warnings, *found.warnings))
+    rated = tuple(r._replace(errors=tuple(map(renamed, r.errors))) for r in label_file.rated)
+    return LabelFile(label_file.dataset, rated, (*warnings, *label_file.warnings))
 
 
 def _write_google(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals) -> Written:
     labels = list(rated)
-    return Written((google_mqm.write(dataset, labels),), tuple(left_behind(project, labels)))
+    return Written((google_mqm.write_google_mqm(dataset, labels),), tuple(left_behind(project, labels)))
 
 
 TSV, JSONL = "text/tab-separated-values", "application/jsonl"
@@ -101,37 +155,37 @@ FORMATS: dict[str, LabelFormat] = {
             "marot", "Marot TSV", "marot.tsv", TSV,
             "For Marot, Google’s viewer of MQM labels: every label, unrated outputs and references.",
             "Ten columns, errors between <v> and </v>; doc and docSegId name the segment. Includes the outputs.",
-            marot.read, marot.write, has_unrated=True,
+            marot.read_marot, marot.write_marot, has_unrated=True,
         ),
         LabelFormat(
             "mtme", "mt-metrics-eval .seg.rating", "seg.rating", TSV,
             "Error spans with severity and category. One rating per line: several raters give several files in a ZIP.",
             "One line per segment, in the order of the outputs; offsets are in characters, end exclusive.",
-            mtme_rating.read, mtme_rating.write, needs_texts=True,
+            mtme_rating.read_ratings, mtme_rating.write_ratings, needs_texts=True,
         ),
         LabelFormat(
             "mtme-jsonl", "mt-metrics-eval standalone JSONL", "ratings.jsonl", JSONL,
             "Error spans with their texts, one object per rating.",
             "Offsets are in characters, end exclusive. Includes the outputs.",
-            mtme_standalone.read, mtme_standalone.write,
+            mtme_rating.read_standalone, mtme_rating.write_standalone,
         ),
         LabelFormat(
             "esa", "ESA JSONL (error span annotation; Appraise, WMT24)", "esa.jsonl", JSONL,
             "Error spans with severity and category, and the score from 0 to 100 if there is one.",
             "As written by WMT24, Appraise or Pearmut: offsets in UTF-16 units, end inclusive. Scores become the human score “ESA”.",
-            esa.read, esa.write, human_score=esa.SCORE,
+            esa.read_esa, esa.write_esa, human_score=esa.SCORE,
         ),
         LabelFormat(
             "label-studio", "Label Studio JSON", "label-studio.json", "application/json",
             "Tasks with annotations and references, for the labelling interface in docs/formats.md.",
             "Text regions with a severity among their labels; offsets in code points, or in UTF-16 units if the quoted texts require it.",
-            label_studio.read, label_studio_write.write,
+            label_studio.read_label_studio, write_label_studio,
         ),
         LabelFormat(
             "mtme-score", "mt-metrics-eval .seg.score", "seg.score", TSV,
             "One number per output as a human score; no error spans.",
             "One line per segment, in the order of the outputs; the score is named after the file.",
-            mtme_score.read, needs_texts=True,
+            mtme_score.read_mtme_scores, needs_texts=True,
         ),
         LabelFormat(
             "mtme-metric", "mt-metrics-eval .seg.score of a metric", "seg.score", TSV,
@@ -143,7 +197,7 @@ FORMATS: dict[str, LabelFormat] = {
             "judgements", "Scores or ranks by annotator (table)", "csv", "text/csv",
             "Direct assessment, Likert or ranks: one row per annotator and output, with the original numbers.",
             "One row per annotator and output, numbers or ranks. Every number is kept. Computed from them: means, z-scores (mean 0 and deviation 1 for each annotator) and strengths (one number per system from ranks).",
-            judgements.read, needs_texts=True,
+            judgements.read_judgements, needs_texts=True,
         ),
     )
 }  # fmt: skip
@@ -151,10 +205,10 @@ FORMATS: dict[str, LabelFormat] = {
 
 def label_format(name: str) -> LabelFormat:
     """Return the format of a name. Raises `UserError` for an unknown name."""
-    found = FORMATS.get(name.strip().lower())
-    if found is None:
+    known_format = FORMATS.get(name.strip().lower())
+    if known_format is None:
         raise UserError("unknown label format", got=repr(name), expected=", ".join(FORMATS))
-    return found
+    return known_format
 
 
 def guess(upload: Upload) -> str | None:

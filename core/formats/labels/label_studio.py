@@ -28,13 +28,14 @@ from typing import Any, NamedTuple
 from core.data import Dataset, Judgement, OutputKey, Side, Span
 from core.errors import PROGRAM
 from core.formats.files import Upload, beginning
-from core.formats.labels.google_mqm_rows import is_clean
+from core.formats.labels.google_mqm_reading import is_clean
 from core.formats.labels.label_file import Gatherer, LabelFile, Severities, utf16
 from core.formats.parsing.json_records import Record, records
 from core.formats.parsing.numbers import json_number
 from core.formats.parsing.text_check import refused
-from core.formats.problems import counted, shown
+from core.formats.problems import shown
 from core.formats.role_names import words_of
+from core.formatting import format_count
 
 _OUTPUT = ("output", "target", "tgt", "mt", "translation", "hypothesis", "text")
 _SOURCE = ("source", "src")
@@ -90,19 +91,19 @@ def is_csv(columns: Sequence[str], head: str) -> bool:
     return set(columns) >= _CSV and _CSV_REGION.search(head) is not None
 
 
-def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -> LabelFile:
+def read_label_studio(upload: Upload, severities: Severities, texts: Dataset | None = None) -> LabelFile:
     """Read the ratings with their texts. Raises `ImportProblems`, also for a span whose quote does not match its offsets."""
     if beginning(upload, 1000).decode("utf-8-sig", "replace").lstrip()[:1] not in ("[", "{"):
         todo = "Choose JSON in Label Studio’s export"
         raise refused(upload.name, 0, "a table, such as Label Studio’s CSV", "Label Studio’s JSON", todo)
-    found = Gatherer(upload.name, severities)
-    tasks = list(records(upload, found.problems))
+    gatherer = Gatherer(upload.name, severities)
+    tasks = list(records(upload, gatherer.problems))
     guesses = not any(_listed(t, name) for t in tasks for name in _ANNOTATIONS)
     left_out = Counter({"prediction": 0 if guesses else sum(_listed(t, "predictions") for t in tasks)})
     annotations: list[_Annotation] = []
     seen: dict[tuple[OutputKey, str], Record] = {}
     for task in tasks:
-        key = _task(found, task)
+        key = _task(gatherer, task)
         left_out["unsubmitted draft"] += _listed(task, "drafts")
         for said in task.records(*(["predictions"] if guesses else _ANNOTATIONS), needed=False):
             if said.flag("was_cancelled") or said.flag("skipped"):
@@ -110,29 +111,29 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -
             elif key is not None and not guesses and _is_copy(said, key, seen):
                 left_out["repeated annotation"] += 1
             elif key is not None:
-                annotations.append(_annotation(found, said, task, key, guesses))
-    wide = any(_counts_units(found, region) for a in annotations for region in a.regions)
+                annotations.append(_annotation(gatherer, said, task, key, guesses))
+    wide = any(_counts_units(gatherer, region) for a in annotations for region in a.regions)
     asked = any(a.regions or a.unread for a in annotations)
     for a in annotations:
-        marks = [_mark(found, region, wide) for region in a.regions]
-        if _is_rating(found, a, asked):
-            found.rating(a.line, a.key, a.rater, marks)
+        marks = [_mark(gatherer, region, wide) for region in a.regions]
+        if _is_rating(gatherer, a, asked):
+            gatherer.rating(a.line, a.key, a.rater, marks)
         for name, number in a.scores:
-            found.judge(a.line, Judgement(a.key, a.rater, name, number))
+            gatherer.judge(a.line, Judgement(a.key, a.rater, name, number))
     for what, n in left_out.items():
         if n:
-            found.warn(0, "", counted(n, what), "completed annotations by annotators, each once", "Left out")
+            gatherer.warn(0, "", format_count(n, what), "completed annotations by annotators, each once", "Left out")
     if guesses and annotations:
-        found.warn(0, "predictions", counted(len(annotations), "prediction") + " and no annotation", "annotations",
+        gatherer.warn(0, "predictions", format_count(len(annotations), "prediction") + " and no annotation", "annotations",
                    "Read as ratings by their models")  # fmt: skip
-    _warn_of_unpaired(found, tasks)
+    _warn_of_unpaired(gatherer, tasks)
     if not asked and any(not (a.answers or a.neutral or a.scores or a.ours) for a in annotations):
-        found.warn(0, "result", "no region in any annotation", "annotations in which errors were asked for",
+        gatherer.warn(0, "result", "no region in any annotation", "annotations in which errors were asked for",
                    "Empty annotations are read as outputs without errors")  # fmt: skip
-    return found.done()
+    return gatherer.done()
 
 
-def _warn_of_unpaired(found: Gatherer, tasks: Sequence[Record]) -> None:
+def _warn_of_unpaired(gatherer: Gatherer, tasks: Sequence[Record]) -> None:
     """Warn if tasks with outputs of several systems have the same source, but no ID of the segment that joins them."""
     systems: dict[str, set[str]] = {}
     for task in tasks:
@@ -142,7 +143,7 @@ def _warn_of_unpaired(found: Gatherer, tasks: Sequence[Record]) -> None:
             if isinstance(source, str) and source and isinstance(system, str):
                 systems.setdefault(source, set()).add(system)
     if n := sum(len(of) > 1 for of in systems.values()):
-        found.warn(0, "data", counted(n, "source") + " in tasks of several systems, without segment_id", "segment_id",
+        gatherer.warn(0, "data", format_count(n, "source") + " in tasks of several systems, without segment_id", "segment_id",
                    "Each task is a segment of its own. To compare systems, give their tasks the same segment_id")  # fmt: skip
 
 
@@ -158,23 +159,23 @@ def _is_copy(said: Record, key: OutputKey, seen: dict[tuple[OutputKey, str], Rec
     return True
 
 
-def _is_rating(found: Gatherer, a: _Annotation, asked: bool) -> bool:
+def _is_rating(gatherer: Gatherer, a: _Annotation, asked: bool) -> bool:
     """Return whether an annotation says which errors the output has, and count what is not read."""
     clean = any(map(is_clean, a.answers))
     rating = not a.unread and bool(
         a.regions or clean or (not a.answers and (asked or a.ours or not (a.neutral or a.scores)))
     )
     for what in (*a.unread, *(answer for answer in a.answers if not is_clean(answer)), *a.neutral):
-        found.unread(a.line, what, rating=rating)
+        gatherer.unread(a.line, what, rating=rating)
     return rating
 
 
 def _listed(task: Record, name: str) -> int:
-    given = task.values.get(name)
-    return len(given) if isinstance(given, list) else 0
+    entries = task.values.get(name)
+    return len(entries) if isinstance(entries, list) else 0
 
 
-def _task(found: Gatherer, task: Record) -> OutputKey | None:
+def _task(gatherer: Gatherer, task: Record) -> OutputKey | None:
     if "data" not in task.values and "annotation_id" in task.values:
         task.problem("", "Label Studio’s JSON-MIN", "Label Studio’s JSON", "Choose JSON in its export")
         return None
@@ -198,7 +199,7 @@ def _task(found: Gatherer, task: Record) -> OutputKey | None:
     source = data.text(*_SOURCE, needed=False)
     references = data.values.get("references")
     good = isinstance(references, list) and all(isinstance(r, str) for r in references)
-    found.add_texts(task.line, key, source, text, references if good and references else ())
+    gatherer.add_texts(task.line, key, source, text, references if good and references else ())
     return key
 
 
@@ -207,7 +208,7 @@ def _name_of(data: dict[str, Any], names: Sequence[str]) -> str:
     return next((name for name in names if data.get(name) is not None), "")
 
 
-def _annotation(found: Gatherer, said: Record, task: Record, key: OutputKey, guess: bool) -> _Annotation:
+def _annotation(gatherer: Gatherer, said: Record, task: Record, key: OutputKey, guess: bool) -> _Annotation:
     """Return the rater, the error spans and the other answers. Regions of one id are one span."""
     by_id: dict[str, list[Record]] = {}
     rater, ours = said.text("model_version", needed=False) if guess else _completed_by(said), False
@@ -223,13 +224,13 @@ def _annotation(found: Gatherer, said: Record, task: Record, key: OutputKey, gue
         marked = next((i for i in placed if _kind(i) in _TEXT_REGIONS), placed[0] if placed else None)
         if marked is not None:
             side, kind = _side(marked, task), f"region of type {shown(_kind(marked))}"
-            place = _place(marked, _text_of(found, key, side or "output"))
+            place = _place(marked, _text_of(gatherer, key, side or "output"))
             if side is None:
                 unread.append(f"{kind} on another text")
             elif place is None:
                 unread.append(kind + (" without offsets in its text" if _kind(marked) in _TEXT_REGIONS else ""))
             else:
-                regions += [r] if (r := _region(found, items, marked, key, side, place)) is not None else []
+                regions += [r] if (r := _region(gatherer, items, marked, key, side, place)) is not None else []
                 further = {_kind(i) for i in items} & _NEUTRAL - {"textarea"}
                 neutral += [f"answer of type {shown(name)} about a region" for name in sorted(further)]
             continue
@@ -270,9 +271,9 @@ def _place(item: Record, text: str) -> tuple[int, int] | None:
     if _kind(item) not in _TEXT_REGIONS:
         return None
     quote, exact = value.get("text"), value.get("globalOffsets")
-    given = exact if isinstance(exact, dict) else value
-    place = _pair(given.get("start"), given.get("end"))
-    if place is not None and not (given is exact and _MARKUP.search(text)):
+    offsets = exact if isinstance(exact, dict) else value
+    place = _pair(offsets.get("start"), offsets.get("end"))
+    if place is not None and not (offsets is exact and _MARKUP.search(text)):
         return place
     if place is None and value.get("start") == value.get("end"):  # one node of the markup tree
         place = _pair(value.get("startOffset"), value.get("endOffset"))
@@ -296,19 +297,21 @@ def _answers(item: Record) -> list[str]:
     """Return the answers of a region: its labels or choices, the path of its taxonomy, its text."""
     answers: list[str] = []
     for name in (*_TEXT_REGIONS, "text"):
-        given = _value(item).get(name)
-        if isinstance(given, str) and item.values.get("type") == "textarea":
-            answers.append(given)
-        elif isinstance(given, list):
-            answers += ["/".join(map(str, a)) if isinstance(a, list) else a for a in given if isinstance(a, str | list)]
+        answer = _value(item).get(name)
+        if isinstance(answer, str) and item.values.get("type") == "textarea":
+            answers.append(answer)
+        elif isinstance(answer, list):
+            answers += [
+                "/".join(map(str, a)) if isinstance(a, list) else a for a in answer if isinstance(a, str | list)
+            ]
     return answers
 
 
 def _region(
-    found: Gatherer, items: Sequence[Record], marked: Record, key: OutputKey, side: Side, place: tuple[int, int]
+    gatherer: Gatherer, items: Sequence[Record], marked: Record, key: OutputKey, side: Side, place: tuple[int, int]
 ) -> _Region | None:  # fmt: skip
     answers = [a for i in items if _kind(i) != "textarea" for a in _answers(i)]
-    severity = next((a for a in answers if found.severities.find(a)), None)
+    severity = next((a for a in answers if gatherer.severities.find(a)), None)
     rest = list(dict.fromkeys(a for a in answers if a != severity))
     notes = [a for i in items if i.values.get("type") == "textarea" for a in _answers(i)]
     meta = marked.values.get("meta")
@@ -316,7 +319,7 @@ def _region(
     note = "\n".join(notes)
     quote, value = _value(marked).get("text"), marked.record("value") or marked
     if severity is None:
-        found.problem(value.line, "result", f"a region with {', '.join(map(shown, rest)) or 'no label'}",
+        gatherer.problem(value.line, "result", f"a region with {', '.join(map(shown, rest)) or 'no label'}",
                       "Major, Minor or Neutral among its labels",
                       f"Give every region a severity, or say which label is one with --severity LABEL=Major ({PROGRAM} convert)")  # fmt: skip
         return None
@@ -324,8 +327,8 @@ def _region(
     return _Region(value, key, side, *place, quoted, severity, "/".join(rest), note)
 
 
-def _texts(given: Any) -> list[str]:
-    return [a for a in (given if isinstance(given, list) else [given]) if isinstance(a, str) and a]
+def _texts(answer: Any) -> list[str]:
+    return [a for a in (answer if isinstance(answer, list) else [answer]) if isinstance(a, str) and a]
 
 
 def _value(item: Record) -> dict[str, Any]:
@@ -333,8 +336,8 @@ def _value(item: Record) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _text_of(found: Gatherer, key: OutputKey, side: Side) -> str:
-    return (found.output(key) if side == "output" else found.source(key.segment)) or ""
+def _text_of(gatherer: Gatherer, key: OutputKey, side: Side) -> str:
+    return (gatherer.output(key) if side == "output" else gatherer.source(key.segment)) or ""
 
 
 def _in_units(text: str, start: int, end: int) -> tuple[int, int] | None:
@@ -348,23 +351,23 @@ def _quotes(text: str, quote: str) -> bool:
     return text == quote or _BREAKS.sub("\n", text) == _BREAKS.sub("\n", quote)
 
 
-def _counts_units(found: Gatherer, region: _Region) -> bool:
+def _counts_units(gatherer: Gatherer, region: _Region) -> bool:
     """Return whether a region's quote matches its offsets only if these are UTF-16 units."""
-    text = _text_of(found, region.key, region.side)
+    text = _text_of(gatherer, region.key, region.side)
     if region.quote is None or _quotes(text[region.start : region.end], region.quote):
         return False
     units = _in_units(text, region.start, region.end)
     return units is not None and _quotes(text[units[0] : units[1]], region.quote)
 
 
-def _mark(found: Gatherer, region: _Region, wide: bool) -> Span | None:
-    text, start, end = _text_of(found, region.key, region.side), region.start, region.end
+def _mark(gatherer: Gatherer, region: _Region, wide: bool) -> Span | None:
+    text, start, end = _text_of(gatherer, region.key, region.side), region.start, region.end
     if wide and (region.quote is None or not _quotes(text[start:end], region.quote)):
         start, end = _in_units(text, start, end) or (start, end)
     if region.quote is not None and 0 <= start <= end <= len(text) and not _quotes(text[start:end], region.quote):
         where = f"{region.side} [{region.start}, {region.end})"
         todo = "Use the text that was annotated, without later changes"
-        found.problem(region.record.line, where, shown(text[start:end]), shown(region.quote), todo)
+        gatherer.problem(region.record.line, where, shown(text[start:end]), shown(region.quote), todo)
         return None
     line, key, side = region.record.line, region.key, region.side
-    return found.span(line, key, side, start, end, region.severity, region.category, region.note)
+    return gatherer.span(line, key, side, start, end, region.severity, region.category, region.note)

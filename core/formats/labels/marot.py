@@ -23,16 +23,17 @@ from core.data import Dataset, RatedOutput, Segment, SegmentKey, Span
 from core.errors import PROGRAM, Problem
 from core.formats.files import Upload
 from core.formats.labels.google_mqm import GoogleMqm, of_rows
-from core.formats.labels.google_mqm_rows import (
+from core.formats.labels.google_mqm_reading import (
     MqmRow,
+    has_tag,
     is_clean,
+    marked,
     metadata_of,
     plain_cells,
     records_of,
     row_of,
     split_rows,
 )
-from core.formats.labels.google_mqm_text import has_tag, marked
 from core.formats.labels.label_file import (
     UNSPECIFIED,
     LabelFile,
@@ -42,7 +43,8 @@ from core.formats.labels.label_file import (
     checked,
     left_behind,
 )
-from core.formats.problems import Collector, counted, shown
+from core.formats.problems import Collector, shown
+from core.formatting import format_count
 
 COLUMNS = tuple("system doc docSegId globalSegId rater source target category severity metadata".split())
 NO_ERROR = "no-error"
@@ -56,7 +58,7 @@ def is_row(cells: Sequence[str]) -> bool:
     return known or (metadata.startswith("{") and metadata.endswith("}"))
 
 
-def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -> LabelFile:
+def read_marot(upload: Upload, severities: Severities, texts: Dataset | None = None) -> LabelFile:
     """Read the segments, outputs and rated errors of a file, with warnings as for Google's TSV.
 
     Raises `ImportProblems` for rows of the wrong length, unknown severities, and a file without rows.
@@ -66,17 +68,19 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None = None) -
     lines = ((number, cells) for number, cells in records if not (cells[:2] == [*COLUMNS[:2]] and "rater" in cells))
     expected = f"{len(COLUMNS)} columns of Marot's format"
     row_of = partial(_row, references, unread)
-    found = split_rows(upload.name, lines, COLUMNS, len(COLUMNS) - 1, expected, row_of, problems)
-    if not found.rows and not problems:
+    parsed = split_rows(upload.name, lines, COLUMNS, len(COLUMNS) - 1, expected, row_of, problems)
+    if not parsed.rows and not problems:
         problems.add(upload.name, 0, "", "no rows", "one row per error", "Check that the export has finished")
     problems.check()
-    found_there = of_rows(found._replace(notes=notes), upload.name)
+    found_there = of_rows(parsed._replace(notes=notes), upload.name)
     rated = [_known(r, severities, upload.name, problems, found_there) for r in found_there.rated]
     problems.check()
     dataset = found_there.dataset
     segments = tuple(Segment(*s.key, s.source, references.get(s.key, ())) for s in dataset.segments)
     left_out = (
-        Problem(upload.name, 0, "metadata", f"{what}, {counted(n, 'time')}", "notes, references and tokens", "Left out")
+        Problem(
+            upload.name, 0, "metadata", f"{what}, {format_count(n, 'time')}", "notes, references and tokens", "Left out"
+        )
         for what, n in (+unread).items()
     )
     return LabelFile(Dataset(segments, dataset.outputs), tuple(rated), (*found_there.warnings, *left_out))
@@ -146,7 +150,7 @@ def _known(r: RatedOutput, severities: Severities, file: str, problems: Collecto
     return RatedOutput(r.key, r.rater, tuple(errors))
 
 
-def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals) -> Written:
+def write_marot(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals) -> Written:
     """Write a header, one row per error, one per clean output and one per unrated output; references are written once.
 
     Raises `UserError` for labels that do not match their texts.
@@ -169,7 +173,7 @@ def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals
             lines.append(_line(r, error, segment.source, texts[r.key], place[segment.key], metadata))
     lost = left_behind(project, labels, unrated=False, references=False)
     if empty := len({s.key for s in dataset.segments} - {o.key.segment for o in dataset.outputs}):
-        lost.append(f"Left out: {counted(empty, 'segment')} without any output.")
+        lost.append(f"Left out: {format_count(empty, 'segment')} without any output.")
     return Written(("\n".join(lines) + "\n",), tuple(lost))
 
 

@@ -1,5 +1,6 @@
-"""Read and write mt-metrics-eval's `.seg.rating` files: `SYSTEM ⇥ {"errors": […]} ⇥ RATER`, one line per segment, in blocks by system.
+"""Read and write the ratings of mt-metrics-eval: `.seg.rating` files, and standalone ratings with texts.
 
+Read and write mt-metrics-eval's `.seg.rating` files: `SYSTEM ⇥ {"errors": […]} ⇥ RATER`, one line per segment, in blocks by system.
 According to its `ratings.py`, an error has `start`, `end` (characters of the raw text, `end` exclusive), `category`, `severity`, `score`
 (of the error itself, by a rater or model; None in human labels) and `is_source_error`. An unrated segment is `None`, without a rater.
 Without a third column the rater is named after the file (`en-de.mqm.rater1.seg.rating` → rater1). The lines of a system are in the order
@@ -7,6 +8,12 @@ of the test set, and the texts are not in the file: reading needs the outputs.
 
 A line has one rating. If outputs have several raters, several files are written, the n-th with the n-th rating of each output. A note is
 stored in the error under the key `note`, which mt-metrics-eval ignores. References and unrated outputs are not part of the format.
+
+Read and write mt-metrics-eval's standalone ratings: JSON Lines with the texts, one object per output and rater.
+According to its `standalone_ratings.py`: `source`, `hypothesis`, `errors` (as in `.seg.rating`, `end` exclusive), `document_id`,
+`segment_id` (the position in the test set, from 0), `system_id`, `rater_id`, `src_lang`, `tgt_lang`. An output without errors has an
+empty list. Additional keys are ignored by mt-metrics-eval: a segment id that differs from the position is stored as `segment_name`, a
+note as `note` of its error. A missing source is "".
 """
 
 from __future__ import annotations
@@ -30,26 +37,29 @@ from core.formats.labels.label_file import (
     left_behind,
 )
 from core.formats.parsing.json_records import Record
+from core.formats.parsing.json_records import records as read_records
 from core.formats.parsing.json_text import NotJson, parsed
-from core.formats.problems import counted, shown
+from core.formats.problems import shown
 from core.formats.streams.opened import numbered_lines
+from core.formats.write import json_lines
+from core.formatting import format_count
 
 _ENDING = re.compile(r"(\.(seg|sys))?\.(rating|score)s?(\.gz)?$", re.IGNORECASE)
 _NO_NAME = re.compile(r"[\t\n\r]|^\s|\s$|^$")
 
 
-def read(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
+def read_ratings(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
     """Read ratings of the outputs in `texts`, whose segments are in the order of the test set. Raises `ImportProblems`."""
     known = needed(upload, texts)
-    found = Gatherer(upload.name, severities, known)
+    gatherer = Gatherer(upload.name, severities, known)
     rater_of_file = name_in(upload.name).rpartition(".")[2]
     scores = 0
-    for number, key, rest in blocks(upload, found, known, lambda line: line.partition("\t")):
+    for number, key, rest in blocks(upload, gatherer, known, lambda line: line.partition("\t")):
         said, _, rater = rest.partition("\t")
         if said == "None":
             continue
-        if found.output(key) is None:
-            found.no_output(number, key, "a rating", "rated")
+        if gatherer.output(key) is None:
+            gatherer.no_output(number, key, "a rating", "rated")
             continue
         why = ""
         try:
@@ -57,26 +67,26 @@ def read(upload: Upload, severities: Severities, texts: Dataset | None) -> Label
         except NotJson as error:
             value, why = None, f" ({error})" if error.unstorable else ""
         if not isinstance(value, dict):
-            found.problem(number, "", shown(said) + why, '{"errors": […]} or None', "Export the file again")
+            gatherer.problem(number, "", shown(said) + why, '{"errors": […]} or None', "Export the file again")
             continue
-        errors = Record(upload.name, number, value, found.problems).records("errors")
+        errors = Record(upload.name, number, value, gatherer.problems).records("errors")
         scores += sum(e.values.get("score") is not None for e in errors)
-        found.rating(number, key, rater or rater_of_file, [error_of(found, e, key) for e in errors])
-    scores_unused(found, scores)
-    return found.done()
+        gatherer.rating(number, key, rater or rater_of_file, [error_of(gatherer, e, key) for e in errors])
+    scores_unused(gatherer, scores)
+    return gatherer.done()
 
 
 def needed(upload: Upload, texts: Dataset | None) -> Dataset:
     """Return the texts for a file without texts. Raises `ImportProblems` if there are none."""
     if texts is not None and texts.segments:
         return texts
-    found = "labels or scores without texts"
+    got = "labels or scores without texts"
     todo = "Import the outputs first, then this file into their project (on the command line, give them as --texts)"
-    raise ImportProblems([Problem(upload.name, 0, "", found, "the outputs of this file", todo)])
+    raise ImportProblems([Problem(upload.name, 0, "", got, "the outputs of this file", todo)])
 
 
 def blocks(
-    upload: Upload, found: Gatherer, known: Dataset, split: Callable[[str], tuple[str, str, str]]
+    upload: Upload, gatherer: Gatherer, known: Dataset, split: Callable[[str], tuple[str, str, str]]
 ) -> Iterator[tuple[int, OutputKey, str]]:
     """Yield the line, the output and the rest of each line of a known system; `split` cuts a line after the system.
 
@@ -93,19 +103,21 @@ def blocks(
     if others := [system for system in seen if system not in systems]:
         todo = "Give the systems the same names in both, or choose other outputs"
         named = f"{'a system' if len(others) == 1 else 'systems'} named {', '.join(map(shown, others))}"
-        found.problem(0, "", named, ", ".join(map(shown, systems)), todo)
+        gatherer.problem(0, "", named, ", ".join(map(shown, systems)), todo)
     for system, lines in seen.items():
         if system in systems and lines != n:
             todo = "Every system needs one line per segment, None if there is no rating"
-            found.problem(0, "", f"{counted(lines, 'line')} of {shown(system)}", counted(n, "segment"), todo)
+            gatherer.problem(
+                0, "", f"{format_count(lines, 'line')} of {shown(system)}", format_count(n, "segment"), todo
+            )
 
 
-def scores_unused(found: Gatherer, n: int) -> None:
+def scores_unused(gatherer: Gatherer, n: int) -> None:
     if n:
-        found.warn(0, "score", f"scores of {counted(n, 'error')}", "none", "They are left out")
+        gatherer.warn(0, "score", f"scores of {format_count(n, 'error')}", "none", "They are left out")
 
 
-def error_of(found: Gatherer, record: Record, key: OutputKey) -> Span | None:
+def error_of(gatherer: Gatherer, record: Record, key: OutputKey) -> Span | None:
     """Return an error object of mt-metrics-eval as a span in the output or its source."""
     start, end = record.whole("start"), record.whole("end")
     note = record.text("note", needed=False) or ""
@@ -113,7 +125,7 @@ def error_of(found: Gatherer, record: Record, key: OutputKey) -> Span | None:
         return None
     side: Side = "source" if record.flag("is_source_error") else "output"
     severity, category = record.text("severity", needed=False), record.text("category", needed=False)
-    return found.span(record.line, key, side, start, end, severity, category, note)
+    return gatherer.span(record.line, key, side, start, end, severity, category, note)
 
 
 def error_json(e: Span) -> dict[str, Any]:
@@ -132,7 +144,7 @@ def name_in(file: str) -> str:
     return name if dot and name and re.fullmatch(r"[A-Za-z_]+-[A-Za-z_]+", pair) else whole
 
 
-def write(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals) -> Written:
+def write_ratings(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals) -> Written:
     """Write as many files as the largest number of raters per output; systems sorted by name, as in mt-metrics-eval.
 
     Raises `UserError` for labels that do not match their texts, and for a system or rater name that cannot be written.
@@ -168,7 +180,50 @@ def _line(r: RatedOutput) -> str:
 def _lost(labels: list[RatedOutput], files: int) -> list[str]:
     said = ["Texts: not in the file. It needs the outputs in the same order."]
     if notes := sum(bool(e.note) for r in labels for e in r.errors):
-        said.append(f"{counted(notes, 'note')}: kept under a key that mt-metrics-eval ignores.")
+        said.append(f"{format_count(notes, 'note')}: kept under a key that mt-metrics-eval ignores.")
     if files > 1:
         said.append(f"{files} files: a line has one rating, and some outputs have {files}.")
     return said
+
+
+def read_standalone(upload: Upload, severities: Severities, texts: Dataset | None = None) -> LabelFile:
+    """Read the ratings with their texts; a missing rater is named "rater", as in mt-metrics-eval. Raises `ImportProblems`."""
+    gatherer = Gatherer(upload.name, severities)
+    scores = 0
+    for record in read_records(upload, gatherer.problems):
+        gatherer.languages(record.line, *(record.text(name, needed=False) for name in ("src_lang", "tgt_lang")))
+        system, text = record.text("system_id"), record.text("hypothesis")
+        segment = record.text("segment_name", "segment_id")
+        errors = record.records("errors")
+        if system is None or text is None or segment is None:
+            continue
+        key = OutputKey(system, record.text("document_id", needed=False) or "", segment)
+        gatherer.add_texts(record.line, key, record.text("source", needed=False), text)
+        scores += sum(e.values.get("score") is not None for e in errors)
+        rater = record.text("rater_id", needed=False) or "rater"
+        gatherer.rating(record.line, key, rater, [error_of(gatherer, e, key) for e in errors])
+    scores_unused(gatherer, scores)
+    return gatherer.done()
+
+
+def write_standalone(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals) -> Written:
+    """Write one object per rating, in the order given. Raises `UserError` for labels that do not match their texts."""
+    labels = checked(dataset, rated)
+    texts, segments = {o.key: o.text for o in dataset.outputs}, dataset.segment_of()
+    place = {s.key: i for i, s in enumerate(dataset.segments)}
+    records: list[dict[str, Any]] = []
+    for r in labels:
+        at = place[r.key.segment]
+        records.append({
+            "source": segments[r.key.segment].source or "", "hypothesis": texts[r.key],
+            "errors": [error_json(e) for e in r.errors], "document_id": r.key.doc_id, "segment_id": at,
+            "system_id": r.key.system, "rater_id": r.rater, "src_lang": None, "tgt_lang": None,
+        })  # fmt: skip
+        if r.key.segment_id != str(at):
+            records[-1]["segment_name"] = r.key.segment_id
+    lost = []
+    if notes := sum(bool(e.note) for r in labels for e in r.errors):
+        lost.append(f"{format_count(notes, 'note')}: kept under a key that mt-metrics-eval ignores.")
+    if any("segment_name" in record for record in records):
+        lost.append("Segment ids: mt-metrics-eval reads positions from 0; the original ids are kept as segment_name.")
+    return Written((json_lines(records),), (*lost, *left_behind(project, labels)))

@@ -9,9 +9,8 @@ from types import UnionType
 from typing import Any
 
 from core.formats.files import Upload, beginning, raw_lines
-from core.formats.parsing.json_list import elements, is_list
-from core.formats.parsing.json_text import NotJson, parsed
-from core.formats.parsing.limits import Meter
+from core.formats.parsing.cells import Meter
+from core.formats.parsing.json_text import NotJson, elements, is_list, parsed
 from core.formats.parsing.numbers import BOUNDS, json_number
 from core.formats.problems import Collector, shown
 from core.formats.streams.opened import text_bytes
@@ -25,8 +24,8 @@ class Record:
     def __init__(self, file: str, line: int, values: dict[str, Any], problems: Collector, path: str = "") -> None:
         self.file, self.line, self.values, self.problems, self.path = file, line, values, problems, path
 
-    def problem(self, name: str, found: str, expected: str, todo: str = "Correct the record") -> None:
-        self.problems.add(self.file, self.line, self.path + name, found, expected, todo)
+    def problem(self, name: str, got: str, expected: str, todo: str = "Correct the record") -> None:
+        self.problems.add(self.file, self.line, self.path + name, got, expected, todo)
 
     def _of(self, names: tuple[str, ...]) -> tuple[str, Any]:
         return next(((n, self.values[n]) for n in names if self.values.get(n) is not None), (names[0], None))
@@ -53,9 +52,9 @@ class Record:
         name, value = self._of(names)
         if value in (None, "", "None"):
             return None
-        if (found := json_number(value)) is None:
+        if (number := json_number(value)) is None:
             self._wrong(name, value, BOUNDS, True)
-        return found
+        return number
 
     def flag(self, name: str) -> bool:
         return self.values.get(name) is True
@@ -102,8 +101,8 @@ def records(upload: Upload, problems: Collector) -> Iterator[Record]:
         if isinstance(value, dict):
             yield Record(upload.name, number, value, problems)
         elif value is not None:
-            found = shown(json.dumps(value, ensure_ascii=False))
-            problems.add(upload.name, number, "", found, "an object", "Write one object per line, or a list of objects")
+            got = shown(json.dumps(value, ensure_ascii=False))
+            problems.add(upload.name, number, "", got, "an object", "Write one object per line, or a list of objects")
 
 
 def _parsed(file: str, line: int, text: str, problems: Collector) -> Any:

@@ -22,7 +22,7 @@ _NO_NUMBER = re.compile(r"#[A-Z0-9/]+[!?]?|[\W_]+|n\.\s?[ad]\.?", re.IGNORECASE)
 _ABSENT = frozenset({"", "na", "n/a", "nan", "none", "null", "<na>"})
 
 
-def number(text: str) -> float | None:
+def parse_number(text: str) -> float | None:
     """Return the number in a text, or None if it is not a number within the bounds.
 
     ASCII digits with a decimal point and an optional exponent; surrounding blanks are ignored. Not accepted: infinity, digits of other
@@ -41,7 +41,7 @@ def looks_like_a_number(text: str) -> bool:
 
 
 def means_a_number(text: str) -> bool:
-    """Return whether a text is a number in any usual form, also those that `number` refuses: 4,5 · 80% · −1 (U+2212) · <1 · Infinity."""
+    """Return whether a text is a number in any usual form, also those that `parse_number` refuses: 4,5 · 80% · −1 (U+2212) · <1 · Infinity."""
     stripped = text.strip()
     return len(stripped) <= LONGEST and _NEARLY.fullmatch(stripped) is not None
 
@@ -53,7 +53,7 @@ def stands_for_no_number(text: str) -> bool:
 
 
 def expected_number(text: str) -> str:
-    """Return what was expected instead of a text that `number` does not accept."""
+    """Return what was expected instead of a text that `parse_number` does not accept."""
     if looks_like_a_number(text):
         return BOUNDS + f", in at most {LONGEST} characters"
     if _THOUSANDS.fullmatch(text.strip()):
@@ -68,7 +68,7 @@ def expected_number(text: str) -> str:
 def json_number(value: object) -> float | None:
     """Return the number of a JSON value, also one written as a text; None if it is not a number within the bounds."""
     if isinstance(value, str):
-        return number(value)
+        return parse_number(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if -LARGEST <= value <= LARGEST else None
@@ -78,8 +78,8 @@ def parse_lambda(text: str) -> float | None:
     """Return the λ in a text: a number ≥ 0, or ∞ for "inf" and "∞"; None for anything else."""
     if text.strip().lower() in ("inf", "∞"):
         return math.inf
-    found = number(text)
-    return found if found is not None and found >= 0 else None
+    lam = parse_number(text)
+    return lam if lam is not None and lam >= 0 else None
 
 
 def is_absent(text: str) -> bool:

@@ -6,7 +6,7 @@ import codecs
 import re
 
 from core.errors import ImportProblems, Problem
-from core.formats.parsing.limits import too_much
+from core.formats.parsing.cells import too_much
 
 _HEAD = 1 << 16  # bytes at both ends that tell the kind of a file
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
@@ -46,8 +46,8 @@ _UNPACK = "Unpack it, and choose the files in it"
 _DECOMPRESS = "Decompress it, or compress the text as .gz"
 
 
-def refused(name: str, row: int, found: str, expected: str, todo: str) -> ImportProblems:
-    return ImportProblems([Problem(name, row, "", found, expected, todo)])
+def refused(name: str, row: int, got: str, expected: str, todo: str) -> ImportProblems:
+    return ImportProblems([Problem(name, row, "", got, expected, todo)])
 
 
 def binary_kind(data: bytes) -> str:
@@ -71,8 +71,8 @@ def instead_of(kind: str) -> str:
 
 
 def refuse_cr_only(name: str) -> ImportProblems:
-    found, todo = "lines that end in a carriage return only", "Save it again with Unix or Windows line ends"
-    return refused(name, 1, found, "lines that end in LF or CR LF", todo)
+    got, todo = "lines that end in a carriage return only", "Save it again with Unix or Windows line ends"
+    return refused(name, 1, got, "lines that end in LF or CR LF", todo)
 
 
 class TextScan:
@@ -165,8 +165,6 @@ class TextScan:
         place = f"character {len(before) + 1 + (0 if line_start else self._chars)}"
         half = data[at] == 0xED and data[at + 1 : at + 2] >= b"\xa0"
         what = "half of a surrogate pair" if half else "not UTF-8"
-        found = f"byte 0x{data[at]:02X} at offset {start + at:,}, which is {what}"
+        got = f"byte 0x{data[at]:02X} at offset {start + at:,}, which is {what}"
         todo = f"{_SAVE_AS_UTF8} (in Excel: “CSV UTF-8”); it may be Latin-1 or Windows-1252"
-        return ImportProblems(
-            [Problem(self.name, self._lines + data.count(b"\n", 0, at) + 1, place, found, _UTF8, todo)]
-        )
+        return ImportProblems([Problem(self.name, self._lines + data.count(b"\n", 0, at) + 1, place, got, _UTF8, todo)])

@@ -9,8 +9,7 @@ from typing import BinaryIO, cast
 
 from core.errors import ImportProblems
 from core.formats.files import CHUNK, Upload, too_large, unpacked, without_end
-from core.formats.parsing.cells import TableReading, TableRow
-from core.formats.parsing.limits import Meter, limits
+from core.formats.parsing.cells import Meter, TableReading, TableRow, limits
 from core.formats.parsing.text_check import TextScan
 from core.progress import Progress, no_progress
 

@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Iterator
 
 from core.formats.mapping import ColumnMapping
-from core.formats.parsing.cells import Cell, FileTable, TableRow
-from core.formats.problems import Collector, counted
-from core.formats.reader import CellReader
+from core.formats.parsing.cells import Cell, CellReader, FileTable, TableRow
+from core.formats.problems import Collector
 from core.formats.streams.stage import Stage, batched
+from core.formatting import format_count
 
 HELD = 20_000
 """Counts, or numbers of texts, that are kept in memory."""
@@ -54,7 +54,9 @@ class RowCounts:
         for file, system, document, n, most, longest, its_file in self._stage.query(_UNEVEN):
             of, where = f" of {system}" if system else "", f" in document {document}" if document else ""
             todo = "Rows without segment ids are matched by order: add ids, or add the missing rows"
-            problems.add(file, 0, "", counted(n, "row") + of + where, f"{most}, as {longest or its_file} has", todo)
+            problems.add(
+                file, 0, "", format_count(n, "row") + of + where, f"{most}, as {longest or its_file} has", todo
+            )
 
     def _stored(self, place: tuple[str, str, str]) -> int:
         if not self._made:

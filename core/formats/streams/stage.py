@@ -98,8 +98,8 @@ class Stage:
 
     def load_segments(self, keys: Iterable[OutputKey]) -> None:
         """Bring the stored segments of these outputs into the dictionary."""
-        wanted = {key[1:] for key in keys} - self.segments.keys()
-        for row in self._found("SELECT * FROM segments WHERE key", [_text_key(*key) for key in wanted]):
+        missing_keys = {key[1:] for key in keys} - self.segments.keys()
+        for row in self._found("SELECT * FROM segments WHERE key", [_text_key(*key) for key in missing_keys]):
             _, _, doc, segment, source, source_file, source_line, references, _, file, line = row
             key = SegmentKey(doc, segment)
             self.segments[key] = StagedSegment(
@@ -194,12 +194,12 @@ class Stage:
 
     def present(self, keys: Iterable[OutputKey]) -> set[OutputKey]:
         """Return those of the keys that have an output. The batch must be empty."""
-        wanted = list(keys)
-        self.load_segments(wanted)
-        codes = {code: key for key in wanted if (code := self._code(key))}
-        found = {codes[code] for (code,) in self._found("SELECT code FROM outputs WHERE code", list(codes))}
+        output_keys = list(keys)
+        self.load_segments(output_keys)
+        codes = {code: key for key in output_keys if (code := self._code(key))}
+        present_keys = {codes[code] for (code,) in self._found("SELECT code FROM outputs WHERE code", list(codes))}
         self._empty()
-        return found
+        return present_keys
 
     def keys(self, codes: Sequence[int]) -> dict[int, OutputKey]:
         """Return the keys of numbered outputs."""
@@ -263,8 +263,8 @@ class Stage:
         if not keys:
             return []
         with explained():
-            given = json.dumps(keys, ensure_ascii=False)
-            return self.db.execute(f"{query} IN (SELECT value FROM json_each(?))", (given,)).fetchall()
+            keys_json = json.dumps(keys, ensure_ascii=False)
+            return self.db.execute(f"{query} IN (SELECT value FROM json_each(?))", (keys_json,)).fetchall()
 
     def run(self, statement: str, *values: object) -> None:
         with explained():

@@ -1,22 +1,88 @@
-"""A checked import on disk: its counts, and its content in parts."""
+"""A checked import on disk: its counts, its content in parts, and its summary for a preview."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from core.data import Dataset, ExternalScores, HumanScore, Output, OutputKey, Segment, SegmentKey, Value
 from core.errors import UserError
 from core.formats.external import no_score
-from core.formats.notes import DatasetCounts, notes_on
 from core.formats.parsing.cells import FilePlace
-from core.formats.problems import Collector, counted, shown_segment
+from core.formats.problems import Collector, shown_segment
 from core.formats.streams.stage import Stage, batched
-from core.ports.imports import ImportPart, StagedMetric
+from core.formatting import format_count, isolated
+from core.ports.files import ImportPart, StagedMetric
+
+
+class DatasetCounts(NamedTuple):
+    """What a preview says of the texts of an import. `references` are the fewest and the most of a segment, `without` the number of
+    segments without a reference and without a source, `systems` the number of outputs by system."""
+
+    segments: int
+    references: tuple[int, int]
+    without: tuple[int, int]
+    systems: Mapping[str, int]
+    empty_outputs: int
+    human_scores: tuple[str, ...] = ()
+
+    @property
+    def outputs(self) -> int:
+        return sum(self.systems.values())
+
+
+def counts_of(dataset: Dataset) -> DatasetCounts:
+    sizes = {len(s.references) for s in dataset.segments}
+    return DatasetCounts(
+        len(dataset.segments),
+        (min(sizes, default=0), max(sizes, default=0)),
+        (sum(not s.references for s in dataset.segments), sum(s.source is None for s in dataset.segments)),
+        Counter(o.system for o in dataset.outputs),
+        sum(not o.text for o in dataset.outputs),
+        tuple(dict.fromkeys(h.name for h in dataset.human_scores)),
+    )
+
+
+def dataset_summary(dataset: Dataset | DatasetCounts) -> str:
+    """Return the size of a dataset, such as `412 segments × 5 systems, 2 references, 1 human score`."""
+    of = counts_of(dataset) if isinstance(dataset, Dataset) else dataset
+    fewest, most = of.references
+    references = (
+        f"{fewest}–{most} references"
+        if most != fewest
+        else format_count(most, "reference")
+        if most
+        else "no references"
+    )
+    parts = [f"{format_count(of.segments, 'segment')} × {format_count(len(of.systems), 'system')}", references]
+    if of.human_scores:
+        parts.append(format_count(len(of.human_scores), "human score"))
+    return ", ".join(parts)
+
+
+def notes_on(dataset: Dataset | DatasetCounts) -> tuple[str, ...]:
+    """Return notes on missing references, sources and outputs and on empty outputs, none of which prevent an import."""
+    of = counts_of(dataset) if isinstance(dataset, Dataset) else dataset
+    notes = []
+    n = of.segments
+    for what, without in zip(("reference", "source"), of.without, strict=True):
+        if without == n:
+            notes.append(f"No segment has a {what}; metrics that need one cannot be computed.")
+        elif without:
+            notes.append(
+                f"{without} of {format_count(n, 'segment')} have no {what}; metrics that need one leave them out."
+            )
+    for system, count in of.systems.items():
+        if count < n:
+            notes.append(f"{isolated(system)} has outputs for {count} of {format_count(n, 'segment')}.")
+    if empty := of.empty_outputs:
+        notes.append(f"{format_count(empty, 'output')} {'is' if empty == 1 else 'are'} empty.")
+    return tuple(notes)
+
 
 AT_ONCE = 2000
 CHARACTERS = 4_000_000
@@ -60,15 +126,15 @@ class _Rows:
 
     def of(self, segment: int) -> list[tuple[str, Any]]:
         """Return the system of each row of the next segment, and the row."""
-        found = []
+        rows = []
         while self._next is not None and (at := self._split(self._next[0]))[0] == segment:
-            found.append((at[1], self._next))
+            rows.append((at[1], self._next))
             self._next = next(self._rows, None)
-        return found
+        return rows
 
 
 class StagedImport:
-    """`core.ports.imports.ImportSource` over a stage that a `Builder` has filled."""
+    """`core.ports.files.ImportSource` over a stage that a `Builder` has filled."""
 
     def __init__(
         self, stage: Stage, metrics: Sequence[StagedMetric], known: KnownOutputs | None = None, notes: Sequence[str] = (),
@@ -107,8 +173,8 @@ class StagedImport:
         return n or 0
 
     def has_scores(self) -> bool:
-        there = "SELECT EXISTS(SELECT 1 FROM scores) OR EXISTS(SELECT 1 FROM metric_scores WHERE value IS NOT NULL)"
-        return bool(self._number(there))
+        query = "SELECT EXISTS(SELECT 1 FROM scores) OR EXISTS(SELECT 1 FROM metric_scores WHERE value IS NOT NULL)"
+        return bool(self._number(query))
 
     def n_human_scores(self) -> int:
         return self._number("SELECT COUNT(*) FROM scores")
@@ -122,8 +188,8 @@ class StagedImport:
         by_code = (
             f"SELECT code % {self.stage.SYSTEMS}, COUNT(*), MIN(code / {self.stage.SYSTEMS}) FROM outputs GROUP BY 1"
         )
-        found = [(self.stage.split(system)[1], n, first) for system, n, first in self.stage.query(by_code)]
-        found.sort(key=lambda row: (row[2], self.stage.ranks[row[0]]))
+        by_system = [(self.stage.split(system)[1], n, first) for system, n, first in self.stage.query(by_code)]
+        by_system.sort(key=lambda row: (row[2], self.stage.ranks[row[0]]))
         query = "SELECT MIN(n_refs), MAX(n_refs), SUM(n_refs = 0), SUM(source IS NULL) FROM segments"
         ((fewest, most, no_reference, no_source),) = self.stage.query(query)
         names = self.stage.query("SELECT name FROM scores GROUP BY name ORDER BY MIN(id)")
@@ -132,7 +198,7 @@ class StagedImport:
             fewest, most, no_reference = min(sizes, default=0), max(sizes, default=0), sizes[0]
         return DatasetCounts(
             self.stage.n_segments, (fewest or 0, most or 0), (no_reference or 0, no_source or 0),
-            {system: n for system, n, _ in found},
+            {system: n for system, n, _ in by_system},
             self._number("SELECT COUNT(*) FROM outputs WHERE text = ''"), tuple(name for (name,) in names),
         )  # fmt: skip
 
@@ -142,10 +208,10 @@ class StagedImport:
         for number, metric in enumerate(self.metrics):
             empty = "SELECT code, file, line FROM metric_scores WHERE value IS NULL AND metric = ?"
             rows = ((code, metric.name, file, line) for code, file, line in self.stage.query(empty, number))
-            without = sum(1 for _ in self._strange(rows))
+            without = sum(1 for _ in self._without_output(rows))
             total = self._number(f"SELECT COUNT(*) FROM metric_scores WHERE value IS NULL AND metric = {number}")
             if total > without:
-                missing.append(f"{metric.name}: {counted(total - without, 'output')} without a score.")
+                missing.append(f"{metric.name}: {format_count(total - without, 'output')} without a score.")
         return (*(notes_on(self.counts()) if self.n_outputs else ()), *self._notes, *missing)
 
     def documents(self) -> set[str]:
@@ -157,9 +223,9 @@ class StagedImport:
         query = "SELECT doc, segment, refs_file, refs_line FROM segments WHERE n_refs > 0 ORDER BY id"
         for doc, name, file, line in self.stage.query(query):
             if (key := SegmentKey(doc, name)) not in known:
-                place, found = self.stage.place(file, line), f"{shown_segment(key)}, which the project does not have"
+                place, got = self.stage.place(file, line), f"{shown_segment(key)}, which the project does not have"
                 todo = "Give the segments the IDs of the project, or choose another project"
-                problems.add(place.file, place.line, "", found, "a segment of the project", todo)
+                problems.add(place.file, place.line, "", got, "a segment of the project", todo)
 
     def without_output(self) -> Iterator[tuple[OutputKey, str, FilePlace]]:
         """Yield the scores whose output is neither in the files nor known: its key, the name of the score, and its place."""
@@ -168,16 +234,16 @@ class StagedImport:
         metric = (
             columns.format(name="s.metric", table="metric_scores") + "AND s.value IS NOT NULL ORDER BY s.metric, s.id"
         )
-        yield from self._strange(self.stage.query(human))
+        yield from self._without_output(self.stage.query(human))
         named = ((code, self.metrics[number].name, file, line) for code, number, file, line in self.stage.query(metric))
-        yield from self._strange(named)
+        yield from self._without_output(named)
 
-    def _strange(self, rows: Iterator[tuple[int, str, int, int]]) -> Iterator[tuple[OutputKey, str, FilePlace]]:
+    def _without_output(self, rows: Iterator[tuple[int, str, int, int]]) -> Iterator[tuple[OutputKey, str, FilePlace]]:
         for some in batched(rows, AT_ONCE):
             keys = self.stage.keys([row[0] for row in some])
-            there = self._present(list(keys.values()))
+            with_output = self._present(list(keys.values()))
             for code, name, file, line in some:
-                if keys[code] not in there:
+                if keys[code] not in with_output:
                     yield keys[code], name, self.stage.place(file, line)
 
     def _present(self, keys: Collection[OutputKey]) -> set[OutputKey]:
@@ -189,7 +255,7 @@ class StagedImport:
         outputs = _Rows(self.stage, "SELECT code, text FROM outputs ORDER BY code")
         scores = _Rows(self.stage, "SELECT code, id, name, value FROM scores ORDER BY code")
         metrics = _Rows(self.stage, "SELECT code, metric, value, file, line FROM metric_scores ORDER BY code, id")
-        part, wanted, n, characters = _Part(len(self.metrics)), rows(), 0, 0
+        part, target_rows, n, characters = _Part(len(self.metrics)), rows(), 0, 0
         for number, doc, name, source, references in self.stage.query(
             "SELECT id, doc, segment, source, refs FROM segments ORDER BY id"
         ):
@@ -198,16 +264,21 @@ class StagedImport:
             n += 1 + len(of_segment) + len(segment.references)
             characters += len(source or "") + len(references) + sum(len(row[1]) for _, row in of_segment)
             part.segments.append(segment)
-            of_segment.sort(key=lambda found: self.stage.ranks[found[0]])
+            of_segment.sort(key=lambda row: self.stage.ranks[row[0]])
             if self.as_references:
-                more = (row[1] for wanted in self.as_references for system, row in of_segment if system == wanted)
+                more = (
+                    row[1]
+                    for reference_system in self.as_references
+                    for system, row in of_segment
+                    if system == reference_system
+                )
                 joined = dict.fromkeys((*segment.references, *(text for text in more if text.strip())))
                 segment = replace(segment, references=tuple(joined))
                 part.segments[-1] = segment
             part.outputs += [Output(system, doc, name, row[1]) for system, row in of_segment]
             ranks = {system: rank for rank, (system, _) in enumerate(of_segment)}
             human = scores.of(number)
-            human.sort(key=lambda found: (ranks.get(found[0], math.inf), found[1][1]))
+            human.sort(key=lambda row: (ranks.get(row[0], math.inf), row[1][1]))
             part.scores += [HumanScore(system, doc, name, row[2], row[3]) for system, row in human]
             external = metrics.of(number)
             n += len(human) + len(external)
@@ -217,9 +288,9 @@ class StagedImport:
                     part.doubtful[key].append(metric)
                 missing = None if value is not None else no_score(self.stage.place(file, line).file)
                 part.external[metric][key] = missing or Value(value)
-            if n >= wanted or characters >= CHARACTERS:
+            if n >= target_rows or characters >= CHARACTERS:
                 yield part.done(self._known)
-                part, wanted, n, characters = _Part(len(self.metrics)), rows(), 0, 0
+                part, target_rows, n, characters = _Part(len(self.metrics)), rows(), 0, 0
         if part.segments:
             yield part.done(self._known)
 
@@ -230,8 +301,8 @@ class StagedImport:
     def beginning(self, rows: int) -> tuple[Dataset, tuple[ExternalScores, ...]]:
         """Return the first part, of about so many rows."""
         part = next(self.parts(lambda: rows), ImportPart(Dataset((), ()), ({},) * len(self.metrics)))
-        found = zip(self.metrics, part.external, strict=True)
-        return part.texts, tuple(ExternalScores(*metric, values) for metric, values in found)
+        with_metrics = zip(self.metrics, part.external, strict=True)
+        return part.texts, tuple(ExternalScores(*metric, values) for metric, values in with_metrics)
 
     def sample(self, outputs: int = AT_ONCE) -> Dataset:
         """Return about so many outputs with their segments, spread over the import; all if there are not more."""
@@ -265,7 +336,7 @@ class StagedImport:
         for part in self.parts() if self.metrics else ():
             for whole, some in zip(values, part.external, strict=True):
                 whole.update(some)
-        return tuple(ExternalScores(*metric, found) for metric, found in zip(self.metrics, values, strict=True))
+        return tuple(ExternalScores(*metric, scores) for metric, scores in zip(self.metrics, values, strict=True))
 
 
 class _Part:
@@ -277,8 +348,8 @@ class _Part:
         self.doubtful: dict[OutputKey, list[int]] = defaultdict(list)
 
     def done(self, known: KnownOutputs | None) -> ImportPart:
-        there = known.present(self.doubtful.keys()) if known and self.doubtful else set()
+        with_output = known.present(self.doubtful.keys()) if known and self.doubtful else set()
         for key, metrics in self.doubtful.items():
-            for metric in metrics if key not in there else ():
+            for metric in metrics if key not in with_output else ():
                 del self.external[metric][key]
         return ImportPart(Dataset(tuple(self.segments), tuple(self.outputs), tuple(self.scores)), self.external)

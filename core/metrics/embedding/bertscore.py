@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from core.data import Item, Value
-from core.metrics.base import Metric, MetricSpec, Option, Values, family
+from core.metrics.base import Metric, MetricSpec, family
 from core.metrics.embedding.bertscore_layers import RescaleBaseline, baseline_of, layer_of
-from core.metrics.embedding.encoding import encoder, in_blocks, references
-from core.metrics.embedding.idf import Idf
+from core.metrics.embedding.distances import Idf, encoder, in_blocks, references
 from core.metrics.learned.question_metrics import NO_REFERENCE, TRUNCATED
-from core.metrics.options import measure_option
-from core.models.kinds import configured_model, facts_of
+from core.metrics.options import Option, Values, measure_option
+from core.models.configs import configured_model, facts_of
 from core.progress import Progress
 from core.signature import GIVEN, signature
 
@@ -111,8 +110,8 @@ class _Scoring:
         return " " + bare if self.spaced and bare else bare
 
     def _weighed(self, texts: Sequence[str], progress: Progress) -> list[WeightedTokens]:
-        found = self.model.tokens([self._text(text) for text in texts], [self.layer], progress)
-        return [self._of(tokens) for tokens in found]
+        embedded = self.model.tokens([self._text(text) for text in texts], [self.layer], progress)
+        return [self._of(tokens) for tokens in embedded]
 
     def _of(self, tokens: Tokens) -> WeightedTokens:
         read = tokens.read
@@ -125,10 +124,10 @@ class _Scoring:
 
     def _value(self, item: Item, known: Mapping[str, WeightedTokens]) -> Value:
         output = known[item.hypothesis]
-        there = [i for i, text in enumerate(item.references) if not known[text].empty]
-        if not there:
+        nonempty = [i for i, text in enumerate(item.references) if not known[text].empty]
+        if not nonempty:
             return Value(None, "undefined", NO_REFERENCE)
-        scores = {i: self._compared(output, known[item.references[i]]) for i in there}
+        scores = {i: self._compared(output, known[item.references[i]]) for i in nonempty}
         usable = {i: s for i, s in scores.items() if np.isfinite(s[self.measure])}
         if not usable:
             weightless = any(np.isnan(s[:2]).any() for s in scores.values())

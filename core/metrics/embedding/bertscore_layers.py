@@ -11,7 +11,7 @@ from typing import NamedTuple
 from core.errors import UserError
 from core.models.architectures.encoder_shape import shape_of
 from core.models.checkpoint import Checkpoint
-from core.settings import load as settings
+from core.settings import load_settings
 
 MINIATURES = {2: (1, 1, 1, 2), 4: (3, 3, 3, 3), 6: (5, 5, 5, 5), 8: (7, 7, 6, 7), 10: (8, 8, 9, 8), 12: (10, 11, 10, 9)}
 """Recommended layers of the small BERT models, by number of layers, for the widths 128, 256, 512 and 768 (64 per head)."""
@@ -85,23 +85,23 @@ class RescaleBaseline(NamedTuple):
     digest: str
 
 
-def layer_of(checkpoint: Checkpoint, wanted: int | None) -> int:
+def layer_of(checkpoint: Checkpoint, requested: int | None) -> int:
     """Return the requested layer, or by default the authors' recommendation, or else ⌈3/4 of the layers⌉.
 
     The latter is close to most recommendations (9 of 12, 17 of 24). Raises UserError for an unknown layer.
     """
     layers = shape_of(checkpoint).layers
-    if wanted is None:
+    if requested is None:
         own = {name.rpartition("/")[2]: layer for name, layer in RECOMMENDED.items()}
         return min(own.get(checkpoint.name.rpartition("/")[2], ceil(3 * layers / 4)), layers)
-    if wanted > layers:
+    if requested > layers:
         raise UserError(
             "the model has no such layer",
             where=checkpoint.name,
-            got=f"layer {wanted}",
+            got=f"layer {requested}",
             expected=f"a whole number from 0 to {layers}",
         )
-    return wanted
+    return requested
 
 
 def baseline_of(checkpoint: Checkpoint, layer: int) -> RescaleBaseline:
@@ -109,7 +109,7 @@ def baseline_of(checkpoint: Checkpoint, layer: int) -> RescaleBaseline:
 
     Raises UserError if the home folder has no such file, or the file has no valid row for the layer.
     """
-    path = settings().home / "baselines" / f"{checkpoint.name.rpartition('/')[2]}.tsv"
+    path = load_settings().home / "baselines" / f"{checkpoint.name.rpartition('/')[2]}.tsv"
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from core.data import Item, Value
-from core.metrics.base import Metric, MetricSpec, Option, Values, family, texts_compared
-from core.metrics.embedding.encoding import NO_OUTPUT, encoder, in_blocks
+from core.metrics.base import Metric, MetricSpec, family, texts_compared
+from core.metrics.embedding.distances import NO_OUTPUT, encoder, in_blocks
 from core.metrics.learned.question_metrics import NO_REFERENCE, TRUNCATED
-from core.models import kinds
+from core.metrics.options import Option, Values
+from core.models import configs
 from core.progress import Progress
 from core.signature import signature
 
@@ -46,7 +47,9 @@ def _make(values: Values) -> Metric:
     against = values["against"]
 
     def sign() -> str:
-        return signature(SPEC.name, {"v": 1, "against": against, "nrefs": "best", **kinds.facts("encoder")})
+        return signature(
+            SPEC.name, {"v": 1, "against": against, "nrefs": "best", **configs.configured_facts("encoder")}
+        )
 
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
         def texts(item: Item) -> list[str]:
@@ -59,8 +62,8 @@ def _make(values: Values) -> Metric:
 
 def _others(item: Item, against: str) -> dict[str, list[str]]:
     """Return the non-empty texts of each kind that the output is compared with."""
-    given = {"source": (item.source or "",), "reference": item.references}
-    return {kind: [t for t in texts if t.strip()] for kind, texts in given.items() if against in (kind, "both")}
+    texts_by_kind = {"source": (item.source or "",), "reference": item.references}
+    return {kind: [t for t in texts if t.strip()] for kind, texts in texts_by_kind.items() if against in (kind, "both")}
 
 
 def _placed(texts: Sequence[str], progress: Progress) -> list[TextVector]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from core.data import Value
 from core.errors import PROGRAM, UserError
 from core.metrics.base import MetricSpec
-from core.models import kinds
+from core.models import configs
 from core.signature import package, signature
 
 Vectors = npt.NDArray[np.float32]
@@ -50,7 +50,7 @@ def sign(texts: str) -> str:
             "scaling": SCALING,
             "seed": SEED,
             "texts": texts,
-            **kinds.facts("encoder"),
+            **configs.configured_facts("encoder"),
             PACKAGE: _version(),
             "faiss-cpu": package("faiss-cpu"),
             "scikit-learn": package("scikit-learn"),
@@ -70,12 +70,12 @@ def mauve(outputs: Vectors, references: Vectors) -> Value:
         return Value(None, "undefined", f"too few texts: {fewer}; MAUVE needs {FEWEST} outputs and {FEWEST} references")
     from mauve import compute_mauve
 
-    found = compute_mauve(
+    outcome = compute_mauve(
         p_features=references, q_features=outputs, num_buckets=BUCKETS, mauve_scaling_factor=SCALING, seed=SEED
     )
-    parts = {"frontier_integral": float(found.frontier_integral), "buckets": float(found.num_buckets)}
+    parts = {"frontier_integral": float(outcome.frontier_integral), "buckets": float(outcome.num_buckets)}
     caution = f"computed from {fewer} texts; below {ADVISED}, values are noisy and depend on the number of texts"
-    return Value(_area(found.divergence_curve), reason=caution if fewer < ADVISED else "", parts=parts)
+    return Value(_area(outcome.divergence_curve), reason=caution if fewer < ADVISED else "", parts=parts)
 
 
 def _area(curve: npt.NDArray[np.float64]) -> float:

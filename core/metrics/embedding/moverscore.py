@@ -10,15 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 from core.data import Item, Value
-from core.metrics.base import AllOutputs, Metric, MetricSpec, Option, Values, family
-from core.metrics.embedding.encoding import encoder, in_blocks, references, squared_distances
-from core.metrics.embedding.idf import Idf
-from core.metrics.embedding.transport import earth_movers_distance
+from core.metrics.base import AllOutputs, Metric, MetricSpec, family
+from core.metrics.embedding.distances import (
+    Idf,
+    earth_movers_distance,
+    encoder,
+    in_blocks,
+    references,
+    squared_distances,
+)
 from core.metrics.learned.question_metrics import ModelAnswer, best
-from core.models import kinds
+from core.metrics.options import Option, Values
+from core.models import configs
 from core.progress import Progress
 from core.signature import signature
-from core.text.scripts import has_unspaced
+from core.text.languages import has_unspaced
 from core.text.words import is_unspaced
 
 if TYPE_CHECKING:
@@ -95,7 +101,7 @@ def _make(values: Values, weights: IdfTables | None = None, unspaced: bool = Fal
                 "distance": values["distance"],
                 "nrefs": "best",
                 **({"words": "characters"} if unspaced else {}),
-                **kinds.facts("encoder"),
+                **configs.configured_facts("encoder"),
             },
         )
 
@@ -127,8 +133,8 @@ class _Scoring:
         return in_blocks(items, lambda i: (i.hypothesis, *i.references), self._bags, self._value, progress)
 
     def _bags(self, texts: Sequence[str], progress: Progress) -> list[WeightedWords]:
-        found = self.model.tokens(texts, self.layers, progress)
-        return [self._bag(text, tokens) for text, tokens in zip(texts, found, strict=True)]
+        embedded = self.model.tokens(texts, self.layers, progress)
+        return [self._bag(text, tokens) for text, tokens in zip(texts, embedded, strict=True)]
 
     def _bag(self, text: str, tokens: Tokens) -> WeightedWords:
         read = tokens.read

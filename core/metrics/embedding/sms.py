@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from core.data import Item, Value
-from core.metrics.base import Metric, MetricSpec, Option, Values, family
-from core.metrics.embedding.encoding import NO_OUTPUT, encoder, in_blocks, squared_distances
-from core.metrics.embedding.transport import earth_movers_distance
+from core.metrics.base import Metric, MetricSpec, family
+from core.metrics.embedding.distances import NO_OUTPUT, earth_movers_distance, encoder, in_blocks, squared_distances
 from core.metrics.learned.question_metrics import ModelAnswer, best
-from core.metrics.options import SENTENCES
-from core.models import kinds
+from core.metrics.options import SENTENCES, Option, Values
+from core.models import configs
 from core.progress import Progress
 from core.signature import signature
 from core.text.sentences import Splitter, facts, sentences, splitter
@@ -56,7 +55,13 @@ def _make(values: Values) -> Metric:
     def sign() -> str:
         return signature(
             SPEC.name,
-            {"v": 1, "units": values["units"], **facts(values["sentences"]), "nrefs": "best", **kinds.facts("encoder")},
+            {
+                "v": 1,
+                "units": values["units"],
+                **facts(values["sentences"]),
+                "nrefs": "best",
+                **configs.configured_facts("encoder"),
+            },
         )
 
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
@@ -74,10 +79,10 @@ class _Bags:
 
     def of(self, texts: Sequence[str], progress: Progress) -> list[WeightedUnits]:
         pieces = [sentences(text, self.split) for text in texts]
-        flat = list(dict.fromkeys(sentence for found in pieces for sentence in found))
+        flat = list(dict.fromkeys(sentence for text_sentences in pieces for sentence in text_sentences))
         bags = dict(zip(flat, self._sentences(flat, progress), strict=True))
         width = next(iter(bags.values())).vectors.shape[1] if bags else 0
-        return [self._joined([bags[sentence] for sentence in found], width) for found in pieces]
+        return [self._joined([bags[sentence] for sentence in text_sentences], width) for text_sentences in pieces]
 
     def _sentences(self, flat: Sequence[str], progress: Progress) -> list[WeightedUnits]:
         counts = [max(1, len(words(sentence))) for sentence in flat]

@@ -1,8 +1,12 @@
-"""MENLI: an NLI metric combined with any other metric (Chen and Eger 2023, section 5.1.3).
+"""Entailment of a text by another, and MENLI, an NLI metric combined with any other metric.
 
+MENLI: an NLI metric combined with any other metric (Chen and Eger 2023, section 5.1.3).
 C = w·N + (1 − w)·M (equation 2), both scaled to 0 … 1 by stored ranges (`core.metrics.ranges`), which the signature names. Metrics
 with lower values for better outputs are reversed first. The authors' code uses the minimum and maximum of the current batch
 instead, so its scores depend on the other outputs.
+
+Entailment: the probability that one text follows from another, by a natural language inference (NLI) model.
+SMART calls this T5-ANLI; Q² uses it for consistency, with generated questions. With several references, the best one counts.
 """
 
 from __future__ import annotations
@@ -15,8 +19,12 @@ from typing import NamedTuple
 from core.data import Item, SegmentKey, Value
 from core.errors import UserError
 from core.metrics import ranges, registry
-from core.metrics.base import AllOutputs, Metric, MetricSpec, Option, Values, family
+from core.metrics.base import AllOutputs, Metric, MetricSpec, Need, family
+from core.metrics.learned.question_metrics import ModelAnswer, best_answers
+from core.metrics.options import Option, Values
 from core.metrics.ranges import DECLARED, FITTED, Range
+from core.models import configs
+from core.models.configs import facts_of
 from core.progress import Progress, part
 from core.signature import GIVEN, signature
 
@@ -32,13 +40,13 @@ def _nli(text: str) -> str:
         raise UserError(
             "this is not an NLI metric", where=f"option nli of {NAME}", got=f"“{text}”", expected=_or(NLI_METRICS)
         )
-    return registry.load(text).spec.name
+    return registry.load_metric(text).spec.name
 
 
 def _other(text: str) -> str:
     if registry.split(text)[0] == NAME:
         raise UserError("MENLI cannot be combined with itself", where=f"option with of {NAME}", got=f"“{text}”")
-    return registry.load(text).spec.name
+    return registry.load_metric(text).spec.name
 
 
 def _range(text: str) -> str:
@@ -68,7 +76,7 @@ OPTIONS = (
     ),
 )  # fmt: skip
 
-SPEC = MetricSpec(
+MENLI_SPEC = MetricSpec(
     name=NAME,
     label="MENLI",
     paper="Chen and Eger 2023",
@@ -84,10 +92,10 @@ class _Side(NamedTuple):
     """One of the two metrics, and the option for its range."""
 
     metric: Metric
-    wanted: str
+    range_option: str
 
     def range(self) -> Range:
-        return ranges.of(self.metric, self.wanted)
+        return ranges.range_of(self.metric, self.range_option)
 
 
 def combined(n: float, m: float, w: float) -> float:
@@ -95,23 +103,28 @@ def combined(n: float, m: float, w: float) -> float:
     return w * n + (1.0 - w) * m
 
 
-def _make(values: Values) -> Metric:
-    n, m = _Side(registry.load(values["nli"]), DECLARED), _Side(registry.load(values["with"]), values["range"])
+def _make_menli(values: Values) -> Metric:
+    n, m = (
+        _Side(registry.load_metric(values["nli"]), DECLARED),
+        _Side(registry.load_metric(values["with"]), values["range"]),
+    )
     return _work((n, m), values["w"])
 
 
 def _work(sides: tuple[_Side, _Side], w: float) -> Metric:
     n, m = sides
-    bounded = m.wanted == DECLARED and all(map(isfinite, m.metric.spec.range))
-    spec = replace(SPEC, needs=n.metric.spec.needs | m.metric.spec.needs, range=(0, 1) if bounded else (-inf, inf))
+    bounded = m.range_option == DECLARED and all(map(isfinite, m.metric.spec.range))
+    spec = replace(
+        MENLI_SPEC, needs=n.metric.spec.needs | m.metric.spec.needs, range=(0, 1) if bounded else (-inf, inf)
+    )
 
     def sign() -> str:
         signed = [side.metric.signature() for side in sides]
-        found = [side.range() for side in sides]
+        side_ranges = [side.range() for side in sides]
         models = [field[4:] for s in signed for field in s.split("|") if field.startswith("rev:")]
-        facts: dict[str, object] = {"v": SPEC.version, "w": w, "rev": "+".join(dict.fromkeys(models))}
-        facts |= {f"range_{k}": f"{r.words} ({r.origin})" for k, r in zip("nm", found, strict=True)}
-        if m.wanted == DECLARED:  # differs from the fallback of `fitted`
+        facts: dict[str, object] = {"v": MENLI_SPEC.version, "w": w, "rev": "+".join(dict.fromkeys(models))}
+        facts |= {f"range_{k}": f"{r.words} ({r.origin})" for k, r in zip("nm", side_ranges, strict=True)}
+        if m.range_option == DECLARED:  # differs from the fallback of `fitted`
             facts["range_m"] = f"{facts['range_m']}{GIVEN}"
         return signature(NAME, facts | dict(zip("nm", signed, strict=True)))
 
@@ -147,4 +160,62 @@ def _value(two: Sequence[Value], sides: Sequence[_Side], scales: Sequence[Range]
     return Value(combined(scaled[0], scaled[1], w), reason="; ".join(reasons), parts=parts)
 
 
-MENLI = family(SPEC, _make)
+MENLI = family(MENLI_SPEC, _make_menli)
+
+
+Pair = tuple[str, str]
+FORWARD, BACKWARD, BOTH, SOURCE = "reference-output", "output-reference", "both", "source-output"
+
+DIRECTION = Option(
+    "direction", "choice", FORWARD, "which text must follow from which: the output from the reference, the reference from the "
+    "output, both (mean), or the output from the source", "Direction", "{}",
+    choices=(FORWARD, BACKWARD, BOTH, SOURCE),
+)  # fmt: skip
+
+ENTAILMENT_SPEC = MetricSpec(
+    name="entailment",
+    label="Entailment",
+    paper="Honovich et al. 2022",
+    help="Probability that the output follows from the reference (or the source), by an NLI model. A low value points to claims that are not supported.",
+    range=(0, 1),
+    needs=frozenset({"reference", "nli"}),
+    options=(DIRECTION,),
+    perfect_on_copy=False,
+)
+
+
+def _make_entailment(values: Values) -> Metric:
+    direction = values["direction"]
+
+    def sign() -> str:
+        model = configs.checked("nli")
+        configs.labels(model)
+        return signature(ENTAILMENT_SPEC.name, {"v": 1, "direction": direction, "nrefs": "best"} | facts_of(model))
+
+    def score(items: Sequence[Item], progress: Progress) -> list[Value]:
+        return best_answers(items, QUESTIONS[direction], _ask, progress, source=direction == SOURCE)
+
+    needs: frozenset[Need] = frozenset({"source" if direction == SOURCE else "reference", "nli"})
+    return Metric(replace(ENTAILMENT_SPEC, needs=needs), sign, score)
+
+
+def _forward(item: Item, text: str) -> Pair:
+    return text, item.hypothesis
+
+
+def _backward(item: Item, text: str) -> Pair:
+    return item.hypothesis, text
+
+
+QUESTIONS = {FORWARD: [_forward], BACKWARD: [_backward], BOTH: [_forward, _backward], SOURCE: [_forward]}
+"""The pairs (premise, hypothesis) of an output and its reference or source, per direction."""
+
+
+def _ask(questions: list[Pair], progress: Progress) -> list[ModelAnswer]:
+    from core.models.architectures import nli
+
+    answers = nli.nli().entailment(questions, progress)
+    return [ModelAnswer(float(v), bool(cut)) for v, cut in zip(answers.values[:, 0], answers.truncated, strict=True)]
+
+
+ENTAILMENT = family(ENTAILMENT_SPEC, _make_entailment)

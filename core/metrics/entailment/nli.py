@@ -20,16 +20,17 @@ import numpy.typing as npt
 
 from core.data import Item, Value
 from core.metrics import options
-from core.metrics.base import Metric, MetricSpec, Need, Option, Values, family
+from core.metrics.base import Metric, MetricSpec, Need, family
 from core.metrics.learned.question_metrics import NO_REFERENCE, TRUNCATED, compared_with
+from core.metrics.options import Option, Values
 from core.models import configs
-from core.models.kinds import facts_of
+from core.models.configs import facts_of
 from core.progress import Progress, no_progress
 from core.signature import signature
 from core.text.sentences import DEFAULT, facts, sentences, splitter
 
 if TYPE_CHECKING:
-    from core.models.architectures.classifier import NliModel
+    from core.models.architectures.nli import NliModel
 
 Array = npt.NDArray[np.float64]
 Pair = tuple[str, str]
@@ -79,19 +80,19 @@ def judge(
     """
     if not pairs:
         return []
-    from core.models.architectures import classifier
+    from core.models.architectures import nli
 
-    model = classifier.nli()
+    model = nli.nli()
     pieces = _pieces(long, split, model)
     distinct = list(dict.fromkeys(pairs))
     cut = [pieces(*pair) for pair in distinct]
     asked = [(p, h) for premises, hypotheses in cut for p in premises for h in hypotheses]
-    given = model.judged(asked, progress)
+    answers = model.judged(asked, progress)
     known, at = {}, 0
     for pair, (premises, hypotheses) in zip(distinct, cut, strict=True):
         last = at + len(premises) * len(hypotheses)
-        shares = given.values[at:last].reshape(len(premises), len(hypotheses), 3)
-        known[pair] = NliProbabilities(supported(shares), bool(given.truncated[at:last].any()))
+        shares = answers.values[at:last].reshape(len(premises), len(hypotheses), 3)
+        known[pair] = NliProbabilities(supported(shares), bool(answers.truncated[at:last].any()))
         at = last
     return [known[pair] for pair in pairs]
 
@@ -99,8 +100,8 @@ def judge(
 def supported(shares: Array) -> Array:
     """Return probabilities (3,) of a split hypothesis, from those of all pairs of pieces (premise, hypothesis, 3)."""
     best = shares[:, :, 0].argmax(axis=0)
-    found: Array = shares[best, np.arange(shares.shape[1])].mean(axis=0)
-    return found
+    probabilities: Array = shares[best, np.arange(shares.shape[1])].mean(axis=0)
+    return probabilities
 
 
 def _pieces(long: str, split: str, model: NliModel) -> Pieces:
@@ -142,14 +143,14 @@ class _NliScoring(NamedTuple):
             [self.pairs(a, item.hypothesis) for a in of.values()] for item, of in zip(items, anchors, strict=True)
         ]
         flat = [pair for group in groups for pairs in group for pair in pairs]
-        given = iter(judge(flat, self.long, self.split, progress))
-        answered = [[[next(given) for _ in pairs] for pairs in group] for group in groups]
-        return [self._best(found, list(of)) for found, of in zip(answered, anchors, strict=True)]
+        answers = iter(judge(flat, self.long, self.split, progress))
+        answered = [[[next(answers) for _ in pairs] for pairs in group] for group in groups]
+        return [self._best(item_answers, list(of)) for item_answers, of in zip(answered, anchors, strict=True)]
 
     def _best(self, anchors: Sequence[Sequence[NliProbabilities]], places: Sequence[int]) -> Value:
         if not anchors:
             return Value(None, "undefined", NO_REFERENCE)
-        means = [np.mean([judged.shares for judged in found], axis=0) for found in anchors]
+        means = [np.mean([judged.shares for judged in anchor], axis=0) for anchor in anchors]
         scores = [float(mean @ FORMULAS[self.formula]) + 0.0 for mean in means]
         at = max(range(len(scores)), key=scores.__getitem__)
         parts = dict(zip("enc", map(float, means[at]), strict=True)) | {"condition": float(places[at])}

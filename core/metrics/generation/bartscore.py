@@ -11,19 +11,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from core.data import Item, Value
-from core.metrics.base import Metric, MetricSpec, Need, Option, Values, family
+from core.metrics.base import Metric, MetricSpec, Need, family
 from core.metrics.learned.question_metrics import ModelAnswer, best, compared_with, mean
-from core.models.kinds import facts
+from core.metrics.options import Option, Values
+from core.models.configs import configured_facts
 from core.progress import Progress
-from core.refine.options import Side, prompt_fact
 from core.refine.prompts import conditioned, scored
-from core.refine.result import Variant
-from core.settings import load as settings
+from core.refine.result import PromptSide, Variant, prompt_fact
+from core.settings import load_settings
 from core.signature import signature
 
 if TYPE_CHECKING:
-    from core.models.architectures.seq2seq import Seq2SeqScorer
-    from core.models.architectures.seq2seq import Side as Language
+    from core.models.architectures.seq2seq import Seq2SeqScorer, TextSide
 
 DIRECTIONS: dict[Variant, str] = {
     "precision": "reference → output",
@@ -52,9 +51,9 @@ SIDE = Option(
 
 def model_facts() -> dict[str, object]:
     """Return the signature fields of the model: name, revision, languages if configured, number format, library versions."""
-    chosen = settings()
+    chosen = load_settings()
     languages = {"languages": chosen.languages} if chosen.languages else {}
-    return facts("seq2seq", **languages, dtype=chosen.dtype)
+    return configured_facts("seq2seq", **languages, dtype=chosen.dtype)
 
 
 def needs_of(variant: Variant) -> frozenset[Need]:
@@ -63,10 +62,10 @@ def needs_of(variant: Variant) -> frozenset[Need]:
 
 def scorer() -> Seq2SeqScorer:
     """Return the configured `seq2seq` model; loads torch."""
-    from core.models.architectures.seq2seq import load
+    from core.models.architectures.seq2seq import load_seq2seq
 
-    chosen = settings()
-    return load(chosen.seq2seq, chosen.device, chosen.dtype, chosen.languages)
+    chosen = load_settings()
+    return load_seq2seq(chosen.seq2seq, chosen.device, chosen.dtype, chosen.languages)
 
 
 def _metric(variant: Variant, name: str, label: str) -> Metric:
@@ -102,7 +101,7 @@ class _Scoring(NamedTuple):
     model: Seq2SeqScorer
     variant: Variant
     prompts: tuple[str, ...]
-    side: Side
+    side: PromptSide
 
     def values(self, items: Sequence[Item], progress: Progress) -> list[Value]:
         """Return the values: first unprompted scores, if needed to choose a reference, then prompted ones."""
@@ -126,12 +125,12 @@ class _Scoring(NamedTuple):
     ) -> list[list[list[ModelAnswer]]]:
         """Return the answers per item, text and prompt, and direction: text → output first."""
         pairs = [(t, item.hypothesis, p) for item, of in zip(items, texts, strict=True) for t in of for p in prompts]
-        condition: Language = "source" if self.variant == "faithfulness" else "target"
-        there = pairs if self.variant != "recall" else []
+        condition: TextSide = "source" if self.variant == "faithfulness" else "target"
+        forward = pairs if self.variant != "recall" else []
         back = [(h, t, p) for t, h, p in pairs] if self.variant in ("recall", "f") else []
-        asked = [(conditioned(x, p, self.side), scored(y, p, self.side), condition) for x, y, p in there + back]
-        found = [ModelAnswer(*answer) for answer in self.model.means(asked, progress)]
-        by_pair = iter([found[i :: len(pairs)] for i in range(len(pairs))])
+        asked = [(conditioned(x, p, self.side), scored(y, p, self.side), condition) for x, y, p in forward + back]
+        answers = [ModelAnswer(*answer) for answer in self.model.means(asked, progress)]
+        by_pair = iter([answers[i :: len(pairs)] for i in range(len(pairs))])
         return [[next(by_pair) for _ in range(len(of) * len(prompts))] for of in texts]
 
 

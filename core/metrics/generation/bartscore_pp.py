@@ -10,13 +10,13 @@ from dataclasses import replace
 from typing import get_args
 
 from core.data import Item, Value
-from core.metrics.base import Metric, MetricSpec, Option, Values, family
+from core.metrics.base import Metric, MetricSpec, family
 from core.metrics.generation.bartscore import DIRECTIONS, PROMPT, SIDE, model_facts, needs_of, scorer
 from core.metrics.learned.question_metrics import TRUNCATED
+from core.metrics.options import Option, Values
 from core.progress import Progress, no_progress
-from core.refine.options import NonTranslation, Options
-from core.refine.result import EDITS, Refinement, Variant, weighted
-from core.signature import number, signature
+from core.refine.result import EDITS, NonTranslation, Options, Refinement, Variant, weighted
+from core.signature import format_exact, signature
 
 VERSION = 1
 USUAL = Options()
@@ -74,7 +74,7 @@ def refinement_signature(variant: Variant, options: Options = USUAL) -> str:
 def at_lambda(refinement: str, lam: float) -> str:
     """Return the signature of BARTScore++ at λ, given that of its refinement."""
     name, _, rest = refinement.partition("|")
-    return f"bartscore++|lambda:{number(lam)}|{rest}"
+    return f"bartscore++|lambda:{format_exact(lam)}|{rest}"
 
 
 def refinement_of(signed: str) -> str:

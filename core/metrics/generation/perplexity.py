@@ -22,7 +22,7 @@ from core.progress import Progress
 from core.signature import signature
 
 if TYPE_CHECKING:
-    from core.models.architectures.causal import Surprise
+    from core.models.architectures.language_models import Surprise
 
 EMPTY = "the output has no tokens"
 
@@ -40,23 +40,23 @@ def _metric(name: str, label: str, paper: str, kind: Literal["lm", "mlm"], help_
     )
 
     def sign() -> str:
-        return signature(name, {"v": 1} | configs.facts(kind))
+        return signature(name, {"v": 1} | configs.checked_facts(kind))
 
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
-        from core.models.architectures import causal, masked
+        from core.models.architectures import language_models
 
         progress(0)
-        reader = causal.load() if kind == "lm" else masked.load()
-        return [_value(found) for found in reader.surprise([item.hypothesis for item in items], progress)]
+        reader = language_models.load_causal() if kind == "lm" else language_models.load_masked()
+        return [_value(surprise) for surprise in reader.surprise([item.hypothesis for item in items], progress)]
 
     return Metric(spec, sign, score)
 
 
-def _value(found: Surprise) -> Value:
-    if not found.tokens:
+def _value(surprise: Surprise) -> Value:
+    if not surprise.tokens:
         return Value(None, "undefined", EMPTY)
-    parts = {"log_likelihood": -found.nats, "tokens": float(found.tokens)}
-    return Value(math.exp(found.nats / found.tokens), parts=parts)
+    parts = {"log_likelihood": -surprise.nats, "tokens": float(surprise.tokens)}
+    return Value(math.exp(surprise.nats / surprise.tokens), parts=parts)
 
 
 CAUSAL = _metric(

@@ -19,22 +19,22 @@ from core.metrics.base import Metric, MetricSpec
 from core.metrics.generation.bartscore import model_facts, scorer
 from core.metrics.learned.question_metrics import ModelAnswer, best_answers
 from core.models import configs
-from core.models.presets import PICKLED
+from core.models.checkpoint import PICKLED
 from core.progress import Progress
-from core.settings import load as settings
+from core.settings import load_settings
 from core.signature import signature
 
 if TYPE_CHECKING:
-    from core.models.architectures.seq2seq import Side
+    from core.models.architectures.seq2seq import TextSide
 
-Question = tuple[str, str, "Side"]
+Question = tuple[str, str, "TextSide"]
 """Conditioning text, scored text, and whether the former is in the source or the target language."""
 
 SUGGESTED = "facebook/m2m100_418M"
 
 
 def _multilingual() -> None:
-    checkpoint, chosen = configs.checked("seq2seq"), settings()
+    checkpoint, chosen = configs.checked("seq2seq"), load_settings()
     if not configs.multilingual(checkpoint):
         raise configs.WrongModel(
             "Prism needs a multilingual translation model, and the configured model is not one",
@@ -68,14 +68,14 @@ def _metric(name: str, label: str, *, of_source: bool) -> Metric:
         _multilingual()
         return signature(name, {"v": 1, **({} if of_source else {"nrefs": "best"}), **model_facts()})
 
-    def there(item: Item, text: str) -> Question:
+    def forward(item: Item, text: str) -> Question:
         return text, item.hypothesis, "source" if of_source else "target"
 
     def back(item: Item, text: str) -> Question:
         return item.hypothesis, text, "target"
 
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
-        return best_answers(items, [there] if of_source else [there, back], _ask, progress, source=of_source)
+        return best_answers(items, [forward] if of_source else [forward, back], _ask, progress, source=of_source)
 
     return Metric(spec, sign, score)
 

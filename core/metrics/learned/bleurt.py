@@ -23,7 +23,7 @@ SPEC = MetricSpec(
 
 
 def _sign() -> str:
-    return signature(SPEC.name, {"v": 1, "nrefs": "best"} | configs.facts("bleurt"))
+    return signature(SPEC.name, {"v": 1, "nrefs": "best"} | configs.checked_facts("bleurt"))
 
 
 def _score(items: Sequence[Item], progress: Progress) -> list[Value]:
@@ -31,10 +31,10 @@ def _score(items: Sequence[Item], progress: Progress) -> list[Value]:
 
 
 def _ask(questions: list[tuple[str, str]], progress: Progress) -> list[ModelAnswer]:
-    from core.models.architectures import classifier
+    from core.models.architectures import nli
 
-    given = classifier.regressor("bleurt").logits(questions, progress)
-    return [ModelAnswer(float(v), bool(cut)) for v, cut in zip(given.values[:, 0], given.truncated, strict=True)]
+    logits = nli.regressor("bleurt").logits(questions, progress)
+    return [ModelAnswer(float(v), bool(cut)) for v, cut in zip(logits.values[:, 0], logits.truncated, strict=True)]
 
 
 BLEURT = Metric(SPEC, _sign, _score)

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from core.data import Item, Value
 from core.metrics.base import Metric, MetricSpec, Need
 from core.metrics.learned.question_metrics import ModelAnswer, best_answers
-from core.models import configs, kinds
+from core.models import configs
 from core.models.architectures.comet_config import shape
 from core.models.checkpoint import Checkpoint
-from core.models.kinds import MODEL_KINDS, configured_model, setting_of
+from core.models.configs import MODEL_KINDS, configured_model, setting_of
 from core.progress import Progress
 from core.signature import signature
 
@@ -36,22 +36,24 @@ def _metric(name: str, label: str, *, references: bool) -> Metric:
 
     def checkpoint() -> Checkpoint:
         kinds = ("a checkpoint without references", "a checkpoint with references")
-        there = bool(setting_of("comet"))
-        found = configured_model("comet") if there or references else None
-        if found is None or shape(found).references != references:
+        is_set = bool(setting_of("comet"))
+        configured = configured_model("comet") if is_set or references else None
+        if configured is None or shape(configured).references != references:
             raise configs.WrongModel(
                 f"{label} needs {kinds[references]}",
                 "comet",
-                got=f"{found.name}, {kinds[not references]}" if found else "none is configured",
+                got=f"{configured.name}, {kinds[not references]}" if configured else "none is configured",
                 expected=f"a checkpoint such as {SUGGESTED[references]} (2.3 GB, Apache-2.0)",
                 command=MODEL_KINDS["comet"]._replace(model=SUGGESTED[references]).command,
                 note=MODEL_KINDS["comet"].note,
             )
-        return found
+        return configured
 
     def sign() -> str:
         checkpoint()
-        return signature(name, {"v": 1, **({"nrefs": "best"} if references else {}), **kinds.facts("comet")})
+        return signature(
+            name, {"v": 1, **({"nrefs": "best"} if references else {}), **configs.configured_facts("comet")}
+        )
 
     def question(item: Item, reference: str) -> Triple:
         return item.source or "", item.hypothesis, reference if references else ""
@@ -59,7 +61,7 @@ def _metric(name: str, label: str, *, references: bool) -> Metric:
     def ask(questions: list[Triple], progress: Progress) -> list[ModelAnswer]:
         from core.models.architectures import comet
 
-        return [ModelAnswer(*answer) for answer in comet.load(checkpoint()).scores(questions, progress)]
+        return [ModelAnswer(*answer) for answer in comet.load_comet(checkpoint()).scores(questions, progress)]
 
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
         checkpoint()

@@ -45,8 +45,8 @@ def best_answers(
         for item, of_item in zip(items, texts, strict=True)
     ]
     return [
-        best({at: mean(given[n :: len(of_item)]) for n, at in enumerate(of_item)})
-        for given, of_item in zip(answers(groups, ask, progress), texts, strict=True)
+        best({at: mean(item_answers[n :: len(of_item)]) for n, at in enumerate(of_item)})
+        for item_answers, of_item in zip(answers(groups, ask, progress), texts, strict=True)
     ]
 
 
@@ -57,17 +57,21 @@ def compared_with(item: Item, source: bool = False) -> dict[int, str]:
     return {at: text for at, text in enumerate(item.references) if text.strip()}
 
 
-def best(found: Mapping[int, ModelAnswer]) -> Value:
+def best(by_condition: Mapping[int, ModelAnswer]) -> Value:
     """Return the value of the best answer (the first, if tied); `parts["condition"]` is its key, the index of a reference.
 
     Undefined if there are no answers, that is, if all references are empty.
     """
-    if not found:
+    if not by_condition:
         return Value(None, "undefined", NO_REFERENCE)
-    at = max(found, key=lambda at: found[at].value)
-    return Value(found[at].value, reason=TRUNCATED if found[at].truncated else "", parts={"condition": float(at)})
+    at = max(by_condition, key=lambda at: by_condition[at].value)
+    return Value(
+        by_condition[at].value, reason=TRUNCATED if by_condition[at].truncated else "", parts={"condition": float(at)}
+    )
 
 
-def mean(found: Sequence[ModelAnswer]) -> ModelAnswer:
+def mean(model_answers: Sequence[ModelAnswer]) -> ModelAnswer:
     """Return the mean of some answers, truncated if any is."""
-    return ModelAnswer(sum(a.value for a in found) / len(found), any(a.truncated for a in found))
+    return ModelAnswer(
+        sum(a.value for a in model_answers) / len(model_answers), any(a.truncated for a in model_answers)
+    )

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from core.data import Item, Value
-from core.metrics.base import Metric, MetricSpec, Need, Option, Values, family
+from core.metrics.base import Metric, MetricSpec, Need, family
 from core.metrics.learned.question_metrics import (
     NO_REFERENCE,
     TRUNCATED,
@@ -25,7 +25,7 @@ from core.metrics.learned.question_metrics import (
     compared_with,
     mean,
 )
-from core.metrics.options import SENTENCES
+from core.metrics.options import SENTENCES, Option, Values
 from core.models import configs
 from core.progress import Progress
 from core.signature import signature
@@ -110,15 +110,17 @@ def _make(values: Values) -> Metric:
     def sign() -> str:
         split = facts(values["sentences"]) if _in_sentences(values) else {}
         nrefs = {"nrefs": "best"} if any(a.other == "reference" for a in aspects.values()) else {}
-        return signature(SPEC.name, {"v": 1, "aspect": values["aspect"], **split, **nrefs, **configs.facts("unieval")})
+        return signature(
+            SPEC.name, {"v": 1, "aspect": values["aspect"], **split, **nrefs, **configs.checked_facts("unieval")}
+        )
 
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
         split = splitter(values["sentences"])
         asked = [[_questions(aspect, item, split) for aspect in aspects.values()] for item in items]
-        found = answers([[q for aspect in item for q in aspect] for item in asked], _ask, progress)
+        model_answers = answers([[q for aspect in item for q in aspect] for item in asked], _ask, progress)
         return [
-            _value(aspects, own, given, list(compared_with(item)))
-            for item, own, given in zip(items, asked, found, strict=True)
+            _value(aspects, own, item_answers, list(compared_with(item)))
+            for item, own, item_answers in zip(items, asked, model_answers, strict=True)
         ]
 
     texts = {aspect.other for aspect in aspects.values() if aspect.other}
@@ -132,30 +134,33 @@ def _questions(aspect: Aspect, item: Item, split: Splitter) -> list[Parts]:
 
 
 def _value(
-    aspects: dict[str, Aspect], asked: Sequence[Sequence[Parts]], given: Sequence[ModelAnswer], places: Sequence[int]
+    aspects: dict[str, Aspect],
+    asked: Sequence[Sequence[Parts]],
+    item_answers: Sequence[ModelAnswer],
+    places: Sequence[int],
 ) -> Value:
     """Return the mean over aspects. An aspect is the mean over its sentences, or the best of the references `places`."""
-    rest = iter(given)
+    rest = iter(item_answers)
     parts: dict[str, float] = {}
-    found: list[ModelAnswer] = []
+    aspect_answers: list[ModelAnswer] = []
     for (name, aspect), questions in zip(aspects.items(), asked, strict=True):
         own = [next(rest) for _ in questions]
         if not own:
             return Value(None, "undefined", NOTHING if aspect.by_sentence else NO_REFERENCE)
         if aspect.by_sentence:
-            found.append(mean(own))
+            aspect_answers.append(mean(own))
         else:
-            found.append(max(own, key=lambda answer: answer.value))
+            aspect_answers.append(max(own, key=lambda answer: answer.value))
             parts |= best(dict(zip(places, own, strict=True))).parts if aspect.other == "reference" else {}
-        parts[name] = found[-1].value
-    whole = mean(found)
+        parts[name] = aspect_answers[-1].value
+    whole = mean(aspect_answers)
     return Value(whole.value, reason=TRUNCATED if whole.truncated else "", parts=parts)
 
 
 def _ask(questions: list[Parts], progress: Progress) -> list[ModelAnswer]:
     from core.models.architectures import yes_no
 
-    model = yes_no.load()
+    model = yes_no.load_yes_no()
     read = [model.question(parts) for parts in questions]
     return [ModelAnswer(p, q.truncated) for p, q in zip(model.probabilities(read, progress), read, strict=True)]
 

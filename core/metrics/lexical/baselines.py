@@ -77,8 +77,8 @@ def _words(text: str) -> list[str]:
 
 
 def _grams(text: str) -> list[tuple[str, ...]]:
-    found = _words(text)
-    return [tuple(found[i : i + GRAM]) for i in range(len(found) - GRAM + 1)]
+    tokens = _words(text)
+    return [tuple(tokens[i : i + GRAM]) for i in range(len(tokens) - GRAM + 1)]
 
 
 BASELINES: tuple[TrivialBaseline, ...] = (

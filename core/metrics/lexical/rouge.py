@@ -14,11 +14,11 @@ from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
 
 from core.data import Item, Value
-from core.metrics.base import Metric, MetricSpec, Option, Values, family
-from core.metrics.options import measure_option
+from core.metrics.base import Metric, MetricSpec, family
+from core.metrics.options import Option, Values, measure_option
 from core.progress import Progress
 from core.signature import GIVEN, package, signature
-from core.text.scripts import writing
+from core.text.languages import writing
 from core.text.words import is_unspaced
 from core.text.words import words as words_of
 
@@ -62,8 +62,8 @@ class UnicodeWords:
 
     def tokenize(self, text: str) -> list[str]:
         text = lowered(text)
-        found = _marked_word() if self._marks and not text.isascii() else WORD
-        words = [word for part in _parts(text) for word in part] if self._characters else found.findall(text)
+        pattern = _marked_word() if self._marks and not text.isascii() else WORD
+        words = [word for part in _parts(text) for word in part] if self._characters else pattern.findall(text)
         if self._stemmed is None:
             return words
         return [stem for word in words for stem in (self._stemmed(word) if word.isascii() else [word])]
@@ -193,21 +193,21 @@ def _metric(name: str, label: str, n: int, help_: str) -> Metric:
 
 def _tokens(references: Sequence[Sequence[str]]) -> str:
     """Return the tokenizations of the segments, joined by +; the first one if there are none."""
-    found = {reading(tuple(texts)) for texts in references}
-    return "+".join(name for how, name in READINGS.items() if how in found) or UNICODE
+    tokenizations = {reading(tuple(texts)) for texts in references}
+    return "+".join(name for how, name in READINGS.items() if how in tokenizations) or UNICODE
 
 
 def _value(overlap: _Overlap, item: Item, column: int) -> Value:
     references = [overlap.ready(text) for text in item.references]
     if not any(r.words for r in references) and _unread(item.references):
         return Value(None, "undefined", UNREAD)
-    own, found = overlap.read(item.hypothesis), []
+    own, overlaps = overlap.read(item.hypothesis), []
     for reference in references:
         shared = overlap.shared(reference, own)
         precision, recall = shared / max(own.size, 1), shared / max(reference.size, 1)
         # Equal to the F of rouge-score but for its last bit, which would decide ties there.
-        found.append((2 * shared / max(own.size + reference.size, 1), precision, recall))
-    best = max(found, key=lambda score: score[column])
+        overlaps.append((2 * shared / max(own.size + reference.size, 1), precision, recall))
+    best = max(overlaps, key=lambda score: score[column])
     return Value(best[column], parts={"precision": best[1], "recall": best[2]})
 
 

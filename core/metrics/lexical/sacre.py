@@ -9,11 +9,12 @@ from typing import Any
 
 from core.data import Item, Value
 from core.errors import UserError
-from core.metrics.base import Metric, MetricSpec, Option, Values, family
+from core.metrics.base import Metric, MetricSpec, family
 from core.metrics.lexical.ter import TerReference
+from core.metrics.options import Option, Values
 from core.progress import Progress
 from core.signature import GIVEN, package, signature
-from core.text.scripts import Writing, tokens_by, writing
+from core.text.languages import Writing, tokens_by, writing
 
 HELD = 16
 """Reference sets kept tokenized, since outputs of a segment follow each other (`core.scoring.dataset`)."""
@@ -41,10 +42,10 @@ def _metric(
         chosen = words(values)
 
         def signed(items: Sequence[Item]) -> str:
-            given = facts(values)
+            option_facts = facts(values)
             if chosen:
-                given |= {"tok": tokens_by(chosen, [item.references for item in items if item.references])}
-            whole = {"v": spec.version, **given, "level": "segment", "sacrebleu": package("sacrebleu")}
+                option_facts |= {"tok": tokens_by(chosen, [item.references for item in items if item.references])}
+            whole = {"v": spec.version, **option_facts, "level": "segment", "sacrebleu": package("sacrebleu")}
             return signature(spec.name, whole)
 
         def score(items: Sequence[Item], progress: Progress) -> list[Value]:
@@ -145,8 +146,8 @@ def _ter(references: References, how: Writing) -> Scored:
     length = sum(map(len, compared)) / len(compared)
 
     def score(output: str) -> float:
-        found = words(output)
-        edits = min(reference.edits(found) for reference in compared)
+        output_words = words(output)
+        edits = min(reference.edits(output_words) for reference in compared)
         return 100 * (edits / length if length else float(edits > 0))
 
     return score

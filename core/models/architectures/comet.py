@@ -58,8 +58,8 @@ class Comet(TextReader):
         texts = list(dict.fromkeys(t for triple in triples for t in self._texts(triple)))
         rows = [self.encode(text) for text in texts]
 
-        found = self.compute(rows, lambda batch, _: list(self._embed(batch)), progress)
-        known = dict(zip(texts, found, strict=True))
+        embeddings = self.compute(rows, lambda batch, _: list(self._embed(batch)), progress)
+        known = dict(zip(texts, embeddings, strict=True))
         cut = {text: row.truncated for text, row in zip(texts, rows, strict=True)}
         if not triples:
             return []
@@ -133,14 +133,14 @@ def _estimator(weights: dict[str, Tensor], shape: CometShape) -> nn.Sequential:
     return nn.Sequential(*out)
 
 
-def load(checkpoint: Checkpoint) -> Comet:
+def load_comet(checkpoint: Checkpoint) -> Comet:
     """Return a converted checkpoint, loaded once per process. Raises UserError if it is not converted or lacks weights."""
     return _load(checkpoint, loading.device())
 
 
 @cached_loader(1)
 def _load(checkpoint: Checkpoint, place: str) -> Comet:
-    found = shape(checkpoint)
+    architecture = shape(checkpoint)
     try:
         weights = {k: v for path in sorted(checkpoint.path.glob("*.safetensors")) for k, v in load_file(path).items()}
     except SafetensorError as error:
@@ -169,6 +169,6 @@ def _load(checkpoint: Checkpoint, place: str) -> Comet:
     try:
         if missing:
             raise KeyError(f"encoder.model.{missing[0]}")
-        return Comet(encoder, weights, found, words, place)
+        return Comet(encoder, weights, architecture, words, place)
     except KeyError as error:
         raise UserError("this COMET checkpoint lacks weights", where=str(checkpoint.path), got=str(error)) from error

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from core.errors import PROGRAM, UserError
 from core.models.checkpoint import Checkpoint
-from core.models.configs import read
+from core.models.configs import read_config
 
 HPARAMS = "comet.json"
 CONVERT_COMET = f"Convert it once, on Models or with: {PROGRAM} models comet FOLDER"
@@ -39,25 +39,25 @@ def shape(checkpoint: Checkpoint) -> CometShape:
             expected=f"{HPARAMS} and weights as safetensors",
             hint=f"COMET's own checkpoints are pickles, which Errorscope never loads. {CONVERT_COMET}",
         )
-    return shape_of(read(checkpoint, HPARAMS), checkpoint.path / HPARAMS)
+    return shape_of(read_config(checkpoint, HPARAMS), checkpoint.path / HPARAMS)
 
 
-def shape_of(given: Mapping[str, Any], where: Path) -> CometShape:
+def shape_of(hparams: Mapping[str, Any], where: Path) -> CometShape:
     """Return the architecture that hyperparameters describe. Raises UserError, with the file in `where`, if it is not supported."""
-    kind = _supported("kind of COMET", where, given.get("class_identifier"), KINDS)
-    pool = _supported("pooling", where, given.get("pool", "avg"), get_args(Pool))
-    activations = _supported("activation", where, given.get("activations", "Tanh"), ACTIVATIONS)
-    final = given.get("final_activation") or ""
+    kind = _supported("kind of COMET", where, hparams.get("class_identifier"), KINDS)
+    pool = _supported("pooling", where, hparams.get("pool", "avg"), get_args(Pool))
+    activations = _supported("activation", where, hparams.get("activations", "Tanh"), ACTIVATIONS)
+    final = hparams.get("final_activation") or ""
     if final:
         _supported("activation", where, final, ACTIVATIONS)
-    layer = given.get("layer", "mix")
+    layer = hparams.get("layer", "mix")
     return CometShape(
         references=KINDS[kind],
         layer=None if layer == "mix" else int(layer),
-        transformation="sparsemax" if given.get("layer_transformation") == "sparsemax" else "softmax",
-        layer_norm=bool(given.get("layer_norm", True)),
+        transformation="sparsemax" if hparams.get("layer_transformation") == "sparsemax" else "softmax",
+        layer_norm=bool(hparams.get("layer_norm", True)),
         pool=pool,
-        hidden_sizes=tuple(int(n) for n in given.get("hidden_sizes", ())),
+        hidden_sizes=tuple(int(n) for n in hparams.get("hidden_sizes", ())),
         activations=activations,
         final_activation=final,
     )

@@ -18,7 +18,7 @@ from core.errors import UserError
 from core.models import loading
 from core.models.architectures.encoder_shape import EncoderShape, shape_of
 from core.models.checkpoint import Checkpoint
-from core.models.kinds import configured_model
+from core.models.configs import configured_model
 from core.models.loading import TextReader, TokenRow
 from core.models.model_cache import cached_loader
 from core.models.spans import aligned
@@ -118,10 +118,10 @@ class Encoder(TextReader):
             one = last[0] if self.shape.pooling == "cls" else last.mean(dim=0)
             return _numbers(torch.nn.functional.normalize(one, dim=0))
 
-        found = self._computed(texts, self.sentence_limit, pooled, progress)
+        embedded = self._computed(texts, self.sentence_limit, pooled, progress)
         width = int(self.model.config.hidden_size)
-        vectors = np.array([vector for vector, _ in found], dtype=np.float32).reshape(len(found), width)
-        return TextVectors(vectors, np.array([read.truncated for _, read in found], dtype=bool))
+        vectors = np.array([vector for vector, _ in embedded], dtype=np.float32).reshape(len(embedded), width)
+        return TextVectors(vectors, np.array([read.truncated for _, read in embedded], dtype=bool))
 
     def sentences(self, texts: Sequence[str]) -> Vectors:
         """Return only the vectors of `embed`: float32 (texts, d), of length 1."""
@@ -144,9 +144,9 @@ class Encoder(TextReader):
             return [keep(states, row, len(reads[i].ids)) for row, i in enumerate(group)]
 
         rows = [TokenRow(list(read.ids), [], read.truncated) for read in reads]
-        found = self.compute(rows, work, progress)
+        kept = self.compute(rows, work, progress)
         at = {text: i for i, text in enumerate(distinct)}
-        return [(found[at[text]], reads[at[text]]) for text in texts]
+        return [(kept[at[text]], reads[at[text]]) for text in texts]
 
 
 def _numbers(states: Tensor) -> Vectors:
@@ -165,7 +165,7 @@ def _words(text: str, offsets: Sequence[tuple[int, int]], special: Flags) -> lis
     return out
 
 
-def load() -> Encoder:
+def load_encoder() -> Encoder:
     """Return the configured `encoder` model in float32, loaded once per process. Raises UserError if not configured."""
     return _load(configured_model("encoder"), loading.device())
 
@@ -179,8 +179,8 @@ class _Body:
     """Auto class for `core.models.loading.model` that returns the encoder; ignores the pooler, which many checkpoints lack."""
 
     @staticmethod
-    def from_pretrained(path: Any, **given: Any) -> tuple[Any, dict[str, Any]]:
-        whole, info = AutoModel.from_pretrained(path, **given)
+    def from_pretrained(path: Any, **options: Any) -> tuple[Any, dict[str, Any]]:
+        whole, info = AutoModel.from_pretrained(path, **options)
         encoder_alone = bool(whole.config.is_encoder_decoder)
         lacking = {k for k in info["missing_keys"] if "pooler" not in k and not (encoder_alone and "decoder" in k)}
         return whole.get_encoder() if encoder_alone else whole, {**info, "missing_keys": lacking}

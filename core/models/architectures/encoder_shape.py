@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from core.errors import UserError
 from core.models.checkpoint import Checkpoint
-from core.models.configs import read
+from core.models.configs import read_config
 
 DEPTHS = ("encoder_layers", "num_hidden_layers", "num_layers", "n_layers", "n_layer")
 """Names of the number of layers by model family, encoder layers of encoder–decoders first."""
@@ -36,7 +36,7 @@ def shape_of(checkpoint: Checkpoint) -> EncoderShape:
     Raises UserError if the number of layers is missing, the pooling is neither mean nor first token, or `modules.json` lists
     other modules, such as a dense layer.
     """
-    config = read(checkpoint)
+    config = read_config(checkpoint)
     layers = next((int(config[name]) for name in DEPTHS if config.get(name)), 0)
     if not layers:
         raise UserError(
@@ -55,12 +55,12 @@ def _pooling(checkpoint: Checkpoint) -> Pooling:
     name = str(PurePosixPath(folder, "config.json"))
     if "Pooling" not in modules and not (checkpoint.path / name).is_file():
         return "mean"
-    said = read(checkpoint, name)
+    said = read_config(checkpoint, name)
     chosen = [flag for flag, value in said.items() if flag.startswith("pooling_mode_") and value]
     named = said.get("pooling_mode") or []
     chosen += map(str, named) if isinstance(named, list) else [str(named)]
-    found = {POOLINGS.get(mode) for mode in chosen}
-    pooling = found.pop() if len(found) == 1 else None
+    poolings = {POOLINGS.get(mode) for mode in chosen}
+    pooling = poolings.pop() if len(poolings) == 1 else None
     if pooling is None:
         raise UserError(
             "this sentence pooling is not supported",
@@ -77,26 +77,28 @@ def _modules(checkpoint: Checkpoint) -> dict[str, str]:
     if not path.is_file():
         return {}
     try:
-        found = {
+        folders = {
             str(m["type"]).rpartition(".")[2]: str(m["path"]) for m in json.loads(path.read_text(encoding="utf-8"))
         }
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise UserError(
             "cannot read the module list of this sentence encoder", where=str(path), got=str(error)
         ) from error
-    if away := [path for path in found.values() if len(PurePosixPath(path).parts) > 1 or path.startswith(("/", ".."))]:
+    if away := [
+        path for path in folders.values() if len(PurePosixPath(path).parts) > 1 or path.startswith(("/", ".."))
+    ]:
         raise UserError(
             "a module of this sentence encoder lies outside its folder", where=str(checkpoint.path), got=", ".join(away)
         )
-    if other := [kind for kind in found if kind not in MODULES]:
+    if other := [kind for kind in folders if kind not in MODULES]:
         raise UserError(
             "this sentence encoder has an unsupported module",
             where=str(path),
             got=", ".join(other),
             expected="only the modules " + ", ".join(MODULES),
         )
-    return found
+    return folders
 
 
 def _beside(checkpoint: Checkpoint, name: str) -> dict[str, Any]:
-    return read(checkpoint, name) if (checkpoint.path / name).is_file() else {}
+    return read_config(checkpoint, name) if (checkpoint.path / name).is_file() else {}

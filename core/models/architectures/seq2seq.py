@@ -28,7 +28,7 @@ from core.progress import Progress, no_progress
 
 Ids = list[int]
 Array = npt.NDArray[np.float64]
-Side = Literal["target", "source"]
+TextSide = Literal["target", "source"]
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 LOGITS_AT_ONCE = {"cpu": 1 << 20, "cuda": 1 << 27}
 """Values per piece of the vocabulary projection: what fits into the cache of a CPU, and 512 MiB on a GPU."""
@@ -95,7 +95,7 @@ class Seq2SeqScorer(TextReader):
         probe = self.encode("a").ids
         self.first = int(probe[0] in self.special)
 
-    def _language_tokens(self, languages: Languages | None) -> dict[Side, tuple[int, ...]]:
+    def _language_tokens(self, languages: Languages | None) -> dict[TextSide, tuple[int, ...]]:
         if self.model.config.model_type != "m2m_100":
             return {"source": (), "target": ()}
         if languages is None:
@@ -105,7 +105,7 @@ class Seq2SeqScorer(TextReader):
 
     # ── texts ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def encode(self, text: str, side: Side = "target") -> EncodedText:
+    def encode(self, text: str, side: TextSide = "target") -> EncodedText:
         """Tokenize a text, cut at the end if too long. A "<s>" written in the text is treated as text."""
         lead = self._lead[side]
         fast = bool(self.tokenizer.is_fast)
@@ -162,7 +162,7 @@ class Seq2SeqScorer(TextReader):
     @torch.inference_mode()
     def once(self, rows: Sequence[DecoderRow], *, keep: bool = True) -> DecoderRun:
         """Run the decoder on some rows in one pass; the caller respects the budget. Without `keep`, `past` is empty."""
-        return packed.run(self.parts, rows, keep=keep)
+        return packed.decode_rows(self.parts, rows, keep=keep)
 
     @torch.inference_mode()
     def run(self, rows: Sequence[DecoderRow]) -> DecoderRun:
@@ -188,7 +188,7 @@ class Seq2SeqScorer(TextReader):
     @torch.inference_mode()
     def likely(self, hidden: Tensor, targets: Sequence[int], k: int) -> tuple[Array, Tensor, Tensor]:
         """Return `logps`, and ids and log probabilities (tokens, k) of the k most probable tokens, without special ones."""
-        wanted = packed.integers(targets, self.device)
+        target_ids = packed.integers(targets, self.device)
         k = min(k, self.parts.weight.shape[0] - len(self.special))
         out = torch.empty(len(hidden), device=self.device)
         near = torch.empty((len(hidden), k), dtype=torch.long, device=self.device)
@@ -196,7 +196,7 @@ class Seq2SeqScorer(TextReader):
 
         def work(piece: slice) -> None:
             table = self._logits(hidden[piece]).log_softmax(dim=1)
-            out[piece] = table.gather(1, wanted[piece, None]).squeeze(1)
+            out[piece] = table.gather(1, target_ids[piece, None]).squeeze(1)
             if k:
                 table[:, self.special] = -torch.inf
                 values[piece], near[piece] = torch.topk(table, k)
@@ -212,17 +212,17 @@ class Seq2SeqScorer(TextReader):
         The sum over part of the vocabulary is smaller than the full sum, so the log probability is larger. In bfloat16,
         rounding may lower a bound by up to `slack`.
         """
-        wanted, weight, bias = packed.integers(targets, self.device), self.parts.weight[some], self.parts.bias
+        target_ids, weight, bias = packed.integers(targets, self.device), self.parts.weight[some], self.parts.bias
         out = torch.empty(len(hidden), device=self.device)
         for piece in self._pieces(len(hidden), len(some)):
             logits = torch.nn.functional.linear(hidden[piece], weight).float()
             if bias is not None:
                 logits += bias[some]
-            at = torch.searchsorted(some, wanted[piece]).clamp(max=len(some) - 1)
+            at = torch.searchsorted(some, target_ids[piece]).clamp(max=len(some) - 1)
             own, whole = logits.gather(1, at[:, None]).squeeze(1), logits.logsumexp(dim=1)
-            lacking = (some[at] != wanted[piece]).nonzero().squeeze(1)
+            lacking = (some[at] != target_ids[piece]).nonzero().squeeze(1)
             if len(lacking):
-                ids = wanted[piece][lacking]
+                ids = target_ids[piece][lacking]
                 own[lacking] = torch.linalg.vecdot(hidden[piece][lacking], self.parts.weight[ids]).float()
                 if bias is not None:
                     own[lacking] += bias[ids]
@@ -262,21 +262,21 @@ class Seq2SeqScorer(TextReader):
                 [DecoderRow(read[tuple(conditions[i])], None, 0, self.inputs(targets[i])) for i in group]
             ).hidden
             skip = len(self.starts) - 1
-            wanted = [[0] * skip + targets[i] for i in group]
-            flat = self.logps(hidden, [t for row in wanted for t in row])
-            ends = np.cumsum([len(row) for row in wanted])
+            padded_targets = [[0] * skip + targets[i] for i in group]
+            flat = self.logps(hidden, [t for row in padded_targets for t in row])
+            ends = np.cumsum([len(row) for row in padded_targets])
             for i, logps in zip(group, np.split(flat, ends[:-1]), strict=True):
                 out[i] = logps[skip:]
             done += len(group)
             progress(done / len(targets))
         return out
 
-    def means(self, texts: Sequence[tuple[str, str, Side]], progress: Progress = no_progress) -> list[MeanLogp]:
+    def means(self, texts: Sequence[tuple[str, str, TextSide]], progress: Progress = no_progress) -> list[MeanLogp]:
         """Return the mean log probability per token of each scored text, for (conditioning text, scored text, its side).
 
         The side is that of the conditioning text; scored texts are in the target language. Equal texts are tokenized once.
         """
-        sides: set[tuple[str, Side]] = {(x, side) for x, _, side in texts} | {(y, "target") for _, y, _ in texts}
+        sides: set[tuple[str, TextSide]] = {(x, side) for x, _, side in texts} | {(y, "target") for _, y, _ in texts}
         known = {(text, side): self.encode(text, side) for text, side in sides}
         read, written = [known[x, side] for x, _, side in texts], [known[y, "target"] for _, y, _ in texts]
         logps = self.pairs([list(r.row) for r in read], [w.ids for w in written], progress)
@@ -288,9 +288,9 @@ class Seq2SeqScorer(TextReader):
 def language_token(tokenizer: PreTrainedTokenizerBase, language: str) -> int:
     """Return the id of a language token (`__de__`, `deu_Latn`, or `de`). Raises UserError if unknown."""
     for name in (language, f"__{language}__"):
-        found = tokenizer.convert_tokens_to_ids(name)
-        if isinstance(found, int) and found != tokenizer.unk_token_id and found in tokenizer.all_special_ids:
-            return found
+        token_id = tokenizer.convert_tokens_to_ids(name)
+        if isinstance(token_id, int) and token_id != tokenizer.unk_token_id and token_id in tokenizer.all_special_ids:
+            return token_id
     raise UserError(
         "the model does not know this language",
         where="ERRORSCOPE_LANGUAGES",
@@ -299,7 +299,7 @@ def language_token(tokenizer: PreTrainedTokenizerBase, language: str) -> int:
     )
 
 
-def load(setting: str, device: str = "auto", dtype: str = "fp32", languages: str = "") -> Seq2SeqScorer:
+def load_seq2seq(setting: str, device: str = "auto", dtype: str = "fp32", languages: str = "") -> Seq2SeqScorer:
     """Return the scorer for a model setting (`bundled`, a folder, a hub id in the local cache), loaded once per process.
 
     `languages` is "source-target" for a multilingual model. Raises UserError for an unknown or unavailable device, a dtype

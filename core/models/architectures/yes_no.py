@@ -61,6 +61,6 @@ class YesNo:
         return loading.in_pieces([len(q.ids) for q in questions], scorer.budget, work, progress)
 
 
-def load() -> YesNo:
+def load_yes_no() -> YesNo:
     """Return the configured `unieval` model, loaded once per process. Raises UserError if it is missing or does not fit."""
-    return YesNo(seq2seq.load(str(configs.checked("unieval").path), loading.device()))
+    return YesNo(seq2seq.load_seq2seq(str(configs.checked("unieval").path), loading.device()))

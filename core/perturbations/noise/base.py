@@ -148,10 +148,10 @@ def like_pairs(
     for like in likes:
         for kind in dict.fromkeys(like(places[i]) for i in left):
             alike = [i for i in left if like(places[i]) == kind]
-            found = pairs(alike, lambda i: key(places[i]), random)
-            taken = {i for pair in found for i in pair}
+            alike_pairs = pairs(alike, lambda i: key(places[i]), random)
+            taken = {i for pair in alike_pairs for i in pair}
             left = [i for i in left if i not in taken]
-            made += [(places[a], places[b]) for a, b in found]
+            made += [(places[a], places[b]) for a, b in alike_pairs]
     return made or ([] if only else pairs(places, key, random))
 
 

@@ -50,11 +50,13 @@ class Chain:
         before = "".join(gap + word for gap, word in zip(self.gaps[: at + 1], [*self.now[:at], ""], strict=True))
         after = "".join(word + gap for word, gap in zip(["", *self.now[at + 1 :]], self.gaps[at + 1 :], strict=True))
         word = self.now[at]
-        found = self.model.expected([WordPlace(before + word + after, len(before), len(before) + len(word))], TOP)[0]
-        if not found:
+        proposals = self.model.expected([WordPlace(before + word + after, len(before), len(before) + len(word))], TOP)[
+            0
+        ]
+        if not proposals:
             return None
-        best = max(w.score for w in found)
-        (new,) = self.random.choices([w.text for w in found], [exp(w.score - best) for w in found])
+        best = max(w.score for w in proposals)
+        (new,) = self.random.choices([w.text for w in proposals], [exp(w.score - best) for w in proposals])
         self.now[at] = new
         return Edit(*self.spans[at], new)
 

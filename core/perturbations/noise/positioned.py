@@ -28,22 +28,22 @@ def vocabulary(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _spoilt(kind: _Kind, text: str, strength: float, random: Random, context: NoiseContext) -> Outcome:
-    found = units(text)
-    if len(found) < SHORTEST:
+    text_units = units(text)
+    if len(text_units) < SHORTEST:
         return Refused(f"fewer than {SHORTEST} tokens")
-    size = min(SPAN, len(found))
-    first = {1: 0, 2: (len(found) - size) // 2, 3: len(found) - size}[int(strength)]
-    span = found[first : first + size]
+    size = min(SPAN, len(text_units))
+    first = {1: 0, 2: (len(text_units) - size) // 2, 3: len(text_units) - size}[int(strength)]
+    span = text_units[first : first + size]
     old = [text[u.start : u.end] for u in span]
     if kind == "shuffle":
         new = random.sample(old, size)
         if new == old:
             new = [*old[1:], old[0]]
     else:
-        there = vocabulary(context.texts)
-        if len(there) < 2 * SPAN:
-            return Refused(f"the texts contain only {len(there)} different words to draw from")
-        new = random.sample(there, SPAN)[:size]
+        known_words = vocabulary(context.texts)
+        if len(known_words) < 2 * SPAN:
+            return Refused(f"the texts contain only {len(known_words)} different words to draw from")
+        new = random.sample(known_words, SPAN)[:size]
     return changed(text, [_in_place(text, span, new)])
 
 

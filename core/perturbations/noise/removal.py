@@ -12,8 +12,7 @@ from functools import partial
 from random import Random
 
 from core.english.analysis import ParsedText, parser_name
-from core.english.dictionary import forms, pos_tags
-from core.english.small_words import ARTICLE_WORDS, PREPOSITION_WORDS, STOP_WORDS
+from core.english.dictionary import ARTICLE_WORDS, PREPOSITION_WORDS, STOP_WORDS, forms, pos_tags
 from core.perturbations.noise.base import SHARES, Noise, english, sample_share
 from core.text.edits import Edit
 from core.text.sentences import Span
@@ -78,7 +77,7 @@ def _small(r: ParsedText, i: int) -> bool:
     if word.low in _NAMES and r.words[i + 1 :] and r.words[i + 1].text[:1].isupper():
         return False
     starts = i == 0 or not _one_line(r.text[r.words[i - 1].end : word.start])
-    return (starts or r.opens(i)) and not word.tag.startswith("NNP")
+    return (starts or r.starts_sentence(i)) and not word.tag.startswith("NNP")
 
 
 def _articles(r: ParsedText) -> list[Span]:

@@ -8,8 +8,7 @@ from random import Random
 
 from core.english.analysis import ParsedText, parser_name
 from core.english.certain_words import is_full_verb, is_noun, is_verb
-from core.english.dictionary import base_form, forms, lemmas
-from core.english.small_words import NOT
+from core.english.dictionary import NOT, base_form, forms, lemmas
 from core.perturbations.noise.base import SHARES, Noise, english, like_pairs, sample_share
 from core.text.edits import Edit
 
@@ -25,7 +24,7 @@ def _lemma(r: ParsedText, i: int) -> Edit | None:
     word = r.words[i]
     if word.tag not in _INFLECTED or not is_verb(r, i):
         return None
-    if word.text != word.low and not word.text.isupper() and not r.opens(i):
+    if word.text != word.low and not word.text.isupper() and not r.starts_sentence(i):
         return None
     new = base_form(word.low, word.tag)
     if new in ("", word.low) or (new == "be" and r.low(i + 1) in NOT and r.words[i + 1].start == word.end):
@@ -48,12 +47,12 @@ LEMMAS = Noise(
 def _word(r: ParsedText, i: int, names: frozenset[str]) -> bool:
     """Return whether word i stands alone in lower case, or with a capital that only starts its sentence."""
     word = r.words[i].text
-    small = word.islower() or (r.opens(i) and word[1:].islower() and word not in names)
+    small = word.islower() or (r.starts_sentence(i) and word[1:].islower() and word not in names)
     return len(word) > 1 and word.isalpha() and small and not r.glued(i)
 
 
 def _names(r: ParsedText) -> frozenset[str]:
-    return frozenset(word.text for i, word in enumerate(r.words) if not r.opens(i))
+    return frozenset(word.text for i, word in enumerate(r.words) if not r.starts_sentence(i))
 
 
 def _verb_form(r: ParsedText, i: int) -> str:
@@ -86,8 +85,8 @@ def _switch(
         i for i in range(len(r.words)) if _word(r, i, names) and fits(r, i) and not (verbs and not _verb_form(r, i))
     ]
     likes = (partial(_verb_form, r), partial(_tense, r)) if verbs else (r.tag,)
-    found = like_pairs(places, lambda i: _meaning(r.low(i), part), likes, random, only=verbs)
-    chosen = sample_share(found, strength, random)
+    word_pairs = like_pairs(places, lambda i: _meaning(r.low(i), part), likes, random, only=verbs)
+    chosen = sample_share(word_pairs, strength, random)
     return [_put(r, i, r.low(j)) for pair in chosen for i, j in (pair, pair[::-1])]
 
 

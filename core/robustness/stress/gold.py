@@ -83,8 +83,8 @@ def left_out(dataset: Dataset, which: str) -> int:
     return len(dataset.segments) - len(golds)
 
 
-def _named(found: Iterable[tuple[SegmentKey, Item]]) -> list[Gold]:
-    keyed = list(found)
+def _named(keyed_items: Iterable[tuple[SegmentKey, Item]]) -> list[Gold]:
+    keyed = list(keyed_items)
     counted = Counter(key.segment_id for key, _ in keyed)
     return [
         Gold(key.segment_id if counted[key.segment_id] == 1 else f"{key.doc_id}:{key.segment_id}", item)

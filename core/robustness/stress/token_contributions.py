@@ -7,9 +7,9 @@ from typing import NamedTuple
 from core.data import Item
 from core.metrics import registry
 from core.metrics.embedding.bertscore_layers import layer_of
-from core.metrics.embedding.encoding import encoder
+from core.metrics.embedding.distances import encoder
 from core.metrics.generation.bartscore import scorer
-from core.models.kinds import configured_model
+from core.models.configs import configured_model
 from core.processes import host
 from core.refine import inspect
 from core.refine.result import token_labels
@@ -65,7 +65,7 @@ def _strips(metric: str, item: Item) -> list[TextContributions]:
     sides = _family(metric)
     if sides is None:
         return _bertscore(metric, item)
-    found = []
+    contributions = []
     for side in sides:
         against = item.source if side == "faithfulness" else next(iter(item.references), None)
         if against is None:
@@ -76,8 +76,8 @@ def _strips(metric: str, item: Item) -> list[TextContributions]:
         )
         labels = token_labels([t[:3] for t in seen.tokens])
         subs = tuple(SubwordValue(t.text, label, t.logp) for t, label in zip(seen.tokens, labels, strict=True))
-        found.append(TextContributions(_TITLES[side], subs, seen.score))
-    return found
+        contributions.append(TextContributions(_TITLES[side], subs, seen.score))
+    return contributions
 
 
 def _family(metric: str) -> tuple[str, ...] | None:

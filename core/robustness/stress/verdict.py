@@ -18,17 +18,23 @@ Levels that change no text are not tested, nor steps between levels with the sam
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from core.formats.problems import counted
+from core.data import Value
+from core.formatting import format_count
 from core.formatting import format_figure as figure
-from core.robustness.stress.report import Verdict
+from core.metrics.base import Metric
+from core.robustness.stress.gold import Gold
+from core.robustness.stress.noised import Noised
+from core.robustness.stress.report import PARTS, LevelResult, Offender, StressTestResult, Verdict
 from core.stats.bootstrap import DRAWS_AT_ONCE, percentiles
 from core.stats.correlation.pairs import Floats
-from core.stats.significance.comparisons import holm
+from core.stats.significance.system_comparison import holm
 
 FEWEST = 5
 ALPHA = 0.05
@@ -70,15 +76,15 @@ def estimates(values: Floats, seed: int, draws: int) -> list[DropEstimate]:
     means, errors = _resampled(values, seed, draws)
     own = values.mean(1)
     own_error = _error(own, (values**2).mean(1), n)
-    found = []
+    drop_estimates = []
     for k in range(rows):
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.nan_to_num(_apart(means[:, k], own[k]) / errors[:, k], nan=0.0, posinf=np.inf, neginf=-np.inf)
             own_t = own[k] / own_error[k] if own_error[k] else np.inf if own[k] > 0 else -np.inf
         count = max(int(np.sum(means[:, k] <= 0)), int(np.sum(t >= own_t)))
         low, high = percentiles(means[:, k])
-        found.append(DropEstimate(float(own[k]), low, high, (1 + count) / (draws + 1)))
-    return found
+        drop_estimates.append(DropEstimate(float(own[k]), low, high, (1 + count) / (draws + 1)))
+    return drop_estimates
 
 
 def _apart(means: Floats, own: float) -> Floats:
@@ -128,7 +134,7 @@ def judge(
     graded. `gold` and `sd` are the mean and standard deviation of the gold scores.
     """
     if texts < FEWEST:
-        why = f"{counted(texts, 'text')} could be compared; at least {FEWEST} are needed."
+        why = f"{format_count(texts, 'text')} could be compared; at least {FEWEST} are needed."
         return VerdictResult("untold", why, None)
     if not levels:
         return VerdictResult("untold", "No text was changed.", None)
@@ -151,10 +157,10 @@ def judge(
     if shown:
         _, k = max(shown)
         way = "rises" if higher_is_better else "falls"
-        told = (
+        change = (
             f"from {figure(means[k])} at {labels[k]} to {figure(means[k + 1])} at {labels[k + 1]} (p {_p(stepped[k])})"
         )
-        return VerdictResult("fail", f"With more noise the mean {way} {told}; it should not.", published)
+        return VerdictResult("fail", f"With more noise the mean {way} {change}; it should not.", published)
     weakest = max(range(len(levels)), key=lambda k: (adjusted[k], -levels[k].mean))
     which = f"t {labels[weakest]} the mean is {figure(means[weakest])} (good texts: {figure(gold)})"
     figures = f"drop {figure(levels[weakest].mean)}, {_between(levels[weakest])}, p {_p(adjusted[weakest])}"
@@ -171,3 +177,128 @@ def _between(level: DropEstimate) -> str:
 
 def _p(value: float | None) -> str:
     return "–" if value is None else f"= {value:.3f}" if value >= 0.001 else "< 0.001"
+
+
+Bools = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.intp]
+WORST = 5
+
+
+class KeyedTexts(NamedTuple):
+    """The noised texts of a test and the content keys of `Noised.items`."""
+
+    noised: Noised
+    keys: Sequence[str]
+
+
+def cell(
+    table: KeyedTexts,
+    golds: Sequence[Gold],
+    metric: Metric,
+    values: Mapping[str, Value],
+    seed: int,
+    draws: int,
+) -> StressTestResult:
+    """Return the result of a metric under a test from its values by content key. Texts with a missing score are left out of the comparison and counted."""
+    test, spec = table.noised, metric.spec
+    n, levels, seeds = len(test.compared), len(test.noise.levels), len(test.seeds)
+    cell_values = [values[key] for key in table.keys]
+    scores = np.array([np.nan if v.value is None else v.value for v in cell_values], dtype=np.float64)
+    scores = scores.reshape(n, 1 + levels * seeds)
+    whole: Bools = np.asarray(~np.isnan(scores).any(axis=1), dtype=np.bool_)
+    texts = int(whole.sum())
+    if not texts:
+        why = next((v.reason for v in cell_values if v.value is None), "")
+        said = f"Every text has a missing score: {why}." if why else "No text could be changed."
+        points = tuple(
+            LevelResult(level.label, level.strength, ratio, None, None, None, None, None, None)
+            for level, ratio in zip(test.noise.levels, test.ratios, strict=True)
+        )
+        return StressTestResult(test.noise.name, spec.name, 0, n, None, {}, points, "untold", said, None)
+    gold = scores[whole, 0]
+    noised = scores[whole, 1:].reshape(texts, levels, seeds).transpose(1, 2, 0)  # level, seed, text
+    worse = drops(gold, noised, higher_is_better=spec.higher_is_better)
+    parts = _parts(cell_values, whole, 1 + levels * seeds)
+    rows = np.flatnonzero(whole)
+    falls, rises, judged = _judged(test, golds, rows, gold, worse.mean(1), spec.higher_is_better, seed, draws)
+    points = tuple(_point(test, k, noised[k], worse[k], falls.get(k), rises.get(k), parts) for k in range(levels))
+    at = [place for place, complete in zip(test.compared, whole.tolist(), strict=True) if complete]
+    worst = _worst(test, golds, at, rows, gold, noised, worse)
+    own = {name: float(means[0]) for name, means in parts.items()}
+    return StressTestResult(
+        test.noise.name, spec.name, texts, n - texts, float(gold.mean()), own, points, judged.verdict, judged.why, judged.published, worst
+    )  # fmt: skip
+
+
+def _judged(
+    test: Noised, golds: Sequence[Gold], rows: Rows, gold: Floats, worse: Floats, higher_is_better: bool, seed: int, draws: int
+) -> tuple[dict[int, DropEstimate], dict[int, DropEstimate], VerdictResult]:  # fmt: skip
+    """Return the tests of drops and rises by level, and the verdict, over the compared texts that have scores."""
+    own = [golds[test.compared[row]].item.hypothesis for row in rows]
+    made = [[[texts[row] for row in rows] for texts in level] for level in test.texts]
+    changed = [k for k, level in enumerate(made) if any(texts != own for texts in level)]
+    falls = worse[changed]
+    down = estimates(falls, seed, draws) if len(rows) >= FEWEST and changed else []
+    up: list[DropEstimate | None] = []
+    if test.noise.graded and len(down) > 1:
+        tested = estimates(steps(falls), seed, draws)
+        up = [t if made[a] != made[b] else None for t, (a, b) in zip(tested, pairwise(changed), strict=True)]
+    labels = [test.noise.levels[k].label for k in changed]
+    sd = float(gold.std(ddof=1)) if len(rows) > 1 else 0.0
+    verdict = judge(
+        labels, down, up, gold=float(gold.mean()), sd=sd, higher_is_better=higher_is_better, texts=len(rows)
+    )
+    rises = {k: rise for k, rise in zip(changed[1:], up, strict=False) if rise}
+    return dict(zip(changed, down, strict=False)), rises, verdict
+
+
+def _point(
+    test: Noised,
+    k: int,
+    noised: Floats,
+    worse: Floats,
+    fall: DropEstimate | None,
+    rise: DropEstimate | None,
+    parts: Mapping[str, Floats],
+) -> LevelResult:
+    level, by_seed = test.noise.levels[k], noised.mean(1)
+    sd = float(by_seed.std(ddof=1)) if len(by_seed) > 1 else 0.0
+    seeds = len(test.seeds)
+    own = {name: float(means[1 + k * seeds : 1 + (k + 1) * seeds].mean()) for name, means in parts.items()}
+    return LevelResult(
+        level.label, level.strength, test.ratios[k], float(by_seed.mean()), sd, float(worse.mean()), fall and fall.low,
+        fall and fall.high, fall and fall.p, rise and rise.p, own,
+    )  # fmt: skip
+
+
+def _parts(cell_values: Sequence[Value], whole: Bools, width: int) -> dict[str, Floats]:
+    """Return the means of those `PARTS` that every compared value has: gold first, then by level and seed."""
+    mine = [v for i, v in enumerate(cell_values) if whole[i // width]]
+    names = [name for name in PARTS if all(name in v.parts for v in mine)]
+    return {name: np.array([v.parts[name] for v in mine]).reshape(-1, width).mean(0) for name in names}
+
+
+def _worst(
+    test: Noised, golds: Sequence[Gold], at: Sequence[int], rows: Rows,
+    gold: Floats, noised: Floats, worse: Floats,
+) -> tuple[Offender, ...]:  # fmt: skip
+    """Return the `WORST` texts whose score rose most, each with the level and seed of its largest rise."""
+    rises = []
+    for i, place in enumerate(at):
+        k, s = np.unravel_index(int(worse[:, :, i].argmin()), worse.shape[:2])
+        rise = -float(worse[k, s, i])
+        if rise > 0:
+            rises.append((rise, i, place, int(k), int(s)))
+    rises.sort(key=lambda f: (-f[0], f[2]))
+    out = []
+    for rise, i, place, level, seed in rises[:WORST]:
+        item = golds[place].item
+        reference = item.references[0] if item.references else None
+        text = test.texts[level][seed][int(rows[i])]
+        out.append(
+            Offender(
+                golds[place].id, test.noise.levels[level].label, test.seeds[seed], item.source, reference, item.hypothesis, text,
+                float(gold[i]), float(noised[level, seed, i]), rise,
+            )
+        )  # fmt: skip
+    return tuple(out)

@@ -11,14 +11,12 @@ from core.calibration.calibrate import BestAgreement, Calibration, CalibrationPo
 from core.calibration.presets import LambdaPreset
 from core.data import Judgement, OutputKey, Value
 from core.errors import UserError
-from core.formats.problems import counted
-from core.mqm import own_schemes
+from core.formatting import format_count
 from core.mqm.label_columns import LabelColumns
 from core.mqm.rated_by_output import RatedByOutput
-from core.mqm.schemes import SCHEMES, Scheme
+from core.mqm.schemes import SCHEMES, Scheme, from_json, to_json
 from core.mqm.schemes import scheme as scheme_of
-from core.ports.batches import SavedBatch
-from core.ports.calibrations import SavedLambda
+from core.ports.calibration import SavedBatch, SavedLambda
 from core.ports.projects import Project
 from core.ports.store import Store
 from core.progress import Progress, no_progress
@@ -48,7 +46,7 @@ class HumanScores:
         """Return whose score it is, and its name if it has one: "3 annotators (“fluency”)", "the human score “DA”"."""
         named = f"“{self.name}”" if self.name else ""
         if self.raters:
-            return counted(len(self.raters), "annotator") + (f" ({named})" if named else "")
+            return format_count(len(self.raters), "annotator") + (f" ({named})" if named else "")
         return f"the human score {named}".strip()
 
 
@@ -81,13 +79,13 @@ def from_score(values: Mapping[OutputKey, float], name: str, *, higher_is_better
 
 
 def from_judgements(
-    given: Sequence[Judgement], name: str, way: Way, outputs: Iterable[OutputKey], *, higher_is_better: bool = True
+    judgements: Sequence[Judgement], name: str, way: Way, outputs: Iterable[OutputKey], *, higher_is_better: bool = True
 ) -> HumanScores:
     """Return the scores derived from the raters' numbers of one name; for ranks, higher is always better.
 
     Strengths are per system: each of `outputs` has the strength of its system. Raises `UserError` if they are undefined.
     """
-    of_name = numbers.named(given)[name]
+    of_name = numbers.named(judgements)[name]
     sign = 1.0 if higher_is_better or way in ("wins", "strengths") else -1.0
     scores: Mapping[OutputKey, tuple[float, int | None]]
     if way == "strengths":
@@ -100,19 +98,19 @@ def from_judgements(
     return HumanScores(signature("judgements", facts), scores, raters, of_systems=way == "strengths", name=name)
 
 
-def points(table: Mapping[OutputKey, Value], people: HumanScores) -> tuple[CalibrationPoint, ...]:
+def points(table: Mapping[OutputKey, Value], human_scores: HumanScores) -> tuple[CalibrationPoint, ...]:
     """Return the outputs that have both distances and a human score."""
     return tuple(
         CalibrationPoint(
             key,
             v.parts["dist_exp"],
             v.parts["dist_imp"],
-            *people.scores[key][:1],
+            *human_scores.scores[key][:1],
             v.parts["score_hyp"],
-            people.scores[key][1],
+            human_scores.scores[key][1],
         )
         for key, v in table.items()
-        if key in people.scores and v.status == "ok"
+        if key in human_scores.scores and v.status == "ok"
     )
 
 
@@ -142,9 +140,9 @@ def save(
     store: Store,
     project: Project,
     name: str,
-    found: Calibration,
+    human_scores: Calibration,
     refinement: str,
-    people: HumanScores,
+    human: HumanScores,
     batch: str = "",
     *,
     lam: float | None = None,
@@ -153,37 +151,37 @@ def save(
 
     Raises `UserError` if the name is taken or empty.
     """
-    value = found.lam if lam is None else lam
+    value = human_scores.lam if lam is None else lam
     result: dict[str, Any] = {
-        **found.to_json(),
+        **human_scores.to_json(),
         "saved_lambda": plain(value),
-        "people": people.signature,
-        "raters": list(people.raters),
+        "people": human.signature,
+        "raters": list(human.raters),
     }
     if batch:
         result["batch"] = batch
-    if people.scheme is not None:
-        result["scheme"] = own_schemes.to_json(people.scheme)
-    full = f"{found.signature}|people:{people.signature.replace('|', ';')}"
+    if human.scheme is not None:
+        result["scheme"] = to_json(human.scheme)
+    full = f"{human_scores.signature}|people:{human.signature.replace('|', ';')}"
     return store.calibrations.save(project.id, SavedLambda(name.strip(), value, full, refinement, result))
 
 
 def saved_schemes(store: Store, project: Project) -> list[Scheme]:
     """Return the custom weight schemes that saved λs of the project were fitted with."""
-    found: dict[str, Scheme] = {}
+    schemes: dict[str, Scheme] = {}
     for item in store.calibrations.list(project.id):
         if (stored := item.result.get("scheme")) and stored.get("name") not in SCHEMES:
             with suppress(UserError, TypeError, ValueError):
-                scheme = own_schemes.from_json(stored)
-                found[scheme.signature()] = scheme
-    return list(found.values())
+                scheme = from_json(stored)
+                schemes[scheme.signature()] = scheme
+    return list(schemes.values())
 
 
 class LambdaOrigin(NamedTuple):
     """A description of the data and options a saved λ was fitted with; "" for what the report does not contain."""
 
     outputs: str
-    people: str
+    human_scores: str
     weights: str
     measure: str
     group: str
@@ -203,14 +201,14 @@ def origin(item: SavedLambda) -> LambdaOrigin:
     """Return the origin of a saved λ from its report and signatures; reports of other programs may lack parts."""
     report, facts, of = item.result, fields_of(item.signature), fields_of(item.refinement)
     counts = [("n", "output"), ("n_segments", "segment"), ("n_systems", "system")]
-    people = fields_of(str(report.get("people", "")))
+    human_fields = fields_of(str(report.get("people", "")))
     raters = [str(r) for r in report.get("raters", ())]
     mean = report.get("n_raters")
-    who = ", ".join(raters) or (f"imported score “{people['name']}”" if "name" in people else "")
-    if "by" in people:
-        how = next((words for way, words in numbers.WAYS.items() if way == people["by"]), people["by"])
-        who = f"“{people.get('name', '')}”, {how}, by {who}"
-    if who and people.get("higher") == "no":
+    who = ", ".join(raters) or (f"imported score “{human_fields['name']}”" if "name" in human_fields else "")
+    if "by" in human_fields:
+        how = next((words for way, words in numbers.WAYS.items() if way == human_fields["by"]), human_fields["by"])
+        who = f"“{human_fields.get('name', '')}”, {how}, by {who}"
+    if who and human_fields.get("higher") == "no":
         who += ", lower is better"
     if raters and mean is not None:
         who += f" ({mean:.3g} per output)"
@@ -219,9 +217,9 @@ def origin(item: SavedLambda) -> LambdaOrigin:
     model = " ".join(of[k] for k in ("model", "rev") if k in of)
     ends = report.get("ci") if report.get("saved_lambda") in (None, report.get("lambda")) else None
     return LambdaOrigin(
-        ", ".join(counted(report[field], what) for field, what in counts if report.get(field) is not None),
+        ", ".join(format_count(report[field], what) for field, what in counts if report.get(field) is not None),
         who,
-        f"{people['scheme']} v{people.get('v', '?')}" if "scheme" in people else "",
+        f"{human_fields['scheme']} v{human_fields.get('v', '?')}" if "scheme" in human_fields else "",
         facts.get("measure", "").partition("(")[0],
         facts.get("group", ""),
         ", ".join(t for t in (f"direction {of['variant']}" if "variant" in of else "", model) if t),

@@ -9,7 +9,7 @@ from core.calibration.calibrate import Calibration, CalibrationPoint
 from core.calibration.lambda_search import search
 from core.data import OutputKey, Value
 from core.errors import UserError
-from core.formats.problems import counted
+from core.formatting import format_count
 from core.mqm.label_columns import LabelColumns
 from core.mqm.rated_by_output import RatedByOutput
 from core.mqm.schemes import Scheme
@@ -24,23 +24,23 @@ FEWEST_OF_RATER = 20
 
 
 class RaterLambda(NamedTuple):
-    """λ fitted to the labels of these raters on `n` outputs; without `found`, the reason."""
+    """λ fitted to the labels of these raters on `n` outputs; without `calibration`, the reason."""
 
     raters: tuple[str, ...]
     n: int
-    found: Calibration | None
+    calibration: Calibration | None
     reason: str = ""
 
 
 class SchemeLambda(NamedTuple):
-    """λ and the ranking of systems under a weight scheme, on `n` outputs; without `found`, the reason.
+    """λ and the ranking of systems under a weight scheme, on `n` outputs; without `calibration`, the reason.
 
     `at_first` is the agreement of the first scheme's λ under this scheme; `systems` are ordered best first.
     """
 
     scheme: Scheme
     n: int
-    found: Calibration | None
+    calibration: Calibration | None
     at_first: float | None
     systems: tuple[SystemScore, ...]
     reason: str = ""
@@ -62,7 +62,7 @@ class TopSystemsAgreement(NamedTuple):
     sentinel: bool
     k: int
     n: int
-    found: Statistic
+    agreement: Statistic
 
 
 def by_rater(
@@ -75,19 +75,19 @@ def by_rater(
 ) -> list[RaterLambda]:
     """Fit λ to all raters together, then to each rater with at least `FEWEST_OF_RATER` outputs."""
     groups = [tuple(raters), *((r,) for r in raters if len(raters) > 1)]
-    found = []
+    fits = []
     for k, group in enumerate(groups):
         data = points(table, from_rated(labels, group, scheme))
         fitted, reason = _fitted(data, FEWEST_OF_RATER, choice, part(progress, k, len(groups)))
-        found.append(RaterLambda(group, len(data), fitted, reason))
-    return found
+        fits.append(RaterLambda(group, len(data), fitted, reason))
+    return fits
 
 
 def _fitted(
     data: Sequence[CalibrationPoint], fewest: int, choice: LambdaFitOptions, progress: Progress
 ) -> tuple[Calibration | None, str]:
     if len(data) < fewest:
-        return None, f"{counted(len(data), 'scored output')}; at least {fewest} are needed"
+        return None, f"{format_count(len(data), 'scored output')}; at least {fewest} are needed"
     try:
         return fit(data, choice, progress=progress), ""
     except UserError as error:
@@ -104,32 +104,32 @@ def by_scheme(
 ) -> list[SchemeLambda]:
     """Return λ, its agreement and the human ranking of systems under each scheme. The ranking uses all labelled outputs."""
     mine = RatedByOutput(labels, labels.rows_by(raters))
-    found: list[SchemeLambda] = []
+    fits: list[SchemeLambda] = []
     for k, scheme in enumerate(schemes):
         try:
-            people = from_rated(labels, raters, scheme)
+            human_scores = from_rated(labels, raters, scheme)
         except UserError as error:
-            found.append(SchemeLambda(scheme, 0, None, None, (), f"{error.what}: {error.got}"))
+            fits.append(SchemeLambda(scheme, 0, None, None, (), f"{error.what}: {error.got}"))
             continue
-        data, systems = points(table, people), tuple(mine.system_scores(scheme))
+        data, systems = points(table, human_scores), tuple(mine.system_scores(scheme))
         fitted, reason = _fitted(data, 2, choice, part(progress, k, len(schemes)))
         if fitted is None:
-            found.append(SchemeLambda(scheme, len(data), None, None, systems, reason))
+            fits.append(SchemeLambda(scheme, len(data), None, None, systems, reason))
             continue
-        first = next((u.found for u in found if u.found is not None), fitted)
+        first = next((u.calibration for u in fits if u.calibration is not None), fitted)
         curve, _ = search(
             [p.dist_exp for p in data], [p.dist_imp for p in data], [p.human for p in data],
             measure=choice.measure, group=choice.group,
             segments=[p.key.segment for p in data], systems=[p.key.system for p in data],
         )  # fmt: skip
-        found.append(SchemeLambda(scheme, len(data), fitted, curve.value(first.lam), systems))
-    return found
+        fits.append(SchemeLambda(scheme, len(data), fitted, curve.value(first.lam), systems))
+    return fits
 
 
 def same_order(a: SchemeLambda, b: SchemeLambda) -> Statistic:
     """Return Kendall τ-b between the systems' mean scores under two schemes, over the systems in both; 1 is the same order."""
-    there = {s.system: s.score for s in b.systems}
-    pairs = [(s.score, there[s.system]) for s in a.systems if s.system in there]
+    scores_of_b = {s.system: s.score for s in b.systems}
+    pairs = [(s.score, scores_of_b[s.system]) for s in a.systems if s.system in scores_of_b]
     return agreement("kendall", [x for x, _ in pairs], [y for _, y in pairs])
 
 
@@ -144,13 +144,13 @@ def metrics_at_top(
 
     K runs from 3 to all systems. A metric that is undefined on some outputs is undefined at every K, with its reason.
     """
-    here = [s for s in order if s in joined.systems]
-    found = []
-    for k in range(3, len(here) + 1):
-        progress((k - 3) / (len(here) - 2))
-        best = set(here[:k])
+    scored_systems = [s for s in order if s in joined.systems]
+    agreements = []
+    for k in range(3, len(scored_systems) + 1):
+        progress((k - 3) / (len(scored_systems) - 2))
+        best = set(scored_systems[:k])
         part = joined.only([key.system in best for key in joined.keys])
         for c in joined.scored_metrics:
             value = Statistic(None, c.undefined) if c.undefined else part.agreement(measure, c.name, group)
-            found.append(TopSystemsAgreement(c.name, c.label, c.sentinel, k, len(part.keys), value))
-    return found
+            agreements.append(TopSystemsAgreement(c.name, c.label, c.sentinel, k, len(part.keys), value))
+    return agreements

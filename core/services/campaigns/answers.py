@@ -1,14 +1,22 @@
-"""What the people of a campaign have labelled, unit by unit: the basis of progress, quality control and results."""
+"""The labels of a campaign unit by unit, and its results as labels and judgements of the project.
+
+Only submitted units of participants who are not excluded count; checks, repeats and tutorials do not. A decision of the
+adjudication replaces the labels of the raters. Raters are named with their campaign: "Ana (pilot)".
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from core.campaigns.design import design_from_json
+from core.campaigns.protocol import Protocol
 from core.campaigns.submitted import UnitJudgement
-from core.data import OutputKey, SegmentKey
+from core.data import Judgement, OutputKey, SegmentKey, grouped
 from core.ports.campaigns import Campaign, CampaignUnit, Participant
+from core.ports.labels import SegmentLabels
 from core.ports.store import Store
+from core.stats.means import decimal_mean
 
 PART = "0"
 """The segment id of every unit: each unit is a document of its own in the texts project."""
@@ -38,7 +46,7 @@ def read_labels(store: Store, campaign: Campaign) -> CampaignLabels:
     assigned = store.campaigns.assignments(campaign.id)
     people = {p.id: p for p in store.campaigns.participants(campaign.id)}
     labels = {p.rater: store.labels.of_rater(campaign.texts, p.rater) for p in people.values()}
-    given = [(people[a.participant_id], a) for a in assigned]
+    with_events = [(people[a.participant_id], a) for a in assigned]
     others = [store.labels.of_rater(campaign.texts, who) for who in raters if who not in labels]
     units = {key_of(u.name): u for u in store.campaigns.units(campaign.id)}
     decided = sorted((of for mine in others for of in mine.values() if of.labels.submitted), key=lambda of: of.last)
@@ -46,7 +54,7 @@ def read_labels(store: Store, campaign: Campaign) -> CampaignLabels:
         tuple(people.values()),
         tuple(
             UnitJudgement(p.rater, a.unit, of.labels, of.began, of.ended, p.id, a.submitted, bool(p.excluded))
-            for p, a in given
+            for p, a in with_events
             if (of := labels[p.rater].get(key_of(a.unit.name))) is not None
         ),
         {
@@ -59,3 +67,81 @@ def read_labels(store: Store, campaign: Campaign) -> CampaignLabels:
 def output_key(unit: CampaignUnit, system: str) -> OutputKey:
     """Return the output of the project that a unit shows."""
     return OutputKey(system, *unit.of)
+
+
+def counted_labels(campaign_labels: CampaignLabels) -> list[UnitJudgement]:
+    """Return the labels that count, with decisions in place of what they decide. The rater of a decision says so, and has the name of no participant."""
+    taken = {p.rater for p in campaign_labels.participants}
+    return [a for a in campaign_labels.answers if a.counts and a.unit.name not in campaign_labels.decisions] + [
+        made._replace(rater=_decision_name(made.rater, taken)) for made in campaign_labels.decisions.values()
+    ]
+
+
+def _decision_name(who: str, taken: Collection[str]) -> str:
+    name = f"{who}, decision"
+    while name in taken:
+        name += " of a disagreement"
+    return name
+
+
+def labels(store: Store, project_id: int) -> dict[tuple[str, SegmentKey], SegmentLabels]:
+    """Return the error spans of all campaigns of a project, by rater and segment."""
+    by_place: dict[tuple[str, SegmentKey], SegmentLabels] = {}
+    for campaign in store.campaigns.list(project_id):
+        by_place |= labels_of(store, campaign)
+    return by_place
+
+
+def labels_of(store: Store, campaign: Campaign) -> dict[tuple[str, SegmentKey], SegmentLabels]:
+    """Return the error spans of a campaign, by rater and segment."""
+    by_place = grouped(
+        ((f"{one.rater} ({campaign.name})", one.unit.of), one.labels)
+        for one in counted_labels(read_labels(store, campaign))
+        if "spans" in one.labels.asks
+    )
+    return {place: _merged(of) for place, of in by_place.items()}
+
+
+def _merged(parts: Iterable[SegmentLabels]) -> SegmentLabels:
+    """Return the labels of several units of one segment by one rater as those of the segment."""
+    all_parts = list(parts)
+    outputs = {system: of for part in all_parts for system, of in part.outputs.items()}
+    drafts = frozenset(system for part in all_parts for system in part.drafts)
+    return SegmentLabels(
+        outputs, submitted=True, asks=all_parts[0].asks, seconds=sum(part.seconds for part in all_parts), drafts=drafts
+    )
+
+
+def judgements(store: Store, project_id: int) -> list[Judgement]:
+    """Return the scores of all campaigns of a project: those of ESA and direct assessment, 0 to 100, and the share of comparisons
+    that an output won, 0 to 1, ties counted half.
+    """
+    return [j for campaign in store.campaigns.list(project_id) for j in judgements_of(store, campaign)]
+
+
+def judgements_of(store: Store, campaign: Campaign) -> list[Judgement]:
+    protocol = design_from_json(campaign.design).protocol
+    name = f"{protocol.human_score} ({campaign.name})"
+    values: dict[tuple[OutputKey, str], list[float]] = {}
+    for one in counted_labels(read_labels(store, campaign)):
+        for system, value in _scores(protocol, one.unit, one.labels).items():
+            values.setdefault((output_key(one.unit, system), f"{one.rater} ({campaign.name})"), []).append(value)
+    return [Judgement(key, rater, name, decimal_mean(numbers)) for (key, rater), numbers in values.items()]
+
+
+def _scores(protocol: Protocol, unit: CampaignUnit, labels: SegmentLabels) -> dict[str, float]:
+    if "score" in protocol.asks:
+        return {system: of.score for system, of in labels.outputs.items() if of.score is not None}
+    if "preference" in protocol.asks and labels.preference:
+        winner = labels.preference[0]
+        return {system: 0.5 if winner is None else float(system == winner) for system in unit.systems}
+    return {}
+
+
+def preferences(counted: Iterable[UnitJudgement]) -> list[tuple[str, str, str | None, SegmentKey, str]]:
+    """Return the pairwise preferences: both systems, the better one (None for a tie), the segment, and the rater."""
+    return [
+        (one.unit.systems[0], one.unit.systems[1], one.labels.preference[0], one.unit.of, one.rater)
+        for one in counted
+        if one.labels.preference
+    ]

@@ -16,8 +16,7 @@ from core.ports.campaigns import Campaign, CampaignUnit
 from core.ports.labels import SegmentLabels
 from core.ports.store import Store
 from core.progress import Progress, no_progress
-from core.services.campaigns.answers import CampaignLabels, read_labels
-from core.services.campaigns.results import counted_labels, preferences
+from core.services.campaigns.answers import CampaignLabels, counted_labels, preferences, read_labels
 from core.stats.bootstrap import Interval
 from core.stats.campaign.campaign_scores import CampaignScore, Unit, WeightedMean, weighted_means
 from core.stats.campaign.paired_differences import DRAWS, PairedDifference, compare_campaign_systems
@@ -95,9 +94,9 @@ def scores(store: Store, campaign: Campaign, counted: Sequence[UnitJudgement]) -
     ]
 
 
-def labels_of_raters(given: CampaignLabels) -> list[UnitJudgement]:
+def labels_of_raters(labels: CampaignLabels) -> list[UnitJudgement]:
     """Return the raters' own labels that count, also of units that somebody has decided: they show how raters differ."""
-    return [a for a in given.answers if a.counts]
+    return [a for a in labels.answers if a.counts]
 
 
 def values_of(design: CampaignDesign, unit: CampaignUnit, labels: SegmentLabels) -> dict[str, float]:
@@ -158,19 +157,19 @@ def compare(
 
 
 def _votes(counted: Sequence[UnitJudgement], seed: int) -> PreferenceResult | None:
-    found = [PreferenceVote(*vote) for vote in preferences(counted)]
-    return preference_strengths(found, seed=seed) if found else None
+    votes = [PreferenceVote(*vote) for vote in preferences(counted)]
+    return preference_strengths(votes, seed=seed) if votes else None
 
 
 def agreement_rows(
-    design: CampaignDesign, given: Sequence[UnitJudgement]
+    design: CampaignDesign, answers: Sequence[UnitJudgement]
 ) -> dict[tuple[str, tuple[SegmentKey, str]], tuple[float, float]]:
     """Return the value and the time (seconds since 1970) of each rater's label of an output, decisions left out.
 
     A preference is −1, 0 or 1 for the pair.
     """
-    found: dict[tuple[str, tuple[SegmentKey, str]], tuple[float, float]] = {}
-    for a in given:
+    rated: dict[tuple[str, tuple[SegmentKey, str]], tuple[float, float]] = {}
+    for a in answers:
         if not a.counts:
             continue
         values = values_of(design, a.unit, a.labels)
@@ -180,13 +179,13 @@ def agreement_rows(
             values = {" / ".join(pair): 0.0 if winner is None else 1.0 if winner == pair[0] else -1.0}
         when = (a.submitted or a.ended).timestamp()
         for system, value in values.items():
-            found[a.rater, (a.unit.of, system)] = (value, when)
-    return found
+            rated[a.rater, (a.unit.of, system)] = (value, when)
+    return rated
 
 
-def agreement(design: CampaignDesign, given: Sequence[UnitJudgement]) -> Interval:
+def agreement(design: CampaignDesign, answers: Sequence[UnitJudgement]) -> Interval:
     """Return Krippendorff's α (interval level) of the raters with its 95 % CI over segments."""
-    rows = agreement_rows(design, given)
+    rows = agreement_rows(design, answers)
     table = ratings((rater, output, value) for (rater, output), (value, _) in rows.items())
     if not table.raters:
         return Interval(None, None, None, 0, "there are no ratings yet")
@@ -194,7 +193,7 @@ def agreement(design: CampaignDesign, given: Sequence[UnitJudgement]) -> Interva
     return krippendorff_alpha(table.scores, seed=design.seed, segments=segments)
 
 
-def mean_detectable(found: Sequence[PairedDifference]) -> float | None:
+def mean_detectable(differences: Sequence[PairedDifference]) -> float | None:
     """Return the mean of the differences that are detectable with 80 % power; None if there are none."""
-    known = [d.detectable for d in found if d.detectable is not None]
+    known = [d.detectable for d in differences if d.detectable is not None]
     return fmean(known) if known else None

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from core.campaigns.attention_checks import PlantedError, planted
 from core.campaigns.design import CampaignDesign, design_from_json
-from core.campaigns.selection import Outline
-from core.campaigns.units import planned_units
+from core.campaigns.units import Outline, planned_units
 from core.columns import ProjectIndex
 from core.data import Dataset, OutputKey, SegmentKey
 from core.ports.store import Store
@@ -101,9 +100,9 @@ def pilot(store: Store, project_id: int, design: CampaignDesign) -> PilotVarianc
     for campaign in reversed(store.campaigns.list(project_id)):
         done = campaign.state == "finished"
         if done and design_from_json(campaign.design).protocol.human_score == design.protocol.human_score:
-            found = variances_of_pilot(scores(store, campaign, labels_of_raters(read_labels(store, campaign))))
-            if not found.reason:
-                return PilotVariances(found, campaign.name)
+            variances = variances_of_pilot(scores(store, campaign, labels_of_raters(read_labels(store, campaign))))
+            if not variances.reason:
+                return PilotVariances(variances, campaign.name)
     return PilotVariances(assumed(design))
 
 
@@ -169,20 +168,22 @@ def detectable_curve(outline: Outline, design: CampaignDesign, variances: Campai
         share = planned_share(n, raters)
         return None if share is None else 100 * (share - 0.5)
 
-    found = []
+    points = []
     for raters in sorted({*range(1, RATERS_SHOWN + 1), design.overlap}):
         for n in (n for n in sizes if FEWEST <= n <= most):
             difference = of(n, raters)
             if difference is not None:
-                found.append(PlannedPoint(n, raters, difference))
-    return found
+                points.append(PlannedPoint(n, raters, difference))
+    return points
 
 
 def _shared(outline: Outline, design: CampaignDesign) -> tuple[int, int]:
     """Return the number of chosen segments with outputs of at least two chosen systems, and the number of systems."""
-    wanted, only = set(design.systems), set(design.segments)
+    chosen_systems, only = set(design.systems), set(design.segments)
     of = [
-        [s for s in systems if not wanted or s in wanted] for key, systems in outline.items() if not only or key in only
+        [s for s in systems if not chosen_systems or s in chosen_systems]
+        for key, systems in outline.items()
+        if not only or key in only
     ]
     return sum(len(systems) > 1 for systems in of), len({s for systems in of for s in systems})
 
@@ -206,14 +207,18 @@ def example_checks(dataset: Dataset, design: CampaignDesign, n: int, seed: int) 
     """Return up to `n` attention checks made from chosen outputs."""
     rng = random.Random(seed)
     names, keys = set(design.systems), set(design.segments)
-    there = [o for o in dataset.outputs if (not names or o.system in names) and (not keys or o.key.segment in keys)]
+    candidates = [
+        o for o in dataset.outputs if (not names or o.system in names) and (not keys or o.key.segment in keys)
+    ]
     sources = dataset.segment_of()
 
     def made() -> Iterator[ExampleCheck]:
-        for output in rng.sample(there, min(len(there), n * TRIES_PER_EXAMPLE)):
-            others = [o.text for o in there if o.system == output.system and o.doc_id != output.doc_id][:MOST_OTHERS]
+        for output in rng.sample(candidates, min(len(candidates), n * TRIES_PER_EXAMPLE)):
+            others = [o.text for o in candidates if o.system == output.system and o.doc_id != output.doc_id][
+                :MOST_OTHERS
+            ]
             error = planted(output.text, sources[output.key.segment].source, "", rng, others)
             if error is not None:
                 yield ExampleCheck(output.key, output.text, error)
 
-    return [found for found, _ in zip(made(), range(n), strict=False)]
+    return [check for check, _ in zip(made(), range(n), strict=False)]

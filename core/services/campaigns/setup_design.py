@@ -8,10 +8,9 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from core.campaigns.design import CampaignDesign, TutorialItem
-from core.campaigns.protocol import PROTOCOLS, Protocol, ProtocolName, ScoreAnchor
-from core.campaigns.protocol_notes import usual_seconds
-from core.campaigns.selection import Outline, of_documents, sampled
+from core.campaigns.protocol import PROTOCOLS, Protocol, ProtocolName, ScoreAnchor, usual_seconds
 from core.campaigns.tutorial import tutorial_from_json
+from core.campaigns.units import Outline, of_documents, sampled
 from core.data import SEVERITIES, SegmentKey
 from core.errors import UserError
 from core.mqm.typology import MQM, TYPOLOGIES, Typology, from_json, to_json
@@ -45,10 +44,10 @@ def systems_of(choices: Choices) -> tuple[str, ...]:
     """Return the chosen systems; () for all. Raises `UserError` if none is chosen."""
     if not chosen(choices, "some_systems"):
         return ()
-    found = tuple(chosen(choices, "systems"))
-    if not found:
+    systems = tuple(chosen(choices, "systems"))
+    if not systems:
         raise UserError("no system is chosen", hint="Choose at least one system, or all")
-    return found
+    return systems
 
 
 def usual_sample(outline: Outline) -> int:
@@ -59,12 +58,12 @@ def usual_sample(outline: Outline) -> int:
 def segments_of(choices: Choices, outline: Outline) -> tuple[SegmentKey, ...]:
     """Return the chosen segments; () for all. Raises `UserError` if there are none."""
     systems = set(systems_of(choices))
-    there = [key for key, of in outline.items() if not systems or systems.intersection(of)]
+    with_output = [key for key, of in outline.items() if not systems or systems.intersection(of)]
     which = chosen(choices, "which")
     if which == "sample":
         size = int(choices.get("sample_size") or usual_sample(outline))
-        return sampled(there, size, chosen(choices, "seed")) if size < len(there) else ()
-    return of_documents(there, chosen(choices, "documents")) if which == "documents" else ()
+        return sampled(with_output, size, chosen(choices, "seed")) if size < len(with_output) else ()
+    return of_documents(with_output, chosen(choices, "documents")) if which == "documents" else ()
 
 
 def n_systems(choices: Choices, outline: Outline) -> int:
@@ -133,15 +132,15 @@ def protocol_of(choices: Choices, own: Typology | None = None) -> Protocol:
 
 
 def _anchors(rows: Iterable[Mapping[str, Any]]) -> tuple[ScoreAnchor, ...]:
-    found = []
+    anchors = []
     for row in rows:
         value, text = row.get("value"), str(row.get("text") or "").strip()
         if value is None and not text:
             continue
         if value is None:
             raise UserError("an anchor has no value", got=text, expected="a value from 0 to 100")
-        found.append(ScoreAnchor(int(value), text))
-    return tuple(sorted(found))
+        anchors.append(ScoreAnchor(int(value), text))
+    return tuple(sorted(anchors))
 
 
 def tutorial_of(choices: Choices) -> tuple[TutorialItem, ...]:
@@ -176,10 +175,10 @@ def design_of(choices: Choices, outline: Outline, own: Typology | None = None) -
 
 def usual_name(choices: Choices, taken: Iterable[str], today: date) -> str:
     """Return a name for the campaign that is free: its protocol and the day."""
-    there = {name.casefold() for name in taken}
+    taken_names = {name.casefold() for name in taken}
     first = f"{PROTOCOLS[protocol_name(choices)].title}, {today.day} {today:%b %Y}"
-    names = (first, *(f"{first} ({n})" for n in range(2, len(there) + 3)))
-    return next(name for name in names if name.casefold() not in there)
+    names = (first, *(f"{first} ({n})" for n in range(2, len(taken_names) + 3)))
+    return next(name for name in names if name.casefold() not in taken_names)
 
 
 def named_system(title: str, systems: Iterable[str]) -> str:

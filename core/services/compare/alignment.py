@@ -14,8 +14,7 @@ from core.metrics.smart_matchers import EMBEDDING, matching
 from core.processes import host
 from core.progress import Progress
 from core.signature import signature
-from core.smart.alignment import Array, Variant, best_matches, smart, soft_lcs_path
-from core.smart.matching import Sentences
+from core.smart.alignment import Array, Sentences, Variant, best_matches, smart, soft_lcs_path
 from core.text.sentences import DEFAULT, facts, sentences, splitter
 
 MATCHERS: dict[str, str] = {
@@ -60,10 +59,10 @@ class Alignment(NamedTuple):
 def targets(segment: Segment) -> dict[str, str]:
     """Return the texts an output can be compared with, by name: references first, then the source."""
     many = len(segment.references) > 1
-    found = {f"reference {i}" if many else "reference": text for i, text in enumerate(segment.references, 1)}
+    by_name = {f"reference {i}" if many else "reference": text for i, text in enumerate(segment.references, 1)}
     if segment.source is not None:
-        found[SOURCE] = segment.source
-    return found
+        by_name[SOURCE] = segment.source
+    return by_name
 
 
 def align(output: str, target: str, matcher: str, progress: Progress) -> Alignment:
@@ -108,6 +107,6 @@ def _aligned(output: str, target: str, matcher: str, progress: Progress) -> Alig
     )
 
 
-def payload(found: Alignment) -> dict[str, Any]:
+def payload(alignment: Alignment) -> dict[str, Any]:
     """Return plain values for a page; scores in hundredths, as they are shown."""
-    return found._asdict() | {"matrix": np.rint(found.matrix * 100).astype(int).tolist()}
+    return alignment._asdict() | {"matrix": np.rint(alignment.matrix * 100).astype(int).tolist()}

@@ -1,21 +1,177 @@
-"""Data of the Compare page at any λ: ordered segments, system means, scatter points, rows of score files."""
+"""Data of the Compare page at any λ: filters, ordered segments, system means, scatter points, rows of score files.
+
+A score with a comparison and the fields of `FIELDS` are conditions on single outputs; a minus before a field excludes. All other
+words are one phrase, searched in the texts and names of a segment. Quotes keep spaces, colons and comparisons together.
+"""
 
 from __future__ import annotations
 
+import operator
 import random
-from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
 from core.columns import Array, Mask
-from core.data import Score, SegmentKey, Value
-from core.services.compare.filters import matching, parse
+from core.data import SEVERITIES, Score, SegmentKey, Value
+from core.errors import UserError
+from core.mqm.label_columns import ErrorKind
 from core.services.projects.view import Column, View
-from core.signature import number
+from core.signature import format_exact
 from core.stats.bootstrap import mean_interval
+from core.text.words import fold
+
+FIELDS = ("system", "doc", "segment", "category", "severity", "annotator")
+OF_ERRORS = ("category", "severity", "annotator")
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt, "=": operator.eq,
+}  # fmt: skip
+QUOTE = "Put a text with such signs into quotes to search for it"
+_PART = re.compile(r'(?:"[^"]*"|\S)+')
+_AROUND = re.compile(r'("[^"]*")|\s*(<=|>=|<|>|=)\s*')
+_SCORE = re.compile(r'^("[^"]+"|[^<>="]+)(<=|>=|<|>|=)(.*)$')
+_FIELD = re.compile(r"^(-?)([A-Za-z]+):(.+)$", re.DOTALL)
+
+
+class ScoreTerm(NamedTuple):
+    name: str
+    comparison: str
+    value: float
+
+
+class FieldTerm(NamedTuple):
+    field: str
+    value: str
+    excluded: bool
+
+
+class OutputFilter(NamedTuple):
+    """A parsed filter; `phrase` is folded."""
+
+    phrase: str = ""
+    scores: tuple[ScoreTerm, ...] = ()
+    fields: tuple[FieldTerm, ...] = ()
+
+
+def parse_filter(text: str) -> OutputFilter:
+    """Return the parts of a filter. Raises `UserError` for an unknown field or severity, or a comparison without a number."""
+    words: list[str] = []
+    scores: list[ScoreTerm] = []
+    fields: list[FieldTerm] = []
+    for part in _PART.findall(_AROUND.sub(lambda m: m[1] or m[2], text)):
+        if score := _SCORE.match(part):
+            scores.append(ScoreTerm(_bare(score[1]), score[2], _number(part, score[3])))
+        elif (field := _FIELD.match(part)) and not part.startswith('"'):
+            fields.append(_field(part, field[2].casefold(), _bare(field[3]), excluded=bool(field[1])))
+        else:
+            words.append(_bare(part))
+    return OutputFilter(fold(" ".join(words).strip()), tuple(scores), tuple(fields))
+
+
+def matching(view: View, output_filter: OutputFilter, lam: float) -> Mask:
+    """Return which outputs match, shape (n_segments, n_systems); a phrase alone also matches segments without outputs.
+
+    Raises `UserError` for an unknown score, system, document or segment.
+    """
+    keep = view.present.copy() if output_filter.scores or output_filter.fields else np.ones_like(view.present)
+    if output_filter.phrase:
+        rows = np.zeros(len(view.segments), dtype=bool)
+        rows[[view.row[key] for key in view.texts.search(output_filter.phrase) if key in view.row]] = True
+        keep &= rows[:, None]
+    for name, comparison, value in output_filter.scores:
+        keep &= COMPARISONS[comparison](view.values(column_of(view, name).name, lam), value)  # no value: no match
+    for term in output_filter.fields:
+        if term.field not in OF_ERRORS:
+            keep &= _place(view, term) != term.excluded
+        elif term.excluded:
+            keep &= ~_labelled(view, [term])
+    if asked := [t for t in output_filter.fields if t.field in OF_ERRORS and not t.excluded]:
+        keep &= _labelled(view, asked)
+    return keep
+
+
+def column_of(view: View, name: str) -> Column:
+    """Return the column that a filter means: by name or label, without regard to case, spaces, hyphens and brackets."""
+    for column in view.columns:
+        label = column.label.removesuffix(f" ({column.origin})")
+        if _squeezed(name) in map(_squeezed, (label, column.label, column.metric, column.name)):
+            return column
+    known_columns = ", ".join(dict.fromkeys(_handle(c) for c in view.columns)) or "no scores: compute some first"
+    raise UserError("the filter names an unknown score", got=f"“{name}”", expected=known_columns, hint=QUOTE)
+
+
+def _handle(column: Column) -> str:
+    label = column.label.removesuffix(f" ({column.origin})")
+    return f'"{label}"' if " " in label else label
+
+
+def _squeezed(name: str) -> str:
+    return re.sub(r"[\s_-]", "", fold(name))
+
+
+def _bare(text: str) -> str:
+    return text.replace('"', "") if text.count('"') % 2 == 0 else text
+
+
+def _number(part: str, text: str) -> float:
+    try:
+        return float(text.replace("\u2212", "-"))
+    except ValueError:
+        raise UserError(
+            "the filter compares with something that is not a number", got=f"“{part}”", expected="for example mqm<-5", hint=QUOTE
+        ) from None  # fmt: skip
+
+
+def _field(part: str, name: str, value: str, *, excluded: bool) -> FieldTerm:
+    if name not in FIELDS:
+        raise UserError("the filter has an unknown field", got=f"“{part}”", expected=", ".join(FIELDS), hint=QUOTE)
+    severities = [severity.casefold() for severity in SEVERITIES]
+    if name == "severity" and value.casefold() not in severities:
+        raise UserError("the filter names an unknown severity", got=f"“{value}”", expected=", ".join(severities))
+    return FieldTerm(name, fold(value), excluded)
+
+
+def _place(view: View, term: FieldTerm) -> Mask:
+    """Return which cells are of this system, document or segment."""
+    if term.field == "system":
+        mask = np.array([fold(name) == term.value for name in view.systems], dtype=bool)[None, :]
+    else:
+        at = 0 if term.field == "doc" else 1
+        mask = np.array([fold(key[at]) == term.value for key in view.segments], dtype=bool)[:, None]
+    if not mask.any():
+        name = {"doc": "document"}.get(term.field, term.field)
+        raise UserError(
+            f"the filter names an unknown {name}",
+            got=f"“{term.value}”",
+            hint="Names are complete, and in quotes if they have spaces",
+        )
+    return np.broadcast_to(mask, view.present.shape)
+
+
+def _labelled(view: View, terms: Sequence[FieldTerm]) -> Mask:
+    """Return the outputs with an error that fulfils all terms; an annotator alone asks for outputs the annotator rated."""
+    if view.rated is None:
+        return np.zeros(view.present.shape, dtype=bool)
+    of_rater = [t.value for t in terms if t.field == "annotator"]
+    of_error = [t for t in terms if t.field != "annotator"]
+
+    def rater(name: str) -> bool:
+        return all(fold(name) == value for value in of_rater)
+
+    def error(kind: ErrorKind) -> bool:
+        return all(_has(kind, term) for term in of_error)
+
+    return view.rated.having(view.index, rater, error if of_error else None)
+
+
+def _has(kind: ErrorKind, term: FieldTerm) -> bool:
+    _, severity, category = kind
+    return term.value in fold(category) if term.field == "category" else fold(severity) == term.value
+
 
 Order = npt.NDArray[np.intp]
 Sort = Literal["document", "metric", "disagreement"]
@@ -24,7 +180,7 @@ SEED = 12345
 
 
 class Query(NamedTuple):
-    """A filter (`core.services.compare.filters`) and order of segments.
+    """A filter (`core.services.compare.compare`) and order of segments.
 
     Empty `systems` or `documents` mean all; `system` "" means the mean of those shown.
     """
@@ -72,7 +228,7 @@ def hint_at(column: Column, lam: float) -> str:
 
 def with_lambda(signature: str, lam: float) -> str:
     """Return a signature with this λ in place of its own; one without λ stays as it is."""
-    return "|".join(f"lambda:{number(lam)}" if p.startswith("lambda:") else p for p in signature.split("|"))
+    return "|".join(f"lambda:{format_exact(lam)}" if p.startswith("lambda:") else p for p in signature.split("|"))
 
 
 def row_mean(values: Array) -> Array:
@@ -84,10 +240,10 @@ def row_mean(values: Array) -> Array:
 def ranks(values: Array, higher_is_better: bool) -> Array:
     """Return ranks within the project in [0, 1], 1 is best; ties share their mean rank; NaN without a value."""
     out = np.full(values.shape, np.nan)
-    there = ~np.isnan(values)
-    if (n := int(there.sum())) > 0:
-        order = rankdata(values[there] if higher_is_better else -values[there])
-        out[there] = (order - 1) / (n - 1) if n > 1 else 0.5
+    defined = ~np.isnan(values)
+    if (n := int(defined.sum())) > 0:
+        order = rankdata(values[defined] if higher_is_better else -values[defined])
+        out[defined] = (order - 1) / (n - 1) if n > 1 else 0.5
     return out
 
 
@@ -120,7 +276,7 @@ def matching_outputs(view: View, query: Query, lam: float) -> Mask:
 
     Raises `UserError` if the search is no valid filter.
     """
-    keep = matching(view, parse(query.search), lam)
+    keep = matching(view, parse_filter(query.search), lam)
     if query.systems:
         keep &= view.present & np.isin(np.arange(len(view.systems)), view.at(query.systems))
     if query.documents:
@@ -135,13 +291,13 @@ def ordered(view: View, query: Query, lam: float) -> Order:
     Raises `UserError` if the search is no valid filter.
     """
     keep = matching_outputs(view, query, lam).any(axis=1)
-    found = np.flatnonzero(keep)
+    rows = np.flatnonzero(keep)
     key = sort_key(view, query, lam)
     if key is None:
-        return found[::-1] if query.descending else found
-    key = key[found]
+        return rows[::-1] if query.descending else rows
+    key = key[rows]
     missing = np.isnan(key)
-    return found[np.lexsort((np.where(missing, 0.0, -key if query.descending else key), missing))]
+    return rows[np.lexsort((np.where(missing, 0.0, -key if query.descending else key), missing))]
 
 
 def worst_outputs(
@@ -153,10 +309,10 @@ def worst_outputs(
     """
     values = np.where(matching_outputs(view, query, lam), view.values(name, lam), np.nan)
     rising = view.column(name).higher_is_better != best
-    found = np.flatnonzero(~np.isnan(values))
-    order = found[np.argsort(values.flat[found] * (1.0 if rising else -1.0), kind="stable")]
+    defined = np.flatnonzero(~np.isnan(values))
+    order = defined[np.argsort(values.flat[defined] * (1.0 if rising else -1.0), kind="stable")]
     rows, columns = np.unravel_index(order[:limit], values.shape)
-    return list(zip(rows.tolist(), columns.tolist(), strict=True)), len(found)
+    return list(zip(rows.tolist(), columns.tolist(), strict=True)), len(defined)
 
 
 def means(view: View, name: str, lam: float, systems: Sequence[str] = (), rows: Order | None = None) -> list[Mean]:
@@ -164,8 +320,8 @@ def means(view: View, name: str, lam: float, systems: Sequence[str] = (), rows: 
     values, out = view.values(name, lam), []
     values = values if rows is None else values[rows]
     for i in view.at(systems):
-        found = mean_interval(values[~np.isnan(values[:, i]), i], SEED)
-        out.append(Mean(view.systems[i], found.value, found.low, found.high, found.n, found.reason))
+        interval = mean_interval(values[~np.isnan(values[:, i]), i], SEED)
+        out.append(Mean(view.systems[i], interval.value, interval.low, interval.high, interval.n, interval.reason))
     sign = -1.0 if view.column(name).higher_is_better else 1.0
     return sorted(out, key=lambda m: (m.mean is None, sign * (m.mean or 0.0)))
 

@@ -24,7 +24,6 @@ from core.ports.store import Store
 from core.processes import host
 from core.refine import inspect
 from core.refine.inspect import Round
-from core.refine.options import NonTranslation, Options
 from core.refine.overlap import (
     CharacterCounts,
     Characters,
@@ -35,10 +34,10 @@ from core.refine.overlap import (
     layers,
     marked,
 )
-from core.refine.result import EDITS, EditStep, Refinement, Token, Variant, token_labels
+from core.refine.result import EDITS, EditStep, NonTranslation, Options, Refinement, Token, Variant, token_labels
 from core.services.projects.texts import StoredTexts
 from core.signature import fields_of
-from core.text.diff import diff
+from core.text.edits import diff
 
 TRIES = 20
 LONGEST = 20_000
@@ -51,10 +50,14 @@ MANY_TOKENS = 4000
 # ── the model ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def another_model(signature: str, here: Mapping[str, object]) -> str:
-    """Return the model of a stored refinement if it is not the current model `here`, else ""."""
+def another_model(signature: str, current: Mapping[str, object]) -> str:
+    """Return the model of a stored refinement if it is not the current model `current`, else ""."""
     made = fields_of(signature)
-    if all(made.get(name, str(here[name])) == str(here[name]) for name in ("model", "rev", "dtype") if name in here):
+    if all(
+        made.get(name, str(current[name])) == str(current[name])
+        for name in ("model", "rev", "dtype")
+        if name in current
+    ):
         return ""
     return f"{made.get('model', 'another model')} ({made.get('rev', 'revision unknown')})"
 
@@ -163,8 +166,8 @@ def _near(token: Token, alternatives: Sequence[tuple[str, float]]) -> list[list[
         math.isclose(p, own, rel_tol=CLOSE) and (w.strip() == token.text.strip() or BROKEN in w)
         for w, p in alternatives
     ]
-    here = same.index(True) if True in same and token.text else -1
-    return [[w, round(p, 5), True] if i == here else [w, round(p, 5)] for i, (w, p) in enumerate(alternatives)]
+    own_place = same.index(True) if True in same and token.text else -1
+    return [[w, round(p, 5), True] if i == own_place else [w, round(p, 5)] for i, (w, p) in enumerate(alternatives)]
 
 
 def _step(step: EditStep) -> list[Any]:
@@ -208,8 +211,8 @@ def visible_marks(labels: LabelColumns, index: ProjectIndex, rater: str | None, 
 
     Only labels of submitted segments count. Labels that mean a whole text have no text yet: see `with_texts`.
     """
-    there, i, _ = labels.cells(index, labels.rated_rows)
-    rows = labels.rated_rows[there]
+    in_project, i, _ = labels.cells(index, labels.rated_rows)
+    rows = labels.rated_rows[in_project]
     if everyone:
         return Marks(RatedByOutput(labels, rows))
     outline, mine = index.outline, labels.finished_by(rater) if rater else {}
@@ -228,10 +231,10 @@ def edits(
     store: Store, project_id: int, signature: str, texts: StoredTexts, segments: Iterable[SegmentKey]
 ) -> dict[OutputKey, Characters]:
     """Return the characters that the stored refinement removed from each output of these segments."""
-    found: dict[OutputKey, Characters] = {}
+    removed: dict[OutputKey, Characters] = {}
     for segment, of_system in texts.each(segments):
-        found |= _edits(store, project_id, signature, segment.key, of_system)
-    return found
+        removed |= _edits(store, project_id, signature, segment.key, of_system)
+    return removed
 
 
 def _edits(
@@ -269,10 +272,10 @@ def project_overlap(store: Store, project_id: int, signature: str, of: StoredTex
     return agreement(counts), len(segments)
 
 
-def overlap_json(found: Overlap) -> dict[str, Any]:
+def overlap_json(comparison: Overlap) -> dict[str, Any]:
     return {
-        "p": found.precision, "r": found.recall, "f": found.f, "why": found.reason, "n": found.comparisons,
-        "counts": list(found.counts),
+        "p": comparison.precision, "r": comparison.recall, "f": comparison.f, "why": comparison.reason, "n": comparison.comparisons,
+        "counts": list(comparison.counts),
     }  # fmt: skip
 
 

@@ -1,20 +1,73 @@
-"""Data of one segment for the Compare page: texts, differences, traces and scores as plain JSON values."""
+"""Data of one segment for the Compare page: texts, differences, traces, scores, and human labels."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from core.columns import Cell
-from core.data import OutputKey, Segment, Value
+import numpy as np
+
+from core.columns import Cell, ScoreColumn
+from core.data import OutputKey, RatedOutput, Segment, Span, Value
+from core.mqm.schemes import GOOGLE
 from core.mqm.scores import with_text
 from core.refine.result import Refinement, token_labels
 from core.services.compare.compare import NOT_SCORED, blind_names
 from core.services.compare.inspector import Marks
-from core.services.compare.labels import card_labels
-from core.services.projects.view import View
-from core.text.diff import DiffPiece, diff
+from core.services.labels.agreement import stretches
+from core.services.projects.view import LABELS, Column, View
+from core.text.edits import DiffPiece, diff
+
+MQM = "labels:mqm"
+"""Name of the column of MQM scores; no metric or human score has a colon after this word."""
+
+
+def with_mqm(view: View, marks: Marks) -> View:
+    """Return the view with the labels and a first column of MQM scores (Google's weights, mean over annotators).
+
+    Without labels it stays as it is.
+    """
+    values = ScoreColumn.of_numbers(view.index, marks.by_output.scores_in(view.index, GOOGLE))
+    if not values.n:
+        return view
+    scores = values.numbers[values.has_result]
+    signature = f"{GOOGLE.signature()}|raters:{len(marks.by_output.raters)}"
+    digits = 1 if np.allclose(scores, scores.round(1)) else 2
+    note = (
+        "MQM score: minus the penalty of the errors marked, mean over annotators; 0 is best. Severity weights: always Google MQM "
+        "(major 5, minor 1, minor punctuation 0.1, non-translation 25). Weights chosen on other pages do not change it."
+    )
+    column = Column(MQM, "mqm", f"MQM ({LABELS})", signature, True, help=note, digits=digits, labelled=True)
+    return replace(
+        view,
+        columns=(column, *view.columns),
+        read=lambda name: values if name == MQM else view.read(name),
+        rated=marks.by_output,
+    )
+
+
+def card_labels(text: str, rated: Sequence[RatedOutput]) -> dict[str, Any]:
+    """Return the labels of one output as plain JSON values.
+
+    `pieces` are [text, worst severity, [error, …]] of the output, `errors` the errors of all annotators, numbered from 1 in
+    the order of the text, those in the source last.
+    """
+    errors = sorted(
+        ((error, r.rater) for r in rated for error in r.errors),
+        key=lambda e: (e[0].side == "source", e[0].start, e[0].end),
+    )
+    return {
+        "pieces": [list(piece) for piece in stretches(text, [error for error, _ in errors])],
+        "errors": [_error(*error) for error in errors],
+        "raters": len({r.rater for r in rated}),
+    }
+
+
+def _error(error: Span, rater: str) -> dict[str, str]:
+    names = ("severity", "category", "quote", "note", "side")
+    return {name: str(getattr(error, name)) for name in names} | {"rater": rater}
 
 
 class SegmentQuery(NamedTuple):
@@ -72,11 +125,11 @@ def payload(
 
 def names_of(view: View, shown: SegmentQuery) -> dict[str, str]:
     """Return the displayed name of each system that has a card."""
-    there = view.present[shown.row]
-    systems = [view.systems[j] for j in view.at(shown.systems) if there[j]]
+    has_output = view.present[shown.row]
+    systems = [view.systems[j] for j in view.at(shown.systems) if has_output[j]]
     if shown.blind is None:
         return {s: s for s in systems}
-    everyone = [s for s, present in zip(view.systems, there, strict=True) if present]
+    everyone = [s for s, present in zip(view.systems, has_output, strict=True) if present]
     names = blind_names(everyone, view.segments[shown.row], shown.blind)
     return {s: names[s] for s in systems}
 

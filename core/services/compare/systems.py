@@ -1,8 +1,8 @@
-"""Mean scores of systems over segments: one row per system, one column per metric or human score."""
+"""Scores of systems: means over segments, and corpus scores as given in files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +10,11 @@ import numpy.typing as npt
 
 from core.columns import Array
 from core.services.compare.compare import Order, row_mean
+from core.services.evaluate.evaluate import STATISTICS, AgreementRow, measure_of
+from core.services.evaluate.evaluation_data import EvaluationData, ScoredMetric
 from core.services.projects.view import Column, View
+from core.stats.correlation.correlation import group_ids, system_agreement
+from core.stats.means import group_means
 
 
 class SystemScores(NamedTuple):
@@ -25,12 +29,12 @@ class SystemScores(NamedTuple):
     @property
     def best(self) -> npt.NDArray[np.bool_]:
         """Return the best mean of each column; none without a direction, or if all systems are equal."""
-        found = np.zeros(self.means.shape, dtype=bool)
+        is_best = np.zeros(self.means.shape, dtype=bool)
         for k, column in enumerate(self.columns):
-            there = self.means[~np.isnan(self.means[:, k]), k]
-            if not column.human and len(there) and there.min() < there.max():
-                found[:, k] = self.means[:, k] == (there.max() if column.higher_is_better else there.min())
-        return found
+            defined = self.means[~np.isnan(self.means[:, k]), k]
+            if not column.human and len(defined) and defined.min() < defined.max():
+                is_best[:, k] = self.means[:, k] == (defined.max() if column.higher_is_better else defined.min())
+        return is_best
 
     @property
     def partial(self) -> list[tuple[Column, int]]:
@@ -51,3 +55,43 @@ def system_scores(view: View, lam: float, rows: Order, systems: Sequence[str] = 
         np.stack([(~np.isnan(v)).sum(axis=1) for v in values], axis=1),
         int(view.present[cells].sum()),
     )
+
+
+AS_GIVEN = "as given"
+NO_INTERVAL = "no CI: system scores as given have no segments to resample"
+
+
+class GivenScores(NamedTuple):
+    """The score of each system under a metric, negated if lower is better."""
+
+    metric: ScoredMetric
+    values: Mapping[str, float]
+
+
+def rows_as_given(
+    joined: EvaluationData, given_scores: Sequence[GivenScores], human: Mapping[str, float] | None = None
+) -> tuple[AgreementRow, ...]:
+    """Return the agreement of system scores as given, without CIs and soft pairwise accuracy, which need segments.
+
+    They are compared with the `human` system scores, or with the means of all human scores of each system in `joined`. Systems
+    without one of the two scores are left out; `n` counts the others.
+    """
+    if human is None:
+        means = group_means(joined.human, group_ids(joined.of_system)).tolist()
+        human = dict(zip(joined.systems, means, strict=True))
+    rows = []
+    for metric, values in given_scores:
+        systems = [s for s in joined.systems if s in values and s in human]
+        ours, theirs = (np.array([of[s] for s in systems], dtype=np.float64) for of in (values, human))
+        for statistic in STATISTICS["system"]:
+            if statistic == "soft_pairwise":
+                continue
+            agreement = system_agreement(measure_of(statistic), ours, theirs)
+            rows.append(
+                AgreementRow(
+                    f"{metric.label}, {AS_GIVEN}", "metric", statistic, "system", AS_GIVEN, agreement.value, None, None,
+                    len(systems), 1, None, None, "undefined" if agreement.value is None else "ok",
+                    agreement.reason if agreement.value is None else NO_INTERVAL, metric.name, metric.signature,
+                )
+            )  # fmt: skip
+    return tuple(rows)

@@ -1,4 +1,4 @@
-"""Compare metrics' and human rankings of systems to find metrics that favour some of them.
+"""Metrics that favour some systems, and outputs on which a metric and the human scores disagree most.
 
 Source: Amplayo et al. 2022, §7, Figure 4 and Table 4. Systems are ranked by their mean scores over the segments that all
 systems have, for several human scores on the same outputs.
@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import rankdata
 
-from core.data import grouped
+from core.data import OutputKey, grouped
 from core.formats.write import csv_text
 from core.services.evaluate.evaluate import NO_SEGMENTS
 from core.services.evaluate.evaluation_data import EvaluationData, ScoredMetric
@@ -94,24 +95,24 @@ def _bias_of(
             rows.append(empty._replace(reason=c.undefined or NO_SEGMENTS))
             continue
         table = joined.table
-        found = rank_bias(row_means(table.of(joined.scores[c.name])), row_means(table.of(joined.human)))
-        if found.reason:
-            rows.append(empty._replace(reason=found.reason))
+        of_metric = rank_bias(row_means(table.of(joined.scores[c.name])), row_means(table.of(joined.human)))
+        if of_metric.reason:
+            rows.append(empty._replace(reason=of_metric.reason))
             continue
         names = [str(s) for s in table.systems]
-        of_group = [d for s, d in zip(names, found.differences, strict=True) if s in group]
+        of_group = [d for s, d in zip(names, of_metric.differences, strict=True) if s in group]
         rows.append(
             empty._replace(
-                deviation=found.deviation,
-                mean_absolute=found.mean_absolute,
-                accuracy=found.accuracy,
+                deviation=of_metric.deviation,
+                mean_absolute=of_metric.mean_absolute,
+                accuracy=of_metric.accuracy,
                 group_mean=float(np.mean(of_group)) if of_group else None,
                 status="ok",
             )  # fmt: skip
         )
         places += [
             RankRow(c.label, c.name, score, *row)
-            for row in zip(names, found.human, found.metric, found.differences, strict=True)
+            for row in zip(names, of_metric.human, of_metric.metric, of_metric.differences, strict=True)
         ]
     return [*rows, _mean_row(rows)], [*places, *_mean_ranks(places, rows)]
 
@@ -139,9 +140,35 @@ def _mean_ranks(places: Sequence[RankRow], rows: Sequence[BiasRow]) -> list[Rank
     ]
 
 
-def bias_csv(found: Bias) -> str:
-    return csv_text(BiasRow._fields, found.rows)
+def bias_csv(biases: Bias) -> str:
+    return csv_text(BiasRow._fields, biases.rows)
 
 
-def ranks_csv(found: Bias) -> str:
-    return csv_text(RankRow._fields, found.ranks)
+def ranks_csv(biases: Bias) -> str:
+    return csv_text(RankRow._fields, biases.ranks)
+
+
+class MetricDisagreement(NamedTuple):
+    """An output with both scores (higher is better), and the share of all outputs that are worse by each; equal ones count half."""
+
+    key: OutputKey
+    metric: float
+    human: float
+    worse_by_metric: float
+    worse_by_human: float
+
+    @property
+    def too_high(self) -> bool:
+        """Whether the metric ranks the output higher than the human scores do."""
+        return self.worse_by_metric > self.worse_by_human
+
+
+def disagreements(data: EvaluationData, name: str) -> list[MetricDisagreement]:
+    """Return all outputs, the largest difference between the two shares first."""
+    metric, human = data.scores[name], data.human
+    by_metric, by_human = ((rankdata(scores) - 0.5) / max(1, len(scores)) for scores in (metric, human))
+    order = np.argsort(-np.abs(by_metric - by_human), kind="stable")
+    return [
+        MetricDisagreement(data.keys[i], float(metric[i]), float(human[i]), float(by_metric[i]), float(by_human[i]))
+        for i in order.tolist()
+    ]

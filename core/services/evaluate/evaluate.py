@@ -91,13 +91,13 @@ class AgreementRow(NamedTuple):
 class Evaluation(NamedTuple):
     """All rows, with the data and options they were computed from.
 
-    `given` are the rows of system scores as given in files (`system_scores`), beside those of means of segment scores.
+    `as_given` are the rows of system scores as given in files (`system_scores`), beside those of means of segment scores.
     """
 
     rows: tuple[AgreementRow, ...]
     joined: EvaluationData
     choice: AgreementOptions
-    given: tuple[AgreementRow, ...] = ()
+    as_given: tuple[AgreementRow, ...] = ()
 
     def of(self, name: str, statistic: StatisticName) -> AgreementRow:
         return next(r for r in self.rows if r.name == name and r.statistic == statistic)
@@ -166,10 +166,10 @@ def _row(
         if data.of_systems:
             return empty._replace(reason=OF_SYSTEMS)
         table = data.table
-        found = soft_pairwise_accuracy(table.of(metric), table.of(human), seed=choice.seed, draws=PERMUTATIONS)
-        if found.value is None:
-            return empty._replace(reason=found.reason)
-        return empty._replace(value=found.value, status="ok", reason="its interval has not been computed")
+        accuracy = soft_pairwise_accuracy(table.of(metric), table.of(human), seed=choice.seed, draws=PERMUTATIONS)
+        if accuracy.value is None:
+            return empty._replace(reason=accuracy.reason)
+        return empty._replace(value=accuracy.value, status="ok", reason="its interval has not been computed")
     of_ties: TieCalibration | None = None
     if statistic == "acc_eq":
         if of_segments and cells("acc_eq", n, "segment", data.of_segment) > MAX_PAIRS:

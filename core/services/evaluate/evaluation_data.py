@@ -1,17 +1,24 @@
-"""The scores that a meta-evaluation compares: outputs with a human score and a score from every metric."""
+"""The data of a meta-evaluation: human scores joined with the scores of every metric."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from core.columns import Mask
-from core.data import OutputKey, SegmentKey
+from core.data import Item, OutputKey, SegmentKey, in_natural_order
+from core.formatting import format_lambda
+from core.metrics.lexical.baselines import BASELINES, baseline_scores
+from core.services.calibrate.calibration import HumanScores
+from core.services.compare.compare import signature_at
+from core.services.projects.view import View
 from core.stats.correlation.correlation import Group, Measure, Statistic
 from core.stats.correlation.pairs import Floats
 from core.stats.correlation.ties import TieCalibration, TieGroup, calibrate_ties_by
@@ -69,7 +76,7 @@ class EvaluationData:
     human: Floats
     scores: Mapping[str, Floats]
     scored_metrics: tuple[ScoredMetric, ...]
-    people: str
+    human_label: str
     human_signature: str
     excluded: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
@@ -84,7 +91,7 @@ class EvaluationData:
     def human_axis(self) -> str:
         """Return whose scores these are, and which: "human score “fluency” ↑"."""
         mqm = "MQM score, " if self.human_signature.startswith("mqm|") else ""
-        return f"{mqm}{self.people.removeprefix('the ')} ↑"
+        return f"{mqm}{self.human_label.removeprefix('the ')} ↑"
 
     @property
     def n_segments(self) -> int:
@@ -148,14 +155,14 @@ class EvaluationData:
     @cached_property
     def digest(self) -> str:
         """Return the SHA-256 (hex) of everything a result depends on."""
-        found = hashlib.sha256(
+        checksum = hashlib.sha256(
             repr((len(self.keys), self.scored_metrics, self.human_signature, self.excluded)).encode()
         )
         for start in range(0, len(self.keys), HASHED):
-            found.update(repr(self.keys[start : start + HASHED]).encode())
+            checksum.update(repr(self.keys[start : start + HASHED]).encode())
         for values in (self.human, *self.scores.values()):
-            found.update(values.tobytes())
-        return found.hexdigest()
+            checksum.update(values.tobytes())
+        return checksum.hexdigest()
 
     def only(self, keep: Sequence[bool] | Mask) -> EvaluationData:
         """Return the data of the outputs for which `keep` is true."""
@@ -176,3 +183,173 @@ class EvaluationData:
         keep = np.zeros(len(self.keys), dtype=bool)
         keep[self.table.rows.reshape(-1)] = True
         return self if keep.all() else self.only(keep)
+
+
+Rows = npt.NDArray[np.int64]
+
+NOT_SCORED = "no rated output has a score"
+
+TOLERATED = 0.05
+"""Share of the outputs with results that a metric may lack before it is excluded."""
+
+
+def join(
+    human_scores: HumanScores,
+    metrics: Sequence[ScoredMetric],
+    values: Mapping[str, Mapping[OutputKey, float]],
+    *,
+    items: Mapping[OutputKey, Item] | None = None,
+    excluded: Sequence[str] = (),
+    seed: int = 0,
+    partly: bool = False,
+) -> EvaluationData:
+    """Return the outputs with a human score that every metric has scored, in natural order.
+
+    `values` are by metric name, higher is better; NaN is a result without a number. A metric that lacks more than `TOLERATED`
+    of the outputs with results of the most complete metric is excluded, unless `partly`. A metric without a number for any
+    rated output is kept as undefined and excludes no outputs. Sentinels are computed from the texts (`items`), if given.
+    """
+    rated = in_natural_order(k for k in human_scores.scores if k.system not in excluded)
+    results = {m.name: _Results.of(rated, values[m.name]) for m in metrics}
+    texts = None if items is None else lambda keys: ((k, items[k]) for k in keys if k in items)
+    return _joined(human_scores, metrics, rated, results, texts, excluded, seed, partly)
+
+
+class _Results(NamedTuple):
+    """What a metric has of the rated outputs: whether there is a result, and its number or NaN."""
+
+    present: Mask
+    numbers: Floats
+
+    @classmethod
+    def of(cls, rated: Sequence[OutputKey], values: Mapping[OutputKey, float]) -> _Results:
+        present = np.fromiter((k in values for k in rated), dtype=np.bool_, count=len(rated))
+        numbers = np.fromiter((values.get(k, np.nan) for k in rated), dtype=np.float64, count=len(rated))
+        return cls(present, numbers)
+
+    @property
+    def scored(self) -> Mask:
+        return self.present & ~np.isnan(self.numbers)
+
+
+_Texts = Callable[[Sequence[OutputKey]], Iterable[tuple[OutputKey, Item]]]
+"""Yields the texts of outputs in their order, and leaves out those without."""
+
+
+def _joined(
+    human_scores: HumanScores, metrics: Sequence[ScoredMetric], rated: Sequence[OutputKey], results: Mapping[str, _Results],
+    texts: _Texts | None, excluded: Sequence[str], seed: int, partly: bool,
+) -> EvaluationData:  # fmt: skip
+    """Return what `join` returns for these results of the rated outputs."""
+    most = max(
+        (results[m.name].present for m in metrics), key=np.count_nonzero, default=np.zeros(len(rated), dtype=bool)
+    )
+    n_most = np.count_nonzero(most)
+    aside = {
+        m.name for m in metrics if not partly and np.count_nonzero(most & ~results[m.name].present) > TOLERATED * n_most
+    }
+    incomplete = tuple(
+        PartlyScored(m.name, m.label, n, len(rated), m.name in aside)
+        for m in metrics
+        if (n := int(np.count_nonzero(results[m.name].present))) < len(rated)
+    )
+    metrics = [m for m in metrics if m.name not in aside]
+    scored = {m.name: results[m.name].scored for m in metrics}
+    with_scores = [m for m in metrics if scored[m.name].any()]
+    scored_metrics = [m if m in with_scores else m._replace(undefined=NOT_SCORED) for m in metrics]
+    rows = np.flatnonzero(
+        np.logical_and.reduce([np.ones(len(rated), dtype=bool), *(scored[m.name] for m in with_scores)])
+    )
+    baselines: dict[str, Floats] = {}
+    if texts is not None:
+        rows, baselines = _baselines(rated, rows, texts, seed)
+    keys = tuple(rated[i] for i in rows.tolist())
+    scores = {m.name: results[m.name].numbers[rows] for m in with_scores}
+    for sentinel in BASELINES if texts is not None else ():
+        name, numbers = f"sentinel:{sentinel.name}", baselines[sentinel.name]
+        lacks = sentinel.undefined if np.isnan(numbers).any() else ""
+        scored_metrics.append(ScoredMetric(name, sentinel.label, sentinel.signature(seed), True, lacks))
+        if not lacks:
+            scores[name] = numbers
+    reached = np.ones(len(rated), dtype=bool) if partly else most
+    notes = [
+        f"{m.label} has no score for {lost:,} of {np.count_nonzero(reached):,} rated outputs; they are left out for all metrics."
+        for m in with_scores
+        if (lost := np.count_nonzero(reached & ~scored[m.name]))
+    ]
+    if left := len(rated) - np.count_nonzero(reached):
+        notes.append(f"{left:,} of {len(rated):,} rated outputs have not been scored and are left out.")
+    human = np.array([human_scores.scores[k][0] for k in keys], dtype=np.float64)
+    gone = tuple(s for s in excluded if any(k.system == s for k in human_scores.scores))
+    return EvaluationData(
+        keys,
+        human,
+        scores,
+        tuple(scored_metrics),
+        human_scores.words,
+        human_scores.signature,
+        gone,
+        tuple(notes),
+        human_scores.of_systems,
+        incomplete,
+    )
+
+
+def _baselines(rated: Sequence[OutputKey], rows: Rows, texts: _Texts, seed: int) -> tuple[Rows, dict[str, Floats]]:
+    """Return those of the rows whose outputs have texts, and their trivial baselines. Texts are read one after another."""
+    with_text = array("q")
+
+    def items() -> Iterator[Item]:
+        left = iter(rows.tolist())
+        for key, item in texts([rated[i] for i in rows.tolist()]):
+            with_text.append(next(i for i in left if rated[i] == key))
+            yield item
+
+    baselines = baseline_scores(items(), seed)
+    return np.array(with_text, dtype=np.int64), baselines
+
+
+def from_view(
+    view: View,
+    human_scores: HumanScores,
+    *,
+    names: Sequence[str] = (),
+    lam: float = 1.0,
+    excluded: Sequence[str] = (),
+    seed: int = 0,
+    partly: bool = False,
+) -> EvaluationData:
+    """Return the evaluation data of a project: the newest run of each metric, or the metrics in `names`.
+
+    BARTScore++ is included both at λ = `lam` and at λ = 1. Failed outputs count as not scored. With `partly`, metrics that
+    are only partly scored are compared too, on the outputs that all metrics have scored.
+    """
+    rated, cells = _rated(view, human_scores, excluded)
+    metrics: list[ScoredMetric] = []
+    results: dict[str, _Results] = {}
+    for column in view.columns:
+        if column.human or (column.name not in names if names else column.name != column.metric):
+            continue
+        present = view.table(column.name).has_result[cells]
+        for weight in dict.fromkeys((lam, 1.0)) if column.refinement else (1.0,):
+            name = f"{column.name} @ {format_lambda(weight)}" if column.refinement else column.name
+            label = f"{column.label} (λ = {format_lambda(weight)})" if column.refinement else column.label
+            numbers = view.values(column.name, weight)[cells] * (1.0 if column.higher_is_better else -1.0)
+            turned = not column.higher_is_better
+            metrics.append(ScoredMetric(name, label, signature_at(column, weight), turned=turned))
+            results[name] = _Results(present, numbers)
+
+    def texts(keys: Sequence[OutputKey]) -> Iterator[tuple[OutputKey, Item]]:
+        return (pair for part in view.texts.item_parts(keys) for pair in part.items())
+
+    return _joined(human_scores, metrics, rated, results, texts, excluded, seed, partly)
+
+
+def _rated(view: View, human_scores: HumanScores, excluded: Sequence[str]) -> tuple[list[OutputKey], tuple[Rows, Rows]]:
+    """Return the rated outputs of the project in natural order, without excluded systems, and their rows and columns."""
+    keys, n = in_natural_order(human_scores.scores), len(view.systems)
+    cells = (None if k.system in excluded else view.index.cell(k) for k in keys)
+    flat = np.fromiter((-1 if at is None else at[0] * n + at[1] for at in cells), dtype=np.int64, count=len(keys))
+    order = np.flatnonzero(flat >= 0)
+    rows, columns = np.divmod(flat[order], max(1, n))
+    return [keys[i] for i in order.tolist()], (rows, columns)

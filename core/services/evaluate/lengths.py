@@ -107,9 +107,9 @@ def _with_rouge_x(joined: EvaluationData) -> EvaluationData:
 
 def baseline_of(scored_metrics: Sequence[ScoredMetric]) -> str:
     """Return the default baseline: ROUGE-X, else the first ROUGE, else the first metric that has scores."""
-    there = [c.name for c in scored_metrics if not c.sentinel and not c.undefined]
-    rouge = [n for n in there if n.startswith("rouge")]
-    return ROUGE_X if ROUGE_X in there else next(iter(rouge or there), "")
+    with_scores = [c.name for c in scored_metrics if not c.sentinel and not c.undefined]
+    rouge = [n for n in with_scores if n.startswith("rouge")]
+    return ROUGE_X if ROUGE_X in with_scores else next(iter(rouge or with_scores), "")
 
 
 def segment_lengths(view: View, keys: Sequence[OutputKey], by: By) -> dict[SegmentKey, float]:
@@ -140,9 +140,9 @@ def by_length(
     by: By,
     baseline: str,
     choice: AgreementOptions,
-    wanted: int = BUCKETS,
+    n_buckets: int = BUCKETS,
 ) -> Lengths:
-    """Compute agreement in at most `wanted` equally large buckets of segments of increasing length.
+    """Compute agreement in at most `n_buckets` equally large buckets of segments of increasing length.
 
     `of` is the result of `same_outputs`. The 95 % CIs are percentile bootstrap intervals over the bucket's segments or
     documents, with the same draws for metric and baseline. There is none with fewer than two units, or if most draws are
@@ -151,14 +151,14 @@ def by_length(
     first = next(iter(of.values()))
     segments = list(dict.fromkeys(k.segment for k in first.keys))
     known = [s for s in segments if s in lengths]
-    found = quantile_buckets([lengths[s] for s in known], wanted)
+    bucketing = quantile_buckets([lengths[s] for s in known], n_buckets)
     rows: list[LengthRow] = []
-    for number, bucket in enumerate(found.buckets):
-        inside = {s for s, b in zip(known, found.of.tolist(), strict=True) if b == number}
+    for number, bucket in enumerate(bucketing.buckets):
+        inside = {s for s, b in zip(known, bucketing.of.tolist(), strict=True) if b == number}
         keep = [k.segment in inside for k in first.keys]
         part = {name: joined.only(keep) for name, joined in of.items()}
         rows += _bucket(part, number, bucket, baseline, choice)
-    return Lengths(tuple(rows), found.buckets, by, len(segments) - len(known))
+    return Lengths(tuple(rows), bucketing.buckets, by, len(segments) - len(known))
 
 
 class _Agreement(NamedTuple):
@@ -224,19 +224,19 @@ def _averaged(part: Mapping[str, EvaluationData], scored_metric: ScoredMetric, w
         if joined.n_segments < 2:
             return _Agreement(None, nothing, NO_SEGMENTS)
         metric, human = joined.table.of(joined.scores[scored_metric.name]), joined.table.of(joined.human)
-        found = agreement("kendall", row_means(metric), row_means(human))
-        if found.value is None:
-            return _Agreement(None, nothing, f"{name}: {found.reason}" if len(part) > 1 else found.reason)
-        values.append(found.value)
+        tau = agreement("kendall", row_means(metric), row_means(human))
+        if tau.value is None:
+            return _Agreement(None, nothing, f"{name}: {tau.reason}" if len(part) > 1 else tau.reason)
+        values.append(tau.value)
         drawn.append(agreement_on_draws("kendall", metric, human, weights))
     return _Agreement(float(np.mean(values)), np.asarray(np.mean(drawn, axis=0)), "")
 
 
 def _interval(drawn: Floats) -> tuple[float | None, float | None]:
-    there = drawn[~np.isnan(drawn)]
-    return percentiles(there) if len(there) and len(there) >= len(drawn) / 2 else (None, None)
+    defined = drawn[~np.isnan(drawn)]
+    return percentiles(defined) if len(defined) and len(defined) >= len(drawn) / 2 else (None, None)
 
 
-def lengths_csv(found: Lengths) -> str:
+def lengths_csv(lengths: Lengths) -> str:
     """Return the rows as CSV, safe to open in a spreadsheet; `by` is the text whose words `shortest` and `longest` count."""
-    return csv_text(("by", *LengthRow._fields), [(found.by, *r) for r in found.rows])
+    return csv_text(("by", *LengthRow._fields), [(lengths.by, *r) for r in lengths.rows])

@@ -12,13 +12,13 @@ import numpy as np
 
 from core.data import Item, Value
 from core.errors import UserError
-from core.formats.pairs import PerturbedPair
+from core.formats.error_cases import PerturbedPair
 from core.metrics.base import Metric, MetricSpec
 from core.refine.result import weighted
 from core.scoring.items import score_items
 from core.scoring.progress import OnScoring
 from core.services.compare.compare import with_lambda
-from core.signature import number, signature
+from core.signature import format_exact, signature
 from core.stats.bootstrap import METHODS
 from core.stats.sensitivity import NEAR_ZERO, Sensitivity, sensitivities
 
@@ -81,7 +81,7 @@ def score_pairs(
     ]
 
 
-def table(
+def sensitivity_table(
     pairs: Sequence[PerturbedPair], scored: Sequence[PairValues], *, lam: float = 1.0, seed: int = 0, draws: int = DRAWS
 ) -> list[SensitivityRow]:
     """Return z and accuracy by metric and error type, types in order of first appearance; BARTScore++ at λ = `lam`.
@@ -89,11 +89,11 @@ def table(
     Raises `UserError` if λ is negative or not a number.
     """
     if not lam >= 0:
-        raise UserError("not a valid λ", where="λ", got=number(lam), expected="a number ≥ 0, or inf")
+        raise UserError("not a valid λ", where="λ", got=format_exact(lam), expected="a number ≥ 0, or inf")
     types = [p.type for p in pairs]
     rows = []
     for values in scored:
-        found = sensitivities(
+        of_metric = sensitivities(
             types,
             *(
                 np.array([_at(v, lam) for v in side], dtype=np.float64)
@@ -105,7 +105,7 @@ def table(
             draws=draws,
         )
         signed = _signature(values, lam, seed, draws)
-        rows += [_row(values.spec.name, signed, s) for s in found]
+        rows += [_row(values.spec.name, signed, s) for s in of_metric]
     return rows
 
 

@@ -24,9 +24,8 @@ from core.stats.buckets import quantile_buckets
 from core.stats.correlation.correlation import group_ids
 from core.stats.correlation.pairs import Floats
 from core.stats.means import group_means, row_means
-from core.stats.significance.comparisons import Comparison, Ended, holm, rank_ranges, wins_of
 from core.stats.significance.perm_both import CLEAR, ENOUGH, FEWEST, PermBoth
-from core.stats.significance.system_comparison import compare_systems
+from core.stats.significance.system_comparison import Comparison, Ended, compare_systems, holm, rank_ranges, wins_of
 from core.stats.significance.williams import williams
 from core.stats.system_ranking import soft_pairwise_intervals
 
@@ -163,7 +162,7 @@ def first_systems(means: Sequence[RankedSystem]) -> str:
 class SubsetAgreement(NamedTuple):
     label: str
     outputs: int
-    found: Evaluation
+    evaluation: Evaluation
 
 
 def draws_for(pairs: int) -> int:
@@ -171,15 +170,15 @@ def draws_for(pairs: int) -> int:
     return max(1000, 40 * pairs - 1)
 
 
-def contenders(found: Evaluation, statistic: StatisticName) -> list[str]:
+def contenders(evaluation: Evaluation, statistic: StatisticName) -> list[str]:
     """Return the names to test: all ranked metrics and the strongest ranked sentinel, best first."""
-    strongest = found.best(statistic, sentinel=True)
-    tested = {r.name for r in found.ranked(statistic)} | ({strongest.name} if strongest is not None else set())
-    return [n for n in found.order(statistic) if n in tested]
+    strongest = evaluation.best(statistic, sentinel=True)
+    tested = {r.name for r in evaluation.ranked(statistic)} | ({strongest.name} if strongest is not None else set())
+    return [n for n in evaluation.order(statistic) if n in tested]
 
 
 def compare_metrics(
-    found: Evaluation, statistic: StatisticName, progress: Progress = no_progress, *, all_pairs: bool = True
+    evaluation: Evaluation, statistic: StatisticName, progress: Progress = no_progress, *, all_pairs: bool = True
 ) -> SignificanceMatrix:
     """Test the differences between metrics: all pairs, or the best metric against each other one and the best baseline.
 
@@ -188,11 +187,11 @@ def compare_metrics(
     """
     if statistic == "soft_pairwise":
         raise ValueError(NO_TEST)
-    choice = found.choice
-    data = found.joined.whole() if choice.level == "system" else found.joined
-    value = {n: found.of(n, statistic).value or 0.0 for n in contenders(found, statistic)}
+    choice = evaluation.choice
+    data = evaluation.joined.whole() if choice.level == "system" else evaluation.joined
+    value = {n: evaluation.of(n, statistic).value or 0.0 for n in contenders(evaluation, statistic)}
     names = sorted(value, key=lambda n: -value[n])
-    best = next((n for n in names if not found.joined.scored_metric(n).sentinel), "")
+    best = next((n for n in names if not evaluation.joined.scored_metric(n).sentinel), "")
     by_formula = statistic == "pearson" and choice.of_pairs != "segment"
     pairs = [p for p in combinations(names, 2) if all_pairs or best in p]
     draws = 0 if by_formula else draws_for(len(pairs))
@@ -249,21 +248,23 @@ def _permutations(
     return test.compare([(at[first], at[second]) for first, second in pairs], progress)
 
 
-def with_soft_intervals(found: Evaluation, progress: Progress = no_progress, *, draws: int = SOFT_DRAWS) -> Evaluation:
+def with_soft_intervals(
+    evaluation: Evaluation, progress: Progress = no_progress, *, draws: int = SOFT_DRAWS
+) -> Evaluation:
     """Return the evaluation with the confidence intervals of soft pairwise accuracy."""
-    data = found.joined.whole()
-    there = [r.name for r in found.rows if r.statistic == "soft_pairwise" and r.value is not None]
-    tables = {name: data.table.of(data.scores[name]) for name in there}
-    units = _units(data, found.choice.unit)
+    data = evaluation.joined.whole()
+    with_value = [r.name for r in evaluation.rows if r.statistic == "soft_pairwise" and r.value is not None]
+    tables = {name: data.table.of(data.scores[name]) for name in with_value}
+    units = _units(data, evaluation.choice.unit)
     known = soft_pairwise_intervals(
-        tables, data.table.of(data.human), units=units, seed=found.choice.seed, draws=draws, progress=progress
+        tables, data.table.of(data.human), units=units, seed=evaluation.choice.seed, draws=draws, progress=progress
     )
-    return found._replace(
+    return evaluation._replace(
         rows=tuple(
             r._replace(low=known[r.name][0], high=known[r.name][1], reason="")
             if r.statistic == "soft_pairwise" and r.name in known
             else r
-            for r in found.rows
+            for r in evaluation.rows
         )
     )
 
@@ -293,13 +294,13 @@ def compare_all_systems(joined: EvaluationData, name: str, *, unit: Unit = "segm
         RankedSystem(system, means[i], intervals[i].low, intervals[i].high, segments, ranks[i])
         for i, system in enumerate(systems)
     ]
-    found = []
+    system_tests = []
     for t in tests:
         i, j = (t.first, t.second) if means[t.first] >= means[t.second] else (t.second, t.first)
         low, high = t.bootstrap.low, t.bootstrap.high
         if i != t.first and low is not None and high is not None:
             low, high = 0.0 - high, 0.0 - low
-        found.append(
+        system_tests.append(
             SystemTest(
                 systems[i],
                 systems[j],
@@ -314,8 +315,8 @@ def compare_all_systems(joined: EvaluationData, name: str, *, unit: Unit = "segm
         )
     rows.sort(key=lambda r: -r.mean)
     place = {r.system: k for k, r in enumerate(rows)}
-    found.sort(key=lambda t: (place[t.first], place[t.second]))
-    return Systems(tuple(rows), tuple(found), segments, method=method_of(intervals))
+    system_tests.sort(key=lambda t: (place[t.first], place[t.second]))
+    return Systems(tuple(rows), tuple(system_tests), segments, method=method_of(intervals))
 
 
 def top_systems(joined: EvaluationData, choice: AgreementOptions, statistic: StatisticName) -> list[SubsetAgreement]:
@@ -325,11 +326,11 @@ def top_systems(joined: EvaluationData, choice: AgreementOptions, statistic: Sta
     means = dict(zip(names, group_means(data.human, group_ids(data.of_system)).tolist(), strict=True))
     best = sorted(names, key=lambda s: -means[s])
     every = np.linspace(2, len(best), min(LARGEST_K, max(0, len(best) - 1))).round().astype(int)
-    found = []
+    subsets = []
     for k in sorted(set(every.tolist()))[::-1]:
         part = data.only([key.system in best[:k] for key in data.keys])
-        found.append(_on_subset(f"top {k}" if k < len(best) else f"all {k}", part, choice, statistic))
-    return found
+        subsets.append(_on_subset(f"top {k}" if k < len(best) else f"all {k}", part, choice, statistic))
+    return subsets
 
 
 def buckets(
@@ -345,12 +346,12 @@ def buckets(
         return []
     by_value = quantile_buckets(group_means(values, ids), 3)
     digits, unit = (0, " characters") if by == "length" else (1, "")
-    found = []
+    subsets = []
     for k, bucket in enumerate(by_value.buckets):
         low, high = (format_number(end, digits, leading_zero=True) for end in (bucket.low, bucket.high))
         label = f"{low} to {high}{unit}"
-        found.append(_on_subset(label, joined.only(by_value.of[ids] == k), choice, statistic))
-    return found
+        subsets.append(_on_subset(label, joined.only(by_value.of[ids] == k), choice, statistic))
+    return subsets
 
 
 def _on_subset(label: str, part: EvaluationData, choice: AgreementOptions, statistic: StatisticName) -> SubsetAgreement:

@@ -15,15 +15,15 @@ from core.formats import mtme_score
 from core.formats.labels import judgements
 from core.formats.labels.label_file import ProjectTotals, Written, left_behind, totals_of
 from core.formats.labels.label_formats import FORMATS, label_format
-from core.formats.problems import counted
 from core.formats.write import SCORE_COLUMNS, LabelRow, csv_lines, each_json_line, score_records
-from core.metrics.external import name_of
+from core.formatting import format_count
+from core.metrics.base import name_of
 from core.mqm.schemes import GOOGLE
 from core.mqm.scores import rated_outputs, segment_scores
 from core.ports.labels import OutputLabels, SegmentLabels
 from core.ports.store import Store
 from core.progress import Progress, no_progress, part, report_parts
-from core.services.campaigns import results
+from core.services.campaigns import answers
 from core.services.labels import all_labels
 from core.services.labels.judgements import derived
 from core.services.projects.texts import joined, output_parts
@@ -60,7 +60,7 @@ def partly_scored(store: Store, project_id: int) -> list[str]:
 def _label_rows(store: Store, project_id: int, progress: Progress) -> Iterator[LabelRow]:
     """Yield one row per error or verdict, in the order of the dataset. The labels of some segments are held at a time, and those of campaigns."""
     campaigns: dict[SegmentKey, dict[str, SegmentLabels]] = {}
-    for (rater, segment), labels in results.labels(store, project_id).items():
+    for (rater, segment), labels in answers.labels(store, project_id).items():
         campaigns.setdefault(segment, {})[rater] = labels
     own = store.labels.folded(project_id)
     read = next(own, None)
@@ -125,9 +125,9 @@ def labels_as_csv(store: Store, project_id: int, progress: Progress = no_progres
 def judgements_as(store: Store, project_id: int, progress: Progress = no_progress, *, ending: str) -> Export:
     """Return the numbers of all raters as csv or jsonl. `progress` is called once per `ROWS` rows."""
     progress(0.0)
-    given = all_labels.judgements(store, project_id)
+    numbers = all_labels.judgements(store, project_id)
     each_line = {"csv": judgements.each_csv_line, "jsonl": judgements.each_jsonl_line}[ending]
-    lines, rows = each_line(given), len({(j.key, j.rater) for j in given})
+    lines, rows = each_line(numbers), len({(j.key, j.rater) for j in numbers})
     parts = iter(lambda: list(islice(lines, ROWS)), [])
     pieces = ("".join(part) for part in report_parts(parts, len, rows, progress))
     return Export(spooled(pieces), f"judgements.{ending}", MIME[ending], ())
@@ -149,10 +149,10 @@ def labels_as(store: Store, project_id: int, progress: Progress = no_progress, *
     """
     progress(0.0)
     labels = all_labels.labels(store, project_id)
-    found, replaced = store.projects.get(project_id), _Replaced()
+    stored_project, replaced = store.projects.get(project_id), _Replaced()
     replaced.n = sum(_is_replaced(m.span) for of in labels.values() for o in of.outputs.values() for m in o.marks)
     project = ProjectTotals(
-        found.n_outputs, store.exports.n_references(project_id), found.human_scores,
+        stored_project.n_outputs, store.exports.n_references(project_id), stored_project.human_scores,
         _rater_scores(store, project_id, label_format(name).human_score, labels),
     )  # fmt: skip
     if label_format(name).has_unrated:
@@ -164,14 +164,14 @@ def labels_as(store: Store, project_id: int, progress: Progress = no_progress, *
     rated = [r for r in rated_outputs(labels, texts) if r.key in order]
     rated.sort(key=lambda r: (order[r.key], r.rater))
     written = write_labels(dataset, rated, name, project)
-    wanted = label_format(name)
+    target_format = label_format(name)
     open_work = sum(o.complete and not of.submits(name) for of in labels.values() for name, o in of.outputs.items())
-    lost = [f"Left out: {counted(open_work, 'label')} not submitted yet."] if open_work else []
+    lost = [f"Left out: {format_count(open_work, 'label')} not submitted yet."] if open_work else []
     lost += replaced.words()
     if len(written.texts) == 1:
-        return Export(spooled(written.texts), wanted.ending, wanted.mime, (*lost, *written.lost))
-    rounds = {f"labels.round{n}.{wanted.ending}": text for n, text in enumerate(written.texts, start=1)}
-    return Export(zipped(rounds), f"{wanted.ending}.zip", "application/zip", (*lost, *written.lost))
+        return Export(spooled(written.texts), target_format.ending, target_format.mime, (*lost, *written.lost))
+    rounds = {f"labels.round{n}.{target_format.ending}": text for n, text in enumerate(written.texts, start=1)}
+    return Export(zipped(rounds), f"{target_format.ending}.zip", "application/zip", (*lost, *written.lost))
 
 
 def _rater_scores(
@@ -221,15 +221,15 @@ def write_labels(
 
     `project` are the totals of the project if the dataset has only the rated outputs.
     """
-    wanted, whole = label_format(name), project or totals_of(dataset)
-    if wanted.write is not None:
-        return wanted.write(dataset, rated, whole)
-    if wanted.name != "mtme-score":
+    target_format, whole = label_format(name), project or totals_of(dataset)
+    if target_format.write is not None:
+        return target_format.write(dataset, rated, whole)
+    if target_format.name != "mtme-score":
         can = ", ".join(f.name for f in FORMATS.values() if f.write or f.name == "mtme-score")
-        raise UserError("labels are not written in this format", got=wanted.label, expected=can)
+        raise UserError("labels are not written in this format", got=target_format.label, expected=can)
     scores = {s.key: s.score for s in segment_scores(rated, GOOGLE)}
     lost = "The error spans: only one MQM score per output is kept (Google’s weights, mean over raters, 0 is best)."
-    return Written((mtme_score.write(dataset, scores),), (lost, *left_behind(whole, rated, unrated=False)))
+    return Written((mtme_score.write_mtme_scores(dataset, scores),), (lost, *left_behind(whole, rated, unrated=False)))
 
 
 def scores_as_mtme(store: Store, project_id: int, progress: Progress = no_progress) -> Export:
@@ -258,7 +258,7 @@ def scores_as_mtme(store: Store, project_id: int, progress: Progress = no_progre
             files.append(_free_name("human-scores", score, files))
             _add(archive, files[-1], columns.text())
         _add(archive, "signatures.tsv", "".join(listed))
-    lost = [f"{counted(missing, 'score')} undefined, with the reason: None in the file."] if missing else []
+    lost = [f"{format_count(missing, 'score')} undefined, with the reason: None in the file."] if missing else []
     lost += partly_scored(store, project_id)
     return Export(held, "seg-scores.zip", "application/zip", tuple(lost))
 
@@ -284,8 +284,8 @@ def _human_scores(
 def _free_name(folder: str, name: str, taken: Collection[str]) -> str:
     """Return an unused file name that mt-metrics-eval can parse: NAME has no dot and no dash."""
     plain = re.sub(r"[^\w+]+", "_", name).strip("_")[:60] or "score"
-    wanted = (f"{folder}/{plain}{ending}.seg.score" for ending in ("", *(f"_{i}" for i in range(2, len(taken) + 3))))
-    return next(n for n in wanted if n not in taken)
+    names = (f"{folder}/{plain}{ending}.seg.score" for ending in ("", *(f"_{i}" for i in range(2, len(taken) + 3))))
+    return next(n for n in names if n not in taken)
 
 
 def zipped(files: Mapping[str, str]) -> IO[bytes]:
@@ -315,7 +315,7 @@ class _Replaced:
     def words(self) -> tuple[str, ...]:
         """Return a sentence on them; empty if there are none."""
         said = "with � in its note or category: it may replace a character that no file can hold."
-        return (f"{counted(self.n, 'mark')} {said}",) if self.n else ()
+        return (f"{format_count(self.n, 'mark')} {said}",) if self.n else ()
 
 
 def _is_replaced(span: Span | LabelRow) -> bool:

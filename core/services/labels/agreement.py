@@ -110,8 +110,8 @@ def agreement(
     """
     weights, index = scheme_of(scheme), store.projects.index(project_id)
     progress(0.0)
-    there, _, _ = labels.cells(index, labels.rated_rows)
-    by_output = RatedByOutput(labels, labels.rated_rows[there])
+    in_project, _, _ = labels.cells(index, labels.rated_rows)
+    by_output = RatedByOutput(labels, labels.rated_rows[in_project])
     raters, segments, scores = by_output.table(weights)
     table = Ratings(raters, tuple(range(scores.shape[1])), scores)
     alpha = krippendorff_alpha(scores, seed=seed, segments=segments, draws=draws)
@@ -145,14 +145,14 @@ def _sample(rows: Ints, comparisons: Ints, seed: int) -> list[int]:
 
     `rows` and `comparisons` have an entry for each output.
     """
-    found, of = np.unique(rows, return_inverse=True)
-    counts = np.bincount(of, comparisons, minlength=len(found))
-    found, counts = found[counts > 0], counts[counts > 0]
+    distinct_rows, of = np.unique(rows, return_inverse=True)
+    counts = np.bincount(of, comparisons, minlength=len(distinct_rows))
+    distinct_rows, counts = distinct_rows[counts > 0], counts[counts > 0]
     if counts.sum() <= MOST_COMPARISONS:
-        return [int(i) for i in found]
-    order = np.random.default_rng(seed).permutation(len(found))
+        return [int(i) for i in distinct_rows]
+    order = np.random.default_rng(seed).permutation(len(distinct_rows))
     enough = int(np.searchsorted(np.cumsum(counts[order]), MOST_COMPARISONS)) + 1
-    return [int(i) for i in np.sort(found[order[:enough]])]
+    return [int(i) for i in np.sort(distinct_rows[order[:enough]])]
 
 
 class _Compared:
@@ -178,11 +178,11 @@ class _Compared:
                 self._totals[first, second][name].add(match_spans(marks[first], marks[second], length, by))
             self._confusions[first, second] += _confusion(marks[first], marks[second], length)
         scores = [0.0 - rater_penalty(r.errors, self._weights) for r in rated]
-        found = disagreement(scores, list(marks.values()), length)
-        if found.value:
+        difference = disagreement(scores, list(marks.values()), length)
+        if difference.value:
             each = zip(rated, scores, strict=True)
             self.n_disputes += 1
-            self._disputes.append(Dispute(rated[0].key, found, tuple((r.rater, r.errors, s) for r, s in each)))
+            self._disputes.append(Dispute(rated[0].key, difference, tuple((r.rater, r.errors, s) for r, s in each)))
 
     def pairs(self) -> tuple[PairRow, ...]:
         rows = []
@@ -193,11 +193,11 @@ class _Compared:
 
     def spans(self) -> dict[str, SpanAgreement]:
         """Return the agreement over all pairs."""
-        found = {name: SpanTotals() for name in MATCHES}
+        totals_by_match = {name: SpanTotals() for name in MATCHES}
         for of in self._totals.values():
             for name, totals in of.items():
-                found[name].add_all(totals)
-        return {name: totals.agreement() for name, totals in found.items()}
+                totals_by_match[name].add_all(totals)
+        return {name: totals.agreement() for name, totals in totals_by_match.items()}
 
     def disputes(self) -> tuple[Dispute, ...]:
         """Return the `MOST_DISPUTES` worst disputes, worst first; ties are in the order of the project."""
@@ -241,12 +241,12 @@ def stretches(text: str, errors: Sequence[Span], side: Side = "output") -> tuple
     mine = [(n, e) for n, e in enumerate(errors, start=1) if e.side == side]
     points = [(n, e) for n, e in mine if e.start == e.end]
     cuts = sorted({0, len(text), *(at for _, e in mine for at in (e.start, e.end))})
-    found: list[MarkedPiece] = []
+    pieces: list[MarkedPiece] = []
     for start, end in pairwise([*cuts, len(text)]):
-        found += [_stretch("", [(n, e)]) for n, e in points if e.start == start]
+        pieces += [_stretch("", [(n, e)]) for n, e in points if e.start == start]
         if text[start:end]:
-            found.append(_stretch(text[start:end], [(n, e) for n, e in mine if e.start <= start and end <= e.end]))
-    return tuple(found)
+            pieces.append(_stretch(text[start:end], [(n, e) for n, e in mine if e.start <= start and end <= e.end]))
+    return tuple(pieces)
 
 
 def _stretch(text: str, marks: Sequence[tuple[int, Span]]) -> MarkedPiece:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from core.data import Judgement, SegmentKey
 from core.ports.labels import SegmentLabels
 from core.ports.store import Store
-from core.services.campaigns import results
+from core.services.campaigns import answers
 
 
 def labels(store: Store, project_id: int) -> dict[tuple[str, SegmentKey], SegmentLabels]:
     """Return the labels by rater and segment. Those of campaigns are submitted ones only."""
     own = sorted(store.labels.folded(project_id), key=lambda of: of.first)
-    return {(of.rater, of.segment): of.labels for of in own} | results.labels(store, project_id)
+    return {(of.rater, of.segment): of.labels for of in own} | answers.labels(store, project_id)
 
 
 def judgements(store: Store, project_id: int) -> list[Judgement]:
     """Return the numbers of all raters."""
-    return store.judgements.list(project_id) + results.judgements(store, project_id)
+    return store.judgements.list(project_id) + answers.judgements(store, project_id)

@@ -10,20 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.calibration.advice import ENOUGH_OUTPUTS, ENOUGH_RATERS, enough_outputs
-from core.calibration.sampling import EVENLY, STRATA, LabelCandidate, Method, choose, design
-from core.calibration.sampling_variance import batch_mean
+from core.calibration.presets import ENOUGH_OUTPUTS, ENOUGH_RATERS, enough_outputs
+from core.calibration.sampling import EVENLY, STRATA, LabelCandidate, Method, batch_mean, choose, design
 from core.columns import Mask, ProjectIndex
 from core.data import SegmentKey, grouped
-from core.formats.problems import counted
+from core.formatting import format_count
 from core.mqm.rated_by_output import RatedByOutput
 from core.mqm.schemes import scheme as scheme_of
-from core.ports.batches import SavedBatch
-from core.ports.calibrations import SavedLambda
+from core.ports.calibration import SavedBatch, SavedLambda
 from core.ports.store import Store
 from core.services.labels.labels import LabelsBySegment, Outline
 from core.services.projects.view import Column, View
-from core.signature import number, signature
+from core.signature import format_exact, signature
 from core.text.languages import SAMPLE, language
 
 VERSION = 1
@@ -70,17 +68,17 @@ class Shortfall(NamedTuple):
 
     def words(self) -> str:
         """Return a sentence on what is missing."""
-        there = f"{counted(self.outputs, 'output')} labelled and submitted"
+        sentence = f"{format_count(self.outputs, 'output')} labelled and submitted"
         if self.raters >= ENOUGH_RATERS:
-            there += f", {self.twice:,} of them by two or more of {counted(self.raters, 'annotator')}"
+            sentence += f", {self.twice:,} of them by two or more of {format_count(self.raters, 'annotator')}"
         elif self.outputs:
-            there += f" by {counted(self.raters, 'annotator')}"
+            sentence += f" by {format_count(self.raters, 'annotator')}"
         small = self.enough < ENOUGH_OUTPUTS
         if not self.missing_twice:
             enough = f"all outputs of this project; {ENOUGH_OUTPUTS} are recommended for Calibrate λ"
-            return f"{there}: {enough if small else f'enough for all pages, Calibrate λ included ({ENOUGH_OUTPUTS} outputs, 2 or 3 annotators each)'}."
+            return f"{sentence}: {enough if small else f'enough for all pages, Calibrate λ included ({ENOUGH_OUTPUTS} outputs, 2 or 3 annotators each)'}."
         of = f" (this project has {self.enough}; {ENOUGH_OUTPUTS} are recommended for Calibrate λ)" if small else ""
-        return f"{there}. Still needed: {counted(self.missing_twice, 'output')} with labels by 2 annotators each{of}."
+        return f"{sentence}. Still needed: {format_count(self.missing_twice, 'output')} with labels by 2 annotators each{of}."
 
 
 class BatchEstimate(NamedTuple):
@@ -114,23 +112,23 @@ def shortfall(rated: RatedByOutput, available: int | None = None) -> Shortfall:
 
 def intervals(saved: Iterable[SavedLambda], refinement: str) -> dict[str, tuple[float, float]]:
     """Return the intervals of the λs saved for this refinement by name, newest first."""
-    found = {
+    by_name = {
         s.name: (float(s.result["ci"][0]), float(s.result["ci"][1]))
         for s in saved
         if s.refinement == refinement and s.result.get("ci")
     }
-    return dict(reversed(found.items()))
+    return dict(reversed(by_name.items()))
 
 
-def pool(view: View, column: Column, wanted: Mask) -> list[LabelCandidate]:
-    """Return the `wanted` outputs that the metric has scored, in the order of the project."""
-    table, found = view.table(column.name), []
+def pool(view: View, column: Column, keep: Mask) -> list[LabelCandidate]:
+    """Return the `keep` outputs that the metric has scored, in the order of the project."""
+    table, candidates = view.table(column.name), []
     zeros = np.zeros(view.index.shape)
     explicit, implicit = (np.nan_to_num(table.parts.get(name, zeros)) for name in ("dist_exp", "dist_imp"))
-    for i, j in np.argwhere(wanted & ~np.isnan(table.numbers)).tolist():
+    for i, j in np.argwhere(keep & ~np.isnan(table.numbers)).tolist():
         distances = float(explicit[i, j]), float(implicit[i, j])
-        found.append(LabelCandidate(view.index.key((i, j)), float(table.numbers[i, j]), *distances))
-    return found
+        candidates.append(LabelCandidate(view.index.key((i, j)), float(table.numbers[i, j]), *distances))
+    return candidates
 
 
 def build(view: View, column: Column, rated: RatedByOutput, name: str, plan: Plan) -> SavedBatch:
@@ -156,7 +154,10 @@ def build(view: View, column: Column, rated: RatedByOutput, name: str, plan: Pla
         stratum = dict(zip([c.key for c in left], of.tolist(), strict=True))
         options |= {"stratum": [stratum[c.key] for c in chosen], "places": places.tolist()}
     else:
-        method_facts = {"interval": f"{number(plan.interval[0])}-{number(plan.interval[1])}", "evenly": EVENLY}
+        method_facts = {
+            "interval": f"{format_exact(plan.interval[0])}-{format_exact(plan.interval[1])}",
+            "evenly": EVENLY,
+        }
     facts: dict[str, object] = {
         "method": plan.method,
         **method_facts,
@@ -183,11 +184,11 @@ def languages(view: View) -> dict[str, list[str]]:
         doc = segment.doc_id
         sources[doc] = f"{sources.get(doc, '')} {segment.source or ''}"
         outputs[doc] = " ".join([outputs.get(doc, ""), *texts.values()])[: 2 * SAMPLE]
-    found: dict[str, list[str]] = {}
+    by_language: dict[str, list[str]] = {}
     for doc, text in outputs.items():
         pair = (language(sources[doc]), language(text)) if sources[doc].strip() else (language(text),)
-        found.setdefault(" → ".join(dict.fromkeys(pair)), []).append(doc)
-    return found
+        by_language.setdefault(" → ".join(dict.fromkeys(pair)), []).append(doc)
+    return by_language
 
 
 def _beginnings(index: ProjectIndex) -> Iterator[SegmentKey]:
@@ -237,18 +238,18 @@ def estimates(rated: RatedByOutput, batch: SavedBatch, scheme: str = "google") -
     """
     scores = rated.scores_of([c.key for c in batch.outputs], scheme_of(scheme))
     at = [i for i, c in enumerate(batch.outputs) if c.key in scores]
-    there = [batch.outputs[i] for i in at]
-    values = np.array([scores[c.key] for c in there])
+    labelled = [batch.outputs[i] for i in at]
+    values = np.array([scores[c.key] for c in labelled])
     unit_of = {c.key: c.key.segment if batch.options.get("whole") else c.key for c in batch.outputs}
-    share = len({unit_of[c.key] for c in there}) / max(1, len(set(unit_of.values())))
+    share = len({unit_of[c.key] for c in labelled}) / max(1, len(set(unit_of.values())))
     strata = batch.options.get("stratum") if share == 1 else None
-    found = []
-    for system in ("", *sorted({c.key.system for c in there})) if there else ():
-        inside = np.array([system in ("", c.key.system) for c in there])
+    of_batch = []
+    for system in ("", *sorted({c.key.system for c in labelled})) if labelled else ():
+        inside = np.array([system in ("", c.key.system) for c in labelled])
         mean = batch_mean(
-            values, [c.probability * share for c in there], [unit_of[c.key] for c in there], domain=inside,
+            values, [c.probability * share for c in labelled], [unit_of[c.key] for c in labelled], domain=inside,
             stratum=[strata[i] for i in at] if strata else None, places=batch.options.get("places", ()),
         )  # fmt: skip
         plain = float(values[inside].mean())
-        found.append(BatchEstimate(system, int(inside.sum()), plain, mean.value, mean.low, mean.high, mean.reason))
-    return found
+        of_batch.append(BatchEstimate(system, int(inside.sum()), plain, mean.value, mean.low, mean.high, mean.reason))
+    return of_batch

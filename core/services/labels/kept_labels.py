@@ -15,7 +15,7 @@ from core.ports.campaigns import CampaignVersion
 from core.ports.labels import FoldedSegment
 from core.ports.store import Store
 from core.progress import Progress, no_progress
-from core.services.campaigns import results
+from core.services.campaigns import answers
 
 WAIT = 0.2
 """Seconds between two reports of progress while another thread reads the labels."""
@@ -82,16 +82,16 @@ class KeptLabels:
     def _read_campaigns(self, store: Store, versions: Sequence[CampaignVersion]) -> None:
         if [version for version, _ in self._campaigns.values()] == list(versions):
             return
-        found: dict[int, tuple[CampaignVersion, LabelColumns]] = {}
+        campaigns: dict[int, tuple[CampaignVersion, LabelColumns]] = {}
         for version in versions:
             kept = self._campaigns.get(version.id)
             same = kept is not None and kept[0] == version
-            found[version.id] = kept if kept and same else (version, self._of_campaign(store, version.id))
-        self._campaigns = found
+            campaigns[version.id] = kept if kept and same else (version, self._of_campaign(store, version.id))
+        self._campaigns = campaigns
 
     def _of_campaign(self, store: Store, campaign_id: int) -> LabelColumns:
         try:
-            labels = results.labels_of(store, store.campaigns.get(campaign_id))
+            labels = answers.labels_of(store, store.campaigns.get(campaign_id))
         except UserError:
             if any(version.id == campaign_id for version in store.campaigns.versions(self._project_id)):
                 raise

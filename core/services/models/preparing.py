@@ -14,8 +14,8 @@ from core.metrics import registry
 from core.models import prepared
 from core.models.architectures import comet_config
 from core.models.checkpoint import resolve, weights_digest
+from core.models.configs import MODEL_KINDS, trying
 from core.models.folders import ModelFolder, original_of
-from core.models.kinds import MODEL_KINDS, trying
 from core.models.prepared import PairScores, PreparedModel
 from core.processes import host
 from core.progress import Cancelled, Progress, no_progress
@@ -124,7 +124,7 @@ def _converted(folder: ModelFolder, progress: Progress) -> tuple[Path, str]:
 
 def is_as_expected(tested: PairScores) -> bool:
     """Return whether the good output has the better score."""
-    better = registry.load(tested.metric).spec.higher_is_better
+    better = registry.load_metric(tested.metric).spec.higher_is_better
     return tested.good > tested.bad if better else tested.good < tested.bad
 
 
@@ -132,7 +132,7 @@ def score_pair(kind: str, folder: Path, progress: Progress = no_progress) -> Pai
     """Return the scores of a good and a bad output by the model in a folder. Raises UserError if it cannot score."""
     pair = PAIRS[kind]
     with trying(kind, folder):
-        metric = registry.load(_metric(kind, folder))
+        metric = registry.load_metric(_metric(kind, folder))
         try:
             values = metric.score([pair.good, pair.bad], progress)
         except (UserError, Cancelled):

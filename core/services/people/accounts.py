@@ -1,15 +1,83 @@
-"""Accounts and their roles. Every change is recorded in the audit record."""
+"""Accounts with their roles, names and passwords. Every change is recorded in the audit record."""
 
 from __future__ import annotations
 
+import os
+import unicodedata
+from functools import cache
+from threading import BoundedSemaphore
 from typing import get_args
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
 
 from core.errors import PROGRAM, UserError, unknown
 from core.ports.people import Account, People, Role
 from core.ports.store import Store
-from core.services.people.names import LONGEST_ACCOUNT, cleaned
-from core.services.people.passwords import hash_password
 from core.settings import AccessSettings
+
+SHORTEST, LONGEST_PASSWORD = 10, 1000
+_HASHER = PasswordHasher()
+AT_ONCE = min(4, max(1, (os.cpu_count() or 1) // 4))
+"""Computations at the same time: each takes 64 MiB and four threads, and leaves cores to those who save labels. Others wait."""
+_TURNS = BoundedSemaphore(AT_ONCE)
+
+
+def hash_password(password: str) -> str:
+    """Return the hash of a new password. Raises `UserError` if it is too short or too long."""
+    if not SHORTEST <= len(password) <= LONGEST_PASSWORD:
+        raise UserError(
+            "this password cannot be used", got=f"{len(password)} characters", expected=f"{SHORTEST} to {LONGEST_PASSWORD:,}",
+            hint="Choose another password; several words are easy to remember",
+        )  # fmt: skip
+    with _TURNS:
+        return _HASHER.hash(_bytes(password))
+
+
+def check_password(people: People, name: str, password: str) -> Account | None:
+    """Return the active account with this name and password, else None.
+
+    An unknown name takes as long as a wrong password, so that the time does not tell which names exist. A hash with older
+    parameters is replaced.
+    """
+    unknown = _hash_of_nobody()
+    stored_account = people.password_hash(name)
+    stored = stored_account[1] if stored_account else None
+    correct = _verified(stored or unknown, password[:LONGEST_PASSWORD])
+    if stored_account is None or stored is None or not correct or not stored_account[0].active:
+        return None
+    if _HASHER.check_needs_rehash(stored):
+        people.set_password(stored_account[0].id, hash_password(password))
+    return stored_account[0]
+
+
+def _verified(stored: str, password: str) -> bool:
+    with _TURNS:
+        try:
+            return _HASHER.verify(stored, _bytes(password))
+        except (VerificationError, InvalidHashError):
+            return False
+
+
+@cache
+def _hash_of_nobody() -> str:
+    return _HASHER.hash(b"")
+
+
+def _bytes(password: str) -> bytes:
+    """Return the same bytes for the same characters: keyboards differ in how they compose accents."""
+    return unicodedata.normalize("NFKC", password).encode("utf-8", "surrogatepass")
+
+
+LONGEST_PERSON_NAME = 60
+LONGEST_ACCOUNT = 190
+"""Largest number of characters in the name of an account, which may be an e-mail address."""
+
+
+def cleaned_name(name: str, longest: int = LONGEST_PERSON_NAME) -> str:
+    """Return the name without unprintable characters and repeated spaces, cut to `longest` characters; possibly empty."""
+    return " ".join("".join(c if c.isprintable() else " " for c in name).split())[:longest].strip()
+
 
 ROLES: tuple[Role, ...] = get_args(Role)
 
@@ -31,7 +99,7 @@ def add(store: Store, who: str, name: str, password: str | None, *, manager: boo
 
     Raises `UserError` if the name is empty, taken, or that of an annotator with a personal link.
     """
-    typed = cleaned(name, LONGEST_ACCOUNT)
+    typed = cleaned_name(name, LONGEST_ACCOUNT)
     if not typed:
         raise UserError("the account has no name", hint="Type one")
     if store.people.has_link(typed):

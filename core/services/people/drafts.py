@@ -221,13 +221,13 @@ class DraftFolder:
 
     def _entries(self) -> list[tuple[int, int, str]]:
         """Return the time of the last use, the size and the name of all files."""
-        found = []
+        drafts = []
         with suppress(OSError), os.scandir(self._folder) as entries:
             for entry in entries:
                 with suppress(OSError):
                     facts = entry.stat()
-                    found.append((facts.st_mtime_ns, facts.st_size, entry.name))
-        return found
+                    drafts.append((facts.st_mtime_ns, facts.st_size, entry.name))
+        return drafts
 
     def _write(self, name: str, data: bytes) -> None:
         for folder in (self._folder.parent, self._folder):

@@ -1,4 +1,4 @@
-"""Personal links, with which annotators label without an account."""
+"""Personal links of annotators, and public pages of results."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 from core.errors import UserError
-from core.ports.people import Identity, Link, People
+from core.ports.people import Identity, Link, People, SharedResult
 from core.ports.store import Store
-from core.services.people.names import cleaned
-from core.services.people.tokens import new_token, token_hash
+from core.services.people.accounts import cleaned_name
+from core.services.people.sessions import new_token, token_hash
 
 LinkState = Literal["active", "expired", "revoked"]
 _ASK = "Ask the person who sent you the link for a new one"
@@ -34,7 +34,7 @@ def create(
 
     Raises `UserError` if the name is empty or that of an account, if there is no such calibration set, or if `expires` is past.
     """
-    name = cleaned(rater)
+    name = cleaned_name(rater)
     if not name:
         raise UserError("the link has no name", hint="Type the name of the annotator")
     if any(account.name.casefold() == name.casefold() for account in store.people.accounts()):
@@ -58,7 +58,7 @@ def revoke(store: Store, who: str, link: Link) -> None:
     store.audit.record(who, "link revoked", link.project_id, link=link.id, name=link.rater)
 
 
-def state(link: Link, now: datetime) -> LinkState:
+def state_of_link(link: Link, now: datetime) -> LinkState:
     """Return whether the link can be used at this time."""
     if link.revoked is not None:
         return "revoked"
@@ -74,9 +74,46 @@ def resolve(people: People, token: str, now: datetime | None = None) -> Identity
     link = people.link(hashed) if hashed else None
     if link is None:
         raise UserError("this link is not valid", hint=f"Check that you copied all of it. {_ASK}")
-    found = state(link, now or datetime.now(UTC))
-    if found == "revoked":
+    link_state = state_of_link(link, now or datetime.now(UTC))
+    if link_state == "revoked":
         raise UserError("this link was revoked", hint=_ASK)
-    if found == "expired":
+    if link_state == "expired":
         raise UserError("this link has expired", hint=_ASK)
     return Identity(link=link)
+
+
+LONGEST_TITLE = 190
+
+
+class NewSharedResult(NamedTuple):
+    """The token is part of the address, shown once and stored nowhere."""
+
+    shared: SharedResult
+    token: str
+
+    @property
+    def path(self) -> str:
+        """Return the address on this server, without its base path."""
+        return f"r/{self.token}"
+
+
+def titled(title: str) -> str:
+    """Return the title as it is stored. Raises `UserError` if it is empty."""
+    title = cleaned_name(title, LONGEST_TITLE)
+    if not title:
+        raise UserError("the page has no title", hint="Type a title")
+    return title
+
+
+def share_result(
+    store: Store, who: str, project_id: int, campaign_id: int | None, title: str, blind: bool, page: str
+) -> NewSharedResult:
+    """Store a page as it is now, and make its link."""
+    token = new_token()
+    made = store.shared.add(project_id, campaign_id, title, blind, page, token_hash(token) or "", who)
+    return NewSharedResult(made, token)
+
+
+def shared_results_of(store: Store, project_id: int, campaign_id: int | None) -> list[SharedResult]:
+    """Return the pages of a campaign, or of the meta-evaluations of a project, newest first."""
+    return [s for s in reversed(store.shared.list(project_id)) if s.campaign == campaign_id]

@@ -1,25 +1,56 @@
-"""Import files or a dataset into a new or existing project."""
+"""Add a dataset to a project, compare both beforehand, and check external scores."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from core.data import OutputKey, SegmentKey
-from core.errors import UserError
-from core.formats.parsing.limits import Meter
-from core.formats.problems import counted
+from core.data import ExternalScores, OutputKey, SegmentKey
+from core.errors import ImportProblems, Problem, UserError
+from core.formats.external import name_problem
+from core.formats.parsing.cells import Meter
 from core.formats.streams.staged import AT_ONCE, StagedImport
+from core.formatting import format_count
 from core.mqm.typology import MQM
-from core.ports.imports import DatasetImport
+from core.ports.files import DatasetImport, StagedMetric
 from core.ports.projects import ImportReport, Project
 from core.ports.store import Store
 from core.progress import Progress, no_progress
-from core.services.labels.typologies import choose_bundled
-from core.services.projects import external_scores
+from core.services.labels.protocols import use_bundled_typology
 from core.services.projects.task import TYPOLOGY, Task, task_of
+
+NAMED = 6
+"""How many metrics a summary names."""
+
+
+def name_problems(named: Iterable[tuple[str, str, str]]) -> list[Problem]:
+    """Return the problems of metric names, each given with its file and column."""
+    return [problem for name, file, column in named if (problem := name_problem(name, file, column))]
+
+
+def check_names(metrics: Iterable[ExternalScores | StagedMetric]) -> None:
+    """Raise `ImportProblems` if a metric name is not valid."""
+    if problems := name_problems((m.name, ", ".join(f.name for f in m.files), "") for m in metrics):
+        raise ImportProblems(problems)
+
+
+def external_summary(external: Sequence[ExternalScores]) -> str:
+    """Return `640 metric scores (COMET ↑, judge ↓)`, or "" if there are none."""
+    n = sum(value.value is not None for s in external for value in s.values.values())
+    return _summary(external, n)
+
+
+def staged_summary(staged: StagedImport) -> str:
+    """Return the summary of the external scores of an import."""
+    return _summary(staged.metrics, staged.n_metric_scores() if staged.metrics else 0)
+
+
+def _summary(metrics: Sequence[ExternalScores | StagedMetric], n: int) -> str:
+    names = [f"{m.name} {'↑' if m.higher_is_better else '↓'}" for m in metrics]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{format_count(n, 'metric score')} ({', '.join(names[:NAMED])}{more})" if metrics else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +86,10 @@ class ImportTarget:
         if more_systems:
             meter.systems(len(systems))
         if (project.n_segments + n_segments) * len(systems) > meter.limits.project_cells:
-            there = store.projects.index(self.project_id).row
-            n_segments = sum(s.key not in there for part in new.parts(lambda: AT_ONCE) for s in part.texts.segments)
+            known_segments = store.projects.index(self.project_id).row
+            n_segments = sum(
+                s.key not in known_segments for part in new.parts(lambda: AT_ONCE) for s in part.texts.segments
+            )
         if more_systems or n_segments:
             meter.project(project.n_segments + n_segments, len(systems))
 
@@ -73,18 +106,20 @@ class Imported(NamedTuple):
     references_of: str = ""
 
 
-def news(report: ImportReport) -> str:
+def describe_new(report: ImportReport) -> str:
     """Return what is new: `412 segments, 2060 outputs and 824 references`; "" if nothing is."""
     fields = ("segments", "outputs", "references", "human_scores", "judgements", "metric_scores", "sources")
-    new = [counted(n, field.removesuffix("s").replace("_", " ")) for field in fields if (n := getattr(report, field))]
+    new = [
+        format_count(n, field.removesuffix("s").replace("_", " ")) for field in fields if (n := getattr(report, field))
+    ]
     return ", ".join(new[:-1]) + " and " + new[-1] if len(new) > 1 else "".join(new)
 
 
 def sentence(report: ImportReport) -> str:
     """Return `New: 412 segments and 2060 outputs. Unchanged: 12 texts and scores.`"""
-    said = f"New: {news(report)}." if news(report) else "Nothing is new."
-    there = counted(report.unchanged, "text or score", "texts and scores")
-    return f"{said} Unchanged: {there}." if report.unchanged else said
+    said = f"New: {describe_new(report)}." if describe_new(report) else "Nothing is new."
+    unchanged = format_count(report.unchanged, "text or score", "texts and scores")
+    return f"{said} Unchanged: {unchanged}." if report.unchanged else said
 
 
 def add(
@@ -97,7 +132,7 @@ def add(
     if the project has other texts under the same names or would have too many systems (`ERRORSCOPE_MAX_SYSTEMS`) or cells
     (`ERRORSCOPE_MAX_PROJECT_CELLS`), `UserError` if the project name is taken.
     """
-    external_scores.check_names(new.metrics)
+    check_names(new.metrics)
     target.check_size(store, new)
     with target.opened(store) as project_id:
         report = store.imports.add(project_id, new, progress, replace=replace, new_project=target.project_id is None)
@@ -120,4 +155,4 @@ class StoredOutputs:
 
 def choose_typology(store: Store, project_id: int, task: Task) -> str:
     """Store the error typology that fits the task of a new project; return its title."""
-    return choose_bundled(store, project_id, TYPOLOGY.get(task, MQM.name)).title
+    return use_bundled_typology(store, project_id, TYPOLOGY.get(task, MQM.name)).title

@@ -12,8 +12,7 @@ from typing import Literal, NamedTuple
 from core.data import SEVERITIES, Dataset, ExternalScores
 from core.errors import ImportProblems, Problem, UserError
 from core.formats.build import Builder
-from core.formats.campaigns.recognised import recognised
-from core.formats.column_doubts import doubts
+from core.formats.campaigns.campaign_formats import recognised
 from core.formats.columns import guessed, is_google_mqm
 from core.formats.files import Upload, beginning, extension, file_at, path_name
 from core.formats.given_roles import GivenRoles, agree, files_as_read, files_of, table_as_read
@@ -22,17 +21,18 @@ from core.formats.labels.label_formats import FORMATS
 from core.formats.labels.label_formats import guess as label_format_of
 from core.formats.lines import LineRoles, guess_roles, stage_roles
 from core.formats.mapping import ColumnMapping
+from core.formats.mapping_warnings import mapping_warnings
 from core.formats.mtme_folder import MtmeFiles, is_layout, pairs_of
 from core.formats.mtme_folder import files_of as files_of_pair
-from core.formats.notes import summary
 from core.formats.parsing.cells import FileTable, TableRow, characters_in
 from core.formats.parsing.text_check import binary_kind, instead_of
-from core.formats.problems import Collector, counted, how_many
+from core.formats.problems import Collector, how_many
 from core.formats.streams.file_rows import FileRows, KeptFile, StoredRows
-from core.formats.streams.staged import KnownOutputs, KnownTexts, StagedImport
+from core.formats.streams.staged import KnownOutputs, KnownTexts, StagedImport, dataset_summary
 from core.formats.table import TABLE_EXTENSIONS, sample_values
+from core.formatting import format_count
 from core.progress import Progress, no_progress, part
-from core.services.projects import external_scores
+from core.services.projects import adding
 
 HEAD = 1 << 20
 """Bytes of a large file from which its format is guessed."""
@@ -136,9 +136,9 @@ def read_files(files: Sequence[Upload], *, labels: bool = False, progress: Progr
     With `labels` all files are read as labels. Without it, a table of scores by rater is read as a table of outputs. Files of campaigns
     are labels of no format. Never raises for invalid files; the plan lists the problems, and the preview those of text files.
     """
-    files, found = _same_names(files)
+    files, name_problems = _same_names(files)
     problems = Collector()
-    problems.extend(found)
+    problems.extend(name_problems)
     if not files:
         problems.add("", 0, "", "no files", "at least one file", "Choose the files to import")
     names = tuple(f.name for f in files)
@@ -197,10 +197,10 @@ def plan_pair(names: Sequence[str], pair: str = "", problems: Sequence[Problem] 
     """Return how the files of a language pair in mt-metrics-eval's layout are read: of the first pair, unless `pair` names one."""
     pairs = pairs_of(names)
     try:
-        found = files_of_pair(list(dict.fromkeys(names)), pair or pairs[0])
+        files = files_of_pair(list(dict.fromkeys(names)), pair or pairs[0])
     except ImportProblems as error:
         return ImportPlan("mtme", problems=(*problems, *error.problems), pairs=pairs)
-    return ImportPlan("mtme", problems=tuple(problems), pairs=pairs, mtme=found)
+    return ImportPlan("mtme", problems=tuple(problems), pairs=pairs, mtme=files)
 
 
 def first_rows(table: FileTable) -> FileTable:
@@ -247,7 +247,7 @@ def preview(
     plan = read.plan if plan is None else plan
     match plan.kind:
         case "labels" | "mtme":
-            return Preview(None, plan.problems, (), counted(len(read.names), "file") + " of labels")
+            return Preview(None, plan.problems, (), format_count(len(read.names), "file") + " of labels")
         case "lines":
             return _preview_lines(read, plan, texts, progress)
         case "table":
@@ -255,7 +255,7 @@ def preview(
 
 
 def _refused(problems: Sequence[Problem]) -> Preview:
-    return Preview(None, tuple(problems), (), counted(how_many(problems), "problem"))
+    return Preview(None, tuple(problems), (), format_count(how_many(problems), "problem"))
 
 
 def _preview_lines(
@@ -274,8 +274,8 @@ def _preview_lines(
     for system, n in Counter(system for _, system in roles.systems).items():
         if n > 1 or not system:
             files = ", ".join(f for f, s in roles.systems if s == system)
-            found = f"{n} systems named {system}" if system else "a system without a name"
-            problems.add(files, 0, "", found, "a different name for each system", "Rename the system")
+            got = f"{n} systems named {system}" if system else "a system without a name"
+            problems.add(files, 0, "", got, "a different name for each system", "Rename the system")
     if problems:
         return _refused(problems.closed())
     try:
@@ -290,12 +290,12 @@ def _summary(staged: StagedImport) -> str:
     (adequacy)`."""
     of = staged.counts()
     if staged.n_outputs:
-        return summary(of)
+        return dataset_summary(of)
     if not staged.has_scores():
-        return f"references of {counted(of.segments, 'segment')}"
+        return f"references of {format_count(of.segments, 'segment')}"
     names, n = ", ".join(of.human_scores), staged.n_human_scores()
-    human = f", {counted(n, 'human score')} ({names})" if names else ""
-    return f"scores for {counted(of.segments, 'segment')}{human}"
+    human = f", {format_count(n, 'human score')} ({names})" if names else ""
+    return f"scores for {format_count(of.segments, 'segment')}{human}"
 
 
 def _preview_tables(
@@ -303,13 +303,13 @@ def _preview_tables(
 ) -> Preview:
     problems = Collector()
     for t in plan.tables:
-        problems.extend(external_scores.name_problems((m.name, t.file, m.column) for m in t.mapping.external()))
+        problems.extend(adding.name_problems((m.name, t.file, m.column) for m in t.mapping.external()))
     try:
         staged, odd = _checked(read, plan, texts, progress, problems)
     except ImportProblems as error:
         return _refused(error.problems)
     means = "means of several ratings" if staged.holds_means else ""
-    parts = (_summary(staged), means, external_scores.staged_summary(staged))
+    parts = (_summary(staged), means, adding.staged_summary(staged))
     return Preview(staged, (), staged.notes(), ", ".join(filter(None, parts)), odd)
 
 
@@ -331,7 +331,7 @@ def _checked(
         if name in planned and (table := read.files[name].rows) is not None:
             try:
                 builder.add(table, planned[name], part(progress, i, len(names)))
-                odd += doubts(first_rows(table), planned[name])
+                odd += mapping_warnings(first_rows(table), planned[name])
             except ImportProblems as error:
                 problems.extend(error.problems)
         if problems.total == before:
@@ -352,14 +352,14 @@ class Loaded(NamedTuple):
     as_read: tuple[str, ...]
 
 
-def load(paths: Sequence[Path], given: GivenRoles | None = None) -> Loaded:
+def load(paths: Sequence[Path], given_roles: GivenRoles | None = None) -> Loaded:
     """Load one dataset from tables (CSV, TSV, JSONL; merged) or line-aligned text, for the command line. Columns and roles are recognised
     unless they are given.
 
     An MQM TSV (Google's or Marot's) is read for its texts, without labels; its references are systems.
     Raises `UserError` (unreadable file, tables and text mixed) or `ImportProblems`.
     """
-    given, rows = given or GivenRoles(), FileRows()
+    given_roles, rows = given_roles or GivenRoles(), FileRows()
     files = [file_at(path) for path in paths]
     texts = [file.name for file in files if extension(file.name) not in TABLE_EXTENSIONS]
     if texts and len(texts) < len(files):
@@ -369,7 +369,7 @@ def load(paths: Sequence[Path], given: GivenRoles | None = None) -> Loaded:
         )
     if texts:
         by_path = dict(zip(map(path_name, paths), files, strict=True))
-        roles = given.of_files(guess_roles(list(by_path)))
+        roles = given_roles.of_files(guess_roles(list(by_path)))
         names = [system for _, system in roles.systems]
         if len(by_path) < len(files) or len(set(names)) < len(names):
             hint = "Rename one: line-aligned files are identified by name"
@@ -382,7 +382,7 @@ def load(paths: Sequence[Path], given: GivenRoles | None = None) -> Loaded:
     kept = {file.name: _texts_of_labels(file) if file.name in labelled else rows.add_table(file) for file in files}
     as_read: list[str] = []
     tables = _table_plans(kept.values())
-    planned = ImportPlan("table", tuple(replace(t, mapping=given.of_table(t.columns, t.mapping)) for t in tables))
+    planned = ImportPlan("table", tuple(replace(t, mapping=given_roles.of_table(t.columns, t.mapping)) for t in tables))
     for t in planned.tables:
         if t.file not in labelled:
             as_read += table_as_read(t.file, t.columns, t.mapping, t.reason, t.notes)
@@ -400,12 +400,12 @@ class _AnySeverity(Severities):
 
 def _texts_of_labels(upload: Upload) -> KeptFile:
     try:
-        found = FORMATS[label_format_of(upload) or ""].read(upload, _AnySeverity(), None).dataset
+        dataset = FORMATS[label_format_of(upload) or ""].read(upload, _AnySeverity(), None).dataset
     except ImportProblems as error:
         return KeptFile(upload.name, None, tuple(error.problems))
-    segments = found.segment_of()
+    segments = dataset.segment_of()
     rows: list[TableRow] = []
-    for output in found.outputs:
+    for output in dataset.outputs:
         segment = segments[output.key.segment]
         rows.append(TableRow(0, (*output.key, segment.source, segment.references or None, output.text)))
     columns = ("system", "doc_id", "segment_id", "source", "references", "output")

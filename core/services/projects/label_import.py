@@ -26,16 +26,17 @@ from core.formats.files import Upload
 from core.formats.labels import judgements
 from core.formats.labels.label_file import Severities, repeated_errors
 from core.formats.labels.label_formats import FORMATS, guess, label_format
-from core.formats.parsing.limits import Meter
-from core.formats.problems import Collector, counted, shown
+from core.formats.parsing.cells import Meter
+from core.formats.problems import Collector, shown
+from core.formatting import format_count
 from core.mqm.actions import label_actions
 from core.mqm.log import fold
-from core.ports.imports import DatasetImport
+from core.ports.files import DatasetImport
 from core.ports.labels import LabelBatch
 from core.ports.store import Store
 from core.progress import Progress, no_progress
 from core.services.labels import judgements as numbers
-from core.services.projects import external_scores
+from core.services.projects import adding
 from core.services.projects.adding import Imported, ImportTarget, choose_typology
 from core.services.projects.task import task_of
 
@@ -59,16 +60,20 @@ class LabelFiles(NamedTuple):
 
     def summary(self) -> str:
         """Return `529 segments × 15 systems, labels of 7935 outputs by 6 raters`."""
-        size = f"{counted(len(self.dataset.segments), 'segment')} × {counted(len(self.dataset.systems), 'system')}"
+        size = f"{format_count(len(self.dataset.segments), 'segment')} × {format_count(len(self.dataset.systems), 'system')}"
         names = ", ".join(dict.fromkeys(h.name for h in self.dataset.human_scores))
-        scores = f"{counted(len(self.dataset.human_scores), 'human score')} ({names})" if names else ""
-        of_raters, of_metrics = numbers.summary(self.judgements), external_scores.summary(self.external)
+        scores = f"{format_count(len(self.dataset.human_scores), 'human score')} ({names})" if names else ""
+        of_raters, of_metrics = numbers.summary(self.judgements), adding.external_summary(self.external)
         return ", ".join(filter(None, (size, self.labels(), scores, of_raters, of_metrics)))
 
     def labels(self) -> str:
         """Return `labels of 7935 outputs by 6 raters`, or "" if there are only scores."""
         outputs, raters = {r.key for r in self.rated}, {r.rater for r in self.rated}
-        return f"labels of {counted(len(outputs), 'output')} by {counted(len(raters), 'rater')}" if outputs else ""
+        return (
+            f"labels of {format_count(len(outputs), 'output')} by {format_count(len(raters), 'rater')}"
+            if outputs
+            else ""
+        )
 
 
 def without_texts(files: Sequence[Upload], formats: Mapping[str, str]) -> list[str]:
@@ -80,7 +85,7 @@ def without_texts(files: Sequence[Upload], formats: Mapping[str, str]) -> list[s
     ]
 
 
-def read(
+def read_label_files(
     files: Sequence[Upload],
     formats: Mapping[str, str] | None = None,
     texts: Dataset | None = None,
@@ -106,38 +111,38 @@ def read(
     for file in dict.fromkeys(files):
         try:
             name = (formats or {}).get(file.name) or guess(file) or "google"
-            found = label_format(name).read(file, severities or Severities(), texts)
-            systems.update(found.dataset.systems)
+            label_file = label_format(name).read(file, severities or Severities(), texts)
+            systems.update(label_file.dataset.systems)
             Meter(file.name).systems(len(systems))
-            for of_metric in found.external:
+            for of_metric in label_file.external:
                 called, higher = (metrics or {}).get(file.name, (of_metric.name, of_metric.higher_is_better))
                 of_metric = changed(of_metric, name=called, higher_is_better=higher)
-                problems.extend(external_scores.name_problems([(called, file.name, "")]))
+                problems.extend(adding.name_problems([(called, file.name, "")]))
                 computed[called] = merge(computed.get(called), of_metric)
         except ImportProblems as error:
             problems.extend(error.problems)
             continue
-        for r in found.rated:
+        for r in label_file.rated:
             both = (*errors.get((r.key, r.rater), ()), *r.errors)
             errors[r.key, r.rater] = distinct_errors(both)
             repeated += len(both) - len(errors[r.key, r.rater])
-        warnings += found.warnings
-        for segment in found.dataset.segments:
+        warnings += label_file.warnings
+        for segment in label_file.dataset.segments:
             was = segments.setdefault(segment.key, segment)
             if segment.source not in (None, was.source) and was.source is not None:
                 _differs(problems, file.name, f"source of segment {segment.segment_id}", segment.source, was.source)
             segments[segment.key] = Segment(
                 *segment.key, was.source or segment.source, was.references or segment.references
             )
-        for output in found.dataset.outputs:
+        for output in label_file.dataset.outputs:
             if (text := outputs.setdefault(output.key, output.text)) != output.text:
                 place = f"output of {output.system}, segment {output.segment_id}"
                 _differs(problems, file.name, place, output.text, text)
-        for h in found.dataset.human_scores:
+        for h in label_file.dataset.human_scores:
             if (value := scores.setdefault(h[:4], h.value)) != h.value:
                 place = f"{h.name} of {h.system}, segment {h.segment_id}"
                 _differs(problems, file.name, place, f"{h.value:g}", f"{value:g}")
-        for j in found.judgements:
+        for j in label_file.judgements:
             if (value := judged.setdefault(j[:3], j.value)) != j.value:
                 place = f"{j.name} of {j.key.system}, segment {j.key.segment_id}, by {j.rater}"
                 _differs(problems, file.name, place, f"{j.value:g}", f"{value:g}")
@@ -146,13 +151,13 @@ def read(
     order = {key: i for i, key in enumerate(segments)}
     written = (Output(*key, text) for key, text in sorted(outputs.items(), key=lambda o: order[o[0].segment]))
     human = tuple(HumanScore(*key, value) for key, value in scores.items())
-    given = tuple(Judgement(*of, value) for of, value in judged.items())
+    all_judgements = tuple(Judgement(*of, value) for of, value in judged.items())
     rated = tuple(RatedOutput(*of, spans) for of, spans in errors.items())
     warnings += repeated_errors("", repeated)
-    warnings += _similar("rater", [*(r.rater for r in rated), *(j.rater for j in given)])
+    warnings += _similar("rater", [*(r.rater for r in rated), *(j.rater for j in all_judgements)])
     warnings += _similar("system", [key.system for key in outputs])
     return LabelFiles(
-        Dataset(tuple(segments.values()), tuple(written), human), rated, tuple(warnings), judgements=given,
+        Dataset(tuple(segments.values()), tuple(written), human), rated, tuple(warnings), judgements=all_judgements,
         external=tuple(computed.values()),
     )  # fmt: skip
 
@@ -160,7 +165,7 @@ def read(
 def _similar(kind: str, names: Sequence[str]) -> list[Problem]:
     """Return the warning about names that differ only in case and blanks."""
     by_letters = grouped(("".join(name.split()).casefold(), name) for name in dict.fromkeys(names))
-    found = [", ".join(map(shown, same)) for same in by_letters.values() if len(same) > 1]
+    similar = [", ".join(map(shown, same)) for same in by_letters.values() if len(same) > 1]
     todo = f"They are different {kind}s. If they are one, correct the file"
     return (
         [
@@ -168,23 +173,23 @@ def _similar(kind: str, names: Sequence[str]) -> list[Problem]:
                 "",
                 0,
                 kind,
-                f"names that differ only in case or blanks: {'; '.join(found)}",
+                f"names that differ only in case or blanks: {'; '.join(similar)}",
                 f"one name per {kind}",
                 todo,
             )
         ]
-        if found
+        if similar
         else []
     )
 
 
-def _differs(problems: Collector, file: str, place: str, found: str | None, before: str | None) -> None:
+def _differs(problems: Collector, file: str, place: str, got: str | None, before: str | None) -> None:
     todo = "Keep one of them, or import the files into two projects"
-    problems.add(file, 0, place, shown(found or ""), f"{shown(before or '')}, as in an earlier file", todo)
+    problems.add(file, 0, place, shown(got or ""), f"{shown(before or '')}, as in an earlier file", todo)
 
 
 def import_labels(
-    store: Store, target: ImportTarget, found: LabelFiles, progress: Progress = no_progress, replace: Collection[str] = (),
+    store: Store, target: ImportTarget, label_files: LabelFiles, progress: Progress = no_progress, replace: Collection[str] = (),
     corrected: Collection[str] = (),
 ) -> Imported:  # fmt: skip
     """Import outputs, scores and labels: all of the files, or nothing and no new project.
@@ -193,32 +198,34 @@ def import_labels(
     where the files differ. Scores of metrics in `replace` replace the stored ones; judgements under names in `corrected` replace all
     that the same raters gave under these names. `progress` may raise to cancel. Raises `ImportProblems` and `UserError` as `adding.add` does.
     """
-    if found.problems:
-        raise ImportProblems(found.problems)
-    external_scores.check_names(found.external)
-    target.check_size(store, DatasetImport(found.dataset))
+    if label_files.problems:
+        raise ImportProblems(label_files.problems)
+    adding.check_names(label_files.external)
+    target.check_size(store, DatasetImport(label_files.dataset))
     with target.opened(store) as project_id:
         events = store.labels.events(project_id)
-        wanted = label_actions(found.rated, fold(events), {e.action.id for e in events})
-        batches = [LabelBatch(rater, segment, actions) for (rater, segment), actions in wanted.actions.items()]
+        planned = label_actions(label_files.rated, fold(events), {e.action.id for e in events})
+        batches = [LabelBatch(rater, segment, actions) for (rater, segment), actions in planned.actions.items()]
         report = store.projects.add(
             project_id,
-            found.dataset,
+            label_files.dataset,
             batches,
             progress,
-            found.judgements,
-            external=found.external,
+            label_files.judgements,
+            external=label_files.external,
             replace=replace,
             corrected=corrected,
             new_project=target.project_id is None,
         )
         n_given = sum(len({action.system for action in batch.actions} - {None}) for batch in batches)
-        notes = wanted.notes
+        notes = planned.notes
         if left_out := n_given - report.labelled:
             notes += (
-                f"{counted(left_out, 'output')}: the annotator worked on the segment during the import; not imported",
+                f"{format_count(left_out, 'output')}: the annotator worked on the segment during the import; not imported",
             )
         typology = ""
         if target.project_id is None:  # error spans have MQM categories
-            typology = choose_typology(store, project_id, "other" if found.rated else task_of(found.dataset))
+            typology = choose_typology(
+                store, project_id, "other" if label_files.rated else task_of(label_files.dataset)
+            )
     return Imported(store.projects.get(project_id), report, notes, report.labelled, typology)

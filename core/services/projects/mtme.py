@@ -12,8 +12,8 @@ from core.formats.given_roles import files_of
 from core.formats.lines import LineRoles, stage_roles
 from core.formats.mtme_folder import MtmeFiles
 from core.formats.mtme_score import higher_is_better
-from core.formats.problems import counted
 from core.formats.streams.file_rows import FileRows
+from core.formatting import format_count
 from core.services.projects import label_import
 from core.services.projects.label_import import LabelFiles
 
@@ -28,16 +28,16 @@ def read_texts(files: Mapping[str, Upload], roles: LineRoles) -> tuple[Dataset, 
     here. Raises `ImportProblems`.
     """
     rows = FileRows()
-    found = stage_roles({name: rows.add_lines(files[name]) for name in files_of(roles)}, roles).dataset()
+    dataset = stage_roles({name: rows.add_lines(files[name]) for name in files_of(roles)}, roles).dataset()
     segments = tuple(
         replace(
             s,
             source=None if s.source == NO_TRANSLATION else s.source,
             references=tuple(text for text in s.references if text != NO_TRANSLATION),
         )
-        for s in found.segments
+        for s in dataset.segments
     )
-    return replace(found, segments=segments), frozenset(o.key for o in found.outputs if o.text == NO_TRANSLATION)
+    return replace(dataset, segments=segments), frozenset(o.key for o in dataset.outputs if o.text == NO_TRANSLATION)
 
 
 def without(texts: Dataset, missing: Collection[OutputKey]) -> Dataset:
@@ -50,11 +50,11 @@ def without(texts: Dataset, missing: Collection[OutputKey]) -> Dataset:
 
 def missing_sentence(missing: Collection[OutputKey]) -> str:
     """Return what is left out because outputs are missing, or ""."""
-    n = counted(len(missing), "output")
+    n = format_count(len(missing), "output")
     return f"{n} left out, with their scores: their text is “{NO_TRANSLATION}”." if missing else ""
 
 
-def read(files: Sequence[Upload], chosen: MtmeFiles) -> LabelFiles:
+def read_mtme(files: Sequence[Upload], chosen: MtmeFiles) -> LabelFiles:
     """Return the texts, scores of outputs, and error spans of all files. Never raises for invalid files; the result lists the problems."""
     by_name = {file.name: file for file in files}
     try:
@@ -66,10 +66,10 @@ def read(files: Sequence[Upload], chosen: MtmeFiles) -> LabelFiles:
     if not formats:
         return LabelFiles(without(texts, missing), ())
     named = {of.file: (of.name, True) for of in chosen.metrics}
-    found = label_import.read([by_name[name] for name in formats], formats, texts, metrics=named)
+    labels = label_import.read_label_files([by_name[name] for name in formats], formats, texts, metrics=named)
     external = []
     warnings = [Problem("", 0, "", sentence, "texts", "") for sentence in [missing_sentence(missing)] if sentence]
-    for scores in found.external:
+    for scores in labels.external:
         higher = higher_is_better(scores.name, scores.values.values())
         values = {key: value for key, value in scores.values.items() if key not in missing}
         external.append(replace(scores, higher_is_better=higher, values=values))
@@ -78,7 +78,7 @@ def read(files: Sequence[Upload], chosen: MtmeFiles) -> LabelFiles:
             warnings.append(
                 Problem("", 0, scores.name, "an error rate", "higher is better, as in mt-metrics-eval", todo)
             )
-    return found._replace(
-        dataset=without(found.dataset, missing), rated=tuple(r for r in found.rated if r.key not in missing),
-        warnings=(*found.warnings, *warnings), external=tuple(external),
+    return labels._replace(
+        dataset=without(labels.dataset, missing), rated=tuple(r for r in labels.rated if r.key not in missing),
+        warnings=(*labels.warnings, *warnings), external=tuple(external),
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from core.calibration.advice import ENOUGH_OUTPUTS
+from core.calibration.presets import ENOUGH_OUTPUTS
 from core.data import OutputKey
 from core.formatting import format_count
 from core.metrics.generation.bartscore_pp import NAMES as BARTSCORE_PP

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from core.data import Dataset, Segment, SegmentKey
 from core.errors import UserError
-from core.ports.imports import ImportPart, StagedMetric
+from core.ports.files import ImportPart, StagedMetric
 from core.ports.store import Store
 from core.progress import Progress, no_progress
 from core.services.projects.adding import Imported
@@ -23,10 +23,10 @@ def of_system(dataset: Dataset, system: str) -> Dataset:
     Raises `UserError` if the system does not exist or has no such output.
     """
     _check(system, dataset.systems)
-    found = _segments(dataset, system)
-    if not found:
+    segments = _segments(dataset, system)
+    if not segments:
         raise _without_text(system)
-    return Dataset(found, ())
+    return Dataset(segments, ())
 
 
 def with_references(dataset: Dataset, systems: Sequence[str]) -> Dataset:
@@ -52,7 +52,7 @@ def use(store: Store, project_id: int, system: str, progress: Progress = no_prog
 
 
 class _OutputsAsReferences:
-    """The outputs of a system of a project as an import of references (`core.ports.imports.ImportSource`)."""
+    """The outputs of a system of a project as an import of references (`core.ports.files.ImportSource`)."""
 
     metrics: Sequence[StagedMetric] = ()
 
@@ -61,7 +61,7 @@ class _OutputsAsReferences:
         _check(system, index.systems)
         self._texts, self._project_id, self._system = store.projects.texts, project_id, system
         has_text = index.lengths[:, index.column[system]] > 0
-        self._keys = [key for key, there in zip(index.segments, has_text, strict=True) if there]
+        self._keys = [key for key, present in zip(index.segments, has_text, strict=True) if present]
         self._characters = index.lengths[has_text].clip(0).sum(axis=1).tolist()
         self._most = min(SEGMENTS, max(1, OUTPUTS // len(index.systems)))
 
@@ -71,12 +71,12 @@ class _OutputsAsReferences:
 
     def parts(self, rows: Callable[[], int]) -> Iterator[ImportPart]:
         """Yield the segments with the outputs as references. Raises `UserError` at the end if no output has text."""
-        found = False
+        any_text = False
         for keys in self._parts_of_keys():
             segments = _segments(self._texts(self._project_id, keys, {self._system}), self._system)
-            found = found or bool(segments)
+            any_text = any_text or bool(segments)
             yield ImportPart(Dataset(segments, ()))
-        if not found:
+        if not any_text:
             raise _without_text(self._system)
 
     def _parts_of_keys(self) -> Iterator[list[SegmentKey]]:

@@ -62,12 +62,12 @@ def recorded(path: Path = SCORES) -> Recorded:
     """Return the recorded scores; empty if there is no such file."""
     if not path.exists():
         return {}
-    found: dict[tuple[str, str], dict[str, Value]] = {}
+    scores: dict[tuple[str, str], dict[str, Value]] = {}
     with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
         for r in map(json.loads, lines):
             value = Value(r["value"], r["status"], r["reason"], r["parts"], r["detail"])
-            found.setdefault((r["metric"], r["signature"]), {})[r["key"]] = value
-    return found
+            scores.setdefault((r["metric"], r["signature"]), {})[r["key"]] = value
+    return scores
 
 
 def ensure(store: Store, scores: Path = SCORES) -> Project | None:
@@ -109,7 +109,7 @@ def _fill(store: Store, project_id: int, known: Recorded) -> None:
 def _own_signature(metric: str) -> str | None:
     """Return the metric's signature in this installation; None if the metric or its model is missing."""
     try:
-        return registry.load(metric).signature()
+        return registry.load_metric(metric).signature()
     except UserError:
         return None
 

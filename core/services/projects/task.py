@@ -63,15 +63,15 @@ def output_languages(dataset: Dataset) -> dict[str, float]:
 
 def languages_of(texts: Iterable[str]) -> dict[str, float]:
     """Return the languages of texts with their shares. Short neighbours are looked at together: a few words tell little."""
-    found, together = Counter[str](), ""
+    counts, together = Counter[str](), ""
     for text in texts:
         together = f"{together} {text}".strip()
         if len(together) >= SAMPLE:
-            found[language(together)] += 1
+            counts[language(together)] += 1
             together = ""
     if together:
-        found[language(together)] += 1
-    return {name: n / found.total() for name, n in found.most_common()}
+        counts[language(together)] += 1
+    return {name: n / counts.total() for name, n in counts.most_common()}
 
 
 def unread(languages: Mapping[str, float]) -> tuple[str, ...]:

@@ -50,18 +50,18 @@ class StoredTexts:
             if key in self._held:
                 self._held.move_to_end(key)
                 return self._held[key][0]
-        found = {segment.key: (segment, texts) for segment, texts in self.each([key])}[key]
+        segment_texts = {segment.key: (segment, texts) for segment, texts in self.each([key])}[key]
         with self._lock:
-            self._hold(key, found)
-        return found
+            self._hold(key, segment_texts)
+        return segment_texts
 
-    def _hold(self, key: SegmentKey, found: SegmentTexts) -> None:
+    def _hold(self, key: SegmentKey, segment_texts: SegmentTexts) -> None:
         if key in self._held:  # another thread has read it meanwhile
             return
-        segment, texts = found
+        segment, texts = segment_texts
         characters = len(segment.source or "") + sum(map(len, segment.references))
         characters += sum(len(text) + PER_OUTPUT for text in texts.values())
-        self._held[key] = found, characters
+        self._held[key] = segment_texts, characters
         self._held_characters += characters
         while len(self._held) > 1 and (len(self._held) > HELD or self._held_characters > HELD_CHARACTERS):
             self._held_characters -= self._held.popitem(last=False)[1][1]
@@ -116,12 +116,12 @@ class StoredTexts:
         with self._lock:
             if phrase in self._found:
                 return self._found[phrase]
-        found = self._reader.search(self._project_id, phrase)
+        keys = self._reader.search(self._project_id, phrase)
         with self._lock:
-            self._found[phrase] = found
+            self._found[phrase] = keys
             while len(self._found) > SEARCHES or (len(self._found) > 1 and sum(map(len, self._found.values())) > FOUND):
                 self._found.popitem(last=False)
-        return found
+        return keys
 
 
 def output_parts(reader: ProjectTextReader, project_id: int, keys: Iterable[OutputKey]) -> Iterator[Dataset]:
@@ -131,9 +131,9 @@ def output_parts(reader: ProjectTextReader, project_id: int, keys: Iterable[Outp
     order of the project. Outputs that do not exist are left out.
     """
     for part in _parts(list(of_segment) for _, of_segment in groupby(keys, lambda key: key.segment)):
-        wanted, segments = set(part), list(dict.fromkeys(key.segment for key in part))
-        found = reader.texts(project_id, segments, systems={key.system for key in part})
-        yield Dataset(found.segments, tuple(o for o in found.outputs if o.key in wanted))
+        part_keys, segments = set(part), list(dict.fromkeys(key.segment for key in part))
+        dataset = reader.texts(project_id, segments, systems={key.system for key in part})
+        yield Dataset(dataset.segments, tuple(o for o in dataset.outputs if o.key in part_keys))
 
 
 def joined(parts: Iterable[Dataset]) -> Dataset:

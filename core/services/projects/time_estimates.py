@@ -1,17 +1,20 @@
-"""How long scoring takes on this machine, for the outputs that have no scores yet; samples of segments."""
+"""How long scoring takes on this machine, and which partly scored metrics can be finished."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from core.data import Dataset, Item, SegmentKey
+from core.errors import UserError
 from core.formatting import format_duration
+from core.metrics import base, registry
 from core.metrics.base import Metric
 from core.ports.store import Store
-from core.scoring.dataset import FIRST_CHUNK
-from core.scoring.timing import ENOUGH, model_of, pace, similar, size_of
+from core.scoring.dataset import FIRST_CHUNK, for_dataset
+from core.scoring.timing import ENOUGH, model_of, seconds_per_unit, similar, size_of
+from core.services.projects.view import Column, View
 from core.signature import content_key
 
 LONG_SECONDS = 600.0
@@ -69,7 +72,7 @@ def open_outputs(
     store: Store, outputs: Mapping[str, Item], metrics: Iterable[Metric], scale: float = 1.0
 ) -> list[OpenOutputs]:
     """Return what each metric (fitted on the dataset) has not scored yet. Each output stands for `scale` of them."""
-    found = []
+    unscored = []
     of_needs: dict[frozenset[str], dict[str, int]] = {}
     for metric in metrics:
         spec, signature = metric.spec, metric.signature()
@@ -82,8 +85,10 @@ def open_outputs(
         length = sum(sizes.values()) / max(1, len(sizes))
         measured = sum(t.n for t in similar(timings, length))
         left = {k: n for k, n in sizes.items() if k not in known}
-        found.append(OpenOutputs(spec.name, spec.label, left, pace(timings, length), measured, len(sizes), scale))
-    return found
+        unscored.append(
+            OpenOutputs(spec.name, spec.label, left, seconds_per_unit(timings, length), measured, len(sizes), scale)
+        )
+    return unscored
 
 
 def total_seconds(metrics: Iterable[OpenOutputs]) -> float | None:
@@ -122,3 +127,39 @@ def start(
     if first and not segments:
         store.jobs.enqueue(project_id, metrics, first)
     store.jobs.enqueue(project_id, metrics, segments)
+
+
+class Finishable(NamedTuple):
+    """`metrics` are expressions whose missing outputs a scoring job can compute; `others` are (label, reason)."""
+
+    metrics: tuple[str, ...]
+    others: tuple[tuple[str, str], ...]
+
+
+def finishable(dataset: Dataset, columns: Iterable[Column]) -> Finishable:
+    """Return which columns can be continued: those that would get the same signature on this machine."""
+    metrics, others = list[str](), list[tuple[str, str]]()
+    for column in columns:
+        if column.labelled:
+            others.append((column.label, "label the other outputs on Annotate"))
+            continue
+        if base.is_external(column.metric):
+            others.append((column.label, "import the missing scores"))
+            continue
+        try:
+            signed = for_dataset(registry.load_metric(column.metric), dataset).signature()
+        except (UserError, ImportError) as error:
+            others.append((column.label, str(error)))
+            continue
+        if signed == column.signature:
+            metrics.append(column.metric)
+        else:
+            others.append((column.label, "scored with another model or version; compute it again"))
+    return Finishable(tuple(metrics), tuple(others))
+
+
+def incomplete(view: View, names: Collection[str] = ()) -> list[tuple[Column, int]]:
+    """Return the metrics (of `names`, or all) that lack results of outputs, with the number of outputs that have one."""
+    columns = [c for c in view.columns if not c.human and (not names or c.name in names)]
+    counted = [(c, view.table(c.name).n) for c in columns]
+    return [(c, n) for c, n in counted if n < view.index.n_outputs]

@@ -18,8 +18,7 @@ from core.columns import Array, Mask, ProjectIndex, Scale, ScoreColumn
 from core.data import OutputKey, SegmentKey
 from core.formats.role_names import is_human_name
 from core.metrics import registry
-from core.metrics.base import MetricSpec
-from core.metrics.external import MARK, is_external
+from core.metrics.base import MARK, MetricSpec, is_external
 from core.metrics.generation.bartscore_pp import refinement_of
 from core.mqm.rated_by_output import RatedByOutput
 from core.ports.scores import ScoredBy
@@ -140,24 +139,24 @@ class View:
 
     def table(self, name: str) -> ScoreColumn:
         """Return the values of a column with their states and reasons."""
-        found = self.read(name)
-        if found.index.version == self.index.version:
-            return found
-        return ScoreColumn.of(self.index, found)  # something was imported after the page was opened
+        column = self.read(name)
+        if column.index.version == self.index.version:
+            return column
+        return ScoreColumn.of(self.index, column)  # something was imported after the page was opened
 
     def values(self, name: str, lam: float) -> Array:
         """Return a column, shape (n_segments, n_systems); BARTScore++ at λ is computed from stored distances, without scoring."""
-        found = self.table(name)
+        column = self.table(name)
         if not self.column(name).refinement:
-            return found.numbers
-        none = np.full(found.numbers.shape, np.nan)  # an import after the page was opened may leave no scores
-        explicit, implicit = found.parts.get("dist_exp", none), found.parts.get("dist_imp", none)
+            return column.numbers
+        none = np.full(column.numbers.shape, np.nan)  # an import after the page was opened may leave no scores
+        explicit, implicit = column.parts.get("dist_exp", none), column.parts.get("dist_imp", none)
         return -(-weighted(1.0, 0.0, lam) * explicit - weighted(0.0, 1.0, lam) * implicit)
 
     def scored(self, name: str, keys: Iterable[OutputKey]) -> list[OutputKey]:
         """Return those of `keys` for which the metric has a result: a number, or a reason other than a failure."""
-        there, cell = self.table(name).has_result, self.index.cell
-        return [key for key in keys if (at := cell(key)) is not None and there[at]]
+        has_result, cell = self.table(name).has_result, self.index.cell
+        return [key for key in keys if (at := cell(key)) is not None and has_result[at]]
 
     def at(self, systems: Sequence[str]) -> list[int]:
         """Return the column indexes of the systems, of all if `systems` is empty."""
@@ -204,9 +203,9 @@ def build(
     held: WeakValueDictionary[str, ScoreColumn] = WeakValueDictionary()  # storage decides what stays in memory
 
     def of_name(name: str) -> ScoreColumn:
-        if (found := held.get(name)) is None:
-            found = held[name] = read(sources[name])
-        return found
+        if (column := held.get(name)) is None:
+            column = held[name] = read(sources[name])
+        return column
 
     return View(index, tuple(columns), texts, of_name, scored_by=tuple(scored))
 

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from core.data import Value
-from core.formats.adversarial import FLUENCY, TYPES, AdversarialCase
+from core.formats.error_cases import FLUENCY, TYPES, AdversarialCase
 from core.metrics.base import Metric, MetricSpec
-from core.ports.cases import KeptScore
+from core.ports.robustness import SavedScore
 from core.scoring.cache import ScoreCache
 from core.scoring.items import score_items
 from core.scoring.progress import OnScoring
@@ -52,10 +52,10 @@ class Answered(NamedTuple):
         """Return why a score of case `i` is missing, or ""."""
         return next((v.reason or v.status for v in (self.good[i], self.bad[i]) if v.value is None), "")
 
-    def kept(self, i: int) -> KeptScore:
+    def kept(self, i: int) -> SavedScore:
         """Return the scores of case `i` as they are stored with a saved case."""
         higher, reason = self.spec.higher_is_better, self.missing(i)
-        return KeptScore(self.spec.name, self.signature, higher, self.good[i].value, self.bad[i].value, reason)
+        return SavedScore(self.spec.name, self.signature, higher, self.good[i].value, self.bad[i].value, reason)
 
 
 class PhenomenonRow(NamedTuple):
@@ -121,7 +121,7 @@ def failed(answered: Sequence[Answered]) -> bool:
     return any(value.status == "error" for a in answered for value in (*a.good, *a.bad))
 
 
-def table(
+def accuracy_table(
     cases: Sequence[AdversarialCase], answered: Sequence[Answered], *, seed: int = 0, draws: int = DRAWS
 ) -> list[PhenomenonRow]:
     """Return accuracies by metric and phenomenon: phenomena in the order of the paper, then others, then averages."""
@@ -138,25 +138,25 @@ def table(
 
 def order(cases: Sequence[AdversarialCase]) -> list[str]:
     """Return the phenomena of the cases: those of the paper first, in its order."""
-    there = dict.fromkeys(case.phenomenon for case in cases)
-    return [*(name for name in TYPES.values() if name in there), *(n for n in there if n not in TYPES.values())]
+    phenomena = dict.fromkeys(case.phenomenon for case in cases)
+    return [*(name for name in TYPES.values() if name in phenomena), *(n for n in phenomena if n not in TYPES.values())]
 
 
 def _labels(names: Sequence[str]) -> dict[str, str]:
     """Return the label of each phenomenon: its name, with a suffix if it is that of an average."""
-    found = {}
+    labels = {}
     for name in names:
         label = name
         while label in AVERAGES or (label != name and label in names):
             label += TYPE
-        found[name] = label
-    return found
+        labels[name] = label
+    return labels
 
 
 def members(average: str, phenomena: Sequence[str]) -> list[str]:
     """Return the phenomena of an average. Those that are neither adequacy nor fluency belong to "all" only."""
-    wanted = {ADEQUACY: ADEQUATE, FLUENT: FLUENCY}.get(average)
-    return [name for name in phenomena if wanted is None or name in wanted]
+    included = {ADEQUACY: ADEQUATE, FLUENT: FLUENCY}.get(average)
+    return [name for name in phenomena if included is None or name in included]
 
 
 def failures(
@@ -166,17 +166,17 @@ def failures(
     gets right (Table 10)."""
     margins = {a.spec.name: a.margins() for a in answered}
     solved = margins.get(solved_by)
-    found, seen = [], Counter[tuple[str, str]]()
+    listed, seen = [], Counter[tuple[str, str]]()
     for a in answered:
         for i, case in enumerate(cases):
             place = (a.spec.name, case.phenomenon)
             if margins[a.spec.name][i] <= 0 and seen[place] < each and (solved is None or solved[i] > 0):
                 seen[place] += 1
                 scores = {b.spec.name: (b.good[i].value, b.bad[i].value) for b in answered}
-                found.append(
+                listed.append(
                     Failure(*place, case.id, anchor_of(case), case.good.hypothesis, case.bad.hypothesis, scores)
                 )
-    return found
+    return listed
 
 
 def accuracy(margins: Floats, phenomena: Sequence[str]) -> float | None:
@@ -260,12 +260,12 @@ def _drawn(units: Ints, kinds: Ints, right: npt.NDArray[np.bool_], n_kinds: int,
     order = content_order(*size.T, *won.T)
     size, won = size[order], won[order]
     rng = np.random.default_rng(seed)
-    found = []
+    accuracies = []
     for start in range(0, draws, step := max(1, DRAWS_AT_ONCE // n_units)):
         often = rng.multinomial(n_units, np.full(n_units, 1 / n_units), min(step, draws - start)).astype(np.float64)
         with np.errstate(invalid="ignore"):
-            found.append((often @ won) / (often @ size))
-    return np.concatenate(found)
+            accuracies.append((often @ won) / (often @ size))
+    return np.concatenate(accuracies)
 
 
 def _as_row(

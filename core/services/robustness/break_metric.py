@@ -12,21 +12,20 @@ from typing import NamedTuple
 
 from core.data import Item, Value
 from core.errors import UserError
-from core.formats.adversarial import AdversarialCase, phenomenon
+from core.formats.error_cases import AdversarialCase, phenomenon
 from core.metrics import ranges
 from core.metrics import registry as registry_of_metrics
 from core.metrics.base import Metric, MetricSpec
 from core.metrics.ranges import Range
 from core.perturbations import registry
 from core.perturbations.base import Perturbation
-from core.ports.cases import BARELY, MISSES, NOTICES, KeptScore, change_of
+from core.ports.robustness import BARELY, MISSES, NOTICES, SavedScore, change_of
 from core.progress import Progress, no_progress
 from core.scoring.cache import ScoreCache
 from core.scoring.progress import OnScoring
 from core.services.projects.task import may_preselect
 from core.services.robustness.adversarial import Answered, answer
-from core.text.diff import diff
-from core.text.edits import Change, Outcome
+from core.text.edits import Change, Outcome, diff
 
 BY_HAND = "by hand"
 QUICK_NEEDS = frozenset({"source", "reference", "seq2seq", "encoder", "nli"})
@@ -56,8 +55,8 @@ class Reaction(NamedTuple):
     """A metric's reaction to a change.
 
     `change` is in the metric's unit and below 0 if the changed text is worse by the metric's own direction. `share` is
-    `change` divided by the metric's frozen range (`core.metrics.ranges`), None without one. `fooled`: the metric misses the
-    error. `change` and `fooled` are None with a `reason` if one of the texts has no score.
+    `change` divided by the metric's frozen range (`core.metrics.ranges`), None without one. `misses_error`: the metric misses the
+    error. `change` and `misses_error` are None with a `reason` if one of the texts has no score.
     """
 
     spec: MetricSpec
@@ -66,13 +65,13 @@ class Reaction(NamedTuple):
     changed: Value
     change: float | None
     share: float | None
-    fooled: bool | None
+    misses_error: bool | None
     reason: str
 
-    def kept(self) -> KeptScore:
+    def kept(self) -> SavedScore:
         """Return the scores as they are stored with a case."""
         numbers = (self.good.value, self.changed.value)
-        return KeptScore(self.spec.name, self.signature, self.spec.higher_is_better, *numbers, self.reason)
+        return SavedScore(self.spec.name, self.signature, self.spec.higher_is_better, *numbers, self.reason)
 
     @property
     def verdict(self) -> str:
@@ -82,13 +81,13 @@ class Reaction(NamedTuple):
         return _verdict(self.change, self.share, self.good.value)
 
 
-def verdict_of(score: KeptScore) -> str:
+def verdict_of(score: SavedScore) -> str:
     """Return whether a saved score notices the error, or why that is unknown."""
     if score.good is None or score.changed is None:
         return score.reason
     change = change_of(score.good, score.changed, higher_is_better=score.higher_is_better)
     try:
-        declared = registry_of_metrics.load(score.metric).spec.range
+        declared = registry_of_metrics.load_metric(score.metric).spec.range
         scale = ranges.of_signature(score.signature, declared)
     except UserError:
         scale = None
@@ -106,9 +105,9 @@ def _share(change: float, scale: Range | None) -> float | None:
     return None if scale is None else change / (scale.high - scale.low)
 
 
-def by_drop(found: Sequence[Reaction]) -> list[Reaction]:
+def by_drop(metric_reactions: Sequence[Reaction]) -> list[Reaction]:
     """Return the reactions by the size of the drop, largest first; those without a range and without a score last."""
-    return sorted(found, key=lambda r: (r.change is None, r.share is None, r.share or 0.0))
+    return sorted(metric_reactions, key=lambda r: (r.change is None, r.share is None, r.share or 0.0))
 
 
 class PerturbationTrial(NamedTuple):
@@ -132,18 +131,18 @@ def quick(metric: Metric, languages: Mapping[str, float]) -> bool:
 
 def perturbed(text: str, seed: int = 0, progress: Progress = no_progress) -> list[PerturbationTrial]:
     """Try every perturbation of the registry on one text."""
-    found = []
+    trials = []
     for k, name in enumerate(registry.PERTURBATIONS):
         progress(k / len(registry.PERTURBATIONS))
-        perturbation = registry.load(name)
-        found.append(PerturbationTrial(perturbation, perturbation.perturb(text, seed)))
-    return found
+        perturbation = registry.load_perturbation(name)
+        trials.append(PerturbationTrial(perturbation, perturbation.perturb(text, seed)))
+    return trials
 
 
 def scale_of(metric: Metric) -> Range | None:
     """Return the metric's frozen range, or None."""
     try:
-        return ranges.of(metric)
+        return ranges.range_of(metric)
     except UserError:
         return None
 

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from core.data import Dataset, Item, Segment, SegmentKey
-from core.formats.adversarial import TYPES, AdversarialCase, phenomenon
+from core.formats.error_cases import COLUMNS, TYPES, AdversarialCase, phenomenon
 from core.formats.write import csv_text
 from core.perturbations import registry
-from core.ports.cases import KeptCase, KeptScore
+from core.ports.robustness import KeptCase, SavedScore
 from core.progress import Progress, no_progress
-from core.robustness.suite import COLUMNS, AdversarialSuite, Count, anchors, build, signature, written_in
+from core.robustness.suite import AdversarialSuite, Count, anchors, build, signature, written_in
 from core.services.robustness.adversarial import Answered, Failure, anchor_of
 from core.services.robustness.break_metric import BY_HAND, TextPair, changes
 
@@ -41,11 +41,11 @@ def outputs_of(dataset: Dataset, system: str) -> dict[SegmentKey, str]:
 
 def drawn(segments: Sequence[Segment], most: int, seed: int) -> list[Segment]:
     """Draw at most `most` of the segments with a reference, in their order."""
-    there = [segment for segment in segments if written_in(segment)]
-    if len(there) <= most:
-        return there
-    kept = np.random.default_rng(seed).choice(len(there), most, replace=False)
-    return [there[i] for i in sorted(kept.tolist())]
+    candidates = [segment for segment in segments if written_in(segment)]
+    if len(candidates) <= most:
+        return candidates
+    kept = np.random.default_rng(seed).choice(len(candidates), most, replace=False)
+    return [candidates[i] for i in sorted(kept.tolist())]
 
 
 def make(
@@ -84,12 +84,12 @@ def make(
 
 
 def _cases(whole: AdversarialSuite, *, free: bool) -> tuple[AdversarialCase, ...]:
-    found = []
+    cases = []
     for c in whole.cases:
         good, bad, references = (c.reference, c.free, ()) if free else (c.paraphrase, c.adversarial, (c.reference,))
         items = [Item(c.source, text or "", references) for text in (good, bad)]
-        found.append(AdversarialCase(phenomenon(c.phenomenon), c.id, *items))
-    return tuple(found)
+        cases.append(AdversarialCase(phenomenon(c.phenomenon), c.id, *items))
+    return tuple(cases)
 
 
 def _code(name: str) -> str:
@@ -99,9 +99,9 @@ def _code(name: str) -> str:
 
 def case_of(failure: Failure, cases: Sequence[AdversarialCase]) -> AdversarialCase:
     """Return the case of a failure. Raises ValueError if it is not among `cases`."""
-    wanted = (failure.phenomenon, failure.id, failure.anchor, failure.good, failure.bad)
+    identity = (failure.phenomenon, failure.id, failure.anchor, failure.good, failure.bad)
     for case in cases:
-        if (case.phenomenon, case.id, anchor_of(case), case.good.hypothesis, case.bad.hypothesis) == wanted:
+        if (case.phenomenon, case.id, anchor_of(case), case.good.hypothesis, case.bad.hypothesis) == identity:
             return case
     raise ValueError(f"no case {failure.id} of {failure.phenomenon}")
 
@@ -113,14 +113,14 @@ def texts_of(case: AdversarialCase) -> TextPair:
 
 def scores_of(
     case: AdversarialCase, cases: Sequence[AdversarialCase], answered: Sequence[Answered]
-) -> tuple[KeptScore, ...]:
+) -> tuple[SavedScore, ...]:
     """Return each metric's scores of the two texts of one case in `cases`."""
     i = cases.index(case)
     return tuple(a.kept(i) for a in answered)
 
 
 def to_keep(
-    collection: str, texts: TextPair, scores: Sequence[KeptScore], *, kind: str = BY_HAND, error_in: str | None = None
+    collection: str, texts: TextPair, scores: Sequence[SavedScore], *, kind: str = BY_HAND, error_in: str | None = None
 ) -> KeptCase:
     """Return a case for a collection. `error_in` is the text that was changed, if it is not the good output."""
     what = changes(texts.good if error_in is None else error_in, texts.changed)
@@ -149,7 +149,7 @@ def as_csv(cases: Sequence[KeptCase]) -> str:
         head = (c.collection, c.phenomenon, c.source, c.reference, c.good, c.changed, c.what)
         when = c.created.isoformat(timespec="seconds") if c.created else ""
         for s in c.scores:
-            fooled = None if s.fooled is None else "yes" if s.fooled else "no"
+            fooled = None if s.misses_error is None else "yes" if s.misses_error else "no"
             rows.append((*head, s.metric, s.signature, s.good, s.changed, fooled, s.reason, when))
         if not c.scores:
             rows.append((*head, None, None, None, None, None, "", when))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from core.data import Dataset, OutputKey, Value
-from core.formats.adversarial import AdversarialCase
+from core.formats.error_cases import AdversarialCase
 from core.metrics import ranges, registry
 from core.metrics.base import Metric
 from core.metrics.entailment.menli import NAME, NLI_METRICS
@@ -99,7 +99,7 @@ def part(metric: Metric, dataset: Dataset | None = None) -> ScaledMetric:
     nli = registry.split(metric.spec.name)[0] in NLI_METRICS
     bound = metric if dataset is None else for_dataset(metric, dataset)
     try:
-        return ScaledMetric(metric, ranges.of(bound, DECLARED if nli else FITTED))
+        return ScaledMetric(metric, ranges.range_of(bound, DECLARED if nli else FITTED))
     except NoRange as error:
         return ScaledMetric(metric, None, error.command)
 
@@ -112,8 +112,8 @@ def of_project(cases: Iterable[AdversarialCase], dataset: Dataset) -> bool:
 
 def both_ways(nli: Metric) -> Metric:
     """Return the NLI metric in both directions, which the 15 strategies need."""
-    name, given = registry.split(nli.spec.name)
-    return registry.load(registry.expression(name, {**given, "direction": BOTH}))
+    name, option_texts = registry.split(nli.spec.name)
+    return registry.load_metric(registry.expression(name, {**option_texts, "direction": BOTH}))
 
 
 def expression(nli: str, other: str, w: float) -> str:
@@ -134,12 +134,12 @@ def scores_of(
     `sample` are texts of the project, on which metrics are fitted that depend on other outputs.
     Raises `Cancelled` when `on_scoring` does; values computed until then stay stored.
     """
-    wanted = set(keys)
+    requested = set(keys)
     texts = store.projects.texts(project.id, list(dict.fromkeys(key.segment for key in keys)))
-    few = Dataset(texts.segments, tuple(o for o in texts.outputs if o.key in wanted))
+    few = Dataset(texts.segments, tuple(o for o in texts.outputs if o.key in requested))
     bound = {m.spec.name: for_dataset(m, sample) for m in metrics}
     score_dataset(few, list(bound.values()), store.scores, on_scoring)
-    return {name: store.scores.column(project.id, m.signature()).picked(wanted) for name, m in bound.items()}
+    return {name: store.scores.column(project.id, m.signature()).picked(requested) for name, m in bound.items()}
 
 
 def failed(tables: Tables) -> bool:
@@ -150,8 +150,8 @@ def failed(tables: Tables) -> bool:
 def fit(metric: Metric, values: Mapping[OutputKey, Value]) -> Range:
     """Fit and store the metric's range on these values. Raises `UserError` as `ranges.fit` does."""
     signed = metric.signature()
-    there = [v.value for v in values.values() if v.value is not None]
-    return ranges.fit({signed: there})[ranges.key(signed)]
+    numbers = [v.value for v in values.values() if v.value is not None]
+    return ranges.fit({signed: numbers})[ranges.key(signed)]
 
 
 def pair(
@@ -182,8 +182,8 @@ def _judged(
     n, m = nli.scaled(nli_values[key] for key in keys), other.scaled(other_values[key] for key in keys)
     known = np.isfinite(n) & np.isfinite(m)
     kept = tuple(keys[i] for i in np.flatnonzero(known))
-    people = np.array([human[key] for key in kept], dtype=np.float64)
-    return JudgedOutputs(kept, n[known], m[known], people) if len(kept) > 1 else None
+    human_values = np.array([human[key] for key in kept], dtype=np.float64)
+    return JudgedOutputs(kept, n[known], m[known], human_values) if len(kept) > 1 else None
 
 
 def shares(values: Sequence[Value]) -> Floats:
@@ -192,8 +192,8 @@ def shares(values: Sequence[Value]) -> Floats:
     With several references, they are those of the best reference under the formula of the values.
     """
     names = [f"{k}_{way}" for way in (FORWARD, BACKWARD) for k in "enc"]
-    found = [[v.parts.get(name, np.nan) if v.status == "ok" else np.nan for name in names] for v in values]
-    return np.array(found, dtype=np.float64).reshape(len(values), 2, 3)
+    rows = [[v.parts.get(name, np.nan) if v.status == "ok" else np.nan for name in names] for v in values]
+    return np.array(rows, dtype=np.float64).reshape(len(values), 2, 3)
 
 
 def strategies(
@@ -202,35 +202,35 @@ def strategies(
     human: Mapping[OutputKey, float],
     suites: Sequence[tuple[CaseSuite, Sequence[Answered]]],
     choice: LambdaFitOptions,
-    people: str,
+    human_name: str,
 ) -> list[Strategies]:
-    """Return the 15 strategies on each dataset: outputs with human scores (named `people`), and each suite.
+    """Return the 15 strategies on each dataset: outputs with human scores (named `human_name`), and each suite.
 
     `nli` is a metric in both directions (`both_ways`). Datasets on which no strategy is defined are left out.
     """
-    found = []
+    of_datasets = []
     table = tables.get(nli.spec.name, {})
     if keys := [key for key in human if key in table]:
         probabilities, scores = shares([table[key] for key in keys]), [human[key] for key in keys]
         rows = nli_weights.grid(probabilities, scores, keys=keys, measure=choice.measure, group=choice.group)
-        found.append(Strategies(people, True, True, tuple(rows)))
+        of_datasets.append(Strategies(human_name, True, True, tuple(rows)))
     for suite, answered in suites:
         (mine,) = (a for a in answered if a.spec.name == nli.spec.name)
         phenomena = [case.phenomenon for case in suite.cases]
         rows = nli_weights.grid(good=shares(mine.good), bad=shares(mine.bad), phenomena=phenomena)
-        found.append(Strategies(suite.name, False, suite.own, tuple(rows)))
-    return [s for s in found if any(v is not None for v in s.values().values())]
+        of_datasets.append(Strategies(suite.name, False, suite.own, tuple(rows)))
+    return [s for s in of_datasets if any(v is not None for v in s.values().values())]
 
 
-def held_out(found: Sequence[Strategies]) -> list[LeftOut]:
+def held_out(tables: Sequence[Strategies]) -> list[LeftOut]:
     """Return each dataset under the strategy chosen on the other datasets (section 6), if there are others.
 
     A suite made from the project and the project's human scores count as one dataset: neither chooses for the other.
     Undefined values count as −∞, so they never win.
     """
     rows = []
-    for one in found:
-        others = [s for s in found if s is not one and not s.quality and not (one.own and s.own)]
+    for one in tables:
+        others = [s for s in tables if s is not one and not s.quality and not (one.own and s.own)]
         if others:
             values = {
                 s.dataset: {way: -math.inf if value is None else value for way, value in s.values().items()}

@@ -138,8 +138,10 @@ def path(
         if judged is not None:
             mixed = w * judged.nli + (1 - w) * judged.other
             segments, systems = [k.segment for k in judged.keys], [k.system for k in judged.keys]
-            found = agreement_with_ties(measure, mixed, judged.human, group=group, segments=segments, systems=systems)
-            quality = found.value
+            agreement = agreement_with_ties(
+                measure, mixed, judged.human, group=group, segments=segments, systems=systems
+            )
+            quality = agreement.value
         points.append(PathPoint(w, quality, None if attacked is None else robustness(attacked, w)))
     return points
 
@@ -187,26 +189,26 @@ def best_weight(
         for key, n, m, h in zip(judged.keys, judged.nli, judged.other, judged.human, strict=True)
     ]
     try:
-        found: Calibration = calibrate(
+        calibration: Calibration = calibrate(
             points, measure=measure, group=group, seed=seed, draws=draws, noise=0.0, progress=progress
         )
     except UserError as error:
         if UNDEFINED not in error.what:
             raise
         raise UserError("no weight agrees best with people", got=_of_w(error.got), hint=_of_w(error.hint)) from error
-    w = omega(found.lam)
+    w = omega(calibration.lam)
     return Weight(
         w,
-        found.agreement,
-        omega(found.plateau.low),
-        omega(found.plateau.high),
-        None if found.ci is None else (omega(found.ci[0]), omega(found.ci[1])),
-        found.cross_validated.value,
-        (found.at["0"], found.at["inf"]),
+        calibration.agreement,
+        omega(calibration.plateau.low),
+        omega(calibration.plateau.high),
+        None if calibration.ci is None else (omega(calibration.ci[0]), omega(calibration.ci[1])),
+        calibration.cross_validated.value,
+        (calibration.at["0"], calibration.at["inf"]),
         None if attacked is None else robustness(attacked, w),
-        tuple(map(_of_w, found.notes)),
-        tuple((omega(p.lam), p.agreement) for p in found.curve),
-        found.cross_validated.over,
+        tuple(map(_of_w, calibration.notes)),
+        tuple((omega(p.lam), p.agreement) for p in calibration.curve),
+        calibration.cross_validated.over,
     )
 
 
@@ -220,16 +222,16 @@ def improvements(paths: Mapping[str, Sequence[PathPoint]], *, seed: int = 0) -> 
 
     Undefined values, and metrics with value 0 at w = 0, are left out.
     """
-    found = []
+    rows = []
     for what in ("quality", "robustness"):
         for k, w in enumerate(next(iter(paths.values()), ())):
             changes = []
             for points in paths.values():
-                start, here = getattr(points[0], what), getattr(points[k], what)
-                if start and here is not None:
-                    changes.append((here - start) / abs(start))
-            found.append(Improvement(w.w, what, mean_interval(changes, seed)))
-    return found
+                start, at_weight = getattr(points[0], what), getattr(points[k], what)
+                if start and at_weight is not None:
+                    changes.append((at_weight - start) / abs(start))
+            rows.append(Improvement(w.w, what, mean_interval(changes, seed)))
+    return rows
 
 
 def grid(
@@ -252,14 +254,14 @@ def grid(
     for direction, formula in STRATEGIES:
         quality = robust = None
         if shares is not None and human is not None:
-            scores, people = pooled(shares, direction, formula), np.asarray(human, dtype=np.float64)
-            known = np.isfinite(scores) & np.isfinite(people)
-            there = [key for key, k in zip(keys, known.tolist(), strict=True) if k] if keys else []
-            segments, systems = [k.segment for k in there], [k.system for k in there]
-            found = agreement_with_ties(
-                measure, scores[known], people[known], group=group, segments=segments, systems=systems
+            scores, human_values = pooled(shares, direction, formula), np.asarray(human, dtype=np.float64)
+            known = np.isfinite(scores) & np.isfinite(human_values)
+            known_keys = [key for key, k in zip(keys, known.tolist(), strict=True) if k] if keys else []
+            segments, systems = [k.segment for k in known_keys], [k.system for k in known_keys]
+            agreement = agreement_with_ties(
+                measure, scores[known], human_values[known], group=group, segments=segments, systems=systems
             )
-            quality = found.value
+            quality = agreement.value
         if good is not None and bad is not None:
             robust = accuracy(pooled(good, direction, formula) - pooled(bad, direction, formula), phenomena)
         rows.append(Pooled(direction, formula, quality, robust))
@@ -279,11 +281,11 @@ def leave_one_out(values: Mapping[str, Mapping[tuple[str, str], float]]) -> list
             got=f"{len(values)} datasets",
             expected="at least two",
         )
-    found = []
-    for name, here in values.items():
+    left_out = []
+    for name, of_dataset in values.items():
         others = [row for other, row in values.items() if other != name]
         wins = Counter(s for row in others for s in STRATEGIES if row[s] == max(row.values()))
         chosen = max(STRATEGIES, key=lambda s: (wins[s], np.mean([row[s] for row in others])))
-        best = max(STRATEGIES, key=here.__getitem__)
-        found.append(LeftOut(name, *chosen, wins[chosen], here[chosen], best, here[best]))
-    return found
+        best = max(STRATEGIES, key=of_dataset.__getitem__)
+        left_out.append(LeftOut(name, *chosen, wins[chosen], of_dataset[chosen], best, of_dataset[best]))
+    return left_out

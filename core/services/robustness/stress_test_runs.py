@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from core.formats.problems import counted
+from core.formatting import format_count
 from core.robustness.stress.report import LevelResult, Report, StressTestResult
 
 ASPECTS = ("fluency", "consistency", "special")
@@ -37,26 +37,28 @@ def share_of(cell: StressTestResult, drop: float | None) -> float | None:
 
 def evidence(cell: StressTestResult) -> Evidence | None:
     """Return the strongest evidence of a cell, or None if no level has a drop."""
-    there = [(point.drop, point) for point in cell.points if point.drop is not None]
-    if not there:
+    drops = [(point.drop, point) for point in cell.points if point.drop is not None]
+    if not drops:
         return None
-    drop, point = (min if cell.verdict == "fail" else max)(there, key=lambda pair: pair[0])
+    drop, point = (min if cell.verdict == "fail" else max)(drops, key=lambda pair: pair[0])
     return Evidence(point, share_of(cell, drop))
 
 
 def headline(report: Report) -> str:
     """Return the main result, worst first: "BLEU fails 3 of 24 tests; every metric fails repetition"."""
-    told = {m.name: [c for c in report.cells if c.metric == m.name and c.verdict != "untold"] for m in report.metrics}
+    with_verdict = {
+        m.name: [c for c in report.cells if c.metric == m.name and c.verdict != "untold"] for m in report.metrics
+    }
     labels = {m.name: m.label for m in report.metrics}
-    fails = {name: sum(c.verdict == "fail" for c in cells) for name, cells in told.items()}
+    fails = {name: sum(c.verdict == "fail" for c in cells) for name, cells in with_verdict.items()}
     worst = sorted((name for name in fails if fails[name]), key=lambda name: -fails[name])
-    if not any(told.values()):
+    if not any(with_verdict.values()):
         return "No metric could be judged in any test"
     if not worst:
         if any(c.verdict == "untold" for c in report.cells):
             return "No metric fails any test it could be judged in"
-        return f"No metric fails any of the {counted(len(report.tests), 'test')}"
-    parts = [f"{labels[name]} fails {fails[name]} of {len(told[name])} tests" for name in worst[:_FEW]]
+        return f"No metric fails any of the {format_count(len(report.tests), 'test')}"
+    parts = [f"{labels[name]} fails {fails[name]} of {len(with_verdict[name])} tests" for name in worst[:_FEW]]
     if len(worst) > _FEW:
         parts.append(f"{len(worst) - _FEW} more fail some")
     for who, whole in (("every metric", True), ("every metric that could be judged", False)):
@@ -68,8 +70,8 @@ def headline(report: Report) -> str:
 def _by_all(report: Report, test: str) -> bool | None:
     """Return True if all metrics fail, False if all with a verdict (at least two) fail, else None."""
     verdicts = [c.verdict for c in report.cells if c.test == test]
-    told = [v for v in verdicts if v != "untold"]
-    return len(told) == len(verdicts) if len(told) > 1 and set(told) == {"fail"} else None
+    with_verdict = [v for v in verdicts if v != "untold"]
+    return len(with_verdict) == len(verdicts) if len(with_verdict) > 1 and set(with_verdict) == {"fail"} else None
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -77,7 +79,7 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(lowered[:-1]), lowered[-1]]))
 
 
-def settings_of(report: Report) -> dict[str, Any]:
+def run_settings(report: Report) -> dict[str, Any]:
     """Return the settings and counts of a run as plain JSON values, for the list of runs."""
     return {
         "gold": report.gold,

@@ -9,10 +9,10 @@ from core.errors import UserError
 from core.metrics import registry
 from core.perturbations import registry as noises
 from core.perturbations.noise.base import NoiseContext
-from core.ports.cases import KeptScore
+from core.ports.robustness import SavedScore
 from core.processes import host
 from core.progress import no_progress
-from core.scoring.values import values_of
+from core.scoring.progress import values_of
 from core.services.projects import sample
 from core.services.robustness.break_metric import TextPair
 from core.text.edits import Change
@@ -37,7 +37,7 @@ class TourResult(NamedTuple):
     stop: TourExample
     label: str
     texts: TextPair
-    score: KeptScore
+    score: SavedScore
 
 
 STOPS: tuple[TourExample, ...] = (
@@ -80,7 +80,7 @@ def shown(stop: TourExample) -> TourResult:
 def _shown(stop: TourExample) -> TourResult:
     item = dict(sample.dataset().items())[OutputKey(stop.system, *stop.segment)]
     item = item._replace(references=item.references[:1])
-    noise, metric = noises.noise(stop.noise), registry.load(stop.metric)
+    noise, metric = noises.noise(stop.noise), registry.load_metric(stop.metric)
     outcome = noise.noised(item.hypothesis, stop.strength, stop.seed, NoiseContext(item.source, (item.hypothesis,)))
     if not isinstance(outcome, Change):
         raise UserError("the noise does not apply to this text", where=noise.label, got=outcome.reason)
@@ -89,5 +89,5 @@ def _shown(stop: TourExample) -> TourResult:
         raise UserError("there is no score", where=metric.spec.label, got=lost.reason or lost.status)
     texts = TextPair(item.source, next(iter(item.references), None), item.hypothesis, outcome.text)
     good, changed = (v.value for v in values)
-    score = KeptScore(stop.metric, metric.signature(), metric.spec.higher_is_better, good, changed)
+    score = SavedScore(stop.metric, metric.signature(), metric.spec.higher_is_better, good, changed)
     return TourResult(stop, metric.spec.label, texts, score)

@@ -79,13 +79,13 @@ def output_means(scores: Iterable[CampaignScore]) -> OutputMeans:
 
 def checked(scores: Iterable[CampaignScore]) -> list[CampaignScore]:
     """Return the scores as a list. Raises `ValueError` for values or weights that cannot be used."""
-    found = list(scores)
-    for score in found:
+    all_scores = list(scores)
+    for score in all_scores:
         if not math.isfinite(score.value):
             raise ValueError(f"scores must be finite numbers, {score.rater} gave {score.system} {score.value}")
         if not (math.isfinite(score.weight) and score.weight > 0):
             raise ValueError(f"weights must be finite and > 0, found {score.weight} for {score.system}")
-    return found
+    return all_scores
 
 
 def repeats_averaged(scores: Iterable[CampaignScore]) -> list[CampaignScore]:

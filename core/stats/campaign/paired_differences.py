@@ -11,9 +11,9 @@ import numpy as np
 from core.stats.bootstrap import LEVEL, Interval
 from core.stats.campaign.campaign_scores import CampaignScore, OutputMeans, Unit, output_means
 from core.stats.correlation.pairs import Floats, Ints
-from core.stats.significance.comparisons import Comparison, holm
 from core.stats.significance.power import minimum_detectable_difference
 from core.stats.significance.random_signs import random_signs
+from core.stats.significance.system_comparison import Comparison, holm
 
 CELLS = 2_000_000
 SLACK = 1e-10
@@ -83,18 +83,18 @@ def compare_campaign_systems(
     table = output_means(scores)
     ids = table.unit_ids(by)
     pairs = list(combinations(range(len(table.systems)), 2))
-    found: list[PairedDifference] = []
+    differences: list[PairedDifference] = []
     step = max(1, CELLS // max(draws, len(ids), 1))
     for start in range(0, len(pairs), step):
         some = pairs[start : start + step]
         sums = _unit_sums(table, some, ids, drawn)
         tests, intervals = _tests(sums, seed, draws)
-        found += [
+        differences += [
             _compared(table, pair, test, interval, column)
             for pair, test, interval, column in zip(some, tests, intervals, _columns(sums), strict=True)
         ]
-    adjusted = holm([pair.test.p for pair in found])
-    return [pair._replace(adjusted=p) for pair, p in zip(found, adjusted, strict=True)]
+    adjusted = holm([pair.test.p for pair in differences])
+    return [pair._replace(adjusted=p) for pair, p in zip(differences, adjusted, strict=True)]
 
 
 def smallest_p(units: int) -> float:
@@ -102,9 +102,9 @@ def smallest_p(units: int) -> float:
     return min(1.0, 2.0 ** (1 - units)) if units <= EXACT_UNITS else 1 / (DRAWS + 1)
 
 
-def smallest_adjusted_p(found: Sequence[PairedDifference]) -> float | None:
+def smallest_adjusted_p(differences: Sequence[PairedDifference]) -> float | None:
     """Return the smallest p that any of these differences could have after Holm's correction; None if none is tested."""
-    possible = [p for p in holm([smallest_p(d.test.n) for d in found if d.test.p is not None]) if p is not None]
+    possible = [p for p in holm([smallest_p(d.test.n) for d in differences if d.test.p is not None]) if p is not None]
     return min(possible, default=None)
 
 
@@ -158,8 +158,8 @@ def _tests(sums: _Sums, seed: int, draws: int) -> tuple[list[Comparison], list[I
         else:
             tests.append(Comparison(value, float(p[i]), "", n, 2**n if exact[i] else draws))
         bounded = bool(np.isfinite(low[i]) and np.isfinite(high[i]))
-        found = Interval(value, float(low[i]), float(high[i]), n)
-        intervals.append(found if bounded else Interval(value, None, None, n, NO_INTERVAL))
+        interval = Interval(value, float(low[i]), float(high[i]), n)
+        intervals.append(interval if bounded else Interval(value, None, None, n, NO_INTERVAL))
     return tests, intervals
 
 

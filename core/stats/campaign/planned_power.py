@@ -131,9 +131,11 @@ def planned_share(
         return _power(n_items, mean_votes(mean, raters, ties, kappa), alpha, seed)
 
     low, high = 0.0, HIGHEST
-    wanted = noncentrality(n_items, alpha) / math.sqrt(n_items)
-    if _ratio(mean_votes(HIGHEST, raters, ties, kappa)) > wanted:  # a bracket from the normal approximation
-        near = brentq(lambda mean: _ratio(mean_votes(mean, raters, ties, kappa)) - wanted, 0.0, HIGHEST, xtol=1e-6)
+    target_ratio = noncentrality(n_items, alpha) / math.sqrt(n_items)
+    if _ratio(mean_votes(HIGHEST, raters, ties, kappa)) > target_ratio:  # a bracket from the normal approximation
+        near = brentq(
+            lambda mean: _ratio(mean_votes(mean, raters, ties, kappa)) - target_ratio, 0.0, HIGHEST, xtol=1e-6
+        )
         low, high = 0.7 * near, min(HIGHEST, 1.5 * near)
     if power(high) < POWER:
         low, high = high, HIGHEST
@@ -183,8 +185,8 @@ def mean_votes(mean: float, raters: int, ties: float, kappa: float) -> Floats:
         for step in range(3):
             wider[:, step : step + sums.shape[1]] += votes[:, step : step + 1] * sums
         sums = wider
-    found = (weights / weights.sum()) @ sums
-    return np.asarray(found / found.sum())
+    probabilities = (weights / weights.sum()) @ sums
+    return np.asarray(probabilities / probabilities.sum())
 
 
 def _power(n_items: int, probabilities: Floats, alpha: float, seed: int) -> float:
@@ -195,6 +197,6 @@ def _power(n_items: int, probabilities: Floats, alpha: float, seed: int) -> floa
     mean = counts @ values / n_items
     variance = (counts @ values**2 - n_items * mean**2) / (n_items - 1)
     critical = float(student.isf(alpha / 2, n_items - 1))
-    found = mean > critical * np.sqrt(np.maximum(variance, 0.0) / n_items)
+    significant = mean > critical * np.sqrt(np.maximum(variance, 0.0) / n_items)
     alike = variance <= 1e-12  # all items agree: the sign test decides
-    return float(np.mean((mean > 0) & np.where(alike, 2 * 0.5**n_items <= alpha, found)))
+    return float(np.mean((mean > 0) & np.where(alike, 2 * 0.5**n_items <= alpha, significant)))

@@ -12,7 +12,7 @@ import numpy as np
 from core.stats.bootstrap import Interval, content_order, draws_of, percentiles
 from core.stats.correlation.correlation import group_ids
 from core.stats.correlation.pairs import Floats
-from core.stats.raters.bradley_terry import bradley_terry
+from core.stats.raters.rater_scale import bradley_terry
 
 MOST_UNDEFINED = 0.05
 TOO_FEW = "an interval needs at least two items"
@@ -68,22 +68,22 @@ def preference_strengths(votes: Iterable[PreferenceVote], *, seed: int, draws: i
 
     Raises `ValueError` for a vote on one system, and for a winner that is neither of the two.
     """
-    found = list(votes)
-    for vote in found:
+    all_votes = list(votes)
+    for vote in all_votes:
         if vote.first == vote.second:
             raise ValueError(f"{vote.first} is compared with itself")
         if vote.winner not in (None, vote.first, vote.second):
             raise ValueError(f"the winner must be {vote.first}, {vote.second} or None, not {vote.winner}")
-    names = sorted({name for vote in found for name in (vote.first, vote.second)})
-    by_item = _wins_by_item(found, names)
+    names = sorted({name for vote in all_votes for name in (vote.first, vote.second)})
+    by_item = _wins_by_item(all_votes, names)
     n_items = len(by_item)
     samples = [np.tensordot(counts, by_item, 1) for counts in draws_of(n_items, seed, draws)] if n_items > 1 else []
     strengths, undefined = _strengths(by_item.sum(0), samples, n_items)
-    voted = Counter(name for vote in found for name in (vote.first, vote.second))
+    voted = Counter(name for vote in all_votes for name in (vote.first, vote.second))
     rows = zip(names, strengths, strict=True)
     return PreferenceResult(
         tuple(SystemStrength(name, interval, voted[name]) for name, interval in rows),
-        tuple(_rates(found, names, samples)),
+        tuple(_rates(all_votes, names, samples)),
         undefined,
     )
 
@@ -124,7 +124,7 @@ def _rates(votes: list[PreferenceVote], names: list[str], samples: list[Floats])
         first, second = sorted((vote.first, vote.second))
         results[first, second, vote.winner] += 1
         items.setdefault((first, second), set()).add(vote.item)
-    found = []
+    rates = []
     for (i, a), (j, b) in combinations(enumerate(names), 2):
         wins, losses, ties = results[a, b, a], results[a, b, b], results[a, b, None]
         if not (n := wins + losses + ties):
@@ -134,5 +134,5 @@ def _rates(votes: list[PreferenceVote], names: list[str], samples: list[Floats])
         enough = n_items > 1 and bool(drawn)
         low, high = percentiles(drawn) if enough else (None, None)
         interval = Interval(rate, low, high, n_items, "" if enough else TOO_FEW)
-        found.append(WinRate(a, b, interval, wins, losses, ties))
-    return found
+        rates.append(WinRate(a, b, interval, wins, losses, ties))
+    return rates

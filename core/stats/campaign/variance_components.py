@@ -66,13 +66,13 @@ def variances_of_pilot(scores: Iterable[CampaignScore]) -> CampaignVariances:
     columns = estimable(kinds)
     if columns is None:
         return undefined("raters, systems and items overlap too little to tell their variances apart")
-    there = kinds.counts > 0
-    means = kinds.squares[there] / kinds.counts[there]
+    nonempty = kinds.counts > 0
+    means = kinds.squares[nonempty] / kinds.counts[nonempty]
     if means.max() <= 0:
         return undefined("all scores of a system are equal")
-    precision = np.sqrt(kinds.counts[there]) / np.maximum(means, 1e-6 * means.max())
+    precision = np.sqrt(kinds.counts[nonempty]) / np.maximum(means, 1e-6 * means.max())
     fitted = np.zeros(4)
-    fitted[columns], _ = nnls(COMPONENTS[there][:, columns] * precision[:, None], means * precision)
+    fitted[columns], _ = nnls(COMPONENTS[nonempty][:, columns] * precision[:, None], means * precision)
     notes = [NOT_APART] if len(columns) < 4 else []
     notes += [f"the estimate of {NAMES[c]} is 0" for c in columns if fitted[c] == 0]
     item, interaction, rater, residual = map(float, fitted)

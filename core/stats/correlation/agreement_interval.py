@@ -84,10 +84,10 @@ def agreement_interval(
 
 
 def _interval(value: float, drawn: Floats, n: int, draws: int, note: str = "") -> Interval:
-    there = drawn[~np.isnan(drawn)]
-    if not len(there) or len(there) < draws / 2:
-        return Interval(value, None, None, n, f"undefined on {draws - len(there)} of {draws} resamples")
-    return Interval(value, *percentiles(there), n, note)
+    defined = drawn[~np.isnan(drawn)]
+    if not len(defined) or len(defined) < draws / 2:
+        return Interval(value, None, None, n, f"undefined on {draws - len(defined)} of {draws} resamples")
+    return Interval(value, *percentiles(defined), n, note)
 
 
 def _weights(n: int, seed: int, draws: int, cells: int) -> Iterator[Floats]:

@@ -211,9 +211,9 @@ def cells(measure: Measure, n: int, group: Group, segments: Sequence[Hashable] =
 
 def check_measure(measure: str, group: str) -> None:
     """Raise `UserError` for an unknown measure or grouping."""
-    for what, name, there in (("measure", measure, MEASURES), ("grouping", group, GROUPS)):
-        if name not in there:
-            raise UserError(f"there is no such {what}", got=repr(name), expected=", ".join(there))
+    for what, name, known in (("measure", measure, MEASURES), ("grouping", group, GROUPS)):
+        if name not in known:
+            raise UserError(f"there is no such {what}", got=repr(name), expected=", ".join(known))
 
 
 def group_ids(names: Sequence[Hashable]) -> Ints:

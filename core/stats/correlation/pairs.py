@@ -179,14 +179,14 @@ def _merge_steps(ranks: Ints) -> list[_MergeStep]:
 
 def _inversions(steps: Sequence[_MergeStep], weights: Floats) -> Floats:
     """Return the weight of the pairs i < j with ranks[i] > ranks[j], for whole numbers of shape (…, n); the result has the shape (…)."""
-    found = np.zeros(weights.shape[:-1])
+    inversions = np.zeros(weights.shape[:-1])
     for right, low, high, order in steps:
         left = weights[..., ~right]
         upto = np.zeros((*left.shape[:-1], left.shape[-1] + 1))
         np.cumsum(left, axis=-1, out=upto[..., 1:])
-        found += (weights[..., right] * (upto[..., high] - upto[..., low])).sum(-1)
+        inversions += (weights[..., right] * (upto[..., high] - upto[..., low])).sum(-1)
         weights = weights[..., order]
-    return found
+    return inversions
 
 
 def pairs_within(groups: Sequence[Ints]) -> tuple[Ints, Ints, Floats]:

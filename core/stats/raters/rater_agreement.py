@@ -38,17 +38,17 @@ class RaterPair(NamedTuple):
 
 def ratings(rows: Iterable[tuple[str, Hashable, float]]) -> Ratings:
     """Build from (rater, output, score) rows. Raises `ValueError` for duplicate and non-finite scores."""
-    found: dict[tuple[str, Hashable], float] = {}
+    by_rater_and_output: dict[tuple[str, Hashable], float] = {}
     for rater, output, score in rows:
-        if (rater, output) in found:
+        if (rater, output) in by_rater_and_output:
             raise ValueError(f"{rater} scored {output} twice")
         if not np.isfinite(score):
             raise ValueError("scores must be finite numbers; leave missing ones out")
-        found[rater, output] = score
-    raters = {r: i for i, r in enumerate(dict.fromkeys(r for r, _ in found))}
-    outputs = {o: j for j, o in enumerate(dict.fromkeys(o for _, o in found))}
+        by_rater_and_output[rater, output] = score
+    raters = {r: i for i, r in enumerate(dict.fromkeys(r for r, _ in by_rater_and_output))}
+    outputs = {o: j for j, o in enumerate(dict.fromkeys(o for _, o in by_rater_and_output))}
     scores = np.full((len(raters), len(outputs)), np.nan)
-    for (rater, output), score in found.items():
+    for (rater, output), score in by_rater_and_output.items():
         scores[raters[rater], outputs[output]] = score
     return Ratings(tuple(raters), tuple(outputs), scores)
 
@@ -66,7 +66,7 @@ def krippendorff_alpha(scores: Floats, *, seed: int, segments: Sequence[Hashable
     twice = (~np.isnan(scores)).sum(0) >= 2
     kept, ids = scores[:, twice], np.arange(twice.sum())
     if len(segments):
-        ids = group_ids([s for s, there in zip(segments, twice, strict=True) if there])
+        ids = group_ids([s for s, is_shared in zip(segments, twice, strict=True) if is_shared])
     n = int(ids.max(initial=-1)) + 1
     if kept.shape[1] < 2:
         return Interval(None, None, None, n, NOT_TWICE)
@@ -91,10 +91,10 @@ def _moments(scores: Floats) -> Floats:
     Scores are centred at the overall mean, and within an output at its own mean, for numerical precision: Σ(c − k)² over the
     ordered pairs is 2m times the sum of squares about the output's mean.
     """
-    there = ~np.isnan(scores)
-    centred = np.where(there, scores - np.nanmean(scores), 0.0)
-    m, total, squares = there.sum(0).astype(np.float64), centred.sum(0), (centred**2).sum(0)
-    within = (np.where(there, centred - total / m, 0.0) ** 2).sum(0)
+    present = ~np.isnan(scores)
+    centred = np.where(present, scores - np.nanmean(scores), 0.0)
+    m, total, squares = present.sum(0).astype(np.float64), centred.sum(0), (centred**2).sum(0)
+    within = (np.where(present, centred - total / m, 0.0) ** 2).sum(0)
     return np.stack([m, total, squares, 2 * m * within / (m - 1)])
 
 
@@ -106,13 +106,13 @@ def _alpha(parts: Floats) -> Floats:
     return 1 - ratio(observed, expected)
 
 
-def rater_pairs(found: Ratings) -> list[RaterPair]:
+def rater_pairs(rating_table: Ratings) -> list[RaterPair]:
     """Return Kendall's τ-b of each pair of raters; undefined if they share too few outputs or one gives constant scores."""
     pairs = []
-    for i, j in combinations(range(len(found.raters)), 2):
-        both = ~np.isnan(found.scores[[i, j]]).any(0)
-        tau = agreement("kendall", found.scores[i, both], found.scores[j, both])
-        first, second = found.raters[i], found.raters[j]
+    for i, j in combinations(range(len(rating_table.raters)), 2):
+        both = ~np.isnan(rating_table.scores[[i, j]]).any(0)
+        tau = agreement("kendall", rating_table.scores[i, both], rating_table.scores[j, both])
+        first, second = rating_table.raters[i], rating_table.raters[j]
         reason = tau.reason.replace("all metric", f"all {first}'s").replace("all human", f"all {second}'s")
         pairs.append(RaterPair(first, second, tau._replace(reason=reason)))
     return pairs
@@ -126,10 +126,10 @@ def rank_scores(scores: Floats) -> Floats:
     keep the ranks of the whole sample. Outputs with a single score become NaN.
     """
     part = ~np.isnan(scores) & ((~np.isnan(scores)).sum(0) >= 2)
-    found = np.full(scores.shape, np.nan)
+    ranks = np.full(scores.shape, np.nan)
     if part.any():
-        found[part] = mid_ranks(scores[part])
-    return found
+        ranks[part] = mid_ranks(scores[part])
+    return ranks
 
 
 class Disagreement(NamedTuple):
@@ -171,7 +171,7 @@ def disagreement(
     gaps = []
     for first, second in combinations(marks, 2):
         match = match_spans(first, second, length, by=("severity",))
-        if match.found == "both_empty":
+        if match.presence == "both_empty":
             gaps.append(0.0)
         elif (f1 := match.f1.value) is not None:
             gaps.append(1 - f1)

@@ -47,12 +47,12 @@ class SpanLabel(NamedTuple):
 
 
 class SpanMatch(NamedTuple):
-    """Labelled characters of two raters on one text: `first`, `second` and both (`shared`); `found`: which have any spans."""
+    """Labelled characters of two raters on one text: `first`, `second` and both (`shared`); `presence`: which have any spans."""
 
     first: int
     second: int
     shared: int
-    found: Found
+    presence: Found
 
     @property
     def f1(self) -> Statistic:
@@ -61,9 +61,9 @@ class SpanMatch(NamedTuple):
         It is 0 if only one rater has spans. Undefined if neither has (this agreement is counted separately), or if both have
         only empty spans.
         """
-        if self.found == "both_empty":
+        if self.presence == "both_empty":
             return Statistic(None, NOTHING)
-        if self.found == "one_empty":
+        if self.presence == "one_empty":
             return Statistic(0.0)
         total = self.first + self.second
         return Statistic(2 * self.shared / total, "", total) if total else Statistic(None, NO_CHARACTERS)
@@ -89,8 +89,8 @@ def match_spans(first: Sequence[SpanLike], second: Sequence[SpanLike], length: i
     shared = sum(int((where & of_second[label]).sum()) for label, where in of_first.items() if label in of_second)
     sizes = [sum(int(where.sum()) for where in labelled.values()) for labelled in (of_first, of_second)]
     empty = (not first) + (not second)
-    found: Found = "both" if not empty else "one_empty" if empty == 1 else "both_empty"
-    return SpanMatch(sizes[0], sizes[1], shared, found)
+    presence: Found = "both" if not empty else "one_empty" if empty == 1 else "both_empty"
+    return SpanMatch(sizes[0], sizes[1], shared, presence)
 
 
 def span_agreement(matches: Iterable[SpanMatch]) -> SpanAgreement:
@@ -113,7 +113,7 @@ class SpanTotals:
         self._n += 1
         self._characters += match.first + match.second
         self._shared += match.shared
-        self._found[match.found] += 1
+        self._found[match.presence] += 1
         if (f1 := match.f1.value) is not None:
             self._defined += 1
             self._f1 += f1
@@ -124,8 +124,8 @@ class SpanTotals:
         self._shared += other._shared
         self._defined += other._defined
         self._f1 += other._f1
-        for found, n in other._found.items():
-            self._found[found] += n
+        for presence, n in other._found.items():
+            self._found[presence] += n
 
     def agreement(self) -> SpanAgreement:
         n, characters, defined = self._n, self._characters, self._defined
@@ -156,22 +156,22 @@ def severity_confusion(
 
 
 def _labelled(spans: Sequence[SpanLike], length: int, by: Sequence[By]) -> dict[Label, npt.NDArray[np.bool_]]:
-    found: dict[Label, npt.NDArray[np.bool_]] = {}
+    masks: dict[Label, npt.NDArray[np.bool_]] = {}
     for span in spans:
         label = tuple(str(getattr(span, name)) for name in by)
-        found.setdefault(label, np.zeros(length, dtype=bool))[_inside(span, length)] = True
-    return found
+        masks.setdefault(label, np.zeros(length, dtype=bool))[_inside(span, length)] = True
+    return masks
 
 
 def _worst(spans: Sequence[SpanLike], length: int, severities: Sequence[str]) -> Ints:
     """Return the index of the worst severity of each character, −1 where it is not marked."""
-    found = np.full(length, len(severities), dtype=np.int64)
+    severity_index = np.full(length, len(severities), dtype=np.int64)
     for span in spans:
         if span.severity not in severities:
             raise UserError("there is no such severity", got=repr(span.severity), expected=", ".join(severities))
         where = _inside(span, length)
-        found[where] = np.minimum(found[where], severities.index(span.severity))
-    return np.where(found == len(severities), -1, found)
+        severity_index[where] = np.minimum(severity_index[where], severities.index(span.severity))
+    return np.where(severity_index == len(severities), -1, severity_index)
 
 
 def _inside(span: SpanLike, length: int) -> slice:

@@ -82,12 +82,12 @@ class EachDraw:
 
     def of(self, first: int, second: int, draws: SignDraws, which: Ints) -> Floats:
         """Return the differences in some of the draws."""
-        found, x, y = np.empty(len(which)), self.scores[first], self.scores[second]
+        differences, x, y = np.empty(len(which)), self.scores[first], self.scores[second]
         for start in range(0, len(which), self._step):
             part = slice(start, start + self._step)
             positive = draws.positive(which[part])
-            found[part] = self.value(np.where(positive, x, y)) - self.value(np.where(positive, y, x))
-        return found
+            differences[part] = self.value(np.where(positive, x, y)) - self.value(np.where(positive, y, x))
+        return differences
 
 
 class EachDrawPair:
@@ -193,11 +193,11 @@ class _Correlated(_Segments):
             return sums
 
         spread = summed(x**2, y**2) - summed(x, y) ** 2 / size
-        found = ratio(summed(x * human, y * human), np.sqrt(np.maximum(spread, 0) * self.spread[which][:, None]))
+        correlations = ratio(summed(x * human, y * human), np.sqrt(np.maximum(spread, 0) * self.spread[which][:, None]))
         for one in np.flatnonzero(_may_be_constant(first, second)):
             u = np.where(bits.T > 0, first[one], second[one])
-            found[one, u.max(1) == u.min(1)] = np.nan
-        return np.clip(found, -1, 1, out=found)
+            correlations[one, u.max(1) == u.min(1)] = np.nan
+        return np.clip(correlations, -1, 1, out=correlations)
 
 
 class _Ordered(_Segments):
@@ -285,11 +285,11 @@ def _patterns(k: int) -> _Patterns:
 def _signs(first: Floats, second: Floats) -> list[Floats]:
     """Return the signs of x_i − x_j, y_i − y_j, x_i − y_j and y_i − x_j of each segment, (n_segments, size, size)."""
     pairs = ((first, first), (second, second), (first, second), (second, first))
-    found = [np.sign(a[:, :, None] - b[:, None, :]) for a, b in pairs]
+    comparisons = [np.sign(a[:, :, None] - b[:, None, :]) for a, b in pairs]
     same = np.arange(first.shape[1])
-    for signs in found[2:]:
+    for signs in comparisons[2:]:
         signs[:, same, same] = 0  # an output forms no pair with itself
-    return found
+    return comparisons
 
 
 def _tie_groups(first: Floats, second: Floats) -> Iterator[tuple[int, int]]:
@@ -303,7 +303,7 @@ def _tie_groups(first: Floats, second: Floats) -> Iterator[tuple[int, int]]:
 
 def _may_be_constant(first: Floats, second: Floats) -> Flags:
     """Return in which segments u can have equal scores only, (n_segments,)."""
-    found = np.zeros(len(first), dtype=bool)
+    constant = np.zeros(len(first), dtype=bool)
     for value in (first[:, :1], second[:, :1]):
-        found |= ((first == value) | (second == value)).all(1)
-    return found
+        constant |= ((first == value) | (second == value)).all(1)
+    return constant

@@ -31,11 +31,10 @@ from core.stats.correlation.correlation import (
 from core.stats.correlation.kernel import tied_pairs
 from core.stats.correlation.pairs import Floats, pairs_within, random_pairs_within, vectors
 from core.stats.correlation.ties import calibrate_ties_by
-from core.stats.significance.comparisons import ROUNDING, Comparison, Ended
-from core.stats.significance.exchanged_orders import LARGEST_TABLE, PooledOrder, SystemMeans
-from core.stats.significance.exchanged_ties import CalibratedTies
+from core.stats.significance.exchanged import LARGEST_TABLE, CalibratedTies, PooledOrder, SystemMeans
 from core.stats.significance.exchanges import EachDraw, ExchangedPair, Exchanges, InSegments
 from core.stats.significance.random_signs import SignDraws, sign_stages
+from core.stats.significance.system_comparison import ROUNDING, Comparison, Ended
 from core.stats.threads import in_threads
 
 MAX_PAIRS = 500_000
@@ -150,8 +149,8 @@ class PermBoth:
                 def work(chunk: list[int], draws: SignDraws = draws) -> None:
                     apart = [abs(float(values[a] - values[b])) for a, b in (pairs[k] for k in chunk)]
                     built = [exchanges.pair(*pairs[k]) for k in chunk]
-                    for k, at, found in zip(chunk, apart, _differences(built, draws, apart), strict=True):
-                        tests[k].take(found, at, self._draws if self._early else 0, clear=self._group != "system")
+                    for k, at, differences in zip(chunk, apart, _differences(built, draws, apart), strict=True):
+                        tests[k].take(differences, at, self._draws if self._early else 0, clear=self._group != "system")
 
                 size = exchanges.at_once
                 in_threads(work, [open_[k : k + size] for k in range(0, len(open_), size)], at)
@@ -216,13 +215,13 @@ class _Draws:
     reached: int = 0
     ended: Ended = ""
 
-    def take(self, found: Floats, at: float, most: int, *, clear: bool) -> None:
+    def take(self, differences: Floats, at: float, most: int, *, clear: bool) -> None:
         """Add the differences of further draws, and end if the result is clear before `most` draws. 0: never end early."""
-        there = ~np.isnan(found)
-        far = there & (np.abs(found) >= at - ROUNDING)
-        reached, defined = self.reached + np.cumsum(far), self.defined + np.cumsum(there)
-        enough = (reached >= ENOUGH) & (defined >= FEWEST) & (self.made + 1 + np.arange(len(found)) < most)
-        last = int(enough.argmax()) if enough.any() else len(found) - 1
+        valid = ~np.isnan(differences)
+        far = valid & (np.abs(differences) >= at - ROUNDING)
+        reached, defined = self.reached + np.cumsum(far), self.defined + np.cumsum(valid)
+        enough = (reached >= ENOUGH) & (defined >= FEWEST) & (self.made + 1 + np.arange(len(differences)) < most)
+        last = int(enough.argmax()) if enough.any() else len(differences) - 1
         self.made, self.defined, self.reached = self.made + last + 1, int(defined[last]), int(reached[last])
         if enough.any():
             self.ended = "reached"
@@ -231,7 +230,7 @@ class _Draws:
             and self.made < most
             and not self.reached
             and self.defined >= FEWEST
-            and at > CLEAR * float(found[there].std())
+            and at > CLEAR * float(differences[valid].std())
         ):
             self.ended = "clear"
 

@@ -48,23 +48,23 @@ class SignDraws:
 
     def times(self, coefficients: Floats) -> Floats:
         """Return the sums of sign × coefficient, (n_columns, n_draws), for coefficients (n, n_columns)."""
-        found = np.empty((coefficients.shape[1], len(self)))
+        sums = np.empty((coefficients.shape[1], len(self)))
         totals = coefficients.sum(0)
         for draws in self.blocks():
-            found[:, draws] = (2.0 * (self.positive(draws).astype(np.float64) @ coefficients) - totals).T
-        return found
+            sums[:, draws] = (2.0 * (self.positive(draws).astype(np.float64) @ coefficients) - totals).T
+        return sums
 
     def patterns(self, rows: Ints) -> npt.NDArray[np.uint16]:
         """Return the signs of each group as a number, bit i set if the sign of its output i is +1: (n_groups, n_draws).
 
         `rows` are the outputs of the groups, (n_groups, size), size at most 16.
         """
-        found = np.zeros((len(rows), len(self)), dtype=np.uint16)
+        patterns = np.zeros((len(rows), len(self)), dtype=np.uint16)
         for draws in self.blocks():
             positive = self.positive(draws)
             for bit, of_groups in enumerate(rows.T):
-                found[:, draws] |= positive[:, of_groups].T.astype(np.uint16) << np.uint16(bit)
-        return found
+                patterns[:, draws] |= positive[:, of_groups].T.astype(np.uint16) << np.uint16(bit)
+        return patterns
 
 
 def sign_stages(n: int, seed: int, draws: int, cells: int, ends: Sequence[int]) -> Iterator[SignDraws]:

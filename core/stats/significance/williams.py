@@ -10,7 +10,7 @@ from scipy.stats import t as student
 
 from core.stats.correlation.correlation import agreement
 from core.stats.correlation.pairs import vectors
-from core.stats.significance.comparisons import Comparison
+from core.stats.significance.system_comparison import Comparison
 
 NO_VARIANCE = "the two metrics are equal up to scale"
 AT_LEAST = 4
@@ -50,5 +50,5 @@ def williams(first: npt.ArrayLike, second: npt.ArrayLike, human: npt.ArrayLike) 
     if of_first.value is None or of_second.value is None or between.value is None:
         reason = of_first.reason or of_second.reason or between.reason
         return Comparison(None, None, reason, len(h))
-    found = williams_t(of_first.value, of_second.value, between.value, len(h))
-    return Comparison(of_first.value - of_second.value, found.p, found.reason, len(h))
+    test = williams_t(of_first.value, of_second.value, between.value, len(h))
+    return Comparison(of_first.value - of_second.value, test.p, test.reason, len(h))

@@ -9,8 +9,8 @@ import streamlit as st
 
 from core.ports.people import Link
 from core.ports.projects import Project
-from core.services.people import links as service
-from core.services.people.names import LONGEST
+from core.services.people.accounts import LONGEST_PERSON_NAME
+from core.services.people.links import create, revoke, state_of_link
 from core.settings import load_access
 from pages._ui.labels_and_raters.copy_link import copy_path
 from pages._ui.shared import errors, page, state, wiring
@@ -23,7 +23,7 @@ VALID = {7: "7 days", 30: "30 days", 90: "90 days", 365: "a year", 0: "unlimited
 _STATES = {"active": ":green[Active]", "expired": ":orange[Expired]", "revoked": ":gray[Revoked]"}
 
 
-def section(project: Project | None) -> None:
+def draw_links(project: Project | None) -> None:
     """Draw the form and the list of links."""
     if project is None:
         page.info("There is no project yet.")
@@ -35,10 +35,10 @@ def section(project: Project | None) -> None:
     warn_if_local()
     _form(project)
     _created(project)
-    there = wiring.store().people.links(project.id)
-    if there:
+    links = wiring.store().people.links(project.id)
+    if links:
         st.subheader("Links of this project", anchor=False)
-    for link in reversed(there):
+    for link in reversed(links):
         _row(link)
 
 
@@ -59,7 +59,7 @@ def _form(project: Project) -> None:
     state.first_values(form, {"access-link-name": ""})
     with st.form(form), errors.boundary():
         first, second, third = st.columns(3)
-        name = first.text_input("Name of the annotator", max_chars=LONGEST, key="access-link-name")
+        name = first.text_input("Name of the annotator", max_chars=LONGEST_PERSON_NAME, key="access-link-name")
         chosen = second.selectbox(
             "Outputs", [_ALL, *sets], help="A calibration set, or everything", key="access-link-set"
         )
@@ -67,7 +67,7 @@ def _form(project: Project) -> None:
         if st.form_submit_button("Create link", type="primary"):
             end = _end_of(datetime.now(UTC).date() + timedelta(days=days)) if days else None
             who, batch = wiring.identity().who, None if chosen == _ALL else chosen
-            made = service.create(wiring.store(), who, project.id, name, batch, end)
+            made = create(wiring.store(), who, project.id, name, batch, end)
             st.session_state[_NEW] = (project.id, made)
             state.carried_out(form, f"There is a link for {escape_markdown(made.link.rater)}.")
 
@@ -90,7 +90,7 @@ def _created(project: Project) -> None:
 
 
 def _row(link: Link) -> None:
-    state = service.state(link, datetime.now(UTC))
+    state = state_of_link(link, datetime.now(UTC))
     until = f"until {page.moment(link.expires)}" if link.expires else "does not expire"
     with st.container(border=True), st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(
@@ -107,5 +107,5 @@ def _revoke(link: Link) -> None:
         st.markdown("**The link stops working at once.** Its labels stay. It cannot be made to work again.")
         if st.button("Revoke this link", key=f"access-revoke-{link.id}"):
             with errors.boundary():
-                service.revoke(wiring.store(), wiring.identity().who, link)
+                revoke(wiring.store(), wiring.identity().who, link)
                 st.rerun()

@@ -7,10 +7,10 @@ from urllib.parse import urljoin
 
 import streamlit as st
 
+from core.ports.people import SharedResult
 from core.ports.projects import Project
-from core.ports.shared_results import SharedResult
 from core.reports.public_page import PublicPage
-from core.services.people import shared_results as service
+from core.services.people import links
 from pages._ui.access.links import warn_if_local
 from pages._ui.labels_and_raters.copy_link import copy_path
 from pages._ui.shared import errors, page, wiring
@@ -20,7 +20,7 @@ _NEW = "public-page-new"
 EVALUATION = "Meta-evaluation"
 
 
-def panel(project: Project, campaign: int | None, title: str, make: Callable[[PublicPage], str]) -> None:
+def draw_public_page(project: Project, campaign: int | None, title: str, make: Callable[[PublicPage], str]) -> None:
     """Draw what shares a result, for those who manage the project. `make` returns the page of the result as it is now."""
     if not wiring.may_change(project.id):
         return
@@ -32,11 +32,11 @@ def panel(project: Project, campaign: int | None, title: str, make: Callable[[Pu
         warn_if_local()
         _form(project, campaign, title, make)
         _created(project, campaign)
-        for shared in service.of_result(wiring.store(), project.id, campaign):
+        for shared in links.shared_results_of(wiring.store(), project.id, campaign):
             _row(project, shared, "")
 
 
-def section(project: Project | None) -> None:
+def draw_public_pages(project: Project | None) -> None:
     """Draw all public pages of the project."""
     if project is None:
         page.info("There is no project yet.")
@@ -57,7 +57,7 @@ def _form(project: Project, campaign: int | None, title: str, make: Callable[[Pu
         typed = st.text_input(
             "Title",
             title,
-            max_chars=service.LONGEST_TITLE,
+            max_chars=links.LONGEST_TITLE,
             key=f"{key}-title",
             help="Everybody who opens the page reads it.",
         )
@@ -66,10 +66,12 @@ def _form(project: Project, campaign: int | None, title: str, make: Callable[[Pu
             help="Letters replace the names: *System A* is the first in the results.",
         )  # fmt: skip
         if st.form_submit_button("Create public page", type="primary"):
-            wanted = PublicPage(service.titled(typed), blind, project.systems)
+            new_page = PublicPage(links.titled(typed), blind, project.systems)
             with st.spinner("Drawing the charts …"):
-                html = make(wanted)
-            made = service.share(wiring.store(), wiring.identity().who, project.id, campaign, wanted.title, blind, html)
+                html = make(new_page)
+            made = links.share_result(
+                wiring.store(), wiring.identity().who, project.id, campaign, new_page.title, blind, html
+            )
             st.session_state[_NEW] = (project.id, campaign, made)
 
 

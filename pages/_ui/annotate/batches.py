@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import streamlit as st
 
 from core.formatting import format_count, isolated
-from core.ports.batches import SavedBatch
+from core.ports.calibration import SavedBatch
 from core.ports.projects import Project
 from core.services.labels import batches as service
 from core.services.labels.labels import LabelsBySegment, Outline, SegmentProgress
@@ -32,10 +32,10 @@ def asked(project: Project) -> Outline | None:
     by_name = {batch.name: batch for batch in wiring.store().batches.list(project.id) if not batch.archived}
     before = st.session_state.get(_SHOWN)
     st.session_state[_SHOWN] = project.id
-    wanted = st.query_params.get(BATCH)
-    if wanted and wanted not in by_name:
+    batch_name = st.query_params.get(BATCH)
+    if batch_name and batch_name not in by_name:
         if before in (None, project.id):
-            _gone(project, wanted, by_name)
+            _gone(project, batch_name, by_name)
             return None
         st.query_params.pop(BATCH)  # it belongs to the project that was open before
     batch = _choice(project, by_name)
@@ -64,9 +64,9 @@ def _open(project_id: int, name: str | None) -> None:
 def _choice(project: Project, by_name: Mapping[str, SavedBatch]) -> SavedBatch | None:
     remembered: dict[int, str | None] = st.session_state.setdefault(_REMEMBERED, {})
     key = f"annotate-batch-{project.id}"
-    wanted = st.query_params.get(BATCH)
+    batch_name = st.query_params.get(BATCH)
     if key not in st.session_state:
-        st.session_state[key] = wanted if wanted in by_name else remembered.get(project.id)
+        st.session_state[key] = batch_name if batch_name in by_name else remembered.get(project.id)
     if st.session_state[key] not in by_name:
         st.session_state[key] = None
     if not by_name:
@@ -84,7 +84,7 @@ def _choice(project: Project, by_name: Mapping[str, SavedBatch]) -> SavedBatch |
     remembered[project.id] = name
     if name is None:
         st.query_params.pop(BATCH, None)
-    elif wanted != name:
+    elif batch_name != name:
         st.query_params[BATCH] = name
     return by_name.get(name) if name else None
 

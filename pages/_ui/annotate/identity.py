@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import streamlit as st
 
-from core.services.people.names import LONGEST, cleaned
+from core.services.people.accounts import LONGEST_PERSON_NAME, cleaned_name
 from pages._ui.shared import wiring
 from pages._ui.shared.markdown import escape_markdown
 
@@ -26,7 +26,7 @@ def rater() -> str | None:
     """Return the name of the account; without accounts the name in this session, else the one in the cookie."""
     if (own := wiring.identity().rater) is not None:
         return own
-    name = st.session_state.get(_NAME) or cleaned(unquote(st.context.cookies.get(COOKIE, "")))
+    name = st.session_state.get(_NAME) or cleaned_name(unquote(st.context.cookies.get(COOKIE, "")))
     return name or None
 
 
@@ -75,10 +75,10 @@ def remember(name: str) -> None:
 
 def _form(where: str, button: str) -> None:
     with st.form(f"annotator-{where}", border=False, width=360):
-        given = cleaned(st.text_input("Name", max_chars=LONGEST, key=f"annotator-name-{where}"))
+        name = cleaned_name(st.text_input("Name", max_chars=LONGEST_PERSON_NAME, key=f"annotator-name-{where}"))
         if st.form_submit_button(button, type="primary"):
-            if given:
-                st.session_state[_NAME] = given
+            if name:
+                st.session_state[_NAME] = name
                 st.rerun()
             st.caption("Enter a name first.")
 

@@ -9,7 +9,7 @@ import streamlit as st
 from core.calibration.calibrate import Calibration, CalibrationPoint
 from core.calibration.top_systems import PAPER, WHOLE, SystemHumanMean, Top, by_top, ranking
 from core.formatting import format_lambda, format_number
-from core.plots import calibrate as plots
+from core.plots.calibration import AgreementAtK, curves_at_top, heatmap, metrics_at_top
 from core.ports.projects import Project
 from core.services.calibrate import lambda_sensitivity as sensitivity
 from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
@@ -27,8 +27,8 @@ def best_systems(
     project: Project,
     view: View,
     data: tuple[CalibrationPoint, ...],
-    found: Calibration,
-    people: HumanScores,
+    calibration: Calibration,
+    human_scores: HumanScores,
     choice: LambdaFitOptions,
 ) -> None:
     """Draw Figures 2 and 3 of the paper for this project."""
@@ -45,7 +45,7 @@ def best_systems(
     st.markdown(f"**λ on the K best systems** (Lu et al. 2023, Figure 2)  \n{escape_markdown(_fluctuation(tops))}")
     if any(t.lam is not None for t in tops):
         figure(
-            plots.curves_at_top(tops, choice.measure),
+            curves_at_top(tops, choice.measure),
             _fluctuation(tops),
             "Agreement by λ on the K best systems (as Lu et al. 2023, Figure 2).",
             "best-systems",
@@ -60,7 +60,7 @@ def best_systems(
         cells = WHOLE if grid == "0 to ∞" else PAPER
         said = f"Colour: {shown}. Dot: best λ for this K; line: its 95 % CI (bootstrap over segments). Values beyond the axis are not drawn."
         figure(
-            plots.heatmap(tops, cells, choice.measure, loss=shown != "agreement"),
+            heatmap(tops, cells, choice.measure, loss=shown != "agreement"),
             _fluctuation(tops),
             said,
             "best-systems-map",
@@ -68,20 +68,20 @@ def best_systems(
     for t in tops:
         if t.reason:
             page.caption(f"K = {t.k}: undefined, {t.reason}.")
-    _of_metrics(project, view, found, people, choice, order)
+    _of_metrics(project, view, calibration, human_scores, choice, order)
 
 
 def _fluctuation(tops: Sequence[Top]) -> str:
     """Return how much the best λ varies with K, compared with its intervals."""
-    there = [t for t in tops if t.lam is not None]
-    if not there:
+    defined = [t for t in tops if t.lam is not None]
+    if not defined:
         return "Undefined at every K."
-    lams = [t.lam for t in there if t.lam is not None]
-    text = f"The best λ is between {format_lambda(min(lams))} and {format_lambda(max(lams))} for K = {there[0].k} to {there[-1].k}."
-    if len(there) == 1:
-        return f"For K = {there[0].k} (all systems) λ = {format_lambda(lams[0])}."
-    ends = [t.ci for t in there if t.ci]
-    if len(ends) == len(there):
+    lams = [t.lam for t in defined if t.lam is not None]
+    text = f"The best λ is between {format_lambda(min(lams))} and {format_lambda(max(lams))} for K = {defined[0].k} to {defined[-1].k}."
+    if len(defined) == 1:
+        return f"For K = {defined[0].k} (all systems) λ = {format_lambda(lams[0])}."
+    ends = [t.ci for t in defined if t.ci]
+    if len(ends) == len(defined):
         low, high = max(e[0] for e in ends), min(e[1] for e in ends)
         same = (
             f"Every λ in [{format_lambda(low)}, {format_lambda(high)}] is in the 95 % CI of every K"
@@ -95,14 +95,16 @@ def _fluctuation(tops: Sequence[Top]) -> str:
 def _of_metrics(
     project: Project,
     view: View,
-    found: Calibration,
-    people: HumanScores,
+    calibration: Calibration,
+    human_scores: HumanScores,
     choice: LambdaFitOptions,
     order: Sequence[SystemHumanMean],
 ) -> None:
     names = [s.system for s in order]
-    asked = evaluation_form.EvaluationOptions(evaluate.AgreementOptions(seed=choice.seed), "kendall", (), (), found.lam)
-    joined = evaluation_data.joined(project, view, people, asked)
+    asked = evaluation_form.EvaluationOptions(
+        evaluate.AgreementOptions(seed=choice.seed), "kendall", (), (), calibration.lam
+    )
+    joined = evaluation_data.joined(project, view, human_scores, asked)
     rows = run_cached(
         ("metrics", digest(joined.digest, names), choice),
         "Comparing metrics on the K best systems …",
@@ -111,18 +113,18 @@ def _of_metrics(
     if rows is None:
         return
     st.markdown("**Metrics on the K best systems** (Lu et al. 2023, Figure 3)")
-    there = [plots.AgreementAtK(r.label, r.k, r.found.value, r.sentinel) for r in rows if r.found.value is not None]
-    if not there:
+    points = [AgreementAtK(r.label, r.k, r.agreement.value, r.sentinel) for r in rows if r.agreement.value is not None]
+    if not points:
         page.info("The agreement of every metric is undefined on these outputs at every K.")
         return
     said = (
         "Systems are ranked by their mean human score over all rated outputs: "
         + ", ".join(f"{s.system} {format_number(s.mean, 2, leading_zero=True)}" for s in order)
-        + f". Only outputs that every metric has scored; λ = {format_lambda(found.lam)} was fitted on the same outputs. Grey, dotted: "
+        + f". Only outputs that every metric has scored; λ = {format_lambda(calibration.lam)} was fitted on the same outputs. Grey, dotted: "
         "baselines. For intervals see Meta-evaluation."
     )
     figure(
-        plots.metrics_at_top(there, choice.measure),
+        metrics_at_top(points, choice.measure),
         "Metrics on the K best systems (as Lu et al. 2023, Figure 3)",
         said,
         "metrics-on-best-systems",

@@ -7,9 +7,8 @@ from functools import partial
 
 import streamlit as st
 
-from core.calibration.advice import ENOUGH_RATERS, enough_outputs
 from core.calibration.calibrate import BestAgreement, Calibration, CalibrationPoint
-from core.calibration.presets import PRESETS
+from core.calibration.presets import ENOUGH_RATERS, PRESETS, enough_outputs
 from core.formatting import format_count, format_fitted_lambda, format_lambda, format_number
 from core.plots.calibration import calibration_chart, plateau_text
 from core.ports.projects import Project
@@ -48,9 +47,9 @@ def interval(pair: tuple[float, float] | None) -> str:
     return f" [{format_fitted_lambda(pair[0], pair)}, {format_fitted_lambda(pair[1], pair)}]" if pair else ""
 
 
-def best_lambda(found: Calibration) -> str:
+def best_lambda(calibration: Calibration) -> str:
     """Return the λ with the best agreement, to the digits that its 95 % CI supports."""
-    return format_fitted_lambda(found.lam, found.ci)
+    return format_fitted_lambda(calibration.lam, calibration.ci)
 
 
 def best_sentence(best: BestAgreement, human_scores: HumanScores, choice: LambdaFitOptions) -> str:
@@ -62,39 +61,39 @@ def best_sentence(best: BestAgreement, human_scores: HumanScores, choice: Lambda
     )
 
 
-def sentence(found: Calibration, human_scores: HumanScores, choice: LambdaFitOptions) -> str:
+def sentence(calibration: Calibration, human_scores: HumanScores, choice: LambdaFitOptions) -> str:
     """Return the result in one sentence, as Markdown."""
-    sign, advised = MEASURES[choice.measure], found.advice.lam
+    sign, advised = MEASURES[choice.measure], calibration.advice.lam
     head = (
         "No λ is recommended"
         if advised is None
-        else f"Recommended: λ = {best_lambda(found) if advised == found.lam else format_lambda(advised)}"
+        else f"Recommended: λ = {best_lambda(calibration) if advised == calibration.lam else format_lambda(advised)}"
     )
-    beside = f"λ = 1: {format_number(found.at['1'])}; BARTScore without refinement: {format_number(found.at['vanilla'], missing='undefined')}"
+    beside = f"λ = 1: {format_number(calibration.at['1'])}; BARTScore without refinement: {format_number(calibration.at['vanilla'], missing='undefined')}"
     return (
-        f"#### {head}\nλ = {best_lambda(found)}{interval(found.ci)} agrees best with {human_scores.words} on {found.n:,} outputs: "
-        f"{sign} = {format_number(found.agreement)} ({escape_markdown(beside)})"
+        f"#### {head}\nλ = {best_lambda(calibration)}{interval(calibration.ci)} agrees best with {human_scores.words} on {calibration.n:,} outputs: "
+        f"{sign} = {format_number(calibration.agreement)} ({escape_markdown(beside)})"
     )
 
 
-def recommended(found: Calibration) -> None:
+def recommended(calibration: Calibration) -> None:
     """Draw why this λ is recommended."""
-    advice = found.advice
+    advice = calibration.advice
     text = escape_markdown(advice.why)
-    if advice.lam is not None and advice.lam != found.lam:
+    if advice.lam is not None and advice.lam != calibration.lam:
         page.info(text)
     else:
         st.markdown(text)
 
 
-def to_save(found: Calibration) -> float:
+def to_save(calibration: Calibration) -> float:
     """Return the λ to save; draws a choice if the recommended λ is not the best one."""
-    advised = found.advice.lam
-    if advised is None or advised == found.lam:
-        return found.lam
+    advised = calibration.advice.lam
+    if advised is None or advised == calibration.lam:
+        return calibration.lam
     words = {
         advised: f"λ = {format_lambda(advised)}, recommended",
-        found.lam: f"λ = {best_lambda(found)}, best agreement",
+        calibration.lam: f"λ = {best_lambda(calibration)}, best agreement",
     }
     picked: float = st.radio(
         "λ to save", words, format_func=words.__getitem__, horizontal=True, key=drafts.kept("lambda-to-save")
@@ -102,18 +101,18 @@ def to_save(found: Calibration) -> float:
     return picked
 
 
-def missing(found: Calibration, human_scores: HumanScores, project: Project, column: Column) -> None:
+def missing(calibration: Calibration, human_scores: HumanScores, project: Project, column: Column) -> None:
     """Draw warnings, and links to get more labels; not while the outputs that have labels are still being scored."""
     raters = len(human_scores.raters) or None
-    notes = list(found.notes)
+    notes = list(calibration.notes)
     if raters is not None and raters < ENOUGH_RATERS and not any("fewer than" in n for n in notes):
         notes.append("Labels of one annotator only; 2 or 3 are recommended.")
     if notes:
         st.warning("  \n".join(escape_markdown(n) for n in notes), icon=":material/warning:")
     running = [job for job in jobs.active(project.id) if column.metric in job.metrics]
-    if found.n < len(human_scores.scores) and running:
+    if calibration.n < len(human_scores.scores) and running:
         st.caption(
-            f"{column.label} is still being computed: {found.n:,} of {format_count(len(human_scores.scores), 'output')} with human "
+            f"{column.label} is still being computed: {calibration.n:,} of {format_count(len(human_scores.scores), 'output')} with human "
             "scores have a score so far. The fit uses more of them as they are scored."
         )
         return
@@ -138,44 +137,42 @@ def _more_labels(how: str) -> None:
             page.link("labels_and_raters", "Select a calibration set")
 
 
-def scanned(found: Calibration) -> bool:
+def scanned(calibration: Calibration) -> bool:
     """Return whether λ comes from a scan instead of the exact search: acc_eq, except over system means."""
-    return "acc_eq(eps=best" in found.signature
+    return "acc_eq(eps=best" in calibration.signature
 
 
-def chart(found: Calibration, human_scores: HumanScores, measure: Measure) -> None:
+def chart(calibration: Calibration, human_scores: HumanScores, measure: Measure) -> None:
     """Draw the agreement by λ with its legend, and on request the published λ."""
     place = st.container()
-    shown = bool(found.presets) and st.toggle(
+    shown = bool(calibration.presets) and st.toggle(
         "Show the published λ (Lu et al. 2023) in the chart", key=drafts.kept("lambda-published"),
         help="Each belongs to one data set. Hover over a line for its name.",
     )  # fmt: skip
     with place:
-        head = (
-            f"λ = {best_lambda(found)}{interval(found.ci)} agrees best with {human_scores.words} on {found.n:,} outputs"
-        )
-        drawing = calibration_chart(found if shown else replace(found, presets={}), measure)
-        figure(drawing, head, _legend(found, published=shown), "lambda")
+        head = f"λ = {best_lambda(calibration)}{interval(calibration.ci)} agrees best with {human_scores.words} on {calibration.n:,} outputs"
+        drawing = calibration_chart(calibration if shown else replace(calibration, presets={}), measure)
+        figure(drawing, head, _legend(calibration, published=shown), "lambda")
 
 
-def _legend(found: Calibration, *, published: bool) -> str:
-    vanilla = "dashed line: BARTScore without refinement · " if found.at["vanilla"] is not None else ""
+def _legend(calibration: Calibration, *, published: bool) -> str:
+    vanilla = "dashed line: BARTScore without refinement · " if calibration.at["vanilla"] is not None else ""
     return (
-        f"Line: agreement at each λ ({'scan' if scanned(found) else 'exact'}) · orange: λ with the best agreement {plateau_text(found.plateau)} · "
+        f"Line: agreement at each λ ({'scan' if scanned(calibration) else 'exact'}) · orange: λ with the best agreement {plateau_text(calibration.plateau)} · "
         f"pale band: likely range of the agreement (95 % CI, bootstrap over segments) · {vanilla}grey line: λ = 1"
         + (" · green lines: λ published by Lu et al. (2023), with the data set on hover" if published else "")
     )
 
 
-def details(found: Calibration, human_scores: HumanScores, choice: LambdaFitOptions, column: Column) -> None:
+def details(calibration: Calibration, human_scores: HumanScores, choice: LambdaFitOptions, column: Column) -> None:
     """Draw the agreement at other λs, cross-validation, and the signature."""
     sign = MEASURES[choice.measure]
     rows = [
-        {"λ": best_lambda(found), "what": "best agreement", sign: found.agreement},
-        {"λ": "0", "what": "implicit errors only", sign: found.at["0"]},
-        {"λ": "1", "what": "equal weights", sign: found.at["1"]},
-        {"λ": "∞", "what": "explicit errors only", sign: found.at["inf"]},
-        {"λ": "–", "what": "BARTScore without refinement", sign: found.at["vanilla"]},
+        {"λ": best_lambda(calibration), "what": "best agreement", sign: calibration.agreement},
+        {"λ": "0", "what": "implicit errors only", sign: calibration.at["0"]},
+        {"λ": "1", "what": "equal weights", sign: calibration.at["1"]},
+        {"λ": "∞", "what": "explicit errors only", sign: calibration.at["inf"]},
+        {"λ": "–", "what": "BARTScore without refinement", sign: calibration.at["vanilla"]},
     ]
     four = {sign: partial(format_number, digits=4)}
     left, right = st.columns([3, 2], gap="large")
@@ -184,10 +181,10 @@ def details(found: Calibration, human_scores: HumanScores, choice: LambdaFitOpti
         with st.expander("Published λ (Lu et al. 2023) on this data"):
             presets = [
                 {
-                    "data set": p.label, "what it is": p.about, "λ": format_lambda(p.lam), sign: found.presets[p.label][1], "chosen with": p.made_with,
+                    "data set": p.label, "what it is": p.about, "λ": format_lambda(p.lam), sign: calibration.presets[p.label][1], "chosen with": p.made_with,
                     "different here": p.differs(column.facts),
                 }
-                for p in PRESETS if p.label in found.presets
+                for p in PRESETS if p.label in calibration.presets
             ]  # fmt: skip
             tables.data_table(presets, four)
             st.caption(
@@ -195,20 +192,22 @@ def details(found: Calibration, human_scores: HumanScores, choice: LambdaFitOpti
                 "different in the scores used here."
             )
     with right:
-        cv = found.cross_validated
-        held = (
+        cv = calibration.cross_validated
+        cross_validated = (
             f"{sign} = {format_number(cv.value)}: mean over {cv.folds} folds, each compared within itself, so it may be higher than the "
             "agreement over all outputs"
         )
-        facts = {f"Test on {cv.over} that were not used (cross-validated)": cv.too_small(found.n) or held}
-        if found.agreement_ci:
-            low, high = map(format_number, found.agreement_ci)
-            facts[f"{escape_markdown(sign)} at λ = {best_lambda(found)}, 95 % CI"] = f"[{low}, {high}]"
-        segments = format_count(found.n_segments, "segment")
+        facts = {
+            f"Test on {cv.over} that were not used (cross-validated)": cv.too_small(calibration.n) or cross_validated
+        }
+        if calibration.agreement_ci:
+            low, high = map(format_number, calibration.agreement_ci)
+            facts[f"{escape_markdown(sign)} at λ = {best_lambda(calibration)}, 95 % CI"] = f"[{low}, {high}]"
+        segments = format_count(calibration.n_segments, "segment")
         facts["Fitted on"] = (
-            f"{format_count(found.n, 'output')} of {format_count(found.n_systems, 'system')}, {segments}"
+            f"{format_count(calibration.n, 'output')} of {format_count(calibration.n_systems, 'system')}, {segments}"
         )
         for name, text in facts.items():
             st.markdown(f"**{name}**  \n{escape_markdown(text)}")
         with st.expander("Signatures"):
-            st.text(f"{found.signature}|{human_scores.signature}")
+            st.text(f"{calibration.signature}|{human_scores.signature}")

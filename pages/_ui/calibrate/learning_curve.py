@@ -10,7 +10,7 @@ from core.calibration.calibrate import Calibration, CalibrationPoint
 from core.calibration.curve import omega
 from core.calibration.learning import Law, Learning, learn
 from core.formatting import format_number, format_percent
-from core.plots import calibrate as plots
+from core.plots.calibration import agreement_by_labels, width_by_labels
 from core.services.calibrate.calibration import LambdaFitOptions
 from pages._ui.calibrate.calibration_form import MEASURES
 from pages._ui.calibrate.calibration_result import interval
@@ -24,7 +24,7 @@ DRAWS = 100
 PARTS = "λ fitted on parts of the labelled segments, five random draws each. Points: means of the draws; bars: lowest and highest."
 
 
-def labels(data: tuple[CalibrationPoint, ...], found: Calibration, choice: LambdaFitOptions) -> None:
+def labels(data: tuple[CalibrationPoint, ...], calibration: Calibration, choice: LambdaFitOptions) -> None:
     """Draw the learning curve and its forecast."""
     learned = run_cached(
         ("labels", digest(data), choice),
@@ -35,20 +35,20 @@ def labels(data: tuple[CalibrationPoint, ...], found: Calibration, choice: Lambd
     )
     if learned is None:
         return
-    here = ""
-    if found.ci:
-        wide = omega(found.ci[1]) - omega(found.ci[0])
-        here = f"The 95 % CI of λ is now {escape_markdown(interval(found.ci).strip())}, {wide:.2f} wide on the scale ω = λ/(1+λ), which runs from 0 to 1. "
+    current_interval = ""
+    if calibration.ci:
+        wide = omega(calibration.ci[1]) - omega(calibration.ci[0])
+        current_interval = f"The 95 % CI of λ is now {escape_markdown(interval(calibration.ci).strip())}, {wide:.2f} wide on the scale ω = λ/(1+λ), which runs from 0 to 1. "
     said = [
         f"{f.width:.2f} wide with {f.n} outputs ({f.times:g}×), for example **{escape_markdown(interval(f.around).strip())}**"
         for f in learned.forecasts
     ]
     if said:
         st.markdown(
-            f"{here}Forecast: {', and '.join(said)}. A forecast extrapolates the curve; it is not a measurement."
+            f"{current_interval}Forecast: {', and '.join(said)}. A forecast extrapolates the curve; it is not a measurement."
         )
     else:
-        page.info(f"{here}No forecast: {escape_markdown(learned.reason)}.")
+        page.info(f"{current_interval}No forecast: {escape_markdown(learned.reason)}.")
     left, right = st.columns(2, gap="large")
     law = learned.law
     fitted = (
@@ -63,11 +63,11 @@ def labels(data: tuple[CalibrationPoint, ...], found: Calibration, choice: Lambd
     if any(s.width for s in learned.steps):
         left.markdown("**Width of the 95 % CI of λ** (in ω) by number of labelled outputs")
         head = "Width of the 95 % CI of λ by number of labelled outputs"
-        figure(plots.width_by_labels(learned), head, about, "lambda-width", place=left)
+        figure(width_by_labels(learned), head, about, "lambda-width", place=left)
     if any(s.agreement for s in learned.steps):
         right.markdown(f"**Cross-validated {escape_markdown(MEASURES[choice.measure])}** by number of labelled outputs")
         head = f"Cross-validated {MEASURES[choice.measure]} by number of labelled outputs"
-        figure(plots.agreement_by_labels(learned, choice.measure), head, PARTS, "lambda-agreement", place=right)
+        figure(agreement_by_labels(learned, choice.measure), head, PARTS, "lambda-agreement", place=right)
     with st.expander("Table"):
         sign = f"{MEASURES[choice.measure]}, cross-validated"
         tables.data_table(

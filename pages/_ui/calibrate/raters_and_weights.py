@@ -10,15 +10,14 @@ from core.calibration.calibrate import Calibration
 from core.data import OutputKey, Value
 from core.formatting import format_lambda, format_number
 from core.mqm.schemes import Scheme
-from core.plots import calibrate as plots
+from core.plots.calibration import NamedLambda, estimates
 from core.ports.projects import Project
 from core.services.calibrate import lambda_sensitivity as sensitivity
 from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
 from core.services.projects.view import Column
-from pages._ui.calibrate import weight_schemes
-from pages._ui.calibrate.calibration_form import MEASURES
+from pages._ui.calibrate import calibration_form
+from pages._ui.calibrate.calibration_form import MEASURES, scheme_name, schemes
 from pages._ui.calibrate.calibration_result import best_lambda, interval
-from pages._ui.calibrate.weight_schemes import scheme_name, schemes
 from pages._ui.labels_and_raters import known_labels
 from pages._ui.shared import tables, wiring
 from pages._ui.shared.files import figure
@@ -30,27 +29,27 @@ OF_LABELS = "only with MQM labels; other human scores have no weighted errors."
 WHY = "undefined because"
 
 
-def annotators(project: Project, column: Column, people: HumanScores, choice: LambdaFitOptions) -> None:
+def annotators(project: Project, column: Column, human_scores: HumanScores, choice: LambdaFitOptions) -> None:
     """Draw λ fitted to each annotator alone and to all together."""
-    if people.scheme is None:
+    if human_scores.scheme is None:
         return
     labels = known_labels.submitted(project)
     table = wiring.view(project).table(column.name).picked(known_labels.by_output(project))
-    raters, scheme = people.raters, people.scheme
-    found = run_cached(
+    raters, scheme = human_scores.raters, human_scores.scheme
+    by_annotator = run_cached(
         ("annotators", digest(column.signature, labels.digest, raters, scheme, distances(table)), choice),
         "Fitting λ to each annotator …",
         lambda progress: sensitivity.by_rater(labels, raters, scheme, table, choice, progress),
     )
-    if found is None:
+    if by_annotator is None:
         return
     sign = MEASURES[choice.measure]
 
     def name(alone: sensitivity.RaterLambda) -> str:
         return alone.raters[0] if len(alone.raters) == 1 else "all together"
 
-    _chart({name(a): a.found for a in found}, "each annotator", "lambda-by-annotator", choice)
-    said = [{"annotator": name(a), "outputs": a.n, **_fitted(a.found, sign), WHY: a.reason} for a in found]
+    _chart({name(a): a.calibration for a in by_annotator}, "each annotator", "lambda-by-annotator", choice)
+    said = [{"annotator": name(a), "outputs": a.n, **_fitted(a.calibration, sign), WHY: a.reason} for a in by_annotator]
     tables.data_table(without_reasons(said))
     st.caption(
         f"Line: 95 % CI (bootstrap over segments); pale band: that of the first row. Annotators with fewer than "
@@ -72,66 +71,70 @@ def without_reasons(rows: Sequence[dict[str, object]]) -> list[dict[str, object]
 
 def _chart(fits: Mapping[str, Calibration | None], of: str, what: str, choice: LambdaFitOptions) -> None:
     """Draw the λ of each fit that succeeded, with its interval."""
-    rows = [plots.NamedLambda(name, c.lam, c.ci, format_number(c.agreement)) for name, c in fits.items() if c]
+    rows = [NamedLambda(name, c.lam, c.ci, format_number(c.agreement)) for name, c in fits.items() if c]
     if rows:
         said = f"Dot: λ with the best agreement ({MEASURES[choice.measure]}); bar: 95 % CI, bootstrap over segments."
-        figure(plots.estimates(rows), f"λ of BARTScore++ for {of}", said, what)
+        figure(estimates(rows), f"λ of BARTScore++ for {of}", said, what)
 
 
-def _fitted(found: Calibration | None, sign: str) -> dict[str, str]:
-    if found is None:
+def _fitted(calibration: Calibration | None, sign: str) -> dict[str, str]:
+    if calibration is None:
         return {"λ": "–", "95 % CI": "–", sign: "–"}
-    cv = found.cross_validated
-    held = None if cv.too_small(found.n) else cv.value
+    cv = calibration.cross_validated
+    cross_validated = None if cv.too_small(calibration.n) else cv.value
     return {
-        "λ": best_lambda(found), "95 % CI": interval(found.ci).strip() or "none",
-        sign: format_number(found.agreement), f"{sign}, cross-validated": format_number(held),
+        "λ": best_lambda(calibration), "95 % CI": interval(calibration.ci).strip() or "none",
+        sign: format_number(calibration.agreement), f"{sign}, cross-validated": format_number(cross_validated),
     }  # fmt: skip
 
 
-def weights(project: Project, column: Column, people: HumanScores, choice: LambdaFitOptions) -> None:
+def weights(project: Project, column: Column, human_scores: HumanScores, choice: LambdaFitOptions) -> None:
     """Draw λ and the ranking of systems under each weight scheme, and an editor for new schemes."""
-    if people.scheme is None:
+    if human_scores.scheme is None:
         return
     labels = known_labels.submitted(project)
     table = wiring.view(project).table(column.name).picked(known_labels.by_output(project))
-    others = [s for s in schemes(project).values() if s != people.scheme]
-    order = [people.scheme, *others]
-    found = run_cached(
-        ("weights", digest(column.signature, labels.digest, people.raters, order, distances(table)), choice),
+    others = [s for s in schemes(project).values() if s != human_scores.scheme]
+    order = [human_scores.scheme, *others]
+    by_scheme = run_cached(
+        ("weights", digest(column.signature, labels.digest, human_scores.raters, order, distances(table)), choice),
         "Fitting λ under each weight scheme …",
-        lambda progress: sensitivity.by_scheme(labels, people.raters, order, table, choice, progress),
+        lambda progress: sensitivity.by_scheme(labels, human_scores.raters, order, table, choice, progress),
     )
-    if found is None:
+    if by_scheme is None:
         return
-    sign, first = MEASURES[choice.measure], _weights(people.scheme)
-    _chart({_weights(u.scheme): u.found for u in found}, "each weight scheme", "lambda-by-weights", choice)
-    st.markdown(escape_markdown(_sensitivity(found, sign)))
+    sign, first = MEASURES[choice.measure], _weights(human_scores.scheme)
+    _chart({_weights(u.scheme): u.calibration for u in by_scheme}, "each weight scheme", "lambda-by-weights", choice)
+    st.markdown(escape_markdown(_sensitivity(by_scheme, sign)))
     at = f"{sign} with the λ fitted under {first}"
     said = [
         {
-            "weights": _weights(u.scheme), "outputs": u.n, **_fitted(u.found, sign),
-            at: format_number(u.at_first) if u.found else "–",
-            f"same ranking of systems as under {first} (τ-b)": format_number(sensitivity.same_order(found[0], u).value),
+            "weights": _weights(u.scheme), "outputs": u.n, **_fitted(u.calibration, sign),
+            at: format_number(u.at_first) if u.calibration else "–",
+            f"same ranking of systems as under {first} (τ-b)": format_number(sensitivity.same_order(by_scheme[0], u).value),
             WHY: u.reason,
         }
-        for u in found
+        for u in by_scheme
     ]  # fmt: skip
     tables.data_table(without_reasons(said))
-    _ranks(found)
-    weight_schemes.editor(project)
+    _ranks(by_scheme)
+    calibration_form.editor(project)
 
 
-def _sensitivity(found: Sequence[sensitivity.SchemeLambda], sign: str) -> str:
+def _sensitivity(by_scheme: Sequence[sensitivity.SchemeLambda], sign: str) -> str:
     """Return how much λ and the ranking vary between schemes."""
-    there = [(u.found.lam, u.found.agreement - u.at_first) for u in found if u.found and u.at_first is not None]
-    if len(there) < 2:
+    losses = [
+        (u.calibration.lam, u.calibration.agreement - u.at_first)
+        for u in by_scheme
+        if u.calibration and u.at_first is not None
+    ]
+    if len(losses) < 2:
         return "λ is defined under fewer than two schemes: nothing to compare."
-    lams, first = [lam for lam, _ in there], _weights(found[0].scheme)
+    lams, first = [lam for lam, _ in losses], _weights(by_scheme[0].scheme)
     text = f"Over all schemes λ is between {format_lambda(min(lams))} and {format_lambda(max(lams))}."
-    if found[0].found:
-        text += f" The λ fitted under {first}, used under other weights, loses at most {format_number(max(0.0, *(d for _, d in there)))} of {sign}."
-    taus = [t for u in found[1:] if (t := sensitivity.same_order(found[0], u).value) is not None]
+    if by_scheme[0].calibration:
+        text += f" The λ fitted under {first}, used under other weights, loses at most {format_number(max(0.0, *(d for _, d in losses)))} of {sign}."
+    taus = [t for u in by_scheme[1:] if (t := sensitivity.same_order(by_scheme[0], u).value) is not None]
     if taus:
         text += (
             " The ranking of systems is the same under all schemes." if min(taus) == 1
@@ -147,8 +150,8 @@ def _weights(scheme: Scheme) -> str:
     )
 
 
-def _ranks(found: Sequence[sensitivity.SchemeLambda]) -> None:
-    systems = next((u.systems for u in found if u.systems), ())
+def _ranks(by_scheme: Sequence[sensitivity.SchemeLambda]) -> None:
+    systems = next((u.systems for u in by_scheme if u.systems), ())
     if len(systems) < 2:
         return
     st.markdown("**Systems by human score under each scheme**")
@@ -157,7 +160,9 @@ def _ranks(found: Sequence[sensitivity.SchemeLambda]) -> None:
         score, rank = under.score(system), under.rank(system)
         return "–" if score is None else f"{rank} ({format_number(score, 2, leading_zero=True)})"
 
-    tables.data_table([{"system": s.system, **{_weights(u.scheme): cell(u, s.system) for u in found}} for s in systems])
+    tables.data_table(
+        [{"system": s.system, **{_weights(u.scheme): cell(u, s.system) for u in by_scheme}} for s in systems]
+    )
     st.caption(
         "Rank and mean score over all labelled outputs (penalties as negative numbers, mean over annotators). Kendall τ-b of two "
         "rankings is 1 if they are equal and −1 if one is the reverse of the other."

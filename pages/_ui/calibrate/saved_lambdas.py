@@ -9,14 +9,13 @@ import streamlit as st
 
 from core.formatting import format_fitted_lambda, format_number
 from core.plots.calibration import MEASURE_NAMES
-from core.ports.calibrations import SavedLambda
+from core.ports.calibration import SavedLambda
 from core.ports.projects import Project
 from core.services.calibrate import calibration as service
 from core.services.calibrate.calibration import HumanScores
 from core.services.projects.view import Column
-from pages._ui.calibrate.calibration_form import GROUPS
+from pages._ui.calibrate.calibration_form import GROUPS, scheme_words
 from pages._ui.calibrate.calibration_result import interval
-from pages._ui.calibrate.weight_schemes import scheme_words
 from pages._ui.shared import errors, page, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 
@@ -53,7 +52,7 @@ def _saved(project: Project, item: SavedLambda, columns: Sequence[Column]) -> No
                 st.rerun()
     when = page.moment(item.created) if item.created else ""
     facts = (
-        of.outputs, of.people, of.weights and f"severity weights: {scheme_words(of.weights)}", of.measure and MEASURE_NAMES.get(of.measure, of.measure),
+        of.outputs, of.human_scores, of.weights and f"severity weights: {scheme_words(of.weights)}", of.measure and MEASURE_NAMES.get(of.measure, of.measure),
         next((text for g, text in GROUPS.items() if g == of.group), of.group), of.model, when,
     )  # fmt: skip
     st.caption(" · ".join(escape_markdown(f) for f in facts if f))
@@ -61,9 +60,9 @@ def _saved(project: Project, item: SavedLambda, columns: Sequence[Column]) -> No
         st.caption(":material/warning: It was fitted on scores that this project no longer has.")
 
 
-def usual_name(project: Project, people: HumanScores, batch: str) -> str:
+def usual_name(project: Project, human_scores: HumanScores, batch: str) -> str:
     """Return a name for a λ that says what it was fitted on and that no saved λ of the project has."""
-    parts = ("MQM" if people.scheme else "", people.words.removeprefix("the "), batch)
+    parts = ("MQM" if human_scores.scheme else "", human_scores.words.removeprefix("the "), batch)
     base = ", ".join(part for part in parts if part)[: LONGEST_NAME - 6]
     taken = {item.name.casefold() for item in wiring.store().calibrations.list(project.id)}
     names = (base if n == 1 else f"{base} ({n})" for n in count(1))

@@ -1,4 +1,4 @@
-"""What the screens of a campaign read, up to 20 s old, and what changes it."""
+"""Which campaign is open, and the data of its screens, up to 20 s old."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import streamlit as st
 from core.campaigns.design import design_from_json
 from core.campaigns.handing_over import ListRest
 from core.ports.campaigns import Campaign, Participant
-from core.services.campaigns import handing_over
-from core.services.campaigns.adjudication import LEAST, DisputedUnit, queue, to_decide
-from core.services.campaigns.monitoring import CampaignSnapshot, snapshot
-from core.settings import load as settings
-from pages._ui.shared import errors, wiring
+from core.services.campaigns import people
+from core.services.campaigns.decisions import LEAST, DisputedUnit, queue, to_decide
+from core.services.campaigns.monitor import CampaignSnapshot, snapshot
+from core.settings import load_settings
+from pages._ui.shared import errors, state, wiring
 
 EVERY = 30
 """Seconds between two readings of a running campaign."""
@@ -47,7 +47,7 @@ def version(campaign: Campaign) -> Version:
 
 def current(campaign: Campaign) -> CampaignSnapshot:
     """Return the state of the campaign."""
-    return _snapshot(settings().database, campaign.id, campaign.state, version(campaign), _campaign=campaign)
+    return _snapshot(load_settings().database, campaign.id, campaign.state, version(campaign), _campaign=campaign)
 
 
 @st.cache_resource(max_entries=8, ttl=20, show_spinner="Reading the campaign …")
@@ -61,7 +61,7 @@ def disputes(campaign: Campaign) -> list[DisputedUnit]:
     """Return the units on which raters disagree, those without a decision first."""
     if not wiring.identity().may_read(campaign.project_id):
         return []
-    return _disputes(settings().database, campaign.id, version(campaign), _campaign=campaign)
+    return _disputes(load_settings().database, campaign.id, version(campaign), _campaign=campaign)
 
 
 def usual_least(campaign: Campaign) -> float:
@@ -87,24 +87,24 @@ def _disputes(database: str, campaign_id: int, version: Hashable, *, _campaign: 
 
 def rests(campaign: Campaign) -> Mapping[int, ListRest]:
     """Return by participant what is left of fixed lists; nothing in other campaigns."""
-    return _rests(settings().database, campaign.id, version(campaign), _campaign=campaign)
+    return _rests(load_settings().database, campaign.id, version(campaign), _campaign=campaign)
 
 
 @st.cache_resource(max_entries=8, ttl=20, show_spinner=False)
 def _rests(database: str, campaign_id: int, version: Hashable, *, _campaign: Campaign) -> Mapping[int, ListRest]:
-    return handing_over.rests(wiring.store(), _campaign)
+    return people.rests(wiring.store(), _campaign)
 
 
-def hand_over_preview(campaign: Campaign, participant_id: int, to: int | None) -> handing_over.HandOverPreview:
+def hand_over_preview(campaign: Campaign, participant_id: int, to: int | None) -> people.HandOverPreview:
     """Return what would move from somebody's list to another person, or to all others."""
-    return _preview(settings().database, campaign.id, version(campaign), participant_id, to, _campaign=campaign)
+    return _preview(load_settings().database, campaign.id, version(campaign), participant_id, to, _campaign=campaign)
 
 
 @st.cache_resource(max_entries=64, ttl=20, show_spinner=False)
 def _preview(
     database: str, campaign_id: int, version: Hashable, participant_id: int, to: int | None, *, _campaign: Campaign
-) -> handing_over.HandOverPreview:
-    return handing_over.preview(wiring.store(), _campaign, participant_id, to)
+) -> people.HandOverPreview:
+    return people.preview(wiring.store(), _campaign, participant_id, to)
 
 
 def changed() -> None:
@@ -117,3 +117,37 @@ def live(draw: Callable[[Campaign], None], campaign: Campaign) -> None:
     """Draw a part of a page that refreshes itself while the campaign runs."""
     every = EVERY if campaign.state == "running" else None
     st.fragment(run_every=every)(errors.guarded(draw))(campaign)
+
+
+CAMPAIGN, STEP = "campaign", "step"
+NEW, IMPORT, RATINGS = "new", "import", "ratings"
+
+
+def opened() -> tuple[str | None, str | None]:
+    """Return the open campaign (its id, `NEW` for the set-up, `IMPORT`, `RATINGS`, or None for the list) and the open step. For pages."""
+    return st.query_params.get(CAMPAIGN), st.query_params.get(STEP)
+
+
+def open_campaign(campaign_id: int) -> None:
+    """Open a campaign in the next run."""
+    state.change_address(campaign=str(campaign_id), step=None, tab=None)
+
+
+def open_step(step: str, draft_id: int | None = None) -> None:
+    """Open a step of the set-up of a new campaign, or of a draft, in the next run."""
+    state.change_address(campaign=NEW if draft_id is None else str(draft_id), step=step, tab=None)
+
+
+def open_import() -> None:
+    """Open the import of a finished campaign in the next run."""
+    state.change_address(campaign=IMPORT, step=None, tab=None)
+
+
+def open_ratings() -> None:
+    """Open the results of ratings outside campaigns in the next run."""
+    state.change_address(campaign=RATINGS, step=None, tab=None)
+
+
+def open_list() -> None:
+    """Open the list of campaigns in the next run."""
+    state.change_address(campaign=None, step=None, tab=None)

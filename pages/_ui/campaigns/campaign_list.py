@@ -8,11 +8,10 @@ from core.campaigns.design import design_from_json
 from core.formatting import format_count, format_percent
 from core.ports.campaigns import Campaign, CampaignState
 from core.ports.projects import Project
-from core.services.campaigns import saved_setup
-from core.services.campaigns.completion import completion
-from pages._ui.campaigns import address, campaign_data, imported_view
-from pages._ui.campaigns.setup.choices import REACHED, SetupChoices
-from pages._ui.campaigns.setup.steps import NAMES
+from core.services.campaigns import setup
+from core.services.campaigns.monitor import completion
+from pages._ui.campaigns import campaign_data, imported
+from pages._ui.campaigns.setup.choices import NAMES, REACHED, SetupChoices
 from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.markdown import escape_markdown
 
@@ -21,10 +20,10 @@ STATES: dict[CampaignState, str] = {
 }  # fmt: skip
 
 
-def draw(project: Project, *, manages: bool) -> None:
+def draw_campaign_list(project: Project, *, manages: bool) -> None:
     """Draw the campaigns, and the button for a new one."""
-    there, ratings = wiring.store().campaigns.list(project.id), imported_view.names_of_ratings(project)
-    if not (there or ratings):
+    campaigns, ratings = wiring.store().campaigns.list(project.id), imported.names_of_ratings(project)
+    if not (campaigns or ratings):
         st.markdown(
             "A campaign is a human evaluation with several people. You choose outputs and what annotators are asked; each annotator "
             "gets a personal link and needs no account. Units are given out and checked automatically, and the results appear on Compare, "
@@ -38,12 +37,12 @@ def draw(project: Project, *, manages: bool) -> None:
                 label, type="primary", icon=":material/add:", on_click=_begin, args=(project.id,), key="campaign-begin"
             )
             st.button(
-                "Import a finished campaign", icon=":material/upload_file:", on_click=address.open_import,
+                "Import a finished campaign", icon=":material/upload_file:", on_click=campaign_data.open_import,
                 key="campaign-import", help="Files of Appraise, Pearmut or WMT25",
             )  # fmt: skip
-    elif not (there or ratings):
+    elif not (campaigns or ratings):
         page.info("Only managers of this project can create campaigns.")
-    for campaign in reversed(there):
+    for campaign in reversed(campaigns):
         with errors.boundary():
             _row(campaign, manages)
     if ratings:
@@ -51,19 +50,19 @@ def draw(project: Project, *, manages: bool) -> None:
             names = ", ".join(name or "error spans" for name in ratings)
             st.markdown(f"**Ratings outside campaigns** · imported or given on Annotate · {escape_markdown(names)}")
             st.space("stretch")
-            st.button("See results", key=f"ratings-open-{project.id}", on_click=address.open_ratings,
+            st.button("See results", key=f"ratings-open-{project.id}", on_click=campaign_data.open_ratings,
                       help="Means of the systems with their 95 % CIs")  # fmt: skip
 
 
 def _begin(project_id: int) -> None:
     choices = SetupChoices(project_id)
     choices.begin_visit()
-    address.open_step(NAMES[min(int(choices.values.get(REACHED, 0)), len(NAMES) - 1)])
+    campaign_data.open_step(NAMES[min(int(choices.values.get(REACHED, 0)), len(NAMES) - 1)])
 
 
 def continue_button(campaign: Campaign) -> None:
     """Draw the button that opens the set-up of a draft, if it can be continued there."""
-    if saved_setup.of_draft(wiring.store(), campaign) is not None:
+    if setup.of_draft(wiring.store(), campaign) is not None:
         st.button(
             "Continue setting up", icon=":material/edit:", key=f"campaign-set-up-{campaign.id}",
             on_click=_continue, args=(campaign,), help="Open the five steps with all choices of this draft",
@@ -72,7 +71,7 @@ def continue_button(campaign: Campaign) -> None:
 
 def _continue(campaign: Campaign) -> None:
     SetupChoices(campaign.project_id, campaign).begin_visit()
-    address.open_step(NAMES[0], campaign.id)
+    campaign_data.open_step(NAMES[0], campaign.id)
 
 
 def _row(campaign: Campaign, manages: bool) -> None:
@@ -85,7 +84,7 @@ def _row(campaign: Campaign, manages: bool) -> None:
                 f"{format_count(done.people, 'annotator')} · created {page.day(campaign.created)}"
             )
             st.progress(
-                done.share, f"{done.ratings:,} of {format_count(done.wanted, 'rating')} ({format_percent(done.share)})"
+                done.share, f"{done.ratings:,} of {format_count(done.planned, 'rating')} ({format_percent(done.share)})"
             )
         if manages:
             continue_button(campaign)
@@ -98,4 +97,4 @@ def _row(campaign: Campaign, manages: bool) -> None:
 def _open(campaign: Campaign) -> None:
     if campaign.state == "finished":
         st.session_state[campaign_data.screen_key(campaign)] = campaign_data.RESULTS
-    address.open_campaign(campaign.id)
+    campaign_data.open_campaign(campaign.id)

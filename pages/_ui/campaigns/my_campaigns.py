@@ -9,8 +9,8 @@ import streamlit as st
 from core.formatting import format_count
 from core.ports.campaigns import Campaign
 from core.ports.projects import Project
-from core.services.campaigns import taking_part
-from pages._ui.campaigns import address, campaign_data
+from core.services.campaigns import people
+from pages._ui.campaigns import campaign_data
 from pages._ui.shared import page, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 
@@ -19,14 +19,14 @@ CONTINUE: tuple[str, Look] = ("Continue", "primary")
 OPEN: tuple[str, Look] = ("Open", "secondary")
 
 
-def draw(opened: str | None = None) -> None:
+def draw_my_campaigns(opened: str | None = None) -> None:
     """Draw one line per campaign in which work waits, except for decisions in the `opened` one; nothing for people without such work."""
     for project in state.projects().all:
         if wiring.identity().role(project.id) == "adjudicator":
             for campaign in wiring.store().campaigns.list(project.id):
                 if str(campaign.id) != opened:
                     _decisions(project, campaign)
-    for mine in taking_part.campaigns(wiring.store(tasks=True), wiring.identity()):
+    for mine in people.campaigns(wiring.store(tasks=True), wiring.identity()):
         if mine.state not in ("running", "paused"):
             continue
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
@@ -53,7 +53,7 @@ def _decisions(project: Project, campaign: Campaign) -> None:
         st.markdown(f"**{format_count(left, 'unit')} to decide** · {name} · {of}", width="stretch")
         if st.button("Decide", type="primary", key=f"campaign-decide-{campaign.id}", help=f"Open {name}"):
             st.session_state[campaign_data.screen_key(campaign)] = campaign_data.DECISIONS
-            to = {state.PROJECT: str(project.id), address.CAMPAIGN: str(campaign.id)}
+            to = {state.PROJECT: str(project.id), campaign_data.CAMPAIGN: str(campaign.id)}
             st.switch_page("pages/campaigns.py", query_params=to)
 
 

@@ -1,4 +1,4 @@
-"""Results of a campaign: which system is best, how sure that is, and what it rests on."""
+"""Results of a campaign: the ranking with its certainty, effects of annotators, and files."""
 
 from __future__ import annotations
 
@@ -7,44 +7,230 @@ from collections.abc import Hashable
 import pandas as pd
 import streamlit as st
 
-from core.formatting import format_count
-from core.plots import campaigns as plots
+from core.campaigns.design import design_from_json
+from core.formats.write import csv_text
+from core.formatting import format_change, format_count, format_percent
+from core.plots import campaigns
 from core.ports.campaigns import Campaign
 from core.ports.projects import Project
 from core.progress import Progress
-from core.reports import campaign_results as report
+from core.reports import campaign_results, public_page
+from core.reports.campaign_results import as_latex, methods
 from core.services.campaigns import comparison as service
+from core.services.campaigns import files
 from core.services.campaigns.comparison import CampaignComparison
-from core.settings import load as settings
+from core.settings import load_settings
+from core.stats.bootstrap import Interval
 from core.stats.campaign.campaign_scores import Unit
-from pages._ui.campaigns import campaign_data, results_downloads, results_raters
-from pages._ui.shared import page, tables, wiring
-from pages._ui.shared.files import figure, file_name
-from pages._ui.shared.glossary import definition
+from pages._ui.access import public_pages
+from pages._ui.campaigns import campaign_data
+from pages._ui.labels_and_raters import known_labels
+from pages._ui.projects import exports
+from pages._ui.shared import errors, page, tables, wiring
+from pages._ui.shared.files import download, figure, file_name
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
+from pages._ui.shared.page import definition
+
+PLAIN, ADJUSTED = "mean", "adjusted for annotators and segments"
+NAMES = {"item": "segments", "output": "outputs", "rater": "annotators", "residual": "rest"}
 
 
-def draw(project: Project, campaign: Campaign) -> None:
-    """Draw the results, with the downloads."""
-    found = _found(campaign, _unit(campaign))
-    if found is None:
+def draw_rater_effects(comparison: CampaignComparison, what: str, *, named: bool) -> None:
+    """Draw the effects of annotators, with a table by name if they may be `named`. `what` names the picture of the chart."""
+    st.subheader(
+        "Effects of annotators",
+        anchor=False,
+        help="Severe annotators and hard segments lower a mean. The mixed model score = system + segment + output + annotator + "
+        "rest (REML) removes both. z-scores remove each annotator's mean and spread.",
+    )
+    effects = comparison.effects
+    if effects is None or effects.reason:
+        page.info(
+            f"The mixed model is not defined: {escape_markdown(effects.reason if effects else 'there are no scores')}."
+        )
         return
-    if not found.basis.ratings:
+    digits = campaign_results.digits_of(comparison)
+    adjusted, chart = {m.system: m for m in effects.means}, []
+    for m in comparison.means:
+        estimates = [(PLAIN, m.mean)]
+        if a := adjusted.get(m.system):
+            estimates.append((ADJUSTED, Interval(a.mean, a.low, a.high, a.scores)))
+        chart += [
+            {
+                "system": m.system,
+                "kind": kind,
+                "value": v.value,
+                "low": v.low,
+                "high": v.high,
+                "shown": campaign_results.interval(v, digits),
+            }
+            for kind, v in estimates
+        ]
+    shares = ", ".join(f"{NAMES.get(name, name)} {format_percent(share)}" for name, share in effects.shares.items())
+    note = f" {effects.note[:1].upper()}{effects.note[1:]}." if effects.note else ""
+    said = (
+        f"{format_count(len(effects.raters), 'annotator')}; a negative effect is a severe annotator. Of the variance within "
+        f"systems: {shares}.{note}"
+    )
+    drawing = campaigns.estimates(pd.DataFrame(chart), [PLAIN, ADJUSTED], comparison.measure)
+    figure(drawing, "Means of the systems, plain and adjusted for annotators and segments", said, what)
+    left, right = st.columns([3, 2], gap="large") if named else (st.container(), None)
+    with left:
+        tables.text_table(campaign_results.system_rows(comparison))
+    if right is not None:
+        ranked = sorted(effects.raters, key=lambda r: r.effect)
+        with right:
+            tables.text_table([
+                {"annotator": r.rater, "effect on a score": format_change(r.effect, digits, leading_zero=True),
+                 "ratings": f"{r.scores:,}"}
+                for r in ranked
+            ])  # fmt: skip
+
+
+def draw_downloads(project: Project, campaign: Campaign, comparison: CampaignComparison) -> None:
+    """Draw links to the pages that use the results, and the downloads. Adjudicators get none that names annotators."""
+    named = campaign_data.sees_people(campaign)
+    protocol = design_from_json(campaign.design).protocol
+    st.subheader("Use the results", anchor=False)
+    if set(protocol.asks) & {"score", "preference"}:
+        name = f"{protocol.human_score} ({campaign.name})"
+        st.markdown(f"These scores are in the project under the name **{escape_markdown(name)}**.")
+    if "spans" in protocol.asks:
+        st.markdown(
+            "The error spans count as labels of the project. Raters have the name of the campaign in brackets, such as "
+            f"**{escape_markdown(f'Ana ({campaign.name})')}**."
+        )
+    with st.container(horizontal=True):
+        page.link("meta_evaluation", "Meta-evaluation: which metric agrees")
+        page.link("calibrate", "Calibrate λ")
+        if named:
+            page.link("labels_and_raters", "Agreement in detail")
+    with st.container(horizontal=True):
+        name = file_name(campaign.name)
+        download("Results (CSV)", lambda: as_csv(comparison), f"{name}.results.csv", f"campaign-results-{campaign.id}")
+        download(
+            "LaTeX table",
+            lambda: as_latex(comparison, campaign.name),
+            f"{name}.results.tex",
+            f"campaign-latex-{campaign.id}",
+        )
+        if named:
+            with st.popover("Ratings", icon=":material/download:"), errors.boundary():
+                _ratings(campaign)
+            with st.popover("Labels and scores of the project", icon=":material/download:"), errors.boundary():
+                exports.draw_exports(
+                    project, bool(known_labels.raters(project)), bool(wiring.store().scores.signatures(project.id))
+                )
+    if not named:
+        st.caption("Files with the ratings name the annotators, so only managers and viewers get them.")
+    with st.expander("Text for your paper"):
+        st.markdown(escape_markdown(methods(comparison)))
+    with st.expander("Signature"):
+        st.text(comparison.signature)
+    running = campaign.state == "running"
+    public_pages.draw_public_page(
+        project, campaign.id, campaign.name, lambda page: public_page.of_campaign(comparison, page, running=running)
+    )
+
+
+def as_csv(comparison: CampaignComparison) -> str:
+    """Return the means, differences, strengths and win rates as rows."""
+    rows: list[tuple[str | float | None, ...]] = []
+    for m in comparison.means:
+        rows.append(("mean", m.system, "", m.mean.value, m.mean.low, m.mean.high, None, None, m.scores, m.items, None))
+    for s in comparison.standardised:
+        rows.append(
+            ("mean z-score", s.system, "", s.mean.value, s.mean.low, s.mean.high, None, None, s.scores, s.items, None)
+        )
+    for a in comparison.effects.means if comparison.effects else ():
+        rows.append(("adjusted mean", a.system, "", a.mean, a.low, a.high, None, None, a.scores, None, None))
+    for d in comparison.differences:
+        rows.append((
+            "difference", d.first, d.second, d.interval.value, d.interval.low, d.interval.high, d.test.p, d.adjusted, None,
+            d.shared, d.detectable,
+        ))  # fmt: skip
+    for t in comparison.votes.strengths if comparison.votes else ():
+        rows.append(
+            (
+                "strength",
+                t.system,
+                "",
+                t.strength.value,
+                t.strength.low,
+                t.strength.high,
+                None,
+                None,
+                t.votes,
+                t.strength.n,
+                None,
+            )
+        )
+    for r in comparison.votes.rates if comparison.votes else ():
+        n = r.wins + r.ties + r.losses
+        rows.append(
+            ("win rate", r.first, r.second, r.rate.value, r.rate.low, r.rate.high, None, None, n, r.rate.n, None)
+        )
+    columns = (
+        "statistic",
+        "system",
+        "other",
+        "value",
+        "low",
+        "high",
+        "p",
+        "p_holm",
+        "ratings",
+        "segments",
+        "detectable",
+    )
+    signed = [(*row, comparison.signature) for row in rows]
+    return csv_text((*columns, "signature"), [["" if v is None else v for v in row] for row in signed])
+
+
+@st.fragment
+@errors.guarded
+def _ratings(campaign: Campaign) -> None:
+    formats = files.FORMATS
+    chosen = st.selectbox(
+        "Format", formats, format_func=lambda name: formats[name].label, key=f"campaign-format-{campaign.id}"
+    )
+    file_format, store, who = formats[chosen], wiring.store(), wiring.identity().who
+    st.caption(escape_markdown(file_format.holds))
+
+    def made() -> bytes:
+        written = files.as_file(store, campaign, chosen)
+        store.audit.record(who, "exported", campaign.project_id, campaign=campaign.name, format=chosen)
+        return written
+
+    download(
+        "Download", made, f"{file_name(campaign.name)}.{chosen}.{'zip' if file_format.several else file_format.ending}",
+        f"campaign-export-{campaign.id}-{chosen}", type="primary", width="stretch",
+    )  # fmt: skip
+
+
+def draw_results(project: Project, campaign: Campaign) -> None:
+    """Draw the results, with the downloads."""
+    comparison = _comparison(campaign, _unit(campaign))
+    if comparison is None:
+        return
+    if not comparison.basis.ratings:
         page.info("No rating counts yet. Results appear with the first submitted units.")
         return
-    st.subheader(escape_markdown(report.sentence(found)), anchor=False)
+    st.subheader(escape_markdown(campaign_results.sentence(comparison)), anchor=False)
     named = campaign_data.sees_people(campaign)
-    st.caption(escape_markdown(report.basis(found, running=campaign.state == "running", named=named)))
-    if found.votes is not None:
-        _votes(campaign, found)
+    st.caption(escape_markdown(campaign_results.basis(comparison, running=campaign.state == "running", named=named)))
+    if comparison.votes is not None:
+        _votes(campaign, comparison)
     else:
-        _means(campaign, found)
-        _differences(campaign, found)
-        results_raters.draw(found, f"{file_name(campaign.name)}.annotators", named=named)
-    st.subheader(escape_markdown(f"Agreement of the annotators ({report.agreed_on(found)})"), anchor=False)
-    _agreement(found)
-    results_downloads.draw(project, campaign, found)
+        _means(campaign, comparison)
+        _differences(campaign, comparison)
+        draw_rater_effects(comparison, f"{file_name(campaign.name)}.annotators", named=named)
+    st.subheader(
+        escape_markdown(f"Agreement of the annotators ({campaign_results.agreed_on(comparison)})"), anchor=False
+    )
+    _agreement(comparison)
+    draw_downloads(project, campaign, comparison)
 
 
 def _unit(campaign: Campaign) -> Unit:
@@ -54,7 +240,7 @@ def _unit(campaign: Campaign) -> Unit:
     if "preference" in snapshot.design.protocol.asks:
         return "item"
     chosen: Unit = st.segmented_control(
-        "Independent units", report.UNITS, format_func=report.UNITS.__getitem__, default=default, required=True,
+        "Independent units", campaign_results.UNITS, format_func=campaign_results.UNITS.__getitem__, default=default, required=True,
         key=f"campaign-unit-{campaign.id}",
         help="Whole units are resampled and tested. Choose documents if one annotator rated several segments of a document by one "
         "system: the annotator's severity then affects all of them. Documents need more data.",
@@ -62,8 +248,8 @@ def _unit(campaign: Campaign) -> Unit:
     return chosen
 
 
-def _found(campaign: Campaign, by: Unit) -> CampaignComparison | None:
-    key: tuple[Hashable, ...] = ("campaign", settings().database, campaign.id, _settled(campaign), by)
+def _comparison(campaign: Campaign, by: Unit) -> CampaignComparison | None:
+    key: tuple[Hashable, ...] = ("campaign", load_settings().database, campaign.id, _settled(campaign), by)
 
     def work(progress: Progress) -> CampaignComparison:
         return service.compare(wiring.store(), campaign, by, progress)
@@ -76,7 +262,7 @@ def _settled(campaign: Campaign) -> Hashable:
     now = campaign_data.version(campaign)
     if campaign.state != "running":
         return now
-    return _minute(settings().database, campaign.id, now[0], _newest=now[1]), now[0]
+    return _minute(load_settings().database, campaign.id, now[0], _newest=now[1]), now[0]
 
 
 @st.cache_data(ttl=60, show_spinner=False)
@@ -84,20 +270,20 @@ def _minute(database: str, campaign_id: int, people: Hashable, *, _newest: int) 
     return _newest
 
 
-def _of_ratings(found: CampaignComparison) -> str:
-    b = found.basis
+def _of_ratings(comparison: CampaignComparison) -> str:
+    b = comparison.basis
     return f"{format_count(b.ratings, 'rating')} of {format_count(b.items, 'segment')} by {format_count(b.raters, 'rater')}."
 
 
-def _means(campaign: Campaign, found: CampaignComparison) -> None:
+def _means(campaign: Campaign, comparison: CampaignComparison) -> None:
     st.subheader("System means", anchor=False)
-    chart = plots.means(pd.DataFrame(report.mean_rows(found)), found.measure)
-    said = f"Dots: means weighted by the probability of being drawn. Bars: 95 % CI, bootstrap over {report.UNITS[found.by]}. {_of_ratings(found)}"
-    figure(chart, report.sentence(found), said, f"{file_name(campaign.name)}.means")
+    chart = campaigns.means(pd.DataFrame(campaign_results.mean_rows(comparison)), comparison.measure)
+    said = f"Dots: means weighted by the probability of being drawn. Bars: 95 % CI, bootstrap over {campaign_results.UNITS[comparison.by]}. {_of_ratings(comparison)}"
+    figure(chart, campaign_results.sentence(comparison), said, f"{file_name(campaign.name)}.means")
 
 
-def _differences(campaign: Campaign, found: CampaignComparison) -> None:
-    if not found.differences:
+def _differences(campaign: Campaign, comparison: CampaignComparison) -> None:
+    if not comparison.differences:
         page.info("Differences need two systems.")
         return
     st.subheader(
@@ -106,39 +292,43 @@ def _differences(campaign: Campaign, found: CampaignComparison) -> None:
         help="Paired: only segments with scores of both systems count. p: permutation test with random signs, two-sided; Holm's "
         "correction over all pairs. 95 % CI from the same test.",
     )
-    rows, chart = report.difference_rows(found)
-    legend = report.difference_legend(found, chart)
-    if report.draws_differences(chart):
-        drawing = plots.differences(pd.DataFrame(chart), f"difference: {found.measure}")
+    rows, chart = campaign_results.difference_rows(comparison)
+    legend = campaign_results.difference_legend(comparison, chart)
+    if campaign_results.draws_differences(chart):
+        drawing = campaigns.differences(pd.DataFrame(chart), f"difference: {comparison.measure}")
         what = f"{file_name(campaign.name)}.differences"
-        figure(drawing, report.sentence(found), f"{legend} {_of_ratings(found)}", what)
+        figure(drawing, campaign_results.sentence(comparison), f"{legend} {_of_ratings(comparison)}", what)
     else:
         page.caption(legend)
     tables.text_table(rows)
 
 
-def _votes(campaign: Campaign, found: CampaignComparison) -> None:
-    if found.votes is None:
+def _votes(campaign: Campaign, comparison: CampaignComparison) -> None:
+    if comparison.votes is None:
         return
     st.subheader("Strengths", anchor=False)
-    if rows := report.mean_rows(found):
-        said = f"Bradley–Terry: log odds of being preferred, mean 0. Ties count half. Bars: 95 % CI over segments. {_of_ratings(found)}"
+    if rows := campaign_results.mean_rows(comparison):
+        said = f"Bradley–Terry: log odds of being preferred, mean 0. Ties count half. Bars: 95 % CI over segments. {_of_ratings(comparison)}"
         figure(
-            plots.means(pd.DataFrame(rows), found.measure),
-            report.sentence(found),
+            campaigns.means(pd.DataFrame(rows), comparison.measure),
+            campaign_results.sentence(comparison),
             said,
             f"{file_name(campaign.name)}.strengths",
         )
     tables.reasons(
-        [f"{s.system}: {s.strength.reason}" for s in report.ranked_strengths(found.votes) if s.strength.reason]
+        [
+            f"{s.system}: {s.strength.reason}"
+            for s in campaign_results.ranked_strengths(comparison.votes)
+            if s.strength.reason
+        ]
     )
     st.subheader("Pairs of systems", anchor=False)
-    tables.text_table(report.win_rows(found))
+    tables.text_table(campaign_results.win_rows(comparison))
 
 
-def _agreement(found: CampaignComparison) -> None:
-    said = escape_markdown(report.agreement(found))
-    if found.agreement.value is None:
+def _agreement(comparison: CampaignComparison) -> None:
+    said = escape_markdown(campaign_results.agreement(comparison))
+    if comparison.agreement.value is None:
         page.info(f"{said}.")
     else:
         st.markdown(said, help=definition("Krippendorff's α"))

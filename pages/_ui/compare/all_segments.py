@@ -1,24 +1,66 @@
-"""All matching segments on Compare: system means, one metric against another, the list, and the scores as a file."""
+"""All matching segments on Compare: system means, scatter plot, lists of segments and worst outputs, and the scores as a file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.columns import Array
+from core.data import SEVERITIES, OutputKey, SegmentKey
 from core.formats.write import scores_csv
-from core.formatting import format_lambda
-from core.plots import compare as plots
-from core.plots.labels import chart_labels
+from core.formatting import MISSING, format_lambda
+from core.plots import score_charts
+from core.plots.base import chart_labels
 from core.ports.projects import Project
-from core.services.compare import compare as service
-from core.services.compare.compare import Order, Query
-from core.services.projects.finishing import incomplete
-from core.services.projects.view import View
-from pages._ui.compare import score_list
+from core.services.compare import compare
+from core.services.compare.compare import Order, Query, hint_at
+from core.services.compare.segment import SegmentQuery, names_of
+from core.services.projects.time_estimates import incomplete
+from core.services.projects.view import Column, View
 from pages._ui.compare.toolbar import first_score
-from pages._ui.shared import deferred, drafts, errors, files, page, partly_scored, state
+from pages._ui.shared import deferred, drafts, errors, files, jobs, page, state, tables, wiring
+from pages._ui.shared.long_jobs import digest
+
+TEXT = 160
+"""Characters of a text that are shown."""
+
+
+def draw_score_list(
+    frame: pd.DataFrame,
+    text: str,
+    scores: Iterable[tuple[Column, Array]],
+    lam: float,
+    key: str,
+    opened: Callable[[int], None],
+) -> None:
+    """Draw the rows of `frame` with a column per score. `text` names its column of texts; `opened` gets the index of a row.
+
+    The browser formats the numbers: Streamlit refuses styled tables of many thousand rows.
+    """
+    config = {text: st.column_config.TextColumn(width="large")}
+    shown = frame.assign(**{text: frame[text].str[:TEXT]})
+    for c, values in scores:
+        title = f"{c.label} {c.arrow}".strip()
+        shown[title] = values
+        config[title] = st.column_config.NumberColumn(
+            format=f"%.{max(1, c.digits)}f",
+            help=tables.help_on_missing(hint_at(c, lam), missing=bool(np.isnan(values).any())),
+        )
+
+    @errors.guarded
+    def chosen() -> None:
+        for at in st.session_state[key]["selection"]["rows"][:1]:
+            opened(at)
+
+    st.dataframe(
+        shown, hide_index=True, width="stretch", height=320, key=key, on_select=chosen, selection_mode="single-row",
+        column_config=config, placeholder=MISSING,
+    )  # fmt: skip
+
 
 DOWNLOADED = 500_000
 """Rows of a file of scores that is made in memory."""
@@ -35,7 +77,7 @@ def come_later(project: Project) -> bool:
 
 def overview(project: Project, view: View, query: Query, lam: float, blind: bool) -> None:
     """Draw system means with intervals, and one metric against another, over the matching segments."""
-    rows, labels = service.ordered(view, query._replace(sort="document"), lam), {c.name: c.label for c in view.columns}
+    rows, labels = compare.ordered(view, query._replace(sort="document"), lam), {c.name: c.label for c in view.columns}
     above = st.container()
     names = list(labels)
     first = first_score(project, view)
@@ -48,15 +90,15 @@ def overview(project: Project, view: View, query: Query, lam: float, blind: bool
         for _, n in incomplete(view, [x]):
             text = f"{column.label}: {n:,} of {view.index.n_outputs:,} outputs have a score. The system means are over these only."
             with above:
-                partly_scored.line(project, text, [column], "means")
+                jobs.draw_partly_scored(project, text, [column], "means")
         if blind:
             st.caption("Not shown in blind mode.")
         else:
-            found = pd.DataFrame(service.means(view, x, lam, query.systems, rows=rows))
+            means = pd.DataFrame(compare.means(view, x, lam, query.systems, rows=rows))
             at = f" at λ = {format_lambda(lam)}" if column.refinement else ""
             text = f"Means{at} over {len(rows):,} segments with their likely range (95 % CI over the segments)."
             files.figure(
-                plots.means(found, f"{column.label} {column.arrow}"),
+                score_charts.means(means, f"{column.label} {column.arrow}"),
                 f"System means of {column.label}",
                 text,
                 f"means-{files.file_name(x)}",
@@ -64,13 +106,13 @@ def overview(project: Project, view: View, query: Query, lam: float, blind: bool
     with right:
         key = drafts.kept(f"compare-y-{project.id}", second, labels.__contains__)
         y = st.selectbox("Compared with", names, names.index(second), format_func=labels.__getitem__, key=key)
-        drawn = service.points(view, x, y, lam, rows, query.systems)
+        drawn = compare.points(view, x, y, lam, rows, query.systems)
         frame = pd.DataFrame(drawn, columns=["system", "doc", "segment", "x", "y"])
         if blind:
             frame = frame.drop(columns="system")
         key = f"compare-scatter-{project.id}"
         shown = None if blind else [view.systems[j] for j in view.at(query.systems)]
-        chart = plots.scatter(frame, f"{labels[x]} {column.arrow}", f"{labels[y]} {view.column(y).arrow}", shown)
+        chart = score_charts.scatter(frame, f"{labels[x]} {column.arrow}", f"{labels[y]} {view.column(y).arrow}", shown)
         files.figure(
             chart, f"{labels[y]} and {labels[x]}", f"{len(drawn):,} outputs.",
             f"scatter-{files.file_name(x)}-{files.file_name(y)}", "Click a point to open its segment.", key=key, on_select=lambda: _open_point(project.id, view, key),
@@ -79,16 +121,16 @@ def overview(project: Project, view: View, query: Query, lam: float, blind: bool
 
 @errors.guarded
 def _open_point(project_id: int, view: View, chart: str) -> None:
-    for point in list(st.session_state[chart].get("selection", {}).get(plots.PICK) or [])[:1]:
+    for point in list(st.session_state[chart].get("selection", {}).get(score_charts.PICK) or [])[:1]:
         where = [str(point["doc"]), str(point["segment"])]
         key = next((key for key in view.segments if chart_labels(key) == where), None)
         if key is not None:
             state.go_to_segment(project_id, key)
 
 
-def listing(project: Project, view: View, query: Query, lam: float, order: Order) -> None:
+def draw_segments(project: Project, view: View, query: Query, lam: float, order: Order) -> None:
     """Draw the matching segments in order; selecting a row opens the segment."""
-    by = service.sort_key(view, query, lam)
+    by = compare.sort_key(view, query, lam)
     order = order[_rows_of_page(project, len(order))]
     texts = view.texts.segments([view.segments[i] for i in order])
     segments = [texts[view.segments[i]] for i in order]
@@ -100,12 +142,12 @@ def listing(project: Project, view: View, query: Query, lam: float, order: Order
     if query.sort == "disagreement" and by is not None:
         frame["disagreement"] = by[order]
     at = view.at(query.systems)
-    scores = [(c, service.row_mean(view.values(c.name, lam)[:, at])[order]) for c in view.human_first]
+    scores = [(c, compare.row_mean(view.values(c.name, lam)[:, at])[order]) for c in view.human_first]
 
     def opened(row: int) -> None:
         state.go_to_segment(project.id, view.segments[order[row]])
 
-    score_list.draw(frame, "text", scores, lam, f"compare-list-{project.id}", opened)
+    draw_score_list(frame, "text", scores, lam, f"compare-list-{project.id}", opened)
 
 
 def _rows_of_page(project: Project, n: int) -> slice:
@@ -117,12 +159,68 @@ def _rows_of_page(project: Project, n: int) -> slice:
     return slice((page_number - 1) * PAGE, page_number * PAGE)
 
 
-def download(project: Project, view: View, lam: float, order: Order, systems: Sequence[str]) -> None:
+def download_scores(project: Project, view: View, lam: float, order: Order, systems: Sequence[str]) -> None:
     """Draw the download of the scores shown, as CSV; of too many, where the file of all scores is."""
     if len(order) * len(view.at(systems)) * len(view.columns) > DOWNLOADED:
         page.caption("Too many scores to download here. Filter the segments, or export all scores on Projects.")
         return
     files.download(
-        "Scores as CSV", lambda: scores_csv(service.scores(view, lam, order, systems)), f"scores-{project.id}.csv",
+        "Scores as CSV", lambda: scores_csv(compare.scores(view, lam, order, systems)), f"scores-{project.id}.csv",
         help=f"{len(order):,} segments, filtered and ordered as shown. BARTScore++ at λ = {format_lambda(lam)}",
     )  # fmt: skip
+
+
+AT_MOST = 1000
+SPOT = "compare-spot"
+
+
+def spot(project_id: int, segment: SegmentKey) -> str | None:
+    """Return the system of the output that was chosen in the list, while its segment is open."""
+    key: tuple[int, OutputKey] | None = st.session_state.get(SPOT)
+    return key[1].system if key and (key[0], key[1].segment) == (project_id, segment) else None
+
+
+def draw_worst_outputs(project: Project, view: View, query: Query, lam: float, blind: int | None) -> None:
+    """Draw the list with the choice of the score; `blind` is the seed of blind mode."""
+    labels = {c.name: c.label for c in view.columns}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        by = st.selectbox(
+            "Ranked by", labels, format_func=labels.__getitem__, key=f"compare-worst-{project.id}", width=260
+        )
+        best = st.toggle("Best first", key=f"compare-best-{project.id}")
+    cells, n = compare.worst_outputs(view, query, lam, by, AT_MOST, best=best)
+    keys = [view.index.key(cell) for cell in cells]
+    texts = _texts(digest(wiring.version(project), keys), _view=view, _keys=keys)
+    names = {i: names_of(view, SegmentQuery(i, blind=blind)) for i in {i for i, _ in cells}}
+    frame = pd.DataFrame({
+        "document": [key.doc_id for key in keys],
+        "segment": [key.segment_id for key in keys],
+        "system": [names[i][view.systems[j]] for i, j in cells],
+        "output": [texts[key] for key in keys],
+    })  # fmt: skip
+    if view.rated:
+        frame["errors"] = [_errors(view, key) for key in keys]
+    first, rows, columns = view.column(by), [i for i, _ in cells], [j for _, j in cells]
+    ordered = (first, *(c for c in view.human_first if c is not first))
+    scores = [(c, view.values(c.name, lam)[rows, columns]) for c in ordered]
+
+    def opened(row: int) -> None:
+        st.session_state[SPOT] = (project.id, keys[row])
+        state.go_to_segment(project.id, keys[row].segment)
+
+    draw_score_list(frame, "output", scores, lam, f"compare-outputs-{project.id}", opened)
+    shown = f"The first {len(cells):,} of {n:,} outputs" if n > len(cells) else f"{n:,} outputs"
+    page.caption(f"{shown} with a score, {'best' if best else 'worst'} first. Select a row to open its segment.")
+
+
+@st.cache_resource(max_entries=4, ttl=1800, show_spinner=False)
+def _texts(key: str, *, _view: View, _keys: Sequence[OutputKey]) -> dict[OutputKey, str]:
+    return _view.texts.outputs(_keys)
+
+
+def _errors(view: View, key: OutputKey) -> str:
+    rated = view.rated and view.rated.get(key)
+    if not rated:
+        return ""
+    counts = Counter(error.severity for r in rated for error in r.errors)
+    return ", ".join(f"{counts[s]} {s}" for s in SEVERITIES if counts[s]) or "no error"

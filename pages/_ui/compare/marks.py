@@ -1,4 +1,4 @@
-"""The error spans that this person may see on Compare, and their overlap with the edits of a refinement."""
+"""The error spans that this person may see on Compare, and the switch that shows those of all annotators."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from core.data import OutputKey, RatedOutput, SegmentKey
 from core.ports.projects import Project
 from core.ports.scores import ScoredBy
 from core.refine.overlap import Characters, Overlap
-from core.services.compare import inspector, labels
+from core.services.compare import inspector
+from core.services.compare.inspector import Marks
+from core.services.compare.segment import with_mqm
 from core.services.projects.view import View
-from core.settings import load as settings
+from core.settings import load_settings
+from pages._ui.annotate import identity
 from pages._ui.labels_and_raters import known_labels
 from pages._ui.shared import wiring
 
@@ -46,15 +49,15 @@ def labelled(project: Project, rater: str | None, everyone: bool) -> tuple[View,
     view = wiring.view(project)
     if not (wiring.store().labels.newest(project.id) or wiring.campaigns(project)):
         return view, None
-    found, database = seen(project, rater, everyone), settings().database
-    return _newest("view", database, project.id, rater, everyone).of(labels.with_mqm, view, found), found
+    labels_seen, database = seen(project, rater, everyone), load_settings().database
+    return _newest("view", database, project.id, rater, everyone).of(with_mqm, view, labels_seen), labels_seen
 
 
 def seen(project: Project, rater: str | None, everyone: bool) -> inspector.Marks:
     """Return the labels that this person may see, without texts, which only the open segment needs."""
-    found, index, database = known_labels.submitted(project), wiring.index(project), settings().database
+    submitted, index, database = known_labels.submitted(project), wiring.index(project), load_settings().database
     visible = partial(inspector.visible_marks, rater=rater, everyone=everyone)
-    return _newest("marks", database, project.id, rater, everyone).of(visible, found, index)
+    return _newest("marks", database, project.id, rater, everyone).of(visible, submitted, index)
 
 
 def of_segment(
@@ -82,3 +85,38 @@ def _overlap(
     _seen: inspector.Marks,
 ) -> tuple[Overlap, int]:  # fmt: skip
     return inspector.project_overlap(wiring.store(), project.id, scored.signature, wiring.texts(project), _seen)
+
+
+def switch_key(project_id: int) -> str:
+    return f"compare-labels-{project_id}"
+
+
+def everyone(project: Project) -> bool:
+    """Return whether the labels of all annotators are shown; at first to everybody who has not annotated in this browser."""
+    return bool(st.session_state.get(switch_key(project.id), _at_first()))
+
+
+def _at_first() -> bool:
+    return identity.rater() is None
+
+
+def visible(project: Project) -> tuple[View, Marks | None]:
+    """Return the view with the MQM scores of the visible labels, and these labels; None if nobody has labelled anything."""
+    return labelled(project, identity.rater(), everyone(project))
+
+
+def switch(project: Project) -> None:
+    """Draw the switch."""
+    st.toggle(
+        "Labels of all annotators", value=_at_first(), key=switch_key(project.id),
+        help="If off, you see error spans and MQM scores only of segments that you have submitted.",
+    )  # fmt: skip
+
+
+def warning(project: Project) -> None:
+    """Warn those who still have to annotate, while the labels of all annotators are shown."""
+    if everyone(project):
+        st.caption(
+            ":material/visibility: Labels of all annotators are shown. Do not look if you still have to annotate in this "
+            "project: it would bias your labels."
+        )

@@ -1,16 +1,24 @@
-"""Search, order, filters, the refinement shown and the λ presets of the Compare page."""
+"""Search, order, filters, refinement and λ presets of the Compare page, and its table of systems."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
+import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.calibration.presets import PRESETS, LambdaPreset
+from core.formatting import MISSING, format_lambda
 from core.ports.projects import Project
-from core.services.compare.compare import Query, Sort, matching_outputs
+from core.reports import score_tables
+from core.services.compare.compare import Order, Query, Sort, hint_at, matching_outputs
+from core.services.compare.systems import SystemScores, system_scores
 from core.services.projects.view import Column, View
-from pages._ui.compare import labels
-from pages._ui.shared import errors, state, wiring
+from pages._ui.compare import marks
+from pages._ui.shared import errors, page, state, tables, wiring
+from pages._ui.shared.files import download, file_name
 from pages._ui.shared.markdown import escape_markdown
 
 SEARCH = "Search or filter"
@@ -60,7 +68,7 @@ def toolbar(project: Project, view: View, *, labelled: bool) -> tuple[Query, boo
         _choose_refinement(project, view)
         text = "Hide the names of the systems and shuffle the outputs of each segment"
         if labelled:
-            labels.switch(project)
+            marks.switch(project)
         blind = st.toggle("Blind", key="compare-blind", help=text)
         place = st.container(width="content", height="stretch", vertical_alignment="center")
     return query, blind, place
@@ -174,3 +182,61 @@ def _preset(preset: LambdaPreset, column: Column) -> dict[str, str]:
     what = " ".join(p for p in (preset.dataset, ASPECTS.get(preset.aspect, preset.aspect)) if p)
     label = f"{what}, {TASKS[preset.task]}{f' (fitted with other {other} than yours)' if other else ''}"
     return {"kind": "paper", "label": label, "value": state.lambda_parameter(preset.lam), "hint": preset.made_with}
+
+
+ANCHOR = "systems"
+
+
+def draw_system_table(
+    project: Project, view: View, query: Query, lam: float, order: Order, place: DeltaGenerator
+) -> None:
+    """Draw one row per system with its mean under every score, the best marked, and the downloads; in `place`, a link to them."""
+    place.markdown(f"[Systems ↓](#{ANCHOR})")
+    st.subheader("Systems", anchor=ANCHOR)
+    system_table = system_scores(view, lam, order, query.systems)
+    config = {"system": st.column_config.TextColumn(pinned=True)} | {
+        score_tables.title(c): st.column_config.NumberColumn(
+            help=tables.help_on_missing(hint_at(c, lam), missing=not system_table.counts[:, k].all())
+        )
+        for k, c in enumerate(system_table.columns)
+    }
+    st.dataframe(
+        _styled(system_table), hide_index=True, width="stretch", height="content" if len(system_table.systems) <= 30 else 600,
+        column_config=config, key=f"compare-systems-table-{project.id}", placeholder=MISSING,
+    )  # fmt: skip
+    at = f" at λ = {format_lambda(lam)}" if any(c.refinement for c in system_table.columns) else ""
+    text = f"Means of output scores{at} over {len(order):,} segments; BLEU, chrF and TER are means of segment scores, not corpus scores. ●  best mean, not tested."
+    lacking = ", ".join(f"{c.label} {n:,} of {system_table.outputs:,}" for c, n in system_table.partial)
+    page.caption(text + (f" Outputs with a score: {lacking}." if lacking else ""))
+    name = file_name(project.name)
+    with st.container(horizontal=True):
+        download(
+            "Systems as CSV",
+            lambda: score_tables.systems_csv(system_table, lam),
+            f"{name}.systems.csv",
+            "compare-systems-csv",
+        )
+        download(
+            "LaTeX table",
+            lambda: score_tables.systems_latex(system_table),
+            f"{name}.systems.tex",
+            "compare-systems-tex",
+        )
+
+
+def _styled(system_table: SystemScores) -> pd.io.formats.style.Styler:
+    titles = [score_tables.title(c) for c in system_table.columns]
+    frame = pd.DataFrame(system_table.means, columns=titles)
+    frame.insert(0, "system", system_table.systems)
+    style = frame.style
+    for k, c in enumerate(system_table.columns):
+        text = partial(score_tables.mean_text, c)
+        style = style.format(text, subset=[titles[k]], na_rep=MISSING)
+        first = system_table.best[:, k].nonzero()[0].tolist()
+        style = style.format(partial(_best, text), subset=(first, [titles[k]]))
+        style = style.set_properties(subset=(first, [titles[k]]), **{"font-weight": "bold"})
+    return style
+
+
+def _best(text: Callable[[float], str], mean: float) -> str:
+    return f"● {text(mean)}"

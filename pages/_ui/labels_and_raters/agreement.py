@@ -1,35 +1,76 @@
-"""Raters, their agreement, and the largest disagreements."""
+"""Raters, their agreement in labels, scores and rankings, and the largest disagreements."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from functools import partial
 
 import pandas as pd
 import streamlit as st
 
-from core.calibration.advice import ENOUGH_RATERS
+from core.calibration.presets import ENOUGH_RATERS
 from core.data import SEVERITIES, Judgement
 from core.formats.labels.judgements import is_rank
 from core.formatting import format_clock, format_count, format_figure, format_number, format_percent
 from core.mqm.label_columns import LabelColumns
-from core.plots.agreement import severity_confusion
+from core.plots.campaigns import matrix_width, severity_confusion, tau_matrix
 from core.ports.projects import Project
-from core.services.labels import agreement as service
-from core.services.labels.agreement import Agreement, Dispute
+from core.services.labels import agreement
+from core.services.labels.agreement import Agreement, Dispute, reading
+from core.services.labels.judgements import ALPHAS, NumberAgreement, number_agreement
 from core.services.labels.labels import finished
-from core.settings import load as settings
+from core.settings import load_settings
 from core.stats.correlation.correlation import Statistic
 from core.stats.raters.rater_agreement import RaterPair
 from core.stats.raters.span_agreement import SpanAgreement
 from pages._ui.annotate import identity
 from pages._ui.compare.inspector import marks_toggle
-from pages._ui.labels_and_raters import known_labels, labelled_output, rankings
-from pages._ui.shared import errors, page, tables, theme, wiring
+from pages._ui.labels_and_raters import known_labels, labelled_output
+from pages._ui.shared import errors, page, tables, wiring
 from pages._ui.shared.files import figure
-from pages._ui.shared.glossary import definition
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
+from pages._ui.shared.page import definition
+
+MATRIX = 3
+"""Number of annotators from which τ is drawn as a matrix."""
+TITLE = "**Same ranking of the outputs**"
+SCALE = "Kendall τ-b ↑, 1 = identical, 0 = chance"
+
+
+def draw_rankings(pairs: Sequence[RaterPair], how: str, what: str) -> None:
+    """Draw τ-b of all pairs that share outputs, and say how many share none. `how` says over what τ-b is computed, `what` names the
+    file of the picture."""
+    shared = [p for p in pairs if p.tau.n or p.tau.value is not None]
+    if not shared:
+        page.info("No two annotators rated the same outputs, so their rankings cannot be compared.")
+        return
+    names = list(dict.fromkeys(name for p in pairs for name in (p.first, p.second)))
+    raters = {name for p in shared for name in (p.first, p.second)}
+    names = [name for name in names if name in raters]
+    if len(names) < MATRIX:
+        tau = shared[0].tau
+        st.markdown(f"{TITLE} ({SCALE}), {how}: {escape_markdown(value(tau))}")
+    else:
+        st.markdown(f"{TITLE} by each pair of annotators")
+        kept = [p for p in pairs if {p.first, p.second} <= raters]
+        figure(
+            tau_matrix(names, kept, ink=page.colour("ink")),
+            "Agreement of the annotators on the ranking of the outputs",
+            f"Kendall τ-b by each pair of annotators, {how}: 1 = identical, 0 = chance.",
+            what,
+            width=matrix_width(len(names)),
+        )
+    if apart := len(pairs) - len(shared):
+        page.caption(f"{apart:,} of {format_count(len(pairs), 'pair')} of annotators rated no outputs in common.")
+
+
+def value(of: Statistic) -> str:
+    """Return τ-b as text, with the number of segments that define it, or why it is undefined."""
+    if of.value is None:
+        return f"undefined, {of.reason}"
+    return format_number(of.value) + (f" (defined in {of.counted} segments)" if of.counted else "")
+
 
 ALL_PAIRS = "All pairs"
 ALPHA = "Krippendorff's α"
@@ -42,14 +83,14 @@ KINDS = {
 }
 
 
-def found(project: Project, scheme: str) -> Agreement | None:
+def of_project(project: Project, scheme: str) -> Agreement | None:
     """Return the agreement in the project, up to 30 s old; None if it was cancelled."""
-    database = settings().database
+    database = load_settings().database
     labels = _recent(database, project, _labels=known_labels.submitted(project))
     return run_cached(
         ("agreement", database, project, scheme, labels.digest),
         "Comparing labels …",
-        lambda progress: service.agreement(wiring.store(), project.id, labels, scheme, progress=progress),
+        lambda progress: agreement.agreement(wiring.store(), project.id, labels, scheme, progress=progress),
     )
 
 
@@ -59,9 +100,9 @@ def _recent(database: str, project: Project, *, _labels: LabelColumns) -> LabelC
     return _labels
 
 
-def give_scores(all_of: Agreement, given: Collection[Judgement]) -> bool:
+def give_scores(all_of: Agreement, judgements: Collection[Judgement]) -> bool:
     """Return whether every rater of the error spans also gave scores, as ESA asks: MQM scores are then not what they were asked for."""
-    scorers = {j.rater for j in given if not is_rank(j.name)}
+    scorers = {j.rater for j in judgements if not is_rank(j.name)}
     return bool(scorers) and {r.rater for r in all_of.raters} <= scorers
 
 
@@ -85,10 +126,10 @@ def raters(all_of: Agreement, *, scored: bool) -> None:
         }
         for r in all_of.raters
     ]
-    two, whole = partial(format_number, digits=2, leading_zero=True), partial(format_number, digits=0)
+    two, integer = partial(format_number, digits=2, leading_zero=True), partial(format_number, digits=0)
     formats: dict[str, Callable[..., str]] = {f"{s} per output": two for s in SEVERITIES}
     formats |= dict.fromkeys(("outputs", "segments"), "{:,.0f}".format)
-    formats |= {"time, h:min:s": format_clock, "no error, %": whole, "mean MQM score ↑": two}
+    formats |= {"time, h:min:s": format_clock, "no error, %": integer, "mean MQM score ↑": two}
     tables.data_table(
         pd.DataFrame(rows).dropna(axis="columns", how="all"),
         formats,
@@ -128,14 +169,14 @@ def figures(all_of: Agreement, *, scored: bool) -> None:
             "The annotators gave scores too: see their agreement above. MQM scores are computed from the error spans with the weights above."
         )
     else:
-        st.markdown(escape_markdown(service.reading(alpha)))
+        st.markdown(escape_markdown(agreement.reading(alpha)))
     if not all_of.twice:
         return
     if all_of.compared < all_of.twice:
         page.caption(
             f"Error spans were compared on a random sample of {all_of.compared:,} of these {all_of.twice:,} outputs. α and τ-b cover all."
         )
-    rankings.draw(
+    draw_rankings(
         [RaterPair(p.first, p.second, p.tau) for p in all_of.pairs], "over outputs that both rated", "annotators"
     )
     _marks(all_of)
@@ -168,10 +209,10 @@ def _marks(all_of: Agreement) -> None:
         st.markdown("**Which severity each annotator gave to the same text** (numbers of characters)")
         chart = severity_confusion(
             one.confusion if one else all_of.confusion,
-            (*SEVERITIES, service.UNMARKED),
+            (*SEVERITIES, agreement.UNMARKED),
             rows=first,
             columns=second,
-            ink=theme.colour("ink"),
+            ink=page.colour("ink"),
         )
         head = f"Severity of the same text by {first} and {second}"
         figure(chart, head, "Numbers of characters.", "severities")
@@ -245,4 +286,75 @@ def _dispute(project: Project, place: int, dispute: Dispute) -> None:
         labelled_output.column(rater, f"score {format_figure(score)}", spans, texts[key.system], segment.source or "")
         for rater, spans, score in dispute.raters
     ]
-    labelled_output.draw(project, key, title, columns, f"dispute-{project.id}-{key!r}")
+    labelled_output.draw_labelled_output(project, key, title, columns, f"dispute-{project.id}-{key!r}")
+
+
+def draw_number_agreement(project: Project) -> None:
+    """Draw the agreement for each score of annotators, imported or of a campaign; nothing if there are none."""
+    if not wiring.judgements(project):
+        return
+    st.subheader("Scores and ranks by annotator", anchor=False)
+    by_name = {f.name: f for f in _agreements(*wiring.version(project))}
+    name = next(iter(by_name))
+    if len(by_name) > 1:
+        name = st.selectbox("Human scores", by_name, key="people-numbers", width=320)
+    imported = name in {j.name for j in wiring.store().judgements.list(project.id)}
+    _headline(by_name[name])
+    _raters(by_name[name], imported=imported)
+    _agreement(by_name[name])
+
+
+@st.cache_resource(max_entries=8, ttl=1800, show_spinner="Comparing scores …")
+def _agreements(database: str, project: Project, generation: Hashable) -> tuple[NumberAgreement, ...]:
+    return number_agreement(wiring.judgements(project))
+
+
+def _headline(agreement: NumberAgreement) -> None:
+    """Draw α of the scores, or of the ranks by their order; nothing if it is undefined."""
+    kind, what = ("ordinal", "ranks") if agreement.ranks else ("interval", "scores")
+    alpha = agreement.alphas[kind]
+    if alpha.value is None:
+        return
+    between = f" [{format_number(alpha.low)}, {format_number(alpha.high)}]" if alpha.low is not None else ""
+    said = (
+        f"Agreement of the {what} “{agreement.name}”: α = {format_number(alpha.value)}{between} on "
+        f"{format_count(agreement.twice, 'output')} of {format_count(alpha.n, 'segment')} rated by two or more"
+    )
+    st.markdown(escape_markdown(said).join(("#### ", "")))
+    st.markdown(escape_markdown(reading(alpha)))
+
+
+def _raters(agreement: NumberAgreement, *, imported: bool) -> None:
+    rows = [
+        {
+            "annotator": r.rater, "outputs": r.outputs, "mean": r.mean, "standard deviation": r.deviation,
+            "lowest": r.low, "highest": r.high,
+        }
+        for r in agreement.raters
+    ]  # fmt: skip
+    two = partial(format_number, digits=2, leading_zero=True)
+    direction = "ranks, 1 is best" if agreement.ranks else "as imported" if imported else "as given in the campaign"
+    st.markdown(
+        f"**{escape_markdown(agreement.name)}**, {direction}: {format_count(agreement.outputs, 'output')}, {agreement.twice} by two or more"
+    )
+    tables.data_table(rows, {"mean": two, "standard deviation": two, "lowest": format_figure, "highest": format_figure})
+
+
+def _agreement(agreement: NumberAgreement) -> None:
+    if len(agreement.raters) < 2:
+        page.info("Only one annotator. Agreement needs a second one on some of the same outputs.")
+        return
+    rows = [
+        {
+            "Krippendorff’s α of": ALPHAS[kind], "α ↑": format_number(a.value) if a.value is not None else a.reason,
+            "95 % CI": f"[{format_number(a.low)}, {format_number(a.high)}]" if a.low is not None else "–", "segments": a.n,
+        }
+        for kind, a in agreement.alphas.items()
+    ]  # fmt: skip
+    tables.data_table(rows)
+    over = "within each segment, averaged" if agreement.ranks else "over outputs that both rated"
+    draw_rankings(agreement.pairs, over, "annotators-of-scores")
+    st.caption(
+        "α: 1 is perfect agreement, 0 is chance; 95 % CI: bootstrap over segments. Annotators with the same ranking but a different "
+        "use of the scale disagree in the scores and agree in z-scores (mean 0 and deviation 1 for each annotator)."
+    )

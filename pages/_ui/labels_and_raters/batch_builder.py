@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.calibration.advice import ENOUGH_OUTPUTS, ENOUGH_RATERS
+from core.calibration.presets import ENOUGH_OUTPUTS, ENOUGH_RATERS
 from core.calibration.sampling import STRATA, Method
 from core.formatting import format_count, format_number
 from core.mqm.rated_by_output import RatedByOutput
-from core.ports.batches import SavedBatch
+from core.ports.calibration import SavedBatch
 from core.ports.projects import Project
 from core.services.labels import batches as service
 from core.services.labels.batches import ANY_LAMBDA, Plan
@@ -30,9 +30,9 @@ WHOLE = {True: "Whole segments with all systems", False: "Single outputs"}
 
 def missing(project: Project, rated: RatedByOutput) -> None:
     """Draw how many of the recommended outputs and annotators there are."""
-    found = service.shortfall(rated, project.n_outputs)
-    icon = ":material/check_circle:" if not found.missing_twice else ":material/flag:"
-    st.markdown(f"{icon} {escape_markdown(found.words())}", help="Recommended size: Lu et al. (2023), Appendix B")
+    shortfall = service.shortfall(rated, project.n_outputs)
+    icon = ":material/check_circle:" if not shortfall.missing_twice else ":material/flag:"
+    st.markdown(f"{icon} {escape_markdown(shortfall.words())}", help="Recommended size: Lu et al. (2023), Appendix B")
 
 
 def builder(project: Project) -> None:
@@ -84,9 +84,9 @@ def builder(project: Project) -> None:
                 help="The same number gives the same selection",
             )
         )
-        whole = st.radio("Select", WHOLE, format_func=WHOLE.__getitem__, horizontal=True, key="batch-whole")
+        whole_segments = st.radio("Select", WHOLE, format_func=WHOLE.__getitem__, horizontal=True, key="batch-whole")
         documents = _documents(project, view)
-        _make(project, column, Plan(n, method, bool(whole), strata, between, enough, seed, documents))
+        _make(project, column, Plan(n, method, bool(whole_segments), strata, between, enough, seed, documents))
     with st.expander("How outputs are selected"):
         st.markdown(_explained(method))
 
@@ -105,13 +105,13 @@ def _documents(project: Project, view: View) -> tuple[str, ...]:
             "Languages", by_language, key=f"batch-languages-{project.id}", placeholder="All languages",
             help="Guessed for each document from its source and outputs, by script and function words",
         )  # fmt: skip
-    there = [doc for name in chosen or by_language for doc in by_language[name]]
+    documents = [doc for name in chosen or by_language for doc in by_language[name]]
     if len(view.documents) < 2:
         return ()
     only = right.multiselect(
-        "Documents", there, key=f"batch-documents-{project.id}-{chosen!r}", placeholder="All documents"
+        "Documents", documents, key=f"batch-documents-{project.id}-{chosen!r}", placeholder="All documents"
     )
-    return tuple(only or (there if chosen else ()))
+    return tuple(only or (documents if chosen else ()))
 
 
 def _interval(project: Project, column: Column) -> tuple[float, float]:
@@ -127,8 +127,8 @@ def _make(project: Project, column: Column, plan: Plan) -> None:
     with st.form("batch-make", border=False):
         left, right = st.columns([3, 1], vertical_alignment="bottom")
         name = left.text_input("Name of the set", placeholder="for example: calibration 1", max_chars=80)
-        wanted = right.form_submit_button("Make the set", type="primary", width="stretch")
-    if wanted:
+        pressed = right.form_submit_button("Make the set", type="primary", width="stretch")
+    if pressed:
         with errors.boundary():
             rated = known_labels.by_output(project)
             made = wiring.store().batches.save(
@@ -156,14 +156,14 @@ def _explained(method: Method) -> str:
 def batches(project: Project, rated: RatedByOutput) -> None:
     """Draw the calibration sets: progress, link to Annotate, corrected means, delete."""
     every = wiring.store().batches.list(project.id)
-    there = [batch for batch in every if not batch.archived]
+    current = [batch for batch in every if not batch.archived]
     kept = [batch for batch in every if batch.archived]
     if not every:
         if not wiring.may_change(project.id):
             page.info("There is no calibration set yet. A manager of this project can make one.")
         return
     st.subheader("Calibration sets", anchor=False)
-    for batch in reversed(there):
+    for batch in reversed(current):
         done = service.progress(batch, rated)
         with st.container(border=True):
             with st.container(horizontal=True, vertical_alignment="center"):

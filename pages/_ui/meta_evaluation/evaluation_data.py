@@ -1,27 +1,46 @@
-"""The data and results of a meta-evaluation, computed once and kept in the session."""
+"""The data and results of a meta-evaluation, kept in the session, and first values while the rest is computed."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import streamlit as st
 
 from core.models.checkpoint import reads_only_english
 from core.ports.projects import Project
+from core.reports import evaluation as report
 from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate import evaluate as service
 from core.services.evaluate import significance as tests
-from core.services.evaluate.evaluate import AgreementOptions, AgreementRow, Evaluation, StatisticName
-from core.services.evaluate.evaluation_data import EvaluationData, ScoredMetric
-from core.services.evaluate.joining import from_view
+from core.services.evaluate.evaluate import LABELS, AgreementOptions, AgreementRow, Evaluation, StatisticName
+from core.services.evaluate.evaluation_data import EvaluationData, ScoredMetric, from_view
 from core.services.projects.task import language_warning, output_languages
 from core.services.projects.view import View
-from pages._ui.meta_evaluation import agreement_preview
 from pages._ui.meta_evaluation.evaluation_form import EvaluationOptions
-from pages._ui.shared import partly_scored, wiring
+from pages._ui.shared import jobs, tables, wiring
 from pages._ui.shared.deferred import comes_later
 from pages._ui.shared.long_jobs import digest, digest_of_many
 from pages._ui.shared.markdown import escape_markdown
+
+BASELINES = "Baselines (do not measure quality)"
+"""The row above the baselines in tables of metrics."""
+
+
+def with_heading(metrics: Sequence[ScoredMetric]) -> list[ScoredMetric | None]:
+    """Return metrics that end with the baselines, with None for the row above the baselines."""
+    first = next((k for k, m in enumerate(metrics) if m.sentinel), len(metrics))
+    return [*metrics[:first], *([None] if first < len(metrics) else []), *metrics[first:]]
+
+
+def values(evaluation: Evaluation, statistic: StatisticName) -> None:
+    """Draw the result in one sentence, and the values of all metrics, best first."""
+    st.markdown(f"#### {escape_markdown(report.sentence(evaluation, statistic))}")
+    tables.text_table([
+        {"metric": m.label if m else BASELINES, f"{LABELS[statistic]} ↑": report.cell(evaluation.of(m.name, statistic)) if m else ""}
+        for m in with_heading([evaluation.joined.scored_metric(name) for name in evaluation.order(statistic)])
+    ])  # fmt: skip
+
 
 _KEPT, KEPT = "evaluate_kept", 24
 FEW = 50_000
@@ -33,27 +52,27 @@ SECOND_PART = "meta-evaluation"
 
 
 def joined(
-    project: Project, view: View, people: HumanScores, wanted: EvaluationOptions, *, once: bool = False
+    project: Project, view: View, human_scores: HumanScores, request: EvaluationOptions, *, once: bool = False
 ) -> EvaluationData:
     """Return the compared outputs, kept until their data change. With `once`, those of more than `FEW` outputs are not kept."""
-    options: dict[str, Any] = {"names": wanted.names, "lam": wanted.lam, "excluded": wanted.excluded}
-    options |= {"seed": wanted.choice.seed, "partly": wanted.partly}
-    large = len(people.scores) > FEW
+    options: dict[str, Any] = {"names": request.names, "lam": request.lam, "excluded": request.excluded}
+    options |= {"seed": request.choice.seed, "partly": request.partly}
+    large = len(human_scores.scores) > FEW
     if large and once:
-        return from_view(view, people, **options)
-    scores = digest_of_many(people.scores.items())
-    key = digest(wiring.version(project), view.scored_by, people.signature, people.raters, scores, options)
-    return (_large if large else _joined)(key, options, _view=view, _people=people)
+        return from_view(view, human_scores, **options)
+    scores = digest_of_many(human_scores.scores.items())
+    key = digest(wiring.version(project), view.scored_by, human_scores.signature, human_scores.raters, scores, options)
+    return (_large if large else _joined)(key, options, _view=view, _human_scores=human_scores)
 
 
 @st.cache_resource(max_entries=12, ttl=1800, show_spinner="Reading scores …")
-def _joined(key: str, options: dict[str, Any], *, _view: View, _people: HumanScores) -> EvaluationData:
-    return from_view(_view, _people, **options)
+def _joined(key: str, options: dict[str, Any], *, _view: View, _human_scores: HumanScores) -> EvaluationData:
+    return from_view(_view, _human_scores, **options)
 
 
 @st.cache_resource(max_entries=3, ttl=1800, show_spinner="Reading scores …")
-def _large(key: str, options: dict[str, Any], *, _view: View, _people: HumanScores) -> EvaluationData:
-    return from_view(_view, _people, **options)
+def _large(key: str, options: dict[str, Any], *, _view: View, _human_scores: HumanScores) -> EvaluationData:
+    return from_view(_view, _human_scores, **options)
 
 
 def unfinished(project: Project, view: View, data: EvaluationData) -> None:
@@ -70,12 +89,12 @@ def unfinished(project: Project, view: View, data: EvaluationData) -> None:
     ):
         named = ", ".join(str(by_column[c.name]._replace(label=c.label)) for c in group)
         texts += [f"{said}: {named}."] if named else []
-    partly_scored.line(project, " ".join(texts), columns, "evaluation")
+    jobs.draw_partly_scored(project, " ".join(texts), columns, "evaluation")
 
 
-def unread(project: Project, found: Evaluation) -> None:
+def unread(project: Project, evaluation: Evaluation) -> None:
     """Warn of compared metrics whose model does not read the language of the outputs."""
-    english = [m.label for m in found.joined.metrics if reads_only_english(m.signature)]
+    english = [m.label for m in evaluation.joined.metrics if reads_only_english(m.signature)]
     if said := language_warning(output_languages(wiring.sampled(project)), english):
         st.warning(escape_markdown(said), icon=":material/translate:")
 
@@ -88,17 +107,17 @@ def evaluated(data: EvaluationData, choice: AgreementOptions, statistic: Statist
     """
     key = data.digest, choice
     if key not in _kept():
-        whole = data.whole() if choice.level == "system" else data
+        complete = data.whole() if choice.level == "system" else data
         place = st.empty()
         with place.container():
             if len(data.keys) >= MANY and choice.level == "segment":
-                agreement_preview.values(service.evaluate(data, choice._replace(draws=0), (statistic,)), statistic)
+                values(service.evaluate(data, choice._replace(draws=0), (statistic,)), statistic)
                 if comes_later(SECOND_PART, "Computing 95 % CIs …"):
                     return None
             bar = st.progress(0.0, "Computing agreement and 95 % CIs …")
         rows: list[AgreementRow] = []
         for k, metric in enumerate(data.scored_metrics):
-            rows += _rows(data.digest, choice, metric, _data=whole)
+            rows += _rows(data.digest, choice, metric, _data=complete)
             bar.progress((k + 1) / len(data.scored_metrics), f"95 % CI of {escape_markdown(metric.label)} computed")
         place.empty()
         _kept()[key] = Evaluation(tuple(rows), data.without_outputs(), choice)
@@ -121,14 +140,16 @@ def _kept() -> dict[tuple[object, ...], Any]:
     return kept
 
 
-def matrix(found: Evaluation, statistic: StatisticName) -> tests.SignificanceMatrix | None:
+def matrix(evaluation: Evaluation, statistic: StatisticName) -> tests.SignificanceMatrix | None:
     """Return the tests between metrics, if they have been run."""
-    done: tests.SignificanceMatrix | None = _kept().get((found.joined.digest, found.choice, statistic))
+    done: tests.SignificanceMatrix | None = _kept().get((evaluation.joined.digest, evaluation.choice, statistic))
     return done
 
 
-def keep(found: Evaluation, what: StatisticName | Literal["soft"], done: tests.SignificanceMatrix | Evaluation) -> None:
+def keep(
+    evaluation: Evaluation, what: StatisticName | Literal["soft"], done: tests.SignificanceMatrix | Evaluation
+) -> None:
     """Keep the tests under a statistic, or the evaluation with the slow (soft) intervals."""
     if isinstance(done, Evaluation):
         done = done._replace(joined=done.joined.without_outputs())
-    _kept()[found.joined.digest, found.choice, what] = done
+    _kept()[evaluation.joined.digest, evaluation.choice, what] = done

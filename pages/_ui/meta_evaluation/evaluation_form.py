@@ -13,7 +13,7 @@ from core.services.evaluate.evaluate import LABELS, STATISTICS, AgreementOptions
 from core.services.evaluate.evaluation_data import EvaluationData, Level, Unit
 from core.services.projects.view import View
 from pages._ui.shared import drafts, page, state
-from pages._ui.shared.glossary import definition
+from pages._ui.shared.page import definition
 
 LEVELS: dict[Level, str] = {"segment": "single outputs", "system": "system means"}
 
@@ -38,24 +38,24 @@ class EvaluationOptions(NamedTuple):
     partly: bool = False
 
 
-def asked(project: Project, view: View, people: HumanScores) -> EvaluationOptions:
+def asked(project: Project, view: View, human_scores: HumanScores) -> EvaluationOptions:
     """Draw the options and return them. If only systems have human scores, only system means can be compared."""
     first, second, third, fourth = st.columns([1, 1, 1, 0.75], vertical_alignment="bottom")
-    levels: list[Level] = ["system"] if people.of_systems else list(LEVELS)
+    levels: list[Level] = ["system"] if human_scores.of_systems else list(LEVELS)
     level = first.selectbox("Level", levels, format_func=LEVELS.__getitem__, key=drafts.kept("evaluate-level"))
     key = drafts.kept(f"{STATISTIC}-{level}")
     statistic: StatisticName = second.selectbox(
         "Statistic", STATISTICS[level], format_func=LABELS.__getitem__, key=key,
         help=" ".join(f"**{LABELS[n]}**: {definition(LABELS[n])}" for n in STATISTICS[level]),
     )  # fmt: skip
-    usual = usual_group(people.scores)
+    usual = usual_group(human_scores.scores)
     group = third.selectbox(
         "Pairs of outputs", GROUPS, list(GROUPS).index(usual), format_func=GROUPS.__getitem__, disabled=level == "system",
         key=drafts.kept(f"evaluate-group-{project.id}", usual),
         help="Pooled pairs mix easy and hard segments. Pairs within a segment compare outputs for the same source.",
     )  # fmt: skip
     if usual == "segment" and level == "segment":
-        n = len(people.scores)
+        n = len(human_scores.scores)
         st.caption(
             f"{n:,} outputs have {n * (n - 1) / 2e6:,.0f} million pooled pairs. Pairs within segments are the default for so many, as in the "
             "WMT metrics task. Pooled statistics are exact but slow; their tests and intervals use a random sample of the pairs."
@@ -128,9 +128,9 @@ def _include_more(project: Project, names: list[str], newest: list[str], key: st
         st.button("Include" + (" it" if len(more) == 1 else " them"), icon=":material/add:", on_click=include)
 
 
-def too_few(project: Project, data: EvaluationData, people: HumanScores, excluded: tuple[str, ...]) -> None:
+def too_few(project: Project, data: EvaluationData, human_scores: HumanScores, excluded: tuple[str, ...]) -> None:
     """Say that there are too few outputs to compare, with links to get more."""
-    rated = sum(k.system not in excluded for k in people.scores)
+    rated = sum(k.system not in excluded for k in human_scores.scores)
     if not rated:
         text = "No segment has been submitted yet"
     else:

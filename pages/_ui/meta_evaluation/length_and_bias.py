@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.formatting import format_number, format_percent
-from core.plots import smart as plots
+from core.plots import score_charts
 from core.ports.projects import Project
 from core.services.calibrate.calibration import HumanScores, from_score
 from core.services.evaluate import bias as ranking
@@ -36,32 +36,34 @@ LINES = 5
 ROUGE_X_IS = " ROUGE-X: mean of ROUGE-1, ROUGE-2 and ROUGE-L."
 
 
-def draw(project: Project, view: View, people: HumanScores, found: Evaluation, wanted: EvaluationOptions) -> None:
+def draw_length_and_bias(
+    project: Project, view: View, human_scores: HumanScores, evaluation: Evaluation, options: EvaluationOptions
+) -> None:
     """Draw both analyses over the chosen human scores."""
-    of = _scores(project, view, people, found, wanted)
+    of = _scores(project, view, human_scores, evaluation, options)
     first = next(iter(of.values()))
     if not first.keys:
         page.info("No segment has outputs of all systems with every human score.")
         return
-    lacking = found.joined.n_segments - first.n_segments
+    lacking = evaluation.joined.n_segments - first.n_segments
     left_out = f"; {lacking} segments without every system and score are left out" if lacking > 0 else ""
     page.caption(
         f"This tab always compares system means, here over {first.n_segments} segments, {len(first.systems)} systems{left_out}."
     )
     st.subheader("Longer texts", anchor=False)
-    _lengths(project, view, of, found.choice)
+    _lengths(project, view, of, evaluation.choice)
     st.subheader("Rank bias", anchor=False)
     _bias(project, of)
 
 
 def _scores(
-    project: Project, view: View, people: HumanScores, found: Evaluation, wanted: EvaluationOptions
+    project: Project, view: View, human_scores: HumanScores, evaluation: Evaluation, options: EvaluationOptions
 ) -> dict[str, EvaluationData]:
     """Return the chosen human score and the others to average with, all on the same outputs."""
-    mine = people.words if people.raters else _name(people)
+    mine = human_scores.words if human_scores.raters else _name(human_scores)
     human = [c.name.removeprefix("human:") for c in view.columns if c.human]
-    others = [name for name in human if name not in (mine, _name(people))]
-    of = {mine: found.joined}
+    others = [name for name in human if name not in (mine, _name(human_scores))]
+    of = {mine: evaluation.joined}
     if others:
         left, right = st.columns(2)
         key = drafts.kept(f"evaluate-also-{project.id}-{mine}")
@@ -75,16 +77,16 @@ def _scores(
         for name in chosen:
             values = wiring.human_score(project, name).finite()
             of[name] = evaluation_data.joined(
-                project, view, from_score(values, name, higher_is_better=name not in lower), wanted
+                project, view, from_score(values, name, higher_is_better=name not in lower), options
             )
     return long.same_outputs(of)
 
 
-def _name(people: HumanScores) -> str:
+def _name(human_scores: HumanScores) -> str:
     """Return the name of a human score in the dataset, from its signature."""
-    facts = dict(f.split(":", 1) for f in people.signature.split("|") if ":" in f)
+    facts = dict(f.split(":", 1) for f in human_scores.signature.split("|") if ":" in f)
     ending = next((words for way, words in ENDINGS.items() if way == facts.get("by")), "")
-    return facts["name"] + ending if "name" in facts else people.words
+    return facts["name"] + ending if "name" in facts else human_scores.words
 
 
 def _lengths(project: Project, view: View, of: Mapping[str, EvaluationData], choice: AgreementOptions) -> None:
@@ -104,7 +106,7 @@ def _lengths(project: Project, view: View, of: Mapping[str, EvaluationData], cho
         "Comparison metric", names, at, format_func=labels.__getitem__, key=drafts.kept(f"evaluate-baseline-{project.id}"),
         help="The metric that the others are compared with. ROUGE-X is the mean of ROUGE-1, ROUGE-2 and ROUGE-L.",
     )  # fmt: skip
-    found = compute(
+    by_length = compute(
         ("lengths", digest([j.digest for j in of.values()], lengths[by]), by, baseline, choice),
         "Computing agreement by length …",
         lambda: long.by_length(of, lengths[by], by, baseline, choice),
@@ -113,17 +115,22 @@ def _lengths(project: Project, view: View, of: Mapping[str, EvaluationData], cho
     several = [baseline, *(n for n in metrics if n != baseline and not (baseline == ROUGE_X and n in ROUGES))][:LINES]
     key = drafts.kept(f"evaluate-lines-{project.id}", several)
     lines = st.multiselect("Metrics shown", names, several, format_func=labels.__getitem__, key=key)
-    rows = [r for r in found.rows if r.name in lines]
+    rows = [r for r in by_length.rows if r.name in lines]
     label = SHOWN[kind][1].format(labels[baseline])
     frame = pd.DataFrame([_point(r, kind) for r in rows], columns=["metric", "place", "bucket", "segments", *POINT])
     if frame["value"].notna().any():
         order = [labels[n] for n in names if n in lines]
-        said = _length_words(found, of, choice, kind) + (ROUGE_X_IS if ROUGE_X in lines else "")
-        figure(plots.lengths(frame, order, label), f"Agreement by length of {BYS[found.by]}: {label}", said, "lengths")
+        said = _length_words(by_length, of, choice, kind) + (ROUGE_X_IS if ROUGE_X in lines else "")
+        figure(
+            score_charts.lengths(frame, order, label),
+            f"Agreement by length of {BYS[by_length.by]}: {label}",
+            said,
+            "lengths",
+        )
     elif lines:
         page.info("No value can be computed: see the reasons below.")
     tables.reasons([f"{r.metric}, {_bucket(r)} words: {why}" for r in rows if (why := _why(r, kind))])
-    _file(project, "lengths", "Agreement by length as CSV", lambda: long.lengths_csv(found))
+    _file(project, "lengths", "Agreement by length as CSV", lambda: long.lengths_csv(by_length))
 
 
 POINT = ("value", "low", "high", "shown")
@@ -152,15 +159,15 @@ def _bucket(row: LengthRow) -> str:
     return low if low == high else f"{low}–{high}"
 
 
-def _length_words(found: Lengths, of: Mapping[str, EvaluationData], choice: AgreementOptions, kind: str) -> str:
+def _length_words(by_length: Lengths, of: Mapping[str, EvaluationData], choice: AgreementOptions, kind: str) -> str:
     """Return the caption of the chart."""
     averaged = f"averaged over {len(of)} human scores ({', '.join(of)})" if len(of) > 1 else f"with {next(iter(of))}"
     said = [
-        f"Segments in {len(found.buckets)} groups of equal size by the mean number of words of {BYS[found.by]} (horizontal "
+        f"Segments in {len(by_length.buckets)} groups of equal size by the mean number of words of {BYS[by_length.by]} (horizontal "
         f"axis). τ-b of system means, {averaged}."
     ]
-    if found.left_out:
-        said.append(f"{found.left_out} segments without this text are left out.")
+    if by_length.left_out:
+        said.append(f"{by_length.left_out} segments without this text are left out.")
     if kind != "relative":
         said.append(
             f"Lines: 95 % CI ({choice.draws} random resamples of the {choice.unit}s of the group). Resampling makes agreement look "
@@ -177,7 +184,7 @@ def _bias(project: Project, of: Mapping[str, EvaluationData]) -> None:
         "Group of systems", systems, key=drafts.kept(f"evaluate-kind-{project.id}"), placeholder="none",
         help="For example extractive systems, or those built on the model of a metric. The table adds their mean rank difference.",
     )  # fmt: skip
-    found = ranking.bias(of, group)
+    bias = ranking.bias(of, group)
     scores = [*of, MEAN] if len(of) > 1 else list(of)
     score = scores[-1]
     if len(scores) > 1:
@@ -185,9 +192,9 @@ def _bias(project: Project, of: Mapping[str, EvaluationData]) -> None:
             "Ranks by", scores, default=MEAN, key=drafts.kept(f"evaluate-ranks-{project.id}"), required=True,
             format_func=lambda s: f"{MEAN} of {len(of)}" if s == MEAN else s,
         ) or MEAN  # fmt: skip
-    rows = sorted((r for r in found.rows if r.score == score), key=_place)
+    rows = sorted((r for r in bias.rows if r.score == score), key=_place)
     order = [r.metric for r in rows if r.status == "ok"]
-    places = [r for r in found.ranks if r.score == score]
+    places = [r for r in bias.ranks if r.score == score]
     if not places:
         page.info(escape_markdown(f"No metric can be ranked: {rows[0].reason}."))
         return
@@ -195,8 +202,8 @@ def _bias(project: Project, of: Mapping[str, EvaluationData]) -> None:
     frame["shown"] = [_signed(d) for d in frame["difference"]]
     said = "Blue (−): the metric favours this system (ranks it higher than the human scores do); orange (+): it ranks the system lower. Number: metric rank − human rank."
     head = f"Rank of each system by each metric, compared with its rank by human scores ({', '.join(of) if score == MEAN else score})"
-    figure(plots.rank_differences(frame, order, found.systems), head, said, "rank-bias")
-    shown = _table(rows, scores, found)
+    figure(score_charts.rank_differences(frame, order, bias.systems), head, said, "rank-bias")
+    shown = _table(rows, scores, bias)
     tables.text_table(shown, tall=40)
     said = (
         "σ: standard deviation of the rank differences; 0 if the metric ranks as the human scores do (Amplayo et al. 2022, "
@@ -206,21 +213,21 @@ def _bias(project: Project, of: Mapping[str, EvaluationData]) -> None:
     tables.reasons([f"{r.metric}: {r.reason}" for r in rows if r.status != "ok"])
     table_files(shown, f"Bias of metrics towards systems, by {', '.join(scores)}. {said}", "bias")
     with st.container(horizontal=True):
-        _file(project, "bias", "Bias as CSV", lambda: ranking.bias_csv(found))
-        _file(project, "ranks", "Ranks as CSV", lambda: ranking.ranks_csv(found))
+        _file(project, "bias", "Bias as CSV", lambda: ranking.bias_csv(bias))
+        _file(project, "ranks", "Ranks as CSV", lambda: ranking.ranks_csv(bias))
 
 
 def _place(row: ranking.BiasRow) -> tuple[bool, bool, float]:
     return row.kind == "sentinel", row.deviation is None, row.deviation or 0.0
 
 
-def _table(rows: Sequence[ranking.BiasRow], scores: Sequence[str], found: Bias) -> list[dict[str, str]]:
+def _table(rows: Sequence[ranking.BiasRow], scores: Sequence[str], bias: Bias) -> list[dict[str, str]]:
     """Return σ and pairwise accuracy for each human score, least biased first."""
     out = []
     for row in rows:
         line = {"metric": row.metric}
         for score in scores:
-            of = found.of(row.name, score)
+            of = bias.of(row.name, score)
             ending = "" if len(scores) == 1 else f", {score}"
             line[f"σ ↓{ending}"] = format_number(of.deviation)
             line[f"pairwise ↑{ending}"] = format_percent(of.accuracy, 1)

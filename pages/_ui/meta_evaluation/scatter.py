@@ -1,24 +1,30 @@
-"""One metric against the human scores, with the segment of a selected point."""
+"""One metric against the human scores, and the outputs on which they disagree most."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
 
 import pandas as pd
 import streamlit as st
 
-from core.data import SegmentKey
-from core.formatting import format_figure, format_number, format_percent, isolated
-from core.plots import compare as compare_plots
-from core.plots import evaluate as plots
-from core.plots.labels import chart_labels
+from core.data import RatedOutput, SegmentKey
+from core.formatting import format_count, format_figure, format_number, format_percent, isolated
+from core.plots import score_charts
+from core.plots.base import chart_labels
 from core.ports.projects import Project
 from core.reports.evaluation import cell
 from core.services.evaluate import evaluate as service
+from core.services.evaluate.bias import MetricDisagreement, disagreements
 from core.services.evaluate.evaluate import LABELS, AgreementOptions, Evaluation, StatisticName
 from core.services.evaluate.evaluation_data import EvaluationData
 from core.services.projects.view import View
-from pages._ui.labels_and_raters import labelled_output
+from pages._ui.annotate import identity
+from pages._ui.compare import marks
+from pages._ui.compare.inspector import marks_toggle
+from pages._ui.labels_and_raters import known_labels, labelled_output
 from pages._ui.meta_evaluation import evaluation_form
-from pages._ui.shared import drafts, page, tables
+from pages._ui.shared import drafts, errors, page, tables, wiring
 from pages._ui.shared.files import figure, file_name
 from pages._ui.shared.long_jobs import compute
 from pages._ui.shared.markdown import escape_markdown
@@ -26,60 +32,60 @@ from pages._ui.shared.markdown import escape_markdown
 POINTS = 4000
 
 
-def scatter(project: Project, view: View, found: Evaluation, statistic: StatisticName) -> None:
+def scatter(project: Project, view: View, evaluation: Evaluation, statistic: StatisticName) -> None:
     """Draw a metric against the human scores, and the segment of the clicked point."""
-    data, name = found.joined, choose_metric(found, statistic)
-    axis, people = data.scored_metric(name).axis, data.human_axis
-    if found.choice.level == "system":
-        _system_points(found, name, statistic)
+    data, name = evaluation.joined, choose_metric(evaluation, statistic)
+    axis, human_axis = data.scored_metric(name).axis, data.human_axis
+    if evaluation.choice.level == "system":
+        _system_points(evaluation, name, statistic)
         return
     frame = pd.DataFrame(data.keys, columns=["system", "doc", "segment"])
     frame["x"], frame["y"] = data.scores[name], data.human
     if len(frame) > POINTS:
         frame = frame.sample(POINTS, random_state=0)
     key = f"evaluate-scatter-{project.id}"
-    chart = compare_plots.scatter(frame, axis, people, data.systems)
+    chart = score_charts.scatter(frame, axis, human_axis, data.systems)
     shown = (
         f"A random sample of {len(frame):,} of {len(data.keys):,} outputs"
         if len(frame) < len(data.keys)
         else f"{len(frame):,} outputs"
     )
-    head = f"{data.scored_metric(name).label} and {people}"
-    about = f"{shown}; {LABELS[statistic]} {cell(found.of(name, statistic))}."
+    head = f"{data.scored_metric(name).label} and {human_axis}"
+    about = f"{shown}; {LABELS[statistic]} {cell(evaluation.of(name, statistic))}."
     hint = "Click a point to see its segment."
     picked = figure(chart, head, about, f"scatter-{file_name(name)}", hint, key=key, on_select="rerun")
-    points = list(picked.get("selection", {}).get(compare_plots.PICK) or [])[:1]
+    points = list(picked.get("selection", {}).get(score_charts.PICK) or [])[:1]
     for point in points:
         where = [str(point["doc"]), str(point["segment"])]
         picked_key = next((key.segment for key in data.keys if chart_labels(key.segment) == where), None)
         if picked_key is not None:
             _segment(project, view, data, name, picked_key)
-    if statistic == "acc_eq" and found.of(name, "acc_eq").status == "ok":
-        _ties(data, name, found.choice)
+    if statistic == "acc_eq" and evaluation.of(name, "acc_eq").status == "ok":
+        _ties(data, name, evaluation.choice)
 
 
-def choose_metric(found: Evaluation, statistic: StatisticName) -> str:
+def choose_metric(evaluation: Evaluation, statistic: StatisticName) -> str:
     """Draw the choice among the metrics with scores, best first; return the chosen one."""
-    there = [c for c in found.order(statistic) if c in found.joined.scores]
-    labels = {c.name: c.label for c in found.joined.scored_metrics}
-    if st.session_state.get(drafts.kept(evaluation_form.METRIC)) not in there:
+    scored = [c for c in evaluation.order(statistic) if c in evaluation.joined.scores]
+    labels = {c.name: c.label for c in evaluation.joined.scored_metrics}
+    if st.session_state.get(drafts.kept(evaluation_form.METRIC)) not in scored:
         st.session_state.pop(evaluation_form.METRIC, None)
-    chosen: str = st.selectbox("Metric", there, format_func=labels.__getitem__, key=evaluation_form.METRIC, width=360)
+    chosen: str = st.selectbox("Metric", scored, format_func=labels.__getitem__, key=evaluation_form.METRIC, width=360)
     return chosen
 
 
-def _system_points(found: Evaluation, name: str, statistic: StatisticName) -> None:
-    data = found.joined
-    axis, people, whole = data.scored_metric(name).axis, data.human_axis, data.whole()
-    if not whole.keys:
+def _system_points(evaluation: Evaluation, name: str, statistic: StatisticName) -> None:
+    data = evaluation.joined
+    axis, human_axis, complete = data.scored_metric(name).axis, data.human_axis, data.whole()
+    if not complete.keys:
         page.info("No segment has outputs of all systems.")
         return
-    frame = pd.DataFrame({"system": whole.of_system, "x": whole.scores[name], "y": whole.human})
-    chart = plots.system_means(frame.groupby("system", as_index=False).mean(), axis, people)
-    about = f"Means over {whole.n_segments} segments with outputs of all systems; {LABELS[statistic]} {cell(found.of(name, statistic))}."
+    frame = pd.DataFrame({"system": complete.of_system, "x": complete.scores[name], "y": complete.human})
+    chart = score_charts.system_means(frame.groupby("system", as_index=False).mean(), axis, human_axis)
+    about = f"Means over {complete.n_segments} segments with outputs of all systems; {LABELS[statistic]} {cell(evaluation.of(name, statistic))}."
     figure(
         chart,
-        f"{data.scored_metric(name).label} and {people}, means of systems",
+        f"{data.scored_metric(name).label} and {human_axis}, means of systems",
         about,
         f"systems-by-{file_name(name)}",
     )
@@ -122,8 +128,59 @@ def _ties(data: EvaluationData, name: str, choice: AgreementOptions) -> None:
         f"ε. {format_percent(curve.ties)} of the pairs are tied in the human scores."
     )
     figure(
-        plots.ties(frame, best, curve.chance),
+        score_charts.ties(frame, best, curve.chance),
         f"acc_eq of {data.scored_metric(name).label} by ε",
         said,
         f"ties-{file_name(name)}",
     )
+
+
+AT_ONCE = 5
+BOTH, HIGH, LOW = "All", "Metric too high", "Metric too low"
+
+
+@st.fragment
+@errors.guarded
+def draw_disagreements(project: Project, evaluation: Evaluation, statistic: StatisticName) -> None:
+    """Draw the largest disagreements of one metric, a few at a time."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = choose_metric(evaluation, statistic)
+        which = st.segmented_control(
+            "Show", (BOTH, HIGH, LOW), default=BOTH, key=drafts.kept("evaluate-disagreements"), required=True,
+            help="Too high: the metric ranks the output higher than the human scores do.",
+        )  # fmt: skip
+    labelled = bool(known_labels.raters(project))
+    everyone = labelled and marks_toggle(f"evaluate-marks-{project.id}")
+    queue = [d for d in disagreements(evaluation.joined, name) if which == BOTH or d.too_high == (which == HIGH)]
+    page.caption(
+        f"{format_count(len(queue), 'output')}, ordered by how far apart the metric and the human scores rank them among the "
+        f"{len(evaluation.joined.keys):,} outputs that are compared."
+    )
+    if labelled and not everyone:
+        st.caption("Error spans are hidden in segments that you have not submitted, to avoid bias.")
+    more = f"evaluate-disagreements-shown-{name}-{which}"
+    shown = st.session_state.get(more, AT_ONCE)
+    for place, one in enumerate(queue[:shown], 1):
+        _one(project, evaluation, name, place, one, everyone if labelled else None)
+    if (left := len(queue) - shown) > 0:
+        show_more = partial(st.session_state.update, {more: shown + AT_ONCE})
+        st.button(f"Show {min(AT_ONCE, left)} more of {len(queue):,}", key="evaluate-more", on_click=show_more)
+
+
+def _one(
+    project: Project, evaluation: Evaluation, name: str, place: int, one: MetricDisagreement, everyone: bool | None
+) -> None:
+    """Draw one output, with the labels of all annotators or those that this person may see; `everyone` is None if there are none."""
+    label = evaluation.joined.scored_metric(name).label
+    title = (
+        f"**{place}.** {' · '.join(escape_markdown(part) for part in one.key if part)}  \n{escape_markdown(label)} "
+        f"{format_number(one.metric, leading_zero=True)}: better than {format_percent(one.worse_by_metric)} of the outputs · human score "
+        f"{format_number(one.human, 2, leading_zero=True)}: better than {format_percent(one.worse_by_human)}"
+    )
+    segment, texts = wiring.texts(project).segment(one.key.segment)
+    text, source = texts[one.key.system], segment.source or ""
+    rated: Sequence[RatedOutput] = ()
+    if everyone is not None:
+        rated = marks.of_segment(project, one.key.segment, texts, identity.rater(), everyone).get(one.key, ())
+    columns = [labelled_output.column(r.rater, "" if r.errors else "no error", r.errors, text, source) for r in rated]
+    labelled_output.draw_labelled_output(project, one.key, title, columns, f"disagreement-{project.id}-{one.key!r}")

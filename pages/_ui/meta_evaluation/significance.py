@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from core.formatting import format_count, format_number
-from core.plots import compare as compare_plots
+from core.plots import score_charts
 from core.progress import Progress
 from core.reports import evaluation as report
 from core.services.evaluate import significance as tests
@@ -25,24 +25,24 @@ from pages._ui.shared.markdown import escape_markdown
 T = TypeVar("T")
 
 
-def differences(found: Evaluation, statistic: StatisticName) -> None:
+def differences(evaluation: Evaluation, statistic: StatisticName) -> None:
     """Draw the tests of every metric against every other, run on request."""
     if statistic == "soft_pairwise":
         st.markdown(escape_markdown(tests.NO_TEST))
-        if all(r.low is not None for r in found.rows if r.statistic == statistic and r.value is not None):
+        if all(r.low is not None for r in evaluation.rows if r.statistic == statistic and r.value is not None):
             st.caption("Its 95 % CIs are in the table.")
         elif st.button("Compute 95 % CIs", icon=":material/play_arrow:", type="primary"):
-            soft = _working(partial(tests.with_soft_intervals, found), tests.SOFT_DRAWS)
-            evaluation_data.keep(found, "soft", soft)
+            soft = _working(partial(tests.with_soft_intervals, evaluation), tests.SOFT_DRAWS)
+            evaluation_data.keep(evaluation, "soft", soft)
             st.rerun()
         return
-    names = tests.contenders(found, statistic)
+    names = tests.contenders(evaluation, statistic)
     if len(names) < 2:
         page.info("At least two metrics with a value are needed.")
         return
-    done, pairs = evaluation_data.matrix(found, statistic), len(names) * (len(names) - 1) // 2
+    done, pairs = evaluation_data.matrix(evaluation, statistic), len(names) * (len(names) - 1) // 2
     if done is None:
-        best, baseline = found.best(statistic), found.best(statistic, sentinel=True)
+        best, baseline = evaluation.best(statistic), evaluation.best(statistic, sentinel=True)
         also = f" The best baseline ({baseline.metric}) is tested too." if baseline else ""
         text = f"Is {best.metric if best else 'the best metric'}, the best metric, better than the others in {LABELS[statistic]}, or is the difference chance?"
         st.markdown(escape_markdown(f"{text}{also} With many metrics, all pairs take minutes."))
@@ -54,11 +54,11 @@ def differences(found: Evaluation, statistic: StatisticName) -> None:
             if done is not None and (done.all_pairs or not every):
                 continue
             if st.button(label, icon=":material/play_arrow:", type="secondary" if every else "primary"):
-                work = partial(tests.compare_metrics, found, statistic, all_pairs=every)
-                evaluation_data.keep(found, statistic, _working(work, pairs if every else len(names) - 1))
+                work = partial(tests.compare_metrics, evaluation, statistic, all_pairs=every)
+                evaluation_data.keep(evaluation, statistic, _working(work, pairs if every else len(names) - 1))
                 st.rerun()
     if done is not None:
-        _matrix(found, done)
+        _matrix(evaluation, done)
 
 
 def _working(work: Callable[[Progress], T], total: int) -> T:
@@ -73,8 +73,8 @@ def _working(work: Callable[[Progress], T], total: int) -> T:
     return done
 
 
-def _matrix(found: Evaluation, done: tests.SignificanceMatrix) -> None:
-    label = {c.name: c.label for c in found.joined.scored_metrics}
+def _matrix(evaluation: Evaluation, done: tests.SignificanceMatrix) -> None:
+    label = {c.name: c.label for c in evaluation.joined.scored_metrics}
     better = len(done.of_best) + 1 - len(done.tied)
     st.markdown(
         f"**{done.significant} of {len(done.pairs)} differences are significant** at .05 after Holm’s correction. "
@@ -82,11 +82,11 @@ def _matrix(found: Evaluation, done: tests.SignificanceMatrix) -> None:
             f"{label[done.best]}, the best metric, is significantly better than {better} of {len(done.of_best)} others."
         )
     )
-    if guards := [label[n] for n in done.tied if found.joined.scored_metric(n).sentinel]:
+    if guards := [label[n] for n in done.tied if evaluation.joined.scored_metric(n).sentinel]:
         test = next(
             p
             for p in done.of_best
-            if found.joined.scored_metric(p.first).sentinel or found.joined.scored_metric(p.second).sentinel
+            if evaluation.joined.scored_metric(p.first).sentinel or evaluation.joined.scored_metric(p.second).sentinel
         )
         first = test.second == done.best
         clear = test.adjusted is not None and test.adjusted <= tests.ALPHA
@@ -101,7 +101,7 @@ def _matrix(found: Evaluation, done: tests.SignificanceMatrix) -> None:
         "The test assumes independent outputs; several outputs of one segment are not independent."
         if not done.draws
         else "This test is anti-conservative at system level."
-        if found.choice.level == "system"
+        if evaluation.choice.level == "system"
         else "A permutation test: both metrics are standardized and randomly exchanged per output (Deutsch, Dror and Roth 2021)."
     )
     floor = (
@@ -110,8 +110,8 @@ def _matrix(found: Evaluation, done: tests.SignificanceMatrix) -> None:
         else ""
     )
     text = f"p after Holm’s correction, row against column; coloured if p ≤ .05. {done.test}, two-sided.{floor} {how} {done.ended_early}"
-    head = f"{done.significant} of {len(done.pairs)} differences between metrics are significant ({LABELS[done.statistic]}, {found.joined.human_axis})"
-    figure(report.differences(found, done), head, text, f"differences-{done.statistic}")
+    head = f"{done.significant} of {len(done.pairs)} differences between metrics are significant ({LABELS[done.statistic]}, {evaluation.joined.human_axis})"
+    figure(report.differences(evaluation, done), head, text, f"differences-{done.statistic}")
     pairs = [
         {"metric": label[p.first], "compared with": label[p.second], "difference": format_number(p.difference), "p (Holm)": report.p_text(p.adjusted)}
         for p in done.pairs
@@ -123,9 +123,9 @@ def _matrix(found: Evaluation, done: tests.SignificanceMatrix) -> None:
     )  # fmt: skip
 
 
-def systems(found: Evaluation) -> tests.Systems:
+def systems(evaluation: Evaluation) -> tests.Systems:
     """Draw the comparison of all systems, by human scores or by a metric."""
-    data, choice = found.joined, found.choice
+    data, choice = evaluation.joined, evaluation.choice
     labels = {tests.HUMAN: data.human_axis} | {c.name: c.axis for c in data.scored_metrics if c.name in data.scores}
     name = st.selectbox("Scores", labels, format_func=labels.__getitem__, key=drafts.kept("evaluate-judge"), width=360)
     done = compute(
@@ -141,7 +141,7 @@ def systems(found: Evaluation) -> tests.Systems:
     frame = pd.DataFrame([m._asdict() for m in done.means]).drop(columns="ranks")
     said = f"Mean over {done.segments} segments with outputs of all systems; 95 % CI ({done.method})."
     figure(
-        compare_plots.means(frame, labels[name]),
+        score_charts.means(frame, labels[name]),
         tests.first_systems(done.means),
         said,
         f"systems-{file_name(name)}",

@@ -11,7 +11,7 @@ from core.metrics.base import MetricSpec
 from core.metrics.embedding import mauve
 from core.metrics.readiness import Readiness, State
 from core.metrics.registry import specs, with_options
-from core.models.kinds import MODEL_KINDS
+from core.models.configs import MODEL_KINDS
 
 MARKS: dict[State, str] = {"ready": "●", "weights": "○", "package": "□", "range": "◇", "unreadable": "×"}
 
@@ -41,19 +41,21 @@ STYLE = """
 """
 
 
-def metric_rows(found: Mapping[str, Readiness], state: State | None = None, words: str = "") -> list[MetricSpec]:
+def metric_rows(
+    readiness_by_name: Mapping[str, Readiness], state: State | None = None, words: str = ""
+) -> list[MetricSpec]:
     """Return the metrics in one state (None: any) whose description has all of the words."""
     known = specs() | {mauve.SPEC.name: mauve.SPEC}
-    shown = [known[name] for name, one in found.items() if name in known and state in (None, one.state)]
-    wanted = words.lower().split()
+    shown = [known[name] for name, one in readiness_by_name.items() if name in known and state in (None, one.state)]
+    search_words = words.lower().split()
     described = {spec: " ".join((spec.name, spec.label, spec.help, spec.paper, *spec.needs)).lower() for spec in shown}
-    return [spec for spec, text in described.items() if all(word in text for word in wanted)]
+    return [spec for spec, text in described.items() if all(word in text for word in search_words)]
 
 
-def table(rows: Sequence[MetricSpec], found: Mapping[str, Readiness]) -> str:
+def table(rows: Sequence[MetricSpec], readiness_by_name: Mapping[str, Readiness]) -> str:
     """Return the metrics as HTML with escaped texts; narrow screens show one block per metric."""
     head = "".join(f"<th>{word}</th>" for word in ("metric", "status", "description", "uses", "scale"))
-    body = "".join(_row(spec, found[spec.name]) for spec in rows)
+    body = "".join(_row(spec, readiness_by_name[spec.name]) for spec in rows)
     return f"{STYLE}<table class='es-metrics'><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 

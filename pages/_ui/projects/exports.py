@@ -1,20 +1,159 @@
-"""Export labels, scores and outputs as files, made on request."""
+"""Export labels, scores and outputs as files; those of large projects are prepared in the background.
+
+Streamlit would hold the file in memory, and Cancel could not interrupt a fragment that makes it. So a thread of
+`core.services.export.files` makes the file, and the route sends it. A reload of the page finds the file again.
+"""
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Callable
+from concurrent.futures import Future
+from datetime import UTC, datetime
+from threading import Lock
+from weakref import WeakSet
+
 import streamlit as st
 
+from core.errors import UserError
 from core.ports.projects import Project
 from core.ports.store import Store
-from core.services.export.files import JUDGEMENTS, LABELS, OUTPUTS, SCORES, ExportFile
-from core.settings import load as settings
-from pages._ui.projects import large_exports
-from pages._ui.shared import drafts, errors, wiring
+from core.progress import Cancelled
+from core.services.export.files import EXPORT_THREADS, JUDGEMENTS, LABELS, OUTPUTS, PREPARED, SCORES, ExportFile
+from core.settings import load_settings
+from pages._ui.shared import drafts, errors, page, wiring
 from pages._ui.shared.files import download, file_name
 from pages._ui.shared.markdown import escape_markdown
 
+PACE = 0.5
+"""Seconds between two updates of the progress bar."""
 
-def panel(project: Project, labelled: bool, scored: bool) -> None:
+
+class Preparation:
+    """A file that waits or is being made. `share` is the part that is done, in [0, 1], or None while the file waits for other exports.
+
+    `token` is the future token of the finished file.
+    """
+
+    def __init__(self, project: Project, name: str, kind: ExportFile, store: Store) -> None:
+        self.of = (project, name)
+        self.share: float | None = None
+        self.cancelled = False
+        self.error_number = ""
+        self.begun: datetime | None = None
+        self.token: Future[str] = EXPORT_THREADS.submit(self._make, kind, store)
+        with _LOCK:
+            _PREPARATIONS.add(self)
+
+    def _make(self, kind: ExportFile, store: Store) -> str:
+        try:
+            return self._kept(kind, store)
+        except BaseException as error:
+            traceback.clear_frames(error.__traceback__)  # the token would keep the file and the transaction that reads
+            raise
+
+    def _kept(self, kind: ExportFile, store: Store) -> str:
+        project, name = self.of
+        self.begun = datetime.now(UTC)
+        self.progress(0.0)
+        made = kind.make(store, project.id, self.progress)
+        self.progress(1.0)  # the last chance to cancel
+        return PREPARED.keep(project.id, name, made)
+
+    def progress(self, share: float) -> None:
+        if self.cancelled:
+            raise Cancelled
+        self.share = share
+
+    def cancel(self) -> None:
+        self.cancelled = True
+        self.token.cancel()  # a file that still waits is not made
+
+    def error(self) -> BaseException | None:
+        """Return why there is no file, or None if there is one. Waits until it is known."""
+        return Cancelled() if self.token.cancelled() else self.token.exception()
+
+
+_PREPARATIONS: WeakSet[Preparation] = WeakSet()
+_LOCK = Lock()
+
+
+def cancel_all() -> None:
+    """Cancel all preparations of this server, which would otherwise wait for them when it stops."""
+    with _LOCK:
+        running = list(_PREPARATIONS)
+    for preparation in running:
+        preparation.cancel()
+
+
+def draw_export(project: Project, name: str, kind: ExportFile, store: Store) -> None:
+    """Draw a button that prepares the file, its progress, and then what the file leaves out and the download."""
+    key = drafts.kept(f"export-prepared-{project.id}")
+    known = st.session_state.get(key)
+
+    def begin() -> None:
+        if isinstance(known, Preparation):
+            known.cancel()
+        st.session_state[key] = Preparation(project, name, kind, store)
+
+    if not isinstance(known, Preparation) or known.of != (project, name):
+        _button("Prepare the file", begin, key)
+    elif not known.token.done():
+        st.fragment(_watch, run_every=PACE)(known, key)
+    elif error := known.error():
+        _failed(known, error)
+        _button("Prepare the file", begin, key)
+    else:
+        _offer(known)
+        st.button(
+            "Prepare the file again", on_click=begin, key=f"{key}-again", icon=":material/replay:", width="stretch"
+        )
+
+
+def _button(label: str, begin: Callable[[], None], key: str) -> None:
+    st.button(
+        label, on_click=begin, key=f"{key}-begin", icon=":material/hourglass_top:", width="stretch", type="primary"
+    )
+
+
+def _watch(job: Preparation, key: str) -> None:
+    if job.token.done():
+        st.rerun()
+    share = job.share or 0.0
+    words = "Waiting for other exports …" if job.share is None else f"Preparing the file … {share:.0%}"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.progress(share, "Cancelling …" if job.cancelled else words)
+        st.button("Cancel", on_click=job.cancel, disabled=job.cancelled, key=f"{key}-cancel")
+
+
+def _failed(job: Preparation, error: BaseException) -> None:
+    if isinstance(error, Cancelled):
+        st.caption("Preparation cancelled.")
+    elif isinstance(error, UserError):
+        errors.show(error)
+    elif isinstance(error, Exception):
+        job.error_number = job.error_number or errors.logged(error)
+        errors.apologise(job.error_number)
+    else:
+        raise error
+
+
+def _offer(job: Preparation) -> None:
+    project, name = job.of
+    file = PREPARED.find(project.id, name, job.token.result())
+    if file is None:
+        st.caption("The server no longer keeps this file. Prepare it again.")
+        return
+    if job.begun is not None:
+        st.caption(f"Reading began on {page.moment(job.begun)}. Later changes may be missing.")
+    if file.made.lost:
+        st.caption("  \n".join(map(escape_markdown, file.made.lost)))
+    address = wiring.address(f"api/projects/{project.id}/exports/{name}?prepared={job.token.result()}")
+    size = f"{file.size / 1e6:,.1f} MB" if file.size >= 1e5 else f"{file.size:,} bytes"
+    st.link_button(f"Download ({size})", address, icon=":material/download:", width="stretch", type="primary")
+
+
+def draw_exports(project: Project, labelled: bool, scored: bool) -> None:
     """Draw the choice of a file, what it leaves out, and the download."""
     kinds = (
         (LABELS if labelled else {}) | (JUDGEMENTS if wiring.judgements(project) else {}) | (SCORES if scored else {})
@@ -38,9 +177,9 @@ def _choice(project: Project, kinds: dict[str, ExportFile]) -> None:
     kind, store = kinds[chosen], wiring.store()
     if project.n_outputs > wiring.LARGE:
         st.caption(escape_markdown(kind.holds))
-        large_exports.draw(project, chosen, kind, store)
+        draw_export(project, chosen, kind, store)
         return
-    ending, mime, lost = _about(settings().database, project, chosen, kind, store)
+    ending, mime, lost = _about(load_settings().database, project, chosen, kind, store)
     st.caption("  \n".join(map(escape_markdown, (kind.holds, *lost))))
     who = wiring.identity().who
 

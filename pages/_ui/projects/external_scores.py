@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.formatting import format_count
-from core.metrics.external import MARK
+from core.metrics.base import MARK
 from core.ports.projects import Project
 from core.ports.scores import ExternalMetric
 from pages._ui.shared import drafts, errors, wiring
@@ -19,23 +19,23 @@ DIRECTIONS = {True: "higher is better", False: "lower is better"}
 
 def ask(name: str, higher: bool, of: str, key: str, places: Sequence[DeltaGenerator]) -> tuple[str, bool]:
     """Draw the fields for the scores of a column or file; return name and direction."""
-    given = places[0].text_input(
+    metric_name = places[0].text_input(
         f"Name of the metric in {escape_markdown(of)}", name, key=drafts.kept(f"{key}-metric", name), max_chars=120
     )
     way = places[1].selectbox(
         "Direction", DIRECTIONS, list(DIRECTIONS).index(higher), format_func=DIRECTIONS.__getitem__,
         key=drafts.kept(f"{key}-direction", higher),
     )  # fmt: skip
-    return given.strip(), way
+    return metric_name.strip(), way
 
 
-def panel(project: Project) -> None:
+def draw_external_scores(project: Project) -> None:
     """Draw the external metrics of a project, each with a Remove button; nothing if there are none."""
-    found = wiring.store().scores.external(project.id)
-    if not found:
+    metrics = wiring.store().scores.external(project.id)
+    if not metrics:
         return
     st.markdown("**External scores**")
-    for metric in found:
+    for metric in metrics:
         said, action = st.columns([5, 1], vertical_alignment="center")
         files = ", ".join(file.name for file in metric.files)
         said.markdown(f"{escape_markdown(metric.name)} :gray-badge[{MARK}]  \n:small[{escape_markdown(facts(metric, project))}]",

@@ -68,17 +68,19 @@ def _new(ready: ReadyUpload, taken: set[str], place: DeltaGenerator) -> ImportOf
 
 def _existing(ready: ReadyUpload, project: Project) -> ImportOffer:
     into, corrected = ImportTarget(project.name, project.id), tuple[str, ...]()
-    given = ready.mqm.judgements if ready.mqm else ()
+    new_judgements = ready.mqm.judgements if ready.mqm else ()
     with st.spinner(f"Comparing with “{escape_markdown(project.name)}” …"):
         compared = wiring.store().imports.compare(project.id, ready.source)
     if replaced := _replaced(project, compared.clashes):
         compared = wiring.store().imports.compare(project.id, ready.source, replaced)
     report, contradictions = compared.report, compared.problems
-    if given:
-        there = wiring.judgements(project)
-        numbers = judgements.compare(there, given)
-        if corrected := _corrected(project, judgements.replaced(there, given, numbers.clashes), numbers.clashes):
-            numbers = judgements.compare(there, given, corrected)
+    if new_judgements:
+        old_judgements = wiring.judgements(project)
+        numbers = judgements.compare(old_judgements, new_judgements)
+        if corrected := _corrected(
+            project, judgements.replaced(old_judgements, new_judgements, numbers.clashes), numbers.clashes
+        ):
+            numbers = judgements.compare(old_judgements, new_judgements, corrected)
         report = report._replace(judgements=numbers.new, unchanged=report.unchanged + numbers.unchanged)
         contradictions = (*contradictions, *numbers.problems)
     if contradictions:
@@ -90,7 +92,7 @@ def _existing(ready: ReadyUpload, project: Project) -> ImportOffer:
         tables.problem_table(contradictions)
         return ImportOffer(into, f"Add to “{project.name}”", False)
     st.text(adding.sentence(report))
-    new = [adding.news(report)] if adding.news(report) else []
+    new = [adding.describe_new(report)] if adding.describe_new(report) else []
     if ready.mqm and ready.mqm.rated:
         st.text("Existing labels are not added again.")
         new.append(ready.mqm.labels())
@@ -112,8 +114,8 @@ def _replaced(project: Project, clashes: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of external metrics to replace, once the user has agreed."""
     if not clashes:
         return ()
-    there = {m.name: m for m in wiring.store().scores.external(project.id)}
-    said = ", ".join(f"{format_count(there[n].n, 'score')} of {n}" for n in clashes if n in there)
+    metrics = {m.name: m for m in wiring.store().scores.external(project.id)}
+    said = ", ".join(f"{format_count(metrics[n].n, 'score')} of {n}" for n in clashes if n in metrics)
     return _if_agreed(clashes, f"Replace in “{project.name}”: {said}", f"import-replace-{project.id}")
 
 
@@ -122,7 +124,7 @@ def _if_agreed(clashes: tuple[str, ...], text: str, key: str, help_text: str | N
     return clashes if chosen else ()
 
 
-def unused_name(wanted: str, taken: set[str]) -> str:
-    """Return the first free name of `wanted`, `wanted 2`, `wanted 3`, …"""
-    wanted = " ".join(wanted.split())[:100] or "Project"
-    return next(n for n in (wanted, *(f"{wanted} {i}" for i in range(2, len(taken) + 3))) if n not in taken)
+def unused_name(name: str, taken: set[str]) -> str:
+    """Return the first free name of `name`, `name 2`, `name 3`, …"""
+    name = " ".join(name.split())[:100] or "Project"
+    return next(n for n in (name, *(f"{name} {i}" for i in range(2, len(taken) + 3))) if n not in taken)

@@ -132,8 +132,8 @@ def _count(store: Store, project_id: int) -> None:
 
 def running() -> ImportJob | None:
     """Return the import of this tab that runs, or has ended and was not shown yet. A reload does not end it."""
-    found = st.session_state.get(drafts.kept(_RUNNING))
-    return found if isinstance(found, ImportJob) else None
+    job = st.session_state.get(drafts.kept(_RUNNING))
+    return job if isinstance(job, ImportJob) else None
 
 
 def watch(job: ImportJob) -> Imported | None:

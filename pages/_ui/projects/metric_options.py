@@ -9,9 +9,9 @@ from typing import Any
 import streamlit as st
 
 from core.errors import UserError
-from core.metrics.base import MetricSpec, Option
-from core.metrics.options import encoded
-from core.metrics.registry import expression, load
+from core.metrics.base import MetricSpec
+from core.metrics.options import Option, encoded
+from core.metrics.registry import expression, load_metric
 from core.refine.prompts import known_lists
 from pages._ui.shared import drafts, errors
 from pages._ui.shared.markdown import escape_markdown
@@ -26,26 +26,30 @@ def chosen(
     """Draw the options of these metrics and return their expressions; None, with a message, while one is invalid.
 
     `begin` has initial choices by metric, instead of the defaults. Nothing is drawn for metrics without options."""
-    found: dict[str, str | None] = {spec.name: spec.name for spec in specs}
+    expressions_by_metric: dict[str, str | None] = {spec.name: spec.name for spec in specs}
     having = [spec for spec in specs if spec.options]
     if having:
         with st.expander("Metric options", icon=":material/tune:", key=f"options-{key}"):
             for spec, tab in zip(having, st.tabs([escape_markdown(s.label) for s in having]), strict=True):
                 with tab:
-                    found[spec.name] = _of(spec, f"option-{key}-{spec.name}", begin.get(spec.name, {}))
-    changed = [e for e in found.values() if e is not None and "|" in e]
+                    expressions_by_metric[spec.name] = _of(spec, f"option-{key}-{spec.name}", begin.get(spec.name, {}))
+    changed = [e for e in expressions_by_metric.values() if e is not None and "|" in e]
     if changed:
-        labels = ", ".join(load(e).spec.label for e in changed)
+        labels = ", ".join(load_metric(e).spec.label for e in changed)
         st.caption(f"With options: {escape_markdown(labels)}. On the command line:")
-        st.code(f'--metrics "{",".join(_short(e) for e in found.values() if e)}"', language=None, wrap_lines=True)
-    expressions = [e for e in found.values() if e is not None]
+        st.code(
+            f'--metrics "{",".join(_short(e) for e in expressions_by_metric.values() if e)}"',
+            language=None,
+            wrap_lines=True,
+        )
+    expressions = [e for e in expressions_by_metric.values() if e is not None]
     return expressions if len(expressions) == len(specs) else None
 
 
 def _short(text: str) -> str:
     """Return the stored name if it can be read back here (a known list of phrases by its digest), else `text`."""
     try:
-        return load(load(text).spec.name).spec.name
+        return load_metric(load_metric(text).spec.name).spec.name
     except UserError:
         return text
 
@@ -98,7 +102,7 @@ def _small(option: Option, key: str, begin: str | None = None) -> Any:
         at = option.choices.index(begin or option.default)
         return st.selectbox(label, option.choices, at, key=drafts.kept(key), help=help_)
     if option.kind == "text":
-        given = st.selectbox(
+        choice = st.selectbox(
             label,
             option.choices,
             option.choices.index(option.default),
@@ -106,7 +110,7 @@ def _small(option: Option, key: str, begin: str | None = None) -> Any:
             help=help_,
             accept_new_options=True,
         )
-        return encoded(given or option.default)
+        return encoded(choice or option.default)
     if option.kind == "several":
         return st.pills(
             label,
@@ -129,7 +133,7 @@ def _phrases(option: Option, key: str) -> tuple[str, ...]:
 
     left, right = st.columns([2, 1], vertical_alignment="top")
     with left:
-        given = st.text_area(
+        typed = st.text_area(
             f"{option.label or option.name}, one per line",
             key=drafts.replaceable(text),
             height=PHRASES_TALL,
@@ -148,4 +152,4 @@ def _phrases(option: Option, key: str) -> tuple[str, ...]:
             )
         except UserError as error:
             errors.show(error)
-    return tuple(line.removesuffix("\r") for line in (given or "").split("\n") if line.strip())
+    return tuple(line.removesuffix("\r") for line in (typed or "").split("\n") if line.strip())

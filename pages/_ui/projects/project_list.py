@@ -1,25 +1,90 @@
-"""The list of projects, with open, rename, export and delete."""
+"""The list of projects, and the next step of each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.formatting import format_count, isolated
 from core.metrics.registry import METRICS, label_of
 from core.ports.projects import Project
+from core.services.projects.next_step import Step, next_step
+from pages._ui.campaigns import campaign_data
 from pages._ui.labels_and_raters import known_labels
-from pages._ui.projects import exports, importing
-from pages._ui.projects.what_next import what_next
-from pages._ui.shared import errors, state, wiring
+from pages._ui.projects import exports, importing, scoring, scoring_time
+from pages._ui.shared import errors, jobs, page, state, wiring
 from pages._ui.shared.long_jobs import showing_progress
 from pages._ui.shared.markdown import escape_markdown
+
+STEPS: dict[Step, str] = {
+    "upload": "Upload", "score": "Score", "label": "Label", "calibrate": "Calibrate λ", "evaluate": "Evaluate",
+}  # fmt: skip
+BUTTONS: dict[Step, tuple[str, str]] = {
+    "score": ("compare", "Compute scores"),
+    "label": ("annotate", "Annotate outputs"),
+    "calibrate": ("calibrate", "Calibrate λ"),
+    "evaluate": ("meta_evaluation", "Evaluate metrics"),
+}
+
+MANAGERS: dict[Step, str] = {
+    "upload": "Managers of the project upload outputs.",
+    "score": "Managers of the project compute scores.",
+    "label": "Annotators label outputs.",
+    "calibrate": "Managers of the project fit λ.",
+}
+
+
+def what_next(project: Project, *, panel: bool) -> None:
+    """Draw the line for the open project, and below it the scoring panel if wanted."""
+    next_up = next_step(wiring.store(), project, scoring=bool(jobs.active(project.id)))
+    names = STEPS | ({"label": f"{STEPS['label']} ({next_up.imported} imported)"} if next_up.imported else {})
+    words = [f":material/check: {name}" if step in next_up.done else name for step, name in names.items()]
+    words = [f"**{word}**" if step == next_up.step else word for step, word in zip(STEPS, words, strict=True)]
+    text, action = st.columns([3, 1], vertical_alignment="center")
+    who = "" if _may_take(next_up.step, project) else f" {MANAGERS.get(next_up.step, '')}"
+    text.markdown(f"**What next:** {escape_markdown(next_up.why)}{who}")
+    text.caption(" → ".join(words))
+    scoring_here = panel and next_up.step == "score"
+    if next_up.step in BUTTONS and not scoring_here and _may_take(next_up.step, project):
+        target, label = BUTTONS[next_up.step]
+        if action.button(label, icon=page.icon(target), type="primary", width="stretch", key=f"next-{project.id}"):
+            st.switch_page(f"pages/{target}.py", query_params={state.PROJECT: str(project.id)})
+    if not _may_take(next_up.step, project):
+        _instead(project, action)
+    if next_up.step in ("score", "label") and "label" not in next_up.done and wiring.may_change(project.id):
+        label, parameters = (
+            "Set up a human evaluation",
+            {state.PROJECT: str(project.id), campaign_data.CAMPAIGN: campaign_data.NEW},
+        )
+        if action.button(label, icon=page.icon("campaigns"), width="stretch", key=f"next-people-{project.id}"):
+            st.switch_page("pages/campaigns.py", query_params=parameters)
+    scoring_time.draw_cancelled_job(project)
+    if panel:
+        with st.expander("Compute scores", expanded=True, icon=":material/bolt:"), errors.boundary():
+            scoring.draw_scoring(project, primary=scoring_here)
+
+
+def _instead(project: Project, action: DeltaGenerator) -> None:
+    """Draw a button for people who may not take the next step: adjudicators decide, viewers read."""
+    decides = wiring.identity().role(project.id) == "adjudicator"
+    target, label = ("campaigns", "Open campaigns") if decides else ("compare", "Compare outputs")
+    if action.button(label, icon=page.icon(target), width="stretch", key=f"next-instead-{project.id}"):
+        st.switch_page(f"pages/{target}.py", query_params={state.PROJECT: str(project.id)})
+
+
+def _may_take(step: Step, project: Project) -> bool:
+    """Return whether the person may take a step: everybody may evaluate."""
+    if step == "label":
+        return wiring.identity().may_label(project.id)
+    return step == "evaluate" or wiring.may_change(project.id)
+
 
 NAMED = 6
 
 
-def listing(projects: Sequence[Project], current: Project | None, *, imported: bool) -> None:
+def draw_project_list(projects: Sequence[Project], current: Project | None, *, imported: bool) -> None:
     """Draw the open project with its actions first, then the others. After an import, it has the scoring panel."""
     for project in sorted(projects, key=lambda p: current is None or p.id != current.id):
         is_open = current is not None and project.id == current.id
@@ -67,7 +132,7 @@ def _some(names: Sequence[str]) -> str:
 def _actions(project: Project) -> None:
     with st.container(horizontal=True, horizontal_alignment="right"):
         with st.popover("Export", icon=":material/download:"):
-            exports.panel(
+            exports.draw_exports(
                 project,
                 bool(wiring.store().labels.raters(project.id) or known_labels.raters(project)),
                 bool(wiring.store().scores.signatures(project.id)),
@@ -131,8 +196,8 @@ def losses(project: Project) -> list[str]:
     ]
     if names := project.human_scores + project.judged:
         lost.append(f"human scores: {_some(names)}")
-    if elsewhere := store.scores.external(project.id):
-        lost.append(f"external scores: {_some([m.name for m in elsewhere])}")
+    if external_metrics := store.scores.external(project.id):
+        lost.append(f"external scores: {_some([m.name for m in external_metrics])}")
     by_rater: dict[str, int] = {}
     with showing_progress("Counting labels …") as progress:
         for of in store.labels.folded(project.id, progress=progress):

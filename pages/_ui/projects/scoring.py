@@ -12,15 +12,15 @@ from core.errors import UserError
 from core.formatting import format_count
 from core.metrics import readiness, registry
 from core.metrics.base import MetricSpec
-from core.metrics.registry import OPTIONS, STANDARD, load
+from core.metrics.registry import OPTIONS, STANDARD, load_metric
 from core.models.checkpoint import describe, reads_only_english
-from core.models.kinds import MODEL_KINDS
+from core.models.configs import MODEL_KINDS
 from core.ports.jobs import Job
 from core.ports.projects import Project
 from core.scoring.dataset import for_dataset
 from core.services.projects.task import Task, default_metrics, language_warning, mostly_unread, output_languages
 from core.services.projects.time_estimates import LONG_SECONDS, OpenOutputs, start
-from core.settings import load as settings
+from core.settings import load_settings
 from pages._ui.projects import external_scores, metric_options, scoring_time
 from pages._ui.shared import drafts, errors, jobs, page, wiring
 from pages._ui.shared.markdown import escape_markdown, with_doc_links
@@ -51,7 +51,9 @@ class MetricLine(NamedTuple):
     @property
     def needs(self) -> frozenset[str]:
         """What the metric needs with the options that it begins with."""
-        return load(registry.expression(self.spec.name, self.begin)).spec.needs if self.begin else self.spec.needs
+        return (
+            load_metric(registry.expression(self.spec.name, self.begin)).spec.needs if self.begin else self.spec.needs
+        )
 
     def open(self, total: int) -> bool:
         return not self.lacking and self.scored < total
@@ -62,27 +64,27 @@ def lines(project: Project, data: Dataset) -> list[MetricLine]:
     with options that have scores."""
     by = wiring.store().scores.signatures(project.id)
     scored = {s.signature: s.n for s in by}
-    there = {
+    texts = {
         "source": any(s.source is not None for s in data.segments),
         "reference": any(s.references for s in data.segments),
     }
-    found = list(registry.specs().values())
+    specs = list(registry.specs().values())
     for name in sorted({s.metric for s in by if OPTIONS in s.metric}):
-        base = [spec.name.partition(OPTIONS)[0] for spec in found]
+        base = [spec.name.partition(OPTIONS)[0] for spec in specs]
         if (spec := registry.describe(name)) is not None:
-            found.insert(len(base) - base[::-1].index(name.partition(OPTIONS)[0]), spec)
+            specs.insert(len(base) - base[::-1].index(name.partition(OPTIONS)[0]), spec)
     out = []
-    for spec in found:
-        lacks = [n for n in sorted(spec.needs) if not there.get(n, True)]
-        begin = _fitting(spec, there) if lacks else {}
+    for spec in specs:
+        lacks = [n for n in sorted(spec.needs) if not texts.get(n, True)]
+        begin = _fitting(spec, texts) if lacks else {}
         lacking, signature = f"no segment has a {lacks[0]}" if lacks and not begin else "", ""
         before = max((s.n for s in by if s.metric == spec.name), default=0)
         try:
-            metric = load(registry.expression(spec.name, begin) if begin else spec.name)
-            told = readiness.of(metric)
-            signature = for_dataset(metric, data).signature() if told.state == "ready" else ""
+            metric = load_metric(registry.expression(spec.name, begin) if begin else spec.name)
+            state = readiness.readiness_of(metric)
+            signature = for_dataset(metric, data).signature() if state.state == "ready" else ""
             n = scored.get(signature, 0) if signature else before
-            lacking = lacking or told.reason
+            lacking = lacking or state.reason
         except UserError as error:
             n, lacking = before, lacking or str(error)
         out.append(MetricLine(spec, n, lacking, begin, reads_only_english(signature)))
@@ -94,34 +96,38 @@ def _described(line: MetricLine) -> str:
     return f"{line.spec.help} Uses: {', '.join(USED[n] for n in USED if n in line.needs)}."
 
 
-def _fitting(spec: MetricSpec, there: Mapping[str, bool]) -> dict[str, str]:
+def _fitting(spec: MetricSpec, texts: Mapping[str, bool]) -> dict[str, str]:
     """Return options that compare with a text that exists, if the default one is missing; else nothing."""
     for option in spec.options:
         for choice in option.choices if option.name == AGAINST and OPTIONS not in spec.name else ():
-            other = load(registry.expression(spec.name, {AGAINST: choice})).spec
-            if all(there.get(n, True) for n in other.needs):
+            other = load_metric(registry.expression(spec.name, {AGAINST: choice})).spec
+            if all(texts.get(n, True) for n in other.needs):
                 return {AGAINST: choice}
     return {}
 
 
-def panel(project: Project, *, segment: SegmentKey | None = None, primary: bool = True) -> None:
+def draw_scoring(project: Project, *, segment: SegmentKey | None = None, primary: bool = True) -> None:
     """Draw the panel for one project. `segment` is the open one, if any; `primary` says whether scoring is the next step."""
     data = wiring.sampled(project)
-    found, running = lines(project, data), jobs.active(project.id)
+    metric_lines, running = lines(project, data), jobs.active(project.id)
     head = st.container()  # filled last: the button is above the choices that it depends on
     scope = scoring_time.choose_scope(project, segment)
-    english = [line.spec.label for line in found if line.english and not line.lacking and OPTIONS not in line.spec.name]
+    english = [
+        line.spec.label for line in metric_lines if line.english and not line.lacking and OPTIONS not in line.spec.name
+    ]
     if said := language_warning(output_languages(data), english):
         st.warning(escape_markdown(said), icon=":material/translate:")
-    specs = _choose(project, data, found, running)
-    chosen = metric_options.chosen(specs, str(project.id), {line.spec.name: line.begin for line in found if line.begin})
+    specs = _choose(project, data, metric_lines, running)
+    chosen = metric_options.chosen(
+        specs, str(project.id), {line.spec.name: line.begin for line in metric_lines if line.begin}
+    )
     opened = scoring_time.open_of(project, chosen or (), scope.segments)
     with head:
         _start(project, specs, chosen, scope, opened, running, primary=primary)
         scoring_time.progress(project)
-    external_scores.panel(project)
+    external_scores.draw_external_scores(project)
     try:
-        st.caption(f"The default scoring model: {escape_markdown(describe(settings().seq2seq))}")
+        st.caption(f"The default scoring model: {escape_markdown(describe(load_settings().seq2seq))}")
     except UserError as error:
         errors.show(error)
 
@@ -141,11 +147,11 @@ def _start(
         missing = "These metrics have scored all outputs." if done else ""
     row = st.container(horizontal=True, vertical_alignment="center")
     is_long = scoring_time.estimate(project, opened, scope, running)
-    wanted = (project.id, chosen or (), scope.segments, scope.first if is_long else ())
+    request = (project.id, chosen or (), scope.segments, scope.first if is_long else ())
 
     def remember() -> None:
         if not missing:
-            jobs.remember(wanted)
+            jobs.remember(request)
 
     @errors.guarded
     def cancel() -> None:
@@ -164,20 +170,22 @@ def _start(
         page.info(f"Nothing to compute. {missing}")
     elif pressed:
         jobs.forget()
-        start(store, *wanted)
+        start(store, *request)
         st.rerun()
 
 
-def _choose(project: Project, data: Dataset, found: Sequence[MetricLine], running: Sequence[Job]) -> list[MetricSpec]:
+def _choose(
+    project: Project, data: Dataset, metric_lines: Sequence[MetricLine], running: Sequence[Job]
+) -> list[MetricSpec]:
     """Draw the choice of metrics.
 
     The default choice follows the scores and their estimated times, but not while scores are computed. A person's choice stays.
     """
-    able = {line.spec.name: line.spec for line in found if not line.lacking and OPTIONS not in line.spec.name}
-    default, held = _defaults(project, data, found), f"metrics-held-{project.id}"
-    if held not in st.session_state or not running:
-        st.session_state[held] = default
-    default = [name for name in st.session_state[held] if name in able]
+    able = {line.spec.name: line.spec for line in metric_lines if not line.lacking and OPTIONS not in line.spec.name}
+    default, kept_key = _defaults(project, data, metric_lines), f"metrics-held-{project.id}"
+    if kept_key not in st.session_state or not running:
+        st.session_state[kept_key] = default
+    default = [name for name in st.session_state[kept_key] if name in able]
     own = drafts.kept(f"metrics-own-{project.id}")
 
     def chosen() -> list[str]:
@@ -190,7 +198,7 @@ def _choose(project: Project, data: Dataset, found: Sequence[MetricLine], runnin
     if not able:
         st.caption("No metric can run. Each line says what is missing.")
     elif not default and own not in st.session_state:
-        done = any(line.scored for line in found)
+        done = any(line.scored for line in metric_lines)
         st.caption(
             "The metrics chosen before are done. Add more:"
             if done
@@ -198,7 +206,7 @@ def _choose(project: Project, data: Dataset, found: Sequence[MetricLine], runnin
         )
     st.markdown(":small[Metrics to compute]")
     with st.container(height=LIST_HEIGHT, key=f"metric-list-{project.id}"):
-        for line in sorted(found, key=lambda line: bool(line.lacking)):
+        for line in sorted(metric_lines, key=lambda line: bool(line.lacking)):
             name, box = line.spec.name, f"metric-{project.id}-{line.spec.name}"
             ticked = name in chosen()
             if st.session_state.get(box) != ticked:  # what is set is sent, and may undo a click made meanwhile
@@ -216,7 +224,7 @@ def _line(line: MetricLine, total: int) -> str:
     return f"**{escape_markdown(line.spec.label)}** · :small[{with_doc_links(scored + text)}]"
 
 
-def _defaults(project: Project, data: Dataset, found: Sequence[MetricLine]) -> list[str]:
+def _defaults(project: Project, data: Dataset, metric_lines: Sequence[MetricLine]) -> list[str]:
     """Return the metrics chosen at first, by task and time; draw which defaults are left out.
 
     Once metrics were scored or asked for, only those: the others were left out by somebody.
@@ -227,17 +235,19 @@ def _defaults(project: Project, data: Dataset, found: Sequence[MetricLine]) -> l
         if not job.timing
         for name in job.metrics
     }
-    before |= {line.spec.name for line in found if line.scored}
+    before |= {line.spec.name for line in metric_lines if line.scored}
     if before:
-        return [line.spec.name for line in found if line.spec.name in before and line.open(project.n_outputs)]
-    if all(line.lacking for line in found if line.spec.name in STANDARD):
-        return _without_references(project, data, found)
+        return [line.spec.name for line in metric_lines if line.spec.name in before and line.open(project.n_outputs)]
+    if all(line.lacking for line in metric_lines if line.spec.name in STANDARD):
+        return _without_references(project, data, metric_lines)
     task = wiring.task(project)
     possible = {
-        line.spec.name: line.spec.label for line in found if line.spec.name in STANDARD and line.open(project.n_outputs)
+        line.spec.name: line.spec.label
+        for line in metric_lines
+        if line.spec.name in STANDARD and line.open(project.n_outputs)
     }
     suited = [name for name in possible if name in default_metrics(task)]
-    unread = _unread(data, found)
+    unread = _unread(data, metric_lines)
     fitting = [name for name in suited if name not in unread]
     slow = scoring_time.too_long(scoring_time.open_of(project, fitting))
     said = []
@@ -252,18 +262,18 @@ def _defaults(project: Project, data: Dataset, found: Sequence[MetricLine]) -> l
     return [name for name in fitting if name not in slow]
 
 
-def _unread(data: Dataset, found: Sequence[MetricLine]) -> set[str]:
+def _unread(data: Dataset, metric_lines: Sequence[MetricLine]) -> set[str]:
     """Return the metrics whose model does not read the language of most outputs."""
     foreign = mostly_unread(output_languages(data))
-    return {line.spec.name for line in found if line.english and foreign}
+    return {line.spec.name for line in metric_lines if line.english and foreign}
 
 
-def _without_references(project: Project, data: Dataset, found: Sequence[MetricLine]) -> list[str]:
+def _without_references(project: Project, data: Dataset, metric_lines: Sequence[MetricLine]) -> list[str]:
     """Return the metrics chosen at first if no default metric can run: those that need no reference and are fast."""
-    unread = _unread(data, found)
+    unread = _unread(data, metric_lines)
     possible = {
-        load(registry.expression(line.spec.name, line.begin)).spec.name: line.spec.name
-        for line in found
+        load_metric(registry.expression(line.spec.name, line.begin)).spec.name: line.spec.name
+        for line in metric_lines
         if line.open(project.n_outputs)
         and OPTIONS not in line.spec.name
         and "reference" not in line.needs

@@ -1,4 +1,4 @@
-"""What scoring will take: the outputs to score, their estimated time, and the progress of running jobs by metric."""
+"""What scoring will take, the progress of running jobs, and jobs that were cancelled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import streamlit as st
 from core.data import SegmentKey
 from core.errors import UserError
 from core.formatting import format_count, format_duration
-from core.metrics.registry import load
+from core.metrics.registry import load_metric
 from core.ports.jobs import Job, MetricProgress
 from core.ports.projects import Project
 from core.scoring.dataset import for_dataset
@@ -25,7 +25,7 @@ from core.services.projects.time_estimates import (
     sample_of,
     total_seconds,
 )
-from core.settings import load as settings
+from core.settings import load_settings
 from pages._ui.shared import errors, jobs, page, wiring
 
 SAMPLE, FIRST_SAMPLE = 100, 20
@@ -50,7 +50,7 @@ def open_of(project: Project, expressions: Sequence[str], segments: Sequence[Seg
     data, metrics = wiring.sampled(project), []
     for text in expressions:
         try:
-            metrics.append(for_dataset(load(text), data))
+            metrics.append(for_dataset(load_metric(text), data))
         except UserError:
             continue
     if segments:
@@ -126,7 +126,7 @@ def estimate(project: Project, opened: Sequence[OpenOutputs], scope: ScoringScop
 
     if jobs.active(project.id, timing=True):
         st.fragment(run_every=1.5)(errors.guarded(_measuring))(project)
-    elif not running and settings().worker != "off" and (project.id, names) not in tried:
+    elif not running and load_settings().worker != "off" and (project.id, names) not in tried:
         measure()
         st.rerun()
     elif not running:
@@ -184,3 +184,17 @@ def _progress(project: Project) -> None:
         n, total = len(wiring.distinct(project)), project.n_outputs
         if n < total <= wiring.LARGE:
             st.caption(f"{n:,} distinct of {format_count(total, 'output')}", help=DISTINCT)
+
+
+def draw_cancelled_job(project: Project) -> None:
+    """Draw the line if the newest scoring job of the project was cancelled and has computed some scores, not all."""
+    newest = next((job for job in wiring.store().jobs.recent(project.id) if not job.timing), None)
+    if newest is None or newest.state != "cancelled" or jobs.active(project.id):
+        return
+    metrics = progress_of(project, newest)
+    kept, total = sum(m.done for m in metrics), sum(m.total for m in metrics)
+    if kept in (0, total):
+        return
+    text = f"Scoring was cancelled. {kept:,} of {format_count(total, 'score')} of {format_count(len(metrics), 'metric')} are kept."
+    st.warning(text, icon=":material/incomplete_circle:")
+    jobs.finish_button(project, newest.metrics, newest.segments, key=f"cancelled-{project.id}")

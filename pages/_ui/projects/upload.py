@@ -1,39 +1,71 @@
-"""Upload in steps on one page: files, columns or formats, preview with counts."""
+"""Upload files of a dataset or of a campaign, and check what they contain before the import."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from shlex import quote
 from typing import Any
 
 import streamlit as st
 
 from core.data import Dataset, ExternalScores, OutputKey
 from core.errors import PROGRAM, Problem
+from core.formats.campaigns.campaign_formats import BATCHES, recognised
 from core.formats.files import Upload
 from core.formats.mtme_folder import MtmeFiles
-from core.formats.notes import counts_of, notes_on
 from core.formats.problems import how_many
-from core.formats.streams.staged import StagedImport
+from core.formats.streams.staged import StagedImport, counts_of, notes_on
 from core.formatting import MISSING, format_count
-from core.ports.imports import DatasetImport
+from core.ports.files import DatasetImport
 from core.ports.projects import Project
+from core.services.campaigns.files import FORMATS
 from core.services.projects import label_import, mtme
 from core.services.projects.adding import StoredOutputs
 from core.services.projects.importing import ImportPlan, Preview, ReadFiles, needs_project, preview, read_files
 from core.services.projects.label_import import LabelFiles
-from pages._ui.projects import (
-    upload_campaigns,
-    upload_columns,
-    upload_files,
-    upload_formats,
-    upload_lines,
-    upload_mtme,
-    upload_references,
-)
-from pages._ui.projects.upload_formats import LabelFormats
+from pages._ui.campaigns import campaign_data
+from pages._ui.projects import upload_files, upload_lines, upload_tables
+from pages._ui.projects.upload_tables import LabelFormats
 from pages._ui.shared import drafts, errors, page, tables, wiring
+from pages._ui.shared.markdown import escape_markdown
+
+
+def draw_only_campaigns(files: Sequence[Upload], formats: Mapping[str, str | None]) -> bool:
+    """Say which files are those of campaigns, with a button to their page; return whether one is in no label format (`formats`)."""
+    campaign_files = {f.name: name for f in files if (name := recognised(f))}
+    if not campaign_files:
+        return False
+    closed = [name for name in campaign_files if formats.get(name) is None]
+    lines = [f"{_named(name, kind)}." for name, kind in campaign_files.items()]
+    lines.append(
+        "*Import a finished campaign* on *Campaigns* imports the labels, and shows checks, ranking, agreement and times. On the command "
+        f"line: `{_command(closed[0], campaign_files[closed[0]])}`."
+        if closed
+        else "Only its labels are imported here. *Import a finished campaign* on *Campaigns* shows checks, ranking, agreement and times too."
+    )
+    page.info(" ".join(lines))
+    if st.button("Import a finished campaign", icon=page.icon("campaigns"), key="upload-campaign"):
+        st.switch_page("pages/campaigns.py", query_params={campaign_data.CAMPAIGN: campaign_data.IMPORT})
+    return bool(closed)
+
+
+def _command(name: str, kind: str) -> str:
+    """Return the command that says what a file contains."""
+    argument = "SCORES.csv" if kind == BATCHES else quote(name.replace("`", ""))
+    texts = quote(name.replace("`", "")) if kind == BATCHES else "BATCHES.json"
+    appraise = kind in (BATCHES, "appraise")
+    shown = f"{PROGRAM} campaign analyse {argument} --format {'appraise' if appraise else kind}"
+    return f"{shown} --texts {texts}" if appraise else shown
+
+
+def _named(name: str, kind: str) -> str:
+    shown = f"**{escape_markdown(name)}**"
+    if kind == BATCHES:
+        return f"{shown} has the texts of an Appraise campaign"
+    return f"{shown} has the ratings of a campaign ({FORMATS[kind].label}, `{kind}`)"
+
 
 HOW_READ = "2 · How the files were read"
 ROWS = 12
@@ -72,50 +104,50 @@ def steps(
 ) -> tuple[ReadyUpload | None, tuple[Problem, ...]]:
     """Draw the steps up to the preview; return what can be imported, or None and the problems."""
     what = "labels" if labels else "outputs"
-    given, key = upload_files.choose(
+    files, key = upload_files.choose(
         what, "Files to import", LABEL_GUIDE if labels else GUIDE, errors.guarded(lambda: forget(what))
     )
-    if not given:
+    if not files:
         return None, ()
-    ids = tuple(f"{f.id} {f.name}" for f in given)
-    size = drafts.megabytes(sum(f.size for f in given))
-    with st.spinner(f"Reading {format_count(len(given), 'file')} ({size}) …"):
-        read = _read(ids, labels, given)
+    ids = tuple(f"{f.id} {f.name}" for f in files)
+    size = drafts.megabytes(sum(f.size for f in files))
+    with st.spinner(f"Reading {format_count(len(files), 'file')} ({size}) …"):
+        read = _read(ids, labels, files)
     planned = read.plan
     mapped = planned
     chosen_labels = owner = None
     if planned.kind == "table" and planned.tables:
         st.subheader("2 · How the file was read" if len(planned.tables) == 1 else HOW_READ, anchor=False)
-        chosen, wrong = upload_columns.tables(planned.tables, key)
+        chosen, wrong = upload_tables.tables(planned.tables, key)
         mapped = replace(planned, tables=chosen, problems=(*planned.problems, *wrong))
     elif planned.kind == "lines":
         st.subheader(HOW_READ, anchor=False)
-        roles, wrong = upload_lines.roles(planned.roles, given, key)
+        roles, wrong = upload_lines.choose_line_roles(planned.roles, files, key)
         mapped = replace(planned, roles=roles, problems=(*planned.problems, *wrong))
     elif planned.kind == "mtme":
         st.subheader(HOW_READ, anchor=False)
-        mapped = upload_mtme.choose(planned, given, key)
+        mapped = upload_lines.choose_mtme_files(planned, files, key)
     elif planned.kind == "labels":
-        if upload_campaigns.only(given, dict(planned.formats)):
+        if draw_only_campaigns(files, dict(planned.formats)):
             _choose_others(what)
             return None, ()
         st.subheader("2 · Format", anchor=False)
-        chosen_labels = upload_formats.choose(planned.formats, given, projects, current, key)
+        chosen_labels = upload_tables.choose_label_formats(planned.formats, files, projects, current, key)
         if chosen_labels.waiting:
             return None, ()
         owner = chosen_labels.project
     if without := needs_project(mapped):
-        owner = upload_formats.whose([f.name for f in given], projects, current, key, without)
+        owner = upload_tables.whose([f.name for f in files], projects, current, key, without)
         if owner is None:
             return None, ()
     mapping = planned.kind != "table" or planned.tables
     st.subheader(f"{3 if mapping else 2} · Preview", anchor=False)
     with st.spinner(f"Reading {size} and checking every row …"):
         seen = _previewed(ids, mapped, owner, read)
-        mqm = _labels(ids, chosen_labels, given) if chosen_labels and not mapped.problems else None
+        mqm = _labels(ids, chosen_labels, files) if chosen_labels and not mapped.problems else None
         if mapped.mtme is not None and not mapped.problems:
-            mqm = _folder(ids, mapped.mtme, given)
-    ready, wrong = _shown(seen, mqm, tuple(f.name for f in given), owner, what)
+            mqm = _folder(ids, mapped.mtme, files)
+    ready, wrong = _shown(seen, mqm, tuple(f.name for f in files), owner, what)
     return (replace(ready, title=mapped.mtme.title) if ready and mapped.mtme else ready), wrong
 
 
@@ -132,12 +164,12 @@ def _previewed(ids: tuple[str, ...], planned: ImportPlan, owner: Project | None,
 @st.cache_resource(max_entries=3, ttl=900, show_spinner=False)
 def _labels(ids: tuple[str, ...], chosen: LabelFormats, _given: Sequence[Upload]) -> LabelFiles:
     texts = wiring.store().projects.dataset(chosen.project.id) if chosen.project else None
-    return label_import.read(_given, dict(chosen.formats), texts, metrics=dict(chosen.metrics))
+    return label_import.read_label_files(_given, dict(chosen.formats), texts, metrics=dict(chosen.metrics))
 
 
 @st.cache_resource(max_entries=3, ttl=900, show_spinner=False)
 def _folder(ids: tuple[str, ...], chosen: MtmeFiles, _given: Sequence[Upload]) -> LabelFiles:
-    return mtme.read(_given, chosen)
+    return mtme.read_mtme(_given, chosen)
 
 
 def forget(what: str) -> None:
@@ -170,7 +202,7 @@ def _shown(
     summary = mqm.summary() if mqm else seen.summary
     before = _notes(dataset)
     if project is None:
-        dataset = upload_references.offer(dataset, upload_files.key_of(what))
+        dataset = upload_lines.offer_references(dataset, upload_files.key_of(what))
     notes = (*_notes(dataset), *(note for note in seen.notes if note not in before))
     _warnings(summary, mqm.warnings if mqm else seen.warnings, notes)
     source: StagedImport | DatasetImport
@@ -223,8 +255,8 @@ def first_rows(dataset: Dataset, n: int = ROWS, external: Sequence[ExternalScore
     cut."""
     texts = {o.key: o.text for o in islice(dataset.outputs, n)}
     keys = list(texts) or _scored(dataset, external)[:n] or [OutputKey("", *s.key) for s in dataset.segments[:n]]
-    wanted = {key.segment for key in keys}
-    segments = {s.key: s for s in dataset.segments if s.key in wanted}
+    shown_segments = {key.segment for key in keys}
+    segments = {s.key: s for s in dataset.segments if s.key in shown_segments}
     judged: dict[tuple[str, str, str], dict[str, float]] = {key: {} for key in keys}
     for h in dataset.human_scores:
         if h[:3] in judged:

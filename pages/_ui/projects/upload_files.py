@@ -93,5 +93,5 @@ def _too_large(names: Sequence[str], size: int) -> None:
         "with the command on the server, which reads files of any size:",
         icon=":material/info:",
     )
-    given = " ".join(map(shlex.quote, names))
-    st.code(f"{PROGRAM} projects import {given} --name {shlex.quote(stem(names[0]))}", language="shell")
+    arguments = " ".join(map(shlex.quote, names))
+    st.code(f"{PROGRAM} projects import {arguments} --name {shlex.quote(stem(names[0]))}", language="shell")

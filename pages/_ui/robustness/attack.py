@@ -35,7 +35,7 @@ class AttackOptions(NamedTuple):
     near: int
 
 
-def draw(project: Project) -> None:
+def draw_attack(project: Project) -> None:
     """Draw the form, the attack, and the scores of every metric."""
     st.caption(
         "Each step makes the edit that leaves the highest score of the chosen metric, with the original text as the reference, until "
@@ -44,7 +44,7 @@ def draw(project: Project) -> None:
     asked = session.latest(f"lab_attack-{project.id}", _form(project.id, wiring.sampled(project)))
     if asked is None:
         return
-    metric = registry.load(asked.metric)
+    metric = registry.load_metric(asked.metric)
     signature = signed(metric, asked.bound, asked.expected, asked.near)
 
     def work(progress: Progress) -> Attack:
@@ -52,21 +52,21 @@ def draw(project: Project) -> None:
         return attack_metric(*texts, asked.metric, asked.bound, asked.expected, asked.near, progress)
 
     with st.spinner("Searching for the edit with the smallest drop …", show_time=True):
-        found = run_cached(("attack", asked, signature), "Attacking …", work)
-    if found is not None:
-        _told(asked, found, signature)
+        attack = run_cached(("attack", asked, signature), "Attacking …", work)
+    if attack is not None:
+        _draw_attack(asked, attack, signature)
 
 
 def _form(project: int, data: Dataset) -> AttackOptions | None:
-    ready = (registry.load(name) for name, found in readiness.of_all().items() if found.state == "ready")
+    ready = (registry.load_metric(name) for name, state in readiness.of_all().items() if state.state == "ready")
     labels = {metric.spec.name: metric.spec.label for metric in ready if not metric.fit}
     able = list(labels)
     systems = data.systems
     left, middle, right = st.columns([3, 2, 2])
-    there = [i for i, s in enumerate(data.segments) if s.references or systems]
+    usable = [i for i, s in enumerate(data.segments) if s.references or systems]
     names = [" · ".join(map(isolated, filter(None, s.key))) for s in data.segments]
     at = left.selectbox(
-        "Segment", there, format_func=names.__getitem__, key=drafts.kept(f"lab-attack-segment-{project}")
+        "Segment", usable, format_func=names.__getitem__, key=drafts.kept(f"lab-attack-segment-{project}")
     )
     whose = middle.selectbox("Text", [*systems, REFERENCE], key=drafts.kept(f"lab-attack-whose-{project}"))
     languages = output_languages(data)
@@ -75,7 +75,7 @@ def _form(project: int, data: Dataset) -> AttackOptions | None:
     metric = right.selectbox(
         "Metric to attack", able, first, format_func=labels.__getitem__, key=drafts.kept("lab-attack-metric")
     )
-    controls.warn_of_language([registry.load(metric)] if metric else [], languages)
+    controls.warn_of_language([registry.load_metric(metric)] if metric else [], languages)
     item = _item(data, at, whose) if at is not None else None
     written = item.hypothesis if item else ""
     key = drafts.kept(f"lab-attack-text-{project}-{at}-{whose}", written)
@@ -106,28 +106,30 @@ def _item(data: Dataset, at: int, whose: str) -> Item:
     return Item(segment.source, text, segment.references)
 
 
-def _told(asked: AttackOptions, found: Attack, signature: str) -> None:
-    label = registry.load(asked.metric).spec.label
-    if found.reason:
-        page.info(escape_markdown(f"The share was not reached: {found.reason}."))
-    if not found.steps or found.before is None:
+def _draw_attack(asked: AttackOptions, attack: Attack, signature: str) -> None:
+    label = registry.load_metric(asked.metric).spec.label
+    if attack.reason:
+        page.info(escape_markdown(f"The share was not reached: {attack.reason}."))
+    if not attack.steps or attack.before is None:
         return
     number = partial(format_number, digits=4, leading_zero=True)
-    change = f"{number(found.before)} → {number(found.steps[-1].score)}"
-    text = f"{len(found.steps)} edits change {format_percent(found.ratio)} of the text. {label} against the original text: {change}."
+    change = f"{number(attack.before)} → {number(attack.steps[-1].score)}"
+    text = f"{len(attack.steps)} edits change {format_percent(attack.ratio)} of the text. {label} against the original text: {change}."
     st.markdown(escape_markdown(text))
-    st.html(controls.diff_html(found.original, found.text, "good text → changed text"))
+    st.html(controls.diff_html(attack.original, attack.text, "good text → changed text"))
     tables.text_table([
         {
             "step": str(k), "edit": f"{s.old} → {s.new}" if s.new else f"{s.old} deleted", "score": number(s.score),
             "noise ratio": format_percent(s.ratio),
         }
-        for k, s in enumerate(found.steps, 1)
+        for k, s in enumerate(attack.steps, 1)
     ])  # fmt: skip
     others = list(dict.fromkeys([asked.metric, *OTHERS]))
-    metrics = [registry.load(n) for n, r in readiness.of_all(others).items() if r.state == "ready"]
-    key = ("attack-others", asked.item, found.text, tuple(m.signature() for m in metrics))
-    shifts = run_cached(key, "Computing the other metrics …", lambda progress: compare(asked.item, found.text, metrics))
+    metrics = [registry.load_metric(n) for n, r in readiness.of_all(others).items() if r.state == "ready"]
+    key = ("attack-others", asked.item, attack.text, tuple(m.signature() for m in metrics))
+    shifts = run_cached(
+        key, "Computing the other metrics …", lambda progress: compare(asked.item, attack.text, metrics)
+    )
     st.markdown("**Scores of all metrics**, against the references and source of the segment")
     tables.text_table([
         {
@@ -137,6 +139,6 @@ def _told(asked: AttackOptions, found: Attack, signature: str) -> None:
         for m, s in zip(metrics, shifts or (), strict=False)
     ])  # fmt: skip
     st.caption("Change relative to the score before, in the direction of the metric: below 0, the score is worse.")
-    texts = TextPair(asked.item.source, next(iter(asked.item.references), None), found.original, found.text)
+    texts = TextPair(asked.item.source, next(iter(asked.item.references), None), attack.original, attack.text)
     controls.open_button(texts, "lab-attack-open")
     page.caption(signature)

@@ -2,33 +2,175 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from core.data import Segment
-from core.formatting import format_count, isolated
+from core.formatting import MISSING, format_change, format_count, format_number, format_percent, isolated
 from core.metrics import registry
 from core.metrics.base import Metric
 from core.perturbations import registry as perturbations
-from core.plots import robustness as plots
+from core.plots import robustness
 from core.ports.projects import Project
+from core.ports.robustness import BARELY, MISSES
+from core.scoring.cache import InMemoryScores
 from core.services.projects.task import languages_of
 from core.services.robustness import break_metric as service
-from core.services.robustness.break_metric import BY_HAND, PerturbationTrial, TextPair
+from core.services.robustness.break_metric import BY_HAND, SMALL, PerturbationTrial, Reaction, TextPair
 from core.text.edits import Change
-from pages._ui.robustness import reactions
 from pages._ui.robustness import session as keys
 from pages._ui.robustness.controls import TALL, choose_metrics, diff_html, save_case, warn_of_language, wide_chart
-from pages._ui.shared import drafts, errors, page, state, wiring
+from pages._ui.robustness.suite_results import memory
+from pages._ui.shared import drafts, errors, page, state, tables, wiring
+from pages._ui.shared.deferred import comes_later
+from pages._ui.shared.files import figure
 from pages._ui.shared.long_jobs import run_cached
+from pages._ui.shared.markdown import escape_markdown
+
+PART_WITH_MODELS = "reactions"
+"""The part of the page with the metrics that need a model, which comes in the second run."""
+
+
+def _change(value: float) -> str:
+    """Return a change with its sign; one that is 0 at three decimals is written with the first digit that is not."""
+    text = format_change(value, leading_zero=True)
+    return (
+        format_change(value, -math.floor(math.log10(abs(value))), leading_zero=True) if value and text == "±0" else text
+    )
+
+
+FORMATS: dict[str, Callable[..., str]] = {
+    "good": partial(format_number, leading_zero=True),
+    "changed": partial(format_number, leading_zero=True),
+    "change": _change,
+}
+_CHARTED = "robustness-charted"
+SHOWN = ("metric", "verdict", *FORMATS)
+
+
+def draw_reactions(texts: TextPair, metrics: Sequence[Metric]) -> list[Reaction]:
+    """Draw the reactions and return them.
+
+    The first time in a session, only metrics without a model are drawn, as a plain table. The next run scores the others and draws the
+    chart, whose scripts take the browser half a second.
+    """
+    by_name: dict[str, Reaction] = {}
+    waiting, place = st.container(), st.empty()
+    for at_once in (True, False):
+        part = [m for m in metrics if m.spec.needs_model != at_once]
+        if not part:
+            continue
+        if not at_once and by_name and comes_later(PART_WITH_MODELS, _waiting_text(part)):
+            break
+        key = ("reactions", texts, *cache_key(part))
+        with waiting, st.spinner("Computing scores …" if at_once else _waiting_text(part), show_time=not at_once):
+            of_part = run_cached(
+                key, "Scoring both texts …", lambda progress, part=part: service.reactions(texts, part, progress, known_scores(texts)), has_no_failure  # type: ignore[misc]
+            )  # fmt: skip
+        by_name |= {r.spec.name: r for r in of_part or ()}
+        in_order = service.by_drop(list(by_name.values()))
+        if not in_order:  # cancelled before any score was there
+            break
+        if not at_once or len(in_order) == len(metrics):
+            st.session_state[_CHARTED] = True
+        with place.container():
+            _draw_table(in_order, chart=_CHARTED in st.session_state, complete=len(in_order) == len(metrics))
+    return [by_name[m.spec.name] for m in metrics if m.spec.name in by_name]
+
+
+def _waiting_text(metrics: Sequence[Metric]) -> str:
+    """Return the message shown until the metrics with models have scores."""
+    return f"Scoring with {format_count(len(metrics), 'more metric')}. The first scores take some seconds, because models are loaded."
+
+
+def cache_key(metrics: Sequence[Metric]) -> tuple[Hashable, ...]:
+    """Return what the reactions of metrics depend on beside the texts: their signatures and ranges."""
+    return tuple(m.signature() for m in metrics), tuple(service.scale_of(m) for m in metrics)
+
+
+def known_scores(texts: TextPair) -> InMemoryScores:
+    """Return the scores of this good output that the session has, so that only what failed is scored again."""
+    return memory(repr(texts[:3]), "break")
+
+
+def has_no_failure(reactions: Sequence[Reaction]) -> bool:
+    """Return whether no metric failed."""
+    return not any(value.status == "error" for r in reactions for value in (r.good, r.changed))
+
+
+def _draw_table(reactions: Sequence[Reaction], *, chart: bool, complete: bool) -> None:
+    """Draw the table. A picture is offered of the `complete` one only: while others are computed, this one is replaced in the same run."""
+    scored = [r for r in reactions if r.misses_error is not None]
+    if not scored:
+        page.info("None of these metrics has a score for both texts.")
+    else:
+        st.markdown(f"#### {_headline(scored)}")
+        st.caption(
+            "A metric misses the error if the changed text gets the same or a better score than the good text, and barely notices it if "
+            f"the score drops by less than {format_percent(SMALL)} of the metric’s range (without a range: of the score). Both texts are "
+            "compared with the source and the one reference above, so scores may differ from Compare, which uses all references."
+        )
+    rows = [row(r) for r in reactions]
+    left, right = st.columns([3, 5])
+    if not chart:
+        with right:
+            tables.text_table([{name: _text(name, r[name]) for name in SHOWN} for r in rows], tall=len(rows))
+        return
+    frame = pd.DataFrame(rows)
+    if scored and frame["share"].notna().any():
+        head = "Change of the score of each metric for one changed text"
+        said = f"In % of the metric’s range. Misses: not worse; barely notices: a drop of less than {format_percent(SMALL)}."
+        if complete:
+            figure(robustness.changes(frame), head, said, "changes", place=left)
+        else:
+            left.altair_chart(robustness.changes(frame), width="stretch")
+    columns: dict[str, Any] = {name: st.column_config.NumberColumn(width=66) for name in FORMATS}
+    columns["metric"] = st.column_config.TextColumn(width=176, pinned=True)
+    columns["verdict"] = st.column_config.TextColumn(width=126)
+    with right:
+        tables.data_table(frame[list(SHOWN)], FORMATS, columns, height="content")
+    with st.expander("Signatures"):
+        st.text("\n".join(r.signature for r in reactions))
+
+
+def _headline(scored: Sequence[Reaction]) -> str:
+    missing, barely = ([r.spec.label for r in scored if r.verdict == verdict] for verdict in (MISSES, BARELY))
+
+    def named(labels: list[str]) -> str:
+        return f": {escape_markdown(', '.join(labels))}" if labels else ""
+
+    said = f"{len(missing)} of {format_count(len(scored), 'metric')} {'misses' if len(missing) == 1 else 'miss'} the error{named(missing)}"
+    return said + (
+        f" · {len(barely)} barely {'notices' if len(barely) == 1 else 'notice'} it{named(barely)}" if barely else ""
+    )
+
+
+def _text(name: str, value: Any) -> str:
+    if name not in FORMATS:
+        return str(value)
+    return MISSING if value is None else FORMATS[name](value)
+
+
+def row(r: Reaction) -> dict[str, object]:
+    """Return a reaction as a row of the table and the charts."""
+    arrow = "↑" if r.spec.higher_is_better else "↓"
+    raw = None if r.change is None else r.change * (1 if r.spec.higher_is_better else -1)
+    return {
+        "metric": f"{r.spec.label} {arrow}", "good": r.good.value, "changed": r.changed.value, "change": raw,
+        "share": r.share, "verdict": r.verdict, "range": f"{arrow} is better",
+    }  # fmt: skip
+
 
 # Streamlit also calls on_change if a browser still sends a widget that the server has forgotten (a run without it ended in between).
 # So each of the callbacks below compares with what was last applied: nothing may replace a text that the user typed.
 
 
-def draw(project: Project) -> None:
+def draw_break_metric(project: Project) -> None:
     """Draw the section."""
     segments = wiring.sampled_segments(project)
     for key in (
@@ -53,8 +195,8 @@ def draw(project: Project) -> None:
     )  # fmt: skip
     texts = _texts()
     if not texts.good.strip():
-        there = "Choose a segment above, or type" if segments else "This project has no segments. Type"
-        page.info(f"{there} an output.")
+        hint = "Choose a segment above, or type" if segments else "This project has no segments. Type"
+        page.info(f"{hint} an output.")
         return
     seed = int(st.session_state.get(keys.SEED) or 0)
     tried = run_cached(
@@ -68,7 +210,7 @@ def draw(project: Project) -> None:
     st.html(diff_html(texts.good, texts.changed, "good text → changed text"))
     with st.expander("Metrics", icon=":material/tune:"):
         languages = languages_of([texts.good])
-        quick = [name for name in registry.METRICS if service.quick(registry.load(name), languages)]
+        quick = [name for name in registry.METRICS if service.quick(registry.load_metric(name), languages)]
         metrics = choose_metrics(keys.METRICS, quick, languages)
     warn_of_language(metrics, languages)
     if not texts.reference and not texts.source:
@@ -77,18 +219,18 @@ def draw(project: Project) -> None:
     if texts.good == texts.changed:
         st.info("Nothing is changed yet. Edit *Changed text*, or choose a kind of error.", icon=":material/edit:")
         return
-    found = reactions.draw(texts, metrics)
-    if found:
-        save_case(project, texts, [r.kept() for r in found], _kind(texts, tried), key="desk")
+    changes = draw_reactions(texts, metrics)
+    if changes:
+        save_case(project, texts, [r.kept() for r in changes], _kind(texts, tried), key="desk")
     _every(texts, metrics)
 
 
 def _begin(project: Project, segments: Sequence[Segment]) -> None:
     """Start with the segment open on Compare, else the first with a reference, and the first possible change."""
     st.session_state[keys.FILLED] = True
-    there = [i for i, s in enumerate(segments) if s.references and project.n_outputs]
+    usable = [i for i, s in enumerate(segments) if s.references and project.n_outputs]
     open_key = state.place(project.id)
-    at = next((i for i, s in enumerate(segments) if s.key == open_key and i in there), next(iter(there), None))
+    at = next((i for i, s in enumerate(segments) if s.key == open_key and i in usable), next(iter(usable), None))
     st.session_state.setdefault(keys.SEGMENT, at)
     if at is not None and keys.GOOD not in st.session_state:
         _fill(project)
@@ -159,7 +301,9 @@ def _apply() -> None:
     name = st.session_state.get(keys.PERTURBATION)
     good = st.session_state.get(keys.GOOD, "")
     st.session_state[keys.APPLIED_SEED] = st.session_state.get(keys.SEED)
-    outcome = perturbations.load(name).perturb(good, int(st.session_state.get(keys.SEED) or 0)) if name else None
+    outcome = (
+        perturbations.load_perturbation(name).perturb(good, int(st.session_state.get(keys.SEED) or 0)) if name else None
+    )
     st.session_state[keys.CHANGED] = outcome.text if isinstance(outcome, Change) else good
 
 
@@ -198,8 +342,8 @@ def _kinds(tried: Sequence[PerturbationTrial]) -> None:
 def _kind(texts: TextPair, tried: Sequence[PerturbationTrial]) -> str:
     made = (t for t in tried if isinstance(t.outcome, Change) and t.outcome.text == texts.changed)
     chosen = st.session_state.get(keys.PERTURBATION)
-    found = sorted(made, key=lambda t: t.perturbation.name != chosen)
-    return found[0].phenomenon if found else BY_HAND
+    ordered = sorted(made, key=lambda t: t.perturbation.name != chosen)
+    return ordered[0].phenomenon if ordered else BY_HAND
 
 
 def _every(texts: TextPair, metrics: Sequence[Metric]) -> None:
@@ -207,13 +351,13 @@ def _every(texts: TextPair, metrics: Sequence[Metric]) -> None:
     if not st.toggle("Try every kind of error on the good text", key=drafts.kept(keys.EVERY)) or not metrics:
         return
     seed = int(st.session_state.get(keys.SEED) or 0)
-    key = ("sweep", texts[:3], seed, *reactions.cache_key(metrics))
-    found = run_cached(
-        key, "Scoring every change …", lambda progress: service.sweep(*texts[:3], metrics, seed, progress, reactions.known_scores(texts)),
-        lambda tried: all(reactions.has_no_failure(t.reactions) for t in tried),
+    key = ("sweep", texts[:3], seed, *cache_key(metrics))
+    every_change = run_cached(
+        key, "Scoring every change …", lambda progress: service.sweep(*texts[:3], metrics, seed, progress, known_scores(texts)),
+        lambda tried: all(has_no_failure(t.reactions) for t in tried),
     )  # fmt: skip
-    rows = [{"phenomenon": t.phenomenon} | reactions.row(r) for t in found or () for r in t.reactions]
+    rows = [{"phenomenon": t.phenomenon} | row(r) for t in every_change or () for r in t.reactions]
     if rows:
         said = "Change as a share of each metric’s range. ✕: misses the error. ≈: barely notices. Empty: no score, or no range."
         head = "Change of every metric for every kind of error in one text"
-        wide_chart(plots.sweep(pd.DataFrame(rows)), "robustness-sweep", head, said, "every-error")
+        wide_chart(robustness.sweep(pd.DataFrame(rows)), "robustness-sweep", head, said, "every-error")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from core.data import OutputKey, Value
-from core.formats.adversarial import phenomenon
+from core.formats.error_cases import phenomenon
 from core.metrics import readiness, registry
 from core.metrics.base import Metric
 from core.metrics.entailment.menli import NAME, NLI_METRICS
@@ -26,9 +26,9 @@ from pages._ui.robustness import combine_weight as parts
 from pages._ui.robustness import controls, suite_cases, suite_results
 from pages._ui.robustness.session import latest
 from pages._ui.shared import drafts, errors, page, wiring
-from pages._ui.shared.glossary import definition
 from pages._ui.shared.long_jobs import digest, retry_failed, run_cached
 from pages._ui.shared.markdown import escape_markdown
+from pages._ui.shared.page import definition
 
 USUAL = ("chrf", "bleu", "rougeL", "bertscore", "bartscore")
 NOTHING = "None from this project"
@@ -48,14 +48,14 @@ class CombineOptions(NamedTuple):
 class CombineData(NamedTuple):
     """Human scores by output, the measure of agreement, values by metric, and scored suites."""
 
-    people: HumanScores | None
+    human_scores: HumanScores | None
     choice: LambdaFitOptions
     human: dict[OutputKey, float]
     tables: dict[str, dict[OutputKey, Value]]
     suites: list[tuple[CaseSuite, list[Answered]]]
 
 
-def draw(project: Project) -> None:
+def draw_combine(project: Project) -> None:
     """The section."""
     if not wiring.may_change(project.id):
         parts.explained()
@@ -69,24 +69,24 @@ def draw(project: Project) -> None:
     others = [n for n, s in states.items() if n not in NLI_METRICS and n != NAME and s.state == "ready"]
     key = f"{_ASKED}-{project.id}"
     with st.container(border=True):
-        people = calibration_form.choose_human_scores(project)
-        choice = calibration_form.choose_measure(people) if people is not None else LambdaFitOptions()
-        asked = _form(project, able, others, st.session_state.get(drafts.kept(key)), people)
+        human_scores = calibration_form.choose_human_scores(project)
+        choice = calibration_form.choose_measure(human_scores) if human_scores is not None else LambdaFitOptions()
+        asked = _form(project, able, others, st.session_state.get(drafts.kept(key)), human_scores)
     if asked is not None:
         retry_failed()
     asked = latest(key, asked)
     if asked is None:
         parts.explained()
         return
-    given = _given(project, asked, people, choice)
-    if given is not None:
-        _results(project, asked, given)
+    inputs = _inputs(project, asked, human_scores, choice)
+    if inputs is not None:
+        _results(project, asked, inputs)
 
 
 def _form(
-    project: Project, able: list[str], others: list[str], last: CombineOptions | None, people: HumanScores | None
+    project: Project, able: list[str], others: list[str], last: CombineOptions | None, human_scores: HumanScores | None
 ) -> CombineOptions | None:
-    labels = {name: registry.load(name).spec.label for name in (*able, *others)}
+    labels = {name: registry.load_metric(name).spec.label for name in (*able, *others)}
     left, right = st.columns([1, 2])
     at = able.index(last.nli) if last and last.nli in able else 0
     nli = left.selectbox(
@@ -99,7 +99,7 @@ def _form(
     names = right.multiselect("Other metrics M", others, usual, format_func=labels.__getitem__, key=key)
     controls.warn_of_language(registry.chosen([nli, *names]), languages)
     cases = _cases(project, nli, names)
-    lacking = not names or (people is None and not cases)
+    lacking = not names or (human_scores is None and not cases)
     if st.button("Score and combine", type="primary", disabled=lacking, key="combine-run"):
         return CombineOptions(nli, tuple(names), cases)
     if names and lacking:
@@ -137,24 +137,24 @@ def _cases(project: Project, nli: str, others: Sequence[str]) -> tuple[suite_cas
     )  # fmt: skip
     if not origins:
         st.caption("No segment of this project has a reference: adversarial cases need a file.")
-    free = nli == "nli-src" and not any("reference" in registry.load(name).spec.needs for name in others)
+    free = nli == "nli-src" and not any("reference" in registry.load_metric(name).spec.needs for name in others)
     common = (tuple(names), int(seed), int(most), free, False)
-    found = [] if origin == NOTHING or not names else [suite_cases.SuiteOptions(origin, system, *common, None, ())]
-    found += [suite_cases.SuiteOptions(suite_cases.FILE, "", *common, one, ()) for one in sent]
-    return tuple(found)
+    cases = [] if origin == NOTHING or not names else [suite_cases.SuiteOptions(origin, system, *common, None, ())]
+    cases += [suite_cases.SuiteOptions(suite_cases.FILE, "", *common, one, ()) for one in sent]
+    return tuple(cases)
 
 
-def _given(
-    project: Project, asked: CombineOptions, people: HumanScores | None, choice: LambdaFitOptions
+def _inputs(
+    project: Project, asked: CombineOptions, human_scores: HumanScores | None, choice: LambdaFitOptions
 ) -> CombineData | None:
     metrics = registry.chosen((asked.nli, *asked.others))
-    human = {key: score for key, (score, _) in people.scores.items()} if people else {}
+    human = {key: score for key, (score, _) in human_scores.scores.items()} if human_scores else {}
     tables = scores(project, human, metrics)
     if tables is None:
         return None
     cases = cases_of(project, asked)
     answered = None if cases is None else answers(cases, metrics)
-    return None if answered is None else CombineData(people, choice, human, tables, answered)
+    return None if answered is None else CombineData(human_scores, choice, human, tables, answered)
 
 
 def scores(
@@ -168,7 +168,7 @@ def scores(
     words = f"Scoring {len(human):,} outputs …"
     return run_cached(
         key, words, lambda progress: service.scores_of(wiring.store(), project, data, human, metrics, scoring_callback(progress)),
-        lambda found: not service.failed(found),
+        lambda answered: not service.failed(answered),
     )  # fmt: skip
 
 
@@ -176,20 +176,20 @@ def cases_of(project: Project, asked: CombineOptions) -> list[CaseSuite] | None:
     """Return the datasets of cases; None if that was stopped.
 
     A file that cannot be read is left out with a message, as is one with the same cases as another."""
-    found: list[CaseSuite] = []
-    for n, wanted in enumerate(asked.cases):
+    suites: list[CaseSuite] = []
+    for n, options in enumerate(asked.cases):
         ready = None
         with errors.boundary():
-            ready = suite_cases.cases_of(project, wanted)
+            ready = suite_cases.cases_of(project, options)
             if ready is None:
                 return None
         if ready is None:
             continue
-        file = wanted.file.name if wanted.file else ""
+        file = options.file.name if options.file else ""
         name = file or "cases of this project"
-        name += f" ({n + 1})" if name in {suite.name for suite in found} else ""
+        name += f" ({n + 1})" if name in {suite.name for suite in suites} else ""
         notes = [f"{name}: {note}" for note in ready.notes]
-        twin = next((suite.name for suite in found if suite.cases == ready.cases), None)
+        twin = next((suite.name for suite in suites if suite.cases == ready.cases), None)
         if not ready.cases:
             notes.append(f"{name}: no case could be made.")
         elif twin:
@@ -200,23 +200,23 @@ def cases_of(project: Project, asked: CombineOptions) -> list[CaseSuite] | None:
                 notes.append(
                     f"{name} shares texts with this project: both count as one dataset when a strategy is chosen."
                 )
-            found.append(CaseSuite(name, ready.cases, shared or not file))
+            suites.append(CaseSuite(name, ready.cases, shared or not file))
         for note in notes:
             page.caption(note)
-    return found
+    return suites
 
 
-def answers(found: Sequence[CaseSuite], metrics: Sequence[Metric]) -> list[tuple[CaseSuite, list[Answered]]] | None:
+def answers(suites: Sequence[CaseSuite], metrics: Sequence[Metric]) -> list[tuple[CaseSuite, list[Answered]]] | None:
     """Return the scores of the cases of every dataset; None if scoring was stopped."""
     answered: list[tuple[CaseSuite, list[Answered]]] = []
-    for n, suite in enumerate(found):
+    for n, suite in enumerate(suites):
         key = digest(suite.cases)
         done = run_cached(
             ("combine-cases", key, tuple(m.signature() for m in metrics)), f"Scoring {len(suite.cases):,} cases …",
             lambda progress, suite=suite, key=key, n=n: answer(  # type: ignore[misc]
                 suite.cases, metrics, scoring_callback(progress), suite_results.memory(key, f"combine-{n}")
             ),
-            lambda given: not failed(given),
+            lambda answers_of_cases: not failed(answers_of_cases),
         )  # fmt: skip
         if done is None:
             return None
@@ -224,9 +224,9 @@ def answers(found: Sequence[CaseSuite], metrics: Sequence[Metric]) -> list[tuple
     return answered
 
 
-def _results(project: Project, asked: CombineOptions, given: CombineData) -> None:
+def _results(project: Project, asked: CombineOptions, inputs: CombineData) -> None:
     data = wiring.sampled(project)
-    nli = service.part(registry.load(asked.nli), data)
+    nli = service.part(registry.load_metric(asked.nli), data)
     others = [service.part(metric, data) for metric in registry.chosen(asked.others)]
     able = {o.name: o for o in others if o.scale is not None}
     for one in others:
@@ -234,21 +234,21 @@ def _results(project: Project, asked: CombineOptions, given: CombineData) -> Non
             _without(project, one)
     if not able:
         return
-    if not given.suites and len(given.human) < 2:
-        parts.nothing(given.people, len(given.human))
+    if not inputs.suites and len(inputs.human) < 2:
+        parts.nothing(inputs.human_scores, len(inputs.human))
         return
     section = st.segmented_control(
         "View", SECTIONS, default=SECTIONS[0], key=drafts.kept("combine-section"), required=True,
         label_visibility="collapsed",
     )  # fmt: skip
-    found = [p for o in able.values() if (p := service.pair(nli, o, given.tables, given.human, given.suites))]
+    pairs = [p for o in able.values() if (p := service.pair(nli, o, inputs.tables, inputs.human, inputs.suites))]
     with errors.boundary():
         if section == SECTIONS[0]:
-            parts.one(project, nli, found, given.people, given.choice)
+            parts.one(project, nli, pairs, inputs.human_scores, inputs.choice)
         elif section == SECTIONS[1]:
-            figures.all_of_them(nli, found, given.choice)
+            figures.all_of_them(nli, pairs, inputs.choice)
         elif section == SECTIONS[2]:
-            _strategies(project, asked, given)
+            _strategies(project, asked, inputs)
         else:
             figures.ranges_of([nli, *others])
 
@@ -279,21 +279,21 @@ def _fit(project: Project, one: service.ScaledMetric, flag: str) -> None:
         st.rerun()
 
 
-def _strategies(project: Project, asked: CombineOptions, given: CombineData) -> None:
-    both = service.both_ways(registry.load(asked.nli))
-    tables, answered = given.tables, given.suites
+def _strategies(project: Project, asked: CombineOptions, inputs: CombineData) -> None:
+    both = service.both_ways(registry.load_metric(asked.nli))
+    tables, answered = inputs.tables, inputs.suites
     if both.spec.name != asked.nli:
-        more = scores(project, given.human, [both])
-        again = answers([suite for suite, _ in given.suites], [both])
+        more = scores(project, inputs.human, [both])
+        again = answers([suite for suite, _ in inputs.suites], [both])
         if more is None or again is None:
             return
         tables, answered = more, again
-    words = given.people.words if given.people else ""
+    words = inputs.human_scores.words if inputs.human_scores else ""
     mine = tables.get(both.spec.name, {})
-    key = digest(words, given.human, mine, [(*s, [(a.good, a.bad) for a in done]) for s, done in answered])
-    found = run_cached(
-        ("combine-strategies", both.signature(), key, given.choice), "Computing 15 strategies …",
-        lambda progress: service.strategies(both, tables, given.human, answered, given.choice, f"outputs of this project, {words}"),
+    key = digest(words, inputs.human, mine, [(*s, [(a.good, a.bad) for a in done]) for s, done in answered])
+    of_project = run_cached(
+        ("combine-strategies", both.signature(), key, inputs.choice), "Computing 15 strategies …",
+        lambda progress: service.strategies(both, tables, inputs.human, answered, inputs.choice, f"outputs of this project, {words}"),
     )  # fmt: skip
-    if found is not None:
-        figures.strategies(found, both, given.choice)
+    if of_project is not None:
+        figures.strategies(of_project, both, inputs.choice)

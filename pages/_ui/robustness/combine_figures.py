@@ -33,12 +33,12 @@ from pages._ui.shared.markdown import escape_markdown
 FORMULAS = {"e": "e", "-c": "−c", "e-n": "e−n", "e-c": "e−c", "e-n-2c": "e−n−2c"}
 
 
-def all_of_them(nli: ScaledMetric, found: Sequence[MetricPairing], choice: LambdaFitOptions) -> None:
+def all_of_them(nli: ScaledMetric, pairings: Sequence[MetricPairing], choice: LambdaFitOptions) -> None:
     """Draw Figures 2 and 3 over all metrics, or the part that the data allow."""
     how = {"measure": choice.measure, "group": choice.group}
     paths = run_cached(
-        ("combine-paths", nli.name, tuple((p.other.label, known_by(p)) for p in found), tuple(how.values())),
-        f"Mixing {len(found)} metrics at 11 weights …", lambda progress: _paths(found, how, progress),
+        ("combine-paths", nli.name, tuple((p.other.label, known_by(p)) for p in pairings), tuple(how.values())),
+        f"Mixing {len(pairings)} metrics at 11 weights …", lambda progress: _paths(pairings, how, progress),
     )  # fmt: skip
     if paths is None:
         return
@@ -47,11 +47,11 @@ def all_of_them(nli: ScaledMetric, found: Sequence[MetricPairing], choice: Lambd
         {"quality": float, "robustness": float}
     )
     sign = MEASURE_NAMES[choice.measure]
-    there = [what for what in ("quality", "robustness") if frame[what].notna().any()]
-    if not there:
+    measured = [what for what in ("quality", "robustness") if frame[what].notna().any()]
+    if not measured:
         page.info("No value of these metrics can be computed on this data.")
         return
-    if len(there) == 2:
+    if len(measured) == 2:
         st.markdown("**From each metric to the NLI metric**")
         said = (
             f"Large points: the metric alone (w = 0); each next point adds a tenth of {nli.label}, where all paths end "
@@ -64,7 +64,7 @@ def all_of_them(nli: ScaledMetric, found: Sequence[MetricPairing], choice: Lambd
             for r in nli_weights.improvements(paths)
         ]  # fmt: skip
         names = {"quality": sign, "robustness": plots.ROBUSTNESS}
-        for place, what in zip(st.columns(2), there, strict=True):
+        for place, what in zip(st.columns(2), measured, strict=True):
             mine = pd.DataFrame([row for row in changes if row["what"] == what])
             gain = f"Gain of each weight of {nli.label} in {names[what]}, over all metrics"
             about = "Change relative to the metric alone: mean and 95 % CI over metrics."
@@ -73,7 +73,7 @@ def all_of_them(nli: ScaledMetric, found: Sequence[MetricPairing], choice: Lambd
         lost = [
             f"{label} ({names[what]})"
             for label, points in paths.items()
-            for what in there
+            for what in measured
             if not getattr(points[0], what)
         ]
         few += (
@@ -86,10 +86,10 @@ def all_of_them(nli: ScaledMetric, found: Sequence[MetricPairing], choice: Lambd
             f"is largest at w = .2 for translation, and robustness grows with w.{few}"
         )
     else:
-        lack = "human scores" if there == ["robustness"] else "adversarial cases"
+        lack = "human scores" if measured == ["robustness"] else "adversarial cases"
         said = f"Without {lack} only one side of Figure 2 of Chen and Eger (2023) can be drawn."
         figure(
-            plots.courses(frame, there[0], sign), f"Each metric with {nli.label} at weight w", said, "weight-courses"
+            plots.courses(frame, measured[0], sign), f"Each metric with {nli.label} at weight w", said, "weight-courses"
         )
     with st.expander("Table"):
         shown = frame.rename(columns={"quality": sign, "robustness": plots.ROBUSTNESS})
@@ -101,10 +101,10 @@ def all_of_them(nli: ScaledMetric, found: Sequence[MetricPairing], choice: Lambd
         tables.data_table(shown, formats)
 
 
-def _paths(found: Sequence[MetricPairing], how: Mapping[str, Any], progress: Progress) -> dict[str, list[PathPoint]]:
+def _paths(pairings: Sequence[MetricPairing], how: Mapping[str, Any], progress: Progress) -> dict[str, list[PathPoint]]:
     paths = {}
-    for k, p in enumerate(found):
-        progress(k / len(found))
+    for k, p in enumerate(pairings):
+        progress(k / len(pairings))
         paths[p.other.label] = nli_weights.path(p.judged, p.attacked, **how)
     return paths
 
@@ -135,19 +135,19 @@ def _at(part: ScaledMetric, to: int) -> str:
     return format_figure(part.scale.high if (to == 1) == up else part.scale.low)
 
 
-def strategies(found: Sequence[Strategies], nli: Metric, choice: LambdaFitOptions) -> None:
+def strategies(datasets: Sequence[Strategies], nli: Metric, choice: LambdaFitOptions) -> None:
     """Draw Table 7 on this data: 15 strategies per dataset, and each dataset under the strategy chosen on the others."""
-    if not found:
+    if not datasets:
         page.info("No strategy can be computed on this data.")
         return
     anchor = "source" if "source" in nli.spec.needs else "reference"
     ways = {FORWARD: f"{anchor} → output", BACKWARD: f"output → {anchor}", BOTH: "both"}
-    st.markdown(_best(found, ways))
+    st.markdown(_best(datasets, ways))
     said = (
         "e, n, c: probabilities of entailment, neutral, contradiction; “both” averages them first. Framed: best. "
         f"With several references, every cell uses the one with the best {nli.spec.label}."
     )
-    for n, (place, one) in enumerate(zip(st.columns(2) * len(found), found, strict=False)):
+    for n, (place, one) in enumerate(zip(st.columns(2) * len(datasets), datasets, strict=False)):
         values = one.values()
         rows = [
             {"direction": ways[d], "formula": FORMULAS[f], "value": values[d, f]} for d in DIRECTIONS for f in FORMULAS
@@ -160,7 +160,7 @@ def strategies(found: Sequence[Strategies], nli: Metric, choice: LambdaFitOption
             chart = plots.pooling(frame, what, percent=not one.quality)
             wide_chart(chart, f"combine-pooling-{n}", head, said, f"pooling-{n + 1}")
     st.markdown("**Strategy chosen on the other datasets**")
-    chosen = service.held_out(found)
+    chosen = service.held_out(datasets)
     if chosen:
         tables.text_table(
             [
@@ -184,12 +184,12 @@ def strategies(found: Sequence[Strategies], nli: Metric, choice: LambdaFitOption
         )
 
 
-def _best(found: Sequence[Strategies], ways: dict[str, str]) -> str:
+def _best(datasets: Sequence[Strategies], ways: dict[str, str]) -> str:
     said = []
-    for one in found:
-        there = {s: v for s, v in one.values().items() if v is not None}
-        best = max(STRATEGIES, key=lambda s, there=there: there.get(s, -math.inf))  # type: ignore[misc]
-        value = format_number(there[best]) if one.quality else percent(there[best])
+    for one in datasets:
+        values = {s: v for s, v in one.values().items() if v is not None}
+        best = max(STRATEGIES, key=lambda s, values=values: values.get(s, -math.inf))  # type: ignore[misc]
+        value = format_number(values[best]) if one.quality else percent(values[best])
         said.append(f"{_strategy(*best, ways)} is best on {one.dataset} ({value})")
     return f"#### {escape_markdown('; '.join(said))}"
 

@@ -45,9 +45,9 @@ def no_nli(lacking: Readiness) -> None:
     page.link("models", "Open Models")
 
 
-def nothing(people: HumanScores | None, judged: int) -> None:
+def nothing(human_scores: HumanScores | None, judged: int) -> None:
     """Say that there are neither two labelled outputs nor adversarial cases."""
-    said = "No segment has been submitted" if people else "There are no human scores"
+    said = "No segment has been submitted" if human_scores else "There are no human scores"
     said = "Only one output has a human score" if judged else said
     page.info(f"{said}, and there are no adversarial cases. Add at least one of them.")
     page.link("annotate", "Annotate outputs")
@@ -67,12 +67,12 @@ def percent(share: float | None) -> str:
 def one(
     project: Project,
     nli: ScaledMetric,
-    found: Sequence[MetricPairing],
-    people: HumanScores | None,
+    pairings: Sequence[MetricPairing],
+    human_scores: HumanScores | None,
     choice: LambdaFitOptions,
 ) -> None:
     """Draw one metric with the NLI metric: the best weight, any weight, and how to use it."""
-    by_name = {p.other.name: p for p in found}
+    by_name = {p.other.name: p for p in pairings}
     name = next(iter(by_name))
     if len(by_name) > 1:
         name = st.selectbox(
@@ -86,10 +86,10 @@ def one(
     if pair.judged is not None:
         with errors.boundary():
             best = fitted(pair, choice)
-        if best is not None and people is not None:
-            st.markdown(sentence(best, nli, pair, people, choice))
+        if best is not None and human_scores is not None:
+            st.markdown(sentence(best, nli, pair, human_scores, choice))
     else:
-        st.markdown(without_people(nli, pair, people))
+        st.markdown(without_human_scores(nli, pair, human_scores))
     if pair.attacked is None:
         st.caption("No adversarial cases, so robustness cannot be computed. Choose cases above.")
     elif not pair.attacked.compared:
@@ -99,7 +99,7 @@ def one(
     if best is not None and best.notes:
         st.warning("  \n".join(escape_markdown(note) for note in best.notes), icon=":material/warning:")
     if nli.scale is not None and pair.other.scale is not None:
-        ranges = " · ".join(f"{p.label} {told(p.scale)}" for p in (nli, pair.other) if p.scale)
+        ranges = " · ".join(f"{p.label} {range_text(p.scale)}" for p in (nli, pair.other) if p.scale)
         page.caption(f"Scaled to 0–1 with stored ranges, which do not change with the data: {ranges}")
     _slider(project, nli, pair, best, choice)
 
@@ -121,13 +121,13 @@ def known_by(pair: MetricPairing) -> str:
 
 
 def sentence(
-    best: Weight, nli: ScaledMetric, pair: MetricPairing, people: HumanScores, choice: LambdaFitOptions
+    best: Weight, nli: ScaledMetric, pair: MetricPairing, human_scores: HumanScores, choice: LambdaFitOptions
 ) -> str:
     """Return the result in one sentence with its comparison, as Markdown."""
     sign, label = MEASURES[choice.measure], pair.other.label
     between = f" [{weight(best.ci[0])}, {weight(best.ci[1])}]" if best.ci else ""
     n = len(pair.judged.keys) if pair.judged else 0
-    head = f"w = {weight(best.w)}{between} agrees best with {people.words} on {n:,} outputs: {sign} = {format_number(best.agreement)}"
+    head = f"w = {weight(best.w)}{between} agrees best with {human_scores.words} on {n:,} outputs: {sign} = {format_number(best.agreement)}"
     alone, only = best.at
     beside = [f"{label} alone {format_number(alone)}", f"{nli.label} alone {format_number(only)}"]
     if best.held_out is not None:
@@ -141,9 +141,9 @@ def sentence(
     return text
 
 
-def without_people(nli: ScaledMetric, pair: MetricPairing, people: HumanScores | None) -> str:
+def without_human_scores(nli: ScaledMetric, pair: MetricPairing, human_scores: HumanScores | None) -> str:
     """Return the accuracy on adversarial cases, if there are too few human scores."""
-    lack = "fewer than 2 outputs with a human score have both scores" if people else "there are no human scores"
+    lack = "fewer than 2 outputs with a human score have both scores" if human_scores else "there are no human scores"
     text = f"The best weight cannot be computed: {lack}."
     if pair.attacked is None or not pair.attacked.compared:
         return escape_markdown(text)
@@ -153,7 +153,7 @@ def without_people(nli: ScaledMetric, pair: MetricPairing, people: HumanScores |
     return f"#### {escape_markdown(head)}\n{escape_markdown(f'Mean over kinds of error, equally weighted. {text}')}"
 
 
-def told(scale: Range) -> str:
+def range_text(scale: Range) -> str:
     """Return a range with its origin: “0 … 100 (declared by the metric)”."""
     ends = f"{format_figure(scale.low)} … {format_figure(scale.high)}"
     count = f", {scale.n:,} values" if scale.n else ""
@@ -189,20 +189,20 @@ def _slider(
     )  # fmt: skip
     st.session_state[f"{key}-kept"] = (start, w)
     path = partial(nli_weights.path, measure=choice.measure, group=choice.group)
-    here, alone = path(pair.judged, pair.attacked, weights=(w, 0.0))
+    mixed, alone = path(pair.judged, pair.attacked, weights=(w, 0.0))
     left, right = st.columns(2)
     head = f"{pair.other.label} with {nli.label} at weight w"
     about = f"Dashed: the chosen w. {stretch(best)}" if best else "Dashed: the chosen w."
     sign = MEASURES[choice.measure]
     if pair.judged is not None:
-        _value(left, f"Agreement with human scores, {sign}", here.quality, alone.quality, pair, shares=False)
+        _value(left, f"Agreement with human scores, {sign}", mixed.quality, alone.quality, pair, shares=False)
         steps = best.curve if best else [(p.w, p.quality) for p in path(pair.judged, None)]
         frame = pd.DataFrame(steps, columns=["w", "value"])
         shade = (best.low, best.high) if best else None
         drawing = plots.effect(frame, w, MEASURE_NAMES[choice.measure], best=shade)
         figure(drawing, f"{head}: agreement with human scores", about, "weight-agreement", place=left)
     if pair.attacked is not None:
-        _value(right, "Adversarial accuracy", here.robustness, alone.robustness, pair, shares=True)
+        _value(right, "Adversarial accuracy", mixed.robustness, alone.robustness, pair, shares=True)
         frame = pd.DataFrame(nli_weights.accuracy_steps(pair.attacked), columns=["w", "value"])
         drawing = plots.effect(frame, w, plots.ROBUSTNESS, percent=True)
         figure(drawing, f"{head}: adversarial accuracy", "Dashed: the chosen w.", "weight-accuracy", place=right)
@@ -212,20 +212,20 @@ def _slider(
 def _stand(key: str, start: float) -> None:
     """Restore the slider after another section was open; start at the best w if it was never moved."""
     before, put = st.session_state.get(f"{key}-kept", (start, start))
-    here = st.session_state.get(key, put)
-    st.session_state[key] = start if here == before else here
+    w = st.session_state.get(key, put)
+    st.session_state[key] = start if w == before else w
 
 
 def _value(
-    place: object, label: str, here: float | None, alone: float | None, pair: MetricPairing, *, shares: bool
+    place: object, label: str, mixed: float | None, alone: float | None, pair: MetricPairing, *, shares: bool
 ) -> None:
     show = percent if shares else format_number
     change = None
-    if here is not None and alone is not None:
-        moved = here - alone
+    if mixed is not None and alone is not None:
+        moved = mixed - alone
         change = f"{100 * moved:+.0f} points" if shares else f"{moved:+.3f}"
         change += f" against {pair.other.label} alone"
-    place.metric(label, show(here), change, delta_color="off" if change and abs(here - alone) < 5e-4 else "normal")  # type: ignore[attr-defined,operator]
+    place.metric(label, show(mixed), change, delta_color="off" if change and abs(mixed - alone) < 5e-4 else "normal")  # type: ignore[attr-defined,operator]
 
 
 def _use(project: Project, nli: ScaledMetric, other: ScaledMetric, w: float) -> None:

@@ -11,12 +11,12 @@ import streamlit as st
 
 from core.metrics import readiness, registry
 from core.metrics.base import Metric
-from core.ports.cases import KeptScore
 from core.ports.projects import Project
+from core.ports.robustness import SavedScore
 from core.services.projects.task import language_warning, may_preselect, reads_only_english
 from core.services.robustness import cases
 from core.services.robustness.break_metric import TextPair
-from core.text.diff import diff
+from core.text.edits import diff
 from pages._ui.robustness.session import COLLECTION, open_case
 from pages._ui.shared import drafts, errors, page, wiring
 from pages._ui.shared.files import figure
@@ -40,10 +40,10 @@ _STYLE = """<style>
 def diff_html(a: str, b: str, label: str = "") -> str:
     """Return the word diff from `a` to `b` as HTML, with escaped texts."""
     tags = {"same": "span", "delete": "del", "insert": "ins"}
-    told = "".join(f"<{tags[p.kind]}>{html.escape(p.text)}</{tags[p.kind]}>" for p in diff(a, b))
+    marked_words = "".join(f"<{tags[p.kind]}>{html.escape(p.text)}</{tags[p.kind]}>" for p in diff(a, b))
     label += " (struck through: removed; underlined: added)" if label and a != b else ""
     head = f'<small dir="auto">{html.escape(label)}</small>' if label else ""  # its direction is not the text's
-    return f'{_STYLE}<p class="rob-text" dir="auto">{head}{told}</p>'
+    return f'{_STYLE}<p class="rob-text" dir="auto">{head}{marked_words}</p>'
 
 
 def wide_chart(
@@ -74,8 +74,8 @@ def choose_metrics(key: str, default: Sequence[str], languages: Mapping[str, flo
     Those of `default` are chosen at first that read most texts, whose `languages` are given with their shares.
     """
     states = readiness.of_all()
-    able = [name for name, found in states.items() if found.state == "ready"]
-    labels = {name: registry.load(name).spec.label for name in able}
+    able = [name for name, state in states.items() if state.state == "ready"]
+    labels = {name: registry.load_metric(name).spec.label for name in able}
     ready = [name for name in default if name in able]
     usual = preselected(ready, languages)
     key = drafts.kept(key, usual)
@@ -94,7 +94,7 @@ def choose_metrics(key: str, default: Sequence[str], languages: Mapping[str, flo
 
 def preselected(names: Sequence[str], languages: Mapping[str, float]) -> list[str]:
     """Return those of the metrics that a form may choose at first for texts in these languages."""
-    return [name for name in names if may_preselect(registry.load(name), languages)]
+    return [name for name in names if may_preselect(registry.load_metric(name), languages)]
 
 
 def warn_of_language(metrics: Sequence[Metric], languages: Mapping[str, float]) -> None:
@@ -105,18 +105,18 @@ def warn_of_language(metrics: Sequence[Metric], languages: Mapping[str, float]) 
 
 
 def save_case(
-    project: Project, texts: TextPair, scores: Sequence[KeptScore], kind: str, key: str, error_in: str | None = None
+    project: Project, texts: TextPair, scores: Sequence[SavedScore], kind: str, key: str, error_in: str | None = None
 ) -> None:
     """Draw the form that saves a case in a collection, for those who may."""
     if not wiring.may_change(project.id):
         return
     store = wiring.store()
-    there = list(dict.fromkeys(c.collection for c in reversed(store.cases.list(project.id)))) or [FIRST]
+    collections = list(dict.fromkeys(c.collection for c in reversed(store.cases.list(project.id)))) or [FIRST]
     field = COLLECTION if key == "desk" else f"{COLLECTION}-{key}"
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
-            "Collection", there, key=drafts.kept(field), accept_new_options=True, width=260, help="Type a name to create a new collection"
+            "Collection", collections, key=drafts.kept(field), accept_new_options=True, width=260, help="Type a name to create a new collection"
         )  # fmt: skip
         pressed = st.button("Save case", icon=":material/bookmark_add:", key=f"keep-{key}")
     if pressed:

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.formatting import format_change
-from core.plots import stress as plots
+from core.plots import robustness
 from core.ports.projects import Project
 from core.robustness.self_evaluation import BiasMatrix, Evaluator, EvaluatorBias, matrix
 from core.services.projects.view import Column, View
@@ -20,7 +20,7 @@ from pages._ui.shared.markdown import escape_markdown
 NONE, UNKNOWN = "no model", "unknown"
 
 
-def draw(project: Project) -> None:
+def draw_self_evaluation(project: Project) -> None:
     """Draw the editor, the result in a sentence, and the matrix."""
     st.caption(
         "A metric may prefer texts that were written by its own model. Enter the model of every system and metric; use one name "
@@ -44,11 +44,11 @@ def draw(project: Project) -> None:
         return
     lam = state.current_lambda(project.id)
     evaluators = [_evaluator(view, c, based[c.label].strip() or NONE, lam) for c in columns]
-    found = run_cached(
+    bias_matrix = run_cached(
         ("self", project.id, repr(evaluators), tuple(generators.items())), "Comparing …", lambda progress: matrix(evaluators, generators)
     )  # fmt: skip
-    if found is not None:
-        _told(found)
+    if bias_matrix is not None:
+        _draw_matrix(bias_matrix)
 
 
 def _edited(what: str, rows: dict[str, str], key: str) -> dict[str, str]:
@@ -72,14 +72,14 @@ def _evaluator(view: View, column: Column, based: str, lam: float) -> Evaluator:
     return Evaluator(column.label, based, column.higher_is_better, scores)
 
 
-def sentence(found: BiasMatrix) -> str:
+def sentence(bias_matrix: BiasMatrix) -> str:
     """Return which metrics favour systems of their own model, or why that cannot be computed."""
-    if found.reason:
-        return f"Nothing to compare: {found.reason}."
-    told = [row for row in found.rows if row.bias.value is not None]
-    if not told:
-        return f"The bias of no metric can be computed: {next((r.bias.reason for r in found.rows if r.based != NONE), found.rows[0].bias.reason)}."
-    biased = [row for row in told if row.bias.low is not None and row.bias.low > 0]
+    if bias_matrix.reason:
+        return f"Nothing to compare: {bias_matrix.reason}."
+    defined = [row for row in bias_matrix.rows if row.bias.value is not None]
+    if not defined:
+        return f"The bias of no metric can be computed: {next((r.bias.reason for r in bias_matrix.rows if r.based != NONE), bias_matrix.rows[0].bias.reason)}."
+    biased = [row for row in defined if row.bias.low is not None and row.bias.low > 0]
     if not biased:
         return "No metric favours systems of its own model significantly."
     return (
@@ -103,20 +103,22 @@ def _bias(row: EvaluatorBias) -> str:
     return f"{format_change(bias.value, 2)}{between} standard deviations more than other metrics"
 
 
-def _told(found: BiasMatrix) -> None:
-    st.markdown(f"#### {escape_markdown(sentence(found))}")
-    if not found.rows:
+def _draw_matrix(bias_matrix: BiasMatrix) -> None:
+    st.markdown(f"#### {escape_markdown(sentence(bias_matrix))}")
+    if not bias_matrix.rows:
         return
     rows = [
         {
             "metric": row.name, "system": system, "mean": mean, "rank": row.ranks[system], "own": system in row.own,
-            "based": row.based, "built": found.generators[system],
+            "based": row.based, "built": bias_matrix.generators[system],
         }
-        for row in found.rows
+        for row in bias_matrix.rows
         for system, mean in row.means.items()
     ]  # fmt: skip
-    left_out = f"; {found.left_out:,} without all scores are left out" if found.left_out else ""
-    said = f"Rank and mean of each system over {found.segments:,} segments{left_out}. ◆ and outlined: same model as the metric."
-    controls.wide_chart(plots.favours(pd.DataFrame(rows)), "lab-favours", sentence(found), said, "self-evaluation")
+    left_out = f"; {bias_matrix.left_out:,} without all scores are left out" if bias_matrix.left_out else ""
+    said = f"Rank and mean of each system over {bias_matrix.segments:,} segments{left_out}. ◆ and outlined: same model as the metric."
+    controls.wide_chart(
+        robustness.favours(pd.DataFrame(rows)), "lab-favours", sentence(bias_matrix), said, "self-evaluation"
+    )
     with st.expander("Bias of every metric with 95 % CI"):
-        st.text("\n".join(f"{row.name} ({row.based}): {_bias(row)}" for row in found.rows))
+        st.text("\n".join(f"{row.name} ({row.based}): {_bias(row)}" for row in bias_matrix.rows))

@@ -1,24 +1,85 @@
-"""The evidence of one verdict: curve, parts of the score, other metrics, reason, advice, and the worst texts."""
+"""The evidence of one verdict: curve, parts of the score, token contributions, reason, advice, and the worst texts."""
 
 from __future__ import annotations
+
+import html
+from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
 
+from core.data import Item
 from core.formatting import format_number
+from core.metrics import registry
 from core.perturbations.registry import NOISES, noises
-from core.plots import stress as plots
-from core.ports.cases import KeptScore
+from core.plots import robustness
 from core.ports.projects import Project
-from core.robustness.stress.advice import advice
-from core.robustness.stress.report import Offender, Report, StressTestResult
+from core.ports.robustness import SavedScore
+from core.robustness.stress import token_contributions
+from core.robustness.stress.report import Offender, Report, StressTestResult, advice
+from core.robustness.stress.token_contributions import TextContributions
 from core.services.robustness.break_metric import TextPair
 from core.services.robustness.stress_test_runs import share_of
-from pages._ui.robustness import controls, token_contributions
-from pages._ui.robustness.stress_catalogue import METRIC, TEST, label_of
+from pages._ui.robustness import controls
+from pages._ui.robustness.stress_runs import METRIC, TEST, label_of
 from pages._ui.shared import drafts, errors, page, tables
 from pages._ui.shared.files import figure, file_name
 from pages._ui.shared.markdown import escape_markdown
+
+able = token_contributions.able
+_STYLE = """<style>
+.lab-strip { display: flex; flex-wrap: wrap; gap: .3rem .15rem; margin: 0 0 .6rem; }
+.lab-sub { display: inline-flex; flex-direction: column; align-items: center; font-size: .95rem; line-height: 1.3; max-width: 100%; }
+.lab-sub bdi { white-space: pre-wrap; overflow-wrap: anywhere; }
+.lab-sub i { display: block; width: 70%; min-width: .5rem; background: var(--minor); border-radius: 1px; }
+.lab-sub i.good { background: var(--accent); }
+.lab-sub small { font-size: .65rem; color: var(--quiet); font-variant-numeric: tabular-nums; }
+</style>"""
+_TALL = 34
+"""Pixels of the tallest bar."""
+
+
+def draw_token_contributions(metric: str, offender: Offender, made_with: str) -> None:
+    """Draw both texts in every direction of the metric, with the configured model. `made_with` is the signature of the scores."""
+    signature = registry.load_metric(metric).signature()
+    references = () if offender.reference is None else (offender.reference,)
+    good = _strips(metric, signature, Item(offender.source, offender.gold, references))
+    changed = _strips(metric, signature, Item(offender.source, offender.noised, references))
+    if not good or not changed:
+        st.caption("There is no text to compare with.")
+        return
+    lacking = metric.startswith("bert")
+    st.caption("Taller bars: less similar to the other text." if lacking else "Taller bars: less likely sub-words.")
+    if signature != made_with:
+        st.caption("Computed with the configured model, which is not the model of the scores.")
+    for before, after in zip(good, changed, strict=True):
+        st.markdown(f"**{escape_markdown(before.title[:1].upper() + before.title[1:])}**")
+        deepest = max(_depth(s.value, lacking) for side in (before, after) for s in side.subs) or 1.0
+        for name, one in (("good text", before), ("changed text", after)):
+            st.html(_html(f"{name}: mean {format_number(one.mean, leading_zero=True)}", one, deepest, lacking))
+
+
+@st.cache_data(max_entries=128, show_spinner="Computing token scores …")
+def _strips(metric: str, signature: str, item: Item) -> Sequence[TextContributions]:
+    return token_contributions.strips(metric, item)
+
+
+def _depth(value: float, similarity: bool) -> float:
+    return max(0.0, 1.0 - value) if similarity else max(0.0, -value)
+
+
+def _html(head: str, one: TextContributions, deepest: float, similarity: bool) -> str:
+    subs = []
+    for s in one.subs:
+        depth = _depth(s.value, similarity) / deepest
+        shown = s.label if s.label.strip() else "end" if not s.text else "␣" if s.label else ""
+        grade = "good" if depth < 0.25 else ""
+        subs.append(
+            f'<span class="lab-sub"><bdi>{html.escape(shown)}</bdi><i class="{grade}" style="height:{max(1, round(depth * _TALL))}px"></i>'
+            f"<small>{format_number(s.value, 2, leading_zero=True)}</small></span>"
+        )
+    return f'{_STYLE}<small>{html.escape(head)}</small><div class="lab-strip" dir="auto">{"".join(subs)}</div>'
+
 
 _MARKS = {
     "fail": ("✕", "fails"),
@@ -28,7 +89,7 @@ _MARKS = {
 }
 
 
-def draw(project: Project, report: Report) -> None:
+def draw_stress_evidence(project: Project, report: Report) -> None:
     """Draw the evidence of the chosen cell; before any choice, of the first failure."""
     if not report.cells:
         return
@@ -73,7 +134,7 @@ def _chosen(report: Report) -> StressTestResult | None:
 def _curves(report: Report, cell: StressTestResult, metric: str, head: str) -> None:
     test = next(t for t in report.tests if t.name == cell.test)
     facts = next(m for m in report.metrics if m.name == cell.metric)
-    charts = plots.cell_charts(cell, test, facts._replace(label=metric))
+    charts = robustness.cell_charts(cell, test, facts._replace(label=metric))
     if not charts:
         return
     left, right = st.columns([3, 2]) if len(charts) > 1 else (st.container(), None)
@@ -98,8 +159,8 @@ def _others(report: Report, cell: StressTestResult, graded: bool) -> None:
         other = next((c for c in report.cells if (c.test, c.metric) == (cell.test, m.name)), None)
         if other is None or other.gold is None:
             continue
-        told = [(p.label, p.ratio, share_of(other, p.drop)) for p in other.points]
-        if all(share is None for _, _, share in told):
+        shares = [(p.label, p.ratio, share_of(other, p.drop)) for p in other.points]
+        if all(share is None for _, _, share in shares):
             near.append(label_of(report, m.name))
             continue
         rows += [
@@ -110,13 +171,13 @@ def _others(report: Report, cell: StressTestResult, graded: bool) -> None:
                 "share": share,
                 "verdict": other.verdict,
             }
-            for label, ratio, share in [(plots.GOOD, 0.0, 0.0), *told]
+            for label, ratio, share in [(robustness.GOOD, 0.0, 0.0), *shares]
             if share is not None
         ]
     if len({row["metric"] for row in rows}) > 1:
         st.markdown("**All metrics with this test**")
         said = "Change of the mean in % of the good texts’ score, by noise ratio (share of the words that were changed); failing metrics bold. Above 0, changed texts score better."
-        chart = plots.multiples(pd.DataFrame(rows), graded=graded)
+        chart = robustness.multiples(pd.DataFrame(rows), graded=graded)
         label = next(t.label for t in report.tests if t.name == cell.test)
         controls.wide_chart(
             chart, "lab-others", f"All metrics with the test “{label}”", said, f"all-metrics-{cell.test}"
@@ -145,24 +206,26 @@ def _worst(project: Project, report: Report, cell: StressTestResult) -> None:
         _offender(project, report, cell, offender, n)
 
 
-def _offender(project: Project, report: Report, cell: StressTestResult, found: Offender, n: int) -> None:
+def _offender(project: Project, report: Report, cell: StressTestResult, offender: Offender, n: int) -> None:
     facts = next(m for m in report.metrics if m.name == cell.metric)
     test = next(t for t in report.tests if t.name == cell.test)
     key = f"lab-{cell.test}-{cell.metric}-{n}"
-    texts = TextPair(found.source, found.reference, found.gold, found.noised)
+    texts = TextPair(offender.source, offender.reference, offender.gold, offender.noised)
     with st.container(border=True):
         st.markdown(
-            f"**{escape_markdown(f'{format_number(found.gold_score, 4, leading_zero=True)} → {format_number(found.noised_score, 4, leading_zero=True)}')}** "
-            f"{escape_markdown(f'better by {format_number(found.rise, 4, leading_zero=True)} · {found.id} · {found.level} · seed {found.seed}')}"
+            f"**{escape_markdown(f'{format_number(offender.gold_score, 4, leading_zero=True)} → {format_number(offender.noised_score, 4, leading_zero=True)}')}** "
+            f"{escape_markdown(f'better by {format_number(offender.rise, 4, leading_zero=True)} · {offender.id} · {offender.level} · seed {offender.seed}')}"
         )
-        for name, text in (("reference", found.reference), ("source", found.source)):
+        for name, text in (("reference", offender.reference), ("source", offender.source)):
             if text:
                 st.caption(name)
                 st.html(controls.diff_html(text, text))
-        st.html(controls.diff_html(found.gold, found.noised, "good text → changed text"))
-        if token_contributions.able(cell.metric) and st.toggle("Show the score of each token", key=f"{key}-strip"):
+        st.html(controls.diff_html(offender.gold, offender.noised, "good text → changed text"))
+        if able(cell.metric) and st.toggle("Show the score of each token", key=f"{key}-strip"):
             with errors.boundary():
-                token_contributions.draw(cell.metric, found, facts.signature)
-        score = KeptScore(cell.metric, facts.signature, facts.higher_is_better, found.gold_score, found.noised_score)
+                draw_token_contributions(cell.metric, offender, facts.signature)
+        score = SavedScore(
+            cell.metric, facts.signature, facts.higher_is_better, offender.gold_score, offender.noised_score
+        )
         controls.open_button(texts, f"{key}-open")
         controls.save_case(project, texts, [score], test.label, key)

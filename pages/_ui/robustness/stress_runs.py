@@ -1,20 +1,23 @@
-"""Saved runs of stress tests: open, rename, delete, upload and download them."""
+"""Saved runs of stress tests, and the verdicts of a run by test and metric."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import NamedTuple
 
+import pandas as pd
 import streamlit as st
 
 from core.errors import UserError
+from core.formatting import format_change, format_figure, format_number
+from core.plots import robustness
 from core.ports.projects import Project
+from core.ports.robustness import LONGEST_NAME, StressTestRun
 from core.ports.store import Store
-from core.ports.stress_test_runs import LONGEST_NAME, StressTestRun
-from core.reports.stress_csv import as_csv
-from core.reports.stress_html import as_html
-from core.robustness.stress.report import Report, as_json, from_json
-from core.services.robustness.stress_test_runs import settings_of
+from core.reports.stress import as_csv, as_html
+from core.robustness.stress.report import Report, StressTestResult, as_json, from_json
+from core.services.robustness.stress_test_runs import ASPECTS, Evidence, evidence, headline, run_settings
+from pages._ui.robustness.controls import wide_chart
 from pages._ui.robustness.session import RUN
 from pages._ui.shared import drafts, errors, page, wiring
 from pages._ui.shared.files import download, file_name
@@ -81,7 +84,7 @@ def _read(text: str) -> Report:
 
 def keep(store: Store, project: Project, report: Report) -> None:
     """Save a report and open it in the next rerun."""
-    run = store.stress.save(project.id, report.name.strip() or "Report", as_json(report), settings_of(report))
+    run = store.stress.save(project.id, report.name.strip() or "Report", as_json(report), run_settings(report))
     st.session_state[_NEXT] = run.id
 
 
@@ -150,3 +153,92 @@ def _downloads(project: Project, report: Report) -> None:
     with st.container(horizontal=True):
         for label, ending, write in (("JSON", "json", as_json), ("CSV", "csv", as_csv), ("HTML page", "html", as_html)):
             download(label, partial(write, report), f"{stem}.{ending}", f"lab-file-{ending}")
+
+
+TEST, METRIC = "lab-test", "lab-metric"
+SMALL = " (small)"
+_CLICKED = "lab-catalogue-clicked"
+
+
+def draw_stress_catalogue(report: Report) -> None:
+    """Draw the headline, the table of verdicts, and the signatures."""
+    st.markdown(f"#### {escape_markdown(headline(report))}.")
+    drawn = f"{report.seeds} seeds" if report.seeds != 1 else "one seed"
+    gold = "the references" if report.gold == "reference" else report.gold
+    page.caption(
+        f"{report.texts:,} good texts ({gold}; {report.data}), {drawn}. Numbers: largest change of the mean score, worse (−) or better (+), in % of "
+        "the good texts’ score (in the metric’s unit if that is about 0). Click a cell for its evidence."
+    )
+    small = [m.label for m in report.metrics if m.small]
+    key = "lab-catalogue"
+
+    @errors.guarded
+    def clicked() -> None:
+        points = list(st.session_state[key].get("selection", {}).get(robustness.PICK) or [])[:1]
+        if points == st.session_state.get(_CLICKED):  # sent again with another click: it must not undo a later choice
+            return
+        st.session_state[_CLICKED] = points
+        for point in points:
+            st.session_state[TEST], st.session_state[METRIC] = str(point["test"]), str(point["metric"])
+
+    chart = robustness.catalogue(_rows(report), [a.capitalize() for a in ASPECTS])
+    said = (
+        "✕ fail: at some level no meaningful drop (at least 0.1 SD), or more noise scores better. ✓ pass: every level scores worse "
+        "(p < .05, Holm). ? inconclusive: neither is significant. – no result: too few texts, or no scores."
+    )
+    wide_chart(chart, "lab-wide", f"{headline(report)}.", said, "stress-tests", key=key, on_select=clicked)
+    if small:
+        page.caption(
+            f"{', '.join(small)} use small bundled models: published models may notice errors that these miss."
+        )
+    for note in report.notes:
+        page.caption(note)
+    with st.expander("Signatures"):
+        st.text("\n".join([*(m.signature for m in report.metrics), *(t.signature for t in report.tests)]))
+
+
+def label_of(report: Report, metric: str) -> str:
+    """Return the label of a metric, marked if it uses a small bundled model."""
+    spec = next(m for m in report.metrics if m.name == metric)
+    return spec.label + (SMALL if spec.small else "")
+
+
+def _rows(report: Report) -> pd.DataFrame:
+    cells = {(c.test, c.metric): c for c in report.cells}
+    order, rows = [], []
+    for aspect in ASPECTS:
+        tests = [t for t in report.tests if t.aspect == aspect]
+        order += [aspect.capitalize(), *(t.label for t in tests)] if tests else []
+        rows += [
+            _row(report, cells[t.name, m.name], t.label)
+            for t in tests
+            for m in report.metrics
+            if (t.name, m.name) in cells
+        ]
+    frame = pd.DataFrame(rows)
+    frame.attrs["order"] = order
+    return frame
+
+
+def _row(report: Report, cell: StressTestResult, label: str) -> dict[str, object]:
+    strongest = evidence(cell)
+    drop = p = ""
+    if strongest is not None:
+        drop = f"{strongest.point.label}: {_drop_text(strongest)}"
+        p = "" if strongest.point.p is None else format_number(strongest.point.p)
+    return {
+        "test": cell.test, "metric": cell.metric, "row": label, "column": label_of(report, cell.metric), "verdict": cell.verdict,
+        "told": _drop_text(strongest) if strongest else "", "why": cell.why, "drop": drop, "p": p,
+        "published": {True: "passes", False: "fails", None: "undefined"}[cell.published],
+    }  # fmt: skip
+
+
+def _drop_text(strongest: Evidence) -> str:
+    """Return a drop as text: −41 % (of the gold score), or −0.3 in the metric's unit."""
+    if strongest.share is None:
+        change = -(strongest.point.drop or 0.0)
+        if not change or abs(change) >= 10:
+            return format_change(change, 0)
+        return f"{'+' if change > 0 else ''}{format_figure(float(f'{change:.2g}'))}"
+    number = -100 * strongest.share
+    return f"{format_change(number, 0 if abs(number) >= 10 else 1, leading_zero=True)} %"

@@ -1,4 +1,4 @@
-"""Accuracy by phenomenon and metric, downloads, and the cases that a metric gets wrong."""
+"""Adversarial suite: accuracy by phenomenon and metric, downloads, and the cases that a metric gets wrong."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from collections.abc import Mapping
 import pandas as pd
 import streamlit as st
 
-from core.formats.adversarial import AdversarialCase
+from core.formats.error_cases import AdversarialCase
 from core.formatting import format_number
 from core.metrics import registry
 from core.plots import combining as plots
 from core.ports.projects import Project
 from core.reports import adversarial as report
+from core.reports.html import percent
 from core.scoring.cache import InMemoryScores
 from core.services.robustness import adversarial as suite
 from core.services.robustness import cases as service
 from core.services.robustness.adversarial import ALL, Answered, Failure, PhenomenonRow
 from core.services.robustness.break_metric import scoring_callback
 from pages._ui.robustness import controls
-from pages._ui.robustness.suite_cases import SuiteCases, SuiteOptions
+from pages._ui.robustness.session import latest
+from pages._ui.robustness.suite_cases import SuiteCases, SuiteOptions, cases_of, suite_form
 from pages._ui.shared import page, tables
 from pages._ui.shared.files import download, file_name
-from pages._ui.shared.long_jobs import run_cached
+from pages._ui.shared.long_jobs import retry_failed, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
 DRAWS, EACH, AT_ONCE = 1000, 50, 5
@@ -40,13 +42,15 @@ def results(project: Project, asked: SuiteOptions, ready: SuiteCases) -> None:
     with st.spinner("Scoring …"):
         answered = run_cached(
             key, f"Scoring {len(cases):,} cases …", lambda progress: suite.answer(cases, metrics, scoring_callback(progress), memory(digest)),
-            lambda found: not suite.failed(found),
+            lambda answers: not suite.failed(answers),
         )  # fmt: skip
     if answered is None:
         return
     lost = tuple(v.reason for a in answered for v in (*a.good, *a.bad) if v.status == "error")
     rows = run_cached(
-        (*key, "table", lost), "Computing 95 % CIs …", lambda progress: suite.table(cases, answered, draws=DRAWS)
+        (*key, "table", lost),
+        "Computing 95 % CIs …",
+        lambda progress: suite.accuracy_table(cases, answered, draws=DRAWS),
     )
     if rows is None:
         return
@@ -54,7 +58,7 @@ def results(project: Project, asked: SuiteOptions, ready: SuiteCases) -> None:
     if said := report.headline(rows, labels):
         st.markdown(f"#### {escape_markdown(said)}")
     against = "the source" if asked.free else "the reference"
-    said = f"{report.counted(rows, labels)} Share of cases in which the good text scores strictly better, compared with {against}. Averages weigh kinds of error equally. Hover over a cell for its 95 % CI."
+    said = f"{report.sentence_of_counts(rows, labels)} Share of cases in which the good text scores strictly better, compared with {against}. Averages weigh kinds of error equally. Hover over a cell for its 95 % CI."
     chart = plots.heatmap(pd.DataFrame([r._replace(metric=labels[r.metric]) for r in rows]))
     head = report.headline(rows, labels) or "Accuracy of metrics on adversarial cases"
     controls.wide_chart(chart, "suite-heatmap", head, said, "adversarial-cases")
@@ -72,8 +76,8 @@ def memory(digest: str, name: str = "suite") -> InMemoryScores:
     kept = st.session_state.get(f"{_MEMORY}-{name}")
     if kept is None or kept[0] != digest:
         kept = st.session_state[f"{_MEMORY}-{name}"] = (digest, InMemoryScores())
-    found: InMemoryScores = kept[1]
-    return found
+    remembered: InMemoryScores = kept[1]
+    return remembered
 
 
 def _numbers(rows: list[PhenomenonRow], labels: Mapping[str, str]) -> None:
@@ -85,8 +89,8 @@ def _numbers(rows: list[PhenomenonRow], labels: Mapping[str, str]) -> None:
         line = {"kind of error": name, "cases": str(by_place[name, metrics[0]].cases)}
         for metric in metrics:
             r = by_place[name, metric]
-            between = "" if r.low is None else f" [{report.percent(r.low)}, {report.percent(r.high)}]"
-            line[labels[metric]] = report.percent(r.accuracy) + between
+            between = "" if r.low is None else f" [{percent(r.low)}, {percent(r.high)}]"
+            line[labels[metric]] = percent(r.accuracy) + between
         shown.append(line)
     tables.data_table(shown, height="content")
     st.text("\n".join(dict.fromkeys(r.signature for r in rows if r.phenomenon == ALL)))
@@ -172,3 +176,25 @@ def impossible_cases(made: service.BuiltSuite) -> None:
             ]
         )  # fmt: skip
         st.text(made.signature)
+
+
+def draw_adversarial_suite(project: Project) -> None:
+    """Draw the section."""
+    st.caption(
+        "Each case has two texts: a good one (a paraphrase of the reference) and a changed one (the reference with one error added). A metric "
+        "should give the good text the better score. String metrics often do not: the changed text shares more words with the reference."
+    )
+    if (pressed := suite_form(project)) is not None:
+        retry_failed()
+    asked = latest(f"robustness_asked-{project.id}", pressed)
+    if asked is None:
+        return
+    ready = cases_of(project, asked)
+    if ready is None:
+        return
+    if not ready.cases:
+        page.info("No case could be made. The table below lists the reasons.")
+    else:
+        results(project, asked, ready)
+    if ready.made:
+        impossible_cases(ready.made)

@@ -7,13 +7,12 @@ from functools import partial
 import streamlit as st
 
 from core.formatting import format_number
-from core.ports.cases import BARELY, MISSES
 from core.ports.projects import Project
-from core.robustness.stress.advice import advice
-from core.robustness.stress.report import Offender
+from core.ports.robustness import BARELY, MISSES
+from core.robustness.stress.report import Offender, advice
 from core.services.robustness import tour
 from core.services.robustness.break_metric import verdict_of
-from pages._ui.robustness import controls, token_contributions
+from pages._ui.robustness import controls, stress_evidence
 from pages._ui.shared import drafts
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
@@ -21,7 +20,7 @@ from pages._ui.shared.markdown import escape_markdown
 CHOSEN = "lab-tour"
 
 
-def draw(project: Project) -> None:
+def draw_tour(project: Project) -> None:
     """Draw one button per failure, and the chosen one below."""
     st.markdown("**Five example failures**, computed on texts of the sample project:")
     with st.container(horizontal=True):
@@ -33,10 +32,10 @@ def draw(project: Project) -> None:
         return
     stop = tour.STOPS[at]
     with st.spinner("Computing scores …"):
-        found = run_cached(("tour", stop), "Scoring both texts …", lambda progress: tour.shown(stop))
-    if found is not None:
+        tour_result = run_cached(("tour", stop), "Scoring both texts …", lambda progress: tour.shown(stop))
+    if tour_result is not None:
         with st.container(border=True):
-            _shown(project, found)
+            _shown(project, tour_result)
 
 
 def _choose(k: int) -> None:
@@ -47,8 +46,8 @@ def _chosen() -> int | None:
     return st.session_state.get(drafts.kept(CHOSEN))
 
 
-def _shown(project: Project, found: tour.TourResult) -> None:
-    score = found.score
+def _shown(project: Project, tour_result: tour.TourResult) -> None:
+    score = tour_result.score
     good, changed = score.good or 0.0, score.changed or 0.0  # an example without scores is refused
     number = partial(format_number, leading_zero=True)
     arrow = "↑" if score.higher_is_better else "↓"
@@ -58,9 +57,9 @@ def _shown(project: Project, found: tour.TourResult) -> None:
         if verdict == MISSES
         else f"{'≈' if verdict == BARELY else '✓'} {verdict} the error with the configured models"
     )
-    st.markdown(f"#### {escape_markdown(f'{found.label} {arrow}: {number(good)} → {number(changed)}')} · {said}")
-    st.markdown(escape_markdown(found.stop.says))
-    stop, texts = found.stop, found.texts
+    st.markdown(f"#### {escape_markdown(f'{tour_result.label} {arrow}: {number(good)} → {number(changed)}')} · {said}")
+    st.markdown(escape_markdown(tour_result.stop.says))
+    stop, texts = tour_result.stop, tour_result.texts
     if texts.reference and stop.metric != "bartscore-faithfulness":
         st.html(controls.diff_html(texts.reference, texts.reference, "reference"))
     elif texts.source:
@@ -69,8 +68,8 @@ def _shown(project: Project, found: tour.TourResult) -> None:
     if advised := advice(stop.noise, stop.metric):
         st.info(escape_markdown(advised), icon=":material/lightbulb:")
     rise = (changed - good) * (1 if score.higher_is_better else -1)
-    if token_contributions.able(stop.metric) and st.toggle("Show the score of each token", key="lab-tour-strip"):
-        token_contributions.draw(
+    if stress_evidence.able(stop.metric) and st.toggle("Show the score of each token", key="lab-tour-strip"):
+        stress_evidence.draw_token_contributions(
             stop.metric,
             Offender(
                 stop.segment.segment_id, "", stop.seed, texts.source, texts.reference, texts.good, texts.changed,

@@ -21,7 +21,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from core.formats.files import Upload
 from core.formatting import format_count
 from core.services.people.drafts import HOURS, DraftFolder, StoredDraft
-from core.settings import load as settings
+from core.settings import load_settings
 from pages._ui.shared import errors, person, wiring
 from pages._ui.shared.markdown import escape_markdown
 
@@ -47,16 +47,16 @@ def _drafts() -> OrderedDict[str, StoredDraft]:
 
 def folder() -> DraftFolder:
     """Return where drafts and uploaded files are kept."""
-    return DraftFolder(settings().home / "drafts")
+    return DraftFolder(load_settings().home / "drafts")
 
 
 def _disk_name(name: str) -> str:
     """Return the name of a draft of this person in this database."""
-    who = json.dumps([settings().database, wiring.identity().who, name])
+    who = json.dumps([load_settings().database, wiring.identity().who, name])
     return hashlib.sha256(who.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _found(name: str) -> StoredDraft | None:
+def _stored_draft(name: str) -> StoredDraft | None:
     """Return a draft of this person, from memory or from disk."""
     drafts, disk_name = _drafts(), _disk_name(name)
     if disk_name not in drafts:
@@ -79,11 +79,11 @@ def _opened() -> StoredDraft:
     drafts = _drafts()
     if _NAME not in st.session_state:
         asked = st.query_params.get(DRAFT, "")
-        there = _found(asked) if asked else None
-        st.session_state[_NAME] = name = asked if there and not _is_open(there.session) else secrets.token_urlsafe(9)
-        if there and name != asked:
-            drafts[_disk_name(name)] = there.copy(_disk_name(name))
-    if (draft := _found(st.session_state[_NAME])) is None:
+        opened = _stored_draft(asked) if asked else None
+        st.session_state[_NAME] = name = asked if opened and not _is_open(opened.session) else secrets.token_urlsafe(9)
+        if opened and name != asked:
+            drafts[_disk_name(name)] = opened.copy(_disk_name(name))
+    if (draft := _stored_draft(st.session_state[_NAME])) is None:
         draft = drafts[_disk_name(st.session_state[_NAME])] = StoredDraft(_disk_name(st.session_state[_NAME]), folder())
     draft.session = _session()
     drafts.move_to_end(draft.name)
@@ -259,11 +259,11 @@ def uploads(
     if not st.session_state.get(widget):  # after a reload, or when the page was left
         st.session_state.pop(sent_key, None)
     st.file_uploader(label, kinds, accept_multiple_files=several, key=widget, on_change=take, **layout)
-    if there := st.session_state.get(refused):
+    if refusal := st.session_state.get(refused):
         if too_large is not None:
-            too_large(*there)
+            too_large(*refusal)
         else:
-            st.warning(f"**{megabytes(there[1])} are too much for an upload** (at most {megabytes(LARGEST)}).")
+            st.warning(f"**{megabytes(refusal[1])} are too much for an upload** (at most {megabytes(LARGEST)}).")
         return []
     files: list[Upload] = [file for file in st.session_state.get(kept(key)) or [] if folder().has(file.id)]
     drawn = (

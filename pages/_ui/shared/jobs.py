@@ -1,4 +1,4 @@
-"""Running jobs: the line at the foot of every page while scores are computed, and what the page says when a job has ended."""
+"""Running jobs: the line at the foot of every page, messages about finished jobs, and partly scored metrics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from core.data import SegmentKey
 from core.errors import PROGRAM, UserError
 from core.formatting import format_count
 from core.ports.jobs import Job
-from core.services.projects.time_estimates import start
+from core.ports.projects import Project
+from core.services.projects.time_estimates import finishable, start
+from core.services.projects.view import Column
 from pages._ui.shared import errors, wiring
 from pages._ui.shared.markdown import escape_markdown
 
@@ -85,11 +87,11 @@ def _stage(job: Job) -> str:
 
 def foot() -> None:
     """Draw the line. It refreshes itself, and the whole page when a metric or a job is done."""
-    if wanted := st.session_state.pop(_WANTED, None):
-        start(wiring.store(), *wanted)
+    if parameters := st.session_state.pop(_WANTED, None):
+        start(wiring.store(), *parameters)
     own = wiring.keep_worker()
-    for news in st.session_state.pop(_NEWS, ()):
-        st.toast(news, icon=":material/info:")
+    for message in st.session_state.pop(_NEWS, ()):
+        st.toast(message, icon=":material/info:")
     every = 1.5 if active() else 20.0
     st.fragment(run_every=every)(errors.guarded(_line))(own)
 
@@ -160,3 +162,30 @@ def _farewell(job_id: int, names: Mapping[int, str]) -> str:
     if job.state == "cancelled":
         return f"{what} was cancelled. Computed scores are kept."
     return f"{what} is done."
+
+
+def draw_partly_scored(project: Project, text: str, columns: Sequence[Column], key: str) -> None:
+    """Draw the plain `text`, why some `columns` cannot be finished here, and the button for the others."""
+    finishable_metrics = finishable(wiring.sampled(project), columns)
+    reasons = [f"{label}: {reason}." for label, reason in finishable_metrics.others]
+    running = {name for job in active(project.id) for name in job.metrics}
+    st.warning("  \n".join(escape_markdown(t) for t in (text, *reasons)), icon=":material/incomplete_circle:")
+    if not finishable_metrics.metrics:
+        return
+    if running >= set(finishable_metrics.metrics):
+        st.caption("Scoring is running. This page shows the new scores when it is done.")
+        return
+    finish_button(project, finishable_metrics.metrics, key=key)
+
+
+def finish_button(project: Project, metrics: Sequence[str], segments: Sequence[SegmentKey] = (), *, key: str) -> None:
+    """Draw the button that scores what is missing, of all outputs or of those of `segments`. Only managers may score."""
+    if not wiring.may_change(project.id):
+        return
+    queue = wiring.store().jobs
+
+    @errors.guarded
+    def finish() -> None:
+        queue.enqueue(project.id, metrics, segments)
+
+    st.button("Finish scoring", key=f"finish-{key}", icon=":material/play_arrow:", on_click=finish)

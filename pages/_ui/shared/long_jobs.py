@@ -42,10 +42,10 @@ def digest(*what: object) -> str:
 
 def digest_of_many(items: Iterable[object]) -> str:
     """Return the SHA-256 (hex) of any number of values, which are not held together."""
-    found, left = hashlib.sha256(), iter(items)
+    hasher, left = hashlib.sha256(), iter(items)
     while some := list(islice(left, 10_000)):
-        found.update(repr(some).encode("utf-8", "surrogatepass"))
-    return found.hexdigest()
+        hasher.update(repr(some).encode("utf-8", "surrogatepass"))
+    return hasher.hexdigest()
 
 
 def run_cached(
@@ -59,8 +59,8 @@ def run_cached(
     place = (
         st.empty()
     )  # also where nothing is drawn: what stands below keeps its position, and what is being typed there
-    if there := _kept().get(key):
-        return cast(T, there[0])
+    if cached := _kept().get(key):
+        return cast(T, cached[0])
     name = str(hash(key))
     stopped: set[str] = st.session_state.setdefault(_STOPPED, set())
     if name in stopped:
@@ -69,11 +69,11 @@ def run_cached(
     refused: OrderedDict[Hashable, object] = st.session_state.setdefault(_REFUSED, OrderedDict())
     if key not in refused:
         bar = _Bar(place, name, words, stopped)
-        found = work(bar.show)
+        result = work(bar.show)
         bar.clear()
-        if keep(found):
-            return cast(T, _kept().computed(key, lambda: found))
-        refused[key] = found
+        if keep(result):
+            return cast(T, _kept().computed(key, lambda: result))
+        refused[key] = result
         while len(refused) > KEPT_REFUSED:
             refused.popitem(last=False)
     _offer(place, "Part of this failed. The rest is shown.", "Retry", f"retry-{name}", lambda: refused.pop(key, None))

@@ -14,7 +14,7 @@ from core.errors import UserError
 from core.ports.people import LOCAL, Identity, People
 from core.services.people import sessions
 from core.services.people.accounts import accounts_required
-from core.services.people.tokens import SESSION_COOKIE
+from core.services.people.sessions import SESSION_COOKIE
 from core.settings import load_access
 
 T = TypeVar("T")
@@ -67,21 +67,21 @@ def kept_for_run() -> dict[Hashable, Any]:
     if kept is None or kept[0] is not run.cursors:  # Streamlit makes new cursors for every run
         kept = run.cursors, {}
         setattr(run, _KEPT, kept)
-    found: dict[Hashable, Any] = kept[1]
-    return found
+    lookups: dict[Hashable, Any] = kept[1]
+    return lookups
 
 
-def identity(people: Callable[[], People]) -> Identity:
+def identity(accounts: Callable[[], People]) -> Identity:
     """Return who uses this session, read again in every run, so that a logout or a new role takes effect at once.
 
-    `people` opens the accounts. It is called once per run: every access to storage asks for the identity.
+    `accounts` opens the accounts. It is called once per run: every access to storage asks for the identity.
     Raises `UserError` if the person is no longer logged in, or has no role that opens pages.
     """
     kept = kept_for_run()
     if _WHO not in kept:
-        kept[_WHO] = _identity(people())
-    found: Identity = kept[_WHO]
-    return found
+        kept[_WHO] = _identity(accounts())
+    who: Identity = kept[_WHO]
+    return who
 
 
 def _token() -> object:
@@ -89,16 +89,16 @@ def _token() -> object:
     return st.context.cookies.get(SESSION_COOKIE) if click is None else click.token
 
 
-def _identity(people: People) -> Identity:
+def _identity(accounts: People) -> Identity:
     token = _token()
-    found = sessions.resolve(people, token) if isinstance(token, str) else None
-    if found is None and not accounts_required(people, load_access()):
+    who = sessions.resolve(accounts, token) if isinstance(token, str) else None
+    if who is None and not accounts_required(accounts, load_access()):
         return LOCAL
-    if found is None:
+    if who is None:
         raise UserError("you are no longer logged in", hint="Reload the page to log in again")
-    if not found.sees_pages:
+    if not who.sees_pages:
         raise UserError("your account has no role that opens this page", hint="Ask a manager")
-    return found
+    return who
 
 
 def forget_others(now: Identity) -> None:

@@ -11,7 +11,7 @@ import streamlit as st
 from core.data import SegmentKey
 from core.formats.parsing.numbers import parse_lambda
 from core.ports.projects import Project
-from core.settings import load as settings
+from core.settings import load_settings
 from pages._ui.shared import drafts, wiring
 
 PROJECT, DOC, SEGMENT, LAMBDA, REFINEMENT = "project", "doc", "segment", "lambda", "refinement"
@@ -38,7 +38,7 @@ def projects() -> ProjectChoice:
     everything, last, mine = (
         wiring.store().projects.list(),
         _last_opened(),
-        (settings().database, wiring.identity().who),
+        (load_settings().database, wiring.identity().who),
     )
     by_id = {str(p.id): p for p in everything}
     _write_address()
@@ -53,12 +53,12 @@ def projects() -> ProjectChoice:
         return ProjectChoice(None, everything, asked)
     known = (asked, st.session_state.get(_PROJECT), last.get(mine))
     newest = max(everything, key=lambda p: (not p.sample, p.id), default=None)
-    found = next((by_id[str(i)] for i in known if str(i) in by_id), newest)
-    if found is not None:
-        st.session_state[_PROJECT] = last[mine] = found.id
+    opened = next((by_id[str(i)] for i in known if str(i) in by_id), newest)
+    if opened is not None:
+        st.session_state[_PROJECT] = last[mine] = opened.id
         if asked is None:
-            st.query_params[PROJECT] = str(found.id)
-    return ProjectChoice(found, everything)
+            st.query_params[PROJECT] = str(opened.id)
+    return ProjectChoice(opened, everything)
 
 
 @st.cache_resource(show_spinner=False)

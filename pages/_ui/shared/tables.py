@@ -41,18 +41,18 @@ def text_table(rows: Sequence[Mapping[str, str]], tall: int = TALL, messages: Co
     st.table(style, border="horizontal", hide_index=True, height=480 if len(rows) > tall else "content")
 
 
-def problem_table(found: Sequence[Problem]) -> None:
+def problem_table(problems: Sequence[Problem]) -> None:
     """Draw the table of problems: where, found, expected, what to do."""
     rows = [
         {
             "file": p.file,
             "row": f"{p.row}" if p.row else "",
             "column": p.column,
-            "found": p.found,
+            "found": p.got,
             "expected": p.expected,
             "what to do": p.todo,
         }
-        for p in found
+        for p in problems
     ]
     text_table(rows, messages=("expected", "what to do"))
 

@@ -8,9 +8,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Hashable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 from typing import cast
 
 import streamlit as st
@@ -25,16 +26,16 @@ from core.ports.projects import Project
 from core.ports.scores import ExternalMetric, ScoredBy
 from core.ports.store import Store
 from core.services.labels import all_labels
-from core.services.labels import judgements as numbers
+from core.services.labels.judgements import by_output
 from core.services.people.guard import guarded
-from core.services.people.tokens import CSRF_HEADER, SESSION_COOKIE, csrf_token, outbox_name
+from core.services.people.sessions import CSRF_HEADER, SESSION_COOKIE, csrf_token, outbox_name
 from core.services.projects import sample
 from core.services.projects.task import Task, task_of
 from core.services.projects.texts import StoredTexts
 from core.services.projects.time_estimates import distinct_outputs
 from core.services.projects.view import View, build
-from core.settings import load as settings
-from db.private import private_file, private_folder
+from core.settings import load_settings
+from db.sqlite_file import private_file, private_folder
 from db.store import shared_store
 from pages._ui.shared import person
 
@@ -66,7 +67,7 @@ def store(*, tasks: bool = False) -> Store:
 def _database() -> str:
     kept = person.kept_for_run()
     if "database" not in kept:
-        kept["database"] = settings().database
+        kept["database"] = load_settings().database
     return str(kept["database"])
 
 
@@ -110,7 +111,7 @@ def address(path: str) -> str:
 def labels_route() -> dict[str, object]:
     """Return what the span editor needs to save labels: the address with the headers of its requests, and the name of its outbox."""
     cookie = st.context.cookies.get(SESSION_COOKIE, "")
-    secret = _secret(settings().database)
+    secret = _secret(load_settings().database)
     token = csrf_token(secret, cookie if isinstance(cookie, str) else "")
     server = {"url": address("api/actions"), "headers": {CSRF_HEADER: token}}
     return {"server": server, "outbox": outbox_name(secret, identity())}
@@ -123,7 +124,7 @@ def _secret(database: str) -> bytes:
 
 def keep_worker() -> bool:
     """Start the worker if it is not running (at most every ten seconds). Return False if the installation runs its own."""
-    chosen = settings()
+    chosen = load_settings()
     if chosen.worker == "off":
         return False
     mine = _worker(chosen.database)
@@ -262,8 +263,8 @@ def _sampled_keys(database: str, project: Project, generation: Hashable) -> list
 @st.cache_resource(max_entries=8, ttl=1800, show_spinner=False)
 def _human_score(database: str, project: Project, generation: Hashable, name: str) -> ScoreColumn:
     imported = _opened(database).projects.human_score(project.id, name)
-    given = numbers.by_output(_judgements(database, project, generation)).get(name, {})
-    return imported.with_values({key: Value(value) for key, value in given.items()})
+    numbers_by_output = by_output(_judgements(database, project, generation)).get(name, {})
+    return imported.with_values({key: Value(value) for key, value in numbers_by_output.items()})
 
 
 @st.cache_resource(max_entries=6, ttl=1800, show_spinner=False)
@@ -288,7 +289,7 @@ def _view(database: str, project: Project, generation: Hashable, scored: tuple[S
             return _human_score(database, project, generation, entry)
         return _opened(database).scores.column(project.id, entry.signature)
 
-    human = (*project.human_scores, *numbers.by_output(_judgements(database, project, generation)))
+    human = (*project.human_scores, *by_output(_judgements(database, project, generation)))
     return build(
         _index(database, project, generation),
         _stored_texts(database, project, generation),
@@ -297,3 +298,23 @@ def _view(database: str, project: Project, generation: Hashable, scored: tuple[S
         read,
         specs(),
     )
+
+
+def read_ahead(project: Project) -> None:
+    """Begin to read the index, the scores and the human scores of the project, once after each change, if it is large."""
+    if project.n_outputs > LARGE:
+        _reading(*version(project), store())
+
+
+@st.cache_resource(max_entries=32, ttl=1800, show_spinner=False)
+def _reading(database: str, project: Project, generation: Hashable, _store: Store) -> Thread:
+    def read() -> None:
+        with suppress(UserError):  # deleted meanwhile: a page that needs it says so
+            for by in _store.scores.signatures(project.id):
+                _store.scores.column(project.id, by.signature)
+            for name in project.human_scores:
+                _store.projects.human_score(project.id, name)
+
+    thread = Thread(target=read, name="read ahead", daemon=True)
+    thread.start()
+    return thread

@@ -12,7 +12,7 @@ import sys
 from playwright.sync_api import Download, Page, expect
 
 from core.data import OutputKey, SegmentKey
-from core.formats.labels.google_mqm import read
+from core.formats.labels.google_mqm import read_google_mqm
 from core.mqm.log import fold
 from core.ports.labels import SegmentLabels
 from tests.browser.conftest import Server, at_rest, settled
@@ -145,7 +145,7 @@ def export(page: Page, server: Server) -> None:
     tsv = download.value.path().read_bytes()
     back = {
         r.key: {(e.quote, e.severity) for e in r.errors if e.category.lower() != "no-error"}
-        for r in read(tsv, "x.tsv").rated
+        for r in read_google_mqm(tsv, "x.tsv").rated
     }
     assert back[OutputKey("A", "d", "1")] == {("sharply", "Minor")}
     _upload(page, server, "again.tsv", tsv, "Import labels")

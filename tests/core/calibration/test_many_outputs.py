@@ -166,7 +166,7 @@ def test_every_draw_has_the_agreement_that_its_own_sweep_gives_it(
             above = np.searchsorted(curve.breaks, lams * (1 + 1e-9), "right")  # just above, where outputs tie on it
             above[0] = 0
             assert found.steps[k] == pytest.approx(curve.between[above], abs=1e-9, nan_ok=True)
-            for of, lam in ((found.zero, 0), (found.inf, math.inf), (found.here, 1.25)):
+            for of, lam in ((found.zero, 0), (found.inf, math.inf), (found.at_lam, 1.25)):
                 value = curve.value(lam)
                 assert of[k] == pytest.approx(np.nan if value is None else value, abs=1e-9, nan_ok=True)
 

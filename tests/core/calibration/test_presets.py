@@ -12,7 +12,7 @@ BY_LABEL = {p.label: p for p in PRESETS}
 
 
 def facts(expression: str) -> dict[str, str]:
-    return dict(f.split(":", 1) for f in registry.load(expression).signature().split("|")[1:])
+    return dict(f.split(":", 1) for f in registry.load_metric(expression).signature().split("|")[1:])
 
 
 @pytest.fixture

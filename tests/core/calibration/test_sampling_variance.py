@@ -6,8 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from core.calibration.sampling import LabelCandidate, choose, design, weights
-from core.calibration.sampling_variance import ALONE, batch_mean
+from core.calibration.sampling import ALONE, LabelCandidate, batch_mean, choose, design, weights
 from core.data import OutputKey
 
 SYSTEMS = "ABCD"

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.calibration import tie_scan
-from core.calibration.advice import advice
 from core.calibration.calibrate import Calibration, CalibrationPoint, calibrate
 from core.calibration.curve import from_omega, omega
 from core.calibration.lambda_search import curve_of
+from core.calibration.presets import advice
 from core.calibration.tie_scan import TieScan
 from core.data import OutputKey
 from core.refine.result import weighted
@@ -126,7 +126,7 @@ def test_draws_are_those_of_the_interval_of_evaluate(group: Any) -> None:
     drawn = sweep.bootstrap(np.array(segments), weights, 2.3, lambda share: None)
     for k in range(15):
         curve = sweep(weights[segments, k])
-        assert drawn.here[k] == pytest.approx(curve.value(2.3), abs=0.003)  # 1,024 values of ε
+        assert drawn.at_lam[k] == pytest.approx(curve.value(2.3), abs=0.003)  # 1,024 values of ε
         assert drawn.zero[k] == pytest.approx(curve.value(0.0), abs=0.003)
         best = curve.best()
         assert best is not None

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from core.campaigns.assignment import draw_block
 from core.campaigns.design import CampaignDesign
-from core.campaigns.display_order import display_order
 from core.campaigns.protocol import PROTOCOLS, ProtocolName
-from core.campaigns.seeded import arrival_times, shuffled
+from core.campaigns.seeded import arrival_times, display_order, shuffled
 from core.campaigns.units import planned_units
 from core.data import SegmentKey
 from core.ports.campaigns import CampaignUnit, DrawState

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.campaigns.design import CampaignDesign
-from core.campaigns.fixed_lists import fixed_lists
-from core.campaigns.list_coloring import ListColoring
+from core.campaigns.fixed_lists import ListColoring, fixed_lists
 from core.campaigns.protocol import PROTOCOLS, ProtocolName
 from core.data import SegmentKey
 from core.ports.campaigns import CampaignUnit, NewAssignment

@@ -93,7 +93,7 @@ class Lists:
             else:
                 state = "reclaimed" if old.state == "assigned" else old.state
                 self.given[person, new.unit_id] = old._replace(slot=None, state=state)
-        for receiver, share in done.given.items():
+        for receiver, share in done.shares.items():
             assert self.owners[receiver].receives
             assert receiver != person
             for new in share:
@@ -235,7 +235,7 @@ def test_checks_and_repeats_go_with_the_rest() -> None:
     lists.add(10, check)
     done = lists.state.hand_over(10, to=11)
     assert check in done.taken
-    kinds = Counter(next(u.kind for u in lists.units if u.id == new.unit_id) for new in done.given[11])
+    kinds = Counter(next(u.kind for u in lists.units if u.id == new.unit_id) for new in done.shares[11])
     assert kinds["item"] == len(lists.state.rest(10).items)
     assert kinds["check"] >= kinds["item"] // 2 - 1
 

@@ -5,9 +5,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.campaigns.assignment import draw_block
+from core.campaigns.assignment import draw_block, tutorial_first, with_checks
 from core.campaigns.design import CampaignDesign
-from core.campaigns.interleaving import tutorial_first, with_checks
 from core.data import SegmentKey
 from tests.core.campaigns.examples import Simulation, extra, outline, stored
 

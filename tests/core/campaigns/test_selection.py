@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.campaigns.selection import counts, of_documents, sampled
+from core.campaigns.units import counts, of_documents, sampled
 from core.data import SegmentKey
 from core.errors import UserError
 

@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 
 from core.campaigns.attention_checks import AttentionCheck, PlantedError, check_to_json
-from core.campaigns.rater_agreement import agreement
-from core.campaigns.rater_copying import copying
-from core.campaigns.rater_evidence import check_passed, checks, repeats, same_answer, same_span, speed
+from core.campaigns.rater_agreement import agreement, copying
+from core.campaigns.rater_evidence import advice, check_passed, checks, repeats, same_answer, same_span, speed, verdicts
 from core.campaigns.submitted import OutputPlace, QualityEvidence, QualityThresholds, Signal, UnitJudgement, answers
-from core.campaigns.verdicts import advice, verdicts
 from core.data import SegmentKey, Span
 from core.ports.campaigns import CampaignUnit
 from core.ports.labels import Ask, ErrorSpan, OutputLabels, SegmentLabels

@@ -7,8 +7,7 @@ from threading import Barrier
 
 import pytest
 
-from core.english import dictionary as kept_as_text
-from core.english.dictionary import WordTable, dictionary, without
+from core.english.dictionary import WordTable, _kept, dictionary, without
 
 
 @pytest.mark.extended
@@ -42,7 +41,7 @@ def test_two_threads_read_the_files_once(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(
         WordTable, "__init__", lambda self, path, *rest: (read.append(path), init(self, path, *rest))[1]
     )
-    for function in (dictionary, kept_as_text._kept):
+    for function in (dictionary, _kept):
         function.cache_clear()
     with ThreadPoolExecutor(2) as pool:
         modules = list(pool.map(lambda _: (both.wait(), dictionary())[1], range(2)))

@@ -3,7 +3,7 @@
 import pytest
 
 from core.english.analysis import parse_text
-from core.english.lower_case import uncased
+from core.english.certain_words import uncased
 from core.text.edits import Refused
 
 

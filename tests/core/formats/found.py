@@ -11,5 +11,5 @@ def found_in(upload: Upload) -> tuple[str, ...]:
     """What an import says of a file, whatever kind of file it is taken for."""
     read = importing.read_files([upload])
     if read.plan.kind == "labels":
-        return tuple(p.found for p in label_import.read([upload], texts=TEXTS).problems)
-    return tuple(p.found for p in importing.preview(read).problems)
+        return tuple(p.got for p in label_import.read_label_files([upload], texts=TEXTS).problems)
+    return tuple(p.got for p in importing.preview(read).problems)

@@ -13,10 +13,10 @@ import random
 
 import pytest
 
-from core.formats.column_doubts import doubts
 from core.formats.columns import guessed
 from core.formats.files import Upload
 from core.formats.mapping import ColumnMapping
+from core.formats.mapping_warnings import mapping_warnings
 from core.formats.parsing.cells import FileTable
 from core.formats.system_scores import score_of_system, scores_of_systems
 from core.formats.table import read_table
@@ -172,13 +172,13 @@ def test_at_least_52_of_55_tables_are_right_and_none_is_wrong_without_a_warning(
         found = guessed(read).mapping
         if (got := roles(found, read.columns)) != expected:
             wrong[name] = {c: (expected[c], got[c]) for c in expected if got[c] != expected[c]}
-            assert doubts(read, found), f"{name} is wrong and silent: {wrong[name]}"
+            assert mapping_warnings(read, found), f"{name} is wrong and silent: {wrong[name]}"
     assert len(wrong) <= 3, wrong
 
 
 def warned(text: str) -> str:
     read = read_table(Upload("a.csv", text.encode()))
-    return " ".join(f"{d.column}: {d.found};" for d in doubts(read, guessed(read).mapping))
+    return " ".join(f"{d.column}: {d.got};" for d in mapping_warnings(read, guessed(read).mapping))
 
 
 @pytest.mark.parametrize(
@@ -309,7 +309,7 @@ def test_several_values_in_a_cell_are_no_role_if_a_text_may_have_it_and_are_said
     table = read_table(Upload("a.jsonl", "".join(line % (i, i, i, i) for i in range(4)).encode()))
     guess = guessed(table)
     assert (guess.mapping.output, guess.mapping.source) == ("prediction", None)
-    said = [doubt.column for doubt in doubts(table, guess.mapping) if "several values in a cell" in doubt.found]
+    said = [doubt.column for doubt in mapping_warnings(table, guess.mapping) if "several values in a cell" in doubt.got]
     assert said == ["translation", "expert_annotations"]
     several = read_table(
         Upload("a.jsonl", b'{"source": "s", "predictions": ["x", "y"]}\n{"source": "t", "predictions": ["z"]}\n')

@@ -15,10 +15,10 @@ from pyarrow import ipc, parquet
 
 from core.errors import ImportProblems
 from core.formats.files import Upload
-from core.formats.streams import columnar, columnar_cells, parquet_batches
-from core.formats.streams.arrow_messages import largest_sizes
+from core.formats.streams import columnar, parquet_batches
+from core.formats.streams.arrow_files import largest_sizes
 from core.formats.streams.columnar import columnar_rows
-from core.formats.streams.parquet_pages import of_chunk
+from core.formats.streams.parquet_batches import pages_of_chunk
 from core.progress import no_progress
 
 N, LENGTH = 300, 300_000
@@ -145,7 +145,7 @@ def test_page_sizes_are_those_of_the_file() -> None:
         for column in (texts, [texts[: n % 3] for n in range(2000)], list(range(5000))):
             file = parquet_file(column, data_page_size=2000, data_page_version=version, dictionary_pagesize_limit=3000)
             chunk = parquet.ParquetFile(io.BytesIO(file.data)).metadata.row_group(0).column(0)
-            pages = of_chunk(io.BytesIO(file.data), chunk)
+            pages = pages_of_chunk(io.BytesIO(file.data), chunk)
             assert pages.values == chunk.num_values
             assert 0 <= chunk.total_uncompressed_size - pages.total < 60 * chunk.num_values  # with the headers
             assert 0 < pages.data < 40_000
@@ -169,7 +169,7 @@ def test_texts_encoded_by_differences_are_refused_with_their_column() -> None:
 
 
 def test_a_cell_of_too_many_nested_values_is_refused_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columnar_cells, "VALUES", 1000)
+    monkeypatch.setattr(columnar, "VALUES", 1000)
     rows = [[{"a": 1}] * 300] * 7 + [[{"a": 1}] * 600]
     whole = [str(row.cells[0]) for row in columnar_rows(parquet_file(rows[:7]), None, no_progress).rows]
     assert whole == [str(row.cells[0]) for row in columnar_rows(parquet_file(rows[:1] * 7), None, no_progress).rows]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pyarrow import ipc, parquet
 
-from core.formats.streams import columnar_write
-from core.formats.streams.columnar_write import Kind, Size, write_columnar
+from core.formats.streams import arrow_files
+from core.formats.streams.arrow_files import Kind, Size, write_columnar
 
 COLUMNS: list[tuple[str, Kind]] = [("id", "text"), ("references", "texts"), ("score", "number")]
 SHORT: list[list[Any]] = [[str(i), None, 0.5] for i in range(7)]
@@ -18,8 +18,8 @@ LONG: list[list[Any]] = [["1234", ["567", "890"], 0.5] for _ in range(7)]
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columnar_write, "BATCH", Size(3, 20))
-    monkeypatch.setattr(columnar_write, "GROUP", Size(6, 40))
+    monkeypatch.setattr(arrow_files, "BATCH", Size(3, 20))
+    monkeypatch.setattr(arrow_files, "GROUP", Size(6, 40))
 
 
 def written(rows: list[list[Any]], *, as_parquet: bool) -> io.BytesIO:

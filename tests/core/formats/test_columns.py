@@ -120,15 +120,15 @@ def test_rows_without_ids_are_numbered_by_document_and_system() -> None:
 
 def test_without_ids_systems_need_equally_many_rows() -> None:
     (problem,) = problems("system,output\nA,1\nA,2\nB,1\n")
-    assert (problem.found, problem.expected) == ("1 row of B", "2, as A has")
+    assert (problem.got, problem.expected) == ("1 row of B", "2, as A has")
 
 
 def test_a_key_that_stands_twice_names_both_lines() -> None:
     (problem,) = problems("seg,system,output\n1,A,x\n1,B,x\n1,A,x\n")
     assert problem.row == 4
-    assert problem.found == "A, segment 1 again, as in line 2"
+    assert problem.got == "A, segment 1 again, as in line 2"
     (problem,) = problems("seg,A,B\n1,x,y\n1,x,y\n")
-    assert problem.found == "segment 1 again, as in line 2"
+    assert problem.got == "segment 1 again, as in line 2"
 
 
 def test_an_output_rated_several_times_has_the_mean_and_a_note() -> None:
@@ -165,7 +165,7 @@ def test_without_ids_rows_of_the_same_texts_are_ratings_if_every_output_stands_i
 def test_references_that_differ_between_rows_are_a_problem() -> None:
     (problem,) = problems("seg,system,ref,output\n1,A,r,x\n1,B,R,y\n")
     assert (problem.row, problem.column, problem.expected) == (3, "ref", "“r”")
-    assert "line 2" in problem.found
+    assert "line 2" in problem.got
 
 
 def test_sources_that_differ_between_rows_are_a_problem() -> None:
@@ -211,7 +211,7 @@ def test_every_problem_is_reported_at_once() -> None:
 def test_problems_beyond_two_hundred_are_counted() -> None:
     found = problems("seg,system,output\n" + "1,A,x\n" * 500)
     assert len(found) == 201
-    assert found[-1].found == "299 more problems"  # 500 rows, 499 of them again, 200 listed
+    assert found[-1].got == "299 more problems"  # 500 rows, 499 of them again, 200 listed
 
 
 def test_a_mapping_that_does_not_fit_is_a_problem() -> None:
@@ -225,18 +225,18 @@ def test_a_mapping_that_does_not_fit_is_a_problem() -> None:
         problems("a,b\n1,2\n", ColumnMapping(layout="wide"))[0].expected
         == "a column with outputs, or one for each system"
     )
-    assert problems("a,b\n1,2\n", ColumnMapping(output="a"))[0].found == "no system"
+    assert problems("a,b\n1,2\n", ColumnMapping(output="a"))[0].got == "no system"
 
 
 def test_references_alone_are_no_dataset() -> None:
-    assert problems("source,reference\ns,r\n")[-1].found == "no outputs"
+    assert problems("source,reference\ns,r\n")[-1].got == "no outputs"
 
 
 def test_json_lists_are_references_and_nothing_else() -> None:
     got = dataset('{"id": 1, "references": ["r1", "r2"], "system": "A", "output": "x"}\n', "a.jsonl")
     assert got.segments[0].references == ("r1", "r2")
     (problem,) = problems('{"id": 1, "system": "A", "output": ["x"]}\n', name="a.jsonl")
-    assert (problem.row, problem.column, problem.found) == (1, "output", "a list")
+    assert (problem.row, problem.column, problem.got) == (1, "output", "a list")
 
 
 def test_a_missing_json_output_is_no_output_and_an_empty_one_is() -> None:
@@ -275,7 +275,7 @@ def test_what_tables_say_differently_names_the_other_file() -> None:
     with pytest.raises(ImportProblems) as caught:
         builder.dataset()
     assert [p.column for p in caught.value.problems] == ["source", "output"]
-    assert all("0.csv, line 2" in p.found and p.file == "1.csv" for p in caught.value.problems)
+    assert all("0.csv, line 2" in p.got and p.file == "1.csv" for p in caught.value.problems)
 
 
 def test_the_same_output_in_two_files_is_taken_once() -> None:
@@ -294,7 +294,7 @@ def test_files_may_know_fewer_references_but_not_others() -> None:
 def test_a_score_without_its_output_is_a_problem() -> None:
     with pytest.raises(ImportProblems) as caught:
         both("id,system,output\n1,A,x\n", "id,system,DA\n1,C,3\n").dataset()
-    assert "has no output" in caught.value.problems[0].found
+    assert "has no output" in caught.value.problems[0].got
 
 
 def test_notes_say_what_is_missing() -> None:
@@ -313,4 +313,4 @@ def test_google_mqm_is_known_by_its_header() -> None:
 
 def test_a_list_where_a_text_belongs_is_one_problem() -> None:
     found = problems('{"segment_id": ["1", "2"], "system": "A", "output": "a"}\n', name="a.jsonl")
-    assert [(p.row, p.column, p.found) for p in found] == [(1, "segment_id", "a list")]
+    assert [(p.row, p.column, p.got) for p in found] == [(1, "segment_id", "a list")]

@@ -75,7 +75,7 @@ def test_ambiguous_human_score_names_are_a_problem(name: str) -> None:
         read_table(upload(documents))
     (problem,) = caught.value.problems  # once a name, where it is met first
     assert (problem.row, problem.column) == (1, "outputs")
-    assert f"“{name}”" in problem.found
+    assert f"“{name}”" in problem.got
     renamed = " ".join(f"human {name} score".split())
     assert f"“{renamed}”" in problem.todo
     for document in documents:

@@ -7,7 +7,7 @@ import pytest
 from core.data import Dataset, HumanScore, OutputKey, Span
 from core.errors import ImportProblems, Problem
 from core.formats.files import Upload
-from core.formats.labels.esa import read, write
+from core.formats.labels.esa import read_esa, write_esa
 from core.formats.labels.label_file import LabelFile, totals_of
 from tests.core.formats.label_cases import KEY, SEVERITIES, dataset, rating
 
@@ -20,7 +20,7 @@ WHOLE = OutputKey("S", "d", "12")
 
 
 def found(*objects: object) -> LabelFile:
-    return read(Upload("esa.jsonl", "\n".join(map(json.dumps, objects)).encode()), SEVERITIES)
+    return read_esa(Upload("esa.jsonl", "\n".join(map(json.dumps, objects)).encode()), SEVERITIES)
 
 
 def problems(*objects: object) -> tuple[Problem, ...]:
@@ -74,18 +74,18 @@ def test_a_category_is_a_list_or_a_text() -> None:
 )
 def test_a_span_that_does_not_fit_is_one_clear_problem(span: dict[str, object], where: str, found_there: str) -> None:
     (problem,) = problems({**WMT, "esa_spans": [span]})
-    assert (problem.row, problem.column, problem.found) == (1, where, found_there)
+    assert (problem.row, problem.column, problem.got) == (1, where, found_there)
 
 
 def test_several_language_pairs_in_one_file_are_refused() -> None:
-    assert "en-cs, en-de" in problems(WMT, {**WMT, "langs": "en-de"})[0].found
+    assert "en-cs, en-de" in problems(WMT, {**WMT, "langs": "en-de"})[0].got
 
 
 def test_scores_of_several_raters_are_averaged_and_that_is_told() -> None:
     got = found(WMT, {**WMT, "annotator": "bob", "esa_score": 80}, {**WMT, "annotator": "eve", "esa_score": None})
     assert [h.value for h in got.dataset.human_scores] == [75.5]
     assert [len(r.errors) for r in got.rated] == [1, 1, 1]
-    assert (got.warnings[0].column, got.warnings[0].found) == ("ESA", "2 scores of 1 output")
+    assert (got.warnings[0].column, got.warnings[0].got) == ("ESA", "2 scores of 1 output")
 
 
 def test_appraise_is_read_without_attention_checks() -> None:
@@ -97,7 +97,7 @@ def test_appraise_is_read_without_attention_checks() -> None:
     got = found(line, {**line, "item_type": "BAD", "target_text": "Hallo nicht"})
     assert got.rated[0].key == OutputKey("S", "d", "3")
     assert [e.quote for e in got.rated[0].errors] == ["Halo"]
-    assert got.warnings[0].found == "1 item of attention checks"
+    assert got.warnings[0].got == "1 item of attention checks"
 
 
 PEARMUT = {
@@ -127,7 +127,7 @@ def test_an_empty_list_is_a_rating_only_if_errors_were_asked_for_and_answered() 
     )
     got = found(WMT, clean, nothing)
     assert [(r.rater, len(r.errors)) for r in got.rated] == [("ann", 1), ("bob", 0)]
-    assert got.warnings[-1].found == "1 output without an answer"
+    assert got.warnings[-1].got == "1 output without an answer"
     assert [r.rater for r in found({**WMT, "esa_score": None}, nothing).rated] == ["ann", "eve"]
     slider = {"A": {"score": None, "sliders": {"Fluency": 3}, "error_spans": []}, "B": {"score": 50, "error_spans": []}}
     scores = found({**PEARMUT, "annotation": [slider]})
@@ -144,7 +144,7 @@ def test_an_empty_list_is_a_rating_only_if_errors_were_asked_for_and_answered() 
     }
     skipped = found(PEARMUT, left)
     assert {r.rater for r in skipped.rated} == {"eve"}
-    assert skipped.warnings[-1].found == "1 output that was skipped"
+    assert skipped.warnings[-1].got == "1 output that was skipped"
 
 
 def test_zeros_of_mqm_lines_are_no_scores_also_beside_esa() -> None:
@@ -153,11 +153,11 @@ def test_zeros_of_mqm_lines_are_no_scores_also_beside_esa() -> None:
     got = found(WMT, mqm, {**mqm, "line_id": 13, "esa_spans": []}, {**WMT, "line_id": 14, "esa_score": 0})
     assert [(h.segment_id, h.value) for h in got.dataset.human_scores] == [("12", 71.0), ("14", 0.0)]
     assert [(r.rater, len(r.errors)) for r in got.rated] == [("ann", 1), ("mqm", 1), ("mqm", 0), ("ann", 1)]
-    assert "0 in 2 lines of MQM" in got.warnings[0].found
+    assert "0 in 2 lines of MQM" in got.warnings[0].got
 
 
 def test_pearmut_items_and_annotations_must_match() -> None:
-    assert problems({**PEARMUT, "annotation": []})[0].found == "0 for 1 item"
+    assert problems({**PEARMUT, "annotation": []})[0].got == "0 for 1 item"
 
 
 def test_esa_is_written_in_wmt24_form_with_additional_keys() -> None:
@@ -166,7 +166,7 @@ def test_esa_is_written_in_wmt24_form_with_additional_keys() -> None:
         Span("output", 6, 6, "", "Major", "Unspecified"),
         Span("source", 4, 9, "altes", "Major", "Accuracy/Omission"),
     )
-    (text,) = write(dataset(scores=40.0), [rating(*errors)], totals_of(dataset(scores=40.0))).texts
+    (text,) = write_esa(dataset(scores=40.0), [rating(*errors)], totals_of(dataset(scores=40.0))).texts
     assert json.loads(text) == {
         "line_id": 0, "src": "ein altes Haus", "tgt": "an old house", "doc_id": "d", "domain": None, "esa_score": 40.0,
         "system": "S", "annotator": "r", "segment_id": "7",
@@ -181,12 +181,12 @@ def test_esa_is_written_in_wmt24_form_with_additional_keys() -> None:
 
 def test_scores_are_read_back_and_means_are_reported() -> None:
     data = dataset(scores=40.0)
-    files = write(data, [rating(), rating(rater="q")], totals_of(data))
-    back = read(Upload("x", files.texts[0].encode()), SEVERITIES)
+    files = write_esa(data, [rating(), rating(rater="q")], totals_of(data))
+    back = read_esa(Upload("x", files.texts[0].encode()), SEVERITIES)
     assert back.dataset.human_scores == (HumanScore(*KEY, "ESA", 40.0),)
     assert files.lost == ("Scores: the mean over raters is written for every rater of an output.",)
     without = Dataset(data.segments, data.outputs)
-    assert "1 rating without a score" in write(without, [rating()], totals_of(without)).lost[0]
+    assert "1 rating without a score" in write_esa(without, [rating()], totals_of(without)).lost[0]
 
 
 APPRAISE = {
@@ -201,7 +201,7 @@ def test_appraise_scores_of_whole_documents_are_left_out() -> None:
     got = found({**APPRAISE, "mqm_annotations": '[{"start_i": 0, "end_i": 3, "severity": "major"}]'}, whole)
     assert [(h.segment_id, h.value) for h in got.dataset.human_scores] == [("3", 60.0)]
     assert [o.text for o in got.dataset.outputs] == ["Halo"]
-    assert [w.found for w in got.warnings] == ["1 score of a whole document"]
+    assert [w.got for w in got.warnings] == ["1 score of a whole document"]
 
 
 def test_appraise_outputs_that_were_rated_together_are_outputs() -> None:
@@ -239,7 +239,7 @@ def test_the_last_record_of_a_pearmut_log_counts_and_a_reset_discards() -> None:
     )
     assert got.rated == ()  # no error span is left, so that nothing shows that errors were asked for
     assert {(h.system, h.value) for h in got.dataset.human_scores} == {("A", 90.0), ("B", 20.0)}
-    assert "2 answers changed or reset later" in [w.found for w in got.warnings]
+    assert "2 answers changed or reset later" in [w.got for w in got.warnings]
     every = found(pearmut("u", 0, A=answer(1)), pearmut("u", 1, A=answer(2)), {"user_id": "u", "annotation": "__RESET__"},
                   pearmut("v", 1, A=answer(3)))  # fmt: skip
     assert [h.value for h in every.dataset.human_scores] == [3.0]
@@ -248,12 +248,12 @@ def test_the_last_record_of_a_pearmut_log_counts_and_a_reset_discards() -> None:
 def test_pearmut_tokens_checks_forms_and_missing_texts_are_said() -> None:
     got = found(pearmut("u", 0, A=answer(5, (0, 2), (7, 7), (8, 8))))
     assert [e.category for e in got.rated[0].errors] == ["Unspecified", "Accuracy/Omission", "Instructions fault"]
-    assert got.warnings[0].found == "1 error span on the second special token after the text"
+    assert got.warnings[0].got == "1 error span on the second special token after the text"
     check, form = pearmut("u", 1, A=answer(1)), pearmut("u", "welcome_0")
     check["item"] = [{"item_id": "attention_check_3", "tgt": {"A": "x"}}]
     form |= {"item": [{"text": "Your language?", "form": "string"}], "annotation": ["German"]}
     left = found(pearmut("u", 0, A=answer(5)), check, form)
     assert [o.segment_id for o in left.dataset.outputs] == ["d-0"]
-    assert "2 items of tutorials, checks and forms" in [w.found for w in left.warnings]
+    assert "2 items of tutorials, checks and forms" in [w.got for w in left.warnings]
     (problem,) = problems({"user_id": "u", "item_i": 0, "annotation": {"A": answer(5)}})
-    assert problem.found == "nothing: ratings without their texts"
+    assert problem.got == "nothing: ratings without their texts"

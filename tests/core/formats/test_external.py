@@ -39,7 +39,7 @@ def found(text: str, *metrics: MetricColumn) -> tuple[ExternalScores, ...]:
 def problems(builder: Builder) -> list[tuple[str, str]]:
     with pytest.raises(ImportProblems) as raised:
         builder.dataset()
-    return [(p.found, p.expected) for p in raised.value.problems]
+    return [(p.got, p.expected) for p in raised.value.problems]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_a_seg_score_file_of_a_metric_is_read_line_by_line() -> None:
 def test_a_seg_score_file_that_does_not_fit_is_a_problem(text: str, problem: tuple[str, str]) -> None:
     with pytest.raises(ImportProblems) as raised:
         read_metric(text)
-    assert problem in [(p.found, p.expected) for p in raised.value.problems]
+    assert problem in [(p.got, p.expected) for p in raised.value.problems]
 
 
 @pytest.mark.parametrize(

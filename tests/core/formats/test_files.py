@@ -32,29 +32,29 @@ def refused(data: bytes, name: str = "data.csv") -> Problem:
 
 @pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)])
 def test_an_empty_file_is_refused(data: bytes) -> None:
-    assert refused(data).found == "an empty file"
+    assert refused(data).got == "an empty file"
 
 
 def test_a_byte_that_is_not_utf8_is_named_with_offset_and_line() -> None:
     # "é" in Latin-1 is 0xE9; it stands after "a,b\n" (4 bytes) and "caf" (3 bytes): offset 7, line 2
     problem = refused("a,b\ncafé,x\n".encode("latin-1"))
-    assert (problem.row, problem.found) == (2, "byte 0xE9 at offset 7, which is not UTF-8")
+    assert (problem.row, problem.got) == (2, "byte 0xE9 at offset 7, which is not UTF-8")
 
 
 @pytest.mark.parametrize("size", [(1 << 20) - 1, 1 << 20, (1 << 20) + 1])
 def test_a_bad_byte_is_found_where_chunks_meet(size: int) -> None:
     # the first byte of a two-byte character stands last or first in a chunk, and its second byte is wrong
     problem = refused(b"a" * size + b"\xc3\x28" + b"a" * 10)
-    assert problem.found == f"byte 0xC3 at offset {size:,}, which is not UTF-8"
+    assert problem.got == f"byte 0xC3 at offset {size:,}, which is not UTF-8"
 
 
 def test_a_character_cut_off_at_the_end_is_refused() -> None:
-    assert "offset 3" in refused(b"abc\xe2\x82").found
+    assert "offset 3" in refused(b"abc\xe2\x82").got
 
 
 @pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be"])
 def test_utf16_is_named(codec: str) -> None:
-    assert refused("source,output\nein Satz,a sentence\n".encode(codec)).found.startswith("UTF-16")
+    assert refused("source,output\nein Satz,a sentence\n".encode(codec)).got.startswith("UTF-16")
 
 
 class Bomb:
@@ -66,11 +66,11 @@ class Bomb:
 
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
 def test_a_pickle_is_recognised_and_never_opened(protocol: int) -> None:
-    assert refused(pickle.dumps(Bomb(), protocol=protocol)).found == "a Python pickle"
+    assert refused(pickle.dumps(Bomb(), protocol=protocol)).got == "a Python pickle"
 
 
 def test_a_gzipped_pickle_is_recognised_too() -> None:
-    assert refused(gzip.compress(pickle.dumps(Bomb()))).found == "a Python pickle"
+    assert refused(gzip.compress(pickle.dumps(Bomb()))).got == "a Python pickle"
 
 
 def test_a_workbook_renamed_to_csv_is_recognised() -> None:
@@ -78,19 +78,19 @@ def test_a_workbook_renamed_to_csv_is_recognised() -> None:
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("xl/workbook.xml", "<workbook/>")
     problem = refused(packed.getvalue())
-    assert problem.found == "an Excel workbook"
+    assert problem.got == "an Excel workbook"
     assert "CSV" in problem.todo
 
 
 def test_a_nul_is_named_with_its_line_and_place() -> None:
     problem = refused("a,b\nxä\0y,z\n".encode())
-    assert (problem.row, problem.column, problem.found) == (2, "character 3", "a NUL character")
+    assert (problem.row, problem.column, problem.got) == (2, "character 3", "a NUL character")
 
 
 def test_half_a_character_is_named_with_its_line_and_place() -> None:
     problem = refused("\ufeffa,b\nxä\ud83dy,z\n".encode("utf-8", "surrogatepass"))
     assert (problem.row, problem.column) == (2, "character 3")
-    assert "half of a surrogate pair" in problem.found
+    assert "half of a surrogate pair" in problem.got
 
 
 def test_gzip_is_unpacked_by_its_bytes_whatever_the_name() -> None:
@@ -101,7 +101,7 @@ def test_gzip_is_unpacked_by_its_bytes_whatever_the_name() -> None:
 def test_a_gzip_bomb_is_refused_at_the_limit() -> None:
     bomb = gzip.compress(b"0" * (1 << 22))
     assert len(bomb) < 5000
-    assert refused(bomb).found == "more than 1 MB of text"
+    assert refused(bomb).got == "more than 1 MB of text"
 
 
 @pytest.mark.usefixtures("one_megabyte")
@@ -113,11 +113,11 @@ def test_text_of_exactly_the_limit_is_taken() -> None:
 
 @pytest.mark.parametrize("keep", [5, 12, 25])
 def test_cut_off_gzip_is_damaged_not_a_traceback(keep: int) -> None:
-    assert "damaged gzip" in refused(gzip.compress(b"some text that was here")[:keep]).found
+    assert "damaged gzip" in refused(gzip.compress(b"some text that was here")[:keep]).got
 
 
 def test_gzip_inside_gzip_is_refused() -> None:
-    assert refused(gzip.compress(gzip.compress(b"a"))).found == "a gzip file inside a gzip file"
+    assert refused(gzip.compress(gzip.compress(b"a"))).got == "a gzip file inside a gzip file"
 
 
 def test_lines_end_at_line_feeds_only_and_the_bom_is_dropped() -> None:
@@ -156,7 +156,7 @@ def test_an_archive_is_to_be_unpacked_and_a_table_to_be_saved_as_text() -> None:
         with pytest.raises(ImportProblems) as caught:
             text_bytes(Upload("a.txt", data))
         (problem,) = caught.value.problems
-        assert problem.found == found
+        assert problem.got == found
         assert todo in problem.todo
         beside = read_files([Upload("b.csv", b"a,b\n1,2\n"), Upload("a.zip", data)]).plan.problems
-        assert [(p.found, todo in p.todo) for p in beside] == [(found, True)]
+        assert [(p.got, todo in p.todo) for p in beside] == [(found, True)]

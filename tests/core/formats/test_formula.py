@@ -13,14 +13,13 @@ from cli.evaluate import read_scores
 from cli.human_scores import read_human
 from cli.score import SET_COLUMNS
 from core.data import Judgement, OutputKey, Score
-from core.formats import adversarial
-from core.formats.adversarial import read_cases
+from core.formats import error_cases
 from core.formats.build import Builder
 from core.formats.columns import guess
+from core.formats.error_cases import read_cases, read_pairs
 from core.formats.files import Upload
 from core.formats.labels import judgements
-from core.formats.pairs import read_pairs
-from core.formats.parsing.formula import EXPORTED, raw_cell, safe_cell
+from core.formats.parsing.cells import EXPORTED, raw_cell, safe_cell
 from core.formats.table import read_table
 from core.formats.write import SCORE_COLUMNS, LabelRow, csv_text, read_export, scores_csv
 from core.mqm.scores import SegmentScore
@@ -57,7 +56,7 @@ def test_any_export_reads_back_exactly(rows: list[list[str]]) -> None:
 
 
 def test_the_headers_that_are_told_by_are_those_written() -> None:
-    written = {SCORE_COLUMNS, SET_COLUMNS, LabelRow._fields, SegmentScore._fields, adversarial.COLUMNS}
+    written = {SCORE_COLUMNS, SET_COLUMNS, LabelRow._fields, SegmentScore._fields, error_cases.COLUMNS}
     assert written == EXPORTED
 
 
@@ -81,9 +80,9 @@ def test_exported_scores_and_labels_keep_their_names(name: str, tmp_path: Path) 
 def test_exported_judgements_keep_their_names(name: str) -> None:
     given = [Judgement(OutputKey(name, name, name), name, f"score {name}", 3.0)]
     read = judgements.parse(Upload("judgements.csv", "".join(judgements.each_csv_line(given)).encode()))
-    assert [g.judgement for g in read.given] == given
+    assert [g.judgement for g in read.lines] == given
     read = judgements.parse(Upload("judgements.jsonl", "".join(judgements.each_jsonl_line(given)).encode()))
-    assert [g.judgement for g in read.given] == given
+    assert [g.judgement for g in read.lines] == given
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -96,7 +95,7 @@ def test_exported_mqm_scores_keep_their_names(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_exported_suites_keep_their_texts_for_every_command(name: str) -> None:
     row = (name, name, name, name, "", name, name + "!", "")
-    upload = Upload("suite.csv", csv_text(adversarial.COLUMNS, [row]).encode())
+    upload = Upload("suite.csv", csv_text(error_cases.COLUMNS, [row]).encode())
     [case] = read_cases([upload]).cases
     assert (case.good.hypothesis, case.bad.hypothesis, case.good.references) == (name, name + "!", (name,))
     [pair] = read_pairs([upload]).pairs

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span, distinct_errors
 from core.errors import ImportProblems, UserError
 from core.formats.files import Upload
-from core.formats.labels.google_mqm import COLUMNS, read, write
+from core.formats.labels.google_mqm import COLUMNS, read_google_mqm, write_google_mqm
 from core.formats.labels.label_formats import guess
 from core.formats.problems import CAP
 from tests.paths import DATA
@@ -24,11 +24,11 @@ def tsv(*rows: str) -> bytes:
 
 
 def errors(data: bytes) -> list[Span]:
-    return [e for r in read(data).rated for e in r.errors]
+    return [e for r in read_google_mqm(data).rated for e in r.errors]
 
 
 def test_an_error_is_read_with_its_span_and_the_tags_are_removed() -> None:
-    found = read(tsv("ein Haus|a <v>mouse</v> here|Accuracy/Mistranslation|Major"))
+    found = read_google_mqm(tsv("ein Haus|a <v>mouse</v> here|Accuracy/Mistranslation|Major"))
     assert found.dataset.segments == (Segment("d", "7", "ein Haus"),)
     assert found.dataset.outputs == (Output("S", "d", "7", "a mouse here"),)
     span = Span("output", 2, 7, "mouse", "Major", "Accuracy/Mistranslation")
@@ -44,17 +44,17 @@ def test_an_omission_is_marked_in_the_source() -> None:
 
 @pytest.mark.parametrize("word", ["No-error", "no-error", "NO ERROR"])
 def test_a_clean_row_counts_as_a_rating_without_errors(word: str) -> None:
-    found = read(tsv(f"s|t|{word}|{word}"))
+    found = read_google_mqm(tsv(f"s|t|{word}|{word}"))
     assert found.rated == (RatedOutput(OutputKey("S", "d", "7"), "r", ()),)
     assert not found.warnings
 
 
 def test_exact_duplicates_of_an_error_count_once_and_that_is_told() -> None:
     row, other = "s|a <v>b</v> b|Style|Minor", "s|a b <v>b</v>|Style|Minor"
-    found = read(tsv(row, other, row, row))
+    found = read_google_mqm(tsv(row, other, row, row))
     assert [(e.start, e.end) for r in found.rated for e in r.errors] == [(2, 3), (4, 5)]
     (warning,) = found.warnings
-    assert (warning.found, "count" in warning.todo) == ("2 exact duplicates of errors", True)
+    assert (warning.got, "count" in warning.todo) == ("2 exact duplicates of errors", True)
 
 
 def test_an_empty_mark_is_a_place_without_text() -> None:
@@ -64,7 +64,7 @@ def test_an_empty_mark_is_a_place_without_text() -> None:
 
 
 def test_a_mark_that_never_closes_runs_to_the_end_and_is_told() -> None:
-    found = read(tsv("s|a <v>b c|Style|Minor"))
+    found = read_google_mqm(tsv("s|a <v>b c|Style|Minor"))
     assert found.rated[0].errors == (Span("output", 2, 5, "b c", "Minor", "Style"),)
     assert found.warnings[0][:3] == ("MQM TSV", 2, "target")
 
@@ -74,47 +74,49 @@ def test_a_mark_that_never_opens_starts_at_the_beginning() -> None:
 
 
 def test_an_error_without_any_mark_is_kept_and_told() -> None:
-    found = read(tsv("s|t|Non-translation!|Major"))
+    found = read_google_mqm(tsv("s|t|Non-translation!|Major"))
     assert found.rated[0].errors == (Span("output", 0, 0, "", "Major", "Non-translation!"),)
-    assert "without a span" in found.warnings[0].found
+    assert "without a span" in found.warnings[0].got
 
 
 def test_several_spans_in_one_row_are_one_error() -> None:
-    found = read(tsv("s|a <v>b</v> c <v>d</v> e|Style|Minor"))
+    found = read_google_mqm(tsv("s|a <v>b</v> c <v>d</v> e|Style|Minor"))
     assert found.dataset.outputs[0].text == "a b c d e"
     assert [e.quote for e in found.rated[0].errors] == ["b c d"]
-    assert "several marks" in found.warnings[0].found
+    assert "several marks" in found.warnings[0].got
 
 
 def test_a_tag_of_the_text_stays_if_the_rows_agree() -> None:
     data = tsv("s|write <v>x</v> or <v>y</v>|No-error|No-error", "s|<v>write</v> <v>x</v> or <v>y</v>|Style|Minor")
-    assert read(data).dataset.outputs[0].text == "write <v>x</v> or <v>y</v>"
+    assert read_google_mqm(data).dataset.outputs[0].text == "write <v>x</v> or <v>y</v>"
     assert [e.quote for e in errors(data)] == ["write"]
     no_clean_row = tsv("s|the tag <v> <v>is</v> nice|Style|Minor", "s|the tag <v> is <v>nice</v>|Style|Major")
-    assert read(no_clean_row).dataset.outputs[0].text == "the tag <v> is nice"
+    assert read_google_mqm(no_clean_row).dataset.outputs[0].text == "the tag <v> is nice"
     assert [e.quote for e in errors(no_clean_row)] == ["is", "nice"]
 
 
 def test_a_row_with_another_text_keeps_its_error_words() -> None:
-    found = read(tsv("s|one two|No-error|No-error", "s| one <v>two</v>|Style|Major", "s|on <v>tow</v>|Style|Minor"))
+    found = read_google_mqm(
+        tsv("s|one two|No-error|No-error", "s| one <v>two</v>|Style|Major", "s|on <v>tow</v>|Style|Minor")
+    )
     assert [(e.start, e.end, e.quote) for e in found.rated[0].errors] == [(4, 7, "two"), (0, 0, "")]
-    assert [w.row for w in found.warnings if w.column == "target" and "differs" in w.found] == [3, 4]
+    assert [w.row for w in found.warnings if w.column == "target" and "differs" in w.got] == [3, 4]
 
 
 def test_error_words_that_occur_twice_are_those_nearest_to_the_mark() -> None:
-    found = read(tsv("s|a cat and a cat sat|No-error|No-error", "s|a cat and a <v>cat</v> sit|Style|Major"))
+    found = read_google_mqm(tsv("s|a cat and a cat sat|No-error|No-error", "s|a cat and a <v>cat</v> sit|Style|Major"))
     assert [(e.start, e.end, e.quote) for e in found.rated[0].errors] == [(12, 15, "cat")]
 
 
 def test_marks_in_both_texts_are_told() -> None:
-    found = read(tsv("<v>s</v>|<v>t</v>|Style|Minor", "s|t|No-error|No-error"))
+    found = read_google_mqm(tsv("<v>s</v>|<v>t</v>|Style|Minor", "s|t|No-error|No-error"))
     assert [e.side for e in found.rated[0].errors] == ["output"]
     assert found.dataset.segments[0].source == "s"
-    assert [w.found for w in found.warnings][0] == "error spans in source and target"
+    assert [w.got for w in found.warnings][0] == "error spans in source and target"
 
 
 def test_quotes_are_text_and_only_line_feeds_end_a_line() -> None:
-    found = read(tsv('"s|he said "<v>no</v>\u2028\x0b\x85"|Style|Minor').replace(b"\n", b"\r\n"))
+    found = read_google_mqm(tsv('"s|he said "<v>no</v>\u2028\x0b\x85"|Style|Minor').replace(b"\n", b"\r\n"))
     assert found.dataset.segments[0].source == '"s'
     assert found.dataset.outputs[0].text == 'he said "no\u2028\x0b\x85"'
 
@@ -125,7 +127,7 @@ def test_gzip_bom_case_and_order_of_columns_do_not_matter() -> None:
 
 
 def test_rows_that_only_carry_texts_are_no_ratings() -> None:
-    found = read((HEAD + "ref\td\t1\t7\t\ts\tt\t\t\n").encode())
+    found = read_google_mqm((HEAD + "ref\td\t1\t7\t\ts\tt\t\t\n").encode())
     assert found.dataset.outputs == (Output("ref", "d", "7", "t"),)
     assert not found.rated
 
@@ -146,17 +148,17 @@ def test_rows_that_only_carry_texts_are_no_ratings() -> None:
 )
 def test_what_cannot_be_read_is_a_table_of_problems(data: bytes, row: int, column: str) -> None:
     with pytest.raises(ImportProblems) as caught:
-        read(data, "labels.tsv")
+        read_google_mqm(data, "labels.tsv")
     first = caught.value.problems[0]
     assert (first.file, first.row, first.column) == ("labels.tsv", row, column)
 
 
 def test_many_broken_rows_are_counted_not_listed() -> None:
     with pytest.raises(ImportProblems) as caught:
-        read(("\t".join(COLUMNS) + "\n" + "one cell\n" * 500).encode())
+        read_google_mqm(("\t".join(COLUMNS) + "\n" + "one cell\n" * 500).encode())
     problems = caught.value.problems
-    assert problems[0].found == "1 cell"
-    assert (len(problems), problems[-1].found) == (CAP + 1, f"{500 - CAP} more problems")
+    assert problems[0].got == "1 cell"
+    assert (len(problems), problems[-1].got) == (CAP + 1, f"{500 - CAP} more problems")
 
 
 def test_ratings_of_one_rater_on_one_output_are_written_together() -> None:
@@ -164,7 +166,7 @@ def test_ratings_of_one_rater_on_one_output_are_written_together() -> None:
     data = Dataset((Segment("d", "1", "eins"),), (Output("A", "d", "1", "one two"),))
     first, second = (Span("output", 0, end, "one two"[:end], "Minor", "Style") for end in (3, 7))
     apart = [RatedOutput(key, "r", (first,)), RatedOutput(key, "s", ()), RatedOutput(key, "r", (second,))]
-    assert read(write(data, apart).encode()).rated == (
+    assert read_google_mqm(write_google_mqm(data, apart).encode()).rated == (
         RatedOutput(key, "r", (first, second)),
         RatedOutput(key, "s", ()),
     )
@@ -187,7 +189,7 @@ def test_ordinary_labels_are_written_as_google_writes_them() -> None:
         rating(rater="q"),
     ]
     start = "S\td\t1\t7\t"
-    assert write(dataset(), labels) == (
+    assert write_google_mqm(dataset(), labels) == (
         "\t".join(COLUMNS) + "\n"
         f"{start}r\tein altes Haus\tan <v>old</v> house\tStyle/Awkward\tMinor\t\n"
         f"{start}r\tein <v>altes</v> Haus\tan old house\tAccuracy/Omission\tMajor\tgone\n"
@@ -217,7 +219,7 @@ def test_a_difficult_text_survives_the_round_trip(text: str) -> None:
     )
     source = Span("source", 0, n, text, "Major", "Accuracy/Omission")
     labels = (rating(*spans, source, rater=f"x{text}"), rating())
-    back = read(write(dataset(text, text), labels).encode())
+    back = read_google_mqm(write_google_mqm(dataset(text, text), labels).encode())
     assert back.rated == labels
     assert back.dataset.outputs == dataset(text, text).outputs
     assert back.dataset.segments == dataset(text, text).segments
@@ -226,23 +228,23 @@ def test_a_difficult_text_survives_the_round_trip(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["nul \0", "half a pair \ud83d"])
 def test_metadata_that_cannot_be_stored_is_a_problem(text: str) -> None:
-    written = write(dataset(text, text), (rating(Span("output", 0, 1, text[:1], "Minor", "Other", text)),))
+    written = write_google_mqm(dataset(text, text), (rating(Span("output", 0, 1, text[:1], "Minor", "Other", text)),))
     with pytest.raises(ImportProblems, match="line 2, metadata: found a NUL or half a surrogate pair"):
-        read(written.encode())
+        read_google_mqm(written.encode())
 
 
 def test_metadata_is_written_only_if_needed() -> None:
-    assert write(dataset(), [rating()]).splitlines()[0] == "\t".join(COLUMNS)
-    lines = write(dataset(text="a\tb"), [rating()]).splitlines()
+    assert write_google_mqm(dataset(), [rating()]).splitlines()[0] == "\t".join(COLUMNS)
+    lines = write_google_mqm(dataset(text="a\tb"), [rating()]).splitlines()
     assert lines[0] == "\t".join([*COLUMNS, "metadata"])
     assert lines[1].split("\t")[6] == "a b"
 
 
 def test_a_row_edited_by_hand_is_read_from_its_plain_columns() -> None:
-    written = write(dataset(text="a\tb"), [rating(Span("output", 0, 1, "a", "Minor", "Style"))])
-    found = read(written.replace("\tStyle\t", "\tOther\t").encode())
+    written = write_google_mqm(dataset(text="a\tb"), [rating(Span("output", 0, 1, "a", "Minor", "Style"))])
+    found = read_google_mqm(written.replace("\tStyle\t", "\tOther\t").encode())
     assert found.rated[0].errors == (Span("output", 0, 1, "a", "Minor", "Other"),)
-    found = read(written.replace("<v>a</v> b", "a <v>b</v>").encode())
+    found = read_google_mqm(written.replace("<v>a</v> b", "a <v>b</v>").encode())
     assert found.dataset.outputs[0].text == "a b"
     assert found.rated[0].errors[0].quote == "b"
     assert found.warnings[0].column == "metadata"
@@ -258,9 +260,9 @@ def test_metadata_that_is_not_ours_is_passed_over(kept: str) -> None:
 
 def test_labels_that_do_not_fit_their_text_are_not_written() -> None:
     with pytest.raises(UserError, match="differs from the stored text"):
-        write(dataset(), [rating(Span("output", 0, 3, "xyz", "Minor", "Style"))])
+        write_google_mqm(dataset(), [rating(Span("output", 0, 3, "xyz", "Minor", "Style"))])
     with pytest.raises(UserError, match="unknown output"):
-        write(dataset(), [RatedOutput(OutputKey("T", "d", "7"), "r", ())])
+        write_google_mqm(dataset(), [RatedOutput(OutputKey("T", "d", "7"), "r", ())])
 
 
 CHARACTERS = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
@@ -306,7 +308,7 @@ def labelled(draw: st.DrawFn) -> tuple[Dataset, tuple[RatedOutput, ...]]:
 @given(labelled())
 def test_write_then_read_gives_the_same_labels(case: tuple[Dataset, tuple[RatedOutput, ...]]) -> None:
     data, rated = case
-    back = read(write(data, rated).encode())
+    back = read_google_mqm(write_google_mqm(data, rated).encode())
     assert back.rated == rated
     assert back.dataset == data
     assert not back.warnings
@@ -318,7 +320,7 @@ def test_write_then_read_gives_the_same_labels(case: tuple[Dataset, tuple[RatedO
 )
 def test_no_file_brings_anything_but_problems(data: bytes) -> None:
     with suppress(ImportProblems):
-        read(data)
+        read_google_mqm(data)
 
 
 def test_ted_zh_en_survives_the_round_trip() -> None:
@@ -326,10 +328,10 @@ def test_ted_zh_en_survives_the_round_trip() -> None:
     if not path.exists():
         pytest.skip("mqm_ted_zhen.tsv.gz is not beside the repository")
     raw = path.read_bytes()
-    found = read(raw, path.name)
+    found = read_google_mqm(raw, path.name)
     assert [w.row for w in found.warnings] == [9622]  # the one row without </v>
-    written = write(found.dataset, found.rated)
-    again = read(written.encode())
+    written = write_google_mqm(found.dataset, found.rated)
+    again = read_google_mqm(written.encode())
     assert (again.dataset, again.rated) == (found.dataset, found.rated)
 
     def kept(line: str) -> tuple[str, ...]:  # all but doc_id, the place in the document, and the empty comment
@@ -352,12 +354,14 @@ def test_files_that_spreadsheets_and_pandas_saved_are_read_without_quotes() -> N
         csv.writer(held, delimiter=delimiter, lineterminator="\r\n").writerows(rows)
         upload = Upload("labels.csv", held.getvalue().encode())
         assert guess(upload) == "google"
-        got = read(upload.data, upload.name)
+        got = read_google_mqm(upload.data, upload.name)
         assert [(o.system, o.text) for o in got.dataset.outputs] == [("S", 'C "d"'), ("T", "e, f")]
         assert (got.dataset.segments[0].source, got.rated[0].errors[0].quote) == ('A "b"', "C")
-        assert note in " ".join(w.found for w in got.warnings)
+        assert note in " ".join(w.got for w in got.warnings)
         assert bool(got.warnings) == bool(note)
-    kept = read("".join("\t".join(row) + "\n" for row in rows).encode())  # no writer of CSV leaves such cells
+    kept = read_google_mqm(
+        "".join("\t".join(row) + "\n" for row in rows).encode()
+    )  # no writer of CSV leaves such cells
     assert ([o.text for o in kept.dataset.outputs], kept.warnings) == (['C "d"', "e, f"], ())
 
 
@@ -376,12 +380,12 @@ def test_files_that_spreadsheets_and_pandas_saved_are_read_without_quotes() -> N
 )  # fmt: skip
 def test_a_file_of_another_kind_is_one_problem_that_names_it(data: str, found: str, todo: str) -> None:
     with pytest.raises(ImportProblems) as caught:
-        read(data.encode(), "file.csv")
+        read_google_mqm(data.encode(), "file.csv")
     (problem,) = caught.value.problems
-    assert found in problem.found
+    assert found in problem.got
     assert todo in problem.todo
 
 
 def test_a_rating_needs_its_rater() -> None:
     with pytest.raises(ImportProblems, match="line 2, rater: found no rater"):
-        read((HEAD + "S\td\t1\t7\t\ts\tt\tNo-error\tNo-error\n").encode())
+        read_google_mqm((HEAD + "S\td\t1\t7\t\ts\tt\tNo-error\tNo-error\n").encode())

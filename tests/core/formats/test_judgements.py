@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from core.data import Dataset, Judgement, Output, OutputKey, Segment
 from core.errors import ImportProblems
 from core.formats.files import Upload
-from core.formats.labels.judgements import each_csv_line, each_jsonl_line, is_rank, parse, read
+from core.formats.labels.judgements import each_csv_line, each_jsonl_line, is_rank, parse, read_judgements
 from tests.core.formats.label_cases import SEVERITIES
 
 TEXTS = Dataset((Segment("", "1", "s"),), tuple(Output(system, "", "1", system) for system in "ABC"))
@@ -20,7 +20,7 @@ def table(text: str, name: str = "da.csv") -> Upload:
 
 
 def test_every_number_is_kept_with_its_rater() -> None:
-    got = read(table(DA), SEVERITIES, TEXTS)
+    got = read_judgements(table(DA), SEVERITIES, TEXTS)
     assert got.judgements == (
         Judgement(A, "ann", "score", 70), Judgement(A, "ann", "z", 0.5), Judgement(A, "bob", "score", 80),
         Judgement(B, "ann", "score", 0), Judgement(B, "ann", "z", -1),
@@ -29,18 +29,18 @@ def test_every_number_is_kept_with_its_rater() -> None:
 
 
 def test_a_number_knows_its_line() -> None:
-    assert parse(table(DA)).given[1] == (2, Judgement(A, "ann", "z", 0.5))
+    assert parse(table(DA)).lines[1] == (2, Judgement(A, "ann", "z", 0.5))
 
 
 def test_a_file_with_its_outputs_needs_no_others() -> None:
     text = "system,segment,source,output,annotator,adequacy\nA,1,s,x,ann,4\nA,1,s,x,bob,5\n"
-    got = read(table(text), SEVERITIES, None)
+    got = read_judgements(table(text), SEVERITIES, None)
     assert got.dataset.outputs == (Output("A", "", "1", "x"),)
     assert [j.value for j in got.judgements] == [4, 5]
 
 
 def test_the_same_number_twice_is_one() -> None:
-    assert len(read(table(DA + "A,1,ann,70,0.5\n"), SEVERITIES, TEXTS).judgements) == 5
+    assert len(read_judgements(table(DA + "A,1,ann,70,0.5\n"), SEVERITIES, TEXTS).judgements) == 5
 
 
 def test_ranks_are_told_from_scores_by_their_name() -> None:
@@ -60,13 +60,13 @@ def test_ranks_are_told_from_scores_by_their_name() -> None:
 )
 def test_what_cannot_be_read_is_a_problem(text: str, found: str) -> None:
     with pytest.raises(ImportProblems) as caught:
-        read(table(text), SEVERITIES, TEXTS)
-    assert found in [p.found for p in caught.value.problems]
+        read_judgements(table(text), SEVERITIES, TEXTS)
+    assert found in [p.got for p in caught.value.problems]
 
 
 def test_without_outputs_there_and_here_nothing_can_be_read() -> None:
     with pytest.raises(ImportProblems):
-        read(table(DA), SEVERITIES, None)
+        read_judgements(table(DA), SEVERITIES, None)
 
 
 PLAIN = st.sampled_from(["ann", "bob", "Zoë 😀", 'a "b", c'])
@@ -88,19 +88,19 @@ def judged(names: st.SearchStrategy[str]) -> st.SearchStrategy[list[Judgement]]:
 def test_the_csv_comes_back_row_by_row(numbers: list[Judgement]) -> None:
     text = "".join(each_csv_line(numbers))
     assert len(text.splitlines()) == 1 + len(numbers) / 2
-    assert [g.judgement for g in parse(table(text)).given] == numbers
+    assert [g.judgement for g in parse(table(text)).lines] == numbers
 
 
 @given(judged(NAMES))
 def test_the_jsonl_comes_back_row_by_row_whatever_the_names(numbers: list[Judgement]) -> None:
     back = parse(table("".join(each_jsonl_line(numbers)), "judgements.jsonl"))
-    assert [g.judgement for g in back.given] == numbers
+    assert [g.judgement for g in back.lines] == numbers
 
 
 def test_a_number_that_was_not_given_stays_away() -> None:
     numbers = [Judgement(A, "ann", "score", 70.0), Judgement(B, "ann", "rank", 1.0)]
     for lines, name in ((each_csv_line(numbers), "j.csv"), (each_jsonl_line(numbers), "j.jsonl")):
-        assert [g.judgement for g in parse(table("".join(lines), name)).given] == numbers
+        assert [g.judgement for g in parse(table("".join(lines), name)).lines] == numbers
 
 
 def test_an_index_is_no_score_and_a_column_with_other_cells_is() -> None:
@@ -108,9 +108,9 @@ def test_an_index_is_no_score_and_a_column_with_other_cells_is() -> None:
     header = ",system,segment,rater,quality,seed"
     with pytest.raises(ImportProblems) as caught:
         parse(Upload("a.csv", "\n".join([header, *rows]).encode()))
-    assert [(p.row, p.column, p.found) for p in caught.value.problems] == [(5, "quality", "“#N/A”")]
+    assert [(p.row, p.column, p.got) for p in caught.value.problems] == [(5, "quality", "“#N/A”")]
     got = parse(Upload("a.csv", "\n".join([header, *rows]).replace("#N/A", "").encode()))
-    assert {g.judgement.name for g in got.given} == {"quality"}
+    assert {g.judgement.name for g in got.lines} == {"quality"}
     assert got.unread == ("column 1", "seed")
 
 
@@ -121,16 +121,16 @@ def test_times_and_ids_are_no_scores_and_attention_checks_are_left_out() -> None
         "7,B,ann,1,60,15379.5,8.5,4.5,11,TGT",
         "7,A,ann,1,3,15380.5,9.5,2.5,19,BAD",
     ]
-    got = read(table(head + "\n".join(rows)), SEVERITIES, TEXTS)
+    got = read_judgements(table(head + "\n".join(rows)), SEVERITIES, TEXTS)
     assert got.judgements == (Judgement(A, "ann", "score", 70), Judgement(B, "ann", "score", 60))
-    assert got.warnings[0].found == "1 row of attention checks"
+    assert got.warnings[0].got == "1 row of attention checks"
     unread = ["taskID", "startTime", "durationInSeconds", "lead_time", "annotation_id"]
     assert [w.column for w in got.warnings[1:]] == unread
 
 
 def test_documents_and_outputs_have_their_names_in_googles_tables() -> None:
     text = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tscore\nA\tnews\t4\t9\tr\ts\tt\t5\nB\tnews\t4\t9\tr\ts\tu\t3\n"
-    got = read(table(text, "psqm.tsv"), SEVERITIES, None)
+    got = read_judgements(table(text, "psqm.tsv"), SEVERITIES, None)
     assert [(o.system, o.doc_id, o.segment_id, o.text) for o in got.dataset.outputs] == [
         ("A", "news", "9", "t"), ("B", "news", "9", "u"),
     ]  # fmt: skip

@@ -148,7 +148,7 @@ def test_an_unknown_severity_is_a_problem_and_can_be_renamed(name: str) -> None:
     upload = Upload("x", written(name, dataset(), labels).texts[0].encode())
     with pytest.raises(ImportProblems) as caught:
         FORMATS[name].read(upload, SEVERITIES, dataset())
-    assert any("critical" in p.found.lower() for p in caught.value.problems)
+    assert any("critical" in p.got.lower() for p in caught.value.problems)
     back = FORMATS[name].read(upload, Severities({"critical": "major"}), dataset())
     assert [e.severity for r in back.rated for e in r.errors] == ["Major"]
 
@@ -226,5 +226,5 @@ def test_an_unknown_severity_is_named_with_its_line(name: str) -> None:
     except ImportProblems as error:
         told = error.problems
     assert [(p.file, p.row) for p in told] == [("labels.tsv", 3), ("labels.tsv", 5)]
-    assert all("severity" in p.column and "evere" in p.found and "Major" in p.expected for p in told)
+    assert all("severity" in p.column and "evere" in p.got and "Major" in p.expected for p in told)
     assert not FORMATS[name].read(upload, Severities({"severe": "Major"}), None).warnings

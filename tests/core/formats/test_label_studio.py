@@ -9,9 +9,8 @@ from core.data import Output, OutputKey, Segment, Span
 from core.errors import ImportProblems, Problem
 from core.formats.files import Upload
 from core.formats.labels.label_file import LabelFile, totals_of
-from core.formats.labels.label_formats import guess
-from core.formats.labels.label_studio import read
-from core.formats.labels.label_studio_write import write
+from core.formats.labels.label_formats import guess, write_label_studio
+from core.formats.labels.label_studio import read_label_studio
 from tests.core.formats.label_cases import SEVERITIES, dataset, rating
 
 TEXT = "😀 a bad cat"
@@ -38,7 +37,7 @@ def task(*result: dict[str, Any], **annotation: Any) -> dict[str, Any]:
 
 
 def found(*tasks: dict[str, Any]) -> LabelFile:
-    return read(Upload("export.json", json.dumps(tasks, indent=1).encode()), SEVERITIES)
+    return read_label_studio(Upload("export.json", json.dumps(tasks, indent=1).encode()), SEVERITIES)
 
 
 def problems(*tasks: dict[str, Any]) -> tuple[Problem, ...]:
@@ -80,7 +79,7 @@ def test_a_region_that_does_not_fit_is_one_clear_problem(
     given: dict[str, Any], found_there: str, expected: str
 ) -> None:
     (problem,) = problems(task(given))
-    assert (problem.found, problem.expected) == (found_there, expected)
+    assert (problem.got, problem.expected) == (found_there, expected)
 
 
 def test_region_answers_are_severity_category_and_note() -> None:
@@ -97,7 +96,7 @@ def test_region_answers_are_severity_category_and_note() -> None:
 def test_empty_annotations_are_clean_and_skipped_ones_left_out() -> None:
     got = found(task(), task(was_cancelled=True) | {"id": 18})
     assert [(r.key.segment_id, r.errors) for r in got.rated] == [("17", ())]
-    assert [w.found for w in got.warnings] == ["1 skipped annotation", "no region in any annotation"]
+    assert [w.got for w in got.warnings] == ["1 skipped annotation", "no region in any annotation"]
 
 
 def test_regions_of_the_source_text_are_marks_in_the_source() -> None:
@@ -110,10 +109,10 @@ def test_predictions_are_read_only_where_nobody_annotated() -> None:
     guess = {"model_version": "v1", "result": [region(4, 7, "Major")]}
     only = task() | {"annotations": [], "predictions": [guess]}
     assert [r.rater for r in found(only).rated] == ["v1"]
-    assert [w.found for w in found(only).warnings] == ["1 prediction and no annotation"]
+    assert [w.got for w in found(only).warnings] == ["1 prediction and no annotation"]
     beside = found(task(), only | {"id": 18})
     assert [r.rater for r in beside.rated] == ["3"]
-    assert beside.warnings[0].found == "1 prediction"
+    assert beside.warnings[0].got == "1 prediction"
 
 
 def test_who_annotated_is_an_email_or_a_number() -> None:
@@ -132,7 +131,7 @@ def test_regions_of_hypertext_and_paragraphs_are_read() -> None:
     markup = task(region(0, 0) | hyper)
     markup["data"]["text"] = "<p>a bad cat</p>"
     (problem,) = problems(markup)  # offsets in the displayed text, and no quote that confirms them
-    assert "not read: 1 × region of type “hypertextlabels” without offsets in its text" in problem.found
+    assert "not read: 1 × region of type “hypertextlabels” without offsets in its text" in problem.got
 
 
 def test_what_is_not_understood_is_no_rating_and_is_counted() -> None:
@@ -147,12 +146,12 @@ def test_what_is_not_understood_is_no_rating_and_is_counted() -> None:
         unclear["data"]["reference"] = "the cat"
         got = found(task(region(4, 7, "Major")) | {"id": 19}, unclear, other)
         assert [(r.key.segment_id, len(r.errors)) for r in got.rated] == [("19", 1), ("18", 0)]
-        assert [w.found for w in got.warnings] == [f"{what}, 1 time"]
+        assert [w.got for w in got.warnings] == [f"{what}, 1 time"]
 
 
 def test_scores_without_regions_are_no_verdict_on_errors() -> None:
     stars = {"type": "rating", "value": {"rating": 4}}
-    assert "not read: 2 × answer of type “rating”" in problems(task(stars), task(stars) | {"id": 18})[0].found
+    assert "not read: 2 × answer of type “rating”" in problems(task(stars), task(stars) | {"id": 18})[0].got
     asked = found(task(region(4, 7, "Major")), task(stars) | {"id": 18})
     assert [len(r.errors) for r in asked.rated] == [1, 0]
     assert [w.todo for w in asked.warnings] == ["Left out"]
@@ -164,11 +163,11 @@ def test_an_annotation_counts_once() -> None:
     one = task(region(4, 7, "Major"), completed_by=1)
     got = found(one, one | {"annotations": [*one["annotations"], {"id": 10, "completed_by": 2, "result": []}]})
     assert [(r.rater, len(r.errors)) for r in got.rated] == [("1", 1), ("2", 0)]
-    assert [w.found for w in got.warnings] == ["1 repeated annotation"]
-    assert "with other regions" in problems(one, task(region(0, 1, "Major"), completed_by=1))[0].found
+    assert [w.got for w in got.warnings] == ["1 repeated annotation"]
+    assert "with other regions" in problems(one, task(region(0, 1, "Major"), completed_by=1))[0].got
     twice = found(task(region(4, 7, "Major"), region(4, 7, "Major", name="x2")))
     assert [len(r.errors) for r in twice.rated] == [1]
-    assert twice.warnings[0].found == "1 exact duplicate of an error"
+    assert twice.warnings[0].got == "1 exact duplicate of an error"
 
 
 def test_a_task_without_texts_is_a_problem() -> None:
@@ -180,7 +179,7 @@ def test_written_tasks_fit_the_documented_interface() -> None:
         Span("output", 3, 6, "old", "Minor", "Style/Awkward", "hm"),
         Span("source", 4, 9, "altes", "Major", "Unspecified"),
     )
-    (got,) = json.loads(write(dataset(), [label, rating(rater="q")], totals_of(dataset())).texts[0])
+    (got,) = json.loads(write_label_studio(dataset(), [label, rating(rater="q")], totals_of(dataset())).texts[0])
     assert got["data"] == {
         "output": "an old house", "source": "ein altes Haus", "system": "S", "doc_id": "d", "segment_id": "7",
     }  # fmt: skip
@@ -202,8 +201,8 @@ def test_written_tasks_fit_the_documented_interface() -> None:
 
 def test_an_emoji_before_a_mark_does_not_move_it() -> None:
     label = rating(Span("output", 2, 5, "old", "Minor", "Style"))
-    (text,) = write(dataset(text="😀😀old"), [label], totals_of(dataset())).texts
-    assert read(Upload("x", text.encode()), SEVERITIES).rated == (label,)
+    (text,) = write_label_studio(dataset(text="😀😀old"), [label], totals_of(dataset())).texts
+    assert read_label_studio(Upload("x", text.encode()), SEVERITIES).rated == (label,)
     assert label.key == OutputKey("S", "d", "7")
 
 
@@ -218,7 +217,7 @@ def test_the_short_json_of_label_studio_is_named() -> None:
     upload = Upload("x.json", json.dumps([short]).encode())
     assert guess(upload) == "label-studio"
     with pytest.raises(ImportProblems, match="JSON-MIN; expected Label Studio’s JSON"):
-        read(upload, SEVERITIES)
+        read_label_studio(upload, SEVERITIES)
 
 
 def test_the_form_of_version_0_and_line_breaks_in_quotes_are_read() -> None:
@@ -229,7 +228,7 @@ def test_the_form_of_version_0_and_line_breaks_in_quotes_are_read() -> None:
     old["completions"].append({"id": 10, "skipped": True, "result": []})
     got = found(old)
     assert [e.quote for r in got.rated for e in r.errors] == ["liest\r\nzwe", "zwei"]
-    assert [w.found for w in got.warnings] == ["1 skipped annotation"]
+    assert [w.got for w in got.warnings] == ["1 skipped annotation"]
 
 
 def test_the_note_of_a_region_may_be_in_its_meta() -> None:
@@ -246,7 +245,7 @@ def test_ratings_and_numbers_are_scores_by_annotator() -> None:
     both = found(task(stars, region(4, 7, "Major")))
     assert [len(both.rated), len(both.judgements), len(both.warnings)] == [1, 1, 0]
     about_source = found(task(stars | {"to_name": "source"}, region(4, 7, "Major")))
-    assert (about_source.judgements, about_source.warnings[0].found) == ((), "answer of type “rating”, 1 time")
+    assert (about_source.judgements, about_source.warnings[0].got) == ((), "answer of type “rating”, 1 time")
 
 
 def test_other_exports_and_tasks_without_an_output_are_named() -> None:
@@ -254,10 +253,10 @@ def test_other_exports_and_tasks_without_an_output_are_named() -> None:
     upload = Upload("export.csv", table.encode())
     assert guess(upload) == "label-studio"
     with pytest.raises(ImportProblems, match="Choose JSON in Label Studio’s export"):
-        read(upload, SEVERITIES)
+        read_label_studio(upload, SEVERITIES)
     pair = task({"id": "p", "type": "pairwise", "value": {"selected": "left"}}) | {"data": {"one": "x", "two": "y"}}
     (problem,) = problems(pair)
-    assert (problem.column, problem.found) == ("data", "the fields “one”, “two”, with answers of type pairwise")
+    assert (problem.column, problem.got) == ("data", "the fields “one”, “two”, with answers of type pairwise")
 
 
 def test_tasks_of_one_source_need_a_segment_id_to_be_compared() -> None:
@@ -266,7 +265,7 @@ def test_tasks_of_one_source_need_a_segment_id_to_be_compared() -> None:
         return made | {"id": system, "data": made["data"] | {"system": system, **more}}
 
     (warning,) = found(of("A"), of("B")).warnings
-    assert warning.found == "1 source in tasks of several systems, without segment_id"
+    assert warning.got == "1 source in tasks of several systems, without segment_id"
     together = found(of("A", segment_id="s"), of("B", segment_id="s"))
     assert ([s.segment_id for s in together.dataset.segments], together.warnings) == (["s"], ())
 

@@ -16,14 +16,14 @@ from cli.calibrate import read_refined
 from cli.stress import own_injection
 from core.errors import ImportProblems, UserError
 from core.formats import build
+from core.formats.error_cases import read_pairs
 from core.formats.files import Upload
-from core.formats.pairs import read_pairs
-from core.formats.parsing.json_list import elements
+from core.formats.parsing.json_text import elements
 from core.formats.streams.opened import numbered_lines
 from core.formats.table import read_table
 from core.services.projects import label_import
 from core.services.projects.importing import preview, read_files
-from core.settings import Limits, load
+from core.settings import Limits, load_settings
 from tests.core.formats.found import TEXTS, found_in
 from tests.paths import ROOT
 
@@ -123,7 +123,7 @@ def test_the_message_of_too_many_systems_names_their_column(monkeypatch: pytest.
 def test_line_files_of_too_many_systems_are_one_problem() -> None:
     files = [Upload(f"system{i}.txt", b"x\n") for i in range(46)]
     [problem] = preview(read_files(files)).problems
-    assert (problem.found, problem.expected) == ("more than 45 systems", "at most 45")
+    assert (problem.got, problem.expected) == ("more than 45 systems", "at most 45")
 
 
 @pytest.mark.usefixtures("small")
@@ -162,7 +162,7 @@ def nested(name: str, opened: str, depth: int) -> str:
 def test_deep_nesting_raises_no_error(name: str) -> None:
     for opened, depth in DEEP:
         upload = Upload(name, nested(name, opened, depth).encode())
-        label_import.read([upload], texts=TEXTS)
+        label_import.read_label_files([upload], texts=TEXTS)
         found_in(upload)
 
 
@@ -173,7 +173,7 @@ def test_deep_nesting_in_pairs_is_a_problem() -> None:
 
 
 def test_elements_of_a_list_are_found_across_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.formats.parsing.json_list._PIECE", 7)
+    monkeypatch.setattr("core.formats.parsing.json_text._PIECE", 7)
     values = [{"a": "x" * i, "b": [i, -1.5e3, None, "]}", "😀\n"]} for i in range(40)] + [12345, "text", []]
     for indent in (None, 1):
         data = b"\xef\xbb\xbf \n" + json.dumps(values, indent=indent, ensure_ascii=False).encode() + b"\n\n"
@@ -186,8 +186,8 @@ def test_elements_of_a_list_are_found_across_pieces(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("value", ["0", "-1", "many", "1.5", "9" * 13, "１"])
 def test_a_limit_that_is_no_number_is_refused(value: str) -> None:
     with pytest.raises(UserError, match="ERRORSCOPE_MAX_ROWS"):
-        load({"ERRORSCOPE_MAX_ROWS": value})
-    assert load({}).limits == Limits()
+        load_settings({"ERRORSCOPE_MAX_ROWS": value})
+    assert load_settings({}).limits == Limits()
 
 
 def test_lines_as_long_as_the_limit_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,7 +283,7 @@ def test_realistic_rows_take_at_most_twenty_times_their_size(kind: str) -> None:
 
 
 def test_numbers_in_settings_are_refused_with_their_range() -> None:
-    assert load({"ERRORSCOPE_STALL": "1440", "ERRORSCOPE_WORKERS": "16"}).stall == 1440
+    assert load_settings({"ERRORSCOPE_STALL": "1440", "ERRORSCOPE_WORKERS": "16"}).stall == 1440
     for name, most, unusable in (
         ("ERRORSCOPE_STALL", "10,080", ("0", "10081", "-1", "1e3", "9" * 30)),
         ("ERRORSCOPE_WORKERS", "999", ("0", "1000", "two")),
@@ -291,4 +291,4 @@ def test_numbers_in_settings_are_refused_with_their_range() -> None:
     ):
         for text in unusable:
             with pytest.raises(UserError, match=f"expected a whole number from 1 to {most}"):
-                load({name: text})
+                load_settings({name: text})

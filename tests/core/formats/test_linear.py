@@ -11,19 +11,11 @@ from pathlib import Path
 from cli import calibrate, evaluate, external_scores, human_scores
 from core.data import Dataset, Output, RatedOutput, Segment, Span
 from core.errors import UserError
-from core.formats.adversarial import read_cases
-from core.formats.campaigns import (
-    appraise,
-    appraise_write,
-    pearmut,
-    pearmut_write,
-    wmt25,
-    wmt25_spans,
-)
+from core.formats.campaigns import appraise, campaign_formats, pearmut, wmt25
 from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating
+from core.formats.error_cases import read_cases, read_pairs
 from core.formats.files import Upload
 from core.formats.labels.label_formats import FORMATS
-from core.formats.pairs import read_pairs
 from core.services.projects import importing, label_import
 from tests.core.formats.label_cases import written
 
@@ -87,7 +79,7 @@ def of_labels(n: int) -> Iterator[Reading]:
 
 
 def labels(name: str, upload: Upload, data: Dataset) -> Callable[[], object]:
-    return lambda: label_import.read([upload], {upload.name: name}, data)
+    return lambda: label_import.read_label_files([upload], {upload.name: name}, data)
 
 
 def of_tables(n: int) -> Iterator[Reading]:
@@ -122,13 +114,15 @@ def of_campaigns(n: int) -> Iterator[Reading]:
         for i, o in enumerate(data.outputs)
     ]
     campaign = CampaignFile(data, tuple(ratings))
-    (scores, batches) = sorted((Upload("x", t.encode()) for t in appraise_write.write(campaign).texts), key=_is_json)
-    yield "appraise", lambda: appraise.read(scores, batches)
-    (of_pearmut,), (of_wmt,) = pearmut_write.write(campaign).texts, wmt25.write(campaign).texts
-    yield "pearmut", lambda: pearmut.read(Upload("x", of_pearmut.encode()))
-    yield "wmt25", lambda: wmt25.read(Upload("x", of_wmt.encode()))
-    spans = Upload("x.tsv", wmt25_spans.write(campaign).texts[0].encode())
-    yield "wmt25-spans", lambda: wmt25_spans.read(spans)
+    (scores, batches) = sorted(
+        (Upload("x", t.encode()) for t in campaign_formats.write_appraise(campaign).texts), key=_is_json
+    )
+    yield "appraise", lambda: appraise.read_appraise(scores, batches)
+    (of_pearmut,), (of_wmt,) = campaign_formats.write_pearmut(campaign).texts, wmt25.write_wmt25(campaign).texts
+    yield "pearmut", lambda: pearmut.read_pearmut(Upload("x", of_pearmut.encode()))
+    yield "wmt25", lambda: wmt25.read_wmt25(Upload("x", of_wmt.encode()))
+    spans = Upload("x.tsv", wmt25.write_wmt25_spans(campaign).texts[0].encode())
+    yield "wmt25-spans", lambda: wmt25.read_wmt25_spans(spans)
 
 
 def _is_json(upload: Upload) -> bool:
@@ -152,7 +146,10 @@ def of_commands(n: int, folder: Path) -> Iterator[Reading]:
     yield "human scores", lambda: human_scores.read_human(Upload("h.csv", scores.encode()))
     yield "refined", lambda: calibrate.read_refined(Upload("r.jsonl", refined.encode()))
     yield "scores", lambda: evaluate.read_scores(ours)
-    yield "external scores", lambda: external_scores.read([external_scores.given(f"X={folder}/external{n}.csv")], None)
+    yield (
+        "external scores",
+        lambda: external_scores.read_metric_files([external_scores.metric_file(f"X={folder}/external{n}.csv")], None),
+    )
 
 
 def test_readers_take_twice_as_many_steps_for_twice_as_many_lines(tmp_path: Path) -> None:

@@ -86,22 +86,22 @@ def test_different_lengths_name_both_files_and_both_lengths() -> None:
 
 def test_the_file_that_differs_from_the_others_is_named() -> None:
     (problem,) = problems(up("src.txt", "s\n" * 3), [up("ref.txt", "r\n" * 2)], {"A": up("a.txt", "h\n" * 3)})
-    assert (problem.file, problem.found) == ("ref.txt", "2 lines")
+    assert (problem.file, problem.got) == ("ref.txt", "2 lines")
 
 
 def test_of_one_reference_and_one_output_the_output_is_blamed() -> None:
     (problem,) = problems(None, [up("ref.txt", "r\n" * 2)], {"A": up("a.txt", "h\n")})
-    assert (problem.file, problem.found) == ("a.txt", "1 line")
+    assert (problem.file, problem.got) == ("a.txt", "1 line")
 
 
 def test_all_unreadable_files_are_named() -> None:
     found = problems(Upload("s.txt", b"\xff\xfe"), [Upload("r.txt", b"")], {"A": up("a.txt", "x\ry\r")})
     assert [p.file for p in found] == ["r.txt", "s.txt", "a.txt"]
-    assert "carriage return" in found[2].found
+    assert "carriage return" in found[2].got
 
 
 def test_no_system_is_a_problem() -> None:
-    assert problems(up("src.txt", "s\n"), [], {})[0].found == "no system"
+    assert problems(up("src.txt", "s\n"), [], {})[0].got == "no system"
 
 
 def test_references_and_source_may_be_absent() -> None:
@@ -174,7 +174,7 @@ def test_files_that_are_no_lines_of_text_are_refused() -> None:
         ("1\ta b\n2\tc d\n3\te f\n", "2 columns separated by tabs", "cut -f2"),
     ):
         (problem,) = problems(None, [], {"A": up("A.txt", text)})
-        assert (found in problem.found, todo in problem.todo) == (True, True), problem
+        assert (found in problem.got, todo in problem.todo) == (True, True), problem
 
 
 def test_texts_that_look_a_little_like_another_format_are_read() -> None:

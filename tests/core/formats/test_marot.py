@@ -8,7 +8,7 @@ from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span
 from core.errors import ImportProblems
 from core.formats.files import Upload
 from core.formats.labels.label_file import LabelFile, Severities, totals_of
-from core.formats.labels.marot import COLUMNS, read, write
+from core.formats.labels.marot import COLUMNS, read_marot, write_marot
 from tests.core.formats.label_cases import KEY, SEVERITIES, dataset, rating
 
 HEAD = "\t".join(COLUMNS) + "\n"
@@ -20,7 +20,7 @@ def found(*rows: str, head: str = HEAD) -> LabelFile:
     for row in rows:
         system, segment, *rest = row.split("|")
         lines.append("\t".join([system, "d", segment, "0", *rest]) + "\n")
-    return read(Upload("marot.tsv", (head + "".join(lines)).encode()), SEVERITIES)
+    return read_marot(Upload("marot.tsv", (head + "".join(lines)).encode()), SEVERITIES)
 
 
 def test_doc_seg_id_names_segments_if_global_id_is_constant() -> None:
@@ -33,13 +33,13 @@ def test_a_header_is_optional_and_may_be_in_the_middle() -> None:
     row = "S|1|r|s|<v>t</v>|Style|major|{}"
     assert found(row, head="").rated == found(row).rated
     joined = "S\td\t1\t0\tr\ts\t<v>t</v>\tStyle\tmajor\t{}\n" + HEAD
-    assert read(Upload("m", joined.encode()), SEVERITIES).rated == found(row).rated
+    assert read_marot(Upload("m", joined.encode()), SEVERITIES).rated == found(row).rated
     assert found(row).rated[0].errors == (Span("output", 0, 1, "t", "Major", "Style"),)
 
 
 def test_a_row_of_a_system_named_system_is_no_header() -> None:
     text = "system\tdocument\t1\t0\tr\ts\t<v>t</v>\tStyle\tmajor\t{}\n"
-    assert read(Upload("m", text.encode()), SEVERITIES).dataset.systems == ("system",)
+    assert read_marot(Upload("m", text.encode()), SEVERITIES).dataset.systems == ("system",)
 
 
 def test_the_note_is_read_from_new_and_old_metadata() -> None:
@@ -65,7 +65,7 @@ def test_invalid_token_indices_are_ignored_and_the_error_kept(spans: str) -> Non
         'S|1|r|s|a b|Style|Minor|{"target_spans": ' + spans + ', "segment": {"target_tokens": ["a", " ", "b"]}}'
     )
     assert [(e.start, e.end) for e in got.rated[0].errors] == [(0, 0)]
-    assert "without a span" in got.warnings[0].found
+    assert "without a span" in got.warnings[0].got
 
 
 def test_rows_without_a_rater_carry_texts_and_references_only() -> None:
@@ -79,12 +79,12 @@ def test_only_a_non_translation_needs_no_severity() -> None:
     assert found("S|1|r|s|<v>t</v>|Non-translation!||{}").rated[0].errors[0].severity == "Major"
     with pytest.raises(ImportProblems) as caught:
         found("S|1|r|s|<v>t</v>|Style|Critical|{}")
-    assert caught.value.problems[0].found == "“Critical”"
+    assert caught.value.problems[0].got == "“Critical”"
 
 
 def test_rows_of_another_length_are_problems_with_their_line() -> None:
     with pytest.raises(ImportProblems) as caught:
-        read(Upload("m.tsv", (HEAD + "a\tb\n").encode()), SEVERITIES)
+        read_marot(Upload("m.tsv", (HEAD + "a\tb\n").encode()), SEVERITIES)
     assert caught.value.problems[0][:4] == ("m.tsv", 2, "", "2 cells")
 
 
@@ -95,7 +95,7 @@ def test_attention_checks_are_neither_errors_nor_ratings() -> None:
     )  # fmt: skip
     assert [(r.key.system, [e.quote for e in r.errors]) for r in got.rated] == [("S", ["red"]), ("T", [])]
     assert got.dataset.systems == ("S", "T", "U")
-    assert [(w.row, w.found) for w in got.warnings] == [(2, "3 attention checks (HOTW-test)")]
+    assert [(w.row, w.got) for w in got.warnings] == [(2, "3 attention checks (HOTW-test)")]
     assert "1 output of a rater without other rows" in got.warnings[0].todo
 
 
@@ -105,7 +105,7 @@ def test_what_is_written_is_what_marot_reads() -> None:
         (Output(*KEY, "an old home"), Output("T", "d", "7", "home")),
     )
     labels = [rating(Span("output", 3, 6, "old", "Minor", "Style/Awkward", "hm")), rating(rater="q")]
-    assert write(data, labels, totals_of(data)).texts[0].split("\n") == [
+    assert write_marot(data, labels, totals_of(data)).texts[0].split("\n") == [
         "system\tdoc\tdocSegId\tglobalSegId\trater\tsource\ttarget\tcategory\tseverity\tmetadata",
         "S\td\t7\t1\tr\tein altes Haus\tan <v>old</v> home\tStyle/Awkward\tMinor\t"
         '{"note": "hm", "marked_text": "old", '
@@ -118,10 +118,10 @@ def test_what_is_written_is_what_marot_reads() -> None:
 
 def test_texts_with_tabs_and_tags_are_exact_in_metadata() -> None:
     data = dataset(text="<v>\tx")
-    (text,) = write(data, [rating(Span("output", 3, 5, "\tx", "Minor", "Style"))], totals_of(data)).texts
+    (text,) = write_marot(data, [rating(Span("output", 3, 5, "\tx", "Minor", "Style"))], totals_of(data)).texts
     cells = text.splitlines()[1].split("\t")
     assert cells[6] == "<v><v> x</v>"
-    back = read(Upload("m", text.encode()), Severities())
+    back = read_marot(Upload("m", text.encode()), Severities())
     assert back.dataset.outputs == data.outputs
     assert back.rated == (RatedOutput(OutputKey("S", "d", "7"), "r", (Span("output", 3, 5, "\tx", "Minor", "Style"),)),)
 
@@ -129,6 +129,6 @@ def test_texts_with_tabs_and_tags_are_exact_in_metadata() -> None:
 def test_scores_of_metrics_and_corrected_translations_are_said_to_be_left_out() -> None:
     more = json.dumps({"corrected_translation": "x", "segment": {"metrics": {"Bleurt-X": 0.5, "MQM": 1}}})
     got = found(f"S|1|r|s|<v>t</v>|Style|Minor|{more}", "S|2|r|s|t|no-error|no-error|{}")
-    assert [w.found for w in got.warnings] == [
+    assert [w.got for w in got.warnings] == [
         "score of the metric “Bleurt-X”, 1 time", "score of the metric “MQM”, 1 time", "corrected translation, 1 time",
     ]  # fmt: skip

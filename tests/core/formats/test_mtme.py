@@ -8,7 +8,7 @@ from core.data import Dataset, HumanScore, Output, OutputKey, RatedOutput, Segme
 from core.errors import ImportProblems, Problem, UserError
 from core.formats import mtme_score
 from core.formats.files import Upload
-from core.formats.labels import mtme_rating, mtme_standalone
+from core.formats.labels import mtme_rating
 from core.formats.labels.label_file import Severities, totals_of
 from tests.core.formats.label_cases import SEVERITIES
 
@@ -36,12 +36,12 @@ def line(system: str, *errors: object, rater: str = "") -> str:
 
 
 def rated(text: str, name: str = "en-de.mqm.rater1.seg.rating") -> tuple[RatedOutput, ...]:
-    return mtme_rating.read(Upload(name, text.encode()), SEVERITIES, TEXTS).rated
+    return mtme_rating.read_ratings(Upload(name, text.encode()), SEVERITIES, TEXTS).rated
 
 
 def problems(text: str, texts: Dataset | None = TEXTS) -> tuple[Problem, ...]:
     with pytest.raises(ImportProblems) as caught:
-        mtme_rating.read(Upload("x.seg.rating", text.encode()), SEVERITIES, texts)
+        mtme_rating.read_ratings(Upload("x.seg.rating", text.encode()), SEVERITIES, texts)
     return caught.value.problems
 
 
@@ -66,9 +66,9 @@ def test_offsets_are_characters_also_in_the_source() -> None:
 
 def test_missing_categories_are_unspecified_and_scores_reported() -> None:
     text = line("A", {"category": None, "score": 5}) + "A\tNone\n" * 2
-    got = mtme_rating.read(Upload("x", text.encode()), SEVERITIES, TEXTS)
+    got = mtme_rating.read_ratings(Upload("x", text.encode()), SEVERITIES, TEXTS)
     assert got.rated[0].errors[0].category == "Unspecified"
-    assert got.warnings[0].found == "scores of 1 error"
+    assert got.warnings[0].got == "scores of 1 error"
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_missing_categories_are_unspecified_and_scores_reported() -> None:
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_one_clear_problem(text: str, found: str, expected: str) -> None:
-    assert (found, expected) in [(p.found, p.expected) for p in problems(text)]
+    assert (found, expected) in [(p.got, p.expected) for p in problems(text)]
 
 
 def test_without_the_outputs_nothing_can_be_read() -> None:
@@ -94,7 +94,7 @@ def test_without_the_outputs_nothing_can_be_read() -> None:
 
 def test_a_rating_file_is_written_as_mt_metrics_eval_writes_it() -> None:
     label = RatedOutput(FIRST, "ann", (Span("output", 2, 5, "red", "Minor", "Unspecified"),))
-    (text,) = mtme_rating.write(TEXTS, [label], totals_of(TEXTS)).texts
+    (text,) = mtme_rating.write_ratings(TEXTS, [label], totals_of(TEXTS)).texts
     assert text.splitlines() == [
         'A\t{"errors": [{"start": 2, "end": 5, "category": null, "severity": "Minor", "score": null, '
         '"is_source_error": false}]}\tann',
@@ -106,12 +106,12 @@ def test_a_rating_file_is_written_as_mt_metrics_eval_writes_it() -> None:
 @pytest.mark.parametrize("name", ["a\tb", "a\nb", " a", ""])
 def test_a_name_that_no_line_can_hold_is_refused(name: str) -> None:
     with pytest.raises(UserError, match="cannot store this name"):
-        mtme_rating.write(TEXTS, [RatedOutput(FIRST, name, ())], totals_of(TEXTS))
+        mtme_rating.write_ratings(TEXTS, [RatedOutput(FIRST, name, ())], totals_of(TEXTS))
 
 
 def test_standalone_ratings_have_texts_and_segments_from_0() -> None:
     label = RatedOutput(LAST, "ann", (Span("source", 0, 4, "drei", "Major", "Accuracy/Omission", "gone"),))
-    (text,) = mtme_standalone.write(TEXTS, [label], totals_of(TEXTS)).texts
+    (text,) = mtme_rating.write_standalone(TEXTS, [label], totals_of(TEXTS)).texts
     assert json.loads(text) == {
         "source": "drei", "hypothesis": "three", "document_id": "e", "segment_id": 2, "system_id": "A",
         "rater_id": "ann", "src_lang": None, "tgt_lang": None, "segment_name": "1",
@@ -122,19 +122,19 @@ def test_standalone_ratings_have_texts_and_segments_from_0() -> None:
 
 def test_standalone_ratings_may_have_no_rater() -> None:
     record = {"source": "s", "hypothesis": "a red home", "errors": [ERROR], "segment_id": 4, "system_id": "A"}
-    got = mtme_standalone.read(Upload("x.jsonl", json.dumps(record).encode()), SEVERITIES)
+    got = mtme_rating.read_standalone(Upload("x.jsonl", json.dumps(record).encode()), SEVERITIES)
     assert got.dataset.outputs == (Output("A", "", "4", "a red home"),)
     assert got.rated[0].rater == "rater"
     other = record | {"hypothesis": "another text"}
     lines = "\n".join(map(json.dumps, (record, other)))
     with pytest.raises(ImportProblems) as caught:
-        mtme_standalone.read(Upload("x.jsonl", lines.encode()), SEVERITIES)
+        mtme_rating.read_standalone(Upload("x.jsonl", lines.encode()), SEVERITIES)
     assert caught.value.problems[0].expected == "“a red home”, as in line 1"
 
 
 def test_score_files_allow_any_white_space_and_none() -> None:
     text = "A\t-1.5\nA None\nA   0\nB -25\nB None\nB\tNone\n"
-    got = mtme_score.read(Upload("en-de.mqm.seg.score", text.encode()), Severities(), TEXTS)
+    got = mtme_score.read_mtme_scores(Upload("en-de.mqm.seg.score", text.encode()), Severities(), TEXTS)
     assert got.dataset.human_scores == (
         HumanScore("A", "d", "1", "mqm", -1.5), HumanScore("A", "e", "1", "mqm", 0.0), HumanScore("B", "d", "1", "mqm", -25),
     )  # fmt: skip
@@ -153,27 +153,27 @@ def test_score_files_allow_any_white_space_and_none() -> None:
 )
 def test_scores_that_do_not_fit_the_outputs_are_problems(text: str, found: str) -> None:
     with pytest.raises(ImportProblems) as caught:
-        mtme_score.read(Upload("x.seg.score", text.encode()), SEVERITIES, TEXTS)
-    assert found in [p.found for p in caught.value.problems]
+        mtme_score.read_mtme_scores(Upload("x.seg.score", text.encode()), SEVERITIES, TEXTS)
+    assert found in [p.got for p in caught.value.problems]
 
 
 def test_scores_written_and_read_again_are_the_same_numbers() -> None:
     scores = {FIRST: -1.1, LAST: 1e-30, OutputKey("B", "d", "1"): None, OutputKey("B", "e", "1"): 3}
-    text = mtme_score.write(TEXTS, scores)
+    text = mtme_score.write_mtme_scores(TEXTS, scores)
     assert text == "A\t-1.1\nA\tNone\nA\t1e-30\nB\tNone\nB\tNone\nB\t3.0\n"
-    back = mtme_score.read(Upload("en-de.x.seg.score", text.encode()), SEVERITIES, TEXTS)
+    back = mtme_score.read_mtme_scores(Upload("en-de.x.seg.score", text.encode()), SEVERITIES, TEXTS)
     assert {OutputKey(*h[:3]): h.value for h in back.dataset.human_scores} == {
         k: v for k, v in scores.items() if v is not None
     }
     with pytest.raises(UserError, match="blanks"):
-        mtme_score.write(TEXTS, {OutputKey("my system", "d", "1"): 1.0})
+        mtme_score.write_mtme_scores(TEXTS, {OutputKey("my system", "d", "1"): 1.0})
 
 
 def test_human_scores_of_an_unusual_name_are_a_warning() -> None:
     text = "A 1\n" * len(TEXTS.segments)
     for name, warned in (("en-de.mqm.seg.score", False), ("New-v2.seg.score", True)):
-        got = mtme_score.read(Upload(name, text.encode()), Severities(), TEXTS)
-        assert [w.found for w in got.warnings] == ["scores read as human scores, New-v2"] * warned
+        got = mtme_score.read_mtme_scores(Upload(name, text.encode()), Severities(), TEXTS)
+        assert [w.got for w in got.warnings] == ["scores read as human scores, New-v2"] * warned
 
 
 @pytest.mark.parametrize(
@@ -186,10 +186,10 @@ def test_human_scores_of_an_unusual_name_are_a_warning() -> None:
     ],
 )
 def test_scores_that_are_not_one_per_segment_are_refused(name: str, text: str, found: str) -> None:
-    for read in (mtme_score.read, mtme_score.read_metric):
+    for read in (mtme_score.read_mtme_scores, mtme_score.read_metric):
         with pytest.raises(ImportProblems) as caught:
             read(Upload(name, text.encode()), SEVERITIES, TEXTS)
-        assert [p.found for p in caught.value.problems] == [found]
+        assert [p.got for p in caught.value.problems] == [found]
 
 
 def test_standalone_ratings_of_several_language_pairs_are_refused() -> None:
@@ -198,4 +198,4 @@ def test_standalone_ratings_of_several_language_pairs_are_refused() -> None:
         for i, lang in enumerate(("de", "fr"))
     ]  # fmt: skip
     with pytest.raises(ImportProblems, match="de-en, fr-en"):
-        mtme_standalone.read(Upload("r.jsonl", "\n".join(map(json.dumps, lines)).encode()), SEVERITIES)
+        mtme_rating.read_standalone(Upload("r.jsonl", "\n".join(map(json.dumps, lines)).encode()), SEVERITIES)

@@ -14,9 +14,8 @@ from cli import calibrate, evaluate, human_scores, labels, metrics, reproduce_su
 from cli.stress import own_injection
 from core.data import Dataset, Output, Segment
 from core.errors import UserError
-from core.formats.adversarial import read_cases
+from core.formats.error_cases import read_cases, read_pairs
 from core.formats.files import Upload
-from core.formats.pairs import read_pairs
 from core.refine.prompts import load_lists
 from core.robustness.stress.report import from_json
 from core.robustness.stress.score_log import opened
@@ -98,7 +97,7 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
 
 def imported(upload: Upload, path: Path) -> None:
     importing.preview(importing.read_files([upload]), None, TEXTS)
-    label_import.read([upload], texts=TEXTS)
+    label_import.read_label_files([upload], texts=TEXTS)
 
 
 def by_name(upload: Upload, path: Path) -> None:

@@ -25,7 +25,7 @@ from core.formats.files import Upload
 from core.formats.labels import judgements
 from core.formats.mapping import ColumnMapping
 from core.formats.parsing.cells import FileTable
-from core.formats.parsing.numbers import expected_number, json_number, number, parse_lambda
+from core.formats.parsing.numbers import expected_number, json_number, parse_lambda, parse_number
 from core.formats.table import read_table
 from core.metrics import options
 from core.metrics import ranges as stored_ranges
@@ -51,16 +51,16 @@ NAN = float("nan")
     [("1", 1.0), (" -0.50\t", -0.5), ("+.5", 0.5), ("5.", 5.0), ("1e-3", 0.001), ("1E15", 1e15), ("\u00a07", 7.0)],
 )
 def test_numbers_as_people_write_them(text: str, value: float) -> None:
-    assert number(text) == value
+    assert parse_number(text) == value
 
 
 def test_other_texts_are_no_numbers() -> None:
-    assert [text[:20] for text in (*EXTREME, *NOT_NUMBERS, "nan", "") if number(text) is not None] == []
+    assert [text[:20] for text in (*EXTREME, *NOT_NUMBERS, "nan", "") if parse_number(text) is not None] == []
 
 
 @given(st.floats(-1e15, 1e15) | st.integers(-(10**15), 10**15))
 def test_what_python_writes_is_read_back(value: float) -> None:
-    assert number(repr(value)) == value == json_number(value)
+    assert parse_number(repr(value)) == value == json_number(value)
 
 
 @pytest.mark.parametrize("value", [True, None, [], {}, 10**16, 10**400, 1e308, math.inf, NAN, "1_0", "9" * 400])
@@ -135,11 +135,11 @@ def column(value: str, tmp_path: Path) -> None:
 
 def by_rater(value: str, tmp_path: Path) -> None:
     rows = f'system,segment_id,rater,score\nA,1,r,"{value}"\nA,1,q,1\n'
-    judgements.read(Upload("j.csv", rows.encode()), None, TEXTS)  # type: ignore[arg-type]
+    judgements.read_judgements(Upload("j.csv", rows.encode()), None, TEXTS)  # type: ignore[arg-type]
 
 
 def labels(text: str, name: str) -> None:
-    if problems := label_import.read([Upload(name, text.encode())], texts=TEXTS).problems:
+    if problems := label_import.read_label_files([Upload(name, text.encode())], texts=TEXTS).problems:
         raise ImportProblems(problems)
 
 

@@ -103,7 +103,7 @@ def test_new_files_get_usual_rights_and_old_ones_keep_theirs(tmp_path: Path) -> 
     old.write_text("before")
     old.chmod(0o640)
     plain.write_text("made as usual")
-    output.write({old: "after\n", new: "ä\r\n"})
+    output.write_files({old: "after\n", new: "ä\r\n"})
     assert (old.read_bytes(), new.read_bytes()) == (b"after\n", "ä\r\n".encode())
     assert stat.S_IMODE(old.stat().st_mode) == 0o640
     assert stat.S_IMODE(new.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
@@ -114,7 +114,7 @@ def test_a_link_stays_and_its_target_is_written(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "link").symlink_to(Path("there") / "target")
     for text in ("first", "second"):
-        output.write({tmp_path / "link": text})
+        output.write_files({tmp_path / "link": text})
         assert (tmp_path / "link").is_symlink()
         assert (tmp_path / "there" / "target").read_text() == text
 
@@ -135,7 +135,7 @@ def test_a_failure_leaves_every_old_file_and_nothing_else(
         monkeypatch.delattr(os, "O_TMPFILE", raising=False)
     monkeypatch.setattr(fails, full)
     with pytest.raises(OSError, match="no space"):
-        output.write({one: "new", two: "new"})
+        output.write_files({one: "new", two: "new"})
     monkeypatch.undo()
     assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"one": "first", "two": "second"}
 
@@ -143,7 +143,7 @@ def test_a_failure_leaves_every_old_file_and_nothing_else(
 def test_a_text_that_is_no_unicode_leaves_the_old_file(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("kept")
     with pytest.raises(UserError, match="half of a surrogate pair, U\\+D83D"):
-        output.write({tmp_path / "out": "a \ud83d b"})
+        output.write_files({tmp_path / "out": "a \ud83d b"})
     assert [p.read_text() for p in tmp_path.iterdir()] == ["kept"]
 
 
@@ -155,7 +155,7 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
     reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
     reader.start()
     output.check([], [("--out", pipe)])
-    output.write({pipe: "through"})
+    output.write_files({pipe: "through"})
     reader.join(10)
     assert read == ["through"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
@@ -196,7 +196,7 @@ def test_a_file_that_cannot_be_renamed_to_is_written_in_place(
     out.chmod(0o640)
     inode = out.stat().st_ino
     monkeypatch.setattr(os, "replace", no_rename(code, copies))
-    output.write({out: "a,b\n1,ä\n"})
+    output.write_files({out: "a,b\n1,ä\n"})
     assert out.read_text() == "a,b\n1,ä\n" == copies[0]
     assert (out.stat().st_ino, stat.S_IMODE(out.stat().st_mode)) == (inode, 0o640)
     assert list(tmp_path.iterdir()) == [out]
@@ -207,7 +207,7 @@ def test_an_error_names_the_file_and_not_its_copy(tmp_path: Path, monkeypatch: p
     for code in (errno.EACCES, errno.EIO):  # the file is not there yet, so that nothing can be written in place
         monkeypatch.setattr(os, "replace", no_rename(code, []))
         with pytest.raises(OSError, match=r"o\.csv") as caught:
-            output.write({out: "new"})
+            output.write_files({out: "new"})
         assert (caught.value.errno, caught.value.filename, caught.value.filename2) == (code, str(out), None)
         assert "errorscope" not in str(caught.value)
         assert not list(tmp_path.iterdir())
@@ -229,7 +229,7 @@ def test_a_full_disk_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(os, "replace", no_rename(errno.EBUSY, []))
     monkeypatch.setattr(os, "write", little)
     with pytest.raises(OSError, match=r"o\.csv"):
-        output.write({out: "something that is new and longer"})
+        output.write_files({out: "something that is new and longer"})
     monkeypatch.undo()
     assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"o.csv": "what was there"}
 
@@ -239,7 +239,7 @@ def test_every_name_of_a_file_shows_what_was_written(tmp_path: Path) -> None:
     out.write_text("old and long")
     other.parent.mkdir()
     os.link(out, other)
-    output.write({out: "new"})
+    output.write_files({out: "new"})
     assert (out.read_text(), other.read_text()) == ("new", "new")
     assert out.stat().st_ino == other.stat().st_ino
     assert sorted(p.name for p in tmp_path.iterdir()) == ["kept", "o.csv"]
@@ -273,11 +273,11 @@ def test_a_file_in_a_read_only_folder_is_written_in_place() -> None:
         out.chmod(0o666)
         with as_nobody():
             output.check([], [("--out", out)])
-            output.write({out: "new"})
+            output.write_files({out: "new"})
             with pytest.raises(UserError, match="its folder is read-only"):
                 output.check([], [("--out", folder / "new.csv")])
             with pytest.raises(PermissionError) as caught:
-                output.write({folder / "new.csv": "new"})
+                output.write_files({folder / "new.csv": "new"})
         assert caught.value.filename == str(folder / "new.csv")
         assert {p.name: p.read_text() for p in folder.iterdir()} == {"o.csv": "new"}
         assert out.stat().st_uid == 0

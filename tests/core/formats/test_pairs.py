@@ -7,8 +7,8 @@ import json
 import pytest
 
 from core.errors import ImportProblems, Problem
+from core.formats.error_cases import PerturbedPair, PerturbedPairs, read_pairs
 from core.formats.files import Upload
-from core.formats.pairs import PerturbedPair, PerturbedPairs, read_pairs
 
 
 def read(name: str, text: str) -> PerturbedPairs:
@@ -89,14 +89,14 @@ def test_unperturbed_demetr_records_are_left_out() -> None:
 
 
 def test_a_file_of_nothing_but_unperturbed_records_is_refused() -> None:
-    assert "no perturbed pair" in refused("a.json", json.dumps([record(1, "x", False)]))[0].found
+    assert "no perturbed pair" in refused("a.json", json.dumps([record(1, "x", False)]))[0].got
 
 
 def test_a_problem_in_a_json_list_names_the_line_of_its_record() -> None:
     # the list opens on line 1, each record takes 14 lines with its braces; the second begins on line 16
     records = [record(1, "x", True), record(2, "y", True) | {"mt_sent": None, "pert_check": "maybe"}]
     problems = refused("a.json", json.dumps(records, indent=2))
-    assert [(p.row, p.column, p.found) for p in problems] == [(16, "pert_check", "“maybe”"), (16, "mt_sent", "nothing")]
+    assert [(p.row, p.column, p.got) for p in problems] == [(16, "pert_check", "“maybe”"), (16, "mt_sent", "nothing")]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_problem_in_a_json_list_names_the_line_of_its_record() -> None:
 def test_a_broken_json_list_is_named_where_it_breaks(text: str, row: int, found: str) -> None:
     problem = refused("a.json", text)[0]
     assert problem.row == row
-    assert found in problem.found
+    assert found in problem.got
 
 
 def test_a_list_on_one_line_counts_records_for_lines() -> None:
@@ -125,8 +125,8 @@ def test_a_list_on_one_line_counts_records_for_lines() -> None:
 def test_every_missing_column_is_named_with_what_is_there() -> None:
     problems = refused("a.csv", "kind,correct\nx,y\n")
     assert [p.column for p in problems] == ["good", "perturbed", "reference"]
-    assert "kind, correct" in problems[0].found
-    assert "mt_sent" not in problems[0].found
+    assert "kind, correct" in problems[0].got
+    assert "mt_sent" not in problems[0].got
     assert problems[2].expected == "a column reference or ref or eng_sent"
 
 
@@ -136,9 +136,9 @@ def test_a_source_may_stand_for_the_reference() -> None:
 
 def test_every_cell_that_cannot_be_used_is_a_problem() -> None:
     problems = refused("a.csv", "type,reference,good,perturbed\n,r,g,p\nt,r,g,p\n,r,g,p\n")
-    assert [(p.row, p.column, p.found) for p in problems] == [(2, "type", "nothing"), (4, "type", "nothing")]
+    assert [(p.row, p.column, p.got) for p in problems] == [(2, "type", "nothing"), (4, "type", "nothing")]
     (nested,) = refused("a.jsonl", '{"type": "t", "ref": "r", "good": ["a", "b"], "perturbed": "p"}\n')
-    assert nested.found == "a list"
+    assert nested.got == "a list"
 
 
 def test_problems_of_all_files_are_told_together() -> None:

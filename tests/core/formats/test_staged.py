@@ -166,19 +166,19 @@ def test_rows_of_a_segment_agree_within_and_between_tables(rows: int) -> None:
         for tables, expected in ((one, in_one), (two, in_two)):
             found = result(tables, rows=rows)
             problems = [] if isinstance(found[0], tuple) and isinstance(found[0][0], Segment) else found
-            assert [expected in problem.found for problem in problems] == [True] * bool(expected), (name, found)
+            assert [expected in problem.got for problem in problems] == [True] * bool(expected), (name, found)
 
 
 def test_rows_without_outputs_and_repeated_keys_are_named() -> None:
     *_, notes = result([(table("a.csv", [row(), row(sys="C"), row(sys="B", out=None, DA=None, COMET=None)]), LONG)])
     assert "a.csv: 1 row without an output." in notes
     [problem] = result([(table("a.csv", [row(), row()]), LONG)])
-    assert (problem.row, problem.found) == (3, "A, segment 1 of d again, as in line 2")
+    assert (problem.row, problem.got) == (3, "A, segment 1 of d again, as in line 2")
     [problem] = result([(table("a.csv", [row(), row(sys="B", out=None)]), LONG.with_(metrics=()))])
-    assert "a score of B for segment" in problem.found
+    assert "a score of B for segment" in problem.got
     mapping = LONG.with_(output=None, source=None, references=(), metrics=())
     [problem] = result([(table("a.csv", [row(sys="Z", doc="doc")]), mapping)], known=small_dataset(2))
-    assert problem.found == "a system named “Z”"
+    assert problem.got == "a system named “Z”"
 
 
 @pytest.mark.parametrize(("most", "problems"), [(2, ["more than 2 rows, lines or outputs"]), (3, [])])
@@ -188,7 +188,7 @@ def test_outputs_up_to_the_row_limit_are_imported(
     monkeypatch.setenv("ERRORSCOPE_MAX_ROWS", str(most))
     wide = ColumnMapping("wide", "doc", "seg", systems=("src", "out", "sys"))
     found = result([(table("a.csv", [row()]), wide)])
-    assert ([problem.found for problem in found] if problems else [len(found[1])]) == (problems or [3])
+    assert ([problem.got for problem in found] if problems else [len(found[1])]) == (problems or [3])
 
 
 def test_segments_without_sources_do_not_stay_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:

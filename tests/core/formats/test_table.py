@@ -50,7 +50,7 @@ def test_odd_line_separators_stay_in_their_field() -> None:
 
 def test_every_ragged_row_is_a_problem_with_both_counts() -> None:
     problems = refused("a.csv", "a,b,c\n1,2,3\n1,2\n1,2,3,4\n")
-    assert [(p.row, p.found, p.expected) for p in problems] == [
+    assert [(p.row, p.got, p.expected) for p in problems] == [
         (3, "2 fields", "3, as the header has"),
         (4, "4 fields", "3, as the header has"),
     ]
@@ -59,7 +59,7 @@ def test_every_ragged_row_is_a_problem_with_both_counts() -> None:
 def test_a_thousand_ragged_rows_are_counted_not_listed() -> None:
     problems = refused("a.csv", "a,b\n" + "x\n" * 1000)
     assert len(problems) == 201
-    assert problems[-1].found == "800 more problems"
+    assert problems[-1].got == "800 more problems"
 
 
 def test_blank_lines_are_no_rows() -> None:
@@ -77,13 +77,13 @@ def test_blank_lines_before_the_header_are_skipped(name: str, end: str) -> None:
 
 def test_a_quote_never_closed_is_named_where_it_opens() -> None:
     (problem,) = refused("a.csv", 'a,b\n1,2\n3,"open\n4,5\n')
-    assert (problem.row, problem.found) == (3, "a quote that is never closed")
+    assert (problem.row, problem.got) == (3, "a quote that is never closed")
 
 
 def test_text_after_a_closing_quote_is_a_problem_not_a_guess() -> None:
     (problem,) = refused("a.csv", 'a,b\n"x" y,2\n')
     assert problem.row == 2
-    assert "broken" in problem.found
+    assert "broken" in problem.got
 
 
 def test_a_quote_inside_an_unquoted_field_is_text() -> None:
@@ -91,20 +91,20 @@ def test_a_quote_inside_an_unquoted_field_is_text() -> None:
 
 
 def test_a_header_alone_is_refused() -> None:
-    assert refused("a.csv", "a,b\n")[0].found == "a header and no rows"
-    assert refused("a.jsonl", "\n\n")[0].found == "no rows"
+    assert refused("a.csv", "a,b\n")[0].got == "a header and no rows"
+    assert refused("a.jsonl", "\n\n")[0].got == "no rows"
 
 
 def test_a_column_name_twice_is_a_problem_with_both_places() -> None:
     (problem,) = refused("a.csv", "id,text,id\n1,2,3\n")
-    assert (problem.column, problem.found) == ("id", "the name twice, in columns 1 and 3")
+    assert (problem.column, problem.got) == ("id", "the name twice, in columns 1 and 3")
 
 
 def test_a_header_in_the_middle_is_a_problem_on_its_line() -> None:
     for name, mark in (("a.csv", ","), ("a.tsv", "\t")):
         text = "id,text\n1,x\nid,text\n2,y\n".replace(",", mark)
         (problem,) = refused(name, text)
-        assert (problem.row, problem.found) == (3, "the header again")
+        assert (problem.row, problem.got) == (3, "the header again")
 
 
 def test_an_unnamed_column_gets_its_number() -> None:
@@ -149,8 +149,8 @@ def test_a_first_line_that_is_no_header_is_named() -> None:
 
 
 def test_cr_line_ends_are_named() -> None:
-    assert "carriage return" in refused("a.csv", "a,b\r1,2\r")[0].found
-    assert "carriage return" in refused("a.csv", "a,b\r1,2\r\n3,4\n")[0].found
+    assert "carriage return" in refused("a.csv", "a,b\r1,2\r")[0].got
+    assert "carriage return" in refused("a.csv", "a,b\r1,2\r\n3,4\n")[0].got
 
 
 def test_plain_tsv_takes_quotes_as_text() -> None:
@@ -219,9 +219,9 @@ def test_every_broken_json_line_is_a_problem() -> None:
     problems = refused("a.jsonl", text)
     assert [p.row for p in problems] == [2, 3, 4, 5, 6, 7, 8]
     assert problems[0].expected == "one JSON object per line"
-    assert "repeated key" in problems[3].found
-    assert "surrogate" in problems[4].found
-    assert "nesting" in problems[6].found
+    assert "repeated key" in problems[3].got
+    assert "surrogate" in problems[4].got
+    assert "nesting" in problems[6].got
 
 
 def test_an_escaped_backslash_is_not_taken_for_a_nul() -> None:
@@ -255,7 +255,7 @@ def test_a_list_of_objects_is_read_however_it_is_laid_out(tmp_path: Path) -> Non
     for text, found in (
         ('[{"a": 1}, 2]', "2"), ('[{"a": 1}\n', "does not end"), ('[{"a": 1}] x', "after the list"), ("[]", "no rows"),
     ):  # fmt: skip
-        assert found in refused("a.json", text)[0].found
+        assert found in refused("a.json", text)[0].got
 
 
 def test_the_keys_of_an_object_of_lists_are_systems() -> None:
@@ -272,7 +272,7 @@ def test_the_keys_of_an_object_of_lists_are_systems() -> None:
     assert (whole.columns, whole.notes) == (("system", "output"), ())
     lines = '{"turns": [{"a": 1}], "output": "x"}\n{"turns": [{"a": 1}], "output": "y"}\n'
     assert cells("a.jsonl", lines) == [(Nested('[{"a": "1"}]'), "x"), (Nested('[{"a": "1"}]'), "y")]
-    assert "“0.5}” " in refused("a.json", '{"A": [{"a": 1}], "B": 0.5}')[0].found + " "
+    assert "“0.5}” " in refused("a.json", '{"A": [{"a": 1}], "B": 0.5}')[0].got + " "
 
 
 def test_json_that_is_no_list_of_rows_is_refused_with_one_problem() -> None:
@@ -282,7 +282,7 @@ def test_json_that_is_no_list_of_rows_is_refused_with_one_problem() -> None:
         ('{"predictions": ["x", "y"], "references": [["r"], ["s"]]}', "lists or objects: “predictions”, “references”"),
     ):
         (problem,) = refused("a.json", text)
-        assert found in problem.found
+        assert found in problem.got
         assert "lines=True" in problem.todo
 
 

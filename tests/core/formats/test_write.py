@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.data import Score
 from core.formats.files import Upload
-from core.formats.parsing.formula import raw_cell, safe_cell
+from core.formats.parsing.cells import raw_cell, safe_cell
 from core.formats.write import LabelRow, csv_text, read_export, scores_csv, scores_jsonl
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)

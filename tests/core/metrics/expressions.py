@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from core.metrics import registry
-from core.metrics.base import MetricSpec, Option
+from core.metrics.base import MetricSpec
+from core.metrics.options import Option
 
 BASELINES = "LAYER,P,R,F\n" + "".join(f"{layer},0.1,0.2,0.3\n" for layer in range(13))
 MATCHERS = ("chrf|beta:3", "rouge1|stem:yes")

@@ -8,8 +8,7 @@ from core.metrics import registry
 from core.metrics.generation import bartscore, bartscore_pp
 from core.progress import no_progress
 from core.refine.engine import Task, refine_all
-from core.refine.options import Options
-from core.refine.result import Refinement, weighted
+from core.refine.result import Options, Refinement, weighted
 from tests.core.refine.oracle import Plain
 from tests.tiny import tiny_scorer
 
@@ -37,7 +36,7 @@ def test_directions_are_those_of_table_6() -> None:
         "bartscore-faithfulness": plain("the house", ITEM.hypothesis),
     }
     for name, value in expected.items():
-        assert registry.load(name).score([ITEM], no_progress)[0].value == pytest.approx(value, abs=1e-4)
+        assert registry.load_metric(name).score([ITEM], no_progress)[0].value == pytest.approx(value, abs=1e-4)
 
 
 PROMPTS = ("the house", "a dog")
@@ -69,21 +68,21 @@ def test_a_prompted_score_is_the_mean_over_prompts(side: str) -> None:
         "bartscore-faithfulness": np.mean(faithful),
     }
     for name, value in expected.items():
-        metric = registry.load(registry.expression(name, {"prompt": PROMPTS, "side": side}))
+        metric = registry.load_metric(registry.expression(name, {"prompt": PROMPTS, "side": side}))
         assert metric.score([item], no_progress)[0].value == pytest.approx(value, abs=1e-4)
 
 
 def test_which_reference_is_used_is_decided_without_prompts() -> None:
     plain_scores = [plain(r, ITEM.hypothesis) for r in ITEM.references]
     best = plain_scores.index(max(plain_scores))
-    value = registry.load("bartscore-p|prompt:the house").score([ITEM], no_progress)[0]
+    value = registry.load_metric("bartscore-p|prompt:the house").score([ITEM], no_progress)[0]
     assert value.parts["condition"] == best
     assert value.value == pytest.approx(prompted("there", ITEM.references[best], "encoder", "the house"), abs=1e-4)
 
 
 @pytest.mark.parametrize("name", ["bartscore", "bartscore-p|prompt:the house;a dog"])
 def test_an_item_without_references_does_not_affect_others(name: str) -> None:
-    metric, told, items = registry.load(name), list[float](), [ITEM, Item("s", "a red cat", ("", " ")), ITEM]
+    metric, told, items = registry.load_metric(name), list[float](), [ITEM, Item("s", "a red cat", ("", " ")), ITEM]
     first, nothing, last = metric.score(items, told.append)
     assert (nothing.value, nothing.status, nothing.reason) == (None, "undefined", "all references are empty")
     assert first.value == last.value == pytest.approx(metric.score([ITEM], no_progress)[0].value, abs=1e-4)
@@ -92,13 +91,13 @@ def test_an_item_without_references_does_not_affect_others(name: str) -> None:
 
 def test_the_place_of_the_best_reference_counts_empty_ones() -> None:
     """The best of the two references is the second or the third of these three."""
-    plain_at = registry.load("bartscore-p").score([ITEM], no_progress)[0].parts["condition"]
+    plain_at = registry.load_metric("bartscore-p").score([ITEM], no_progress)[0].parts["condition"]
     beside = Item(ITEM.source, ITEM.hypothesis, ("  ", *ITEM.references))
-    assert registry.load("bartscore-p").score([beside], no_progress)[0].parts["condition"] == plain_at + 1
+    assert registry.load_metric("bartscore-p").score([beside], no_progress)[0].parts["condition"] == plain_at + 1
 
 
 def test_items_with_one_and_several_references_mix() -> None:
-    metric = registry.load("bartscore|prompt:the house;a dog|side:decoder")
+    metric = registry.load_metric("bartscore|prompt:the house;a dog|side:decoder")
     items = [ITEM, Item("s", "a red cat", ("a red dog",)), Item("s", "", ("the cat", "the dog"))]
     together = [v.value for v in metric.score(items, no_progress)]
     assert together == pytest.approx([metric.score([i], no_progress)[0].value for i in items], abs=1e-4)
@@ -107,7 +106,7 @@ def test_items_with_one_and_several_references_mix() -> None:
 def test_progress_of_a_prompted_score_ends_at_one() -> None:
     told: list[float] = []
 
-    registry.load("bartscore|prompt:a;b;c").score([ITEM] * 5, told.append)
+    registry.load_metric("bartscore|prompt:a;b;c").score([ITEM] * 5, told.append)
     assert told == sorted(told)
     assert told[-1] == 1.0
 
@@ -115,7 +114,7 @@ def test_progress_of_a_prompted_score_ends_at_one() -> None:
 def test_bartscore_pp_refines_under_its_options() -> None:
     options = Options(k=3, rounds=1, edits=("insert",), non_translation="off", prompts=("a dog",), side="decoder")
     expected = refine_all(tiny_scorer(), [Task(ITEM.hypothesis, ITEM.references)], "precision", options)[0]
-    metric = registry.load("bartscore++-p|k:3|rounds:1|edits:insert|nt:off|prompt:a dog|side:decoder")
+    metric = registry.load_metric("bartscore++-p|k:3|rounds:1|edits:insert|nt:off|prompt:a dog|side:decoder")
     value = metric.score([ITEM], no_progress)[0]
     assert value.detail is not None
     found = Refinement.from_json(value.detail)
@@ -128,8 +127,8 @@ def test_bartscore_pp_refines_under_its_options() -> None:
 def test_the_prompted_distances_are_of_prompted_bartscores() -> None:
     """y and r are in hand; the refined text is the one without prompts."""
     item = Item(None, ITEM.hypothesis, ITEM.references[:1])
-    parts = registry.load("bartscore++-p|prompt:a dog").score([item], no_progress)[0].parts
-    unprompted = registry.load("bartscore++-p").score([item], no_progress)[0].detail
+    parts = registry.load_metric("bartscore++-p|prompt:a dog").score([item], no_progress)[0].parts
+    unprompted = registry.load_metric("bartscore++-p").score([item], no_progress)[0].detail
     assert unprompted is not None
     reference = item.references[0]
     for name, text in (
@@ -150,7 +149,7 @@ def test_bartscore_is_the_mean_over_start_tokens_and_end() -> None:
 
 @pytest.mark.parametrize("name", ["bartscore++", "bartscore++-p", "bartscore++-r", "bartscore++-faithfulness"])
 def test_bartscore_pp_is_stored_at_lambda_1_with_its_distances(name: str) -> None:
-    value = registry.load(name).score([ITEM], no_progress)[0]
+    value = registry.load_metric(name).score([ITEM], no_progress)[0]
     assert value.value == pytest.approx(-(value.parts["dist_exp"] + value.parts["dist_imp"]) / 2)
     assert value.value == weighted(value.parts["dist_exp"], value.parts["dist_imp"], 1.0)
     assert value.detail is not None
@@ -161,4 +160,4 @@ def test_lambda_changes_one_field_of_the_signature() -> None:
     refinement = bartscore_pp.refinement_signature("f")
     assert "lambda" not in refinement
     assert bartscore_pp.at_lambda(refinement, 1.7) == refinement.replace("refinement|", "bartscore++|lambda:1.7|")
-    assert registry.load("bartscore++").signature() == bartscore_pp.at_lambda(refinement, 1.0)
+    assert registry.load_metric("bartscore++").signature() == bartscore_pp.at_lambda(refinement, 1.0)

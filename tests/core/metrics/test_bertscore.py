@@ -13,7 +13,7 @@ from core.errors import UserError
 from core.metrics import registry
 from core.metrics.embedding import bertscore
 from core.metrics.embedding.bertscore_layers import layer_of
-from core.models.architectures.encoder import load
+from core.models.architectures.encoder import load_encoder
 from core.models.checkpoint import Checkpoint
 from core.progress import no_progress
 from core.scoring.dataset import for_dataset
@@ -32,7 +32,7 @@ def _encoder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tm
 
 
 def scored(expression: str, items: list[Item]) -> np.ndarray:
-    metric = registry.load(expression)
+    metric = registry.load_metric(expression)
     values = apart(metric.for_outputs(all_outputs(items)), items)
     return np.array([[v.parts["precision"], v.parts["recall"], v.parts["f"], v.value] for v in values])
 
@@ -61,7 +61,7 @@ def test_another_layer_equals_the_package(layer: int, expected: tuple[float, flo
 def test_the_best_of_several_references_is_that_of_the_package() -> None:
     item = Item(None, "the red dog ran home", ("a blue dog ran", "", "the dog ran home", "a red cat"))
     for measure, expected in (("p", 0.8303), ("r", 0.9840), ("f", 0.9007)):
-        value = registry.load(f"bertscore|measure:{measure}").score([item], no_progress)[0]
+        value = registry.load_metric(f"bertscore|measure:{measure}").score([item], no_progress)[0]
         assert value.value == pytest.approx(expected, abs=6e-5)
         assert value.parts["condition"] == 2
 
@@ -69,7 +69,7 @@ def test_the_best_of_several_references_is_that_of_the_package() -> None:
 def test_of_several_references_the_best_by_the_measure_counts() -> None:
     output, references = "the red dog ran home", ("a blue dog ran", "", "the dog ran home at night", "red")
     for i, measure in enumerate("prf"):
-        metric = registry.load(f"bertscore|measure:{measure}")
+        metric = registry.load_metric(f"bertscore|measure:{measure}")
         alone = {k: by_hand(output, references[k])[i] for k in (0, 2, 3)}
         value = metric.score([Item(None, output, references)], no_progress)[0]
         assert value.value == pytest.approx(max(alone.values()), abs=1e-5)
@@ -80,7 +80,7 @@ def by_hand(
     output: str, reference: str, layer: int = 5, weight: Callable[[int], float] = lambda token: 1
 ) -> list[float]:
     """P, R and F: the weighted means of each token's greatest cosine; special tokens weigh 0 and may be matched."""
-    model = load()
+    model = load_encoder()
     states, weights = list[np.ndarray](), list[np.ndarray]()
     for tokens in model.tokens([output, reference], [layer]):
         state = tokens.states[0].astype(np.float64)
@@ -109,7 +109,7 @@ def test_each_token_takes_its_most_similar_one(layer: int) -> None:
 
 def test_idf_weights_are_those_of_the_references() -> None:
     # ln((N + 1) / (c + 1)): c of N references have the token; the two segments with the same reference count twice
-    references = [set(load().read(reference).ids) for _, reference in SHORT]
+    references = [set(load_encoder().read(reference).ids) for _, reference in SHORT]
 
     def weight(token: int) -> float:
         return math.log((len(SHORT) + 1) / (sum(token in ids for ids in references) + 1))
@@ -119,7 +119,7 @@ def test_idf_weights_are_those_of_the_references() -> None:
 
 
 def test_idf_depends_on_all_outputs_named_in_the_signature() -> None:
-    metric = registry.load("bertscore|idf:yes")
+    metric = registry.load_metric("bertscore|idf:yes")
     assert metric.fit is not None
     whole, part = metric.for_outputs(all_outputs(ITEMS)), metric.for_outputs(all_outputs(ITEMS)[:5])
     assert whole.signature() != part.signature()
@@ -146,35 +146,35 @@ def test_idf_counts_segments_once_and_outputs_each_time() -> None:
     segments = tuple(Segment("d", str(n), "s", (reference,)) for n, (_, reference) in enumerate(TWICE))
     outputs = tuple(Output(system, "d", str(n), output) for system in "AB" for n, (output, _) in enumerate(TWICE))
     dataset = Dataset(segments, outputs)
-    assert "|idf:refs-3-" in for_dataset(registry.load("bertscore|idf:yes"), dataset).signature()
-    signature = for_dataset(registry.load("moverscore"), dataset).signature()
+    assert "|idf:refs-3-" in for_dataset(registry.load_metric("bertscore|idf:yes"), dataset).signature()
+    signature = for_dataset(registry.load_metric("moverscore"), dataset).signature()
     assert re.search(r"\|idf:own-6-[0-9a-f]{8}\+3-[0-9a-f]{8}\|", signature)
 
 
 def test_where_nothing_weighs_or_nothing_is_said_a_reason_stands() -> None:
-    metric = registry.load("bertscore|idf:yes")
+    metric = registry.load_metric("bertscore|idf:yes")
     item = Item("s", "the cat", ("the cat",))
     assert metric.fit is not None
     lone = metric.for_outputs(all_outputs([item])).score([item], no_progress)[0]  # ln(2 / 2) = 0 for every token
     assert (lone.value, lone.status, lone.reason) == (None, "undefined", bertscore.WEIGHTLESS)
-    nothing = registry.load("bertscore").score([Item("s", "a", ("", " \n"))], no_progress)[0]
+    nothing = registry.load_metric("bertscore").score([Item("s", "a", ("", " \n"))], no_progress)[0]
     assert (nothing.value, nothing.status) == (None, "undefined")
 
 
 def test_a_text_that_is_cut_says_so() -> None:
     items = [Item(None, CASES[0].output, ("The cat " * 99,)), Item(None, *SHORT[0][:1], (SHORT[0][1],))]
-    assert [bool(v.reason) for v in registry.load("bertscore").score(items, no_progress)] == [True, False]
+    assert [bool(v.reason) for v in registry.load_metric("bertscore").score(items, no_progress)] == [True, False]
 
 
 def test_the_signature_is_exact_and_the_layer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     need_minilm(monkeypatch)
-    signature = registry.load("bertscore").signature()
+    signature = registry.load_metric("bertscore").signature()
     assert signature.startswith(
         "bertscore|v:1|measure:f|layer:5|idf:no|baseline:no|nrefs:best|model:sentence-transformers/"
     )
     assert "dtype" not in signature
     with pytest.raises(UserError, match="from 0 to 6"):
-        registry.load("bertscore|layer:7").signature()
+        registry.load_metric("bertscore|layer:7").signature()
 
 
 # model2layers of bert_score/utils.py, bert-score 0.3.13, where three quarters of the depth would be another layer.
@@ -204,7 +204,7 @@ def test_the_default_layer_is_recommended_or_at_three_quarters(
 
 
 def test_rescaling_reads_the_layers_baseline_or_names_its_path(tmp_path: Path) -> None:
-    metric = registry.load("bertscore|rescale:yes")
+    metric = registry.load_metric("bertscore|rescale:yes")
     assert metric.spec.range == (float("-inf"), 1)
     with pytest.raises(UserError, match=r"baselines/encoder\.tsv"):
         metric.signature()
@@ -217,4 +217,4 @@ def test_rescaling_reads_the_layers_baseline_or_names_its_path(tmp_path: Path) -
     assert "|baseline:" in metric.signature()
     assert "|baseline:no|" not in metric.signature()
     with pytest.raises(UserError, match="no baseline for the layer"):
-        registry.load("bertscore|rescale:yes|layer:3").signature()
+        registry.load_metric("bertscore|rescale:yes|layer:3").signature()

@@ -33,17 +33,17 @@ def by_hand(folder: Path, reference: str, output: str) -> float:
 def test_the_reference_is_read_first_and_the_best_one_counts(folder: Path) -> None:
     values = [by_hand(folder, reference, ITEM.hypothesis) for reference in ITEM.references]
     assert values[0] != pytest.approx(by_hand(folder, ITEM.hypothesis, ITEM.references[0]), abs=1e-3)
-    found = registry.load("bleurt").score([ITEM], no_progress)[0]
+    found = registry.load_metric("bleurt").score([ITEM], no_progress)[0]
     assert found.value == pytest.approx(max(values), abs=1e-5)
     assert found.parts["condition"] == values.index(max(values))
 
 
 def test_the_signature_names_the_model(folder: Path) -> None:
-    assert registry.load("bleurt").signature().startswith(f"bleurt|v:1|nrefs:best|model:{folder.name}|rev:")
+    assert registry.load_metric("bleurt").signature().startswith(f"bleurt|v:1|nrefs:best|model:{folder.name}|rev:")
 
 
 def test_a_checkpoint_that_needs_code_of_its_own_is_refused(folder: Path) -> None:
     config = folder / "config.json"
     config.write_text(config.read_text().replace('"roberta"', '"bleurt"').replace("RobertaFor", "BleurtFor"))
     with pytest.raises(UserError, match="its own model code"):
-        registry.load("bleurt").signature()
+        registry.load_metric("bleurt").signature()

@@ -74,13 +74,13 @@ def test_sparsemax_is_the_nearest_point_of_the_simplex() -> None:
 def test_each_kind_of_checkpoint_runs_its_own_metric_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_reference, without = tiny.comet(tmp_path / "da"), tiny.comet(tmp_path / "qe", **QE_KIND)
     monkeypatch.setenv("ERRORSCOPE_COMET", str(with_reference))
-    assert registry.load("comet").signature().startswith("comet|v:1|nrefs:best|model:da|rev:")
+    assert registry.load_metric("comet").signature().startswith("comet|v:1|nrefs:best|model:da|rev:")
     with pytest.raises(UserError, match="COMET-QE needs a checkpoint without references"):
-        registry.load("comet-qe").signature()
+        registry.load_metric("comet-qe").signature()
     monkeypatch.setenv("ERRORSCOPE_COMET", str(without))
-    assert registry.load("comet-qe").signature().startswith("comet-qe|v:1|model:qe|rev:")
+    assert registry.load_metric("comet-qe").signature().startswith("comet-qe|v:1|model:qe|rev:")
     with pytest.raises(UserError, match="COMET needs a checkpoint with references"):
-        registry.load("comet").score(items(), no_progress)
+        registry.load_metric("comet").score(items(), no_progress)
 
 
 def test_a_pickled_checkpoint_is_refused_with_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +88,7 @@ def test_a_pickled_checkpoint_is_refused_with_advice(tmp_path: Path, monkeypatch
     (folder / "comet.json").unlink()
     monkeypatch.setenv("ERRORSCOPE_COMET", str(folder))
     with pytest.raises(UserError, match="not converted") as caught:
-        registry.load("comet").signature()
+        registry.load_metric("comet").signature()
     assert "errorscope models comet" in caught.value.hint
 
 
@@ -103,7 +103,7 @@ def test_other_kinds_of_comet_are_refused_by_name(
     (folder / "comet.json").write_text(json.dumps(given | hparams))
     monkeypatch.setenv("ERRORSCOPE_COMET", str(folder))
     with pytest.raises(UserError, match="is not supported") as caught:
-        registry.load("comet").signature()
+        registry.load_metric("comet").signature()
     assert caught.value.got == next(iter(hparams.values()))
 
 

@@ -11,7 +11,7 @@ from core.errors import UserError
 from core.metrics import registry
 from core.metrics.base import Metric
 from core.metrics.learned import question_metrics
-from core.models.kinds import MODEL_KINDS
+from core.models.configs import MODEL_KINDS
 from core.progress import Cancelled, no_progress
 from tests.builders import stop_when
 from tests.core.metrics.all_outputs import all_outputs
@@ -67,7 +67,7 @@ def configured_for(name: str) -> Iterator[None]:
 def metric(request: pytest.FixtureRequest) -> Iterator[Metric]:
     """Return each metric in turn, fitted on the items if its values depend on others. Its models are loaded once."""
     with configured_for(request.param):
-        yield registry.load(request.param).for_outputs(all_outputs(ITEMS))
+        yield registry.load_metric(request.param).for_outputs(all_outputs(ITEMS))
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def together(metric: Metric) -> list[Value]:
 def plain(request: pytest.FixtureRequest) -> Iterator[Metric]:
     """Return the metric of an expression."""
     with configured_for(request.param):
-        yield registry.load(request.param)
+        yield registry.load_metric(request.param)
 
 
 def test_one_value_an_item_in_range_or_with_a_reason(metric: Metric, together: list[Value]) -> None:
@@ -142,7 +142,7 @@ def test_all_metrics_report_a_cut_text_in_the_same_words(plain: Metric) -> None:
 def test_every_metric_is_described_and_signed_with_its_version() -> None:
     for name in NAMES:
         with configured_for(name):
-            metric = registry.load(name)
+            metric = registry.load_metric(name)
             fields = dict(part.split(":", 1) for part in metric.signature().split("|")[1:])
         assert (metric.spec.name, fields["v"]) == (name, str(metric.spec.version))
         assert ("rev" in fields) == bool(metric.spec.needs & MODEL_KINDS.keys()), name
@@ -156,4 +156,4 @@ def test_standard_metrics_exist() -> None:
 
 def test_a_misspelt_name_is_answered_with_the_nearest() -> None:
     with pytest.raises(UserError, match="Did you mean chrf"):
-        registry.load("crhf")
+        registry.load_metric("crhf")

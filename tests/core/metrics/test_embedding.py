@@ -4,7 +4,7 @@ import pytest
 
 from core.data import Item
 from core.metrics import registry
-from core.models.architectures.encoder import load
+from core.models.architectures.encoder import load_encoder
 from core.progress import no_progress
 from tests.core.tiny_encoder import use_encoder_of
 from tests.minilm import need_minilm
@@ -24,35 +24,35 @@ GOLDEN = {"reference": 0.032034, "source": -0.046248, "both": (0.032034 - 0.0462
 @pytest.mark.models
 def test_cosines_are_those_of_sentence_transformers() -> None:
     for against, expected in GOLDEN.items():
-        metric = registry.load(f"embedding|against:{against}")
+        metric = registry.load_metric(f"embedding|against:{against}")
         value = metric.score([Item(CHINESE, CAT, ("", CHINESE, CAFE))], no_progress)[0]
         assert value.value == pytest.approx(expected, abs=2e-5)
 
 
 def test_cosine_with_best_reference_source_or_both() -> None:
-    output, source, *references = load().sentences([CAT, CHINESE, CAFE, "a dog"])
+    output, source, *references = load_encoder().sentences([CAT, CHINESE, CAFE, "a dog"])
     from_source, best = float(output @ source), max(float(output @ reference) for reference in references)
     for against, expected in {"reference": best, "source": from_source, "both": (best + from_source) / 2}.items():
-        metric = registry.load(f"embedding|against:{against}")
+        metric = registry.load_metric(f"embedding|against:{against}")
         value = metric.score([Item(CHINESE, CAT, ("", CAFE, "a dog"))], no_progress)[0]
         assert value.value == pytest.approx(expected, abs=2e-5)
 
 
 def test_needs_follow_the_option() -> None:
-    assert registry.load("embedding").spec.needs == {"reference", "encoder"}
-    assert registry.load("embedding|against:source").spec.needs == {"source", "encoder"}
-    assert registry.load("embedding|against:both").spec.needs == {"source", "reference", "encoder"}
+    assert registry.load_metric("embedding").spec.needs == {"reference", "encoder"}
+    assert registry.load_metric("embedding|against:source").spec.needs == {"source", "encoder"}
+    assert registry.load_metric("embedding|against:both").spec.needs == {"source", "reference", "encoder"}
 
 
 def test_empty_texts_have_a_reason_and_long_ones_a_caution() -> None:
     items = [Item("s", "", (CAT,)), Item("s", CAT, (" ",)), Item(" ", CAT, (CAT,)), Item("s", CAT * 99, (CAT,))]
-    values = registry.load("embedding|against:both").score(items, no_progress)
+    values = registry.load_metric("embedding|against:both").score(items, no_progress)
     assert [v.status for v in values] == ["undefined", "undefined", "undefined", "ok"]
     assert "was cut" in values[3].reason
 
 
 def test_a_copy_has_cosine_one_and_is_signed_with_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    metric = registry.load("embedding")
+    metric = registry.load_metric("embedding")
     assert metric.score([Item(None, CHINESE, (CHINESE,))], no_progress)[0].value == pytest.approx(1, abs=1e-6)
     need_minilm(monkeypatch)
     assert metric.signature().startswith("embedding|v:1|against:reference|nrefs:best|model:sentence-transformers/")

@@ -12,7 +12,7 @@ from cli.score import set_score
 from core.data import Dataset, Output, Segment
 from core.errors import UserError
 from core.metrics.embedding import mauve
-from core.scoring.set_level import set_scores
+from core.scoring.items import set_scores
 from tests.minilm import need_minilm
 
 needs_package = pytest.mark.skipif(

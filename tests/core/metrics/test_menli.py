@@ -30,7 +30,7 @@ def _tiny(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def values(name: str, items: list[Item] = ITEMS) -> list[float]:
-    return [v.value or 0.0 for v in registry.load(name).score(items, no_progress)]
+    return [v.value or 0.0 for v in registry.load_metric(name).score(items, no_progress)]
 
 
 def test_a_combination_is_the_weighted_mean_of_both_scaled() -> None:
@@ -50,7 +50,7 @@ def test_a_metric_of_which_lower_is_better_is_turned_round() -> None:
 
 def test_other_nli_metrics_and_options_may_be_combined() -> None:
     name = "menli|with:chrf%7Cbeta%3A3|w:0.5|nli:nli-src%7Cformula%3Ae-n-2c"
-    metric = registry.load(name)
+    metric = registry.load_metric(name)
     n, m = values("nli-src|formula:e-n-2c"), values("chrf|beta:3")
     assert metric.spec.name == name
     assert metric.spec.needs == {"source", "reference", "nli"}
@@ -58,23 +58,23 @@ def test_other_nli_metrics_and_options_may_be_combined() -> None:
 
 
 def test_a_score_is_the_same_alone_and_in_a_batch() -> None:
-    ranges.fit({registry.load("bertscore").signature(): [0.2, 0.9]})
+    ranges.fit({registry.load_metric("bertscore").signature(): [0.2, 0.9]})
     together = values("menli")
     assert [values("menli", [item])[0] for item in ITEMS] == pytest.approx(together, abs=1e-5)
 
 
 def test_the_signature_carries_the_ranges_and_both_metrics() -> None:
-    metric = registry.load("menli|with:chrf|w:0.3|range:0..80")
+    metric = registry.load_metric("menli|with:chrf|w:0.3|range:0..80")
     fields = dict(part.split(":", 1) for part in metric.signature().split("|")[1:])
     assert (fields["w"], fields["range_n"], fields["range_m"]) == ("0.3", "0..1 (declared)", "0..80 (given)")
-    assert fields["n"] == registry.load("nli").signature().replace("|", "/")
-    assert fields["m"] == registry.load("chrf").signature().replace("|", "/")
+    assert fields["n"] == registry.load_metric("nli").signature().replace("|", "/")
+    assert fields["m"] == registry.load_metric("chrf").signature().replace("|", "/")
 
 
 def test_fitting_a_range_changes_the_signature_and_the_score() -> None:
-    metric, item = registry.load("menli|with:chrf|w:0"), ITEMS[:1]
+    metric, item = registry.load_metric("menli|with:chrf|w:0"), ITEMS[:1]
     before, chrf = metric.signature(), values("chrf", item)[0]
-    ranges.fit({registry.load("chrf").signature(): [20.0, 30.0, 70.0]})
+    ranges.fit({registry.load_metric("chrf").signature(): [20.0, 30.0, 70.0]})
     assert metric.signature() != before
     assert "range_m:20..70 (own)" in metric.signature()
     assert values(metric.spec.name, item)[0] == pytest.approx((chrf - 20) / 50)
@@ -88,29 +88,29 @@ def test_values_outside_the_range_are_not_clamped() -> None:
 def test_an_unbounded_metric_says_how_to_fit_a_range() -> None:
     """Every weight of the tiny model has another revision than those whose ranges are shipped."""
     with pytest.raises(UserError, match="errorscope ranges") as error:
-        registry.load("menli|with:bartscore").signature()
+        registry.load_metric("menli|with:bartscore").signature()
     assert "--metrics 'bartscore'" in error.value.hint
-    assert "range_m:-9..-1 (given)" in registry.load("menli|with:bartscore|range:-9..-1").signature()
+    assert "range_m:-9..-1 (given)" in registry.load_metric("menli|with:bartscore|range:-9..-1").signature()
 
 
 def test_bounds_are_declared_only_where_they_hold() -> None:
-    assert registry.load("menli|range:declared").spec.range == (0, 1)
-    assert registry.load("menli").spec.range == (-float("inf"), float("inf"))
-    assert registry.load("menli|with:ter|range:declared").spec.range[1] == float("inf")
+    assert registry.load_metric("menli|range:declared").spec.range == (0, 1)
+    assert registry.load_metric("menli").spec.range == (-float("inf"), float("inf"))
+    assert registry.load_metric("menli|with:ter|range:declared").spec.range[1] == float("inf")
 
 
 def test_a_value_missing_on_one_side_keeps_its_reason() -> None:
-    ranges.fit({registry.load("bertscore").signature(): [0.2, 0.9]})
+    ranges.fit({registry.load_metric("bertscore").signature(): [0.2, 0.9]})
     # from the source, the empty reference is no matter to N
     for name, label in (("menli", "NLI"), ("menli|nli:nli-src", "BERTScore")):
-        value = registry.load(name).score([Item("ein Hund", "a dog", ("",))], no_progress)[0]
+        value = registry.load_metric(name).score([Item("ein Hund", "a dog", ("",))], no_progress)[0]
         assert value.value is None
         assert value.status == "undefined"
         assert value.reason.startswith(f"{label}: ")
 
 
 def test_idf_weights_are_fitted_on_all_outputs() -> None:
-    metric = registry.load("menli|with:bertscore%7Cidf%3Ayes|range:0..1")
+    metric = registry.load_metric("menli|with:bertscore%7Cidf%3Ayes|range:0..1")
     assert metric.fit is not None
     bound = metric.for_outputs(all_outputs(ITEMS))
     assert "idf:refs-" in bound.signature()
@@ -130,7 +130,7 @@ def test_idf_weights_are_fitted_on_all_outputs() -> None:
 )
 def test_what_cannot_be_combined_is_refused(text: str, told: str) -> None:
     with pytest.raises(UserError, match=told):
-        registry.load(text)
+        registry.load_metric(text)
 
 
 def test_ranges_outlive_library_versions_but_no_other_change() -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from core.data import Item
 from core.metrics import registry
-from core.metrics.embedding.transport import earth_movers_distance
-from core.models.architectures.encoder import load
+from core.metrics.embedding.distances import earth_movers_distance
+from core.models.architectures.encoder import load_encoder
 from core.progress import no_progress
 from tests.core.metrics.all_outputs import all_outputs
 from tests.core.metrics.similarity_cases import CASES, apart
@@ -28,7 +28,7 @@ def _encoder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 def vectors(text: str, places: list[int], pool: str = "mean") -> np.ndarray:
     """Return the vectors (places, d) of these tokens from the last five layers, each scaled to length 1."""
-    states = load().tokens([text], [2, 3, 4, 5, 6])[0].states[:, places].astype(np.float64)
+    states = load_encoder().tokens([text], [2, 3, 4, 5, 6])[0].states[:, places].astype(np.float64)
     unit = states / np.linalg.norm(states, axis=2, keepdims=True)
     joined = [unit.mean(axis=0)] if pool == "mean" else [unit.min(axis=0), unit.mean(axis=0), unit.max(axis=0)]
     pooled = np.concatenate(joined, axis=1)
@@ -37,7 +37,7 @@ def vectors(text: str, places: list[int], pool: str = "mean") -> np.ndarray:
 
 def first_pieces(text: str) -> list[int]:
     """Return the places of the first tokens of words."""
-    read = load().read(text)
+    read = load_encoder().read(text)
     return [i for i in range(1, len(read.ids)) if read.words[i] != read.words[i - 1] and not read.special[i]]
 
 
@@ -77,7 +77,7 @@ def test_a_large_transport_solved_by_parts_is_optimal(seed: int) -> None:
 # emd by POT 0.9.7's exact ot.emd2. Outputs without a word are left out: the program fails on them.
 @pytest.mark.models
 def test_it_equals_the_released_program() -> None:
-    metric = registry.load("moverscore")
+    metric = registry.load_metric("moverscore")
     assert metric.fit is not None
     values = apart(metric.for_outputs(all_outputs(ITEMS)), ITEMS)
     assert [v.value for v in values] == pytest.approx([case.moverscore for case in USED], abs=1e-4)
@@ -89,7 +89,7 @@ def test_without_idf_two_words_cost_their_distance(pool: str) -> None:
     distance = np.linalg.norm(vectors("cat!", [1], pool) - vectors("dog?", [1], pool))
     item = Item(None, "cat!", ("dog?",))
     for name, expected in (("euclidean", 1 - distance), ("squared", 1 - distance**2)):
-        value = registry.load(f"moverscore|idf:no|pool:{pool}|distance:{name}").score([item], no_progress)[0]
+        value = registry.load_metric(f"moverscore|idf:no|pool:{pool}|distance:{name}").score([item], no_progress)[0]
         assert value.value == pytest.approx(expected, abs=1e-5)
 
 
@@ -98,18 +98,18 @@ def test_words_weigh_by_their_idf(kind: str) -> None:
     """All words go to the one word of the reference; ln((N + 1) / (c + 1)) where c of N texts have the token."""
     items = [Item(None, o, (r,)) for o, r in (("the red dog", "cat"), ("the house", "dog"), ("a dog", "the red dog"))]
     texts = [i.hypothesis if kind == "own" else i.references[0] for i in items]
-    known = [set(load().read(text).ids) for text in texts]
-    places, ids = first_pieces("the red dog"), load().read("the red dog").ids
+    known = [set(load_encoder().read(text).ids) for text in texts]
+    places, ids = first_pieces("the red dog"), load_encoder().read("the red dog").ids
     weights = np.array([math.log(4 / (sum(ids[i] in text for text in known) + 1)) for i in places])
     squares = ((vectors("the red dog", places, "pmeans") - vectors("cat", [1], "pmeans")) ** 2).sum(axis=1)
-    metric = registry.load("moverscore" if kind == "own" else f"moverscore|idf:{kind}")
+    metric = registry.load_metric("moverscore" if kind == "own" else f"moverscore|idf:{kind}")
     value = metric.for_outputs(all_outputs(items)).score(items[:1], no_progress)[0]
     assert value.value == pytest.approx(1 - squares @ weights / weights.sum(), abs=1e-5)
 
 
 def test_a_copy_is_perfect_with_reference_weights_on_both_sides() -> None:
     items = [Item("a", "the cat sat", ("the cat sat",)), Item("b", "a dog", ("the dog ran home",))]
-    own, shared = (registry.load(f"moverscore|idf:{kind}") for kind in ("own", "references"))
+    own, shared = (registry.load_metric(f"moverscore|idf:{kind}") for kind in ("own", "references"))
     assert own.fit is not None
     assert shared.fit is not None
     assert shared.for_outputs(all_outputs(items)).score(items, no_progress)[0].value == pytest.approx(1)
@@ -119,7 +119,7 @@ def test_a_copy_is_perfect_with_reference_weights_on_both_sides() -> None:
 
 
 def test_texts_without_a_word_have_no_score_but_a_reason() -> None:
-    metric = registry.load("moverscore|idf:no")
+    metric = registry.load_metric("moverscore|idf:no")
     items = [Item(None, "", ("the cat",)), Item(None, "...", ("the cat",)), Item(None, "the cat", ("!", ""))]
     assert [(v.value, v.status) for v in metric.score(items, no_progress)] == [(None, "undefined")] * 3
     lone = Item(None, "the dog", ("!", "the dog"))
@@ -131,7 +131,7 @@ def test_a_character_is_a_word_in_scripts_without_spaces() -> None:
     # The tokenizer calls 北京 one word, and cuts each character into three bytes; of " running" the first piece counts.
     text, places = "北京 running", [1, 4, 7]
     distances = np.linalg.norm(vectors(text, places) - vectors("cat", [1]), axis=1)
-    metric = registry.load("moverscore|idf:no|pool:mean|distance:euclidean")
+    metric = registry.load_metric("moverscore|idf:no|pool:mean|distance:euclidean")
     assert first_pieces(text) == [1, 7]
     value = metric.score([Item(None, text, ("cat",))], no_progress)[0].value
     assert value == pytest.approx(1 - distances.mean(), abs=1e-5)
@@ -140,6 +140,6 @@ def test_a_character_is_a_word_in_scripts_without_spaces() -> None:
 def test_the_signature_says_where_characters_are_words() -> None:
     spaced, unspaced = Item(None, "a cat", ("the cat",)), Item(None, "北京", ("北京市",))
     for name in ("moverscore", "moverscore|idf:no"):
-        metric = registry.load(name)
+        metric = registry.load_metric(name)
         assert "|words:" not in metric.for_outputs(all_outputs([spaced])).signature()
         assert "|words:characters|" in metric.for_outputs(all_outputs([spaced, unspaced])).signature()

@@ -11,7 +11,7 @@ from cli.score import score_command as score
 from core.errors import UserError
 from core.metrics import ranges, registry
 from core.metrics.ranges import NoRange
-from core.models.kinds import configured_model
+from core.models.configs import configured_model
 from tests.core.metrics.all_outputs import all_outputs
 from tests.core.metrics.expressions import baselines, expressions
 from tests.core.metrics.test_common import ITEMS
@@ -39,12 +39,12 @@ def _untrained_models(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
         monkeypatch.setenv(name, value)
     use_tiny_encoder(monkeypatch)
     baselines(tmp_path / "home", configured_model("encoder").name)
-    ranges.fit({registry.load("bertscore").signature(): [0.2, 0.9]})
+    ranges.fit({registry.load_metric("bertscore").signature(): [0.2, 0.9]})
 
 
 def usable(name: str) -> list[str]:
     """The expressions of a metric that can be scored here; the others need a layer, a range or a package."""
-    asked = list(expressions(registry.load(name).spec))
+    asked = list(expressions(registry.load_metric(name).spec))
     if name == "bertscore":
         return [one for one in asked if "layer:" not in one or int(one.partition("layer:")[2].partition("|")[0]) <= 6]
     return [one for one in asked if not lacks_range(one) and ("ja-mecab" not in one or find_spec("MeCab"))]
@@ -52,7 +52,7 @@ def usable(name: str) -> list[str]:
 
 def lacks_range(asked: str) -> bool:
     try:
-        registry.load(asked).signature()
+        registry.load_metric(asked).signature()
     except NoRange:
         return True
     return False
@@ -60,8 +60,8 @@ def lacks_range(asked: str) -> bool:
 
 @pytest.mark.parametrize("name", sorted(registry.METRICS))
 def test_a_metric_keeps_its_name_label_and_range_among_others(name: str) -> None:
-    for asked in expressions(registry.load(name).spec):
-        metric = registry.load(asked)
+    for asked in expressions(registry.load_metric(name).spec):
+        metric = registry.load_metric(asked)
         among = metric.for_outputs(all_outputs(ITEMS))
         assert metric.spec.name == among.spec.name == asked
         assert among.spec == metric.spec
@@ -74,21 +74,21 @@ def test_a_metric_keeps_its_name_label_and_range_among_others(name: str) -> None
 def test_two_metrics_never_have_one_signature(name: str) -> None:
     signed: dict[str, str] = {}
     for asked in [*usable(name), *(one for one in SYNONYMS if one.split("|")[0] == name)]:
-        metric = registry.load(asked)
+        metric = registry.load_metric(asked)
         among = metric.for_outputs(all_outputs(ITEMS))
         assert signed.setdefault(among.signature(), asked) == asked
 
 
 def test_an_explicit_default_is_signed_differently() -> None:
-    assert "|layer:5 (given)|" in registry.load("bertscore|layer:5").signature()
-    assert "|layer:5|" in registry.load("bertscore").signature()
-    assert "|range_m:0..100 (declared) (given)|" in registry.load("menli|with:chrf|range:declared").signature()
-    assert "|range_m:0..100 (declared)|" in registry.load("menli|with:chrf").signature()
+    assert "|layer:5 (given)|" in registry.load_metric("bertscore|layer:5").signature()
+    assert "|layer:5|" in registry.load_metric("bertscore").signature()
+    assert "|range_m:0..100 (declared) (given)|" in registry.load_metric("menli|with:chrf|range:declared").signature()
+    assert "|range_m:0..100 (declared)|" in registry.load_metric("menli|with:chrf").signature()
 
 
 def test_a_range_holds_for_a_layer_however_it_was_asked_for() -> None:
-    assert ranges.key(registry.load("bertscore|layer:5").signature()) == ranges.key(
-        registry.load("bertscore").signature()
+    assert ranges.key(registry.load_metric("bertscore|layer:5").signature()) == ranges.key(
+        registry.load_metric("bertscore").signature()
     )
 
 
@@ -105,5 +105,5 @@ def test_the_command_line_writes_the_names_it_was_asked_for(name: str, tmp_path:
 
 def test_a_summary_has_no_overlap_test() -> None:
     with pytest.raises(UserError, match="expected one of probability, off"):
-        registry.load("bartscore++-faithfulness|nt:overlap")
-    assert registry.load("bartscore++-faithfulness|nt:probability").spec.name == "bartscore++-faithfulness"
+        registry.load_metric("bartscore++-faithfulness|nt:overlap")
+    assert registry.load_metric("bartscore++-faithfulness|nt:probability").spec.name == "bartscore++-faithfulness"

@@ -9,7 +9,7 @@ from core.data import Item
 from core.errors import UserError
 from core.metrics import registry
 from core.metrics.entailment.nli import FORMULAS, STRATEGIES, bounds, pooled, supported
-from core.models.architectures import classifier
+from core.models.architectures import nli
 from core.progress import Progress, no_progress
 from tests import tiny_checkpoints as tiny
 
@@ -24,7 +24,7 @@ def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def said(premise: str, hypothesis: str) -> np.ndarray:
-    return classifier.nli().judged([(premise, hypothesis)]).values[0]
+    return nli.nli().judged([(premise, hypothesis)]).values[0]
 
 
 def test_the_fifteen_strategies_are_the_hand_computed_ones() -> None:
@@ -54,7 +54,7 @@ def test_each_formula_declares_the_range_it_has(formula: str, low: float, high: 
     assert (
         (min(corners), max(corners))
         == bounds(formula)
-        == registry.load(f"nli|formula:{formula}").spec.range
+        == registry.load_metric(f"nli|formula:{formula}").spec.range
         == (low, high)
     )
 
@@ -67,7 +67,7 @@ def test_every_option_pools_the_models_probabilities(name: str, formula: str) ->
     for direction, written in (("forward", f"{word}-output"), ("backward", f"output-{word}"), ("both", "both")):
         both = [np.array([said(a, ITEM.hypothesis), said(ITEM.hypothesis, a)]) for a in anchors]
         expected = [float(pooled(shares, direction, formula)) for shares in both]
-        value = registry.load(f"{name}|formula:{formula}|direction:{written}").score([ITEM], no_progress)[0]
+        value = registry.load_metric(f"{name}|formula:{formula}|direction:{written}").score([ITEM], no_progress)[0]
         assert value.value == pytest.approx(max(expected), abs=1e-6)
         assert value.parts["condition"] == expected.index(max(expected))
 
@@ -75,24 +75,25 @@ def test_every_option_pools_the_models_probabilities(name: str, formula: str) ->
 def test_defaults_are_those_the_paper_settles_on() -> None:
     """Section 5: translation e both ways; summaries e−c from output to reference, −c from source to output."""
     chosen = {
-        name: [o.default for o in registry.load(name).spec.options[:2]] for name in ("nli", "nli-ref-sum", "nli-src")
+        name: [o.default for o in registry.load_metric(name).spec.options[:2]]
+        for name in ("nli", "nli-ref-sum", "nli-src")
     }
     assert chosen == {
         "nli": ["e", "both"],
         "nli-ref-sum": ["e-c", "output-reference"],
         "nli-src": ["-c", "source-output"],
     }
-    assert registry.load("nli-src").spec.needs == {"source", "nli"}
-    assert registry.load("nli-ref-sum").spec.range == (-1, 1)
+    assert registry.load_metric("nli-src").spec.needs == {"source", "nli"}
+    assert registry.load_metric("nli-ref-sum").spec.range == (-1, 1)
 
 
 def test_the_signature_names_what_the_value_depends_on() -> None:
-    fields = registry.load("nli").signature().split("|")
+    fields = registry.load_metric("nli").signature().split("|")
     assert fields[:7] == ["nli", "v:2", "formula:e", "direction:both", "long:windows", "nrefs:best", "model:nli"]
     assert (
-        registry.load("nli-src").signature().split("|")[1] == "v:1"
+        registry.load_metric("nli-src").signature().split("|")[1] == "v:1"
     )  # it reads no reference, so nothing of it changed
-    by_sentence = registry.load("nli|long:sentences|sentences:point").signature().split("|")
+    by_sentence = registry.load_metric("nli|long:sentences|sentences:point").signature().split("|")
     assert by_sentence[4:6] == ["long:sentences", "sentences:point"]
 
 
@@ -104,7 +105,7 @@ def test_hypothesis_pieces_take_their_best_premise() -> None:
 
 def test_a_long_text_is_read_to_its_end_in_windows() -> None:
     plain, other = (Item(LONG + end, "the cat sat", ()) for end in ("", "The blue house ran. " * 6))
-    windows, cut = (registry.load(f"nli-src|long:{long}|formula:e") for long in ("windows", "cut"))
+    windows, cut = (registry.load_metric(f"nli-src|long:{long}|formula:e") for long in ("windows", "cut"))
     for metric, differ, told in ((windows, True, False), (cut, False, True)):
         values = metric.score([plain, other], no_progress)
         assert (values[0].parts["n"] != values[1].parts["n"]) == differ
@@ -115,7 +116,7 @@ def test_sentences_are_held_against_each_other_as_in_summac() -> None:
     """Zero-shot SummaC: every sentence of the summary takes its best sentence of the source; these are averaged."""
     source, summary = ["The cat sat.", "A red dog ran.", "The house is blue."], ["A dog ran.", "The cat sat."]
     e = [max(float(said(s, h)[0]) for s in source) for h in summary]
-    metric = registry.load("nli-src|long:sentences|formula:e")
+    metric = registry.load_metric("nli-src|long:sentences|formula:e")
     value = metric.score([Item(" ".join(source), " ".join(summary), ())], no_progress)[0]
     assert value.value == pytest.approx(np.mean(e), abs=1e-6)
 
@@ -123,11 +124,11 @@ def test_sentences_are_held_against_each_other_as_in_summac() -> None:
 def test_a_model_of_two_classes_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_NLI", str(tiny.nli(tmp_path, {0: "entailment", 1: "not_entailment"})))
     with pytest.raises(UserError, match="does not distinguish neutral from contradiction"):
-        registry.load("nli").signature()
+        registry.load_metric("nli").signature()
 
 
 def test_an_item_without_references_does_not_affect_others() -> None:
-    metric, blank = registry.load("nli"), Item(None, "the cat sat", (" ", "\n"))
+    metric, blank = registry.load_metric("nli"), Item(None, "the cat sat", (" ", "\n"))
     alone = metric.score([ITEM], no_progress)[0]
     first, nothing, last = metric.score([ITEM, blank, ITEM], no_progress)
     assert (nothing.value, nothing.status, nothing.reason) == (None, "undefined", "all references are empty")
@@ -137,14 +138,14 @@ def test_an_item_without_references_does_not_affect_others() -> None:
 
 def test_equal_pairs_are_computed_once_in_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    real = classifier.NliModel.judged
+    real = nli.NliModel.judged
 
-    def counted(self: classifier.NliModel, pairs: list, progress: Progress = no_progress) -> object:
+    def counted(self: nli.NliModel, pairs: list, progress: Progress = no_progress) -> object:
         calls.append(list(pairs))
         return real(self, pairs, progress)
 
-    monkeypatch.setattr(classifier.NliModel, "judged", counted)
-    registry.load("nli").score([ITEM, ITEM, Item(None, "a red dog", ("the cat sat",))], no_progress)
+    monkeypatch.setattr(nli.NliModel, "judged", counted)
+    registry.load_metric("nli").score([ITEM, ITEM, Item(None, "a red dog", ("the cat sat",))], no_progress)
     assert len(calls) == 1
     assert sorted(calls[0]) == sorted(
         [("the cat sat on the mat", "the cat sat"), ("the cat sat", "the cat sat on the mat"), ("a red dog", "the cat sat"),

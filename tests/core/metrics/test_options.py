@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from core.errors import UserError
 from core.metrics import registry
 from core.metrics.options import Option
-from core.refine.options import one_line
+from core.refine.result import one_line
 from core.services.projects.sample import recorded
 
 LINE = st.text(min_size=1).map(str.strip).filter(lambda t: t != "" and one_line(t))
@@ -20,8 +20,8 @@ LINE = st.text(min_size=1).map(str.strip).filter(lambda t: t != "" and one_line(
 
 def test_a_plain_name_is_what_it_always_was() -> None:
     for name in registry.METRICS:
-        metric = registry.load(name)
-        assert metric is registry.load(f"{name}")
+        metric = registry.load_metric(name)
+        assert metric is registry.load_metric(f"{name}")
         assert metric.spec.name == name
         defaults = {o.name: o.default for o in metric.spec.options}
         assert registry.expression(name, defaults) == registry.expression(name, {}) == name
@@ -31,18 +31,22 @@ def test_sample_signatures_are_unchanged() -> None:
     signed = [(metric, signature) for metric, signature in recorded() if "model:" not in signature]
     assert len(signed) == 6
     for metric, signature in signed:
-        assert registry.load(metric).signature() == signature
+        assert registry.load_metric(metric).signature() == signature
 
 
 def test_the_default_signature_of_bartscore_pp_is_exact() -> None:
     assert (
-        registry.load("bartscore++")
+        registry.load_metric("bartscore++")
         .signature()
         .startswith(
             "bartscore++|lambda:1|v:1|variant:f|nrefs:best|nt:overlap0.2+prob0.7|k:10|rounds:half|prompt:none|model:"
         )
     )
-    assert registry.load("bartscore").signature().startswith("bartscore|v:1|variant:f|nrefs:best|prompt:none|model:")
+    assert (
+        registry.load_metric("bartscore")
+        .signature()
+        .startswith("bartscore|v:1|variant:f|nrefs:best|prompt:none|model:")
+    )
 
 
 @pytest.mark.parametrize(
@@ -88,10 +92,10 @@ def test_the_default_signature_of_bartscore_pp_is_exact() -> None:
     ],
 )
 def test_an_expression_has_one_form_label_and_signature(written: str, canonical: str, label: str, fact: str) -> None:
-    metric = registry.load(written)
+    metric = registry.load_metric(written)
     assert (metric.spec.name, metric.spec.label) == (canonical, label)
     assert fact in metric.signature()
-    assert registry.load(canonical) is metric
+    assert registry.load_metric(canonical) is metric
     name, options = registry.split(written)
     assert registry.expression(name, options) == canonical
     described = registry.describe(canonical)
@@ -109,7 +113,7 @@ def test_an_expression_has_one_form_label_and_signature(written: str, canonical:
     ],
 )
 def test_an_option_without_effect_is_left_out(without: str, plain: str) -> None:
-    assert registry.load(without).spec.name == plain
+    assert registry.load_metric(without).spec.name == plain
 
 
 def test_two_names_never_share_a_signature() -> None:
@@ -123,7 +127,7 @@ def test_two_names_never_share_a_signature() -> None:
     }
     names: dict[str, str] = {}
     for values in itertools.product(*choices.values()):
-        metric = registry.load(registry.expression("bartscore++", dict(zip(choices, values, strict=True))))
+        metric = registry.load_metric(registry.expression("bartscore++", dict(zip(choices, values, strict=True))))
         assert names.setdefault(metric.signature(), metric.spec.name) == metric.spec.name
     # overlap: 4 limits, probability: 2, off: 1; no prompt, or 6 prompts on 2 sides
     assert len(names) == len(set(names.values())) == (4 + 2 + 1) * (1 + 6 * 2)
@@ -142,14 +146,14 @@ def test_any_phrases_survive_an_expression(phrases: list[str]) -> None:
 
 @pytest.mark.parametrize("phrase", ["@mt", "#1-0a1b2c3d", "a|b:c", "50% of it", "a,b;c", "%7C"])
 def test_a_phrase_that_looks_like_something_else_stays_itself(phrase: str) -> None:
-    metric = registry.load(registry.expression("bartscore", {"prompt": (phrase,)}))
+    metric = registry.load_metric(registry.expression("bartscore", {"prompt": (phrase,)}))
     assert metric.spec.label == f"BARTScore F (prompt “{phrase}”)"
 
 
 def test_long_phrases_are_stored_and_described_by_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     phrases = tuple(f"This is the phrase number {i}" for i in range(30))
     text = registry.expression("bartscore++", {"prompt": phrases, "side": "decoder", "k": 5})
-    metric = registry.load(text)
+    metric = registry.load_metric(text)
     name = metric.spec.name
     assert len(text) > 190 > registry.LONGEST_NAME >= len(name)
     described = registry.describe(name)
@@ -157,12 +161,12 @@ def test_long_phrases_are_stored_and_described_by_digest(tmp_path: Path, monkeyp
     assert described.label == metric.spec.label == f"BARTScore++ (k = 5, 30 prompts {name[-21:-13]}, on the decoder)"
     monkeypatch.delenv("ERRORSCOPE_PROMPTS", raising=False)
     with pytest.raises(UserError, match="ERRORSCOPE_PROMPTS"):
-        registry.load(name)
+        registry.load_metric(name)
     path = tmp_path / "p.json"
     path.write_text(json.dumps({"thirty": phrases}), "utf-8")
     monkeypatch.setenv("ERRORSCOPE_PROMPTS", str(path))
-    assert registry.load(name) is metric
-    assert registry.load("bartscore++|prompt:@thirty|side:decoder|k:5") is metric
+    assert registry.load_metric(name) is metric
+    assert registry.load_metric("bartscore++|prompt:@thirty|side:decoder|k:5") is metric
 
 
 @pytest.mark.parametrize(
@@ -192,7 +196,7 @@ def test_long_phrases_are_stored_and_described_by_digest(tmp_path: Path, monkeyp
 )
 def test_a_bad_expression_names_option_value_and_expectation(text: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        registry.load(text)
+        registry.load_metric(text)
 
 
 def test_values_may_be_given_as_they_are() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from core.data import Item
 from core.metrics import registry
-from core.models.architectures import causal, masked
+from core.models.architectures import language_models
 from core.progress import no_progress
 from tests import tiny_checkpoints as tiny
 
@@ -19,9 +19,9 @@ def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-@pytest.mark.parametrize(("name", "kind"), [("gpt-ppl", causal), ("mlm-ppl", masked)])
+@pytest.mark.parametrize(("name", "kind"), [("gpt-ppl", language_models), ("mlm-ppl", language_models)])
 def test_it_is_the_exponential_of_the_mean_surprise_a_token(name: str, kind: object) -> None:
-    found = registry.load(name).score(ITEMS, no_progress)
+    found = registry.load_metric(name).score(ITEMS, no_progress)
     for item, value in zip(ITEMS, found, strict=True):
         (one,) = kind.load().surprise([item.hypothesis])  # type: ignore[attr-defined]
         if item.hypothesis:
@@ -33,7 +33,7 @@ def test_it_is_the_exponential_of_the_mean_surprise_a_token(name: str, kind: obj
 
 @pytest.mark.parametrize("name", ["gpt-ppl", "mlm-ppl"])
 def test_it_looks_at_the_output_alone_and_lower_is_better(name: str) -> None:
-    spec = registry.load(name).spec
+    spec = registry.load_metric(name).spec
     assert not spec.needs & {"source", "reference"}
     assert not spec.higher_is_better
 
@@ -41,6 +41,6 @@ def test_it_looks_at_the_output_alone_and_lower_is_better(name: str) -> None:
 @pytest.mark.parametrize("name", ["gpt-ppl", "mlm-ppl"])
 def test_progress_ends_at_the_number_of_items(name: str) -> None:
     told: list[float] = []
-    registry.load(name).score(ITEMS, told.append)
+    registry.load_metric(name).score(ITEMS, told.append)
     assert told == sorted(told)
     assert told[-1] == 1.0

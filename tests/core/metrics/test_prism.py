@@ -34,35 +34,37 @@ def h(read: str, written: str, language: int = ENGLISH) -> float:
 
 def test_prism_ref_averages_directions_of_the_best_reference() -> None:
     values = [(h(r, ITEM.hypothesis) + h(ITEM.hypothesis, r)) / 2 for r in ITEM.references]
-    found = registry.load("prism").score([ITEM], no_progress)[0]
+    found = registry.load_metric("prism").score([ITEM], no_progress)[0]
     assert found.value == pytest.approx(max(values), abs=1e-4)
     assert found.parts["condition"] == values.index(max(values))
 
 
 def test_prism_src_reads_the_source_in_its_own_language() -> None:
-    found = registry.load("prism-src").score([ITEM], no_progress)[0]
+    found = registry.load_metric("prism-src").score([ITEM], no_progress)[0]
     assert found.value == pytest.approx(h("die Katze", ITEM.hypothesis, GERMAN), abs=1e-4)
 
 
 def test_prism_equals_bartscore_f_with_the_same_model() -> None:
-    prism, bartscore = (registry.load(name).score([ITEM], no_progress)[0].value for name in ("prism", "bartscore"))
+    prism, bartscore = (
+        registry.load_metric(name).score([ITEM], no_progress)[0].value for name in ("prism", "bartscore")
+    )
     assert prism == pytest.approx(bartscore, abs=1e-5)
 
 
 def test_the_signature_names_the_languages() -> None:
-    assert "|languages:de-en|" in registry.load("prism").signature()
+    assert "|languages:de-en|" in registry.load_metric("prism").signature()
 
 
 @pytest.mark.parametrize("name", ["prism", "prism-src"])
 def test_a_model_of_one_language_is_refused_with_what_is_needed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_SEQ2SEQ", "bundled")
     with pytest.raises(UserError, match="multilingual"):
-        registry.load(name).signature()
+        registry.load_metric(name).signature()
     with pytest.raises(UserError, match="multilingual"):
-        registry.load(name).score([ITEM], no_progress)
+        registry.load_metric(name).score([ITEM], no_progress)
 
 
 def test_languages_that_are_not_set_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ERRORSCOPE_LANGUAGES")
     with pytest.raises(UserError, match="languages of the multilingual model are not configured"):
-        registry.load("prism").signature()
+        registry.load_metric("prism").signature()

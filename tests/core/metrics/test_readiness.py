@@ -10,8 +10,8 @@ import pytest
 from core.metrics import ranges, readiness, registry
 from core.metrics.base import Metric, MetricSpec
 from core.metrics.readiness import Readiness
-from core.models import presets
-from core.models.kinds import MODEL_KINDS
+from core.models import checkpoint
+from core.models.configs import MODEL_KINDS
 from tests import tiny_checkpoints as tiny
 from tests.paths import ROOT
 
@@ -42,7 +42,7 @@ def test_a_bare_installation_runs_what_it_ships_with() -> None:
 
 
 def test_an_empty_role_is_said_with_the_command_that_fills_it() -> None:
-    one = readiness.of(registry.load("gpt-ppl"))
+    one = readiness.readiness_of(registry.load_metric("gpt-ppl"))
     assert one.reason == "a causal language model is not configured"
     assert one.command == MODEL_KINDS["lm"].command
     assert one.command.splitlines()[-1].startswith("errorscope models lm ")
@@ -52,7 +52,7 @@ def test_an_empty_role_is_said_with_the_command_that_fills_it() -> None:
 
 
 def test_weights_that_come_as_pickles_are_said_to() -> None:
-    one = readiness.of(registry.load("unieval"))
+    one = readiness.readiness_of(registry.load_metric("unieval"))
     assert "pickle" in one.note
     assert one.command.splitlines()[-1].startswith("errorscope models unieval ")
 
@@ -60,7 +60,7 @@ def test_weights_that_come_as_pickles_are_said_to() -> None:
 def test_a_missing_model_comes_with_its_download_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setenv("ERRORSCOPE_NLI", "someone/model")
-    one = readiness.of(registry.load("entailment"))
+    one = readiness.readiness_of(registry.load_metric("entailment"))
     assert (one.state, one.reason) == (
         "weights",
         "someone/model is configured as an entailment model, but it is not on this machine",
@@ -71,7 +71,7 @@ def test_a_missing_model_comes_with_its_download_command(monkeypatch: pytest.Mon
 def test_a_folder_without_safetensors_cannot_be_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "pytorch_model.bin").write_bytes(b"x")
     monkeypatch.setenv("ERRORSCOPE_NLI", str(tmp_path))
-    one = readiness.of(registry.load("entailment"))
+    one = readiness.readiness_of(registry.load_metric("entailment"))
     assert one.state == "unreadable"
     assert "no safetensors weights" in one.reason
     assert "never loads" in one.note
@@ -80,7 +80,7 @@ def test_a_folder_without_safetensors_cannot_be_used(monkeypatch: pytest.MonkeyP
 
 def test_a_model_of_the_wrong_kind_cannot_be_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ERRORSCOPE_NLI", str(tiny.causal(tmp_path)))
-    one = readiness.of(registry.load("entailment"))
+    one = readiness.readiness_of(registry.load_metric("entailment"))
     assert (one.state, one.reason) == (
         "unreadable",
         "this model cannot be used as an entailment model: GPT2LMHeadModel",
@@ -88,22 +88,24 @@ def test_a_model_of_the_wrong_kind_cannot_be_used(monkeypatch: pytest.MonkeyPatc
 
 
 def test_prism_beside_a_model_of_one_language_asks_for_another() -> None:
-    one = readiness.of(registry.load("prism"))
+    one = readiness.readiness_of(registry.load_metric("prism"))
     assert (one.state, one.kind) == ("weights", "seq2seq")
     assert "multilingual" in one.reason
     assert "ERRORSCOPE_LANGUAGES=de-en" in one.command
 
 
 def test_comet_qe_suggests_a_checkpoint_of_its_own_kind() -> None:
-    assert "comet-qe" in readiness.of(registry.load("comet-qe")).command
-    assert "comet-da" in readiness.of(registry.load("comet")).command
+    assert "comet-qe" in readiness.readiness_of(registry.load_metric("comet-qe")).command
+    assert "comet-da" in readiness.readiness_of(registry.load_metric("comet")).command
 
 
 def test_every_metric_of_a_role_becomes_ready_when_it_is_filled(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("entailment", "unieval", "bleurt", "comet", "comet-qe", "prism", "prism-src", "gpt-ppl", "mlm-ppl"):
         for variable, value in tiny.environment_of(name).items():
             monkeypatch.setenv(variable, value)
-        assert readiness.of(registry.load(name)) == Readiness("ready", signature=registry.load(name).signature())
+        assert readiness.readiness_of(registry.load_metric(name)) == Readiness(
+            "ready", signature=registry.load_metric(name).signature()
+        )
 
 
 def test_a_combination_without_range_says_how_to_fit_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -111,20 +113,20 @@ def test_a_combination_without_range_says_how_to_fit_one(monkeypatch: pytest.Mon
     monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
     for variable, value in tiny.environment().items():
         monkeypatch.setenv(variable, value)
-    one = readiness.of(registry.load("menli|with:bartscore"))
+    one = readiness.readiness_of(registry.load_metric("menli|with:bartscore"))
     assert (one.state, one.words) == ("range", "range missing")
     assert one.reason == "BARTScore F is unbounded and has no stored range"
     assert one.command.split("\n") == [
         "errorscope score FILES --metrics 'bartscore' --out s.csv", "errorscope ranges s.csv"
     ]  # fmt: skip
-    ranges.fit({registry.load("bartscore").signature(): [-7.0, -1.0]})
-    assert readiness.of(registry.load("menli|with:bartscore")).state == "ready"
+    ranges.fit({registry.load_metric("bartscore").signature(): [-7.0, -1.0]})
+    assert readiness.readiness_of(registry.load_metric("menli|with:bartscore")).state == "ready"
 
 
 def test_a_combination_without_nli_model_lacks_only_the_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setenv("ERRORSCOPE_NLI", "someone/model")
-    one = readiness.of(registry.load("menli|with:chrf"))
+    one = readiness.readiness_of(registry.load_metric("menli|with:chrf"))
     assert (one.state, one.kind) == ("weights", "nli")
 
 
@@ -132,16 +134,16 @@ def test_a_missing_preset_comes_with_its_download_command(monkeypatch: pytest.Mo
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     for name, label in (("xnli-d", "XNLI-D"), ("NLI-R", "NLI-R"), ("xnli-r", "XNLI-R")):
         monkeypatch.setenv("ERRORSCOPE_NLI", name)
-        one = readiness.of(registry.load("nli"))
+        one = readiness.readiness_of(registry.load_metric("nli"))
         assert one.reason == f"{label} is configured as an entailment model, but it is not on this machine"
-        assert (one.state, one.command) == ("weights", presets.NLI[name.lower()].command)
+        assert (one.state, one.command) == ("weights", checkpoint.NLI[name.lower()].command)
 
 
 def test_a_missing_package_comes_with_its_install_command() -> None:
     def sign() -> str:
         raise PackageNotFoundError("other")
 
-    one = readiness.of(metric(sign, package="other==1.2"))
+    one = readiness.readiness_of(metric(sign, package="other==1.2"))
     assert one == Readiness("package", "the package other is not installed", "pip install other==1.2")
 
 

@@ -13,8 +13,8 @@ from core.metrics import registry, smart_matchers
 from core.metrics.base import Metric, MetricSpec, Need
 from core.metrics.smart_matchers import cosines, pairwise
 from core.progress import Cancelled, Progress, no_progress
-from core.scoring.values import values_of
-from core.smart.strings import chrf_matrices
+from core.scoring.progress import values_of
+from core.smart.overlap import chrf_matrices
 from tests.builders import stop_when
 from tests.core.smart.oracle import RECALLS, measured
 from tests.minilm import need_minilm
@@ -29,7 +29,7 @@ ITEM = Item(
 
 
 def scored(expression: str, item: Item = ITEM) -> Value:
-    return registry.load(expression).score([item], no_progress)[0]
+    return registry.load_metric(expression).score([item], no_progress)[0]
 
 
 def plain(variant: str, target: str, output: str = ITEM.hypothesis) -> tuple[float, float, float]:
@@ -77,21 +77,21 @@ def test_smart_x_is_the_mean_of_the_three() -> None:
 
 def test_what_is_needed_follows_the_options() -> None:
     both = frozenset({"source", "reference"})
-    assert registry.load("smart1").spec.needs == both
-    assert registry.load("smart1|against:minimum").spec.needs == both
-    assert registry.load("smart1|against:reference").spec.needs == {"reference"}
-    assert registry.load("smart1|against:source|measure:p").spec.needs == {"source"}
-    assert registry.load("smartX|matcher:embedding|against:source").spec.needs == {"source", "encoder"}
+    assert registry.load_metric("smart1").spec.needs == both
+    assert registry.load_metric("smart1|against:minimum").spec.needs == both
+    assert registry.load_metric("smart1|against:reference").spec.needs == {"reference"}
+    assert registry.load_metric("smart1|against:source|measure:p").spec.needs == {"source"}
+    assert registry.load_metric("smartX|matcher:embedding|against:source").spec.needs == {"source", "encoder"}
     described = registry.describe("smart1|against:reference")
     assert described is not None
     assert described.needs == {"reference"}
-    assert "choose “reference” for the option “against”" in registry.load("smart1").spec.help
+    assert "choose “reference” for the option “against”" in registry.load_metric("smart1").spec.help
 
 
 def test_a_missing_text_is_a_status_and_an_empty_one_undefined() -> None:
     no_source = ITEM._replace(source=None)
-    assert values_of(registry.load("smart1"), [no_source], no_progress)[0].status == "needs"
-    assert values_of(registry.load("smart1|against:reference"), [no_source], no_progress)[0].status == "ok"
+    assert values_of(registry.load_metric("smart1"), [no_source], no_progress)[0].status == "needs"
+    assert values_of(registry.load_metric("smart1|against:reference"), [no_source], no_progress)[0].status == "ok"
     assert scored("smart1", ITEM._replace(hypothesis=" \n")).value == 0
     assert scored("smart1", ITEM._replace(source="")).value == scored("smart1|against:reference").value
     for expression, item, reason in (
@@ -106,7 +106,7 @@ def test_a_missing_text_is_a_status_and_an_empty_one_undefined() -> None:
 
 def test_many_items_of_many_segments_get_what_each_gets_alone() -> None:
     items = [Item(f"{s} {ITEM.source}", f"{o} {ITEM.hypothesis}", (f"{s}.",)) for o in range(9) for s in range(19)]
-    metric = registry.load("smartX|matcher:rougeL")
+    metric = registry.load_metric("smartX|matcher:rougeL")
     together = metric.score(items, no_progress)
     assert together == [metric.score([item], no_progress)[0] for item in items]
     told: list[float] = []
@@ -116,25 +116,25 @@ def test_many_items_of_many_segments_get_what_each_gets_alone() -> None:
 
 
 def test_the_signature_is_exact() -> None:
-    assert registry.load("smart1").signature() == (
+    assert registry.load_metric("smart1").signature() == (
         "smart1|v:1|matcher:chrf/v:1/nrefs:var/case:mixed/eff:yes/nc:6/nw:0/space:no/level:segment/sacrebleu:2.6.0"
         "|against:both|sentences:prose|prose:3|measure:f|nrefs:max"
     )
     assert "|matcher:rougeL/v:2/nrefs:var/measure:f/stem:yes/" in (
-        registry.load("smartL|matcher:rougeL%7Cstem%3Ayes").signature()
+        registry.load_metric("smartL|matcher:rougeL%7Cstem%3Ayes").signature()
     )
 
 
 def test_a_matcher_with_options_is_written_in_one_form() -> None:
     name = "smart2|matcher:chrf%7Cbeta%3A3%7Cword_order%3A2|against:source"
     for written in (name, "smart2|against:source|matcher: chrf%7Cword_order:2%7Cbeta:03 "):
-        metric = registry.load(written)
+        metric = registry.load_metric(written)
         assert metric.spec.name == name
         assert metric.spec.label == "SMART-2 (matched by chrf|beta:3|word_order:2, against source)"
-    assert registry.load("smart2|matcher:chrf%7Cbeta:2").spec.name == "smart2"
+    assert registry.load_metric("smart2|matcher:chrf%7Cbeta:2").spec.name == "smart2"
     described = registry.describe(name)
     assert described is not None
-    assert described.label == registry.load(name).spec.label
+    assert described.label == registry.load_metric(name).spec.label
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_matcher_with_options_is_written_in_one_form() -> None:
 )
 def test_what_cannot_match_sentences_is_refused(matcher: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        registry.load(f"smart1|matcher:{matcher}")
+        registry.load_metric(f"smart1|matcher:{matcher}")
 
 
 def length_metric(needs: Need, asked: list[Item]) -> Metric:
@@ -185,29 +185,29 @@ def test_any_two_text_metric_scores_distinct_pairs_once() -> None:
 
 
 def test_bleurt_matches_sentences_though_unbounded() -> None:
-    assert registry.load("smart1|matcher:bleurt").spec.needs == {"source", "reference", "bleurt"}
+    assert registry.load_metric("smart1|matcher:bleurt").spec.needs == {"source", "reference", "bleurt"}
     with pytest.raises(UserError, match="cannot match sentences"):
-        registry.load("smart1|matcher:bartscore-p")
+        registry.load_metric("smart1|matcher:bartscore-p")
 
 
 def test_an_output_only_metric_cannot_match_sentences() -> None:
     with pytest.raises(UserError, match="reads only the output"):
-        registry.load("smart1|matcher:unieval%7Caspect:fluency")
-    assert registry.load("smart1|matcher:unieval%7Caspect:relevance").spec.needs >= {"unieval"}
+        registry.load_metric("smart1|matcher:unieval%7Caspect:fluency")
+    assert registry.load_metric("smart1|matcher:unieval%7Caspect:relevance").spec.needs >= {"unieval"}
 
 
 def test_the_embedding_matcher_is_signed_with_the_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     need_minilm(monkeypatch)
     monkeypatch.setenv("ERRORSCOPE_DTYPE", "bf16")  # of the encoder–decoder alone
-    facts = registry.load("embedding").signature().partition("|model:")[2]
+    facts = registry.load_metric("embedding").signature().partition("|model:")[2]
     assert smart_matchers.matching("embedding").signature() == f"embedding|v:1|model:{facts}"
     assert "dtype" not in facts
 
 
 def test_a_pair_without_score_affects_only_its_item(monkeypatch: pytest.MonkeyPatch) -> None:
     metric = length_metric("reference", [])
-    load = registry.load
-    monkeypatch.setattr(registry, "load", lambda text: metric if text == "length" else load(text))
+    load = registry.load_metric
+    monkeypatch.setattr(registry, "load_metric", lambda text: metric if text == "length" else load(text))
     smart = load("smart1|matcher:length|against:reference")
     bad, good = smart.score([Item(None, "x", ("ab.",)), Item(None, "ab.", ("ab.",))], no_progress)
     assert (bad.status, good.value) == ("undefined", 1)

@@ -5,7 +5,7 @@ import pytest
 
 from core.data import Item, Value
 from core.metrics import registry
-from core.models.architectures.encoder import load
+from core.models.architectures.encoder import load_encoder
 from core.progress import no_progress
 from tests.core.tiny_encoder import use_tiny_encoder
 
@@ -18,11 +18,11 @@ def _encoder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def score(output: str, *references: str, expression: str = "sms") -> Value:
-    return registry.load(expression).score([Item(None, output, references)], no_progress)[0]
+    return registry.load_metric(expression).score([Item(None, output, references)], no_progress)[0]
 
 
 def distance(first: str, second: str) -> float:
-    return float(np.linalg.norm(np.subtract(*load().sentences([first, second]).astype(np.float64))))
+    return float(np.linalg.norm(np.subtract(*load_encoder().sentences([first, second]).astype(np.float64))))
 
 
 def test_one_sentence_per_side_gives_exp_of_minus_distance() -> None:
@@ -47,7 +47,7 @@ def test_words_average_tokens_and_units_share_the_weight() -> None:
     # “unbelievable” and “house” are one word each: WMS carries one word, S+WMS the sentence and the word, half the weight each
     # way; neither sentence nor word can stay, so its cost lies at or below the mean of the two.
     def word(text: str) -> np.ndarray:
-        mean = load().tokens([text], [6])[0].states[0][1:-1].mean(axis=0).astype(np.float64)
+        mean = load_encoder().tokens([text], [6])[0].states[0][1:-1].mean(axis=0).astype(np.float64)
         return mean / np.linalg.norm(mean)
 
     far = float(np.linalg.norm(word("unbelievable") - word("house")))
@@ -60,8 +60,8 @@ def test_words_average_tokens_and_units_share_the_weight() -> None:
 def test_the_splitter_is_an_option_and_the_signature_names_it() -> None:
     text = "Stop!Go on. 好。吃"
     assert score(text, FIRST).value != score(text, FIRST, expression="sms|sentences:point").value
-    assert "|units:sentences|sentences:prose|prose:3|" in registry.load("sms").signature()
-    assert "|sentences:point|" in registry.load("sms|sentences:point").signature()
+    assert "|units:sentences|sentences:prose|prose:3|" in registry.load_metric("sms").signature()
+    assert "|sentences:point|" in registry.load_metric("sms|sentences:point").signature()
 
 
 def test_the_best_reference_counts_and_empty_texts_are_undefined() -> None:

@@ -43,7 +43,7 @@ def _ascii(text: str) -> str:
 @pytest.mark.parametrize("name", list(OWN))
 def test_sacrebleu_values_do_not_depend_on_earlier_items(name: str) -> None:
     items = drawn(0)
-    found = [v.value for v in registry.load(name).score(items, no_progress)]
+    found = [v.value for v in registry.load_metric(name).score(items, no_progress)]
     assert found == [OWN[name].sentence_score(i.hypothesis, list(i.references)).score for i in items]
 
 
@@ -67,7 +67,7 @@ def test_rouge_is_that_of_the_package_precision_and_recall_too(name: str) -> Non
     items = ascii_only(drawn(1))
     own = RougeScorer([name], use_stemmer=False)
     expected = [own.score_multi(list(i.references), i.hypothesis)[name] for i in items]
-    found = registry.load(name).score(items, no_progress)
+    found = registry.load_metric(name).score(items, no_progress)
     assert [(v.parts["precision"], v.parts["recall"]) for v in found] == [(e.precision, e.recall) for e in expected]
     assert [v.value for v in found] == pytest.approx(
         [e.fmeasure for e in expected], abs=2e-16
@@ -77,7 +77,7 @@ def test_rouge_is_that_of_the_package_precision_and_recall_too(name: str) -> Non
 def test_stemmed_rouge_too() -> None:
     items = ascii_only(drawn(2))
     own = RougeScorer(["rougeL"], use_stemmer=True)
-    found = registry.load("rougeL|stem:yes").score(items, no_progress)
+    found = registry.load_metric("rougeL|stem:yes").score(items, no_progress)
     expected = [own.score_multi(list(i.references), i.hypothesis)["rougeL"].fmeasure for i in items]
     assert [v.value for v in found] == pytest.approx(expected, abs=2e-16)
 
@@ -85,5 +85,5 @@ def test_stemmed_rouge_too() -> None:
 def test_equal_overlaps_are_a_tie() -> None:
     # F = 2·1/(1 + 5) = 2·1/(3 + 3) = 1/3. From the rounded precision and recall, the first would be 0.33333333333333337.
     items = [Item(None, "a", ("a b c d e",)), Item(None, "a x y", ("a b c",))]
-    first, second = registry.load("rouge1").score(items, no_progress)
+    first, second = registry.load_metric("rouge1").score(items, no_progress)
     assert first.value == second.value == 1 / 3

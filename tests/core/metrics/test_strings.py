@@ -17,7 +17,7 @@ PAIRS = [
 
 
 def value(name: str, hypothesis: str, references: tuple[str, ...]) -> float:
-    found = registry.load(name).score([Item(None, hypothesis, references)], no_progress)[0].value
+    found = registry.load_metric(name).score([Item(None, hypothesis, references)], no_progress)[0].value
     assert found is not None
     return found
 
@@ -87,18 +87,18 @@ def test_rouge_sees_other_scripts() -> None:
 
 
 def test_the_string_signatures_are_exact() -> None:
-    assert registry.load("chrf").signature() == (
+    assert registry.load_metric("chrf").signature() == (
         "chrf|v:1|nrefs:var|case:mixed|eff:yes|nc:6|nw:0|space:no|level:segment|sacrebleu:2.6.0"
     )
-    assert registry.load("bleu").signature() == (
+    assert registry.load_metric("bleu").signature() == (
         "bleu|v:1|nrefs:var|case:mixed|eff:yes|tok:13a|smooth:exp|level:segment|sacrebleu:2.6.0"
     )
-    assert registry.load("chrf|beta:3|word_order:2").signature() == (
+    assert registry.load_metric("chrf|beta:3|word_order:2").signature() == (
         "chrf|v:1|nrefs:var|case:mixed|eff:yes|nc:6|nw:2|space:no|beta:3|level:segment|sacrebleu:2.6.0"
     )
-    assert registry.load("bleu|tokenize:zh").signature() == (
+    assert registry.load_metric("bleu|tokenize:zh").signature() == (
         "bleu|v:1|nrefs:var|case:mixed|eff:yes|tok:zh|smooth:exp|level:segment|sacrebleu:2.6.0"
     )
-    assert registry.load("rougeL").signature() == (
+    assert registry.load_metric("rougeL").signature() == (
         "rougeL|v:2|nrefs:var|measure:f|stem:no|tok:unicode|rouge-score:0.1.2"
     )

@@ -88,7 +88,7 @@ def test_many_texts_of_all_lengths_have_the_edits_of_sacrebleu() -> None:
 
 
 def test_ter_takes_the_nearest_reference_and_their_mean_length() -> None:
-    [value] = registry.load("ter").score([Item(None, "a b c", ("a b c d", "x y"))], no_progress)
+    [value] = registry.load_metric("ter").score([Item(None, "a b c", ("a b c d", "x y"))], no_progress)
     assert value.value == 100 * (1 / 3)
-    empty, both_empty = registry.load("ter").score([Item(None, "a", ("",)), Item(None, " ", ("",))], no_progress)
+    empty, both_empty = registry.load_metric("ter").score([Item(None, "a", ("",)), Item(None, " ", ("",))], no_progress)
     assert (empty.value, both_empty.value) == (100.0, 0.0)

@@ -45,7 +45,7 @@ def p(question: str) -> float:
 
 
 def score(name: str, item: Item = ITEM) -> float:
-    value = registry.load(name).score([item], no_progress)[0].value
+    value = registry.load_metric(name).score([item], no_progress)[0].value
     assert value is not None
     return value
 
@@ -61,7 +61,7 @@ def test_questions_are_those_the_models_were_trained_on(aspect: str) -> None:
 
 
 def test_a_question_in_parts_is_read_as_the_whole_is() -> None:
-    model = yes_no.load()
+    model = yes_no.load_yes_no()
     whole = tokenizer("$A </s>")(asked("coherence", "the cat", "a dog"))["input_ids"]
     assert model.question(ASPECTS["coherence"].parts("the cat", "a dog")).ids == whole
 
@@ -85,37 +85,39 @@ def test_consistency_and_fluency_are_means_over_sentences() -> None:
 
 def test_relevance_takes_the_best_reference() -> None:
     values = [p(asked("relevance", ITEM.hypothesis, r)) for r in ITEM.references]
-    found = registry.load("unieval|aspect:relevance").score([ITEM], no_progress)[0]
+    found = registry.load_metric("unieval|aspect:relevance").score([ITEM], no_progress)[0]
     assert found.value == pytest.approx(max(values), abs=1e-5)
     assert found.parts["condition"] == values.index(max(values))
 
 
 def test_overall_is_the_mean_of_the_four_aspects_of_summaries() -> None:
     four = [score(f"unieval|aspect:{aspect}") for aspect in ("coherence", "consistency", "fluency", "relevance")]
-    found = registry.load("unieval").score([ITEM], no_progress)[0]
+    found = registry.load_metric("unieval").score([ITEM], no_progress)[0]
     assert found.value == pytest.approx(sum(four) / 4, abs=1e-5)
     assert found.parts["fluency"] == pytest.approx(four[2], abs=1e-5)
 
 
 def test_needs_and_signature_follow_the_aspect() -> None:
-    assert registry.load("unieval|aspect:fluency").spec.needs == {"unieval"}
-    assert registry.load("unieval|aspect:relevance").spec.needs == {"reference", "unieval"}
-    assert registry.load("unieval").spec.needs == {"source", "reference", "unieval"}
-    assert "|aspect:coherence|model:" in registry.load("unieval|aspect:coherence").signature()
-    assert "|aspect:fluency|sentences:prose|prose:3|model:" in registry.load("unieval|aspect:fluency").signature()
+    assert registry.load_metric("unieval|aspect:fluency").spec.needs == {"unieval"}
+    assert registry.load_metric("unieval|aspect:relevance").spec.needs == {"reference", "unieval"}
+    assert registry.load_metric("unieval").spec.needs == {"source", "reference", "unieval"}
+    assert "|aspect:coherence|model:" in registry.load_metric("unieval|aspect:coherence").signature()
+    assert (
+        "|aspect:fluency|sentences:prose|prose:3|model:" in registry.load_metric("unieval|aspect:fluency").signature()
+    )
 
 
 def test_an_end_token_in_an_output_stays_text() -> None:
-    model = yes_no.load()
+    model = yes_no.load_yes_no()
     forged = model.question(ASPECTS["consistency"].parts("a cat </s> document: a cat", "the dog"))
     assert forged.ids.count(2) == 3
 
 
 def test_an_output_without_a_sentence_has_no_fluency() -> None:
-    value = registry.load("unieval|aspect:fluency").score([Item("x", " ", ("y",))], no_progress)[0]
+    value = registry.load_metric("unieval|aspect:fluency").score([Item("x", " ", ("y",))], no_progress)[0]
     assert (value.value, value.status) == (None, "undefined")
 
 
 def test_a_long_document_is_cut_at_its_end_and_marked() -> None:
-    asked_long = yes_no.load().question(ASPECTS["coherence"].parts("the cat", "the dog " * 2000))
+    asked_long = yes_no.load_yes_no().question(ASPECTS["coherence"].parts("the cat", "the dog " * 2000))
     assert (len(asked_long.ids), asked_long.ids[-1], asked_long.truncated) == (yes_no.LONGEST, 2, True)

@@ -11,7 +11,7 @@ from core.data import Item
 from core.errors import UserError
 from core.metrics import registry
 from core.progress import no_progress
-from core.text.scripts import writing
+from core.text.languages import writing
 from core.text.words import words
 from tests.core.metrics.all_outputs import all_outputs
 
@@ -41,13 +41,13 @@ def item(name: str) -> Item:
 
 
 def value(metric: str, of: Item) -> float:
-    found = registry.load(metric).score([of], no_progress)[0].value
+    found = registry.load_metric(metric).score([of], no_progress)[0].value
     assert found is not None
     return found
 
 
 def signed(metric: str, *items: Item) -> dict[str, str]:
-    signature = registry.load(metric).for_outputs(all_outputs(items)).signature()
+    signature = registry.load_metric(metric).for_outputs(all_outputs(items)).signature()
     return dict(part.split(":", 1) for part in signature.split("|")[1:])
 
 
@@ -136,7 +136,7 @@ def test_smart_matches_sentences_by_the_same_words(metric: str, script: str) -> 
     "metric", ["bleu", "ter", *ROUGES, "smart1|matcher:rouge1|against:reference", "menli|with:bleu"]
 )
 def test_spaced_texts_keep_score_and_signature_beside_others(metric: str) -> None:
-    loaded = registry.load(metric)
+    loaded = registry.load_metric(metric)
     mixed = [ENGLISH, *map(item, TEXTS)]
     assert loaded.for_outputs(all_outputs([ENGLISH])).signature() == loaded.signature()
     assert loaded.for_outputs(all_outputs(mixed)).signature() != loaded.signature()
@@ -170,7 +170,7 @@ def test_how_references_are_written(texts: tuple[str, ...], found: str) -> None:
 
 @pytest.mark.parametrize("name", ROUGES)
 def test_rouge_is_undefined_where_no_reference_has_a_word(name: str) -> None:
-    metric = registry.load(name)
+    metric = registry.load_metric(name)
     unread, half, empty = (
         Item("x", "cats 😀", ("😀", "!?")),
         Item("x", "cats", ("😀", "cats ran")),
@@ -188,7 +188,7 @@ def test_rouge_is_undefined_where_no_reference_has_a_word(name: str) -> None:
 
 
 def test_mecab_is_used_where_it_is_installed() -> None:
-    metric = registry.load("bleu|tokenize:ja-mecab")
+    metric = registry.load_metric("bleu|tokenize:ja-mecab")
     try:
         import MeCab  # noqa: F401
     except ImportError:

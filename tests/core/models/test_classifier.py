@@ -10,8 +10,8 @@ from transformers import AutoModelForSequenceClassification, BertConfig, BertMod
 
 from core.errors import UserError
 from core.models import configs
-from core.models.architectures import classifier
-from core.models.architectures.classifier import Classifier, NliModel
+from core.models.architectures import nli
+from core.models.architectures.nli import Classifier, NliModel
 from core.models.checkpoint import resolve
 from tests import tiny_checkpoints as tiny
 
@@ -26,7 +26,7 @@ PAIRS = [
 @pytest.fixture
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NliModel:
     monkeypatch.setenv("ERRORSCOPE_NLI", str(tiny.nli(tmp_path / "nli")))
-    return classifier.nli()
+    return nli.nli()
 
 
 def by_hand(folder: Path, premise: str, hypothesis: str) -> list[float]:
@@ -126,7 +126,7 @@ def test_a_plain_encoder_is_no_entailment_model(tmp_path: Path, monkeypatch: pyt
     tiny.saved(encoder, tiny.pair_tokenizer(), tmp_path)
     monkeypatch.setenv("ERRORSCOPE_NLI", str(tmp_path))
     with pytest.raises(UserError, match="cannot be used as an entailment model"):
-        classifier.nli()
+        nli.nli()
 
 
 def test_a_head_without_weights_is_never_drawn_at_random(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,17 +136,17 @@ def test_a_head_without_weights_is_never_drawn_at_random(tmp_path: Path, monkeyp
     (tmp_path / "config.json").write_text(json.dumps(config | {"architectures": ["BertForSequenceClassification"]}))
     monkeypatch.setenv("ERRORSCOPE_NLI", str(tmp_path))
     with pytest.raises(UserError, match="lacks weights"):
-        classifier.nli()
+        nli.nli()
 
 
 def test_a_classifier_is_no_regressor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_BLEURT", str(tiny.nli(tmp_path)))
     with pytest.raises(UserError, match="3 labels"):
-        classifier.regressor("bleurt")
+        nli.regressor("bleurt")
 
 
 def test_positions_of_roberta_count_from_after_the_padding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_BLEURT", str(tiny.regressor(tmp_path)))
-    model = classifier.regressor("bleurt")
+    model = nli.regressor("bleurt")
     assert model.limit == 2 * tiny.WINDOW
     assert np.isfinite(model.logits([("the cat " * 60, "a dog")]).values).all()

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from core.models.architectures import dense, packed
-from core.models.architectures.dense import DenseLayers, aligned
+from core.models.architectures import anatomy, packed
+from core.models.architectures.anatomy import DenseLayers, aligned_layers
 from core.models.architectures.packed import DecoderRow
 from tests.core.refine.test_engine import sentence
 from tests.tiny import FAMILIES
@@ -15,7 +15,7 @@ from tests.tiny import FAMILIES
 
 @pytest.fixture(params=[1 << 28, 0], ids=["packed", "as it is"])
 def layer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> nn.Linear:
-    monkeypatch.setattr(dense, "PACKED", request.param)
+    monkeypatch.setattr(anatomy, "PACKED", request.param)
     torch.manual_seed(0)
     return nn.Linear(48, 80)
 
@@ -45,7 +45,7 @@ def test_bfloat16_uses_the_layers_as_they_are() -> None:
 def test_rows_of_zeros_do_not_change_the_vocabulary(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     weight, x, used, linear = torch.randn(rows, 48), torch.randn(5, 48), list[int](), nn.functional.linear
     monkeypatch.setattr(nn.functional, "linear", lambda x, weight: used.append(len(weight)) or linear(x, weight))
-    torch.testing.assert_close(aligned(weight)(x), x @ weight.T, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(aligned_layers(weight)(x), x @ weight.T, atol=1e-5, rtol=1e-5)
     assert used == [8 if rows == 8 else 16]
 
 

@@ -54,7 +54,7 @@ def saved(folder: Path, kind: str = "bert") -> Checkpoint:
 def loaded(monkeypatch: pytest.MonkeyPatch, folder: Path, dtype: str = "fp32") -> Encoder:
     for name, value in {"ENCODER": str(folder), "DTYPE": dtype, "DEVICE": "cpu"}.items():
         monkeypatch.setenv(f"ERRORSCOPE_{name}", value)
-    return encoder.load()
+    return encoder.load_encoder()
 
 
 def alone(model: Encoder, text: str) -> list[torch.Tensor]:
@@ -229,7 +229,7 @@ MINILM = {
 @pytest.mark.models
 def test_minilm_gives_the_vectors_of_sentence_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
     need_minilm(monkeypatch)
-    vectors, cut = encoder.load().embed(list(MINILM))
+    vectors, cut = encoder.load_encoder().embed(list(MINILM))
     assert vectors[:, :6] == pytest.approx(np.array([first for first, _ in MINILM.values()]), abs=2e-5)
     assert vectors @ vectors[0] == pytest.approx([cosine for _, cosine in MINILM.values()], abs=2e-5)
     assert cut.tolist() == [False, False, False, True]

@@ -13,13 +13,12 @@ from peft import PeftModel
 from transformers import BertConfig
 
 from core.errors import UserError
-from core.models import adapter, configs, loading
 from core.models import checkpoint as checkpoints
-from core.models.architectures import classifier
-from core.models.architectures.classifier import NliModel
-from core.models.architectures.mean_max import MeanMaxForSequenceClassification
+from core.models import configs, loading
+from core.models.architectures import nli
+from core.models.architectures.nli import MeanMaxForSequenceClassification, NliModel
 from core.models.checkpoint import NLI_FOLDER, resolve
-from core.settings import load as settings
+from core.settings import load_settings
 from tests.paths import DATA
 
 FILE = DATA / "training/nli.tsv.gz"
@@ -39,7 +38,7 @@ EASY = [
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> NliModel:
     monkeypatch.delenv("ERRORSCOPE_NLI", raising=False)
-    return classifier.nli()
+    return nli.nli()
 
 
 def copied(folder: Path, **changes: object) -> Path:
@@ -51,7 +50,7 @@ def copied(folder: Path, **changes: object) -> Path:
 
 
 def test_it_plays_where_nobody_else_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert settings({}).nli == "nli-mini"
+    assert load_settings({}).nli == "nli-mini"
     monkeypatch.delenv("ERRORSCOPE_NLI", raising=False)
     checkpoint = configs.checked("nli")
     assert checkpoint.name == "bundled/nli-mini"
@@ -142,21 +141,21 @@ def test_an_adapter_of_ones_own_plays_from_its_folder(tmp_path: Path, monkeypatc
     checkpoint = configs.checked("nli")
     assert (checkpoint.name, checkpoint.revision) == ("mine", resolve("nli-mini").revision)
     assert not checkpoint.bundled
-    assert classifier.nli().judged([EASY[0][:2]]).values[0, 0] > 0.5
+    assert nli.nli().judged([EASY[0][:2]]).values[0, 0] > 0.5
 
 
 @pytest.mark.models
 def test_an_adapter_for_another_base_is_turned_down(tmp_path: Path) -> None:
     folder = copied(tmp_path / "other", base_model_name_or_path="someone/else")
     with pytest.raises(UserError, match="made for another base model"):
-        adapter.merged(resolve(str(folder)), "cpu")
+        nli.with_adapter(resolve(str(folder)), "cpu")
 
 
 @pytest.mark.models
 def test_an_adapter_without_its_last_layer_is_turned_down(tmp_path: Path) -> None:
     folder = copied(tmp_path / "headless", modules_to_save=None, task_type=None)
     with pytest.raises(UserError, match="lacks weights"):
-        adapter.merged(resolve(str(folder)), "cpu")
+        nli.with_adapter(resolve(str(folder)), "cpu")
 
 
 @pytest.mark.models

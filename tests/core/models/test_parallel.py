@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from core.models import loading, parallel
-from core.models.budget import Budget
+from core.models.loading import Budget
 from core.progress import Cancelled, Progress, no_progress
 
 CPU = torch.device("cpu")

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import UserError
-from core.models import kinds, presets
-from core.models.presets import NLI
+from core.models import configs
+from core.models.checkpoint import NLI, preset_named
 from tests import tiny_checkpoints as tiny
 from tests.paths import ROOT
 
@@ -31,28 +31,28 @@ def test_a_name_stands_for_the_checkpoint_of_the_paper(
 ) -> None:
     for written in (name, name.upper()):
         monkeypatch.setenv("ERRORSCOPE_NLI", written)
-        assert kinds.setting_of("nli") == checkpoint
+        assert configs.setting_of("nli") == checkpoint
 
 
 def test_other_settings_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_NLI", "someone/nli-r")
-    assert kinds.setting_of("nli") == "someone/nli-r"
+    assert configs.setting_of("nli") == "someone/nli-r"
     monkeypatch.setenv("ERRORSCOPE_ENCODER", "nli-r")
-    assert kinds.setting_of("encoder") == "nli-r"
+    assert configs.setting_of("encoder") == "nli-r"
 
 
 def test_a_folder_of_that_name_is_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     tiny.nli(tmp_path / "nli-r")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ERRORSCOPE_NLI", "nli-r")
-    assert presets.named("nli", "nli-r") is None
-    assert kinds.configured_model("nli").path == Path("nli-r")
+    assert preset_named("nli", "nli-r") is None
+    assert configs.configured_model("nli").path == Path("nli-r")
 
 
 def test_a_model_that_is_on_no_hub_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_NLI", "xnli-r")
     with pytest.raises(UserError, match="XNLI-R is not on this machine") as error:
-        kinds.configured_model("nli")
+        configs.configured_model("nli")
     assert "safetensors" in error.value.hint
 
 

@@ -12,8 +12,8 @@ from transformers import BlenderbotConfig, BlenderbotForConditionalGeneration
 from core.errors import UserError
 from core.models.architectures.packed import DecoderRow
 from core.models.architectures.seq2seq import Languages, Seq2SeqScorer
-from core.models.budget import Budget
 from core.models.checkpoint import resolve
+from core.models.loading import Budget
 from core.models.spans import aligned
 from tests.core.refine import oracle
 from tests.core.refine.test_engine import sentence

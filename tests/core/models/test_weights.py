@@ -14,8 +14,8 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModel, AutoModelForMaskedLM
 
 from core.errors import UserError
-from core.models import adapter, loading
-from core.models.architectures import causal, classifier, comet, encoder, masked, seq2seq, yes_no
+from core.models import loading
+from core.models.architectures import comet, encoder, language_models, nli, seq2seq, yes_no
 from core.models.checkpoint import NLI_FOLDER, Checkpoint, resolve
 from tests import tiny_checkpoints as tiny
 
@@ -39,7 +39,7 @@ def test_an_adapter_without_safetensors_is_refused(decoy: str, tmp_path: Path) -
     with pytest.raises(UserError, match=r"no safetensors weights .*adapter_model\.bin"):
         resolve(str(folder))
     with pytest.raises(UserError, match="no safetensors weights"):
-        adapter.merged(Checkpoint("a", folder, "x", ""), "cpu")
+        nli.with_adapter(Checkpoint("a", folder, "x", ""), "cpu")
 
 
 def test_adapters_with_other_weights_have_other_revisions(tmp_path: Path) -> None:
@@ -61,13 +61,13 @@ def test_other_kinds_of_adapters_are_refused(change: dict[str, object], tmp_path
     path = folder / "adapter_config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
     with pytest.raises(UserError, match="kind of adapter"):
-        adapter.merged(resolve(str(folder)), "cpu")
+        nli.with_adapter(resolve(str(folder)), "cpu")
 
 
 MODEL_KINDS: dict[str, Callable[[], object]] = {
-    "encoder": encoder.load, "lm": causal.load, "mlm": masked.load, "unieval": yes_no.load,
-    "seq2seq": lambda: seq2seq.load(str(Path(os.environ["ERRORSCOPE_SEQ2SEQ"]))),
-    "nli": classifier.nli, "bleurt": lambda: classifier.regressor("bleurt"),
+    "encoder": encoder.load_encoder, "lm": language_models.load_causal, "mlm": language_models.load_masked, "unieval": yes_no.load_yes_no,
+    "seq2seq": lambda: seq2seq.load_seq2seq(str(Path(os.environ["ERRORSCOPE_SEQ2SEQ"]))),
+    "nli": nli.nli, "bleurt": lambda: nli.regressor("bleurt"),
 }  # fmt: skip
 
 
@@ -110,7 +110,7 @@ def test_a_comet_checkpoint_that_is_a_pickle_is_refused(tmp_path: Path) -> None:
         resolve(str(folder))
     (folder / "model.safetensors").write_bytes(b"\x10\0\0\0\0\0\0\0damaged")
     with pytest.raises(UserError, match="cannot read"):
-        comet.load(resolve(str(folder)))
+        comet.load_comet(resolve(str(folder)))
 
 
 @pytest.mark.parametrize("name", ["adapter_model.bin", "../model.safetensors", "model.safetensors.index.json"])

@@ -3,9 +3,8 @@ import json
 import pytest
 
 from core.errors import UserError
-from core.mqm import own_schemes
-from core.mqm.own_schemes import categories, from_json, made, table, to_json
-from core.mqm.schemes import GOOGLE, MAROT, SCHEMES
+from core.mqm import schemes
+from core.mqm.schemes import GOOGLE, MAROT, SCHEMES, categories, from_json, made, scheme_table, to_json
 from core.mqm.typology import TYPOLOGIES
 
 ROWS = [
@@ -28,11 +27,11 @@ def test_a_scheme_holds_the_rows_of_the_table_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=lambda s: s.name)
 def test_the_table_of_a_scheme_gives_its_weights_back(scheme) -> None:
-    copy = made("copy", table(scheme), non_translation=scheme.non_translation)
+    copy = made("copy", scheme_table(scheme), non_translation=scheme.non_translation)
     for severity in scheme.severities:
         for category in categories(scheme)[1:]:
             assert copy.weight(severity, category) == scheme.weight(severity, category)
-    assert all(row["category"] in categories(scheme) for row in table(scheme))
+    assert all(row["category"] in categories(scheme) for row in scheme_table(scheme))
 
 
 def test_new_weights_get_the_next_version_equal_ones_keep_theirs() -> None:
@@ -49,7 +48,7 @@ def test_a_rule_ignores_case_and_can_have_a_severity_of_its_own() -> None:
     mine = made(
         "mine",
         [
-            *table(GOOGLE)[:-1],
+            *scheme_table(GOOGLE)[:-1],
             {"severity": "minor", "category": "fluency/punctuation", "weight": 0.5},
             {"severity": "Critical", "category": "any", "weight": 10},
         ],
@@ -88,7 +87,7 @@ def test_a_stored_scheme_comes_back_with_its_signature() -> None:
         back = from_json(json.loads(json.dumps(to_json(scheme))))
         assert back == scheme
         assert back.signature() == scheme.signature()
-    assert own_schemes.ANYTHING not in json.dumps(to_json(made("mine", ROWS, non_translation=None)))
+    assert schemes.ANYTHING not in json.dumps(to_json(made("mine", ROWS, non_translation=None)))
 
 
 def test_a_rule_can_have_the_categories_of_the_typology_in_use() -> None:

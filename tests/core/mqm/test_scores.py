@@ -3,7 +3,7 @@ import gzip
 import pytest
 
 from core.data import OutputKey, RatedOutput, SegmentKey, Span
-from core.formats.labels.google_mqm import read
+from core.formats.labels.google_mqm import read_google_mqm
 from core.mqm.schemes import FLAT, GOOGLE
 from core.mqm.scores import rated_outputs, rater_penalty, segment_scores, system_scores
 from core.ports.labels import ErrorSpan, OutputLabels, SegmentLabels
@@ -82,7 +82,7 @@ def ted() -> list[RatedOutput]:
     path = DATA / "mqm_ted_zhen.tsv.gz"
     if not path.exists():
         pytest.skip("mqm_ted_zhen.tsv.gz is not beside the repository")
-    return list(read(path.read_bytes(), path.name).rated)
+    return list(read_google_mqm(path.read_bytes(), path.name).rated)
 
 
 def test_published_segment_scores_of_ted_zh_en(ted: list[RatedOutput]) -> None:

@@ -48,7 +48,7 @@ def test_results_do_not_depend_on_earlier_calls(perturbation: Perturbation) -> N
 
 @by_name
 def test_every_perturbation_is_fully_declared(perturbation: Perturbation) -> None:
-    assert registry.load(perturbation.name) is perturbation
+    assert registry.load_perturbation(perturbation.name) is perturbation
     assert perturbation.kind == ("fluency" if perturbation.name in ("typo", "jumble", "agreement") else "adequacy")
     assert "" not in (perturbation.phenomenon, perturbation.help)
 
@@ -81,7 +81,7 @@ SPACED = {
 @pytest.mark.parametrize("text", SPACED.values(), ids=SPACED)
 def test_typo_and_jumble_work_in_any_script_with_spaces(text: str) -> None:
     for seed in range(6):
-        typo, jumble = (registry.load(name).perturb(text, seed) for name in ("typo", "jumble"))
+        typo, jumble = (registry.load_perturbation(name).perturb(text, seed) for name in ("typo", "jumble"))
         assert isinstance(typo, Change)
         assert isinstance(jumble, Change)
         assert sorted(typo.text) == sorted(text) == sorted(jumble.text)
@@ -91,7 +91,7 @@ def test_typo_and_jumble_work_in_any_script_with_spaces(text: str) -> None:
 
 @pytest.mark.parametrize("name", ["typo", "jumble"])
 def test_typo_and_jumble_refuse_unspaced_scripts(name: str) -> None:
-    assert isinstance(registry.load(name).perturb(CHINESE, 0), Refused)
+    assert isinstance(registry.load_perturbation(name).perturb(CHINESE, 0), Refused)
 
 
 def test_the_twelve_published_phenomena_are_all_here() -> None:
@@ -102,7 +102,7 @@ def test_the_twelve_published_phenomena_are_all_here() -> None:
 
 def test_an_unknown_name_suggests_a_similar_one() -> None:
     with pytest.raises(UserError, match="Did you mean negation"):
-        registry.load("negaton")
+        registry.load_perturbation("negaton")
 
 
 def test_edits_that_overlap_are_an_error() -> None:

@@ -12,7 +12,7 @@ SEEDS = range(12)
 
 def every(name: str, text: str) -> set[str]:
     """Return all texts made under a dozen seeds; empty if refused."""
-    made = [registry.load(name).perturb(text, seed) for seed in SEEDS]
+    made = [registry.load_perturbation(name).perturb(text, seed) for seed in SEEDS]
     return {m.text for m in made if isinstance(m, Change)}
 
 
@@ -111,7 +111,7 @@ def test_numbers_in_names_and_single_things_are_refused(text: str) -> None:
 
 
 def test_a_name_becomes_another_of_its_kind_wherever_it_stands() -> None:
-    from core.english.entity_cues import CITIES, COUNTRIES, MEN, SURNAMES
+    from core.english.entity_kinds import CITIES, COUNTRIES, MEN, SURNAMES
 
     for new in some("name", "Berlin is large. They like Berlin."):
         found = re.fullmatch(r"(\w+) is large\. They like (\w+)\.", new)
@@ -217,7 +217,7 @@ def test_a_typo_swaps_two_letters_inside_one_word() -> None:
     for new in some("typo", "worldwide prices"):
         assert sorted(new) == sorted("worldwide prices")
         assert sum(a != b for a, b in zip(new, "worldwide prices", strict=True)) == 2
-    assert isinstance(registry.load("typo").perturb("a be the aaaa", 0), Refused)
+    assert isinstance(registry.load_perturbation("typo").perturb("a be the aaaa", 0), Refused)
 
 
 def test_jumble_keeps_every_word_and_all_punctuation() -> None:
@@ -369,7 +369,8 @@ def test_jumble_keeps_joined_words_together() -> None:
 
 def test_a_possessive_before_way_stays() -> None:
     assert isinstance(
-        registry.load("pronoun").perturb("It takes long for changes to work their way through Congress."), Refused
+        registry.load_perturbation("pronoun").perturb("It takes long for changes to work their way through Congress."),
+        Refused,
     )
 
 
@@ -380,7 +381,7 @@ def test_a_name_before_a_bare_apostrophe_stays() -> None:
 
 def test_a_new_ordinal_has_the_ending_of_its_number() -> None:
     endings = dict.fromkeys(range(10, 31), "th") | {21: "st", 22: "nd", 23: "rd"}
-    made = {registry.load("number").perturb("They live on the 14th floor.", seed) for seed in range(60)}
+    made = {registry.load_perturbation("number").perturb("They live on the 14th floor.", seed) for seed in range(60)}
     ordinals = {m.text.split()[4] for m in made if isinstance(m, Change)}
     assert {"11th", "12th", "13th", "22nd"} <= ordinals
     assert ordinals <= {f"{n}{ending}" for n, ending in endings.items()}

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from core.plots.agreement import severity_confusion, tau_matrix
+from core.plots.campaigns import severity_confusion, tau_matrix
 from core.stats.correlation.correlation import Statistic
 from core.stats.raters.rater_agreement import RaterPair
 

@@ -8,8 +8,8 @@ import pytest
 from core.calibration.curve import CurvePoint
 from core.calibration.learning import Forecast, Law, Learning, LearningStep, Spread
 from core.calibration.top_systems import PAPER, WHOLE, Top
-from core.plots import calibrate as plots
-from core.plots.calibrate import AgreementAtK, NamedLambda
+from core.plots import calibration
+from core.plots.calibration import AgreementAtK, NamedLambda
 
 LEARNING = Learning(
     (
@@ -37,25 +37,27 @@ def values(chart: dict[str, Any], mark: str) -> list[list[dict[str, Any]]]:
 
 
 def test_the_learning_curve_has_means_extremes_law_and_forecast() -> None:
-    chart = plots.width_by_labels(LEARNING).to_dict()
+    chart = calibration.width_by_labels(LEARNING).to_dict()
     measured, law = values(chart, "line")
     assert measured == [{"n": 50, "mean": 0.5, "low": 0.4, "high": 0.6}]
     assert (law[0]["n"], law[-1]["n"]) == (50, 400)
     assert [law[0]["mean"], law[-1]["mean"]] == pytest.approx([0.1 + 2 / math.sqrt(50), 0.2])
     assert values(chart, "point") == [[{"n": 400, "mean": 0.2, "times": "2×", "around": "1–∞"}]]
-    assert values(plots.agreement_by_labels(LEARNING, "kendall").to_dict(), "line") == [
+    assert values(calibration.agreement_by_labels(LEARNING, "kendall").to_dict(), "line") == [
         [{"n": 50, "mean": 0.3, "low": 0.2, "high": 0.4}]
     ]
 
 
 def test_a_learning_curve_without_a_forecast_has_none_drawn() -> None:
-    chart = plots.width_by_labels(Learning(LEARNING.steps, None, (), "too few", "s")).to_dict()
+    chart = calibration.width_by_labels(Learning(LEARNING.steps, None, (), "too few", "s")).to_dict()
     assert len(values(chart, "line")) == 1
     assert not values(chart, "point")
 
 
 def test_estimates_use_the_omega_scale_and_highlight_the_first() -> None:
-    chart = plots.estimates([NamedLambda("all", 1.0, (0.0, math.inf), ".4"), NamedLambda("Ann", 3.0, None)]).to_dict()
+    chart = calibration.estimates(
+        [NamedLambda("all", 1.0, (0.0, math.inf), ".4"), NamedLambda("Ann", 3.0, None)]
+    ).to_dict()
     ((first, second),) = values(chart, "point")
     assert (first["omega"], first["low"], first["high"], first["interval"]) == (0.5, 0, 1, "[0, ∞]")
     assert (second["omega"], second["low"], second["high"], second["interval"]) == (0.75, 0.75, 0.75, "none")
@@ -63,7 +65,7 @@ def test_estimates_use_the_omega_scale_and_highlight_the_first() -> None:
 
 
 def test_each_defined_k_has_a_line_and_its_optimum() -> None:
-    chart = plots.curves_at_top(TOPS, "kendall").to_dict()
+    chart = calibration.curves_at_top(TOPS, "kendall").to_dict()
     assert [(r["k"], r["omega"]) for r in values(chart, "line")[0]] == [("3", 0.0), ("3", 0.5), ("5", 0.0)]
     assert [(r["k"], r["lambda"], r["agreement"]) for r in values(chart, "point")[0]] == [
         ("3", "1", 0.4),
@@ -73,7 +75,7 @@ def test_each_defined_k_has_a_line_and_its_optimum() -> None:
 
 @pytest.mark.parametrize(("grid", "n"), [(WHOLE, 41), (PAPER, 13)])
 def test_the_heatmap_tiles_the_grid_without_gaps(grid: tuple[float, ...], n: int) -> None:
-    chart = plots.heatmap(TOPS, grid, "kendall").to_dict()
+    chart = calibration.heatmap(TOPS, grid, "kendall").to_dict()
     (cells,) = values(chart, "rect")
     assert len(cells) == n  # the second K is undefined, and so are the cells of the third
     assert [c["to"] for c in cells[:-1]] == [c["from"] for c in cells[1:]]
@@ -83,7 +85,7 @@ def test_the_heatmap_tiles_the_grid_without_gaps(grid: tuple[float, ...], n: int
 
 
 def test_the_heatmap_marks_optima_and_cuts_cis_at_its_ends() -> None:
-    charts = [plots.heatmap(TOPS, g, "kendall").to_dict() for g in (WHOLE, PAPER)]
+    charts = [calibration.heatmap(TOPS, g, "kendall").to_dict() for g in (WHOLE, PAPER)]
     (whole,), (paper,) = (values(c, "point") for c in charts)
     assert [(m["k"], m["omega"]) for m in whole] == [("3", 0.5), ("5", 0.75)]
     assert [m["k"] for m in paper] == ["3"]
@@ -93,7 +95,7 @@ def test_the_heatmap_marks_optima_and_cuts_cis_at_its_ends() -> None:
 
 
 def test_the_loss_is_the_difference_to_the_best_lambda_of_k() -> None:
-    (cells,) = values(plots.heatmap(TOPS, PAPER, "kendall", loss=True).to_dict(), "rect")
+    (cells,) = values(calibration.heatmap(TOPS, PAPER, "kendall", loss=True).to_dict(), "rect")
     assert {round(c["value"], 6) for c in cells} == {-0.1, 0.0}
 
 
@@ -105,7 +107,7 @@ def test_the_legend_is_ordered_by_agreement_without_baselines() -> None:
         AgreementAtK("b", 4, 0.3),
         AgreementAtK("length", 4, 0.4, True),
     ]
-    chart = plots.metrics_at_top(rows, "kendall").to_dict()
+    chart = calibration.metrics_at_top(rows, "kendall").to_dict()
     sentinels, metrics = values(chart, "line")
     assert sentinels == [{"label": "length", "k": "4", "agreement": 0.4}]
     assert len(metrics) == 4
@@ -114,15 +116,15 @@ def test_the_legend_is_ordered_by_agreement_without_baselines() -> None:
 
 def test_many_metrics_are_told_apart_by_colour_and_dash() -> None:
     rows = [AgreementAtK(f"m{k}", 3, k / 100) for k in range(24)]
-    encoding = plots.metrics_at_top(rows, "kendall").to_dict()["layer"][0]["encoding"]
+    encoding = calibration.metrics_at_top(rows, "kendall").to_dict()["layer"][0]["encoding"]
     looks = zip(encoding["color"]["scale"]["range"], map(tuple, encoding["strokeDash"]["scale"]["range"]), strict=True)
     assert len(set(looks)) == 24
 
 
 def test_no_colour_is_lost_on_a_light_or_a_dark_page() -> None:
     charts = [
-        plots.width_by_labels(LEARNING), plots.estimates([NamedLambda("all", 1, None)]), plots.curves_at_top(TOPS, "kendall"),
-        plots.metrics_at_top([AgreementAtK(f"m{k}", 3, 0.1) for k in range(12)], "kendall"),
+        calibration.width_by_labels(LEARNING), calibration.estimates([NamedLambda("all", 1, None)]), calibration.curves_at_top(TOPS, "kendall"),
+        calibration.metrics_at_top([AgreementAtK(f"m{k}", 3, 0.1) for k in range(12)], "kendall"),
     ]  # fmt: skip
     text = json.dumps([c.to_dict()["layer"] for c in charts])
     assert "black" not in text

@@ -5,7 +5,7 @@ import tomllib
 
 import pandas as pd
 
-from core.plots.compare import PICK, means, scatter
+from core.plots.score_charts import PICK, means, scatter
 from tests.paths import ROOT
 
 MEANS = pd.DataFrame(

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from core.plots.evaluate import differences, system_means, ties
+from core.plots.score_charts import differences, system_means, ties
 
 
 def test_the_matrix_keeps_the_order_and_fills_significant_cells() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from core.plots.labels import chart_labels, with_labels
+from core.plots.base import chart_labels, with_labels
 
 ODD = [
     "a\nb",

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from core.plots.robustness import changes, sweep
-from core.ports.cases import BARELY, MISSES, NOTICES
+from core.ports.robustness import BARELY, MISSES, NOTICES
 
 
 def rows(**more: object) -> pd.DataFrame:

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from core.plots.encodings import TINT
-from core.plots.smart import lengths, rank_differences
+from core.plots.base import TINT
+from core.plots.score_charts import lengths, rank_differences
 
 
 def layers(chart, mark: str):

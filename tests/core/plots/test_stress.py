@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from core.plots.stress import FAIL, PASS, catalogue, curve, favours, multiples, parts
+from core.plots.robustness import FAIL, PASS, catalogue, curve, favours, multiples, parts
 
 LEVELS = pd.DataFrame(
     {

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from core.refine.candidate_pool import CandidatePool, EditCandidate, edit_candidates
 from core.refine.result import EDITS
+from core.refine.sentence_state import CandidatePool, EditCandidate, edit_candidates
 
 
 def test_candidates_at_the_end_only_insert() -> None:

@@ -6,7 +6,7 @@ from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGene
 from core.models.architectures.seq2seq import Seq2SeqScorer
 from core.refine.detokenize import Detokenizer, owners_after
 from core.refine.engine import Task, refine_all
-from core.refine.options import Options
+from core.refine.result import Options
 from tests.tiny import tiny_scorer
 
 PIECES = ["▁the", "▁cat", "▁dog", "s", "▁sat", "▁", "a", "t", "."]

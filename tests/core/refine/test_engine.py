@@ -8,13 +8,12 @@ import pytest
 import torch
 
 from core.errors import UserError
-from core.models.architectures.seq2seq import Seq2SeqScorer, load
+from core.models.architectures.seq2seq import Seq2SeqScorer, load_seq2seq
 from core.progress import Cancelled
 from core.refine import rounds
-from core.refine.candidate_pool import CandidatePool
 from core.refine.engine import Task, refine, refine_all
-from core.refine.options import Options
-from core.refine.result import EDITS, Variant, token_labels
+from core.refine.result import EDITS, Options, Variant, token_labels
+from core.refine.sentence_state import CandidatePool
 from tests.builders import stop_when
 from tests.core.refine.oracle import Plain
 from tests.paths import DATA
@@ -178,7 +177,7 @@ def test_real_outputs_equal_the_plain_implementation(variant: Variant, count: in
         rows = [line.rstrip("\n").split("\t")[:2] for line, _ in zip(handle, range(20_000), strict=False)]
     fit = [(h, r) for r, h in rows if 4 <= len(h.split()) <= 10]
     pairs = [fit[i] for i in np.random.default_rng(0).permutation(len(fit))[:count]]
-    assert all(equal_the_plain_one(load("bundled"), pairs, variant))
+    assert all(equal_the_plain_one(load_seq2seq("bundled"), pairs, variant))
 
 
 def test_the_score_of_the_refined_text_is_that_of_the_exported_tokens() -> None:

@@ -6,19 +6,18 @@ import random
 import pytest
 import torch
 
-from core.models.architectures import attention, packed
-from core.models.architectures.attention import AttentionGroup, Heads
+from core.models.architectures import packed
+from core.models.architectures.packed import AttentionGroup, Heads
 from core.models.architectures.seq2seq import Languages, Seq2SeqScorer
 from core.refine import rounds
-from core.refine.options import Options
-from core.refine.result import Variant
+from core.refine.result import Options, Variant
 from tests.core.refine.test_engine import VARIANTS, equal_the_plain_one, sentence
 from tests.tiny import FAMILIES
 
 
 @pytest.fixture
 def large_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention, "_grouped_attention", attention.padded_attention)
+    monkeypatch.setattr(packed, "_grouped_attention", packed.padded_attention)
     monkeypatch.setattr(packed, "STEP", 1)
     monkeypatch.setattr(rounds, "one_large_pass", lambda device: True)
 
@@ -52,7 +51,7 @@ def test_no_bound_is_computed_in_large_passes(monkeypatch: pytest.MonkeyPatch) -
 def test_padded_attention_equals_that_of_each_group(
     causal: bool, biased: bool, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attention, "AT_ONCE", at_once)
+    monkeypatch.setattr(packed, "AT_ONCE", at_once)
     torch.manual_seed(0)
     known = [torch.randn(2, 2, size, 8) for size in (5, 3)]
     groups = [
@@ -65,7 +64,7 @@ def test_padded_attention_equals_that_of_each_group(
     heads = Heads(2, 0.5, (lambda distance: torch.stack([distance / 7.0, -distance / 9.0], dim=-1)) if biased else None)
     one, other = (
         made(groups, heads, query, causal=causal)(1, query, keys, values)
-        for made in (attention.attention, attention.padded_attention)
+        for made in (packed.attention, packed.padded_attention)
     )
     assert torch.allclose(one, other, atol=1e-6)
 
@@ -77,7 +76,7 @@ def test_padded_attention_to_known_tokens_alone() -> None:
     query, heads = torch.randn(8, 8), Heads(4, 0.5)
     one, other = (
         made(groups, heads, query, causal=False)(0, query, None, None)
-        for made in (attention.attention, attention.padded_attention)
+        for made in (packed.attention, packed.padded_attention)
     )
     assert torch.allclose(one, other, atol=1e-6)
 

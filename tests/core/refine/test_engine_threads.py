@@ -11,8 +11,7 @@ import torch
 from core.models import parallel
 from core.progress import Cancelled, Progress
 from core.refine.engine import Task, refine, refine_all
-from core.refine.options import Options
-from core.refine.result import Variant
+from core.refine.result import Options, Variant
 from tests.builders import stop_when
 from tests.core.refine.test_engine import ALL, sentence
 from tests.tiny import tiny_scorer

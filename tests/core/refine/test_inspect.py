@@ -10,7 +10,7 @@ import torch
 
 from core.refine.engine import refine
 from core.refine.inspect import inspect_text, replay, rounds
-from core.refine.options import Options
+from core.refine.result import Options
 from tests.tiny import WORDS, tiny_scorer
 
 VARIANTS: list[Any] = ["precision", "recall", "f", "faithfulness"]

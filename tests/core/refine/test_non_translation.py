@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from core.refine.non_translation import overlap, why_not_a_translation
-from core.refine.options import Options
+from core.refine.result import Options
+from core.refine.sentence_state import token_overlap, why_not_a_translation
 
 
 def test_overlap_is_shared_over_all_distinct_tokens() -> None:
     # {1,2,3,4} and {3,4,5,6}: two shared of six
-    assert overlap([1, 2, 3, 4, 4], [3, 4, 5, 6]) == pytest.approx(2 / 6)
+    assert token_overlap([1, 2, 3, 4, 4], [3, 4, 5, 6]) == pytest.approx(2 / 6)
 
 
 @pytest.mark.parametrize(("shared", "flagged"), [(3, True), (4, False)])

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from core.data import Span
 from core.refine.overlap import CharacterCounts, agreement, count_characters, edited, layers, marked
-from core.text.diff import diff
+from core.text.edits import diff
 
 TEXT = "The river rose 😀 its banks."
 #       0123456789 0    5

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import UserError
-from core.refine.options import Options, digest, prompt_fact
 from core.refine.prompts import conditioned, from_file, known_lists, listed, load_lists, scored, with_digest
+from core.refine.result import Options, digest, prompt_fact
 from tests.paths import DATA
 
 SHARED = DATA / "bartscore_prompts.json"

@@ -5,7 +5,7 @@ import io
 import json
 import re
 
-from core.reports import every_score
+from core.reports import score_tables
 from core.reports.evaluation import (
     as_csv,
     as_html,
@@ -18,8 +18,7 @@ from core.reports.evaluation import (
 from core.reports.latex import latex_of_shown, latex_text
 from core.services.calibrate.calibration import HumanScores, from_score
 from core.services.evaluate.evaluate import AgreementOptions, evaluate
-from core.services.evaluate.evaluation_data import ScoredMetric
-from core.services.evaluate.joining import join
+from core.services.evaluate.evaluation_data import ScoredMetric, join
 from core.services.evaluate.significance import HUMAN, compare_all_systems, compare_metrics
 from tests.core.services.evaluate.test_evaluate import METRICS, PEOPLE, VALUES, joined
 
@@ -222,11 +221,11 @@ def test_the_name_of_the_human_score_is_in_headline_and_caption() -> None:
     assert "agrees best with the human score “adequacy” on 12 outputs" in sentence(found["adequacy"], "kendall")
     assert "Agreement with the human score “adequacy”" in as_latex(found["adequacy"], "kendall")
     assert HumanScores("j", {}, ("x", "y"), name="DA").words == "2 annotators (“DA”)"
-    text = every_score.as_latex(found, "kendall")
+    text = score_tables.human_scores_latex(found, "kendall")
     lines = text.split("\n")
     assert lines[6] == r"Metric & adequacy & fluency\_1 \\"
     assert lines[8].startswith(r"Good & \textbf{")
     assert text.count("\\textbf{") == 2
     assert "Outputs compared: adequacy 12, fluency\\_1 12." in text
-    rows = list(csv.DictReader(io.StringIO(every_score.as_csv(found))))
+    rows = list(csv.DictReader(io.StringIO(score_tables.human_scores_csv(found))))
     assert {(r["human_score"], r["metric"]) for r in rows} >= {("adequacy", "Good"), ("fluency_1", "Poor")}

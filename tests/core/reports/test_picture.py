@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 import pytest
 
-from core.plots import campaigns, compare
+from core.plots import campaigns, score_charts
 from core.plots.colours import THEMES
 from core.reports.picture import picture
 
@@ -35,5 +35,5 @@ def test_a_picture_is_white_and_says_what_the_chart_shows() -> None:
     assert light in svg
 
     points = pd.DataFrame({"system": ["A", "B"], "doc": "", "segment": ["1", "2"], "x": [1.0, 2], "y": [2.0, 1]})
-    svg = picture(compare.scatter(points, "chrF", "TER", ["A", "B"]), "", "", "svg").decode()
+    svg = picture(score_charts.scatter(points, "chrF", "TER", ["A", "B"]), "", "", "svg").decode()
     assert svg.count(">A</text>") == 1, "colour and shape have one legend"

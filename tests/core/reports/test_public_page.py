@@ -9,8 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 from core.errors import UserError
-from core.reports import campaign_results as report
-from core.reports import evaluation, public_page
+from core.reports import campaign_results, evaluation, public_page
 from core.reports.public_page import PublicPage
 from core.services.campaigns.comparison import CampaignBasis, CampaignComparison, compare
 from core.services.evaluate.evaluate import AgreementOptions, evaluate
@@ -76,14 +75,14 @@ def test_a_campaign_has_the_numbers_of_its_screen_and_no_annotator() -> None:
     page = PublicPage("Pilot & more", made=WHEN)
     read = Reader(html := public_page.of_campaign(found, page, running=True))
     for said in (
-        report.sentence(found),
-        report.methods(found),
-        report.agreement(found),
+        campaign_results.sentence(found),
+        campaign_results.methods(found),
+        campaign_results.agreement(found),
         found.signature,
         "still running",
     ):
         assert said in read.said, said
-    for row in (*report.system_rows(found), *report.difference_rows(found)[0]):
+    for row in (*campaign_results.system_rows(found), *campaign_results.difference_rows(found)[0]):
         assert [text for text in row.values() if text and text not in read.texts] == [], row
     assert "excluded: 1 annotator" in read.said
     assert [name for name in filled.SEVERITY if name in html] == []
@@ -94,7 +93,10 @@ def test_a_campaign_has_the_numbers_of_its_screen_and_no_annotator() -> None:
     assert [name for name in (*filled.QUALITY, *filled.SEVERITY) if name in html.replace("Alderish", "")] == []
     order = [m.system for m in found.means]
     assert (
-        report.sentence(found).replace(order[0], "System A").replace(order[1], "System B").replace(order[2], "System C")
+        campaign_results.sentence(found)
+        .replace(order[0], "System A")
+        .replace(order[1], "System B")
+        .replace(order[2], "System C")
         in html
     )
     assert re.findall(r"<td class=\"[^\"]*\">(System . − System .)</td>", html) == [

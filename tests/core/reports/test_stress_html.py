@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.reports.stress_html import as_html, methods
+from core.reports.stress import as_html, methods
 from core.robustness.stress.report import LevelResult, Report, StressTestResult, as_json, from_json
 from tests.core.robustness.stress.test_report import REPORT
 from tests.reports import report

@@ -10,10 +10,9 @@ from core.data import Item, Value
 from core.errors import UserError
 from core.metrics import registry
 from core.metrics.base import Metric
-from core.perturbations import candidates, neighbours
-from core.perturbations.candidates import WordPlace
+from core.perturbations import candidates
+from core.perturbations.candidates import WordCandidate, WordPlace
 from core.perturbations.noise.base import noise_ratio
-from core.perturbations.vocabulary import WordCandidate
 from core.progress import Cancelled, no_progress
 from core.robustness.attack import Attack, AttackStep, Shift, attack, compare, relative, signed
 from core.text.words import words
@@ -22,7 +21,7 @@ from tests.builders import counting_metric, stop_when
 from tests.minilm import need_minilm
 
 TEXT = "The old cat sat on a red mat, and the dog ran to the house."
-CHRF = registry.load("chrf")
+CHRF = registry.load_metric("chrf")
 
 
 class Given:
@@ -48,7 +47,7 @@ Propose = Callable[[Given, Given], None]
 def propose(monkeypatch: pytest.MonkeyPatch) -> Propose:
     def use(expected: Given, near: Given) -> None:
         monkeypatch.setattr(candidates, "proposer", lambda: expected)
-        monkeypatch.setattr(neighbours, "neighbours", lambda: near)
+        monkeypatch.setattr(candidates, "neighbours", lambda: near)
 
     return use
 
@@ -167,7 +166,7 @@ def test_without_candidates_words_are_only_deleted(monkeypatch: pytest.MonkeyPat
         raise AssertionError
 
     monkeypatch.setattr(candidates, "proposer", never)
-    monkeypatch.setattr(neighbours, "neighbours", never)
+    monkeypatch.setattr(candidates, "neighbours", never)
     made = attack(TEXT, None, CHRF, 0.2, expected=0, near=0)
     assert all(step.new == "" for step in made.steps)
     assert signed(CHRF, 0.2, 0, 0) == CHRF.signature() + "|attack|v:2|bound:0.2|k1:0|k2:0|expected:none|near:none"
@@ -239,9 +238,9 @@ def test_an_attack_is_the_same_every_time(tiny_mlm: None) -> None:
 def test_near_words_are_those_with_the_highest_cosine(tiny_mlm: None) -> None:
     import numpy as np
 
-    from core.models.architectures import masked
+    from core.models.architectures import language_models
 
-    reader = masked.load()
+    reader = language_models.load_masked()
     table = reader.model.get_input_embeddings().weight.detach().double().numpy()
     spaced = {i: t[1:] for t, i in reader.tokenizer.get_vocab().items() if t.startswith("Ġ") and len(t) > 1}
     own = table[reader.encode(" houses")].mean(axis=0)  # two tokens: Ġhouse, s
@@ -251,7 +250,7 @@ def test_near_words_are_those_with_the_highest_cosine(tiny_mlm: None) -> None:
         return float(table[i] @ own / np.linalg.norm(table[i]) / np.linalg.norm(own))
 
     expected = sorted(spaced, key=cosine, reverse=True)[:8]
-    found = neighbours.neighbours().near("houses", 8)
+    found = candidates.neighbours().near("houses", 8)
     assert [w.text for w in found] == [spaced[i] for i in expected]
     assert [w.score for w in found] == pytest.approx([cosine(i) for i in expected], abs=1e-5)
 
@@ -266,7 +265,7 @@ def test_bertscore_falls_less_than_chrf_under_an_attack_on_it(monkeypatch: pytes
     need_minilm(monkeypatch)
     monkeypatch.setenv("ERRORSCOPE_SEQ2SEQ", "bundled")
     monkeypatch.delenv("ERRORSCOPE_MLM", raising=False)
-    bertscore = registry.load("bertscore")
+    bertscore = registry.load_metric("bertscore")
     made = attack("The old man bought seven red apples in the market.", None, bertscore, 0.15)
     assert made.ratio >= 0.15
     assert made.reason == ""
@@ -276,4 +275,4 @@ def test_bertscore_falls_less_than_chrf_under_an_attack_on_it(monkeypatch: pytes
     assert chrf.change is not None
     assert drop is not None
     assert chrf.change < drop <= 0
-    assert [w.text for w in neighbours.neighbours().near("seven", 8)].count("eight") == 1
+    assert [w.text for w in candidates.neighbours().near("seven", 8)].count("eight") == 1

@@ -6,8 +6,8 @@ import pytest
 
 from core.data import Segment, SegmentKey
 from core.errors import UserError
+from core.formats.error_cases import COLUMNS, read_pairs
 from core.formats.files import Upload
-from core.formats.pairs import read_pairs
 from core.formats.write import csv_text
 from core.perturbations import registry
 from core.robustness import suite
@@ -105,7 +105,7 @@ def test_a_suite_is_independent_of_order_and_other_segments() -> None:
 
 def test_a_written_suite_is_read_again_as_pairs() -> None:
     built = suite.build(suite.anchors(SEGMENTS), ["negation", "agreement"])
-    read = read_pairs([Upload("suite.csv", csv_text(suite.COLUMNS, built.rows()).encode())])
+    read = read_pairs([Upload("suite.csv", csv_text(COLUMNS, built.rows()).encode())])
     assert [(p.type, p.references, p.good, p.perturbed, p.id) for p in read.pairs] == [
         (c.phenomenon, (c.reference,), c.paraphrase, c.adversarial, c.id) for c in built.cases
     ]
@@ -136,7 +136,7 @@ def test_every_phenomenon_applies_to_published_references() -> None:
     these are perturbed here as well (fewer where much is refused, see docs/perturbations.md), and none into itself."""
     pairs = read_pairs([Upload(MENLI.name, MENLI.read_bytes())]).pairs
     for name in registry.MENLI:
-        perturbation = registry.load(name)
+        perturbation = registry.load_perturbation(name)
         texts = [p.references[0] for p in pairs if p.type == CODES[name]]
         made = [perturbation.perturb(text, 0) for text in texts]
         changes = [m for m in made if isinstance(m, Change)]

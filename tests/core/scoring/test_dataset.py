@@ -67,7 +67,7 @@ def test_string_metrics_read_the_references_of_a_segment_once() -> None:
         patch.setattr(sacre, "writing", lambda texts: read.append(texts[0]) or writing(texts))
         patch.setattr(rouge._Overlap, "read", lambda self, text: read.append(text) or tokenized(self, text))
         for name in ("chrf", "bleu", "ter", "rouge1"):
-            score_dataset(by_system, [registry.load(name)], InMemoryScores())
+            score_dataset(by_system, [registry.load_metric(name)], InMemoryScores())
             references = [text for text in read if "reference" in text]
             assert 9 <= len(references) <= 9 + 3, name  # a part may end within a segment
             read.clear()

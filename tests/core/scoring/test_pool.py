@@ -27,7 +27,7 @@ def test_pooled_values_and_signature_are_the_metrics_own() -> None:
 
 
 def test_values_are_the_same_while_the_processes_start() -> None:
-    plain = registry.load("chrf")
+    plain = registry.load_metric("chrf")
     expected, shares = plain.score(ITEMS, no_progress), list[float]()
     with pooled([plain], 2, after=1e-9) as (away,):
         assert away.score(ITEMS, shares.append) == expected
@@ -38,7 +38,7 @@ def test_values_are_the_same_while_the_processes_start() -> None:
 
 
 def test_metrics_with_models_or_from_elsewhere_stay_here() -> None:
-    mixed = [registry.load("chrf"), registry.load("bartscore"), counting_metric()]
+    mixed = [registry.load_metric("chrf"), registry.load_metric("bartscore"), counting_metric()]
     with pooled(mixed, 2) as ready:
         assert [a is b for a, b in zip(mixed, ready, strict=True)] == [False, True, True]
     with pooled(mixed, 1) as ready:

@@ -54,7 +54,7 @@ def streamed(data: Dataset, size: int = 7) -> Stream:
 @pytest.mark.parametrize("seed", range(40))
 def test_a_few_examples_give_the_signature_of_all_texts(seed: int) -> None:
     data = dataset(seed)
-    metrics = [registry.load(name) for name in METRICS]
+    metrics = [registry.load_metric(name) for name in METRICS]
     stream, items = streamed(data), [item for _, item in data.items()]
     for metric, examples in zip(metrics, examples_of(metrics, stream), strict=True):
         found = for_project(metric, stream, [items[i] for i in examples])
@@ -66,7 +66,7 @@ def test_a_few_examples_give_the_signature_of_all_texts(seed: int) -> None:
 
 def test_a_fitted_metric_gives_the_same_values() -> None:
     data = dataset(3)
-    metric = registry.load("moverscore")
+    metric = registry.load_metric("moverscore")
     items = [item for _, item in data.items() if item.references][:6]
     found, expected = (
         m.score(items, no_progress) for m in (for_project(metric, streamed(data), ()), for_dataset(metric, data))

@@ -7,12 +7,21 @@ import pytest
 
 from core.data import Item, Value
 from core.metrics.base import Metric
-from core.ports.chunks import OutputWindow
-from core.ports.timings import Timing
+from core.ports.jobs import OutputWindow
+from core.ports.scores import Timing
 from core.scoring import dataset as scoring
 from core.scoring.dataset import score_dataset
 from core.scoring.progress import ScoringProgress
-from core.scoring.timing import MeasuredChunk, SpeedInChunk, model_of, pace, size_of, sizes_of, spread, summed
+from core.scoring.timing import (
+    MeasuredChunk,
+    SpeedInChunk,
+    model_of,
+    seconds_per_unit,
+    size_of,
+    sizes_of,
+    spread,
+    summed,
+)
 from tests.builders import counting_metric, small_dataset
 from tests.stores import new_store
 
@@ -47,9 +56,9 @@ def test_a_sample_covers_all_lengths_from_its_beginning_on(n: int) -> None:
 
 def test_times_of_much_shorter_or_longer_texts_do_not_count() -> None:
     timings = [Timing(10, 1000, 2.0, 100.0), Timing(10, 3000, 4.0, 120.0), Timing(10, 9000, 90.0, 900.0)]
-    assert pace(timings, 100.0) == pytest.approx(6 / 4000)
-    assert pace(timings, 800.0) == pytest.approx(0.01)
-    assert pace(timings, 300.0) is None
+    assert seconds_per_unit(timings, 100.0) == pytest.approx(6 / 4000)
+    assert seconds_per_unit(timings, 800.0) == pytest.approx(0.01)
+    assert seconds_per_unit(timings, 300.0) is None
 
 
 def test_small_chunks_do_not_count_beside_large_ones() -> None:

@@ -14,12 +14,12 @@ from core.scoring.turns import (
     JobInQueue,
     MetricOutcome,
     OpenMetric,
-    cut,
-    in_turn,
     interrupts,
     outcome,
     progress_of,
+    queue_order,
     sentence,
+    split_into_chunks,
 )
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -37,8 +37,8 @@ def test_priority_then_short_then_few_workers_then_long_waiting() -> None:
         job(1, project=1, workers=1, served=1), job(2, project=2, workers=0, served=9), job(3, project=3, served=5),
         job(4, project=1, short=True), job(5, project=2, priority=-1, short=True), job(6, project=1, priority=1, workers=3),
     ]  # fmt: skip
-    assert [j.id for j in in_turn(jobs)] == [6, 4, 3, 2, 1, 5]
-    assert in_turn([]) == []
+    assert [j.id for j in queue_order(jobs)] == [6, 4, 3, 2, 1, 5]
+    assert queue_order([]) == []
 
 
 def test_few_chunks_go_before_larger_jobs_of_their_project_only() -> None:
@@ -48,7 +48,7 @@ def test_few_chunks_go_before_larger_jobs_of_their_project_only() -> None:
         job(3, project=1, few_chunks=True),
         job(4, project=2, few_chunks=True),
     ]
-    assert [j.id for j in in_turn(jobs)] == [3, 1, 4, 2]
+    assert [j.id for j in queue_order(jobs)] == [3, 1, 4, 2]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -58,7 +58,7 @@ def test_projects_share_workers_evenly_whatever_their_jobs(seed: int) -> None:
     served, running, given = dict[int, int](), list[int](), Counter[int]()
     for second in range(400):
         jobs = [job(n, of, running.count(n), served.get(n)) for n, of in projects.items()]
-        first = in_turn(jobs)[0]
+        first = queue_order(jobs)[0]
         served[first.id] = second
         running.append(first.id)
         given.update(projects[number] for number in running)
@@ -69,7 +69,7 @@ def test_projects_share_workers_evenly_whatever_their_jobs(seed: int) -> None:
 
 def test_a_new_project_gets_the_next_worker() -> None:
     old = [job(n, project=1, workers=2, served=n) for n in range(5)]
-    assert in_turn([*old, job(9, project=2)])[0].id == 9
+    assert queue_order([*old, job(9, project=2)])[0].id == 9
 
 
 def test_only_short_and_urgent_jobs_interrupt() -> None:
@@ -84,7 +84,7 @@ def test_only_short_and_urgent_jobs_interrupt() -> None:
 @pytest.mark.parametrize("speed", [None, 1e-6, 2e-3, 0.1])
 def test_every_output_is_in_one_chunk_of_bounded_time(n: int, speed: float | None) -> None:
     sizes = np.random.default_rng(n).integers(1, 400, n)
-    chunks = cut(sizes, np.arange(n), speed)
+    chunks = split_into_chunks(sizes, np.arange(n), speed)
     assert sorted(i for at in chunks for i in at.tolist()) == list(range(n))
     assert max(map(len, chunks)) <= (CHUNK if speed else UNTIMED)
     for at in chunks:
@@ -92,12 +92,12 @@ def test_every_output_is_in_one_chunk_of_bounded_time(n: int, speed: float | Non
     ranges = sorted((int(sizes[at].min()), int(sizes[at].max())) for at in chunks)
     assert all(a[1] <= b[0] for a, b in zip(ranges, ranges[1:], strict=False))  # similar lengths together
     none = np.array([], dtype=np.int64)
-    assert cut(none, none, speed) == []
+    assert split_into_chunks(none, none, speed) == []
 
 
 def test_the_first_chunks_cover_all_lengths() -> None:
     sizes = np.arange(1, 100_001)
-    first = [float(sizes[at].mean()) for at in cut(sizes, sizes, 1e-9)[:3]]
+    first = [float(sizes[at].mean()) for at in split_into_chunks(sizes, sizes, 1e-9)[:3]]
     assert np.mean(first) == pytest.approx(50_000, rel=0.05)
 
 
@@ -106,7 +106,7 @@ def test_outputs_of_a_segment_stay_together() -> None:
     segments = np.repeat(np.arange(500), 20)
     draw.shuffle(segments)
     sizes = 10 * (segments % 37) + draw.integers(1, 300, len(segments))
-    chunks = cut(sizes, segments, 1e-9)
+    chunks = split_into_chunks(sizes, segments, 1e-9)
     pieces = sum(len(set(segments[at].tolist())) for at in chunks)
     assert pieces <= 500 + len(chunks)
     for at in chunks:  # and follow each other

@@ -14,12 +14,10 @@ from sacrebleu.metrics.helpers import extract_all_char_ngrams
 
 from core.metrics.lexical.rouge import UnicodeWords
 from core.metrics.lexical.sacre import bleu
-from core.smart import matching
-from core.smart.alignment import Array
-from core.smart.matching import Matcher, Texts, matrices
-from core.smart.overlap import characters, counted, longest_common, shared
-from core.smart.strings import bleu_matrices, chrf_matrices, rouge_matrices
-from core.text.scripts import Writing, writing
+from core.smart import alignment
+from core.smart.alignment import Array, Matcher, Texts, matrices
+from core.smart.overlap import bleu_matrices, characters, chrf_matrices, counted, longest_common, rouge_matrices, shared
+from core.text.languages import Writing, writing
 
 WORDS = st.sampled_from(
     ["the", "The", "cat", "cat.", "sat", "  ", "Größe", "中文", "文。", "3.5", "it's", "don't-", "😀", "&amp;", "\u2028", "aaaa", "(a"]
@@ -97,7 +95,7 @@ def test_a_batch_equals_single_pairs_to_the_last_bit(pairs: list[Texts]) -> None
 
 
 def test_texts_that_share_nothing_do_not_fill_one_large_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matching, "FEW_CELLS", 16)
+    monkeypatch.setattr(alignment, "FEW_CELLS", 16)
     cells = []
 
     def block(targets: Sequence[str], candidates: Sequence[str]) -> Array:
@@ -107,7 +105,7 @@ def test_texts_that_share_nothing_do_not_fill_one_large_block(monkeypatch: pytes
     apart: list[Texts] = [((f"t{i}", "same"), (f"c{i}", "same")) for i in range(64)]
     found = matrices(block, apart)
     assert all(np.array_equal(m, [[0, 0], [0, 1]]) for m in found)
-    assert sum(cells) <= matching.WASTE * 4 * 64
+    assert sum(cells) <= alignment.WASTE * 4 * 64
     cells.clear()
     # one target against many outputs is one block, each distinct sentence once
     matrices(block, [(("a", "b"), (f"c{i % 8}", "d")) for i in range(64)])

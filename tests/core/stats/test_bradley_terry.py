@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from core.stats.correlation.pairs import Floats
-from core.stats.raters.bradley_terry import bradley_terry, wins_of_rankings
+from core.stats.raters.rater_scale import bradley_terry, wins_of_rankings
 
 
 def fitted(wins: Floats) -> Floats:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.stats.significance.comparisons import Wins, holm, rank_ranges, wins_of
+from core.stats.significance.system_comparison import Wins, holm, rank_ranges, wins_of
 
 
 def rejected(p_values: list[float], alpha: float) -> set[int]:

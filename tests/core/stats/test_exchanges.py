@@ -8,7 +8,7 @@ import pytest
 
 from core.stats.correlation.correlation import GROUPS, MEASURES, Group, Measure, cells, evaluator
 from core.stats.correlation.pairs import Floats
-from core.stats.significance import exchanged_orders
+from core.stats.significance import exchanged
 from core.stats.significance import perm_both as module
 from core.stats.significance.perm_both import PermBoth, agreement_with_ties, perm_both
 from core.stats.significance.random_signs import random_signs, sign_stages
@@ -67,7 +67,7 @@ def test_large_segments_with_ties_and_rough_differences_change_nothing(monkeypat
         found = test.compare(list(combinations(range(6), 2)))
         with monkeypatch.context() as other:
             other.setattr("core.stats.significance.exchanges.LARGEST_GROUP", 3)
-            other.setattr("core.stats.significance.exchanged_ties.CHECKED", DRAWS)
+            other.setattr("core.stats.significance.exchanged.CHECKED", DRAWS)
             assert test.compare(list(combinations(range(6), 2))) == found
 
 
@@ -102,7 +102,7 @@ def test_tests_end_early_where_the_result_is_clear(monkeypatch: pytest.MonkeyPat
         0.2 < share < 0.25 for share in shares
     )  # of all tests after 1,000 draws: log 2 / log 21, since few will go on
     first = list(found.values())
-    monkeypatch.setattr(exchanged_orders.PooledOrder, "at_once", 2)
+    monkeypatch.setattr(exchanged.PooledOrder, "at_once", 2)
     assert compared() == first  # neither threads nor chunks change anything
 
 

@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.stats.correlation import agreement_interval as intervals
-from core.stats.correlation import many_pairs, ties
+from core.stats.correlation import ties
 from core.stats.correlation.agreement_interval import agreement_interval
-from core.stats.correlation.many_pairs import ManyPairs
 from core.stats.correlation.pairs import Floats
-from core.stats.correlation.ties import calibrate_ties, tie_curve
+from core.stats.correlation.ties import ManyPairs, calibrate_ties, tie_curve
 from core.stats.significance import perm_both
 
 
@@ -56,7 +55,7 @@ def test_large_data_give_the_same_as_sorting_every_pair(decimals: int, monkeypat
     metric, human = sample(1200, decimals)
     exact = tie_curve(metric, human)
     monkeypatch.setattr(ties, "SORTED_PAIRS", 1000)
-    monkeypatch.setattr(many_pairs, "LISTED_AT_ONCE", 20_000)
+    monkeypatch.setattr(ties, "LISTED_AT_ONCE", 20_000)
     found = tie_curve(metric, human)
     assert len(found.epsilon) < 2000
     assert found.epsilon[found.best()] == exact.epsilon[exact.best()]

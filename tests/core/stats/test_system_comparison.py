@@ -7,12 +7,12 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.stats.significance.comparisons import holm
 from core.stats.significance.power import minimum_detectable_difference
 from core.stats.significance.system_comparison import (
     TOO_FEW,
     approximate_randomization,
     compare_systems,
+    holm,
     paired_bootstrap,
 )
 from tests.core.stats.type_one_error import bootstrap, randomization, rate

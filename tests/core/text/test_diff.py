@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.diff import diff
+from core.text.edits import diff
 from core.text.words import units
 
 TEXT = st.text(max_size=20) | st.text("ab 。字\n", max_size=20)

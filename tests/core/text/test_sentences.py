@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import UserError
-from core.text.sentences import FINAL, LANGUAGES, OPEN_ENDED, SPLITTERS, facts, point, rule, sentences, splitter
+from core.text.sentences import (
+    FINAL,
+    LANGUAGES,
+    OPEN_ENDED,
+    SPLITTERS,
+    facts,
+    sentences,
+    split_at_points,
+    split_at_punctuation,
+    splitter,
+)
 from tests.paths import CASES
 
 MADE_OF = st.text(alphabet="ab.?!。…\"'”“)( \n\u2028\r中文ก3,-।؟😀\u0301\ud800", max_size=40)
@@ -76,7 +86,7 @@ def test_pysbd_loses_nothing_either(text: str) -> None:
     ],
 )
 def test_the_rule_knows_the_signs_of_many_scripts(text: str, expected: list[str]) -> None:
-    assert sentences(text, rule) == expected
+    assert sentences(text, split_at_punctuation) == expected
 
 
 @pytest.mark.skipif(not CASES.exists(), reason="needs ../shared/cases")
@@ -89,7 +99,7 @@ def test_exchanged_sentences_of_the_shared_case_are_the_same() -> None:
 
 def test_the_rule_cannot_tell_an_abbreviation_from_an_end() -> None:
     # documented in decision 007: it knows signs and no words
-    assert sentences("Dr. Smith came.", rule) == ["Dr.", "Smith came."]
+    assert sentences("Dr. Smith came.", split_at_punctuation) == ["Dr.", "Smith came."]
 
 
 def test_the_old_default_rule_has_another_signature() -> None:
@@ -98,7 +108,7 @@ def test_the_old_default_rule_has_another_signature() -> None:
 
 
 def test_point_cuts_before_a_space_and_nowhere_else() -> None:
-    assert sentences("One. Two.\nthree! 。Four .", point) == ["One.", "Two.\nthree!", "。Four ."]
+    assert sentences("One. Two.\nthree! 。Four .", split_at_points) == ["One.", "Two.\nthree!", "。Four ."]
 
 
 def test_the_terminators_are_those_of_unicode() -> None:
@@ -114,7 +124,7 @@ def test_the_terminators_are_those_of_unicode() -> None:
 
 def test_a_long_text_of_signs_is_split_in_linear_time() -> None:
     text = "。\"'“" * 50_000 + "a"
-    check(text, rule(text))
+    check(text, split_at_punctuation(text))
 
 
 def test_an_unknown_splitter_is_answered_with_those_there_are() -> None:

@@ -62,13 +62,13 @@ def many_slices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def before_slices(monkeypatch: pytest.MonkeyPatch, do: Callable[[], object]) -> None:
     """Call a function during an import, before each slice."""
-    writing_one = slices.Hidden.writing
+    writing_one = slices.SlicedWriter.writing
 
-    def doing(self: slices.Hidden) -> AbstractContextManager[Connection]:
+    def doing(self: slices.SlicedWriter) -> AbstractContextManager[Connection]:
         do()
         return writing_one(self)
 
-    monkeypatch.setattr(slices.Hidden, "writing", doing)
+    monkeypatch.setattr(slices.SlicedWriter, "writing", doing)
 
 
 def test_a_large_import_with_labels_and_scores_is_complete(store: Store, engine: Engine) -> None:
@@ -173,8 +173,8 @@ def test_an_import_that_was_killed_is_removed(
 
         others = store_over(engine).projects
         with monkeypatch.context() as patched:
-            patched.setattr(slices.Hidden, "clear", stop)
-            patched.setattr(slices.Hidden, "show", stop)
+            patched.setattr(slices.SlicedWriter, "clear", stop)
+            patched.setattr(slices.SlicedWriter, "show", stop)
             with pytest.raises(KeyboardInterrupt):
                 others.add(others.create("p").id, LARGE, new_project=True)
         assert scalar(engine, "SELECT count(*) FROM outputs") > 0
@@ -207,7 +207,7 @@ def test_an_interrupted_import_leaves_an_existing_project_as_it_was(
 
     with monkeypatch.context() as patched:
         for step in ("clear", "show"):
-            patched.setattr(slices.Hidden, step, stop)
+            patched.setattr(slices.SlicedWriter, step, stop)
         before_slices(patched, lambda: stop() if scalar(engine, "SELECT count(*) FROM judgements") else None)
         with pytest.raises(KeyboardInterrupt):
             store.projects.add(project.id, scored(), labels(), judgements=judgements(), external=[external()])
@@ -254,7 +254,7 @@ def test_an_import_that_slept_too_long_fails_and_leaves_nothing(
 
     with writing(engine) as connection:
         project, mine = slices.begin(connection, engine, "q")
-    theirs = slices.Hidden(engine, project, mine._beat)
+    theirs = slices.SlicedWriter(engine, project, mine._beat)
     theirs.record("interrupted deletion completed", "q")  # another process has begun to remove it
     with pytest.raises(UserError, match="made no progress"), mine.writing():
         pytest.fail("the import goes on while another process deletes it")

@@ -151,7 +151,7 @@ def test_an_interrupted_import_of_labels_leaves_no_trace(
         add_labels(store, project, stop_when(lambda share: share > 0.9))
     assert recorded() == before
     with monkeypatch.context() as patched:
-        patched.setattr(slices.Hidden, "remove", stop)
+        patched.setattr(slices.SlicedWriter, "remove", stop)
         with pytest.raises(KeyboardInterrupt):
             add_labels(store, project, stop_when(lambda share: share > 0.9))
     assert recorded() != before

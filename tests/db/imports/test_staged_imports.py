@@ -30,7 +30,7 @@ from core.services.projects.adding import ImportTarget, StoredOutputs, add
 from core.signature import content_key
 from db.engine import reading
 from db.imports import adding, slices
-from db.shown import outputs, segments
+from db.lookup import outputs, segments
 from db.store import open_store
 from tests.builders import small_dataset, stop_when
 from tests.core.formats.test_staged import COLUMNS, LONG
@@ -293,7 +293,7 @@ def test_an_interrupted_addition_leaves_a_project_as_it_was(url: str, engine: En
     def interrupted(share: float) -> None:
         """Interrupt the import so that it cannot clean up; another process does that later."""
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(slices.Hidden, "remove", stop)
+            patched.setattr(slices.SlicedWriter, "remove", stop)
             add_more(store, stop_when(lambda done: done > share))
 
     for share in (0.55, 0.65, 0.8, 0.97):

@@ -84,7 +84,7 @@ def test_the_csv_has_all_labels_in_the_order_of_the_project(
         ("Dia (pilot)", SegmentKey("d1", "s17")): own["Ana", SegmentKey("d1", "s17")],
         ("Ben", SegmentKey("d0", "s3")): own["Ana", SegmentKey("d1", "s17")],  # a campaign's labels come before
     }
-    monkeypatch.setattr("core.services.campaigns.results.labels", lambda *_: given)
+    monkeypatch.setattr("core.services.campaigns.answers.labels", lambda *_: given)
     labels = own | given
     expected = [
         (*output.key, rater, labels[rater, output.key.segment].submitted)

@@ -365,7 +365,7 @@ def test_damaged_files_are_one_problem() -> None:
         ]:
             with pytest.raises(ImportProblems) as caught:
                 read_table(Upload(name, data))
-            assert found in caught.value.problems[0].found
+            assert found in caught.value.problems[0].got
 
 
 def test_a_nul_in_a_typed_file_is_a_problem(tmp_path: Path) -> None:

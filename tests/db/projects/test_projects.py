@@ -70,9 +70,9 @@ def test_long_texts_are_quoted_where_they_differ(store: Store) -> None:
     with pytest.raises(ImportProblems) as raised:
         store.projects.add(project, Dataset((Segment("d", "1", same + "new end"),), ()))
     [problem] = raised.value.problems
-    assert "new end" in problem.found
+    assert "new end" in problem.got
     assert "old end" in problem.expected
-    assert len(problem.found) < 100
+    assert len(problem.got) < 100
 
 
 def test_repeated_texts_are_one_row_and_conflicts_found(store: Store, engine: Engine) -> None:

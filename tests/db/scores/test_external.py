@@ -113,7 +113,7 @@ def test_conflicting_external_scores_change_nothing(
     with pytest.raises(ImportProblems) as raised:
         store.projects.add(project, Dataset((Segment("new", "1", None),), ()), external=[other])
     [problem] = raised.value.problems
-    assert (problem.found, problem.expected[: len(expected)]) == (found, expected)
+    assert (problem.got, problem.expected[: len(expected)]) == (found, expected)
     assert "replace" in problem.todo
     assert store.projects.get(project).n_segments == 3
     assert store.scores.table(project, SIGNATURE)[B0] == Value(-0.25)

@@ -7,7 +7,7 @@ from sqlalchemy import Engine, select
 
 from core.data import OutputKey, SegmentKey, Value
 from core.metrics import registry
-from core.models.kinds import configured_model
+from core.models.configs import configured_model
 from core.ports.store import Store
 from core.signature import content_key
 from db.columns import copy_rows
@@ -138,7 +138,7 @@ def test_scores_are_stored_under_every_name_as_it_was_asked_for(
             here = [one for one in usable(name) if one.count("|") <= 1]
             here += ["bertscore|layer:5"] if name == "bertscore" else []
             for one in here:
-                metric = registry.load(one).for_outputs([(key.segment, item) for key, item in data.items()])
+                metric = registry.load_metric(one).for_outputs([(key.segment, item) for key, item in data.items()])
                 store.scores.put(metric.spec.name, metric.signature(), {digest_of_text: Value(1.0)}, 0.1)
             asked += here
     assert sorted(by.metric for by in store.scores.signatures(project)) == sorted(asked)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from core.ports.jobs import Job
+from core.ports.scores import Timing
 from core.ports.store import Store
-from core.ports.timings import Timing
 from tests.builders import small_dataset
 from tests.db.workers import slow_worker
 from tests.db.workers.helpers import N, Start, lines_of

@@ -9,7 +9,7 @@ from threading import Event
 from sqlalchemy import Engine
 
 from core.ports.store import Store
-from core.scoring.lease import Pace
+from core.scoring.lease import WorkerIntervals
 from core.scoring.worker import ScoringWorker
 
 N = 40
@@ -34,5 +34,7 @@ def expire(engine: Engine) -> None:
         connection.exec_driver_sql("UPDATE chunks SET heartbeat = '2020-01-01 00:00:00.000000' WHERE state = 'running'")
 
 
-def work(store: Store, load: object, stop: Event | None = None, *, once: bool = True, pace: Pace | None = None) -> None:
+def work(
+    store: Store, load: object, stop: Event | None = None, *, once: bool = True, pace: WorkerIntervals | None = None
+) -> None:
     ScoringWorker(store, load, stop or Event(), pace).work(once=once)  # type: ignore[arg-type]

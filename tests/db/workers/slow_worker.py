@@ -12,7 +12,7 @@ from pathlib import Path
 from core.data import Item, Value
 from core.errors import UserError
 from core.metrics.base import Metric
-from core.scoring.lease import Pace
+from core.scoring.lease import WorkerIntervals
 from db.worker import run_workers
 from tests.builders import counting_metric
 
@@ -39,6 +39,6 @@ def load(name: str) -> Metric:
 def run(environment: Mapping[str, str], database: str, parent: int | None, once: bool) -> None:
     """Be a worker with these variables of the environment."""
     os.environ.update(environment)
-    pace = Pace(stall=float(os.environ["SLOW_STALL"]))
+    pace = WorkerIntervals(stall=float(os.environ["SLOW_STALL"]))
     end_seconds = float(os.environ["SLOW_END"])
-    run_workers(database, parent=parent, once=once, load=load, pace=pace, end_seconds=end_seconds)
+    run_workers(database, parent=parent, once=once, load=load, intervals=pace, end_seconds=end_seconds)

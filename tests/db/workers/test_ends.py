@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import Engine
 
 from core.ports.jobs import Job
+from core.ports.scores import Timing
 from core.ports.store import Store
-from core.ports.timings import Timing
 from db import worker
 from tests.builders import small_dataset
 from tests.db.raw import scalar

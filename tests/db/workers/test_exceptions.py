@@ -10,12 +10,11 @@ from sqlalchemy import Engine
 from core.data import Dataset, Item, Output, Segment, Value
 from core.errors import Unavailable
 from core.metrics.base import AllOutputs, Metric
-from core.ports.chunks import PlannedChunk, PlannedMetric
-from core.ports.jobs import Job
+from core.ports.jobs import Job, PlannedChunk, PlannedMetric
+from core.ports.scores import Timing
 from core.ports.store import Store
-from core.ports.timings import Timing
 from core.progress import no_progress
-from core.scoring.lease import Pace
+from core.scoring.lease import WorkerIntervals
 from db.jobs.chunks import SqlChunks
 from tests.builders import counting_metric, small_dataset
 from tests.db.raw import rows, scalar
@@ -32,7 +31,7 @@ def test_the_lease_is_kept_while_a_model_loads(store: Store, engine: Engine, job
         go.wait(60)
         return counting_metric(name)
 
-    pace = Pace(lease=60, beat=0.05, look=0.05, poll=0.05)
+    pace = WorkerIntervals(lease=60, beat=0.05, look=0.05, poll=0.05)
     worker = Thread(target=work, args=(store, load), kwargs={"pace": pace})
     worker.start()
     assert loading.wait(60)
@@ -81,7 +80,7 @@ def test_jobs_with_unwritable_scores_are_retried(
     monkeypatch.setattr(store.scores, "put", refuse)
     monkeypatch.setattr(store.chunks, "release", lambda *a: (reasons.append(a[2]), release(*a)))
     metric = counting_metric("slow")
-    work(store, lambda name: metric, pace=Pace(beat=60, poll=0.01))
+    work(store, lambda name: metric, pace=WorkerIntervals(beat=60, poll=0.01))
     # 4 leases at most (db.jobs.chunks.ATTEMPTS), as for a chunk that kills its worker
     assert reasons == ["the database could not be written to."] * min(busy, 4)
     assert store.jobs.get(job.id).state == state
@@ -169,7 +168,7 @@ def test_a_chunk_returns_to_the_queue_if_storage_fails_before_it_is_begun(
         return usual(self, given)
 
     monkeypatch.setattr(SqlChunks, fault, fails_once)
-    pace = Pace(beat=0.05, look=0.05, poll=0.01)
+    pace = WorkerIntervals(beat=0.05, look=0.05, poll=0.01)
     work(store, counting_metric, pace=pace)
     assert failed
     assert store.jobs.get(job.id).state == "done"

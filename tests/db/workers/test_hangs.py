@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 from core.data import Item, Value
 from core.ports.jobs import Job
 from core.ports.store import Store
-from core.scoring.lease import Pace
+from core.scoring.lease import WorkerIntervals
 from core.scoring.worker import ScoringWorker
 from db.worker import HUNG
 from tests.builders import counting_metric
@@ -26,7 +26,7 @@ from tests.paths import ROOT
 from tests.postgres import on_both
 from tests.processes import ended
 
-QUICK = Pace(beat=0.05, look=0.05, poll=0.05, stall=0.5)
+QUICK = WorkerIntervals(beat=0.05, look=0.05, poll=0.05, stall=0.5)
 
 
 @pytest.mark.extended

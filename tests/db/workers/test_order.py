@@ -9,12 +9,12 @@ import pytest
 
 from core.data import Dataset, Item, Output, Segment, SegmentKey, Value
 from core.metrics.base import Metric
-from core.metrics.registry import load
+from core.metrics.registry import load_metric
 from core.ports.jobs import Job
+from core.ports.scores import Timing
 from core.ports.store import Store
-from core.ports.timings import Timing
 from core.scoring import worker
-from core.scoring.lease import Pace
+from core.scoring.lease import WorkerIntervals
 from tests.builders import counting_metric, small_dataset
 from tests.cli.program import status_of
 from tests.db.workers.helpers import N, Start, until, work
@@ -59,7 +59,7 @@ def test_a_cancelled_job_stops_between_two_items(store: Store, job: Job) -> None
         pause.wait(0.05 if len(begun) >= 2 else 0.0)  # for the next look at the lease
         return Value(1.0)
 
-    work(store, lambda name: counting_metric(name, of), pace=Pace(beat=0.01, look=0.01))
+    work(store, lambda name: counting_metric(name, of), pace=WorkerIntervals(beat=0.01, look=0.01))
     assert store.jobs.get(job.id).state == "cancelled"
     assert len(begun) < N // 2
 
@@ -172,7 +172,7 @@ def test_a_worker_looks_for_the_scripts_of_a_project_once(store: Store, monkeypa
     put = store.scores.put
     monkeypatch.setattr(store.chunks, "stream", passed)
     monkeypatch.setattr(store.scores, "put", next_job)
-    work(store, load, stop)
+    work(store, load_metric, stop)
     assert [store.jobs.get(job.id).state for job in jobs] == ["done"] * 4
     assert passes == [project, project]  # once more after the import
     signatures = [by.signature for by in store.scores.signatures(project)]

@@ -17,8 +17,8 @@ from core.data import Item, Value
 from core.errors import UserError
 from core.metrics.base import Metric
 from core.ports.jobs import Job
+from core.ports.scores import Timing
 from core.ports.store import Store
-from core.ports.timings import Timing
 from core.scoring import dataset
 from db.scores import arrays
 from db.tables import project_arrays

@@ -12,8 +12,8 @@ import psutil
 import pytest
 from sqlalchemy import Engine, make_url
 
+from core.ports.scores import Timing
 from core.ports.store import Store
-from core.ports.timings import Timing
 from db import ray_workers
 from tests.builders import small_dataset
 from tests.cli.program import status_of

@@ -1,22 +1,107 @@
-"""Step 4: how the work is checked: attention checks, repeats, and a tutorial."""
+"""Step 4: how the work is checked: attention checks, repeats, and the items of a tutorial."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
 from core.campaigns.design import CampaignDesign
 from core.campaigns.submitted import QualityThresholds
-from core.formatting import format_count, format_duration
+from core.data import OutputKey, Span
+from core.formatting import format_count, format_duration, isolated
 from core.services.campaigns import planning, setup_design
-from core.services.campaigns.creating import sampled
-from pages._ui.campaigns.setup import tutorial_form
-from pages._ui.campaigns.setup.steps import Setup
+from core.services.campaigns.setup import CHOICES, MOST_ITEMS, item_row, labelled_by, row_key, sampled, suggested_range
+from pages._ui.campaigns.setup.choices import Setup
 from pages._ui.components.marked_texts import marked_texts
-from pages._ui.labels_and_raters import labelled_output
+from pages._ui.labels_and_raters import known_labels, labelled_output
 from pages._ui.shared import errors, long_jobs, page
 from pages._ui.shared.markdown import escape_markdown
+
+SNIPPET = 60
+RATER, ITEMS = "tutorial_rater", "tutorial"
+
+
+def draw_tutorial_form(setup: Setup) -> None:
+    """Draw the form: whose labels are the right answers, which outputs, and for each its score range and explanation."""
+    choices = setup.choices
+    asks = setup_design.protocol_of(choices.values, setup.own).asks
+    if "preference" in asks:
+        page.caption("Pairwise preference has no tutorial: its instructions are all that annotators need.")
+        return
+    st.caption(
+        "Annotators label some outputs first, and read after each what they missed. Label these outputs on Annotate, submit them, "
+        "and choose them here: your labels are the right answers. Three to five are enough."
+    )
+    rows = {row_key(row): row for row in choices[ITEMS]}
+    labels = known_labels.submitted(setup.project)
+    errors_by_rater = labelled_by(labels, known_labels.by_output(setup.project), rows)
+    texts = setup.texts.outputs([key for of in errors_by_rater.values() for key in of])
+    errors_by_rater = {rater: {k: e for k, e in of.items() if k in texts} for rater, of in errors_by_rater.items()}
+    if not errors_by_rater:
+        page.link("annotate", "Annotate outputs")
+        return
+    left, right = st.columns([1, 3])
+    rater = left.selectbox(
+        "Right labels are those of", list(errors_by_rater), key=choices.widget(RATER, next(iter(errors_by_rater)))
+    )
+    labelled = errors_by_rater[rater]
+    key = f"tutorial_keys/{rater}"
+    chosen = right.multiselect(
+        "Outputs", list(labelled), format_func=lambda k: _title(k, labelled, texts), max_selections=MOST_ITEMS,
+        key=choices.widget(key, tuple(k for k in rows if k in labelled)), placeholder="No tutorial",
+    )  # fmt: skip
+    if labels.n_rated()[rater] > len(labelled):
+        page.caption(
+            f"You can choose from {CHOICES} outputs in the segments that {escape_markdown(rater)} opened last, and those chosen before."
+        )
+    made = [_item(setup, k, labelled[k], texts[k], "score" in asks) for k in chosen]
+    if made != list(choices[ITEMS]):
+        choices.keep(ITEMS, tuple(made))
+    if made:
+        st.slider(
+            "Pass mark", 0.0, 1.0, step=0.05, format="percent", key=choices.widget("pass_mark"),
+            help="Whoever gets a lower mark over all items gets no units. At 0 %, everybody passes.",
+        )  # fmt: skip
+
+
+def _title(key: OutputKey, labelled: Mapping[OutputKey, Sequence[Span]], texts: Mapping[OutputKey, str]) -> str:
+    text = texts[key] if len(texts[key]) <= SNIPPET else f"{texts[key][:SNIPPET]}…"
+    return f"{key.doc_id} {key.segment_id} · {format_count(len(labelled[key]), 'error')} · {isolated(text)}"
+
+
+def _item(setup: Setup, key: OutputKey, errors: Sequence[Span], text: str, scored: bool) -> dict[str, Any]:
+    """Draw one item and return it."""
+    name = "/".join(key)
+    source = setup.texts.segment(key.segment)[0].source or ""
+    with st.expander(escape_markdown(f"{key.doc_id} {key.segment_id}")):
+        left, right = st.columns([3, 2], gap="large")
+        with left:
+            marked_texts(
+                [labelled_output.column("Right labels", "", errors, text, source)], key=f"campaign-tutorial-{name}"
+            )
+        with right:
+            suggested = suggested_range(errors)
+            right_scores: Any = (
+                st.slider(
+                    "Right scores",
+                    0.0,
+                    100.0,
+                    step=1.0,
+                    format="%.0f",
+                    key=setup.choices.widget(f"tutorial_score/{name}", suggested),
+                    help="A score in this range is right. The first range follows from the severities of the errors.",
+                )  # fmt: skip
+                if scored
+                else None
+            )
+            explanation = st.text_area(
+                "Explanation", key=setup.choices.widget(f"tutorial_told/{name}", ""), height=100, max_chars=1000,
+                placeholder="What annotators read after their answer (optional)",
+            )  # fmt: skip
+    return item_row(key, errors, right_scores, explanation)
+
 
 EXAMPLES = 3
 KINDS = {
@@ -25,7 +110,7 @@ KINDS = {
 }  # fmt: skip
 
 
-def draw(setup: Setup) -> None:
+def draw_checks_step(setup: Setup) -> None:
     """Draw the step."""
     st.subheader("How is the work checked?", anchor=False)
     design = None
@@ -52,7 +137,7 @@ def draw(setup: Setup) -> None:
             _examples(setup, design)
     st.markdown("**Tutorial** (optional)")
     with errors.boundary():
-        tutorial_form.draw(setup)
+        draw_tutorial_form(setup)
 
 
 def _share(setup: Setup, design: CampaignDesign | None, name: str, label: str, about: str, fewest: int) -> None:
@@ -61,17 +146,17 @@ def _share(setup: Setup, design: CampaignDesign | None, name: str, label: str, a
     st.caption(about)
     if design is not None:
         with errors.boundary():
-            found = planning.added(setup.outline, design, setup_design.chosen(setup.choices.values, name))
+            added = planning.added(setup.outline, design, setup_design.chosen(setup.choices.values, name))
             hours = (
-                f" and {format_duration(found.hours * 3600, exact=True)} for all people together"
-                if found.ratings
+                f" and {format_duration(added.hours * 3600, exact=True)} for all people together"
+                if added.ratings
                 else ""
             )
-            each = found.ratings / design.people
+            each = added.ratings / design.people
             few = f" About {each:.1f} per person: *Quality* needs at least {fewest} to assess somebody." * (
                 0 < each < fewest
             )
-            st.markdown(f"Adds **{format_count(found.ratings, 'rating')}**{hours}.{few}")
+            st.markdown(f"Adds **{format_count(added.ratings, 'rating')}**{hours}.{few}")
 
 
 def _examples(setup: Setup, design: CampaignDesign) -> None:
@@ -81,12 +166,12 @@ def _examples(setup: Setup, design: CampaignDesign) -> None:
         texts = setup.texts.dataset(sampled(design.segments or setup.outline))
         return planning.example_checks(texts, design, EXAMPLES, design.seed)
 
-    found = long_jobs.compute(key, "Planting errors …", work)
-    if not found:
+    examples = long_jobs.compute(key, "Planting errors …", work)
+    if not examples:
         page.info(
             "No error could be planted in the chosen outputs: they are too short. The campaign will have no attention checks."
         )
-    for n, example in enumerate(found):
+    for n, example in enumerate(examples):
         st.markdown(f"**{KINDS[example.planted.kind].capitalize()}** · {escape_markdown(example.key.doc_id)}")
         left, right = st.columns(2, gap="large")
         left.caption("Output")

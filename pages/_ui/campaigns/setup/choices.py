@@ -1,4 +1,4 @@
-"""The choices on the set-up screen: one mapping per project and draft, kept while a step is closed and when the page is loaded again.
+"""The set-up of a campaign: its five steps, and its choices, kept while a step is closed and when the page is loaded again.
 
 Widgets of a closed step are forgotten by Streamlit, so `gather` copies what the browser sent into the mapping before anything is
 drawn. Every visit of a step has widgets of its own, which begin with the values of the mapping.
@@ -6,15 +6,27 @@ drawn. Every visit of a step has widgets of its own, which begin with the values
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 
+from core.campaigns.design import CampaignDesign
+from core.campaigns.protocol import PROTOCOLS
+from core.campaigns.units import Outline, counts
+from core.columns import ProjectIndex
+from core.errors import UserError
+from core.formatting import format_count, format_percent
+from core.mqm.typology import Typology
 from core.ports.campaigns import Campaign
+from core.ports.projects import Project
+from core.services.campaigns import setup_design
+from core.services.campaigns.setup import SavedDraft
 from core.services.campaigns.setup_design import DEFAULTS
-from pages._ui.shared import drafts
+from core.services.labels.protocols import typology_of
+from core.services.projects.texts import StoredTexts
+from pages._ui.shared import drafts, page, wiring
 
 REACHED = "reached"
 """The choice that holds the index of the last step that was opened."""
@@ -32,8 +44,8 @@ class SetupChoices:
     @property
     def values(self) -> Mapping[str, Any]:
         """Return what was chosen; what was not has its default (`setup_design.DEFAULTS`)."""
-        found: Mapping[str, Any] = st.session_state.get(drafts.kept(self._key)) or {}
-        return found
+        chosen_values: Mapping[str, Any] = st.session_state.get(drafts.kept(self._key)) or {}
+        return chosen_values
 
     def __getitem__(self, name: str) -> Any:
         return self.values.get(name, DEFAULTS.get(name))
@@ -81,17 +93,17 @@ class SetupChoices:
 
     def gather(self) -> None:
         """Copy what the browser has sent for the open widgets. Call it before anything is drawn, and in callbacks."""
-        found = dict(self.values)
+        chosen_values = dict(self.values)
         for key, (name, default) in st.session_state.get(_DRAWN, {}).items():
             if key in st.session_state:
-                found[name] = _plain(st.session_state[key])
-                if found[name] == default:  # another one may be the default next time
-                    del found[name]
+                chosen_values[name] = _plain(st.session_state[key])
+                if chosen_values[name] == default:  # another one may be the default next time
+                    del chosen_values[name]
         for key, (name, rows) in st.session_state.get(_TABLES, {}).items():
             if any((changes := st.session_state.get(key) or {}).values()):
-                found[name] = edited(rows, changes)
-        if found != self.values:
-            st.session_state[drafts.kept(self._key)] = found
+                chosen_values[name] = edited(rows, changes)
+        if chosen_values != self.values:
+            st.session_state[drafts.kept(self._key)] = chosen_values
 
     def widget(self, name: str, default: Any = None, options: Hashable = None) -> str:
         """Return the key of the widget of a choice, which begins with its value.
@@ -131,9 +143,85 @@ def _plain(value: Any) -> Any:
 
 def edited(rows: Sequence[Mapping[str, Any]], changes: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the rows of a table after the changes that its browser sent."""
-    found = [dict(row) for row in rows]
+    edited_rows = [dict(row) for row in rows]
     for at, cells in (changes.get("edited_rows") or {}).items():
-        found[int(at)] |= cells
+        edited_rows[int(at)] |= cells
     gone = set(changes.get("deleted_rows") or ())
-    kept = [row for at, row in enumerate(found) if at not in gone]
+    kept = [row for at, row in enumerate(edited_rows) if at not in gone]
     return kept + [dict(row) for row in changes.get("added_rows") or () if row]
+
+
+STEPS = {"data": "Data", "protocol": "Protocol", "people": "People", "checks": "Checks", "start": "Start"}
+NAMES = tuple(STEPS)
+
+
+class Setup(NamedTuple):
+    """What every step needs."""
+
+    project: Project
+    choices: SetupChoices
+    outputs: ProjectIndex
+    texts: StoredTexts
+    outline: Outline
+    own: Typology
+    draft: Campaign | None = None
+
+    def design(self) -> CampaignDesign:
+        """Return the design so far. Raises `UserError` if the choices do not fit together."""
+        return setup_design.design_of(self.choices.values, self.outline, self.own)
+
+
+def opened(project: Project, saved: SavedDraft | None = None) -> Setup:
+    """Return the set-up of a new campaign of a project, or of a draft, with what the browser sent."""
+    draft = None if saved is None else saved.campaign
+    choices = SetupChoices(project.id, draft)
+    if saved is not None and choices.begin_with(saved.choices, saved.campaign.texts):
+        st.toast("The draft was saved in another window. You see it as it is saved now.", icon=":material/sync:")
+    choices.gather()
+    index, own = wiring.index(project), typology_of(wiring.store(), project.id)
+    return Setup(project, choices, index, wiring.texts(project), index.outline, own, draft)
+
+
+def step_line(setup: Setup, step: str, go: Callable[[str], None]) -> None:
+    """Draw the names of the steps, which lead to them, and what is chosen so far."""
+    reached = int(setup.choices.values.get(REACHED, 0))
+    key = f"campaign-step-{step}"
+    st.segmented_control(
+        "Step", NAMES, default=step, key=key, required=True, label_visibility="collapsed",
+        format_func=lambda name: _title(name, step, reached), on_change=lambda: go(st.session_state[key]),
+    )  # fmt: skip
+    page.caption(" · ".join(summary(setup)))
+
+
+def _title(name: str, step: str, reached: int) -> str:
+    at = NAMES.index(name)
+    icon = ":material/check: " if at <= reached and name != step else ""
+    return f"{icon}{at + 1} {STEPS[name]}"
+
+
+def summary(setup: Setup) -> list[str]:
+    """Return what is chosen so far, one phrase per step."""
+    values = setup.choices.values
+    chosen = setup_design.chosen
+    try:
+        of = counts(setup.outline, setup_design.systems_of(values), setup_design.segments_of(values, setup.outline))
+        data = f"{format_count(of.segments, 'segment')} × {format_count(of.systems, 'system')}"
+    except UserError as error:
+        data = error.what
+    checks = f"{format_percent(chosen(values, 'checks'))} attention checks, {format_percent(chosen(values, 'repeats'))} repeats"
+    annotators = f"{format_count(chosen(values, 'people'), 'annotator')}, {chosen(values, 'overlap')} per output"
+    name = setup_design.protocol_name(values)
+    protocol = PROTOCOLS[name].title
+    if name == "mqm":
+        protocol += f" ({setup_design.typology_of(values, setup.own).title})"
+    return [data, protocol, annotators, checks]
+
+
+def buttons(step: str, go: Callable[[str], None]) -> None:
+    """Draw Back and Next."""
+    at = NAMES.index(step)
+    with st.container(horizontal=True, horizontal_alignment="distribute" if at else "right"):
+        if at:
+            st.button("Back", icon=":material/chevron_left:", on_click=go, args=(NAMES[at - 1],))
+        if at + 1 < len(NAMES):
+            st.button("Next", icon=":material/chevron_right:", icon_position="right", type="primary", on_click=go, args=(NAMES[at + 1],))  # fmt: skip

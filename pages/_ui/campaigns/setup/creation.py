@@ -15,10 +15,11 @@ from core.formatting import format_count
 from core.ports.campaigns import Campaign
 from core.ports.people import Account
 from core.progress import Progress
-from core.services.campaigns import creating, starting
+from core.services.campaigns import running
+from core.services.campaigns.setup import create
 from pages._ui.access.links import warn_if_local
-from pages._ui.campaigns import address
-from pages._ui.campaigns.setup.steps import Setup
+from pages._ui.campaigns import campaign_data
+from pages._ui.campaigns.setup.choices import Setup
 from pages._ui.labels_and_raters.copy_link import copy_text
 from pages._ui.shared import files, long_jobs, wiring
 from pages._ui.shared.markdown import escape_markdown
@@ -62,39 +63,48 @@ def ask_if_pressed(
     if start is None:
         return
     invited = (tuple(names), tuple(accounts)) if start else ((), ())
-    wanted = NewCampaign(name, design, *invited, expires, start, setup.choices.values, setup.draft)
-    starting.check_start(wiring.store(), setup.project.id, name, design, wanted.names, setup.draft, wanted.accounts)
-    st.session_state[_ASKED] = (setup.project.id, secrets.token_hex(8), wanted)
+    new_campaign = NewCampaign(name, design, *invited, expires, start, setup.choices.values, setup.draft)
+    running.check_start(
+        wiring.store(), setup.project.id, name, design, new_campaign.names, setup.draft, new_campaign.accounts
+    )
+    st.session_state[_ASKED] = (setup.project.id, secrets.token_hex(8), new_campaign)
 
 
-def draw(setup: Setup) -> None:
+def draw_creation(setup: Setup) -> None:
     """Create the campaign that was asked for, and open it."""
-    project, token, wanted = st.session_state.get(_ASKED, (None, "", None))
-    if wanted is None or (project, wanted.draft) != (setup.project.id, setup.draft):
+    project, token, new_campaign = st.session_state.get(_ASKED, (None, "", None))
+    if new_campaign is None or (project, new_campaign.draft) != (setup.project.id, setup.draft):
         return
     dropped = st.empty()
     dropped.button("Change the settings", on_click=_forget, type="tertiary", help="Stops the creation of the campaign")
 
     def work(progress: Progress) -> int:
         store, who = wiring.store(), wiring.identity().who
-        if not wanted.start:
-            made = creating.create(
-                store, who, project, wanted.name, wanted.design, progress, setup=wanted.setup, draft=wanted.draft
+        if not new_campaign.start:
+            made = create(
+                store,
+                who,
+                project,
+                new_campaign.name,
+                new_campaign.design,
+                progress,
+                setup=new_campaign.setup,
+                draft=new_campaign.draft,
             )
         else:
-            made, links = starting.start(
-                store, who, project, wanted.name, wanted.design, wanted.names, wanted.expires, progress,
-                setup=wanted.setup, draft=wanted.draft, accounts=wanted.accounts,
+            made, links = running.start(
+                store, who, project, new_campaign.name, new_campaign.design, new_campaign.names, new_campaign.expires, progress,
+                setup=new_campaign.setup, draft=new_campaign.draft, accounts=new_campaign.accounts,
             )  # fmt: skip
             shown = [(new.link.rater, new.path) for new in links]
-            st.session_state[_LINKS] = (made.id, shown, [account.name for account in wanted.accounts])
+            st.session_state[_LINKS] = (made.id, shown, [account.name for account in new_campaign.accounts])
         _forget()  # from here on, nothing may interrupt before the campaign is opened: it would be created again
         return made.id
 
     made = long_jobs.run_cached(("campaign", token), "Preparing texts and checks …", work)
     if made is not None:
         setup.choices.clear()
-        address.open_campaign(made)
+        campaign_data.open_campaign(made)
         st.rerun()
 
 
@@ -131,7 +141,7 @@ def links(campaign: Campaign) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             copy_text("\n".join(f"{name}\t{link}" for name, link in made), "Copy all", "campaign-copy", "Links copied")
             name = f"{files.file_name(campaign.name)}-links.csv"
-            files.download("Download as CSV", starting.links_csv(made), name, key="campaign-links-csv")
+            files.download("Download as CSV", running.links_csv(made), name, key="campaign-links-csv")
             st.button(
                 "Hide links", on_click=_hide_links, type="tertiary",
                 help="They are not shown again. *People* makes a new link for whoever has lost one.",

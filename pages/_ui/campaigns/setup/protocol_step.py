@@ -6,18 +6,25 @@ from typing import Any
 
 import streamlit as st
 
-from core.campaigns.protocol import LONGEST_INSTRUCTIONS, PROTOCOLS, Protocol, ProtocolName
-from core.campaigns.protocol_notes import NOTES, STARTING_POINTS, StartingPoint
+from core.campaigns.protocol import (
+    LONGEST_INSTRUCTIONS,
+    NOTES,
+    PROTOCOLS,
+    STARTING_POINTS,
+    Protocol,
+    ProtocolName,
+    StartingPoint,
+)
 from core.data import SEVERITIES
 from core.mqm.typology import TYPOLOGIES
 from core.services.campaigns import setup_design
-from pages._ui.campaigns.setup.steps import Setup
-from pages._ui.labels_and_raters.typology_form import WHERE
+from pages._ui.campaigns.setup.choices import Setup
+from pages._ui.labels_and_raters.labelled_output import WHERE
 from pages._ui.shared import errors, page
 from pages._ui.shared.markdown import escape_markdown
 
 
-def draw(setup: Setup) -> None:
+def draw_protocol_step(setup: Setup) -> None:
     """Draw the step."""
     choices = setup.choices
     st.subheader("What are annotators asked?", anchor=False)

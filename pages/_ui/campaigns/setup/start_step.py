@@ -1,33 +1,124 @@
-"""Step 5: who gets a link, a summary of all choices, the start, and what annotators will see."""
+"""Step 1, which outputs are rated, and step 5: links, a summary of all choices, a preview, and the start."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import streamlit as st
 
 from core.campaigns.design import CampaignDesign
+from core.campaigns.units import counts
 from core.formatting import format_count, format_percent
+from core.ports.labels import Ask
 from core.ports.people import Account
-from core.services.campaigns import people, setup_design, starting
-from core.services.campaigns.creating import estimate
-from core.services.people.names import LONGEST
+from core.services.campaigns import people, running, setup_design
+from core.services.campaigns.planning import LONG_TEXT, long_texts
+from core.services.campaigns.setup import estimate, preview_data, preview_units
+from core.services.labels.editor import nearby
+from core.services.people.accounts import LONGEST_PERSON_NAME
 from pages._ui.access.links import VALID, warn_if_local
-from pages._ui.campaigns import account_panel
-from pages._ui.campaigns.setup import creation, people_step, preview
-from pages._ui.campaigns.setup.data_step import WHICH
+from pages._ui.campaigns import people_tab
+from pages._ui.campaigns.setup import creation, people_step
+from pages._ui.campaigns.setup.choices import Setup, summary
 from pages._ui.campaigns.setup.people_step import ASSIGNING
-from pages._ui.campaigns.setup.steps import Setup, summary
+from pages._ui.components.span_annotator import span_editor
 from pages._ui.shared import errors, page, tables, wiring
 from pages._ui.shared.markdown import escape_markdown
+
+_AT = "campaign-preview-at"
+DOING: Mapping[Ask, str] = {"spans": "mark errors", "score": "set scores", "preference": "choose the better output"}
+
+
+def draw_preview(setup: Setup, design: CampaignDesign) -> None:
+    """Draw the instructions and one unit, which can be tried out."""
+    units = preview_units(setup.outline, design)
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        asked = " and ".join(DOING[ask] for ask in design.protocol.asks)
+        st.caption(f"Try it: {asked}. Nothing is saved here.", width="content")
+        st.button("Show another unit", icon=":material/refresh:", on_click=_next, disabled=len(units) < 2)
+    unit = units[st.session_state.get(_AT, 0) % len(units)]
+    with st.container(border=True):
+        with st.expander("Instructions", expanded=True):
+            st.markdown(design.protocol.instructions)
+        texts = nearby(wiring.store(), setup.project.id, unit.of)
+        span_editor(preview_data(texts, setup.project.id, design, unit), key="campaign-preview", on_go=_go)
+
+
+def _go(to: str) -> None:
+    if to in ("next", "unlabelled"):
+        _next()
+
+
+def _next() -> None:
+    st.session_state[_AT] = st.session_state.get(_AT, 0) + 1
+
+
+SYSTEMS = {False: "All systems", True: "Chosen systems"}
+WHICH = {"all": "All segments", "sample": "A random sample", "documents": "Chosen documents"}
+
+
+def draw_data_step(setup: Setup) -> None:
+    """Draw the step."""
+    choices, outline = setup.choices, setup.outline
+    st.subheader("Which outputs are rated?", anchor=False)
+    names = list(setup.outputs.systems)
+    left, right = st.columns(2, gap="large")
+    with left:
+        if len(names) > 1:
+            st.radio(
+                "Systems", SYSTEMS, format_func=SYSTEMS.__getitem__, key=choices.widget("some_systems"), horizontal=True
+            )
+            if choices["some_systems"]:
+                st.multiselect("Chosen systems", names, key=choices.widget("systems"), label_visibility="collapsed")
+    with right:
+        documents = list(dict.fromkeys(key.doc_id for key in outline))
+        which = [name for name in WHICH if name != "documents" or len(documents) > 1]
+        st.radio("Segments", which, format_func=WHICH.__getitem__, key=choices.widget("which"), horizontal=True)
+        if choices["which"] == "sample":
+            _sample(setup)
+        elif choices["which"] == "documents":
+            st.multiselect("Chosen documents", documents, key=choices.widget("documents"), label_visibility="collapsed")
+    _facts(setup)
+
+
+def _sample(setup: Setup) -> None:
+    size, seed = st.columns(2)
+    size.number_input(
+        "Segments in the sample", 1, 1_000_000, step=10, key=setup.choices.widget("sample_size", setup_design.usual_sample(setup.outline)),
+        help="Whole documents are drawn at random, so that annotators see texts in context. The last document may be cut.",
+    )  # fmt: skip
+    seed.number_input(
+        "Random number (seed)", 0, 2**31 - 1, step=1, key=setup.choices.widget("seed"),
+        help="The same number gives the same sample",
+    )  # fmt: skip
+
+
+def _facts(setup: Setup) -> None:
+    values = setup.choices.values
+    systems, segments = setup_design.systems_of(values), setup_design.segments_of(values, setup.outline)
+    of = counts(setup.outline, systems, segments)
+    st.markdown(
+        f"**{format_count(of.segments, 'segment')} × {format_count(of.systems, 'system')} = {format_count(of.outputs, 'output')}**, "
+        f"{format_count(of.documents, 'document')}"
+    )
+    if of.outputs < of.segments * of.systems:
+        missing = of.segments * of.systems - of.outputs
+        st.caption(f"{format_count(missing, 'output')} missing: not every system has an output for every segment.")
+    if long := long_texts(setup.outputs, systems, segments):
+        st.warning(
+            f"{format_count(long, 'output')} with more than {LONG_TEXT:,} characters. Annotators need more time for them: "
+            "set the seconds per unit in step 3.",
+            icon=":material/schedule:",
+        )
+
 
 LONGEST_NAME = 80
 ACCOUNTS = "accounts"
 
 
-def draw(setup: Setup) -> None:
+def draw_start_step(setup: Setup) -> None:
     """Draw the step."""
     st.subheader("Who annotates?", anchor=False)
     design = None
@@ -42,7 +133,7 @@ def draw(setup: Setup) -> None:
         tables.text_table([{"Summary": label, " ": value} for label, value in _rows(setup, design)], tall=99)
     st.subheader("What annotators see", anchor=False)
     with errors.boundary():
-        preview.draw(setup, design)
+        draw_preview(setup, design)
 
 
 def _form(setup: Setup, design: CampaignDesign) -> None:
@@ -51,7 +142,7 @@ def _form(setup: Setup, design: CampaignDesign) -> None:
     usual = draft.name if draft is not None else setup_design.usual_name(choices.values, taken, today)
     name = st.text_input("Name of the campaign", max_chars=LONGEST_NAME, key=choices.widget("name", usual))
     design = replace(design, title=_title(setup, name, design))
-    invited = starting.invited(wiring.store(), draft) if draft is not None else []
+    invited = running.invited(wiring.store(), draft) if draft is not None else []
     if invited:
         page.info(f"Invited already: {escape_markdown(', '.join(invited))}. Their links stay valid.")
     accounts = _accounts(setup, invited)
@@ -59,7 +150,7 @@ def _form(setup: Setup, design: CampaignDesign) -> None:
     typed = st.text_area(
         "Annotators without an account, one name per line" if wiring.store().people.accounts() else "Annotators, one name per line",
         height="content", key=choices.widget("names", usual_names),
-        help=f"Each gets a personal link. Names have up to {LONGEST} characters and appear in results; pseudonyms are fine.",
+        help=f"Each gets a personal link. Names have up to {LONGEST_PERSON_NAME} characters and appear in results; pseudonyms are fine.",
     )  # fmt: skip
     with st.container(horizontal=True):
         days = st.selectbox(
@@ -84,7 +175,7 @@ def _form(setup: Setup, design: CampaignDesign) -> None:
     with errors.boundary():
         creation.ask_if_pressed(setup, name, design, names, accounts, expires)
     with errors.boundary():
-        creation.draw(setup)
+        creation.draw_creation(setup)
 
 
 def _compare_with_plan(n_people: int, design: CampaignDesign) -> None:
@@ -129,20 +220,20 @@ def _deadline(setup: Setup) -> None:
 def _accounts(setup: Setup, invited: Sequence[str]) -> list[Account]:
     """Draw the choice of people with an account, and return them; nothing on a server without accounts."""
     choices, project = setup.choices, setup.project
-    there = {a.id: a for a in people.active_accounts(wiring.store(), project.id) if a.name not in invited}
-    if not there:
+    available = {a.id: a for a in people.active_accounts(wiring.store(), project.id) if a.name not in invited}
+    if not available:
         return []
-    kept = tuple(i for i in choices[ACCOUNTS] if i in there)
+    kept = tuple(i for i in choices[ACCOUNTS] if i in available)
     if kept != tuple(choices[ACCOUNTS]):
         choices.keep(ACCOUNTS, kept)
-    names = account_panel.titles(project.id, there.values())
+    names = people_tab.account_titles(project.id, available.values())
     chosen = st.multiselect(
-        "Annotators with an account", there, format_func=names.__getitem__, key=choices.widget(ACCOUNTS, options=tuple(names.items())),
+        "Annotators with an account", available, format_func=names.__getitem__, key=choices.widget(ACCOUNTS, options=tuple(names.items())),
         placeholder="Choose or type names",
         help="They need no link: they find the campaign when they log in.",
     )  # fmt: skip
-    accounts = [there[i] for i in chosen]
-    account_panel.say_who_is_not_blind(project.id, accounts)
+    accounts = [available[i] for i in chosen]
+    people_tab.say_who_is_not_blind(project.id, accounts)
     return accounts
 
 

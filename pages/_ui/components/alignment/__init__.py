@@ -18,4 +18,4 @@ _component = partial(shared.build, "errorscope_alignment", __file__, "alignment.
 
 def alignment(data: Mapping[str, Any], *, key: str) -> None:
     """Draw both texts and their matches."""
-    shared.draw(_component(), data, key=key, handlers={})
+    shared.draw_component(_component(), data, key=key, handlers={})

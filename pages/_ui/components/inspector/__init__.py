@@ -21,4 +21,4 @@ def inspector(data: Mapping[str, Any], *, key: str, on_close: Callable[[], None]
     """Draw the inspector."""
     handlers: dict[str, shared.Handler] = {name: lambda value: None for name in ANSWERS}
     handlers["close"] = lambda value: on_close()
-    shared.draw(_component(), data, key=key, of=str(data["key"]), handlers=handlers)
+    shared.draw_component(_component(), data, key=key, of=str(data["key"]), handlers=handlers)

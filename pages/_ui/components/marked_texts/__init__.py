@@ -17,4 +17,4 @@ _component = partial(shared.build, "errorscope_marked_texts", __file__, "marked.
 
 def marked_texts(columns: Sequence[Mapping[str, Any]], *, key: str) -> None:
     """Draw the columns."""
-    shared.draw(_component(), {"columns": [dict(c) for c in columns]}, key=key, handlers={})
+    shared.draw_component(_component(), {"columns": [dict(c) for c in columns]}, key=key, handlers={})

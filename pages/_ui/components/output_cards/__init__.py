@@ -29,13 +29,13 @@ def cards(
 ) -> None:
     """Draw the cards. Choices made on the cards of another segment are dropped."""
 
-    def here(value: Mapping[str, Any]) -> bool:
+    def is_of_segment(value: Mapping[str, Any]) -> bool:
         return (value.get("doc"), value.get("segment")) == (data["doc"], data["segment"])
 
     handlers: dict[str, shared.Handler] = {
         "go": lambda value: on_go(int(value["to"])),
         "lam": lambda value: on_lam(str(value["value"])),
-        "reference": lambda value: on_reference(int(value["value"])) if here(value) else None,
-        "inspect": lambda value: on_inspect(value) if here(value) else None,
+        "reference": lambda value: on_reference(int(value["value"])) if is_of_segment(value) else None,
+        "inspect": lambda value: on_inspect(value) if is_of_segment(value) else None,
     }
-    shared.draw(_component(), data, key=key, of=of, handlers=handlers)
+    shared.draw_component(_component(), data, key=key, of=of, handlers=handlers)

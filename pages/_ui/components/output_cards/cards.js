@@ -5,7 +5,7 @@ import { diffText, FOLD, foldable, labelList, outputTexts, ROW } from "./outputs
 import { listsScores, orderBox, rank, remember, remembered } from "./ranking.js";
 import { bestOf, markBest } from "./table.js";
 
-const MQM = "labels:mqm"; // core.services.compare.labels.MQM
+const MQM = "labels:mqm"; // core.services.compare.segment.MQM
 const BESIDE = 500; // a longer source with its references stands beside the outputs in wide windows, above the table
 
 function strip(card) {

@@ -55,12 +55,12 @@ def mailbox(key: str) -> Mailbox:
 
 
 def last(key: str, name: str, of: str) -> Mapping[str, Any]:
-    """Return the last value sent under `name` for `of`, or an empty mapping; available before `draw`."""
+    """Return the last value sent under `name` for `of`, or an empty mapping; available before `draw_component`."""
     box = mailbox(key)
     return box.last.get(name, {}) if box.of == of else {}
 
 
-def draw(
+def draw_component(
     component: Any, data: Mapping[str, Any], *, key: str, of: str = "", handlers: Mapping[str, Handler], **states: Any
 ) -> None:
     """Draw a component. `of` identifies what is shown: messages sent for something else are dropped."""
@@ -80,10 +80,10 @@ def receive(key: str, state: Any, handlers: Mapping[str, Handler]) -> None:
     """Acknowledge the messages in the state of a component, and pass new ones to their handlers."""
     sent = state.get("messages") if isinstance(state, Mapping) else None
     listed = sent.get("list") if isinstance(sent, Mapping) else None
-    found = [m for m in listed or () if isinstance(m, Mapping) and isinstance(m.get("id"), str)]
+    messages = [m for m in listed or () if isinstance(m, Mapping) and isinstance(m.get("id"), str)]
     box = mailbox(key)
-    fresh = [m for m in found if m["id"] not in box.acknowledged]
-    box.acknowledged = tuple(m["id"] for m in found if m["id"] in box.acknowledged)
+    fresh = [m for m in messages if m["id"] not in box.acknowledged]
+    box.acknowledged = tuple(m["id"] for m in messages if m["id"] in box.acknowledged)
     for message in fresh:
         box.acknowledged += (message["id"],)  # one by one: if a handler stops the run, the others are sent again
         name, value = message.get("name"), message.get("value")

@@ -1,6 +1,6 @@
 // Actions that the server has not acknowledged yet, in memory and in localStorage, one entry each (so that two tabs never
 // overwrite each other), until the server has answered. Each entry belongs to an outbox: that of an account, of the links of one
-// annotator to the same outputs, or of a server without accounts (`outbox_name` in core/services/people/tokens.py), and in it to an
+// annotator to the same outputs, or of a server without accounts (`outbox_name` in core/services/people/sessions.py), and in it to an
 // annotator. A page sends only its own entries: others stay until a page of their own is open.
 
 const STORED = "errorscope.outbox/";

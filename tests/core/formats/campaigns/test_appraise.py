@@ -13,11 +13,11 @@ from hypothesis import assume, given
 
 from core.data import Dataset, HumanScore, Output, OutputKey, Segment, Span
 from core.errors import ImportProblems, UserError
-from core.formats.campaigns import appraise, appraise_write
+from core.formats.campaigns import appraise, campaign_formats
 from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating
-from core.formats.campaigns.recognised import recognised
+from core.formats.campaigns.campaign_formats import recognised
 from core.formats.files import Upload
-from core.services.campaigns.importing import labels_of
+from core.services.campaigns.files import labels_of
 from tests.core.formats.campaigns.campaign_cases import campaigns, contents, said
 
 ITEM = {
@@ -49,7 +49,7 @@ def batches(*items: dict[str, Any], more: tuple[list[dict[str, Any]], ...] = ())
 
 
 def found(*rows: list[str], items: tuple[dict[str, Any], ...] = (TUTORIAL, ITEM, BAD)) -> CampaignFile:
-    return appraise.read(table(*rows), batches(*items))
+    return appraise.read_appraise(table(*rows), batches(*items))
 
 
 def spans(*given: dict[str, Any], text: str = "A 😀 house") -> CampaignFile:
@@ -57,8 +57,8 @@ def spans(*given: dict[str, Any], text: str = "A 😀 house") -> CampaignFile:
 
 
 def again(file: CampaignFile) -> CampaignFile:
-    written = appraise_write.write(file)
-    return appraise.read(
+    written = campaign_formats.write_appraise(file)
+    return appraise.read_appraise(
         *(Upload(name, text.encode()) for name, text in zip(("a.csv", "b.json"), written.texts, strict=True))
     )
 
@@ -99,13 +99,13 @@ def test_item_numbers_repeat_between_batches() -> None:
     mine = [TUTORIAL | {"itemID": 2}, other]
     mine_too = row(rater="bob", item="2", document="tut", system="tut")
     rows = (row(), row(item="1", document="tut", system="tut"), row(rater="bob"), mine_too)
-    file = appraise.read(table(*rows), batches(TUTORIAL, ITEM, more=(mine,)))
+    file = appraise.read_appraise(table(*rows), batches(TUTORIAL, ITEM, more=(mine,)))
     assert [(r.rater, r.key.segment_id) for r in file.ratings if r.kind == "item"] == [("ann", "12"), ("bob", "13")]
 
 
 def test_an_item_in_two_batches_without_a_clue_is_a_problem() -> None:
     with pytest.raises(ImportProblems) as caught:
-        appraise.read(table(row()), batches(ITEM, more=([ITEM | {"_item": "A | 13 | d"}],)))
+        appraise.read_appraise(table(row()), batches(ITEM, more=([ITEM | {"_item": "A | 13 | d"}],)))
     assert "2 items of this name in batches 1, 2" in said(caught.value)[0]
 
 
@@ -157,7 +157,7 @@ def test_a_rating_with_an_unread_span_is_no_rating_of_the_errors() -> None:
 def test_an_empty_list_is_no_verdict_where_nobody_was_asked_for_errors() -> None:
     file = found(row(), row(rater="bob"))
     assert [(r.errors, r.score) for r in file.ratings] == [(None, 71.0)] * 2
-    assert file.warnings[0].found == "2 empty lists of error spans, and no error span in the file"
+    assert file.warnings[0].got == "2 empty lists of error spans, and no error span in the file"
     error = json.dumps([{"start_i": 0, "end_i": 0, "severity": "minor"}])
     assert [r.errors is None for r in found(row(), row(rater="bob", spans=error)).ratings] == [False, False]
     assert [r.rater for r in found(row(score=""), row(rater="bob", spans=error)).ratings] == ["bob"]
@@ -176,7 +176,7 @@ def test_zeros_of_mqm_are_no_scores_also_beside_esa() -> None:
         ("ann", 71.0, 1), ("cy", 0.0, 1), ("bob", None, 1), ("bob", None, 0),
     ]  # fmt: skip
     assert [r.errors for r in file.ratings][-1] == ()
-    assert "0 in 2 ratings of MQM" in file.warnings[0].found
+    assert "0 in 2 ratings of MQM" in file.warnings[0].got
 
 
 def test_offsets_are_counted_in_the_trimmed_text() -> None:
@@ -194,7 +194,7 @@ def test_rows_with_the_number_of_the_batch_are_joined_by_it() -> None:
     other = ITEM | {"targetText": "Another house", "_item": "A | 13 | d"}
     rows = [[*row(rater=rater), batch, "1000"] for rater, batch in (("ann", "4"), ("ann", "9"), ("bob", "9"))]
     texts = json.dumps([{"items": [item], "task": {"batchNo": n}} for item, n in ((ITEM, 4), (other, 9))])
-    file = appraise.read(table(*rows), Upload("batches.json", texts.encode()))
+    file = appraise.read_appraise(table(*rows), Upload("batches.json", texts.encode()))
     assert [(r.rater, r.key.segment_id) for r in file.ratings] == [("ann", "12"), ("ann", "13"), ("bob", "13")]
     assert recognised(table(*rows)) == "appraise"
     for batch, message in (
@@ -202,7 +202,7 @@ def test_rows_with_the_number_of_the_batch_are_joined_by_it() -> None:
         ("x", "batch number: found “x”; expected a whole number"),
     ):
         with pytest.raises(ImportProblems) as caught:
-            appraise.read(table([*row(), batch, "1"]), Upload("batches.json", texts.encode()))
+            appraise.read_appraise(table([*row(), batch, "1"]), Upload("batches.json", texts.encode()))
         assert message in said(caught.value)[0]
 
 
@@ -276,9 +276,9 @@ def test_a_fault_has_one_message_with_its_line(rows: list[list[str]], expected: 
 
 def test_ratings_need_their_texts() -> None:
     with pytest.raises(ImportProblems, match="JSON file of batches"):
-        appraise.read(table(row()), None)
+        appraise.read_appraise(table(row()), None)
     with pytest.raises(ImportProblems, match="no items"):
-        appraise.read(table(row()), Upload("b.json", b"[]"))
+        appraise.read_appraise(table(row()), Upload("b.json", b"[]"))
 
 
 def test_different_texts_of_one_output_are_a_problem() -> None:
@@ -303,12 +303,12 @@ def test_rows_of_wmt25_name_the_source() -> None:
         "2",
     ]
     rated = row(system="M", item="cs-de_#_news_#_x_#_3", spans='[{"start_i":0,"end_i":3,"severity":"major"}]')
-    item, other = appraise.read(table(rated, tutorial), texts).ratings
+    item, other = appraise.read_appraise(table(rated, tutorial), texts).ratings
     assert item.key == texts.outputs[0].key
     assert [e.quote for e in item.errors or ()] == ["Haus"]
     assert other.kind == "tutorial"
     with pytest.raises(ImportProblems, match="an output among the texts"):
-        appraise.read(table(row(system="N", item="cs-de_#_news_#_x_#_3")), texts)
+        appraise.read_appraise(table(row(system="N", item="cs-de_#_news_#_x_#_3")), texts)
 
 
 def test_what_is_lost_is_named() -> None:
@@ -316,7 +316,7 @@ def test_what_is_lost_is_named() -> None:
         (Segment("d", "1", "s", ("r",)),), (Output("A", "d", "1", "t"),), (HumanScore("A", "d", "1", "x", 1),)
     )
     rating = CampaignRating("a", OutputKey("A", "d", "1"), "item", (), 5.0, comment="hm", passed=True)
-    assert appraise_write.write(CampaignFile(dataset, (rating,))).lost == (
+    assert campaign_formats.write_appraise(CampaignFile(dataset, (rating,))).lost == (
         "Left out: 1 comment.", "Left out: 1 verdict on a check.", "Left out: 1 reference.", "Left out: 1 human score.",
     )  # fmt: skip
 
@@ -325,7 +325,7 @@ def test_a_span_that_does_not_match_its_text_is_not_written() -> None:
     dataset = Dataset((Segment("d", "1", "s"),), (Output("A", "d", "1", "text"),))
     wrong = CampaignRating("a", OutputKey("A", "d", "1"), "item", (Span("output", 0, 2, "xx", "Minor", "Style"),), None)
     with pytest.raises(UserError, match="differs from the stored text"):
-        appraise_write.write(CampaignFile(dataset, (wrong,)))
+        campaign_formats.write_appraise(CampaignFile(dataset, (wrong,)))
 
 
 @given(campaigns())
@@ -345,9 +345,9 @@ def test_exports_without_a_column_for_error_spans_are_scores() -> None:
     for batch in ([], ["1", "77"]):
         upload = table(*([*cells[:9], *cells[10:], *batch] for cells in rows))
         assert recognised(upload) == "appraise"
-        got = appraise.read(upload, batches(ITEM, whole))
+        got = appraise.read_appraise(upload, batches(ITEM, whole))
         assert [(r.key, r.score, r.errors) for r in got.ratings] == [(KEY, 71.0, None)]
-        assert [w.found for w in got.warnings] == ["1 score of a whole document"]
-        same = appraise.read(table(row(), row(whole="True", score="50")), batches(ITEM, whole | {"itemID": 7}))
+        assert [w.got for w in got.warnings] == ["1 score of a whole document"]
+        same = appraise.read_appraise(table(row(), row(whole="True", score="50")), batches(ITEM, whole | {"itemID": 7}))
         assert [r.score for r in same.ratings] == [71.0]
     assert recognised(table(["u", "sysA", "12", "TGT", "eng", "deu", "78", "1.5", "2.5", "1", "77"])) is None

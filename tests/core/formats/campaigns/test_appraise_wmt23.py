@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from core.campaigns.imported import attention, check_results, penalty_of, ranking, times
-from core.formats.campaigns import appraise, appraise_write
+from core.formats.campaigns import appraise, campaign_formats
 from core.formats.campaigns.campaign_file import CampaignFile
 from core.formats.files import Upload
 from tests.core.formats.campaigns.campaign_cases import contents
@@ -48,7 +48,7 @@ COUNTS = {
 @cache
 def campaign(name: str) -> CampaignFile:
     texts = Upload(BATCHES, (ESA / BATCHES).read_bytes())
-    return appraise.read(Upload(NAMES[name], (ESA / NAMES[name]).read_bytes()), texts)
+    return appraise.read_appraise(Upload(NAMES[name], (ESA / NAMES[name]).read_bytes()), texts)
 
 
 @cache
@@ -197,7 +197,9 @@ def test_seconds_are_from_one_end_to_the_next(name: str, per_item: float, per_sp
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_the_campaign_is_restored(name: str) -> None:
-    written = appraise_write.write(campaign(name))
+    written = campaign_formats.write_appraise(campaign(name))
     assert written.lost == ()
-    again = appraise.read(*(Upload(n, t.encode()) for n, t in zip(("a.csv", "b.json"), written.texts, strict=True)))
+    again = appraise.read_appraise(
+        *(Upload(n, t.encode()) for n, t in zip(("a.csv", "b.json"), written.texts, strict=True))
+    )
     assert contents(again) == contents(campaign(name))

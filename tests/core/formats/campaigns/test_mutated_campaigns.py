@@ -14,7 +14,7 @@ import pytest
 from core.campaigns import imported
 from core.data import Dataset, Output, OutputKey, Segment, Span
 from core.errors import UserError
-from core.formats.campaigns import appraise, appraise_write, pearmut, pearmut_write, wmt25, wmt25_spans
+from core.formats.campaigns import appraise, campaign_formats, pearmut, wmt25
 from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating
 from core.formats.files import Upload
 from tests.core.formats.test_mutations import mutated
@@ -31,14 +31,17 @@ CAMPAIGN = CampaignFile(
         CampaignRating("x", OutputKey("t", "welcome_0", "1"), "tutorial", None, None, AT, None, "t", "s"),
     ),
 )
-TABLE, BATCHES = appraise_write.write(CAMPAIGN).texts
+TABLE, BATCHES = campaign_formats.write_appraise(CAMPAIGN).texts
 Reader = Callable[[bytes], CampaignFile]
 READERS: dict[str, tuple[str, Reader]] = {
-    "appraise": (TABLE, lambda data: appraise.read(Upload("a.csv", data), Upload("b.json", BATCHES.encode()))),
-    "batches": (BATCHES, lambda data: appraise.read(Upload("a.csv", TABLE.encode()), Upload("b.json", data))),
-    "wmt25": (wmt25.write(CAMPAIGN).texts[0], lambda data: wmt25.read(Upload("a.jsonl", data))),
-    "tsv": (wmt25_spans.write(CAMPAIGN).texts[0], lambda data: wmt25_spans.read(Upload("a.tsv", data))),
-    "pearmut": (pearmut_write.write(CAMPAIGN).texts[0], lambda data: pearmut.read(Upload("a.json", data))),
+    "appraise": (TABLE, lambda data: appraise.read_appraise(Upload("a.csv", data), Upload("b.json", BATCHES.encode()))),
+    "batches": (BATCHES, lambda data: appraise.read_appraise(Upload("a.csv", TABLE.encode()), Upload("b.json", data))),
+    "wmt25": (wmt25.write_wmt25(CAMPAIGN).texts[0], lambda data: wmt25.read_wmt25(Upload("a.jsonl", data))),
+    "tsv": (wmt25.write_wmt25_spans(CAMPAIGN).texts[0], lambda data: wmt25.read_wmt25_spans(Upload("a.tsv", data))),
+    "pearmut": (
+        campaign_formats.write_pearmut(CAMPAIGN).texts[0],
+        lambda data: pearmut.read_pearmut(Upload("a.json", data)),
+    ),
 }
 VALUES: list[Any] = [
     None,
@@ -89,7 +92,12 @@ def test_a_mutated_campaign_is_read_or_refused(name: str) -> None:
             imported.ranking(file, draws=10)
             imported.campaign_agreement(file, draws=10)
             imported.times(file)
-            for write in (appraise_write.write, wmt25.write, wmt25_spans.write, pearmut_write.write):
+            for write in (
+                campaign_formats.write_appraise,
+                wmt25.write_wmt25,
+                wmt25.write_wmt25_spans,
+                campaign_formats.write_pearmut,
+            ):
                 write(file)
         except UserError:
             pass

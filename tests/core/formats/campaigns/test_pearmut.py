@@ -12,10 +12,10 @@ from hypothesis import given
 from core.campaigns.imported import slider_means
 from core.data import OutputKey, Span
 from core.errors import ImportProblems
-from core.formats.campaigns import pearmut, pearmut_write
+from core.formats.campaigns import campaign_formats, pearmut
 from core.formats.campaigns.campaign_file import CampaignFile
 from core.formats.files import Upload
-from core.services.campaigns.importing import labels_of
+from core.services.campaigns.files import labels_of
 from tests.core.formats.campaigns.campaign_cases import campaigns, contents, said
 
 ITEM = {
@@ -39,11 +39,11 @@ def record(spans: list[dict[str, Any]] | None = None, **changed: Any) -> dict[st
 
 
 def found(*records: dict[str, Any]) -> CampaignFile:
-    return pearmut.read(Upload("log.jsonl", "\n".join(map(json.dumps, records)).encode()))
+    return pearmut.read_pearmut(Upload("log.jsonl", "\n".join(map(json.dumps, records)).encode()))
 
 
 def again(file: CampaignFile) -> CampaignFile:
-    return pearmut.read(Upload("a.json", pearmut_write.write(file).texts[0].encode()))
+    return pearmut.read_pearmut(Upload("a.json", campaign_formats.write_pearmut(file).texts[0].encode()))
 
 
 def test_a_record_has_a_rating_per_model_and_the_times_of_its_page() -> None:
@@ -57,16 +57,16 @@ def test_a_record_has_a_rating_per_model_and_the_times_of_its_page() -> None:
 def test_one_campaign_of_a_file_is_read(indent: int | None) -> None:
     upload = Upload("annotations.json", json.dumps({"cs-de v3": [RECORD], "cs-uk v3": []}, indent=indent).encode())
     assert pearmut.campaign_names(upload) == ("cs-de v3", "cs-uk v3")
-    assert len(pearmut.read(upload, "cs-de v3").ratings) == 2
+    assert len(pearmut.read_pearmut(upload, "cs-de v3").ratings) == 2
     with pytest.raises(ImportProblems, match="2 campaigns"):
-        pearmut.read(upload)
+        pearmut.read_pearmut(upload)
     with pytest.raises(ImportProblems, match="no campaign “x”"):
-        pearmut.read(upload, "x")
+        pearmut.read_pearmut(upload, "x")
 
 
 def test_a_list_and_a_single_campaign_need_no_name() -> None:
     for whole in ([RECORD], {"one": [RECORD]}):
-        assert len(pearmut.read(Upload("a.json", json.dumps(whole).encode())).ratings) == 2
+        assert len(pearmut.read_pearmut(Upload("a.json", json.dumps(whole).encode())).ratings) == 2
     assert pearmut.campaign_names(Upload("a.jsonl", json.dumps(RECORD).encode())) == ()
 
 
@@ -78,7 +78,9 @@ def test_the_tokens_after_the_text_are_an_omission_and_an_instructions_fault() -
         Span("output", 0, 0, "", "Major", "Accuracy/Omission"), Span("output", 0, 0, "", "Major", "Instructions fault"),
         Span("output", 4, 9, "house", "Minor", "Style/Odd"),
     )  # fmt: skip
-    written = json.loads(pearmut_write.write(file).texts[0])["campaign"][0]["annotation"][0]["A"]["error_spans"]
+    written = json.loads(campaign_formats.write_pearmut(file).texts[0])["campaign"][0]["annotation"][0]["A"][
+        "error_spans"
+    ]
     assert [s["start_i"] for s in written] == [9, 10, 4]
 
 
@@ -118,7 +120,7 @@ def test_sliders_are_scores_and_no_verdict_on_errors() -> None:
     assert [(r.rater, r.errors, r.score, r.sliders) for r in file.ratings] == [
         ("u1", None, None, (("Fluency", 80.0), ("Adequacy", 70.0))), ("u2", None, None, (("Fluency", 60.0),)),
     ]  # fmt: skip
-    assert [w.found for w in file.warnings][0] == "3 slider values (“Fluency”, “Adequacy”)"
+    assert [w.got for w in file.warnings][0] == "3 slider values (“Fluency”, “Adequacy”)"
     labels = labels_of(file)
     assert labels.rated == ()
     assert {(j.rater, j.name, j.value) for j in labels.judgements} == {
@@ -143,12 +145,12 @@ def test_what_was_skipped_or_is_not_known_is_not_rated() -> None:
 
     file = found(record([SPAN]), left(user_id="u2"), left())
     assert [(r.rater, r.key.system, r.score) for r in file.ratings] == [("u2", "A", 90.0), ("u1", "A", 90.0)]
-    assert file.warnings[0].found == "2 outputs that the annotators skipped"
+    assert file.warnings[0].got == "2 outputs that the annotators skipped"
     unknown = found(
         record([SPAN]), record(user_id="u2", annotation=[{"A": {"score": None, "error_spans": [], "choice": "bad"}}])
     )
     assert [r.rater for r in unknown.ratings] == ["u1"]
-    assert [w.found for w in unknown.warnings] == ["answer “choice”, 1 time"]
+    assert [w.got for w in unknown.warnings] == ["answer “choice”, 1 time"]
     unanswered = found(record([SPAN]), record(user_id="u2", annotation=[{"A": {"score": None, "error_spans": []}}]))
     assert [r.rater for r in unanswered.ratings] == ["u1"]
 
@@ -170,7 +172,7 @@ def test_unfinished_pages_forms_and_comments_are_read() -> None:
     running = record(annotation=[None], actions=[{"time": 5, "action": "load"}], item_i=9)
     file = found(form, running, record(comment="unclear source", actions=None))
     assert [r.comment for r in file.ratings] == ["unclear source"] * 2
-    assert [w.found for w in file.warnings] == [
+    assert [w.got for w in file.warnings] == [
         "1 item without an annotation", "1 form", "2 empty lists of error spans, and no error span in the file",
     ]  # fmt: skip
     assert again(file).ratings == file.ratings
@@ -194,7 +196,7 @@ def test_a_fault_of_a_record_has_one_message(changed: dict[str, Any], expected: 
 
 def test_a_truncated_file_has_one_message() -> None:
     with pytest.raises(ImportProblems) as caught:
-        pearmut.read(Upload("a.json", json.dumps({"x": [RECORD]}, indent=1)[:-5].encode()))
+        pearmut.read_pearmut(Upload("a.json", json.dumps({"x": [RECORD]}, indent=1)[:-5].encode()))
     assert len(caught.value.problems) == 1
     assert "truncated" in said(caught.value)[0]
 
@@ -211,11 +213,11 @@ def test_everything_that_was_rated_is_restored(file: CampaignFile) -> None:
 def test_the_second_token_is_said_to_be_a_guess_unless_it_has_a_category() -> None:
     units = 2 + len(" ahouse")  # the emoji is two units, the line break none
     token = {"start_i": units, "end_i": units, "severity": "major"}
-    assert [w.found for w in found(record([token])).warnings if "token" in w.found] == []
+    assert [w.got for w in found(record([token])).warnings if "token" in w.got] == []
     second = {**token, "start_i": units + 1, "end_i": units + 1}
-    (warning,) = [w for w in found(record([second])).warnings if "token" in w.found]
-    assert (warning.row, warning.found) == (1, "1 error span on the second special token after the text")
+    (warning,) = [w for w in found(record([second])).warnings if "token" in w.got]
+    assert (warning.row, warning.got) == (1, "1 error span on the second special token after the text")
     named = found(record([{**second, "category": "Instructions fault"}]))
-    assert not [w for w in named.warnings if "token" in w.found]
+    assert not [w for w in named.warnings if "token" in w.got]
     with pytest.raises(ImportProblems, match="ratings without their texts"):
         found({k: v for k, v in RECORD.items() if k != "item"})

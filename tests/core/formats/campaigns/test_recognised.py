@@ -9,11 +9,11 @@ import pytest
 
 from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span
 from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating
-from core.formats.campaigns.recognised import BATCHES, recognised
+from core.formats.campaigns.campaign_formats import BATCHES, recognised
 from core.formats.files import Upload
 from core.formats.labels.label_file import totals_of
 from core.formats.labels.label_formats import FORMATS as LABEL_FORMATS
-from core.services.campaigns.exporting import FORMATS
+from core.services.campaigns.files import FORMATS
 
 KEY = OutputKey("A", "d", "1")
 AT = datetime(2026, 1, 1, tzinfo=UTC)

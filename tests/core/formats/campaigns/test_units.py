@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.formats.campaigns.units import BACKWARDS, HALF, OUTSIDE, Units
+from core.formats.campaigns.span_json import BACKWARDS, HALF, OUTSIDE, Units
 from tests.core.formats.campaigns.campaign_cases import SPOKEN
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 
 from core.data import OutputKey, Span
 from core.errors import ImportProblems
-from core.formats.campaigns import wmt25, wmt25_spans
+from core.formats.campaigns import wmt25
 from core.formats.campaigns.campaign_file import CampaignFile
 from core.formats.files import Upload
 from tests.core.formats.campaigns.campaign_cases import campaigns, contents, said
@@ -26,7 +26,7 @@ LINE = {
 
 
 def compiled(*lines: dict[str, Any]) -> CampaignFile:
-    return wmt25.read(Upload("humeval.jsonl", "\n".join(map(json.dumps, lines)).encode()))
+    return wmt25.read_wmt25(Upload("humeval.jsonl", "\n".join(map(json.dumps, lines)).encode()))
 
 
 def test_every_annotator_of_an_output_has_a_rating() -> None:
@@ -55,7 +55,7 @@ def test_an_empty_list_without_a_score_is_a_rating_only_where_no_line_has_a_scor
     ] * 2
     file = compiled(LINE, LINE | {"src_text": "x", "scores": scores})
     assert [r.rater for r in file.ratings] == ["x", "y"]
-    assert file.warnings[-1].found == "1 item without an answer"
+    assert file.warnings[-1].got == "1 item without an answer"
 
 
 def test_zeros_of_mqm_are_no_scores() -> None:
@@ -72,7 +72,7 @@ def test_zeros_of_mqm_are_no_scores() -> None:
 def test_error_spans_that_nobody_was_asked_for_are_no_ratings() -> None:
     file = compiled(LINE | {"scores": {"A": {"human1": 70, "errors1": [], "annotator1": "x", "esa": 3}}})
     assert [(r.errors, r.score) for r in file.ratings] == [(None, 70.0)]
-    assert [w.found for w in file.warnings] == [
+    assert [w.got for w in file.warnings] == [
         "1 empty list of error spans, and no error span in the file", "field “esa” of a system, 1 time",
     ]  # fmt: skip
 
@@ -100,35 +100,33 @@ def test_compiled_ratings_are_restored(file: CampaignFile) -> None:
     stored = {r for r in file.ratings if r.kind == "item" and (r.errors is not None or r.score is not None)}
     if not stored:
         return
-    text = wmt25.write(file).texts[0]
-    read = wmt25.read(Upload("h.jsonl", text.encode()))
+    text = wmt25.write_wmt25(file).texts[0]
+    read = wmt25.read_wmt25(Upload("h.jsonl", text.encode()))
     assert {(r.rater, r.key, r.errors, r.score) for r in read.ratings} == {
         (r.rater, r.key, r.errors, r.score) for r in stored
     }
     assert read.dataset.outputs == file.dataset.outputs
-    assert contents(wmt25.read(Upload("h.jsonl", wmt25.write(read).texts[0].encode()))) == contents(read)
+    assert contents(wmt25.read_wmt25(Upload("h.jsonl", wmt25.write_wmt25(read).texts[0].encode()))) == contents(read)
 
 
 def test_what_the_compiled_form_loses_is_named() -> None:
     file = compiled(LINE)
-    assert wmt25.write(file).lost == ()
-    spans = wmt25_spans.write(file)
+    assert wmt25.write_wmt25(file).lost == ()
+    spans = wmt25.write_wmt25_spans(file)
     assert len(spans.texts) == 2
     assert spans.lost == ("Left out: 2 scores.", "Left out: 2 annotators’ names.")
 
 
-HEADER = "\t".join(wmt25_spans.COLUMNS)
+HEADER = "\t".join(wmt25.COLUMNS)
 
 
-def tsv(
-    *rows: tuple[str, str, str], text: str = "a house\\nhere", ends: wmt25_spans.Ends = "exclusive"
-) -> CampaignFile:
+def tsv(*rows: tuple[str, str, str], text: str = "a house\\nhere", ends: wmt25.Ends = "exclusive") -> CampaignFile:
     lines = [
         "\t".join((DOC, str(n), "cs", "de_DE", "official", "A", "src", text, "ref", "news", "ESA", *row))
         for n, row in enumerate(rows)
     ]
     upload = Upload("task2.tsv", "\n".join((HEADER, *lines)).encode())
-    return wmt25_spans.read(upload, ends=ends)
+    return wmt25.read_wmt25_spans(upload, ends=ends)
 
 
 def test_lists_of_spans_are_read_with_exclusive_ends() -> None:
@@ -154,7 +152,7 @@ def test_odd_spans_of_a_list_are_named_and_written_again() -> None:
         ("5", "2", "ends before it begins", False), ("x", "3", "offsets that are not whole numbers", False),
         ("1", "2", "severity “critical”", True),
     ]  # fmt: skip
-    again = wmt25_spans.read(Upload("a.tsv", wmt25_spans.write(file).texts[0].encode()))
+    again = wmt25.read_wmt25_spans(Upload("a.tsv", wmt25.write_wmt25_spans(file).texts[0].encode()))
     assert again.ratings == file.ratings
     assert set(again.odd) == set(file.odd)
 
@@ -163,7 +161,7 @@ def test_lists_of_different_lengths_and_missing_columns_are_problems() -> None:
     with pytest.raises(ImportProblems, match="2 starts, 1 ends and 2 error types"):
         tsv(("1 2", "3", "minor minor"))
     with pytest.raises(ImportProblems, match="hypothesis_segment"):
-        wmt25_spans.read(Upload("a.tsv", b"doc_id\tsegment_id\n1\t2\n"))
+        wmt25.read_wmt25_spans(Upload("a.tsv", b"doc_id\tsegment_id\n1\t2\n"))
 
 
 @given(campaigns(checks=False, references=True))
@@ -171,11 +169,11 @@ def test_lists_of_spans_are_restored(file: CampaignFile) -> None:
     rated = [r for r in file.ratings if r.errors is not None]
     if not rated:
         return
-    for text in wmt25_spans.write(file).texts:
-        read = wmt25_spans.read(Upload("a.tsv", text.encode()))
-        again = wmt25_spans.read(Upload("a.tsv", wmt25_spans.write(read).texts[0].encode()))
+    for text in wmt25.write_wmt25_spans(file).texts:
+        read = wmt25.read_wmt25_spans(Upload("a.tsv", text.encode()))
+        again = wmt25.read_wmt25_spans(Upload("a.tsv", wmt25.write_wmt25_spans(read).texts[0].encode()))
         assert contents(again) == contents(read)
-    first = wmt25_spans.read(Upload("a.tsv", wmt25_spans.write(file).texts[0].encode()))
+    first = wmt25.read_wmt25_spans(Upload("a.tsv", wmt25.write_wmt25_spans(file).texts[0].encode()))
     assert first.dataset == file.dataset
     for r in first.ratings:
         wanted = next(x for x in rated if x.key == r.key).errors or ()

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.english.analysis import ParsedText, parse_text
+from core.english.dictionary import NEGATIVE
 from core.english.entity_recognition import entities
-from core.english.small_words import NEGATIVE
 from core.perturbations.noise.base import NoiseContext, like_pairs, pairs
 from core.perturbations.registry import noise
 from core.text.edits import Change, Refused
-from core.text.whole_sentences import sentences
+from core.text.sentences import movable_sentences
 from tests.paths import DATA
 
 PAPER = "She went to the office in Boston. And she talked to her staff about Paris."
@@ -44,7 +44,7 @@ def reason(name: str, text: str, *others: str) -> str:
 
 
 def cut(text: str) -> list[str]:
-    return [text[start:end] for start, end in sentences(text)]
+    return [text[start:end] for start, end in movable_sentences(text)]
 
 
 def reading(text: str) -> ParsedText:

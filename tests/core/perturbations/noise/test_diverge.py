@@ -8,11 +8,10 @@ import pytest
 import torch
 from transformers import RobertaForMaskedLM
 
-from core.models.architectures import masked
+from core.models.architectures import language_models
 from core.perturbations import candidates, registry
-from core.perturbations.candidates import WordPlace
+from core.perturbations.candidates import WordCandidate, WordPlace
 from core.perturbations.noise.base import noise_ratio
-from core.perturbations.vocabulary import WordCandidate
 from core.text.edits import Change, Refused
 from core.text.words import words
 from tests import tiny_checkpoints as tiny
@@ -123,7 +122,7 @@ def test_white_space_and_signs_stay_where_they_are(numbered: Numbered) -> None:
 def test_a_masked_model_expects_what_its_logits_say(tiny_mlm: Path) -> None:
     """The word cat gives way to one mask (id 4) between "The old" and " sat …": the best whole words by the logits there."""
     place = WordPlace("The old cat sat on a mat", 8, 11)
-    reader = masked.load()
+    reader = language_models.load_masked()
     row = [0, *reader.encode("The old"), 4, *reader.encode(" sat on a mat"), 2]
     logits = RobertaForMaskedLM.from_pretrained(tiny_mlm).eval()(torch.tensor([row])).logits[0, row.index(4)]
     words_of = {i: t[1:] for t, i in reader.tokenizer.get_vocab().items() if t.startswith("Ġ") and len(t) > 1}

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from core.perturbations import registry
 from core.perturbations.noise.base import noise_ratio
-from core.perturbations.noise.wholes import whole_words
+from core.perturbations.noise.sentences import whole_words
 from core.text.edits import Change, Refused
 
 GOLD = "She went to the office."  # 6 tokens: She went to the office .

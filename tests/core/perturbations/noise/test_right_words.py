@@ -11,7 +11,7 @@ from core.english.dictionary import pos_tags
 from core.perturbations.noise.base import NoiseContext
 from core.perturbations.registry import noise
 from core.text.edits import Change, Edit, Refused
-from core.text.whole_sentences import sentences
+from core.text.sentences import movable_sentences
 from tests.paths import DATA
 
 SUMMEVAL = DATA / "summeval.jsonl.gz"
@@ -179,7 +179,7 @@ def test_nearly_every_real_sentence_with_a_verb_is_negated() -> None:
     found = negated = 0
     for text in references():
         changed = edits("negated-sentences", text)
-        for start, end in sentences(text):
+        for start, end in movable_sentences(text):
             if _FINITE.search(text, start, end):
                 found += 1
                 negated += any(start <= edit.start < end for edit in changed)

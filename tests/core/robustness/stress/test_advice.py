@@ -4,7 +4,7 @@ import re
 
 from core.metrics.registry import METRICS
 from core.perturbations.registry import NOISES
-from core.robustness.stress.advice import SOURCE, SPECIAL, TESTS, advice
+from core.robustness.stress.report import SOURCE, SPECIAL, TESTS, advice
 
 
 def test_every_known_test_has_advice_for_every_metric() -> None:

@@ -9,8 +9,7 @@ from core.data import Item
 from core.models import loading
 from core.perturbations import registry
 from core.robustness.stress.gold import Gold
-from core.robustness.stress.noised import noised
-from core.robustness.stress.noising import FEW, Make, make_locally, makers
+from core.robustness.stress.noised import FEW, Make, make_locally, makers, noised
 from tests.core.robustness.stress.fake_noise import CUT, of_words
 
 GOLDS = [

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from core.errors import UserError
-from core.formats.parsing.formula import raw_cell
-from core.reports.stress_csv import COLUMNS, as_csv
+from core.formats.parsing.cells import raw_cell
+from core.reports.stress import COLUMNS, as_csv
 from core.robustness.stress.report import (
     LevelResult,
     MetricFacts,

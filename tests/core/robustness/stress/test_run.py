@@ -11,10 +11,10 @@ from core.errors import UserError
 from core.metrics.base import Metric
 from core.perturbations.noise.base import NoiseLevel
 from core.progress import Cancelled
-from core.robustness.stress import scoring
+from core.robustness.stress import run
 from core.robustness.stress.gold import from_references
 from core.robustness.stress.report import Report
-from core.robustness.stress.run import StressTestRequest, run
+from core.robustness.stress.run import StressTestRequest, run_stress_tests
 from core.scoring.cache import InMemoryScores
 from core.scoring.progress import ScoringProgress
 from tests.builders import counting_metric, stop_when
@@ -30,7 +30,7 @@ SHORT = Metric(
 
 
 def made(gold: list, noises: list, metrics: list, cache: InMemoryScores | None = None, **more: object) -> Report:  # type: ignore[type-arg]
-    return run(gold, ASKED, cache or InMemoryScores(), noises=noises, metrics=metrics, **more)  # type: ignore[arg-type]
+    return run_stress_tests(gold, ASKED, cache or InMemoryScores(), noises=noises, metrics=metrics, **more)  # type: ignore[arg-type]
 
 
 def test_means_and_drops_are_those_of_the_texts() -> None:
@@ -177,7 +177,7 @@ def test_progress_never_goes_back_and_ends_at_all() -> None:
     def watch(doing: ScoringProgress) -> None:
         told.append(doing)
 
-    run(
+    run_stress_tests(
         of_words(*[8] * 6),
         ASKED,
         InMemoryScores(),
@@ -203,7 +203,9 @@ def test_the_time_left_counts_metrics_that_have_not_begun() -> None:
         return Value(1.0)
 
     gold = of_words(*[8] * 20)
-    run(gold, ASKED, InMemoryScores(), watch, noises=[CUT], metrics=[LENGTH, counting_metric("slow", slow)])
+    run_stress_tests(
+        gold, ASKED, InMemoryScores(), watch, noises=[CUT], metrics=[LENGTH, counting_metric("slow", slow)]
+    )
     quick = [d.seconds_left for d in told if d.metric == "words" and d.seconds_left is not None]
     assert quick
     assert min(quick) > 0.002 * 60 * 0.3  # of 60 texts a few were tried out
@@ -213,7 +215,7 @@ def test_a_run_can_be_cancelled_in_both_phases() -> None:
     cache = InMemoryScores()
     for stop in ("Making", "words"):
         with pytest.raises(Cancelled):
-            run(of_words(*[8] * 30), ASKED, cache, stop_when(lambda d, s=stop: d.metric.startswith(s) and d.metric_done > 20), noises=[CUT], metrics=[LENGTH])  # type: ignore[misc]  # fmt: skip
+            run_stress_tests(of_words(*[8] * 30), ASKED, cache, stop_when(lambda d, s=stop: d.metric.startswith(s) and d.metric_done > 20), noises=[CUT], metrics=[LENGTH])  # type: ignore[misc]  # fmt: skip
     assert cache.by_signature  # what was scored stays
 
 
@@ -223,10 +225,10 @@ def test_what_cannot_be_run_is_said() -> None:
     with pytest.raises(UserError, match="nothing to run"):
         made(of_words(8), [], [LENGTH])
     with pytest.raises(UserError, match="Did you mean chrf"):
-        run(of_words(8), ASKED._replace(tests=("truncation",), metrics=("chfr",)), InMemoryScores())
+        run_stress_tests(of_words(8), ASKED._replace(tests=("truncation",), metrics=("chfr",)), InMemoryScores())
     for lacking, told in (({"seeds": 0}, "too few seeds"), ({"seed": -1}, "seed: .*-1"), ({"draws": 99}, "99")):
         with pytest.raises(UserError, match=told):
-            run(of_words(8), ASKED._replace(**lacking), InMemoryScores(), noises=[CUT], metrics=[LENGTH])
+            run_stress_tests(of_words(8), ASKED._replace(**lacking), InMemoryScores(), noises=[CUT], metrics=[LENGTH])
 
 
 def test_a_test_that_touches_nothing_is_told_with_its_reasons() -> None:
@@ -270,7 +272,9 @@ def test_a_level_is_judged_by_the_texts_that_have_scores() -> None:
 
 
 def test_gold_texts_that_were_left_out_are_told() -> None:
-    report = run(of_words(*[8] * 6), ASKED._replace(left_out=2), InMemoryScores(), noises=[CUT], metrics=[LENGTH])
+    report = run_stress_tests(
+        of_words(*[8] * 6), ASKED._replace(left_out=2), InMemoryScores(), noises=[CUT], metrics=[LENGTH]
+    )
     assert "2 segments are left out: the first reference is blank or missing." in report.notes
 
 
@@ -289,7 +293,7 @@ def test_a_bad_text_costs_no_other_with_any_number_of_processes(monkeypatch: pyt
     def away(metrics: list[Metric], workers: int) -> Iterator[list[Metric]]:
         yield [replace(m) if workers > 1 else m for m in metrics]  # another one is scored in large chunks
 
-    monkeypatch.setattr(scoring, "pooled", away)
+    monkeypatch.setattr(run, "pooled", away)
     gold = of_words(*[8] * 60)
     bad = gold[7].item.hypothesis  # one of those that are tried out, in chunks of 12
 
@@ -303,7 +307,9 @@ def test_a_bad_text_costs_no_other_with_any_number_of_processes(monkeypatch: pyt
     def watch(doing: ScoringProgress) -> None:
         told.append(doing.done)
 
-    report = run(gold, ASKED, cache, watch, noises=[CUT], metrics=[counting_metric("breaks", breaks)], workers=workers)
+    report = run_stress_tests(
+        gold, ASKED, cache, watch, noises=[CUT], metrics=[counting_metric("breaks", breaks)], workers=workers
+    )
     [values] = cache.by_signature.values()
     assert sum(value.status == "error" for value in values.values()) == 1
     assert any(": 1 text not scored" in note for note in report.notes)

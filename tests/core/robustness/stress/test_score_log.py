@@ -7,7 +7,7 @@ import pytest
 
 from core.data import Value
 from core.errors import UserError
-from core.robustness.stress.run import StressTestRequest, run
+from core.robustness.stress.run import StressTestRequest, run_stress_tests
 from core.robustness.stress.score_log import opened
 from tests.builders import counting_metric
 from tests.core.robustness.stress.fake_noise import CUT, of_words
@@ -89,7 +89,7 @@ def test_a_chunk_is_on_disk_before_the_next_is_scored(tmp_path: Path) -> None:
 
     with opened(path) as log:
         asked = StressTestRequest("n", "reference", "d", (), (), draws=100)
-        run(of_words(*[8] * 30), asked, log, noises=[CUT], metrics=[counting_metric("look", look)])
+        run_stress_tests(of_words(*[8] * 30), asked, log, noises=[CUT], metrics=[counting_metric("look", look)])
     assert len(set(sizes)) > 2
     assert sizes == sorted(sizes)
 

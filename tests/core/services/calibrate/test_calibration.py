@@ -6,10 +6,10 @@ import pytest
 
 from core.data import Dataset, HumanScore, Output, OutputKey, Segment, SegmentKey, Value
 from core.errors import UserError
-from core.mqm import own_schemes
+from core.mqm import schemes
 from core.mqm.schemes import FLAT
 from core.mqm.scores import segment_scores
-from core.ports.calibrations import SavedLambda
+from core.ports.calibration import SavedLambda
 from core.ports.labels import Action
 from core.refine.result import weighted
 from core.services.calibrate import calibration as service
@@ -112,7 +112,7 @@ def test_origin_describes_a_fit_on_labels() -> None:
             store.labels.append(
                 made.id, rater, SegmentKey("d", str(k)), [*done, Action(f"s{k}{rater}", "submit", None, {})]
             )
-    mine = own_schemes.made(
+    mine = schemes.made(
         "mine",
         [{"severity": s, "category": "any", "weight": w} for s, w in (("Major", 9), ("Minor", 1))],
         non_translation=None,
@@ -124,7 +124,7 @@ def test_origin_describes_a_fit_on_labels() -> None:
     saved = service.save(store, made, "own", found, refinement, people)
     origin = service.origin(saved)
     assert origin.outputs == "4 outputs, 4 segments, 1 system"
-    assert origin.people == "Ann, Bo (2 per output)"
+    assert origin.human_scores == "Ann, Bo (2 per output)"
     assert origin.weights == "mine v1"
     assert (origin.measure, origin.group) == ("acc_eq", "pooled")
     assert origin.model == "direction f, bundled/bart-mini 8f93"
@@ -137,7 +137,7 @@ def test_origin_describes_a_fit_on_an_imported_score() -> None:
     people = service.from_score(store.projects.human_score(made.id, "da").finite(), "da", higher_is_better=False)
     found = service.fit(service.points(table(), people), LambdaFitOptions(draws=20))
     origin = service.origin(service.save(store, made, "da", found, "r|v:1", people))
-    assert origin.people == "imported score “da”, lower is better"
+    assert origin.human_scores == "imported score “da”, lower is better"
     assert origin.weights == ""
     assert service.saved_schemes(store, made) == []
     assert service.origin(SavedLambda("bare", 1.0, "lambda|v:1", "r")) == ("", "", "", "", "", "", None)

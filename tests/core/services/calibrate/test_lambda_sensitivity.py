@@ -6,13 +6,11 @@ import scipy.stats
 
 from core.calibration.calibrate import calibrate
 from core.data import Item, OutputKey, RatedOutput, Span, Value
-from core.mqm.own_schemes import made
-from core.mqm.schemes import FLAT, GOOGLE, MAROT, Scheme, WeightRule
+from core.mqm.schemes import FLAT, GOOGLE, MAROT, Scheme, WeightRule, made
 from core.refine.result import weighted
 from core.services.calibrate.calibration import LambdaFitOptions, from_rated, points
 from core.services.calibrate.lambda_sensitivity import by_rater, by_scheme, metrics_at_top, same_order
-from core.services.evaluate.evaluation_data import ScoredMetric
-from core.services.evaluate.joining import join
+from core.services.evaluate.evaluation_data import ScoredMetric, join
 from tests.labels import columns
 
 SYSTEMS = ("A", "B", "C")
@@ -47,22 +45,22 @@ def test_each_rater_alone_gets_the_lambda_of_their_own_labels() -> None:
     assert (everyone.n, ann.n, bo.n, cy.n) == (24, 24, 24, 19)
     for alone, rater in ((ann, "Ann"), (bo, "Bo")):
         mine = [r for r in labels if r.rater == rater]
-        assert alone.found == calibrate(points(TABLE, from_rated(columns(mine), [rater], GOOGLE)), draws=20)
-    assert ann.found is not None
-    assert bo.found is not None
-    assert ann.found.lam > 2 > 0.5 > bo.found.lam
-    assert everyone.found == calibrate(
+        assert alone.calibration == calibrate(points(TABLE, from_rated(columns(mine), [rater], GOOGLE)), draws=20)
+    assert ann.calibration is not None
+    assert bo.calibration is not None
+    assert ann.calibration.lam > 2 > 0.5 > bo.calibration.lam
+    assert everyone.calibration == calibrate(
         points(TABLE, from_rated(columns(labels), ["Ann", "Bo", "Cy"], GOOGLE)), draws=20
     )
-    assert cy.found is None
+    assert cy.calibration is None
     assert cy.reason == "19 scored outputs; at least 20 are needed"
 
 
 def test_raters_without_errors_have_a_reason() -> None:
     (only,) = by_rater(columns(rated("Ann", 1.0, KEYS)), ("Ann",), GOOGLE, TABLE, CHOICE)
-    assert only.found is not None
+    assert only.calibration is not None
     (nothing,) = by_rater(columns(RatedOutput(k, "Ann", ()) for k in KEYS), ("Ann",), GOOGLE, TABLE, CHOICE)
-    assert nothing.found is None
+    assert nothing.calibration is None
     assert nothing.reason == "the same human score for every output"
 
 
@@ -89,7 +87,9 @@ def test_a_scheme_changes_scores_ranking_and_lambda() -> None:
     assert same_order(google, flat).value == pytest.approx(1 / 3)
     assert same_order(google, google).value == 1
     for under in (google, marot, flat):
-        assert under.found == calibrate(points(TABLE, from_rated(columns(labels), ["Ann"], under.scheme)), draws=20)
+        assert under.calibration == calibrate(
+            points(TABLE, from_rated(columns(labels), ["Ann"], under.scheme)), draws=20
+        )
 
 
 def test_the_lambda_of_the_first_scheme_is_tried_under_the_others() -> None:
@@ -98,22 +98,22 @@ def test_the_lambda_of_the_first_scheme_is_tried_under_the_others() -> None:
     lenient = made("lenient", [{"severity": s, "category": "any", "weight": w} for s, w in (("Major", 0), ("Minor", 1))],
                    non_translation=None)  # fmt: skip
     google, mine = by_scheme(columns(labels), ["Ann"], [GOOGLE, lenient], TABLE, CHOICE)
-    assert google.found is not None
-    assert mine.found is not None
-    assert google.at_first == pytest.approx(google.found.agreement)
+    assert google.calibration is not None
+    assert mine.calibration is not None
+    assert google.at_first == pytest.approx(google.calibration.agreement)
     data = points(TABLE, from_rated(columns(labels), ["Ann"], lenient))
-    scores = [weighted(p.dist_exp, p.dist_imp, google.found.lam) for p in data]
+    scores = [weighted(p.dist_exp, p.dist_imp, google.calibration.lam) for p in data]
     assert mine.at_first == pytest.approx(scipy.stats.kendalltau(scores, [p.human for p in data])[0])
-    assert mine.at_first <= mine.found.agreement
+    assert mine.at_first <= mine.calibration.agreement
 
 
 def test_a_scheme_without_a_severity_says_so_and_the_others_stay() -> None:
     broken = Scheme("major-only", 1, (WeightRule("Major", "", 5.0),))
     first, second = by_scheme(columns(rated("Ann", 1.0, KEYS)), ["Ann"], [broken, GOOGLE], TABLE, CHOICE)
-    assert first.found is None
+    assert first.calibration is None
     assert first.reason == "there is no weight for this severity: 'Minor'"
-    assert second.found is not None
-    assert second.at_first == pytest.approx(second.found.agreement)
+    assert second.calibration is not None
+    assert second.at_first == pytest.approx(second.calibration.agreement)
     assert same_order(first, second).value is None
 
 
@@ -132,8 +132,8 @@ def test_top_k_agreement_uses_only_their_outputs() -> None:
     for k, systems in ((3, "DBA"), (4, "DBAC")):
         part = [key for key in keys if key.system in systems]
         expected = scipy.stats.kendalltau([metric[x] for x in part], [human[x][0] for x in part])[0]
-        assert mine[k].found.value == pytest.approx(expected)
+        assert mine[k].agreement.value == pytest.approx(expected)
         assert mine[k].n == 6 * k
-    assert all(r.found.value is None and r.found.reason for r in rows if r.name == "none")
+    assert all(r.agreement.value is None and r.agreement.reason for r in rows if r.name == "none")
     assert any(r.sentinel for r in rows)
     assert metrics_at_top(joined, ["D", "B"], "kendall", "pooled") == []

@@ -13,10 +13,9 @@ from core.data import Dataset, Output, Segment
 from core.ports.campaigns import Assignment, Campaign, Participant
 from core.ports.labels import Action, ActionKind, UnitTouch
 from core.ports.store import Store
-from core.services.campaigns import creating
+from core.services.campaigns import setup
 from core.services.campaigns.answers import key_of
-from core.services.campaigns.drawing import draw
-from core.services.campaigns.working import participant
+from core.services.campaigns.work import draw_for, participant
 from core.services.labels.labels import open_segment
 from tests.stores import new_store
 from tests.templates import database_with
@@ -47,7 +46,7 @@ def started(
     store.projects.add(project, dataset or texts())
     wanted = {"overlap": 2, "people": max(2, len(people)), "block_size": 4, "pay_per_hour": 15.0} | design
     made = CampaignDesign(protocol=PROTOCOLS[protocol], **wanted)  # type: ignore[arg-type]
-    campaign = creating.create(store, "test", project, name, made)
+    campaign = setup.create(store, "test", project, name, made)
     store.campaigns.set_state(campaign.id, "running")
     for rater in people:
         participant(store, campaign, rater)
@@ -59,7 +58,7 @@ def assigned(store: Store, campaign: Campaign, who: Participant, at: datetime) -
     people = [p.id for p in store.campaigns.participants(campaign.id)]
     design = design_from_json(campaign.design)
     lease = at + timedelta(hours=1) if design.assigning == "dynamic" else None
-    return store.campaigns.assign(campaign.id, who.id, at, lease, draw(design, who, people.index(who.id)))
+    return store.campaigns.assign(campaign.id, who.id, at, lease, draw_for(design, who, people.index(who.id)))
 
 
 def label(

@@ -10,7 +10,7 @@ from core.errors import UserError
 from core.mqm.log import fold_segment
 from core.ports.labels import Action
 from core.ports.people import Identity
-from core.services.campaigns import people, taking_part
+from core.services.campaigns import people
 from core.services.campaigns.answers import key_of
 from core.services.people import accounts, sessions
 from tests.core.services.campaigns.world import CampaignWorld, campaign_world, scores
@@ -95,14 +95,14 @@ def test_members_of_the_project_are_offered_first(world: CampaignWorld) -> None:
 def test_own_campaigns_say_how_far_they_are_and_not_what_they_compare(world: CampaignWorld) -> None:
     add(world, "eva")
     world.work("eva", scores(), units=2)
-    (mine,) = taking_part.campaigns(world.store, identity(world, "eva"))
+    (mine,) = people.campaigns(world.store, identity(world, "eva"))
     assert (mine.texts, mine.opens, mine.says) == (world.campaign.texts, True, "2 units submitted")
     assert world.campaign.name not in mine.title
     assert mine.has_work
     world.work("eva", scores())
-    (mine,) = taking_part.campaigns(world.store, identity(world, "eva"))
+    (mine,) = people.campaigns(world.store, identity(world, "eva"))
     assert not mine.has_work, "whoever has finished is asked to continue"
     world.store.campaigns.set_state(world.campaign.id, "draft")
-    (mine,) = taking_part.campaigns(world.store, identity(world, "eva"))
+    (mine,) = people.campaigns(world.store, identity(world, "eva"))
     assert (mine.opens, mine.says) == (False, "not started yet")
     assert mine.created < datetime.now(UTC)

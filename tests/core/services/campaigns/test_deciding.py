@@ -16,10 +16,10 @@ from core.ports.labels import Action, ActionKind, ErrorSpan, FoldedSegment, Outp
 from core.ports.people import LOCAL, Account, Identity
 from core.ports.store import Store
 from core.reports.campaign_results import methods
-from core.services.campaigns import adjudication, comparison, deciding, evidence, monitoring, quality, results
+from core.services.campaigns import answers, comparison, decisions, monitor, quality
 from core.services.campaigns.answers import key_of, read_labels
 from core.services.export.export import labels_as
-from core.services.export.outputs import outputs_as
+from core.services.export.files import outputs_as
 from core.services.labels.labels import open_segment
 from tests.core.services.campaigns import filled
 from tests.stores import new_store
@@ -45,31 +45,31 @@ def test_managers_and_adjudicators_who_do_not_label_decide(store: Store) -> None
         (person("Judy", project, "annotator"), False),
         (person("Ana", project, "adjudicator"), False),  # labels in the campaign
     ):
-        assert deciding.may_decide(store, campaign, who, key) is may
-    assert not deciding.may_decide(store, campaign, LOCAL, key_of("no unit"))
+        assert decisions.may_decide(store, campaign, who, key) is may
+    assert not decisions.may_decide(store, campaign, LOCAL, key_of("no unit"))
 
 
 def test_a_decision_replaces_the_versions() -> None:
     store, campaign = filled.completed()
-    before = adjudication.queue(store, campaign)
+    before = decisions.queue(store, campaign)
     first = before[0]
-    data = deciding.decision_page(store, campaign, "Judy", first.unit, more=True)
+    data = decisions.decision_page(store, campaign, "Judy", first.unit, more=True)
     assert data["asks"] == ["spans", "score"]
     assert [o["name"] for o in data["outputs"]] == [None]
-    adjudication.take_version(store, campaign, "Judy", first.unit, first.versions[0])
+    decisions.take_version(store, campaign, "Judy", first.unit, first.versions[0])
     submit = Action("submit-1", "submit", None, {"asks": ["spans", "score"]})
     store.labels.append(campaign.texts, "Judy", key_of(first.unit.name), [submit])
-    after = adjudication.queue(store, campaign)
+    after = decisions.queue(store, campaign)
     assert [d.unit for d in after] == [d.unit for d in before], "the numbers of the units change"
     decided = after[0]
     assert (decided.unit, decided.decided_by) == (first.unit, "Judy")
-    counted = results.counted_labels(read_labels(store, campaign))
+    counted = answers.counted_labels(read_labels(store, campaign))
     raters = {one.rater for one in counted if one.unit == first.unit}
     assert raters == {"Judy, decision"}
     compared = comparison.compare(store, campaign)
     assert "1 unit on which annotators disagreed has a decision" in methods(compared)
     for unit in before[1:]:
-        adjudication.take_version(store, campaign, "Judy", unit.unit, unit.versions[0])
+        decisions.take_version(store, campaign, "Judy", unit.unit, unit.versions[0])
         store.labels.append(
             campaign.texts, "Judy", key_of(unit.unit.name), [submit._replace(id=f"submit-{unit.unit.name}")]
         )
@@ -107,21 +107,21 @@ def test_project_exports_have_the_scores_of_campaigns() -> None:
 
 def test_small_differences_are_not_to_be_decided() -> None:
     store, campaign = filled.completed()
-    everything = adjudication.queue(store, campaign)
-    wanted = adjudication.to_decide(everything, adjudication.LEAST["esa"])
+    everything = decisions.queue(store, campaign)
+    wanted = decisions.to_decide(everything, decisions.LEAST["esa"])
     assert 0 < len(wanted) < len(everything)
     assert all(d.size >= 0.15 for d in wanted)
     smallest = everything[-1]
-    adjudication.take_version(store, campaign, "Judy", smallest.unit, smallest.versions[0])
+    decisions.take_version(store, campaign, "Judy", smallest.unit, smallest.versions[0])
     submit = Action("submit-1", "submit", None, {"asks": ["spans", "score"]})
     store.labels.append(campaign.texts, "Judy", key_of(smallest.unit.name), [submit])
-    again = adjudication.to_decide(adjudication.queue(store, campaign), adjudication.LEAST["esa"])
+    again = decisions.to_decide(decisions.queue(store, campaign), decisions.LEAST["esa"])
     assert again[-1].decided_by == "Judy", "a decision disappears from the list"
 
 
 def test_a_taken_version_replaces_all_that_the_person_has_marked() -> None:
     store, campaign = filled.completed()
-    unit = adjudication.queue(store, campaign)[0].unit
+    unit = decisions.queue(store, campaign)[0].unit
     (system,), key = unit.systems, key_of(unit.name)
     span = {
         "mark": "m",
@@ -148,7 +148,7 @@ def test_a_taken_version_replaces_all_that_the_person_has_marked() -> None:
         open_segment(store, campaign.texts, who, key, unit.systems)
         done = [Action(f"{n}-{i}", kind, system, payload) for i, (kind, payload) in enumerate(before)]
         store.labels.append(campaign.texts, who, key, done)
-        adjudication.take_version(store, campaign, who, unit, SegmentLabels({system: version}))
+        decisions.take_version(store, campaign, who, unit, SegmentLabels({system: version}))
         now = fold_segment(store.labels.events(campaign.texts, rater=who, segment=key)).of(system)
         assert ([m.span for m in now.marks], now.verdict, now.score) == (
             [m.span for m in version.marks], version.verdict, version.score,
@@ -162,11 +162,11 @@ def test_a_rater_is_not_taken_for_a_decision_by_name(store: Store) -> None:
     assert (found.basis.adjudicated, found.basis.raters) == (0, 3)
     assert found.effects is not None
     assert {of.rater for of in found.effects.raters} == {"Judy, decision", "Ben", "Chi"}
-    first = adjudication.queue(store, campaign)[0]
-    adjudication.take_version(store, campaign, "Judy", first.unit, first.versions[0])
+    first = decisions.queue(store, campaign)[0]
+    decisions.take_version(store, campaign, "Judy", first.unit, first.versions[0])
     submit = Action("submit-1", "submit", None, {"asks": ["spans", "score"]})
     store.labels.append(campaign.texts, "Judy", key_of(first.unit.name), [submit])
-    counted = results.counted_labels(read_labels(store, campaign))
+    counted = answers.counted_labels(read_labels(store, campaign))
     assert (sum(one.is_decision for one in counted), len({one.rater for one in counted})) == (1, 4)
 
 
@@ -180,7 +180,7 @@ def test_numbers_that_are_shown_together_come_from_one_reading(monkeypatch: pyte
         return of_rater(project_id, rater)
 
     monkeypatch.setattr(store.labels, "of_rater", counting)
-    for work in (comparison.compare, adjudication.queue, monitoring.snapshot, results.labels_of, results.judgements_of):
+    for work in (comparison.compare, decisions.queue, monitor.snapshot, answers.labels_of, answers.judgements_of):
         read.clear()
         work(store, campaign)
         assert sorted(read) == sorted(filled.SEVERITY), work
@@ -188,28 +188,28 @@ def test_numbers_that_are_shown_together_come_from_one_reading(monkeypatch: pyte
 
 def test_an_opened_unit_is_no_decision() -> None:
     store, campaign = filled.completed()
-    first = adjudication.queue(store, campaign)[0]
+    first = decisions.queue(store, campaign)[0]
     open_segment(store, campaign.texts, "Judy", key_of(first.unit.name), first.unit.systems)
-    assert not adjudication.queue(store, campaign)[0].decided_by
+    assert not decisions.queue(store, campaign)[0].decided_by
 
 
 def test_evidence_has_units_with_the_failed_checks_first(store: Store) -> None:
     campaign = filled.started(store, checks=0.3, repeats=0.3, dataset=filled.texts(2, 3))
     filled.work(store, campaign)
     units = quality.submitted_units(store, campaign, read_labels(store, campaign).answers)
-    checks = evidence.evidence_units("Ana", "checks", units)
+    checks = quality.evidence_units("Ana", "checks", units)
     assert checks
     assert all(found.planted and found.broken for found in checks)
     assert [found.text.split(":")[0] for found in checks] == sorted(found.text.split(":")[0] for found in checks)
     for kind in ("repeats", "agreement", "same answer"):
-        assert all(found.judgement.rater == "Ana" for found in evidence.evidence_units("Ana", kind, units))
-    assert "others: score" in evidence.evidence_units("Ana", "agreement", units)[0].text
+        assert all(found.judgement.rater == "Ana" for found in quality.evidence_units("Ana", kind, units))
+    assert "others: score" in quality.evidence_units("Ana", "agreement", units)[0].text
 
 
 def test_versions_are_in_random_order_not_in_that_of_joining() -> None:
     store, campaign = filled.completed()
     first_joined = []
-    for disputed in adjudication.queue(store, campaign):
+    for disputed in decisions.queue(store, campaign):
         of = sorted(
             (a.participant_id or 0, a.labels) for a in read_labels(store, campaign).answers if a.unit == disputed.unit
         )

@@ -9,9 +9,9 @@ from core.data import OutputKey
 from core.errors import UserError
 from core.ports.campaigns import Participant
 from core.ports.store import Store
-from core.services.campaigns import extending, handing_over, people, working
-from core.services.campaigns.handing_over import Share
-from core.services.campaigns.progress import progress
+from core.services.campaigns import people, running, work
+from core.services.campaigns.monitor import progress
+from core.services.campaigns.people import Share
 from tests.core.services.campaigns.world import CampaignWorld, campaign_world, scores
 
 PEOPLE = ("Ana", "Ben", "Cem")
@@ -21,7 +21,7 @@ def world_of(store: Store | None = None, *, names: tuple[str, ...] = PEOPLE, **d
     wanted = {"overlap": 2, "people": 3, "assigning": "fixed"} | design
     world = campaign_world("da", store, **wanted)
     for name in names:
-        working.participant(world.store, world.campaign, name)
+        work.participant(world.store, world.campaign, name)
     return world
 
 
@@ -31,17 +31,17 @@ def who(world: CampaignWorld, name: str) -> Participant:
 
 def hand_over(world: CampaignWorld, name: str, to: str | None = None, reason: str = "moved away") -> list[Share]:
     receiver = None if to is None else who(world, to).id
-    return handing_over.hand_over(world.store, "ann", world.campaign, who(world, name).id, receiver, reason, world.now)
+    return people.hand_over(world.store, "ann", world.campaign, who(world, name).id, receiver, reason, world.now)
 
 
 def left(world: CampaignWorld) -> dict[str, int]:
-    rests = handing_over.rests(world.store, world.campaign)
+    rests = people.rests(world.store, world.campaign)
     return {p.rater: len(rests[p.id].items) for p in world.store.campaigns.participants(world.campaign.id)}
 
 
 def complete(world: CampaignWorld) -> bool:
     found = progress(world.store, world.campaign, world.now)
-    return found.ratings == found.wanted and found.complete == found.units and not found.extra
+    return found.ratings == found.planned and found.complete == found.units and not found.extra
 
 
 def test_the_list_of_somebody_who_never_comes_goes_to_a_new_person() -> None:
@@ -88,7 +88,7 @@ def test_begun_units_stay_on_the_page_and_late_labels_are_extra() -> None:
     world = world_of(overlap=1)
     world.work("Ana", scores(), units=1)
     begun = world.page("Ana", "unlabelled")
-    assert handing_over.rests(world.store, world.campaign)[who(world, "Ana").id].begun == 1
+    assert people.rests(world.store, world.campaign)[who(world, "Ana").id].begun == 1
     hand_over(world, "Ana", "Ben")
     shown = world.page("Ana", "unlabelled")
     assert (shown["doc"], shown["total"], shown["done"]) == (begun["doc"], 2, 1)
@@ -100,7 +100,7 @@ def test_begun_units_stay_on_the_page_and_late_labels_are_extra() -> None:
 
 def test_what_nobody_else_may_rate_stays_and_is_said() -> None:
     world = world_of(overlap=3)
-    shown = handing_over.preview(world.store, world.campaign, who(world, "Ana").id)
+    shown = people.preview(world.store, world.campaign, who(world, "Ana").id)
     assert (shown.units, shown.shares, shown.staying) == (9, (), 9)
     with pytest.raises(UserError, match="nobody else"):
         hand_over(world, "Ana")
@@ -111,7 +111,7 @@ def test_what_nobody_else_may_rate_stays_and_is_said() -> None:
 def test_what_is_missing_or_not_possible_changes_nothing() -> None:
     world = world_of()
     before = world.store.campaigns.assignments(world.campaign.id), len(world.store.audit.entries())
-    working.leave(world.store, world.campaign, "Cem")
+    work.leave(world.store, world.campaign, "Cem")
     for wrong in ({"reason": " "}, {"to": "Cem"}, {"to": "Ana"}):
         with pytest.raises(UserError):
             hand_over(world, "Ana", **wrong)
@@ -124,7 +124,7 @@ def test_what_is_missing_or_not_possible_changes_nothing() -> None:
 
 def test_campaigns_without_lists_hand_nothing_over() -> None:
     world = world_of(assigning="dynamic")
-    assert handing_over.rests(world.store, world.campaign) == {}
+    assert people.rests(world.store, world.campaign) == {}
     with pytest.raises(UserError, match="no fixed lists"):
         hand_over(world, "Ana", "Ben")
 
@@ -146,8 +146,8 @@ def test_handed_over_units_wait_for_the_tutorial(passes: bool) -> None:
 def test_an_extension_of_a_planned_list_can_be_handed_over() -> None:
     world = world_of(systems=("Ada", "Bob"), names=(*PEOPLE, "Dora"))
     world.work("Ana", scores())
-    working.leave(world.store, world.campaign, "Ana")
-    extending.add_system(world.store, "ann", world.campaign, "Cyd")
+    work.leave(world.store, world.campaign, "Ana")
+    running.add_system(world.store, "ann", world.campaign, "Cyd")
     added = left(world)["Ana"]
     assert added in (1, 2, 3)
     assert hand_over(world, "Ana", "Dora") == [Share("Dora", added)]

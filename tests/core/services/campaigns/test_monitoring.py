@@ -10,8 +10,8 @@ from core.campaigns.protocol import ProtocolName
 from core.errors import UserError
 from core.ports.store import Store
 from core.reports.campaign_results import difference_legend, difference_rows, sentence
-from core.services.campaigns import comparison, extending, people
-from core.services.campaigns.monitoring import snapshot
+from core.services.campaigns import comparison, people, running
+from core.services.campaigns.monitor import snapshot
 from tests.core.services.campaigns import filled
 from tests.stores import new_store
 
@@ -29,7 +29,7 @@ def test_a_snapshot_counts_ratings_units_and_time(store: Store) -> None:
     campaign = filled.started(store, dataset=FEW)
     filled.work(store, campaign, share=0.5, begin=NOW - timedelta(days=2))
     found = snapshot(store, campaign, NOW)
-    assert (found.progress.units, found.progress.wanted) == (12, 24)  # 4 segments x 3 systems, 2 raters each
+    assert (found.progress.units, found.progress.planned) == (12, 24)  # 4 segments x 3 systems, 2 raters each
     assert found.progress.ratings == found.ratings_left == 12
     assert found.hours_left == pytest.approx(12 * found.progress.seconds / 3600)
     assert sum(person.work.units for person in found.people) == 12
@@ -43,32 +43,32 @@ def test_before_any_rating_the_planned_time_is_used(store: Store) -> None:
 
 def test_a_retired_system_is_not_assigned_any_more(store: Store) -> None:
     campaign = filled.started(store, dataset=FEW)
-    assert extending.retire_system(store, "test", campaign, "Cedar") == 4
+    assert running.retire_system(store, "test", campaign, "Cedar") == 4
     filled.work(store, campaign)
     assert {s for a in store.campaigns.assignments(campaign.id) for s in a.unit.systems} == {"Alder", "Birch"}
-    assert [(s.name, s.retired) for s in extending.systems(store, campaign)] == [
+    assert [(s.name, s.retired) for s in running.systems(store, campaign)] == [
         ("Alder", False), ("Birch", False), ("Cedar", True),
     ]  # fmt: skip
-    extending.retire_system(store, "test", campaign, "Cedar", retired=False)
-    assert snapshot(store, campaign).progress.wanted == 24
+    running.retire_system(store, "test", campaign, "Cedar", retired=False)
+    assert snapshot(store, campaign).progress.planned == 24
 
 
 def test_the_last_system_cannot_be_retired(store: Store) -> None:
     campaign = filled.started(store, dataset=FEW, systems=("Alder",))
     with pytest.raises(UserError, match="nothing would be left"):
-        extending.retire_system(store, "test", campaign, "Alder")
+        running.retire_system(store, "test", campaign, "Alder")
 
 
 def test_no_system_is_retired_where_outputs_are_shown_together(store: Store) -> None:
     campaign = filled.started(store, "cesa", dataset=FEW)
     with pytest.raises(UserError, match="single system"):
-        extending.retire_system(store, "test", campaign, "Alder")
+        running.retire_system(store, "test", campaign, "Alder")
 
 
 def test_an_added_system_is_assigned(store: Store) -> None:
     campaign = filled.started(store, dataset=FEW, systems=("Alder", "Birch"))
-    assert extending.can_add(store, campaign) == ["Cedar"]
-    assert extending.add_system(store, "test", campaign, "Cedar") == 4
+    assert running.can_add(store, campaign) == ["Cedar"]
+    assert running.add_system(store, "test", campaign, "Cedar") == 4
     filled.work(store, campaign)
     assert [row.ratings for row in snapshot(store, campaign).progress.systems] == [8, 8, 8]
 

@@ -7,18 +7,16 @@ import numpy as np
 import pytest
 
 from core.campaigns.design import design_from_json, design_to_json
-from core.campaigns.protocol import PROTOCOLS
-from core.campaigns.protocol_notes import NOTES, STARTING_POINTS
+from core.campaigns.protocol import NOTES, PROTOCOLS, STARTING_POINTS
 from core.data import OutputKey, RatedOutput, SegmentKey, Span, grouped
 from core.errors import UserError
 from core.formats.files import Upload
 from core.mqm.schemes import GOOGLE
 from core.mqm.scores import rater_penalty
 from core.mqm.typology import TYPOLOGIES, from_json, to_json
-from core.services.campaigns import planning, saved_setup, setup_design, starting, tutorial_items
-from core.services.campaigns.completion import completion
-from core.services.campaigns.preview import preview_data, preview_units
-from core.services.campaigns.tutorial_items import item_row, labelled_by, suggested_range
+from core.services.campaigns import planning, running, setup, setup_design
+from core.services.campaigns.monitor import completion
+from core.services.campaigns.setup import item_row, labelled_by, preview_data, preview_units, suggested_range
 from core.services.projects import label_import
 from core.stats.campaign.campaign_scores import CampaignScore
 from core.stats.campaign.planned_power import ASSUMED, MQM_ASSUMED, planned_detectable
@@ -95,7 +93,7 @@ def test_a_campaign_has_the_typology_of_its_project_by_default() -> None:
         assert design.protocol.typology == typology
     chosen = {"protocol": "mqm", "typology": "mqm"}
     assert setup_design.design_of(chosen, OUTLINE, own).protocol.typology == TYPOLOGIES["mqm"]
-    saved = saved_setup.settings_of({"protocol": "mqm"})[saved_setup.SETTING]
+    saved = setup.setup_settings({"protocol": "mqm"})[setup.SETTING]
     assert "typology" not in saved, "a draft keeps a typology that nobody has chosen"
 
 
@@ -194,7 +192,7 @@ def test_right_answers_come_from_submitted_labels(monkeypatch: pytest.MonkeyPatc
     labels, rated = columns(given), by_output(given)
     assert list(labelled_by(labels, rated)) == ["you", "me"]
     # of each rater the last one, and what was chosen before
-    monkeypatch.setattr(tutorial_items, "CHOICES", 1)
+    monkeypatch.setattr(setup, "CHOICES", 1)
     first, second = (OutputKey("Bob", "doc 0", s) for s in "01")
     assert labelled_by(labels, rated)["you"] == {second: ()}
     assert labelled_by(labels, rated, [key, first]) == {"you": {first: (), second: ()}, "me": {key: (error,)}}
@@ -221,14 +219,14 @@ def test_a_start_invites_people_and_opens_the_campaign() -> None:
     store.projects.add(project, DATA)
     design = setup_design.design_of({}, OUTLINE)
     shares: list[float] = []
-    made = starting.start(store, "boss", project, " My  campaign ", design, ["Ana", "Bo"], progress=shares.append)
+    made = running.start(store, "boss", project, " My  campaign ", design, ["Ana", "Bo"], progress=shares.append)
     assert (made.campaign.name, made.campaign.state) == ("My campaign", "running")
     assert [link.link.rater for link in made.links] == ["Ana", "Bo"]
     assert shares == sorted(shares)
     assert design_from_json(made.campaign.design) == design
     assert completion(store, made.campaign) == (0, 120, 2)
     with pytest.raises(UserError, match="there is a campaign of this name"):
-        starting.start(store, "boss", project, "my campaign", design, ["Ana", "Bo"])
+        running.start(store, "boss", project, "my campaign", design, ["Ana", "Bo"])
 
 
 @pytest.mark.parametrize(
@@ -240,17 +238,17 @@ def test_people_who_cannot_be_invited_stop_the_start(names: list[str], message: 
     project = store.projects.create("p").id
     store.projects.add(project, DATA)
     with pytest.raises(UserError, match=message):
-        starting.start(store, "boss", project, "c", setup_design.design_of({}, OUTLINE), names)
+        running.start(store, "boss", project, "c", setup_design.design_of({}, OUTLINE), names)
     assert store.campaigns.list(project) == []
 
 
 def test_links_are_safe_in_a_spreadsheet() -> None:
-    assert starting.links_csv([("=Ana", "http://x/t/1")]) == "name,link\n'=Ana,http://x/t/1\n"
+    assert running.links_csv([("=Ana", "http://x/t/1")]) == "name,link\n'=Ana,http://x/t/1\n"
 
 
 @pytest.mark.skipif(not TED.exists(), reason="needs the MQM labels of WMT's TED talks beside the repository")
 def test_the_assumed_variances_of_mqm_are_those_of_the_ted_talks() -> None:
-    found = label_import.read([Upload(TED.name, TED.read_bytes())])
+    found = label_import.read_label_files([Upload(TED.name, TED.read_bytes())])
     scores = [
         CampaignScore(r.key.system, r.key.segment, r.rater, -rater_penalty(r.errors, GOOGLE)) for r in found.rated
     ]

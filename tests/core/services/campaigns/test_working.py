@@ -10,9 +10,10 @@ from core.campaigns.design import TutorialItem
 from core.campaigns.protocol import ProtocolName
 from core.data import OutputKey, SegmentKey, Span, grouped
 from core.errors import UserError
-from core.services.campaigns import people, working
+from core.services.campaigns import people
 from core.services.campaigns.answers import PART, read_labels
-from core.services.campaigns.progress import progress
+from core.services.campaigns.monitor import progress
+from core.services.campaigns.work import in_context, leave
 from core.services.labels import all_labels
 from tests.core.services.campaigns.world import (
     SYSTEMS,
@@ -51,7 +52,7 @@ def test_every_unit_gets_its_distinct_raters(
     assert len(found) == units
     assert all(len(set(names)) == len(names) == 2 for names in found.values())
     state = progress(world.store, world.campaign, world.now)
-    assert (state.complete, state.ratings, state.wanted, state.extra) == (units, 2 * units, 2 * units, 0)
+    assert (state.complete, state.ratings, state.planned, state.extra) == (units, 2 * units, 2 * units, 0)
 
 
 def test_nothing_in_the_page_says_which_unit_or_system_it_is() -> None:
@@ -130,9 +131,9 @@ def test_the_share_of_who_leaves_is_left_for_the_others() -> None:
     world = campaign_world(overlap=2, people=4, checks=0.5)
     assert world.page("Ana")["campaign"]["left"] == 8  # ⌈9 units × 2 ratings / 4 people⌉, and a check for every two
     world.page("Ben")
-    working.leave(world.store, world.campaign, "Ben")
+    leave(world.store, world.campaign, "Ben")
     assert world.page("Ana")["campaign"]["left"] == 9
-    working.leave(world.store, world.campaign, "Ana")
+    leave(world.store, world.campaign, "Ana")
     assert world.page("Ana")["campaign"]["left"] == 3  # what was given
 
 
@@ -178,7 +179,7 @@ def test_a_check_of_two_copies_has_the_neighbours_of_two_systems_as_any_pair() -
     units = world.store.campaigns.units(world.campaign.id)
     assert sum(unit.kind == "check" for unit in units) > 2
     for unit in units:
-        texts = working.in_context(world.store, world.campaign, unit)
+        texts = in_context(world.store, world.campaign, unit)
         by = {(o.segment_id, o.system): o.text.split()[0] for o in texts.outputs}
         neighbours = {s.segment_id for s in texts.segments} - {PART}
         assert neighbours
@@ -274,7 +275,7 @@ def test_who_leaves_gets_the_code_and_nothing_more() -> None:
     world = campaign_world(overlap=1, people=1)
     unit = world.page("Ana")
     world.send("Ana", unit, [*scores()(unit), {"kind": "submit"}])
-    working.leave(world.store, world.campaign, "Ana")
+    leave(world.store, world.campaign, "Ana")
     code = world.page("Ana")["campaign"]["code"]
     assert code == world.store.campaigns.participants(world.campaign.id)[0].code
     assert len(code) == 8

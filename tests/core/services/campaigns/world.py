@@ -16,8 +16,9 @@ from core.errors import UserError
 from core.ports.campaigns import Campaign
 from core.ports.labels import UnitTouch
 from core.ports.store import Store
-from core.services.campaigns import creating, working
-from core.services.labels.exchange import receive
+from core.services.campaigns import setup
+from core.services.campaigns.work import may_label, unit_page, unit_touch
+from core.services.labels.editor import receive
 from tests.stores import new_store
 
 SYSTEMS = ("Ada", "Bob", "Cyd")
@@ -49,7 +50,7 @@ class CampaignWorld:
 
     def page(self, rater: str, step: Any = "here", here: SegmentKey | None = None) -> dict[str, Any]:
         self.campaign = self.store.campaigns.get(self.campaign.id)
-        return working.page(self.store, self.campaign, rater, here, step, self.now)
+        return unit_page(self.store, self.campaign, rater, here, step, self.now)
 
     def send(self, rater: str, unit: dict[str, Any], actions: list[dict[str, Any]]) -> list[str]:
         """Send actions as the browser does; return the reasons of refusals."""
@@ -58,9 +59,9 @@ class CampaignWorld:
         return list(receive(self.store, rater, [batch], partial(self.admit, rater)).refused.values())
 
     def admit(self, rater: str, project: int, segment: SegmentKey) -> UnitTouch:
-        if not working.may_label(self.store, self.campaign, rater, segment):
+        if not may_label(self.store, self.campaign, rater, segment):
             raise UserError("this segment is not among those that you label")
-        return working.unit_touch(self.campaign, self.now)
+        return unit_touch(self.campaign, self.now)
 
     def work(self, rater: str, say: Say, units: int = 10_000) -> int:
         """Let a person label and submit what comes; return how many units."""
@@ -89,7 +90,7 @@ def campaign_world(
     project = there.projects.create("cats").id
     there.projects.add(project, dataset(1, segments))
     wanted = replace(CampaignDesign(PROTOCOLS[protocol], block_size=2, lease_minutes=30), **design)
-    made = creating.create(there, "ann", project, "pilot", wanted)
+    made = setup.create(there, "ann", project, "pilot", wanted)
     there.campaigns.set_state(made.id, "running")
     return CampaignWorld(there, project, there.campaigns.get(made.id))
 

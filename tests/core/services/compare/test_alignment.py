@@ -44,7 +44,7 @@ def test_the_figures_are_those_of_the_metrics(matcher: str) -> None:
     figures = {f.variant: f for f in matched(matcher=matcher).figures}
     for variant in "12LX":
         name = registry.expression(f"smart{variant}", {"matcher": matcher, "against": "reference"})
-        (value,) = registry.load(name).score([Item(None, OUTPUT, (REFERENCE,))], no_progress)
+        (value,) = registry.load_metric(name).score([Item(None, OUTPUT, (REFERENCE,))], no_progress)
         assert figures[variant].f == pytest.approx(value.value)
         assert figures[variant].precision == pytest.approx(value.parts["precision"])
         assert figures[variant].recall == pytest.approx(value.parts["recall"])
@@ -80,7 +80,7 @@ def test_the_payload_is_plain_and_its_scores_are_whole_hundredths() -> None:
     assert data["figures"][0][0] == "1"
     assert (
         data["signature"]
-        == f"smart|v:1|matcher:{registry.load('chrf').signature().replace('|', '/')}|sentences:prose|prose:3"
+        == f"smart|v:1|matcher:{registry.load_metric('chrf').signature().replace('|', '/')}|sentences:prose|prose:3"
     )
 
 

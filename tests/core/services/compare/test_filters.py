@@ -3,9 +3,17 @@
 import pytest
 
 from core.errors import UserError
-from core.services.compare.compare import Query, ordered, worst_outputs
-from core.services.compare.filters import FieldTerm, OutputFilter, ScoreTerm, matching, parse
-from core.services.compare.labels import MQM, with_mqm
+from core.services.compare.compare import (
+    FieldTerm,
+    OutputFilter,
+    Query,
+    ScoreTerm,
+    matching,
+    ordered,
+    parse_filter,
+    worst_outputs,
+)
+from core.services.compare.segment import MQM, with_mqm
 from core.services.projects.view import View
 from tests.core.services.compare.test_compare import make_view
 from tests.core.services.compare.test_labels import RATED, marks
@@ -18,7 +26,7 @@ def view() -> View:
 
 def cells(view: View, text: str) -> list[str]:
     """Return the matching outputs as system, document and segment."""
-    keep = matching(view, parse(text), 1.0)
+    keep = matching(view, parse_filter(text), 1.0)
     return [
         f"{system} {segment.doc_id}/{segment.segment_id}"
         for i, segment in enumerate(view.segments)
@@ -28,7 +36,7 @@ def cells(view: View, text: str) -> list[str]:
 
 
 def test_a_filter_has_scores_fields_and_a_phrase() -> None:
-    assert parse('mqm<-5 two system:A  "with: quotes" -category:"Fluency/Grammar" words "my score" >= \u22120.5') == OutputFilter(
+    assert parse_filter('mqm<-5 two system:A  "with: quotes" -category:"Fluency/Grammar" words "my score" >= \u22120.5') == OutputFilter(
         "two with: quotes words",
         (ScoreTerm("mqm", "<", -5.0), ScoreTerm("my score", ">=", -0.5)),
         (FieldTerm("system", "a", False), FieldTerm("category", "fluency/grammar", True)),
@@ -48,7 +56,7 @@ def test_a_filter_has_scores_fields_and_a_phrase() -> None:
     ],
 )
 def test_other_words_are_searched_as_they_are(text: str, phrase: str) -> None:
-    assert parse(text) == OutputFilter(phrase)
+    assert parse_filter(text) == OutputFilter(phrase)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +99,7 @@ def test_all_parts_must_hold_for_an_output(view: View, text: str, expected: list
 )
 def test_a_wrong_filter_is_one_clear_message(view: View, text: str, what: str, named: str) -> None:
     with pytest.raises(UserError, match=what) as error:
-        matching(view, parse(text), 1.0)
+        matching(view, parse_filter(text), 1.0)
     assert named in error.value.expected
 
 

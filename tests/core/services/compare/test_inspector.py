@@ -10,8 +10,7 @@ from core.mqm.actions import label_actions
 from core.ports.labels import Action
 from core.ports.store import Store
 from core.refine.inspect import Round
-from core.refine.options import Options
-from core.refine.result import EditStep, Token
+from core.refine.result import EditStep, Options, Token
 from core.services.compare import inspector
 from core.services.compare.inspector import Try
 from core.services.projects.texts import StoredTexts

@@ -5,8 +5,7 @@ import numpy as np
 from core.data import OutputKey, RatedOutput, SegmentKey, Span
 from core.services.compare.compare import Query, ordered, signature_at
 from core.services.compare.inspector import Marks
-from core.services.compare.labels import MQM, card_labels, with_mqm
-from core.services.compare.segment import SegmentQuery, payload
+from core.services.compare.segment import MQM, SegmentQuery, card_labels, payload, with_mqm
 from tests.core.services.compare.test_compare import make_view
 from tests.labels import by_output
 

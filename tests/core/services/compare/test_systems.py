@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from core.reports.systems import as_csv, as_latex
+from core.reports.score_tables import systems_csv, systems_latex
 from core.services.compare.compare import Query, ordered
 from core.services.compare.systems import SystemScores, system_scores
 from tests.core.services.compare.test_compare import make_view
@@ -43,18 +43,18 @@ def test_a_system_without_scores_is_empty_in_files() -> None:
     scores = found("doc:d2")
     assert np.isnan(scores.means).all()
     assert not scores.best.any()
-    assert "b,TER,ter|v:1,,0" in as_csv(scores, 1.0).splitlines()
-    assert "b & --" in as_latex(scores)
+    assert "b,TER,ter|v:1,,0" in systems_csv(scores, 1.0).splitlines()
+    assert "b & --" in systems_latex(scores)
 
 
 def test_latex_has_directions_and_bold_best_means() -> None:
-    lines = as_latex(found()).splitlines()
+    lines = systems_latex(found()).splitlines()
     assert any(r"TER $\downarrow$" in line for line in lines)
     (row,) = (line for line in lines if line.startswith("a & "))
     assert r"\textbf{15.0}" in row or r"\textbf{15.00}" in row
 
 
 def test_names_of_systems_are_text_in_latex() -> None:
-    page = as_latex(found()._replace(systems=("A_1 & 50%", "b")))
+    page = systems_latex(found()._replace(systems=("A_1 & 50%", "b")))
     assert r"A\_1 \& 50\% & " in page
     assert "A_1" not in page

@@ -14,8 +14,7 @@ from core.progress import no_progress
 from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate.bias import MEAN, bias, bias_csv, ranks_csv
 from core.services.evaluate.evaluate import AgreementOptions
-from core.services.evaluate.evaluation_data import ScoredMetric
-from core.services.evaluate.joining import join
+from core.services.evaluate.evaluation_data import ScoredMetric, join
 from core.services.evaluate.lengths import (
     ROUGE_X,
     baseline_of,
@@ -207,7 +206,7 @@ def test_smart_x_has_the_bias_of_the_paper_on_summeval() -> None:
     rated = summeval(SUMMEVAL)
     documents = {text: str(i) for i, text in enumerate(dict.fromkeys(r.item.source for r in rated))}
     keys = [OutputKey(r.system, documents[r.item.source], "1") for r in rated]
-    metric = registry.load("smartX|sentences:point")
+    metric = registry.load_metric("smartX|sentences:point")
     values = metric.score([r.item for r in rated], no_progress)
     scored = {"sx": {k: v.value for k, v in zip(keys, values, strict=True) if v.value is not None}}
     sx = [ScoredMetric("sx", "SX-CHRF", metric.signature())]

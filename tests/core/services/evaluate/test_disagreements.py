@@ -3,7 +3,7 @@
 import numpy as np
 
 from core.data import OutputKey
-from core.services.evaluate.disagreements import disagreements
+from core.services.evaluate.bias import disagreements
 from core.services.evaluate.evaluation_data import EvaluationData
 
 

@@ -17,8 +17,7 @@ from core.reports.evaluation import methods
 from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate import evaluation_data
 from core.services.evaluate.evaluate import STATISTICS, AgreementOptions, evaluate, usual_group
-from core.services.evaluate.evaluation_data import ScoredMetric
-from core.services.evaluate.joining import from_view, join
+from core.services.evaluate.evaluation_data import ScoredMetric, from_view, join
 from core.services.evaluate.significance import (
     HUMAN,
     buckets,
@@ -31,8 +30,8 @@ from core.services.evaluate.significance import (
     with_soft_intervals,
 )
 from core.stats.correlation import agreement_interval
-from core.stats.significance.comparisons import holm
 from core.stats.significance.perm_both import perm_both
+from core.stats.significance.system_comparison import holm
 from core.stats.significance.williams import williams
 from core.stats.system_ranking import soft_pairwise_accuracy
 from tests.views import view_of
@@ -238,7 +237,7 @@ def test_top_k_and_buckets_evaluate_the_parts_alone() -> None:
     parts = top_systems(joined(), AgreementOptions(draws=5), "kendall")
     assert [(p.label, p.outputs) for p in parts] == [("all 3", 12), ("top 2", 8)]
     m, h = (flat({s: scores[s] for s in "AB"}) for scores in (GOOD, HUMAN_SCORES))
-    assert parts[1].found.of("good", "kendall").value == pytest.approx(stats.kendalltau(m, h).statistic)
+    assert parts[1].evaluation.of("good", "kendall").value == pytest.approx(stats.kendalltau(m, h).statistic)
     # Mean human scores of the segments: −11/3, −4, −25/3, −5: thirds of 4 segments cut after 1 and after 3.
     by = buckets(joined(), AgreementOptions(draws=5), "kendall", "quality", [])
     assert sum(p.outputs for p in by) == 12

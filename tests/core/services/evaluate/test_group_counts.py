@@ -14,8 +14,7 @@ from core.data import OutputKey
 from core.reports.evaluation import as_csv, as_html, as_json, as_latex, cell, methods, sentence
 from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate.evaluate import AgreementOptions, Evaluation, evaluate
-from core.services.evaluate.evaluation_data import ScoredMetric
-from core.services.evaluate.joining import join
+from core.services.evaluate.evaluation_data import ScoredMetric, join
 from core.services.evaluate.significance import compare_metrics, contenders
 from core.stats.correlation.correlation import MEASURES, too_few_groups
 

@@ -14,8 +14,7 @@ from core.metrics import registry
 from core.metrics.lexical.baselines import BASELINES, baseline_scores
 from core.ports.scores import ScoredBy
 from core.services.calibrate.calibration import HumanScores
-from core.services.evaluate.evaluation_data import EvaluationData
-from core.services.evaluate.joining import TOLERATED, from_view
+from core.services.evaluate.evaluation_data import TOLERATED, EvaluationData, from_view
 from core.services.projects import texts as stored_texts
 from core.services.projects.texts import StoredTexts
 from core.services.projects.view import View

@@ -8,12 +8,12 @@ import pytest
 
 from core.data import Item, Value
 from core.errors import UserError
+from core.formats.error_cases import PerturbedPair, read_pairs
 from core.formats.files import file_at
-from core.formats.pairs import PerturbedPair, read_pairs
 from core.metrics import registry
 from core.progress import Cancelled
 from core.scoring.progress import ScoringProgress
-from core.services.evaluate.sensitivity import SensitivityRow, score_pairs, table
+from core.services.evaluate.sensitivity import SensitivityRow, score_pairs, sensitivity_table
 from tests.builders import counting_metric, stop_when
 from tests.paths import DATA
 
@@ -37,7 +37,7 @@ def by_type(rows: list[SensitivityRow]) -> dict[str, SensitivityRow]:
 def test_word_recall_has_the_z_of_the_share_of_missing_words() -> None:
     pairs = [PerturbedPair("one", (WORDS,), WORDS, dropped(1)), PerturbedPair("three", (WORDS,), WORDS, dropped(3))]
     pairs += [PerturbedPair("three", (WORDS,), dropped(5), dropped(6))]  # 1 of the 5 words that were there
-    rows = by_type(table(pairs, score_pairs(pairs, [counting_metric(of=recall)])))
+    rows = by_type(sensitivity_table(pairs, score_pairs(pairs, [counting_metric(of=recall)])))
     assert rows["one"].z == pytest.approx(0.1)
     assert rows["three"].z == pytest.approx((0.3 + 0.2) / 2)
     assert (rows["three"].accuracy, rows["three"].compared) == (1.0, 2)
@@ -47,15 +47,15 @@ def test_word_recall_has_the_z_of_the_share_of_missing_words() -> None:
 def test_a_lower_is_better_metric_has_the_same_sign() -> None:
     # two of ten words wrong: TER 0 → 20, and 100 for an empty output: (0 − 20) / (0 − 100)
     pairs = [PerturbedPair("swap", (WORDS,), WORDS, WORDS.replace("one", "uno").replace("two", "due"))]
-    (row,) = table(pairs, score_pairs(pairs, [registry.load("ter")]))
+    (row,) = sensitivity_table(pairs, score_pairs(pairs, [registry.load_metric("ter")]))
     assert row.z == pytest.approx(0.2)
     assert (row.accuracy, row.empty_better) == (1.0, 0)
 
 
 def test_chrf_z_is_the_lost_share_of_the_score() -> None:
     pairs = [PerturbedPair("typo", ("The cat sat on the mat.",), "The cat sat on a mat.", "The cta sat on a mat.")]
-    (values,) = scored = score_pairs(pairs, [registry.load("chrf")])
-    (row,) = table(pairs, scored)
+    (values,) = scored = score_pairs(pairs, [registry.load_metric("chrf")])
+    (row,) = sensitivity_table(pairs, scored)
     good, perturbed = values.good[0].value, values.perturbed[0].value
     assert good is not None
     assert perturbed is not None
@@ -73,7 +73,7 @@ def test_equal_texts_are_scored_once() -> None:
 def test_another_empty_output_may_be_taken_and_is_signed() -> None:
     # by length: (4 − 3) / (4 − 1) where the full stop counts one
     pairs = [PerturbedPair("t", ("r",), "four", "thr")]
-    (row,) = table(pairs, score_pairs(pairs, [counting_metric()], empty="."), seed=5)
+    (row,) = sensitivity_table(pairs, score_pairs(pairs, [counting_metric()], empty="."), seed=5)
     assert row.z == pytest.approx(1 / 3)
     assert row.signature == "length|v:1|z:1|near0:0.01|empty:'.'|draws:1000|seed:5"
 
@@ -97,7 +97,7 @@ def test_changing_lambda_scores_nothing_again(lam: float, z: float) -> None:
     metric = replace(counting_metric("pp", distances, seen=seen), signature=lambda: "pp|lambda:1|v:1")
     pairs = [PerturbedPair("t", ("r",), "good", "bad")]
     scored = score_pairs(pairs, [metric])
-    (row,) = table(pairs, scored, lam=lam)
+    (row,) = sensitivity_table(pairs, scored, lam=lam)
     assert row.z == pytest.approx(z)
     assert row.signature.startswith(f"pp|lambda:{'inf' if lam > 3 else int(lam)}|v:1|z:1|")
     assert len(seen) == 3
@@ -108,7 +108,7 @@ def test_bartscore_pp_at_lambda_1_equals_bartscore() -> None:
     # Dist_exp + Dist_imp = B(r, r) − B(y, r), whatever the refinement: half of it is BARTScore but for a constant
     good = "The cat sat on the mat."
     pairs = [PerturbedPair("t", (good,), "The cat was sitting on the mat.", "The dog was sitting on the mat.")]
-    plain, weighed = table(pairs, score_pairs(pairs, registry.chosen(["bartscore", "bartscore++"])))
+    plain, weighed = sensitivity_table(pairs, score_pairs(pairs, registry.chosen(["bartscore", "bartscore++"])))
     assert plain.z is not None
     assert plain.z > 0.01
     assert weighed.z == pytest.approx(plain.z, abs=1e-4)
@@ -117,7 +117,7 @@ def test_bartscore_pp_at_lambda_1_equals_bartscore() -> None:
 @pytest.mark.parametrize("lam", [-1.0, float("nan")])
 def test_a_lambda_that_is_none_is_refused(lam: float) -> None:
     with pytest.raises(UserError, match="λ"):
-        table([], [], lam=lam)
+        sensitivity_table([], [], lam=lam)
 
 
 def test_unscored_texts_are_counted_with_the_reason() -> None:
@@ -126,7 +126,7 @@ def test_unscored_texts_are_counted_with_the_reason() -> None:
 
     pairs = [PerturbedPair("t", ("r",), "good", "bad"), PerturbedPair("t", (), "good", "bad")]
     metrics = [counting_metric("picky", picky, needs=frozenset({"reference"})), counting_metric("length")]
-    picked, length = table(pairs, score_pairs(pairs, metrics))
+    picked, length = sensitivity_table(pairs, score_pairs(pairs, metrics))
     assert (picked.pairs, picked.n, picked.z, picked.undefined, picked.compared) == (2, 0, None, 2, 1)
     assert "1 × empty text: nothing to read" in picked.reason
     assert "1 × good text: picky needs a reference" in picked.reason
@@ -138,7 +138,9 @@ def test_a_metric_that_fails_leaves_the_others_alone() -> None:
         raise ZeroDivisionError
 
     pairs = [PerturbedPair("t", ("r",), "good", "bad")]
-    failed, length = table(pairs, score_pairs(pairs, [counting_metric("broken", broken), counting_metric("length")]))
+    failed, length = sensitivity_table(
+        pairs, score_pairs(pairs, [counting_metric("broken", broken), counting_metric("length")])
+    )
     assert (failed.n, failed.z, failed.accuracy) == (0, None, None)
     assert "ZeroDivisionError" in failed.reason
     assert length.n == 1
@@ -160,7 +162,7 @@ def test_progress_counts_distinct_texts_and_may_cancel() -> None:
 @pytest.mark.skipif(not MENLI.exists(), reason="../shared/data/menli_wmt20_de_adversarial.csv.gz is not here")
 def test_chrf_has_a_z_for_all_twelve_menli_errors() -> None:
     pairs = read_pairs([file_at(MENLI)]).pairs
-    rows = table(pairs, score_pairs(pairs, [registry.load("chrf")]), draws=200)
+    rows = sensitivity_table(pairs, score_pairs(pairs, [registry.load_metric("chrf")]), draws=200)
     assert len(rows) == 12
     for row in rows:
         assert (row.pairs, row.n, row.undefined, row.compared) == (200, 200, 0, 200)

@@ -23,7 +23,7 @@ from core.services.export.export import (
     score_rows,
     scores_as_mtme,
 )
-from core.services.projects.label_import import read
+from core.services.projects.label_import import read_label_files
 from core.signature import content_key
 from tests.stores import new_store
 
@@ -90,7 +90,7 @@ def test_labels_are_written_one_row_per_mark_or_verdict() -> None:
 
 
 def test_google_mqm_holds_the_submitted_labels_and_reads_back() -> None:
-    back = google_mqm.read(labels_as(store(), 1, name="google").data)
+    back = google_mqm.read_google_mqm(labels_as(store(), 1, name="google").data)
     assert [(r.rater, r.key.system, [(e.start, e.end, e.quote) for e in r.errors]) for r in back.rated] == [
         ("ann", "A", [(3, 6, "bad")]),
         ("ann", "B", []),
@@ -102,7 +102,7 @@ def test_every_label_format_reads_back_with_notes(name: str) -> None:
     made = labels_as(store(), 1, name=name)
     assert made.ending == FORMATS[name].ending
     assert made.lost[0] == "Left out: 1 label not submitted yet."
-    found = read([Upload(f"x.{made.ending}", made.data)], {f"x.{made.ending}": name}, DATASET)
+    found = read_label_files([Upload(f"x.{made.ending}", made.data)], {f"x.{made.ending}": name}, DATASET)
     assert [(r.rater, r.key.system, [(e.start, e.end, e.note) for e in r.errors]) for r in found.rated] == [
         ("ann", "A", [(3, 6, "-")]), ("ann", "B", []),
     ]  # fmt: skip

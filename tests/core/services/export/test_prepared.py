@@ -6,7 +6,7 @@ import io
 
 from core.formats.write import SPREADSHEET
 from core.services.export.export import Export
-from core.services.export.prepared import KEPT, PIECE, PreparedFile, PreparedFiles
+from core.services.export.files import KEPT, PIECE, PreparedFile, PreparedFiles
 
 CONTENT = bytes(range(256)) * (3 * PIECE // 256) + b"end"
 

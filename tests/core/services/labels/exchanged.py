@@ -8,7 +8,7 @@ from core.data import Dataset, Output, Segment, SegmentKey
 from core.ports.labels import Action
 from core.ports.store import Store
 from core.services.labels import labels as work
-from core.services.labels.exchange import editor_data
+from core.services.labels.editor import editor_data
 from tests.stores import new_store
 
 HERE = SegmentKey("news", "2")

@@ -12,8 +12,7 @@ from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, SegmentK
 from core.errors import UserError
 from core.metrics.registry import specs
 from core.mqm.rated_by_output import RatedByOutput
-from core.ports.batches import Chosen, SavedBatch
-from core.ports.calibrations import SavedLambda
+from core.ports.calibration import Chosen, SavedBatch, SavedLambda
 from core.ports.labels import Action
 from core.ports.scores import ScoredBy
 from core.ports.store import Store

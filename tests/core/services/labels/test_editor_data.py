@@ -8,10 +8,10 @@ from typing import Any
 from core.campaigns.protocol import PROTOCOLS
 from core.mqm.typology import TYPOLOGIES
 from core.ports.labels import Action
+from core.services.labels import editor
 from core.services.labels import labels as work
-from core.services.labels import units
-from core.services.labels.exchange import receive
-from core.services.labels.protocols import settings_of
+from core.services.labels.editor import receive
+from core.services.labels.protocols import protocol_settings
 from tests.core.services.labels.exchanged import HERE, IDS, TEXTS, add, drawn, filled, outbox
 
 
@@ -83,10 +83,10 @@ def test_the_editor_gets_what_the_protocol_of_the_project_asks() -> None:
     plain = drawn(store, project, "Ana")
     assert (plain["asks"], plain["anchors"], plain["declines"]) == (["spans"], [], False)
     assert [s["name"] for s in plain["severities"]] == ["Major", "Minor", "Neutral"]
-    for name, value in settings_of(PROTOCOLS["esa"]).items():
+    for name, value in protocol_settings(PROTOCOLS["esa"]).items():
         store.settings.put(project, name, value)
     asked = {HERE: tuple(TEXTS)}
-    esa = units.unit(store, project, "Ana", asked)
+    esa = editor.unit(store, project, "Ana", asked)
     assert (esa["title"], esa["asks"], esa["declines"]) == ("ESA", ["spans", "score"], True)
     assert [s["name"] for s in esa["severities"]] == ["Major", "Minor"]
     assert [a["value"] for a in esa["anchors"]] == [0, 33, 66, 100]
@@ -95,7 +95,7 @@ def test_the_editor_gets_what_the_protocol_of_the_project_asks() -> None:
 
 def test_a_segment_counts_as_done_with_what_its_protocol_asks() -> None:
     store, project = filled()
-    for name, value in settings_of(PROTOCOLS["da"]).items():
+    for name, value in protocol_settings(PROTOCOLS["da"]).items():
         store.settings.put(project, name, value)
     asked = {HERE: tuple(TEXTS)}
 
@@ -106,7 +106,7 @@ def test_a_segment_counts_as_done_with_what_its_protocol_asks() -> None:
     early = receive(store, "Ana", outbox(project, score("Aardvark", 0), submit))
     assert (early.acknowledged, list(early.refused)) == (["s-Aardvark-0"], ["t"])
     receive(store, "Ana", outbox(project, score("Buzzard", 66), submit))
-    assert units.unit(store, project, "Ana", asked)["done"] == 1
+    assert editor.unit(store, project, "Ana", asked)["done"] == 1
     refusal = {"id": "d", "kind": "decline", "output": None, "payload": {"reason": "The text is missing or broken"}}
     receive(store, "Ben", outbox(project, refusal, submit | {"id": "u"}))
-    assert units.unit(store, project, "Ben", asked)["done"] == 1
+    assert editor.unit(store, project, "Ben", asked)["done"] == 1

@@ -13,7 +13,7 @@ from core.data import SegmentKey
 from core.errors import Unavailable, UserError
 from core.ports.labels import Action, SavedActions
 from core.ports.store import Store
-from core.services.labels.exchange import ActionsAnswer, receive
+from core.services.labels.editor import ActionsAnswer, receive
 from tests.core.services.labels.exchanged import HERE, IDS, add, drawn, filled, outbox, recorded
 
 

@@ -14,7 +14,7 @@ from core.ports.campaigns import Campaign
 from core.ports.labels import Action, FoldedSegment
 from core.ports.store import Store
 from core.progress import Cancelled
-from core.services.campaigns import adjudication, results
+from core.services.campaigns import answers, decisions
 from core.services.campaigns.answers import key_of
 from core.services.labels import all_labels, kept_labels
 from core.services.labels.kept_labels import KeptLabels
@@ -86,7 +86,7 @@ def test_kept_labels_are_all_labels_after_every_change(store: Store) -> None:
 def test_labels_of_a_campaign_replace_those_imported_under_the_same_name() -> None:
     store, campaign = filled.completed()
     project, kept = campaign.project_id, KeptLabels(campaign.project_id)
-    (rater, segment), of = next(iter(results.labels_of(store, campaign).items()))
+    (rater, segment), of = next(iter(answers.labels_of(store, campaign).items()))
     labelled(store, project, rater, segment)
     labels, by_output = kept.read(store, store.campaigns.versions(project))
     found = [r for r in labels if (r.rater, r.key.segment) == (rater, segment)]
@@ -194,8 +194,8 @@ def test_raters_of_a_campaign_are_those_of_its_labels(store: Store, protocol: An
 
 def test_an_adjudicator_is_a_rater_of_the_campaign() -> None:
     store, campaign = filled.completed()
-    first = adjudication.queue(store, campaign)[0]
-    adjudication.take_version(store, campaign, "Judy", first.unit, first.versions[0])
+    first = decisions.queue(store, campaign)[0]
+    decisions.take_version(store, campaign, "Judy", first.unit, first.versions[0])
     asks = {"asks": ["spans", "score"]}
     store.labels.append(campaign.texts, "Judy", key_of(first.unit.name), [Action("s", "submit", None, asks)])
     versions = store.campaigns.versions(campaign.project_id)
@@ -213,7 +213,7 @@ def test_labels_of_a_campaign_that_cannot_be_read_are_read_again(monkeypatch: py
         patched.setattr(store.campaigns, "get", locked)
         with pytest.raises(Unavailable):
             kept.read(store, versions)
-    assert list(kept.read(store, versions)[0]) == rated_outputs(results.labels_of(store, campaign))
+    assert list(kept.read(store, versions)[0]) == rated_outputs(answers.labels_of(store, campaign))
 
 
 def test_a_campaign_that_is_deleted_meanwhile_has_no_labels() -> None:

@@ -7,7 +7,7 @@ from core.errors import UserError
 from core.mqm.log import folded
 from core.ports.labels import Action, Event
 from core.ports.store import Store
-from core.services.labels import labels, units
+from core.services.labels import editor, labels
 from core.services.projects.next_step import next_step
 from db.labels import folds
 from db.labels import repository as db_labels
@@ -169,7 +169,7 @@ def test_a_page_reads_the_events_of_one_segment_whatever_the_rater_has_done(
         world.work("Ana", scores(), 1)
         found.append(
             (
-                cost(lambda: units.unit(store, project, "ann", outline, step="unlabelled")),
+                cost(lambda: editor.unit(store, project, "ann", outline, step="unlabelled")),
                 cost(lambda: world.page("Ana", "unlabelled")),
                 cost(lambda: next_step(store, store.projects.get(project), scoring=True)),
             )

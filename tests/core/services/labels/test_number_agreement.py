@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from core.data import Judgement, OutputKey
-from core.services.labels.number_agreement import number_agreement
+from core.services.labels.judgements import number_agreement
 from core.stats.raters.rater_agreement import krippendorff_alpha, rank_scores
 
 NAN = float("nan")

@@ -16,8 +16,8 @@ from cli import metrics as command
 from core.errors import UserError
 from core.metrics import readiness, registry
 from core.models import folders, prepared
+from core.models.configs import MODEL_KINDS
 from core.models.conversion import write_safetensors
-from core.models.kinds import MODEL_KINDS
 from core.models.prepared import PairScores
 from core.progress import Cancelled
 from core.services.models import preparing
@@ -46,7 +46,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def state_of(metric: str) -> tuple[str, str]:
-    one = readiness.of(registry.load(metric))
+    one = readiness.readiness_of(registry.load_metric(metric))
     return one.state, one.reason
 
 
@@ -75,7 +75,7 @@ def test_a_fetched_checkpoint_is_converted_tested_and_used(home: Path, monkeypat
     assert (model.tested.metric, model.tested.published_good, model.tested.differs) == ("comet", 0.8417, True)
     assert model.tested.good > model.tested.bad
     assert state_of("comet") == ("ready", "")
-    assert f"|model:wmt22-comet-da|rev:{model.revision}|" in registry.load("comet").signature()
+    assert f"|model:wmt22-comet-da|rev:{model.revision}|" in registry.load_metric("comet").signature()
     monkeypatch.setenv("ERRORSCOPE_COMET", "no/such-model")
     monkeypatch.setenv("HF_HUB_CACHE", str(home))
     assert "no/such-model" in state_of("comet")[1]
@@ -106,7 +106,7 @@ def test_files_that_are_missing_or_unsuitable_are_named_with_the_next_step(home:
     folder = tiny.fetched_comet(home / "models" / "wmt22-comet-da")
 
     def faults(kind: str = "comet", path: Path = folder) -> dict[str, str]:
-        return {file.name: file.found for file in folders.model_folder(kind, str(path)).files if not file.fine}
+        return {file.name: file.got for file in folders.model_folder(kind, str(path)).files if not file.fine}
 
     assert faults() == {}
     weights = folder / "checkpoints" / "model.ckpt"
@@ -141,7 +141,7 @@ def test_files_that_are_missing_or_unsuitable_are_named_with_the_next_step(home:
     given = json.loads((kiwi / "hparams.yaml").read_text()) | {"class_identifier": "unified_metric"}
     (kiwi / "hparams.yaml").write_text(json.dumps(given))
     (checked,) = (file for file in folders.model_folder("comet", str(kiwi)).files if not file.fine)
-    assert "unified_metric" in checked.found
+    assert "unified_metric" in checked.got
     assert "wmt22-comet-da" in checked.todo
     (kiwi / "hparams.yaml").write_text("a: !!python/object/apply:os.getcwd []")
     assert "cannot read hparams.yaml" in faults(path=kiwi)["hparams.yaml"]

@@ -19,16 +19,15 @@ from core.campaigns.protocol import PROTOCOLS
 from core.data import Dataset, Output, OutputKey, Segment, SegmentKey
 from core.errors import NotAllowed, UserError
 from core.formats.files import Upload
-from core.ports.batches import Chosen, SavedBatch
-from core.ports.calibrations import SavedLambda
+from core.ports.calibration import Chosen, SavedBatch, SavedLambda
 from core.ports.campaigns import Campaign, HandOver, NewUnit
-from core.ports.cases import KeptCase
 from core.ports.labels import Action
 from core.ports.people import LOCAL, Account, Identity, Role
+from core.ports.robustness import KeptCase
 from core.ports.rules import rule_of
+from core.ports.scores import Timing
 from core.ports.store import Store
-from core.ports.timings import Timing
-from core.services.campaigns import starting
+from core.services.campaigns import running
 from core.services.people import accounts, links
 from core.services.people.guard import guarded
 from db.engine import connect
@@ -440,12 +439,12 @@ def test_a_manager_of_a_project_starts_a_campaign_and_invites_at_once(worlds: Ca
     before = store.campaigns.list(world.project)
     gone = Account(9999, "gone", manager=False, active=True, created=WHEN)
     with pytest.raises(UserError):
-        starting.start(store, "manager", world.project, "main", design, ["Eva"], accounts=[gone])
+        running.start(store, "manager", world.project, "main", design, ["Eva"], accounts=[gone])
     assert store.campaigns.list(world.project) == before
-    made = starting.start(store, "manager", world.project, "main", design, ["Eva"], accounts=[viewer])
+    made = running.start(store, "manager", world.project, "main", design, ["Eva"], accounts=[viewer])
     assert made.campaign.state == "running"
     assert [link.link.rater for link in made.links] == ["Eva"]
-    assert starting.invited(store, made.campaign) == ["Eva", "viewer"]
+    assert running.invited(store, made.campaign) == ["Eva", "viewer"]
     assert not allowed(world, "adjudicator", "people", "links", project_id=made.campaign.texts)
     assert not allowed(world, "link", "people", "links", project_id=made.campaign.texts)
     assert not allowed(world, "manager", "people", "links", project_id=other_campaign(world).texts)

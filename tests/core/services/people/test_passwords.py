@@ -10,9 +10,9 @@ from argon2.profiles import RFC_9106_LOW_MEMORY
 
 from core.errors import UserError
 from core.ports.store import Store
-from core.services.people import accounts, passwords
-from core.services.people.passwords import check_password, hash_password
-from core.services.people.throttle import FORGET_SECONDS, AttemptLimit, LoginThrottle
+from core.services.people import accounts
+from core.services.people.accounts import check_password, hash_password
+from core.services.people.sessions import FORGET_SECONDS, AttemptLimit, LoginThrottle
 from tests.stores import new_store
 
 PASSWORD = "correct horse battery"
@@ -21,10 +21,10 @@ PASSWORD = "correct horse battery"
 @pytest.fixture
 def parameters_of_the_program(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Compute passwords as the program does: other tests do so quickly."""
-    monkeypatch.setattr(passwords, "_HASHER", PasswordHasher())
-    passwords._hash_of_nobody.cache_clear()
+    monkeypatch.setattr(accounts, "_HASHER", PasswordHasher())
+    accounts._hash_of_nobody.cache_clear()
     yield
-    passwords._hash_of_nobody.cache_clear()
+    accounts._hash_of_nobody.cache_clear()
 
 
 @pytest.fixture
@@ -83,8 +83,8 @@ def test_an_older_hash_is_replaced_at_login(store: Store) -> None:
 
 def test_an_unknown_name_takes_as_long_as_a_wrong_password(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     # as in the program, a password takes much longer than the rest of a login
-    monkeypatch.setattr(passwords, "_HASHER", PasswordHasher(time_cost=1, memory_cost=16_384, parallelism=1))
-    passwords._hash_of_nobody.cache_clear()
+    monkeypatch.setattr(accounts, "_HASHER", PasswordHasher(time_cost=1, memory_cost=16_384, parallelism=1))
+    accounts._hash_of_nobody.cache_clear()
     accounts.set_password(store, "test", accounts.find(store.people, "ann"), PASSWORD)
 
     def seconds(name: str) -> float:
@@ -97,7 +97,7 @@ def test_an_unknown_name_takes_as_long_as_a_wrong_password(store: Store, monkeyp
 
     seconds("warm-up")
     ratio = seconds("nobody") / seconds("ann")
-    passwords._hash_of_nobody.cache_clear()
+    accounts._hash_of_nobody.cache_clear()
     assert 0.5 < ratio < 2
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from core.data import OutputKey
 from core.errors import UserError
-from core.ports.batches import Chosen, SavedBatch
+from core.ports.calibration import Chosen, SavedBatch
 from core.ports.people import LOCAL
 from core.ports.store import Store
 from core.services.people import accounts, links, sessions
-from core.services.people.tokens import token_hash
+from core.services.people.sessions import token_hash
 from core.settings import AccessSettings, load_access
 from db.engine import connect
 from db.store import store_over

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from core.data import Dataset, HumanScore, Output, Segment
 from core.errors import ImportProblems, UserError
 from core.formats.files import Upload
-from core.ports.imports import DatasetImport
+from core.ports.files import DatasetImport
 from core.ports.projects import ImportReport
 from core.ports.store import Store
-from core.services.labels.typologies import of_project
-from core.services.projects.adding import ImportTarget, add, news, sentence
+from core.services.labels.protocols import typology_of
+from core.services.projects.adding import ImportTarget, add, describe_new, sentence
 from core.services.projects.label_import import LabelFiles, import_labels
 from tests.builders import small_dataset
 from tests.line_files import stage_lines
@@ -53,7 +53,7 @@ def test_a_contradiction_is_shown_from_where_the_texts_differ() -> None:
     new = Dataset((Segment("d", "1", "s"),), (Output("A", "d", "1", long * 3 + "dog"),))
     project = add_dataset(store, ImportTarget("p"), old).project.id
     (problem,) = store.imports.compare(project, DatasetImport(new)).problems
-    assert "dog" in problem.found
+    assert "dog" in problem.got
     assert "cat" in problem.expected
     assert "“A”" in problem.column
 
@@ -105,7 +105,7 @@ def test_a_project_of_too_many_cells_is_not_created(monkeypatch: pytest.MonkeyPa
     with pytest.raises(ImportProblems) as caught:
         add_dataset(store, ImportTarget("p"), own_segments("ABC"))
     (problem,) = caught.value.problems
-    assert problem.found == "6 segments × 3 systems = 18 cells of the project"
+    assert problem.got == "6 segments × 3 systems = 18 cells of the project"
     assert problem.expected == "at most 17 cells"
     assert "ERRORSCOPE_MAX_PROJECT_CELLS" in problem.todo
     assert store.projects.list() == []
@@ -161,7 +161,7 @@ def test_files_of_too_many_cells_store_nothing(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_news_names_only_what_is_new() -> None:
-    assert news(ImportReport(2, 1, 0, 3, 0)) == "2 segments, 1 output and 3 human scores"
+    assert describe_new(ImportReport(2, 1, 0, 3, 0)) == "2 segments, 1 output and 3 human scores"
     assert sentence(ImportReport(0, 0, 0, 0, 1)) == "Nothing is new. Unchanged: 1 text or score."
 
 
@@ -189,9 +189,9 @@ def test_a_new_project_gets_the_typology_of_its_task() -> None:
         return done.project.id, done.typology
 
     summary, title = imported(article, "It met.")
-    assert (title, of_project(store, summary).name) == ("Summaries", "summaries")
-    assert of_project(store, imported("name[The Eagle], food[French]", "French food.")[0]).name == "data_to_text"
+    assert (title, typology_of(store, summary).name) == ("Summaries", "summaries")
+    assert typology_of(store, imported("name[The Eagle], food[French]", "French food.")[0]).name == "data_to_text"
     translation, title = imported("Die Katze schläft.", "The cat sleeps.")
-    assert (title, of_project(store, translation).name) == ("Translation (MQM)", "mqm")
+    assert (title, typology_of(store, translation).name) == ("Translation (MQM)", "mqm")
     assert imported(article, "It met.", translation)[1] == ""
-    assert of_project(store, translation).name == "mqm"
+    assert typology_of(store, translation).name == "mqm"

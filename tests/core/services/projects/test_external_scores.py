@@ -8,13 +8,13 @@ import pytest
 from core.data import Dataset, ExternalScores, OutputKey, SourceFile, Value
 from core.errors import ImportProblems
 from core.metrics import registry
-from core.ports.imports import DatasetImport
+from core.ports.files import DatasetImport
 from core.ports.store import Store
 from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate import evaluate
-from core.services.evaluate.joining import from_view
+from core.services.evaluate.evaluation_data import from_view
 from core.services.export import export
-from core.services.projects import adding, external_scores
+from core.services.projects import adding
 from core.services.projects.adding import ImportTarget
 from core.services.projects.view import View
 from core.signature import content_key
@@ -105,5 +105,5 @@ def test_what_is_new_is_counted_apart_from_human_scores() -> None:
 
 
 def test_a_summary_says_direction_and_how_many_scores_there_are() -> None:
-    assert external_scores.summary([judge()]) == "5 metric scores (chrf ↓)"
-    assert external_scores.summary([]) == ""
+    assert adding.external_summary([judge()]) == "5 metric scores (chrf ↓)"
+    assert adding.external_summary([]) == ""

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from core.data import Dataset, OutputKey, Segment
 from core.formats import build
-from core.formats.column_doubts import doubts
 from core.formats.columns import guessed
 from core.formats.files import Upload
 from core.formats.lines import LineRoles
+from core.formats.mapping_warnings import mapping_warnings
 from core.formats.parsing.cells import FileTable
 from core.formats.streams import file_rows
 from core.formats.table import read_table
@@ -59,7 +59,7 @@ def test_a_wide_csv_with_scores_of_each_system() -> None:
     assert comet.files[0].column == "A_comet, B_comet"
     assert (ter.higher_is_better, ter.values[OutputKey("B", "", "1")].value) == (False, 40)
     (problem,) = seen(up("a.csv", head + "1,s,x,y,3,good,.7,.8,50,40\n2,t,u,v,1,2,.6,.5,30,20\n")).problems
-    assert (problem.row, problem.column, problem.found) == (2, "B_quality", "“good”")
+    assert (problem.row, problem.column, problem.got) == (2, "B_quality", "“good”")
 
 
 def test_rows_of_a_wide_csv_that_repeat_a_segment_are_ratings() -> None:
@@ -121,7 +121,7 @@ def test_columns_are_judged_by_fewer_rows_if_they_are_long(monkeypatch: pytest.M
         return note
 
     monkeypatch.setattr(importing, "guessed", noted(guessed))
-    monkeypatch.setattr(importing, "doubts", noted(doubts))
+    monkeypatch.setattr(importing, "mapping_warnings", noted(mapping_warnings))
     file = up("a.csv", "system,segment_id,output\n" + "".join(f"A,{i},{'x' * 30}\n" for i in range(10)))
     got = preview(read_files([file]))
     assert judged == [4, 4]
@@ -169,7 +169,7 @@ def test_a_person_can_change_the_roles_of_files() -> None:
         read_files(files),
         replace(plan(files), roles=LineRoles("one.txt", ("one.txt",), (("two.txt", ""), ("gone.txt", "X")))),
     )
-    assert [p.found for p in wrong.problems] == ["no such file", "the same file given twice", "a system without a name"]
+    assert [p.got for p in wrong.problems] == ["no such file", "the same file given twice", "a system without a name"]
 
 
 def test_all_problems_of_all_files_are_reported_at_once() -> None:
@@ -181,7 +181,7 @@ def test_all_problems_of_all_files_are_reported_at_once() -> None:
         Upload("real.xlsx", b"PK\x03\x04 xl/workbook.xml"),
     )
     assert got.dataset is None
-    assert [(p.file, p.found) for p in got.problems] == [
+    assert [(p.file, p.got) for p in got.problems] == [
         ("ragged.csv", "1 field"),
         ("ragged.csv", "3 fields"),
         ("book.csv", "an Excel workbook"),
@@ -201,7 +201,7 @@ def test_many_problems_are_counted_once() -> None:
     got = seen(up("a.csv", "id,A\n" + "x\n" * 300), up("b.csv", "id,B\n" + "x\n" * 50))
     assert got.summary == "350 problems"
     assert len(got.problems) == 201
-    assert got.problems[-1].found == "150 more problems"
+    assert got.problems[-1].got == "150 more problems"
 
 
 def test_file_copies_are_merged_and_equal_names_refused() -> None:
@@ -209,7 +209,7 @@ def test_file_copies_are_merged_and_equal_names_refused() -> None:
     assert seen(a, a).summary == "1 segment × 1 system, no references"
     got = seen(a, up("a.csv", "id,A\n1,y\n"))
     assert got.dataset is None
-    assert [p.found for p in got.problems] == ["2 different files of this name"]
+    assert [p.got for p in got.problems] == ["2 different files of this name"]
 
 
 def test_mqm_labels_are_recognised_and_left_to_their_own_reader() -> None:
@@ -224,12 +224,12 @@ def test_mqm_labels_are_recognised_and_left_to_their_own_reader() -> None:
 
 
 def test_no_files_are_a_problem() -> None:
-    assert seen().problems[0].found == "no files"
+    assert seen().problems[0].got == "no files"
 
 
 def test_a_plan_for_other_files_is_answered() -> None:
     old = plan([up("a.csv", "id,A\n1,x\n")])
-    assert preview(read_files([up("b.csv", "id,A\n1,x\n")]), old).problems[0].found == "no such file"
+    assert preview(read_files([up("b.csv", "id,A\n1,x\n")]), old).problems[0].got == "no such file"
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="the shared data stand beside the repository")
@@ -266,7 +266,7 @@ def test_nothing_that_looks_like_a_table_raises(text: str, name: str) -> None:
 
 def test_json_is_lines_or_one_list_or_one_problem_and_a_campaign_is_none() -> None:
     (problem,) = seen(up("a.json", "{\n}")).problems
-    assert (problem.row, problem.found) == (1, "one JSON object over several lines")
+    assert (problem.row, problem.got) == (1, "one JSON object over several lines")
     assert seen(up("a.json", '[{"system": "A", "output": "x"},\n {"system": "B", "output": "y"}]')).problems == ()
     log = '{"camp": [\n{"user_id": "u", "item_i": 0, "annotation": [], "item": []}]}'
     assert plan([up("annotations.json", log)]) == ImportPlan("labels", formats=(("annotations.json", None),))
@@ -329,4 +329,4 @@ def test_references_alone_belong_to_the_segments_of_a_project() -> None:
         (up("ref.txt", "r\ns\n"), known, "2 lines"),
     ):
         (problem,) = preview(read_files([file]), None, texts).problems
-        assert (problem.file, problem.found) == (file.name, found)
+        assert (problem.file, problem.got) == (file.name, found)

@@ -13,7 +13,7 @@ from core.ports.store import Store
 from core.services.export.export import labels_as
 from core.services.labels.labels import open_segment
 from core.services.projects.adding import ImportTarget
-from core.services.projects.label_import import import_labels, read
+from core.services.projects.label_import import import_labels, read_label_files
 from tests.paths import DATA
 from tests.stores import new_store
 
@@ -44,7 +44,7 @@ def labels(store: Store, project: int) -> set[object]:
 
 def test_outputs_and_labels_come_in_under_the_names_of_the_raters() -> None:
     store = new_store()
-    found = read([tsv(*ROWS)])
+    found = read_label_files([tsv(*ROWS)])
     assert found.summary() == "2 segments × 2 systems, labels of 3 outputs by 2 raters"
     done = import_labels(store, ImportTarget("p"), found)
     assert store.labels.raters(done.project.id) == ["ann", "bob"]
@@ -54,21 +54,21 @@ def test_outputs_and_labels_come_in_under_the_names_of_the_raters() -> None:
 
 
 def test_names_that_differ_only_in_case_or_blanks_are_said() -> None:
-    found = read([tsv(ROWS[0], ROWS[1].replace("\tann\t", "\tAnn \t"))])
-    assert [w.found for w in found.warnings] == ["names that differ only in case or blanks: “ann”, “Ann ”"]
+    found = read_label_files([tsv(ROWS[0], ROWS[1].replace("\tann\t", "\tAnn \t"))])
+    assert [w.got for w in found.warnings] == ["names that differ only in case or blanks: “ann”, “Ann ”"]
 
 
 def test_an_error_in_two_files_counts_once() -> None:
-    found = read([tsv(*ROWS), tsv(ROWS[0], ROWS[2], name="again.tsv")])
-    assert found.rated == read([tsv(*ROWS)]).rated
-    assert [w.found for w in found.warnings][-1] == "1 exact duplicate of an error"
+    found = read_label_files([tsv(*ROWS), tsv(ROWS[0], ROWS[2], name="again.tsv")])
+    assert found.rated == read_label_files([tsv(*ROWS)]).rated
+    assert [w.got for w in found.warnings][-1] == "1 exact duplicate of an error"
 
 
 def test_the_same_file_twice_adds_nothing() -> None:
     store = new_store()
-    done = import_labels(store, ImportTarget("p"), read([tsv(*ROWS)]))
+    done = import_labels(store, ImportTarget("p"), read_label_files([tsv(*ROWS)]))
     before = store.labels.events(done.project.id)
-    again = import_labels(store, ImportTarget("p", done.project.id), read([tsv(*ROWS)]))
+    again = import_labels(store, ImportTarget("p", done.project.id), read_label_files([tsv(*ROWS)]))
     assert store.labels.events(done.project.id) == before
     assert again.labelled == 0
     assert (again.report.segments, again.report.outputs) == (0, 0)
@@ -76,9 +76,9 @@ def test_the_same_file_twice_adds_nothing() -> None:
 
 def test_an_import_that_was_cut_off_is_completed_by_the_next() -> None:
     store = new_store()
-    whole = import_labels(store, ImportTarget("whole"), read([tsv(*ROWS)]))
-    part = import_labels(store, ImportTarget("part"), read([tsv(*ROWS[:3])]))
-    import_labels(store, ImportTarget("part", part.project.id), read([tsv(*ROWS)]))
+    whole = import_labels(store, ImportTarget("whole"), read_label_files([tsv(*ROWS)]))
+    part = import_labels(store, ImportTarget("part"), read_label_files([tsv(*ROWS[:3])]))
+    import_labels(store, ImportTarget("part", part.project.id), read_label_files([tsv(*ROWS)]))
     assert labels(store, part.project.id) == labels(store, whole.project.id)
 
 
@@ -90,7 +90,7 @@ def test_an_error_on_the_way_leaves_no_new_project_behind() -> None:
             raise UserError("the disk is full")
 
     with pytest.raises(UserError):
-        import_labels(store, ImportTarget("p"), read([tsv(*ROWS)]), stop)
+        import_labels(store, ImportTarget("p"), read_label_files([tsv(*ROWS)]), stop)
     assert store.projects.list() == []
 
 
@@ -99,7 +99,7 @@ def system_c(*segments: str) -> list[str]:
 
 
 def test_an_error_on_the_way_leaves_a_project_as_it_was(store: Store) -> None:
-    done = import_labels(store, ImportTarget("p"), read([tsv(*ROWS[:3])]))
+    done = import_labels(store, ImportTarget("p"), read_label_files([tsv(*ROWS[:3])]))
     before = store.projects.dataset(done.project.id), store.labels.events(done.project.id)
 
     def stop(share: float) -> None:
@@ -107,39 +107,39 @@ def test_an_error_on_the_way_leaves_a_project_as_it_was(store: Store) -> None:
             raise UserError("the disk is full")
 
     with pytest.raises(UserError, match="disk"):
-        import_labels(store, ImportTarget("p", done.project.id), read([tsv(*ROWS, *system_c("7"))]), stop)
+        import_labels(store, ImportTarget("p", done.project.id), read_label_files([tsv(*ROWS, *system_c("7"))]), stop)
     assert (store.projects.dataset(done.project.id), store.labels.events(done.project.id)) == before
     assert store.labels.raters() == ["ann"]
 
 
 def test_deleted_errors_stay_deleted_on_reimport(store: Store) -> None:
-    project = import_labels(store, ImportTarget("p"), read([tsv(*ROWS[1:3])])).project.id
+    project = import_labels(store, ImportTarget("p"), read_label_files([tsv(*ROWS[1:3])])).project.id
     (added,) = [e.action for e in store.labels.events(project) if e.action.kind == "add"]
     delete = Action("d", "delete", added.system, {"mark": added.payload["mark"]})
     store.labels.append(project, "ann", SegmentKey("news", "7"), [delete])
-    done = import_labels(store, ImportTarget("p", project), read([tsv(*ROWS[1:3], *system_c("7"))]))
+    done = import_labels(store, ImportTarget("p", project), read_label_files([tsv(*ROWS[1:3], *system_c("7"))]))
     assert (done.report.outputs, done.labelled) == (1, 1)
     assert "A 🚀, segment 7: imported before and withdrawn here" in done.notes[0]
     now = fold(store.labels.events(project))["ann", SegmentKey("news", "7")]
     assert now.submitted
     assert {system for system, labels in now.outputs.items() if labels.complete} == {"<b>B</b>", "C"}
     before = store.labels.events(project)
-    again = import_labels(store, ImportTarget("p", project), read([tsv(*ROWS[1:3], *system_c("7"))]))
+    again = import_labels(store, ImportTarget("p", project), read_label_files([tsv(*ROWS[1:3], *system_c("7"))]))
     assert (again.labelled, store.labels.events(project)) == (0, before)
 
 
 def test_only_labels_that_were_recorded_are_counted(store: Store) -> None:
-    project = import_labels(store, ImportTarget("p"), read([tsv(*ROWS[:3])])).project.id
+    project = import_labels(store, ImportTarget("p"), read_label_files([tsv(*ROWS[:3])])).project.id
     # ann's labels of A and B are there; bob's of A in segment 7 and of A in segment 8 are new
-    assert import_labels(store, ImportTarget("p", project), read([tsv(*ROWS)])).labelled == 2
+    assert import_labels(store, ImportTarget("p", project), read_label_files([tsv(*ROWS)])).labelled == 2
     withdraw = Action("w", "verdict", "<b>B</b>", {"value": None})
     store.labels.append(project, "ann", SegmentKey("news", "7"), [withdraw])
-    assert import_labels(store, ImportTarget("p", project), read([tsv(*ROWS)])).labelled == 0
+    assert import_labels(store, ImportTarget("p", project), read_label_files([tsv(*ROWS)])).labelled == 0
 
 
 def test_imported_raters_see_shuffled_systems(store: Store) -> None:
     rows = [f"{s}\td\t1\t{i}\tann\tQuelle {i}\t{s} {i}\tNo-error\tNo-error" for i in range(20) for s in "ABCD"]
-    project = import_labels(store, ImportTarget("p"), read([tsv(*rows)])).project.id
+    project = import_labels(store, ImportTarget("p"), read_label_files([tsv(*rows)])).project.id
     segments = [SegmentKey("d", str(i)) for i in range(20)]
     orders = {open_segment(store, project, "ann", segment, systems="ABCD").labels.order for segment in segments}
     assert len(orders) > 5  # of 24 that are possible
@@ -147,7 +147,7 @@ def test_imported_raters_see_shuffled_systems(store: Store) -> None:
 
 def test_progress_grows_with_texts_and_labels() -> None:
     shares = list[float]()
-    import_labels(new_store(), ImportTarget("p"), read([tsv(*ROWS)]), shares.append)
+    import_labels(new_store(), ImportTarget("p"), read_label_files([tsv(*ROWS)]), shares.append)
     assert len(shares) > 6  # three raters' segments, and the texts
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (0, 1)
@@ -158,30 +158,30 @@ def test_labels_of_other_texts_change_nothing() -> None:
     project = store.projects.create("p").id
     store.projects.add(project, Dataset((Segment("news", "7", "Quelle"),), (Output("A 🚀", "news", "7", "other"),)))
     with pytest.raises(ImportProblems):
-        import_labels(store, ImportTarget("p", project), read([tsv(*ROWS)]))
+        import_labels(store, ImportTarget("p", project), read_label_files([tsv(*ROWS)]))
     assert store.labels.events(project) == []
 
 
 def test_two_files_that_contradict_each_other_are_a_problem() -> None:
     other = tsv("A 🚀\tnews\t1\t7\teve\tQuelle\tanother text\tNo-error\tNo-error", name="more.tsv")
-    found = read([tsv(*ROWS), other])
+    found = read_label_files([tsv(*ROWS), other])
     (problem,) = found.problems
     assert problem.file == "more.tsv"
-    assert "another text" in problem.found
+    assert "another text" in problem.got
     with pytest.raises(ImportProblems):
         import_labels(new_store(), ImportTarget("p"), found)
 
 
 def test_a_file_that_is_no_such_tsv_is_a_problem_and_no_exception() -> None:
-    found = read([Upload("x.tsv", b"\x80\x04pickle")])
-    assert found.problems[0].found == "a Python pickle"
+    found = read_label_files([Upload("x.tsv", b"\x80\x04pickle")])
+    assert found.problems[0].got == "a Python pickle"
 
 
 def test_exported_labels_come_back_the_same_in_a_fresh_project() -> None:
     store = new_store()
-    first = import_labels(store, ImportTarget("first"), read([tsv(*ROWS)]))
+    first = import_labels(store, ImportTarget("first"), read_label_files([tsv(*ROWS)]))
     text = labels_as(store, first.project.id, name="google").data
-    second = import_labels(store, ImportTarget("second"), read([Upload("back.tsv", text)]))
+    second = import_labels(store, ImportTarget("second"), read_label_files([Upload("back.tsv", text)]))
     assert labels(store, second.project.id) == labels(store, first.project.id)
     assert len(labels(store, second.project.id)) == 4
     assert labels_as(store, second.project.id, name="google").data == text
@@ -189,25 +189,27 @@ def test_exported_labels_come_back_the_same_in_a_fresh_project() -> None:
 
 @pytest.mark.skipif(not TED.exists(), reason="the TED data is not beside the repository")
 def test_thirty_segments_of_the_ted_release_come_back_the_same() -> None:
-    full = google_mqm.read(TED.read_bytes(), TED.name)
+    full = google_mqm.read_google_mqm(TED.read_bytes(), TED.name)
     wanted = {s.key for s in full.dataset.segments[:30]}
-    part = google_mqm.write(full.dataset, [r for r in full.rated if r.key.segment in wanted])
+    part = google_mqm.write_google_mqm(full.dataset, [r for r in full.rated if r.key.segment in wanted])
     store = new_store()
-    first = import_labels(store, ImportTarget("ted"), read([Upload("ted.tsv", part.encode())]))
+    first = import_labels(store, ImportTarget("ted"), read_label_files([Upload("ted.tsv", part.encode())]))
     assert not first.notes
     again = labels_as(store, first.project.id, name="google").data
-    second = import_labels(store, ImportTarget("again"), read([Upload("again.tsv", again)]))
+    second = import_labels(store, ImportTarget("again"), read_label_files([Upload("again.tsv", again)]))
     assert labels(store, second.project.id) == labels(store, first.project.id)
     assert len(labels(store, first.project.id)) == sum(r.key.segment in wanted for r in full.rated)
 
 
 def test_the_same_labels_in_another_format_add_nothing() -> None:
     store = new_store()
-    project = import_labels(store, ImportTarget("p"), read([tsv(*ROWS)])).project.id
+    project = import_labels(store, ImportTarget("p"), read_label_files([tsv(*ROWS)])).project.id
     before = store.labels.events(project)
     for name in ("marot", "mtme-jsonl", "esa", "label-studio"):
         made = labels_as(store, project, name=name)
-        done = import_labels(store, ImportTarget("p", project), read([Upload(f"x.{made.ending}", made.data)]))
+        done = import_labels(
+            store, ImportTarget("p", project), read_label_files([Upload(f"x.{made.ending}", made.data)])
+        )
         assert (done.labelled, done.notes, done.report.outputs) == (0, (), 0), name
         assert store.labels.events(project) == before
 
@@ -216,7 +218,7 @@ def test_errors_without_a_category_can_be_imported_and_annotated() -> None:
     line = '{"src": "s", "tgt": "a bad cat", "line_id": 1, "system": "A", "annotator": "ann", "esa_spans": [{"start_i": 2, '
     line += '"end_i": 4, "severity": "minor"}], "esa_score": 55}'
     store = new_store()
-    done = import_labels(store, ImportTarget("p"), read([Upload("x.jsonl", line.encode())]))
+    done = import_labels(store, ImportTarget("p"), read_label_files([Upload("x.jsonl", line.encode())]))
     assert (done.labelled, done.notes, done.report.human_scores) == (1, (), 1)
     (r,) = rated_outputs(fold(store.labels.events(done.project.id)))
     assert [(e.quote, e.severity, e.category) for e in r.errors] == [("bad", "Minor", "Unspecified")]
@@ -225,7 +227,7 @@ def test_errors_without_a_category_can_be_imported_and_annotated() -> None:
 def test_scores_by_rater_get_a_z_on_each_raters_own_scale() -> None:
     texts = Dataset((Segment("", "1", None),), tuple(Output(s, "", "1", s) for s in "ABC"))
     table = "system,segment,rater,DA\nA,1,ann,0\nB,1,ann,10\nC,1,ann,20\nA,1,bob,70\nB,1,bob,80\nC,1,eve,5\n"
-    found = read([Upload("da.csv", table.encode())], texts=texts)
+    found = read_label_files([Upload("da.csv", table.encode())], texts=texts)
     values = {(h.name, h.system): h.value for h in found.scored.human_scores}
     # ann: mean 10, deviation 10 → −1, 0, 1; bob: mean 75, deviation √50 → ∓0.7071; eve gave one score only
     assert values["DA", "A"] == 35
@@ -233,15 +235,15 @@ def test_scores_by_rater_get_a_z_on_each_raters_own_scale() -> None:
     assert values["DA z", "C"] == pytest.approx(1.0)
     own = table.replace("DA\n", "DA,z\n").replace("\nA,1,ann,0", "\nA,1,ann,0,9").replace(",10\n", ",10,\n")
     own = "\n".join(line + "," * (4 - line.count(",")) for line in own.split("\n") if line)
-    again = read([Upload("da.csv", own.encode())], texts=texts)
+    again = read_label_files([Upload("da.csv", own.encode())], texts=texts)
     assert {h.name for h in again.scored.human_scores} == {"DA", "z"}
 
 
 def test_conflicting_scores_in_two_files_are_a_problem() -> None:
     texts = Dataset((Segment("", "1", None),), (Output("A", "", "1", "x"),))
     files = [Upload("a.DA.seg.score", b"A 1\n"), Upload("en-de.a.DA.seg.score", b"A 2\n")]
-    (problem,) = read(files, texts=texts).problems
-    assert (problem.file, problem.found, problem.expected) == (
+    (problem,) = read_label_files(files, texts=texts).problems
+    assert (problem.file, problem.got, problem.expected) == (
         "en-de.a.DA.seg.score",
         "“2”",
         "“1”, as in an earlier file",

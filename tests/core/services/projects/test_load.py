@@ -64,7 +64,7 @@ def test_an_mqm_tsv_gives_its_texts_whatever_its_labels(tmp_path: Path) -> None:
     (tmp_path / "mqm.tsv").write_text(MQM, encoding="utf-8")
     (tmp_path / "more.csv").write_text("system,doc_id,segment_id,output,reference\nB,d,7,c,r\n", encoding="utf-8")
     got = dataset([tmp_path / "mqm.tsv"])
-    assert got == google_mqm.read(MQM.encode()).dataset
+    assert got == google_mqm.read_google_mqm(MQM.encode()).dataset
     assert [o.text for o in got.outputs] == ["  '=a b ", "None"]
     both = dataset([tmp_path / "mqm.tsv", tmp_path / "more.csv"])
     assert both.systems == ("A", "ref", "B")
@@ -76,7 +76,7 @@ def test_real_files_are_read_or_answered(tmp_path: Path) -> None:
     path = tmp_path / "mqm.tsv.gz"
     with gzip.open(DATA / "mqm_ted_zhen.tsv.gz") as whole:
         path.write_bytes(gzip.compress(b"".join(islice(whole, 1000))))
-    assert dataset([path]) == google_mqm.read(path.read_bytes()).dataset
+    assert dataset([path]) == google_mqm.read_google_mqm(path.read_bytes()).dataset
     with pytest.raises(ImportProblems, match="again, as in line"):
         dataset([DATA / "menli_wmt20_de_adversarial.csv.gz"])  # its ids are unique within an error type only
 

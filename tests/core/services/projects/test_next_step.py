@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core.data import Dataset, HumanScore, Value
-from core.ports.calibrations import SavedLambda
+from core.ports.calibration import SavedLambda
 from core.ports.labels import Action
 from core.ports.store import Store
 from core.services.projects.next_step import NextStep, next_step

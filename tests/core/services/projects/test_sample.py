@@ -151,7 +151,7 @@ def test_fluent_but_wrong_costs_more_than_clumsy_but_right(raters: tuple[str, ..
 
 
 def test_chrf_ranks_the_fluent_hallucinator_first() -> None:
-    values = registry.load("chrf").score([item for _, item in DATA.items()], no_progress)
+    values = registry.load_metric("chrf").score([item for _, item in DATA.items()], no_progress)
     sums = dict.fromkeys(SYSTEMS, 0.0)
     for (key, _), value in zip(DATA.items(), values, strict=True):
         sums[key.system] += value.value or 0.0
@@ -243,7 +243,7 @@ def two_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
         "length": counting_metric("length"),
         "deep": counting_metric("deep", lambda i: Value(1.0, parts={"a": 0.1}, detail={"steps": [[1, "é"]]})),
     }
-    monkeypatch.setattr(registry, "load", metrics.__getitem__)
+    monkeypatch.setattr(registry, "load_metric", metrics.__getitem__)
     monkeypatch.setattr(registry, "STANDARD", tuple(metrics))
 
 
@@ -264,7 +264,7 @@ def test_a_recorded_run_warms_the_cache_value_for_value(store: Store, tmp_path: 
 @pytest.mark.usefixtures("two_metrics")
 def test_a_run_recorded_under_another_signature_is_left_alone(store: Store, tmp_path: Path) -> None:
     out = tmp_path / "scores.jsonl.gz"
-    record_sample.record([replace(registry.load("length"), signature=lambda: "length|v:1|rev:other")], out)
+    record_sample.record([replace(registry.load_metric("length"), signature=lambda: "length|v:1|rev:other")], out)
     project = sample.ensure(store, out)
     assert project is not None
     assert store.scores.signatures(project.id) == []
@@ -297,7 +297,7 @@ def test_recorded_scores_cover_the_sample_texts() -> None:
 @pytest.mark.models
 @pytest.mark.parametrize("name", ["chrf", "bartscore", "bartscore++"])
 def test_the_recorded_scores_are_what_this_installation_computes(name: str) -> None:
-    metric = registry.load(name)
+    metric = registry.load_metric(name)
     kept = sample.recorded()[name, metric.signature()]
     items = {content_key(*item): item for _, item in sample.dataset().items()}
     some = sorted(items)[::80]  # two outputs, whichever

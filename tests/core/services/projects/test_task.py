@@ -3,7 +3,7 @@
 import pytest
 
 from core.data import Dataset, Output, Segment
-from core.metrics.registry import STANDARD, load
+from core.metrics.registry import STANDARD, load_metric
 from core.services.projects import sample
 from core.services.projects.task import (
     default_metrics,
@@ -70,7 +70,7 @@ def test_languages_that_english_models_do_not_read_are_named() -> None:
     some = languages_of([english * 7] * 8 + [arabic * 10] * 2)
     assert (unread(some), mostly_unread(some)) == (("Arabic script",), False)
     assert language_warning(some, []) == ""
-    model, string = load("bartscore"), load("chrf")
+    model, string = load_metric("bartscore"), load_metric("chrf")
     for shares, fits in ((output_languages(texts("source", arabic)), False), (some, True)):
         assert (may_preselect(model, shares), may_preselect(string, shares)) == (fits, True)
     said = language_warning(some, ["A", "B", "C", "D", "E", "F"])

@@ -3,7 +3,7 @@
 import pytest
 
 from core.data import Dataset, Item, Output, Segment, SegmentKey, Value
-from core.ports.timings import Timing
+from core.ports.scores import Timing
 from core.services.projects.time_estimates import (
     distinct_outputs,
     in_words,

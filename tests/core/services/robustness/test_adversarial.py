@@ -7,21 +7,21 @@ import pytest
 
 from core.data import Item, Value
 from core.errors import ImportProblems, UserError
-from core.formats.adversarial import TYPES, AdversarialCase, read_cases
+from core.formats.error_cases import TYPES, AdversarialCase, read_cases
 from core.formats.files import Upload
 from core.metrics import registry
 from core.metrics.base import Metric
 from core.progress import Cancelled, Progress
-from core.reports.adversarial import as_html, as_text, counted, grid, headline, published
+from core.reports.adversarial import as_html, as_text, grid, headline, published, sentence_of_counts
 from core.scoring.cache import InMemoryScores
 from core.services.robustness.adversarial import (
     Answered,
     PhenomenonRow,
     accuracy,
+    accuracy_table,
     answer,
     failed,
     failures,
-    table,
 )
 from core.stats.proportion import wilson
 from tests.builders import stop_when
@@ -44,7 +44,9 @@ def upload(content: str = CSV) -> Upload:
 def answered(margins: list[float | None], higher: bool = True) -> Answered:
     sign = 1 if higher else -1
     good = tuple(Value(None, "undefined", "no words") if m is None else Value(sign * m) for m in margins)
-    return Answered(registry.load("chrf" if higher else "ter").spec, "sig|v:1", good, (Value(0.0),) * len(margins))
+    return Answered(
+        registry.load_metric("chrf" if higher else "ter").spec, "sig|v:1", good, (Value(0.0),) * len(margins)
+    )
 
 
 def cases(kinds: list[str], ids: list[str] | None = None) -> list[AdversarialCase]:
@@ -89,7 +91,7 @@ def test_files_that_are_not_menlis_are_read_as_pairs_or_refused() -> None:
 
 
 def test_ties_are_wrong_and_missing_scores_are_counted() -> None:
-    rows = table(cases(["addition"] * 5), [answered([0.5, 0.0, -1.0, None, 2.0])])
+    rows = accuracy_table(cases(["addition"] * 5), [answered([0.5, 0.0, -1.0, None, 2.0])])
     row = rows[0]
     assert (row.cases, row.compared, row.right, row.tied, row.undefined) == (5, 4, 2, 1, 1)
     assert row.accuracy == 0.5
@@ -97,14 +99,14 @@ def test_ties_are_wrong_and_missing_scores_are_counted() -> None:
 
 
 def test_where_lower_is_better_lower_is_right() -> None:
-    rows = table(cases(["addition"] * 2), [answered([1.0, 1.0], higher=False)])
+    rows = accuracy_table(cases(["addition"] * 2), [answered([1.0, 1.0], higher=False)])
     assert rows[0].accuracy == 1.0
 
 
 def test_averages_give_every_phenomenon_the_same_weight() -> None:
     """Addition 1 of 1, omission 1 of 3, spelling 0 of 1: adequacy (1 + 1/3)/2, fluency 0, all (1 + 1/3 + 0)/3."""
     kinds = ["addition", "omission", "omission", "omission", "spelling error"]
-    rows = table(cases(kinds, ["a", "a", "b", "c", "d"]), [answered([1, 1, -1, -1, -1])])
+    rows = accuracy_table(cases(kinds, ["a", "a", "b", "c", "d"]), [answered([1, 1, -1, -1, -1])])
     found = {r.phenomenon: r.accuracy for r in rows}
     assert found["adequacy"] == pytest.approx(2 / 3)
     assert found["fluency"] == 0
@@ -113,7 +115,7 @@ def test_averages_give_every_phenomenon_the_same_weight() -> None:
 
 
 def test_an_unknown_phenomenon_counts_among_all_only() -> None:
-    rows = table(cases(["addition", "spelling error", "swap"]), [answered([1, -1, -1])])
+    rows = accuracy_table(cases(["addition", "spelling error", "swap"]), [answered([1, -1, -1])])
     assert {r.phenomenon: r.averaged for r in rows if r.averaged > 1 or r.phenomenon in ("adequacy", "fluency")} == {
         "all": 3, "adequacy": 1, "fluency": 1,
     }  # fmt: skip
@@ -134,8 +136,8 @@ def test_average_intervals_resample_whole_sources() -> None:
     ids = [str(i // 2) for i in range(80)]
     together = [1.0 if i // 2 % 2 else -1.0 for i in range(80)]
     kinds = ["addition", "omission"] * 40
-    dependent = {r.phenomenon: r for r in table(cases(kinds, ids), [answered(together)], draws=2000)}["all"]
-    alone = {r.phenomenon: r for r in table(cases(kinds), [answered(together)], draws=2000)}["all"]
+    dependent = {r.phenomenon: r for r in accuracy_table(cases(kinds, ids), [answered(together)], draws=2000)}["all"]
+    alone = {r.phenomenon: r for r in accuracy_table(cases(kinds), [answered(together)], draws=2000)}["all"]
     width = [(r.high or 0) - (r.low or 0) for r in (dependent, alone)]
     assert width[0] / width[1] == pytest.approx(2**0.5, rel=0.12)
 
@@ -153,53 +155,53 @@ def from_two_files(own_ids: bool) -> list[AdversarialCase]:
 def test_equal_ids_of_two_files_are_two_sources() -> None:
     margins: list[float | None] = [1.0 if i % 2 else -1.0 for i in range(40)]
     found = [
-        next(r for r in table(from_two_files(own), [answered(margins)]) if r.phenomenon == "all")
+        next(r for r in accuracy_table(from_two_files(own), [answered(margins)]) if r.phenomenon == "all")
         for own in (False, True)
     ]
     assert found[0] == found[1]
 
 
 def test_one_source_has_no_interval_and_says_why() -> None:
-    rows = {r.phenomenon: r for r in table(cases(["addition", "negation"], ["1", "1"]), [answered([1, -1])])}
+    rows = {r.phenomenon: r for r in accuracy_table(cases(["addition", "negation"], ["1", "1"]), [answered([1, -1])])}
     assert (rows["all"].accuracy, rows["all"].low, rows["all"].high) == (0.5, None, None)
     assert rows["all"].reason == "an interval needs at least two sources"
-    scored = {r.phenomenon: r for r in table(cases(["addition"] * 2), [answered([1, None])])}
+    scored = {r.phenomenon: r for r in accuracy_table(cases(["addition"] * 2), [answered([1, None])])}
     assert scored["all"].low is None
 
 
 def test_a_phenomenon_without_a_score_is_in_no_average() -> None:
     kinds = ["addition"] * 20 + ["negation"] * 20 + ["omission"] * 2
-    rows = {r.phenomenon: r for r in table(cases(kinds), [answered([1, -1] * 10 + [1] * 20 + [None] * 2)])}
+    rows = {r.phenomenon: r for r in accuracy_table(cases(kinds), [answered([1, -1] * 10 + [1] * 20 + [None] * 2)])}
     assert (rows["omission"].accuracy, rows["omission"].reason) == (None, "2 × no words")
     assert (rows["all"].averaged, rows["all"].accuracy, rows["all"].cases) == (2, 0.75, 42)
     assert (rows["all"].low or 1) < 0.75 < (rows["all"].high or 0)
     assert rows["all"].reason == "without omission: no case of it has a score"
-    nothing = {r.phenomenon: r for r in table(cases(["addition"] * 2), [answered([None] * 2)])}
+    nothing = {r.phenomenon: r for r in accuracy_table(cases(["addition"] * 2), [answered([None] * 2)])}
     assert (nothing["all"].averaged, nothing["all"].accuracy, nothing["all"].reason) == (0, None, "no case has a score")
 
 
 def test_a_phenomenon_named_like_an_average_is_told_apart() -> None:
     given = cases(["fluency", "fluency", "swap", "all"])
-    rows = table(given, [answered([1, 0, -1, -1])])
+    rows = accuracy_table(given, [answered([1, 0, -1, -1])])
     assert [(r.phenomenon, r.accuracy) for r in rows] == [
         ("fluency (error type)", 0.5), ("swap", 0), ("all (error type)", 0), ("all", pytest.approx(1 / 6)),
     ]  # fmt: skip
     assert grid(rows, {"chrf": "chrF"})[1:] == [
         ["fluency (error type)", "50.0"], ["swap", "0.0"], ["all (error type)", "0.0"], ["all", "16.7"]
     ]  # fmt: skip
-    twice = table(cases(["all", "all (error type)"]), [answered([1, -1])])
+    twice = accuracy_table(cases(["all", "all (error type)"]), [answered([1, -1])])
     assert len({r.phenomenon for r in twice}) == 3
 
 
 def test_no_cases_have_no_answers_and_no_rows() -> None:
-    (found,) = answer([], [registry.load("chrf")])
+    (found,) = answer([], [registry.load_metric("chrf")])
     assert (found.good, found.bad) == ((), ())
-    assert found.signature == registry.load("chrf").signature()
-    assert table([], [found]) == []
+    assert found.signature == registry.load_metric("chrf").signature()
+    assert accuracy_table([], [found]) == []
 
 
 def heads(*accuracies: float | None) -> str:
-    row = table(cases(["addition", "negation"]), [answered([1, -1])])[2]
+    row = accuracy_table(cases(["addition", "negation"]), [answered([1, -1])])[2]
     names = [f"m{i}" for i in range(len(accuracies))]
     rows = [row._replace(metric=n, accuracy=a, low=None, high=None) for n, a in zip(names, accuracies, strict=True)]
     return headline(rows, {n: n.upper() for n in names})
@@ -214,15 +216,15 @@ def test_the_headline_names_a_leader_only_if_there_is_one() -> None:
     assert heads(0.0, 0.0) == "No metric prefers the good text in any case"
     assert heads(0.0) == "M0 never prefers the good text"
     assert heads(None) == ""
-    rows = table(cases(["addition"] * 2), [answered([1, None])])
+    rows = accuracy_table(cases(["addition"] * 2), [answered([1, None])])
     assert headline(rows, {"chrf": "chrF"}) == "chrF prefers the good text in 100.0 % of the cases"
-    assert counted(rows, {"chrf": "chrF"}) == "2 cases; left out because they have no score: chrF 1."
-    assert counted(rows[:0], {}) == "No cases."
+    assert sentence_of_counts(rows, {"chrf": "chrF"}) == "2 cases; left out because they have no score: chrF 1."
+    assert sentence_of_counts(rows[:0], {}) == "No cases."
 
 
 def test_failures_have_texts_and_all_scores() -> None:
     given = read_cases([upload()]).cases
-    found = answer(given, [registry.load("chrf"), registry.load("bleu")])
+    found = answer(given, [registry.load_metric("chrf"), registry.load_metric("bleu")])
     wrong = failures(given, found, each=1)
     assert {(f.metric, f.phenomenon) for f in wrong} == {
         (m, p) for m in ("chrf", "bleu") for p in ("number error", "spelling error")
@@ -247,7 +249,7 @@ def test_work_that_was_stopped_goes_on_where_it_stopped() -> None:
         asked.extend(range(len(items)))
         return [Value(float(len(item.hypothesis))) for item in items]
 
-    metric = Metric(replace(registry.load("chrf").spec, name="m"), lambda: "m|v:1", score)
+    metric = Metric(replace(registry.load_metric("chrf").spec, name="m"), lambda: "m|v:1", score)
     scores = InMemoryScores()
     whole = answer(given, [metric])
     asked.clear()
@@ -269,7 +271,10 @@ def test_what_failed_is_told_and_tried_again() -> None:
             raise ValueError("no room")
         return [Value(1.0)] * len(items)
 
-    metric, scores = Metric(replace(registry.load("chrf").spec, name="m"), lambda: "m|v:1", score), InMemoryScores()
+    metric, scores = (
+        Metric(replace(registry.load_metric("chrf").spec, name="m"), lambda: "m|v:1", score),
+        InMemoryScores(),
+    )
     assert failed(answer(given, [metric], scores=scores))
     broken[0] = False
     again = answer(given, [metric], scores=scores)
@@ -278,19 +283,19 @@ def test_what_failed_is_told_and_tried_again() -> None:
 
 
 def test_a_text_that_is_missing_is_no_failure() -> None:
-    assert not failed(answer(read_cases([upload()], reference_free=True).cases, [registry.load("chrf")]))
+    assert not failed(answer(read_cases([upload()], reference_free=True).cases, [registry.load_metric("chrf")]))
 
 
 def test_metrics_needing_a_missing_text_are_reported() -> None:
     given = read_cases([upload()], reference_free=True).cases
-    rows = table(given, answer(given, [registry.load("chrf")]))
+    rows = accuracy_table(given, answer(given, [registry.load_metric("chrf")]))
     assert rows[0].accuracy is None
     assert "needs a reference" in rows[0].reason
 
 
 def test_table_and_page_show_what_was_counted() -> None:
     given = cases(["<b>", "addition", "<b>", "addition"])
-    rows = table(given, [answered([1, -1, 1, 0])])
+    rows = accuracy_table(given, [answered([1, -1, 1, 0])])
     labels = {"chrf": "chrF"}
     assert grid(rows, labels) == [
         ["", "chrF"],
@@ -308,7 +313,7 @@ def test_table_and_page_show_what_was_counted() -> None:
 
 
 def test_paper_values_are_shown_for_the_full_suite() -> None:
-    rows = table(cases(list(TYPES.values())), [answered([1.0] * 12)])
+    rows = accuracy_table(cases(list(TYPES.values())), [answered([1.0] * 12)])
     assert published(rows) == ""
     ours = [row._replace(metric="bleu") for row in rows]
     assert "sentBLEU 32.9 (27.2)." in published(ours)
@@ -326,12 +331,12 @@ def test_the_published_suite_gives_the_authors_own_scores() -> None:
     read = read_cases([Upload(SUITE.name, SUITE.read_bytes())])
     assert len(read.cases) == 2400
     some = [c for c in read.cases if c.phenomenon in ("addition", "number error")]
-    (found,) = answer(some, [registry.load("bleu")])
+    (found,) = answer(some, [registry.load_metric("bleu")])
     known = {"2": (35.693754559323295, 83.18180062062373), "11": (63.43383601484682, 48.679550186613355),
              "14": (84.82198619370465, 58.34041060170845)}  # fmt: skip
     for case, good, bad in zip(some, found.good, found.bad, strict=True):
         if case.phenomenon == "addition" and case.id in known:
             assert (good.value, bad.value) == pytest.approx(known[case.id], abs=1e-6)
-    rows: dict[str, PhenomenonRow] = {r.phenomenon: r for r in table(some, [found])}
+    rows: dict[str, PhenomenonRow] = {r.phenomenon: r for r in accuracy_table(some, [found])}
     assert (rows["addition"].cases, rows["addition"].right) == (200, 39)
     assert (rows["number error"].cases, rows["number error"].right) == (200, 0)

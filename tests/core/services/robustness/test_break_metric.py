@@ -3,11 +3,11 @@
 import pytest
 
 from core.data import Item, Value
-from core.formats.adversarial import read_cases
+from core.formats.error_cases import read_cases
 from core.formats.files import Upload
 from core.metrics import ranges, registry
 from core.perturbations.registry import PERTURBATIONS
-from core.ports.cases import BARELY, MISSES, NOTICES, KeptScore
+from core.ports.robustness import BARELY, MISSES, NOTICES, SavedScore
 from core.services.robustness.break_metric import (
     TextPair,
     by_drop,
@@ -31,7 +31,7 @@ def test_a_change_is_measured_in_the_direction_of_the_metric() -> None:
     assert ter.good.value == 0
     assert ter.changed.value == pytest.approx(100 / 6)
     assert ter.change == pytest.approx(-100 / 6)
-    assert ter.fooled is False
+    assert ter.misses_error is False
     assert chrf.good.value == pytest.approx(100)
     assert chrf.change is not None
     assert chrf.change < 0
@@ -41,8 +41,8 @@ def test_a_change_is_measured_in_the_direction_of_the_metric() -> None:
 def test_a_metric_that_scores_the_change_as_high_is_fooled() -> None:
     (same,) = reactions(TEXTS, [counting_metric("same", lambda item: Value(1.0))])
     (longer,) = reactions(TEXTS._replace(changed=GOOD + " And more."), [counting_metric("length")])
-    assert (same.change, same.fooled) == (0, True)
-    assert (longer.change, longer.fooled) == (len(" And more."), True)
+    assert (same.change, same.misses_error) == (0, True)
+    assert (longer.change, longer.misses_error) == (len(" And more."), True)
     assert longer.share is None  # a length has no bounds, and no range is stored for it
 
 
@@ -51,18 +51,18 @@ def test_a_score_that_is_missing_is_no_verdict_and_says_why() -> None:
         return Value(None, "undefined", "no digits wanted") if "70" in item.hypothesis else Value(1.0)
 
     (found,) = reactions(TEXTS, [counting_metric("picky", of)])
-    assert (found.change, found.share, found.fooled, found.reason) == (None, None, None, "no digits wanted")
+    assert (found.change, found.share, found.misses_error, found.reason) == (None, None, None, "no digits wanted")
     (needs,) = reactions(TEXTS._replace(reference=None), registry.chosen(["chrf"]))
-    assert needs.fooled is None
+    assert needs.misses_error is None
     assert "needs a reference" in needs.reason
 
 
 def test_a_stored_score_knows_if_the_metric_was_fooled() -> None:
-    assert KeptScore("chrf", "s", True, 70.0, 70.0).fooled is True
-    assert KeptScore("ter", "s", False, 10.0, 20.0).fooled is False
-    assert KeptScore("ter", "s", False, 20.0, 10.0).fooled is True
-    assert KeptScore("nli", "s", True, None, 0.2, "why").fooled is None
-    assert KeptScore("nli", "s", True, 0.7000001, 0.7, "").fooled is True, "models round to seven digits"
+    assert SavedScore("chrf", "s", True, 70.0, 70.0).misses_error is True
+    assert SavedScore("ter", "s", False, 10.0, 20.0).misses_error is False
+    assert SavedScore("ter", "s", False, 20.0, 10.0).misses_error is True
+    assert SavedScore("nli", "s", True, None, 0.2, "why").misses_error is None
+    assert SavedScore("nli", "s", True, 0.7000001, 0.7, "").misses_error is True, "models round to seven digits"
 
 
 def test_a_small_drop_in_the_range_of_a_metric_is_barely_noticed() -> None:
@@ -81,8 +81,8 @@ def test_a_small_drop_in_the_range_of_a_metric_is_barely_noticed() -> None:
         ("of another program", "no range is stored", True, -3.0, -3.2, NOTICES),
         ("of another program", "no range is stored", True, 0.0, -0.001, NOTICES),
     ):
-        assert verdict_of(KeptScore(name, signature, higher, good, changed)) == verdict, (name, good, changed)
-    assert verdict_of(KeptScore("chrf", "s", True, None, 0.2, "why")) == "why"
+        assert verdict_of(SavedScore(name, signature, higher, good, changed)) == verdict, (name, good, changed)
+    assert verdict_of(SavedScore("chrf", "s", True, None, 0.2, "why")) == "why"
 
     drops = {"large": 0.3, "none": 1.0, "small": 0.96, "tiny": 0.9999}
     metrics = [
@@ -131,7 +131,7 @@ def test_changes_are_told_in_words() -> None:
     [("chrf", (True, True)), ("bartscore", (True, False)), ("bartscore++", (False, False)), ("comet", (False, False))],
 )
 def test_metrics_know_whether_they_are_quick_and_ask_no_model(name: str, expected: tuple[bool, bool]) -> None:
-    metric = registry.load(name)
+    metric = registry.load_metric(name)
     assert (quick(metric, {}), not metric.spec.needs_model) == expected
     assert quick(metric, {"Arabic script": 1.0}) == (name == "chrf"), "the bundled models read English"
 

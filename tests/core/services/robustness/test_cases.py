@@ -8,10 +8,10 @@ import pytest
 
 from core.data import Dataset, Item, Output, Segment, SegmentKey, Value
 from core.errors import UserError
-from core.formats.adversarial import AdversarialCase, read_cases
+from core.formats.error_cases import AdversarialCase, read_cases
 from core.formats.files import Upload
 from core.metrics import registry
-from core.ports.cases import KeptCase, KeptScore
+from core.ports.robustness import KeptCase, SavedScore
 from core.services.robustness.adversarial import Answered, failures
 from core.services.robustness.break_metric import TextPair
 from core.services.robustness.cases import (
@@ -133,7 +133,7 @@ def test_a_failure_leads_back_to_its_case_and_to_every_score() -> None:
     cases = [
         AdversarialCase("typo", str(i), Item("s", f"good {i}", ("r",)), Item("s", f"bad {i}", ("r",))) for i in range(2)
     ]
-    chrf, ter = registry.load("chrf").spec, registry.load("ter").spec
+    chrf, ter = registry.load_metric("chrf").spec, registry.load_metric("ter").spec
     answered = [
         Answered(chrf, "sig1", (Value(5.0), Value(1.0)), (Value(2.0), Value(2.0))),
         Answered(ter, "sig2", (Value(5.0), Value(None, "undefined", "no words")), (Value(9.0), Value(2.0))),
@@ -142,8 +142,8 @@ def test_a_failure_leads_back_to_its_case_and_to_every_score() -> None:
     assert case_of(failure, cases) is cases[1]
     assert texts_of(cases[1]) == TextPair("s", "r", "good 1", "bad 1")
     assert scores_of(cases[1], cases, answered) == (
-        KeptScore("chrf", "sig1", True, 1.0, 2.0),
-        KeptScore("ter", "sig2", False, None, 2.0, "no words"),
+        SavedScore("chrf", "sig1", True, 1.0, 2.0),
+        SavedScore("ter", "sig2", False, None, 2.0, "no words"),
     )
     with pytest.raises(ValueError, match="no case"):
         case_of(failure, cases[:1])
@@ -151,7 +151,7 @@ def test_a_failure_leads_back_to_its_case_and_to_every_score() -> None:
 
 def test_equal_texts_of_two_anchors_lead_back_each_to_its_own() -> None:
     cases = [AdversarialCase("typo", "", Item(None, "good", (r,)), Item(None, "bad", (r,))) for r in ("one", "two")]
-    answered = [Answered(registry.load("chrf").spec, "s", (Value(1.0), Value(1.0)), (Value(2.0), Value(2.0)))]
+    answered = [Answered(registry.load_metric("chrf").spec, "s", (Value(1.0), Value(1.0)), (Value(2.0), Value(2.0)))]
     assert [case_of(f, cases).good.references for f in failures(cases, answered)] == [("one",), ("two",)]
 
 
@@ -165,7 +165,7 @@ def kept(**changed: object) -> KeptCase:
     fields: dict[str, object] = {
         "collection": "demo", "phenomenon": "number error", "source": None, "reference": "It costs 5 €.",
         "good": "5 €, it costs.", "changed": "=9 €, it costs.", "what": "5 → 9",
-        "scores": (KeptScore("chrf", "chrf|v:1", True, 70.5, 60.25), KeptScore("nli", "n", True, None, 0.5, "why")),
+        "scores": (SavedScore("chrf", "chrf|v:1", True, 70.5, 60.25), SavedScore("nli", "n", True, None, 0.5, "why")),
         "created": datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), "id": 7,
     }  # fmt: skip
     return KeptCase(**(fields | changed))  # type: ignore[arg-type]

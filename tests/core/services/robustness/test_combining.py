@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from core.data import Dataset, Item, Output, OutputKey, Segment, Value
-from core.formats.adversarial import AdversarialCase
+from core.formats.error_cases import AdversarialCase
 from core.metrics import ranges, registry
 from core.metrics.entailment.nli import STRATEGIES
 from core.metrics.ranges import Range
@@ -54,21 +54,21 @@ def test_the_expression_is_the_metric_that_was_shown() -> None:
     assert combining.expression("nli", "chrf", 0.3) == "menli|with:chrf|w:0.3"
     name = combining.expression("nli-src|formula:e", "chrf|beta:3", 0.25)
     assert name == "menli|with:chrf%7Cbeta%3A3|w:0.25|nli:nli-src%7Cformula%3Ae"
-    assert registry.load(name).spec.name == name
+    assert registry.load_metric(name).spec.name == name
     assert combining.expression("nli", "bertscore", 0.2) == "menli"  # both are the defaults
 
 
 def test_nli_metrics_scale_by_formula_others_by_range() -> None:
-    assert combining.part(registry.load("nli-src")).scale == Range(-1, 0, "declared")
-    ranges.fit({registry.load("chrf").signature(): [20.0, 70.0]})
-    assert combining.part(registry.load("chrf")).scale == Range(20, 70, "own", 2)
+    assert combining.part(registry.load_metric("nli-src")).scale == Range(-1, 0, "declared")
+    ranges.fit({registry.load_metric("chrf").signature(): [20.0, 70.0]})
+    assert combining.part(registry.load_metric("chrf")).scale == Range(20, 70, "own", 2)
 
 
 def test_batch_dependent_metrics_have_the_menli_range() -> None:
     """MoverScore's idf weights are of the dataset, and so is the signature its range is stored by."""
-    moverscore = registry.load("moverscore")
+    moverscore = registry.load_metric("moverscore")
     ranges.fit({for_dataset(moverscore, DATA).signature(): [-0.5, 0.5]})
-    mixed = for_dataset(registry.load("menli|with:moverscore"), DATA).signature()
+    mixed = for_dataset(registry.load_metric("menli|with:moverscore"), DATA).signature()
     assert "range_m:-0.5..0.5 (own)" in mixed
     assert combining.part(moverscore, DATA).scale == Range(-0.5, 0.5, "own", 2)
 
@@ -84,17 +84,17 @@ def test_cases_sharing_texts_belong_to_the_project() -> None:
 
 
 def test_a_metric_without_a_range_has_the_fit_command() -> None:
-    without = combining.part(registry.load("bartscore"))
+    without = combining.part(registry.load_metric("bartscore"))
     assert without.scale is None
     assert "errorscope ranges s.csv" in without.command
-    assert combining.pair(combining.part(registry.load("nli")), without, {}, {}, []) is None
+    assert combining.pair(combining.part(registry.load_metric("nli")), without, {}, {}, []) is None
 
 
 def test_a_range_is_fitted_on_the_values_there_are() -> None:
     values = {OutputKey("a", "d", "1"): Value(-3.0), OutputKey("a", "d", "2"): Value(None, "undefined", "why")}
     values[OutputKey("a", "d", "3")] = Value(-1.0)
-    combining.fit(registry.load("bartscore"), values)
-    assert combining.part(registry.load("bartscore")).scale == Range(-3, -1, "own", 2)
+    combining.fit(registry.load_metric("bartscore"), values)
+    assert combining.part(registry.load_metric("bartscore")).scale == Range(-3, -1, "own", 2)
 
 
 def test_stored_scores_are_reused_and_missing_ones_stored() -> None:
@@ -106,7 +106,7 @@ def test_stored_scores_are_reused_and_missing_ones_stored() -> None:
     def watch(doing: object) -> None:
         told.append(getattr(doing, "metric_done", 0))
 
-    chrf = registry.load("chrf")
+    chrf = registry.load_metric("chrf")
     first = combining.scores_of(store, project, DATA, keys, [chrf], watch)
     assert list(first["chrf"]) == keys
     assert told[0] == 0
@@ -120,7 +120,7 @@ def test_stored_scores_are_reused_and_missing_ones_stored() -> None:
 
 
 def test_a_pair_has_what_people_said_and_the_cases_of_all_suites() -> None:
-    nli, chrf = (registry.load(name) for name in ("nli", "chrf"))
+    nli, chrf = (registry.load_metric(name) for name in ("nli", "chrf"))
     human = {o.key: float(i) for i, o in enumerate(DATA.outputs)}
     items = dict(DATA.items())
     tables = {
@@ -145,9 +145,12 @@ def test_a_pair_has_what_people_said_and_the_cases_of_all_suites() -> None:
 
 
 def test_both_ways_is_the_metric_itself_where_it_asks_both_ways() -> None:
-    assert combining.both_ways(registry.load("nli")).spec.name == "nli"
-    assert combining.both_ways(registry.load("nli-ref-sum")).spec.name == "nli-ref-sum|direction:both"
-    assert combining.both_ways(registry.load("nli|direction:output-reference|formula:-c")).spec.name == "nli|formula:-c"
+    assert combining.both_ways(registry.load_metric("nli")).spec.name == "nli"
+    assert combining.both_ways(registry.load_metric("nli-ref-sum")).spec.name == "nli-ref-sum|direction:both"
+    assert (
+        combining.both_ways(registry.load_metric("nli|direction:output-reference|formula:-c")).spec.name
+        == "nli|formula:-c"
+    )
 
 
 def test_strategies_of_the_project_and_of_every_suite() -> None:
@@ -157,7 +160,7 @@ def test_strategies_of_the_project_and_of_every_suite() -> None:
         }
         return Value(e, parts=ways)
 
-    nli = registry.load("nli")
+    nli = registry.load_metric("nli")
     keys = [OutputKey("a", "d", str(i)) for i in range(4)]
     table = {k: value(i / 4, 0.0) for i, k in enumerate(keys)}
     human = {k: float(i) for i, k in enumerate(keys)}

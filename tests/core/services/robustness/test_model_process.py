@@ -16,11 +16,11 @@ from core.metrics import registry
 from core.processes import host
 from core.processes.child import ProcessEnded
 from core.processes.pool import Pool
-from core.refine.options import Options
+from core.refine.result import Options
 from core.robustness.attack import attack_metric
 from core.robustness.stress import token_contributions
 from core.robustness.stress.gold import Gold
-from core.robustness.stress.run import StressTestRequest, run
+from core.robustness.stress.run import StressTestRequest, run_stress_tests
 from core.scoring.cache import InMemoryScores
 from core.scoring.items import score_items
 from core.services.compare import alignment, inspector
@@ -46,7 +46,7 @@ def stress() -> object:
     golds = [Gold(str(i), item) for i, item in enumerate(ITEMS[:2])]
     tests = ("article-removal", "diverge", "token-drop")
     asked = StressTestRequest("run", "A", "p", tests, ("chrf", "bertscore"), seeds=1, draws=100)
-    report = run(golds, asked, InMemoryScores())
+    report = run_stress_tests(golds, asked, InMemoryScores())
     return report.tests, report.cells
 
 
@@ -92,7 +92,7 @@ def test_a_metric_whose_process_dies_is_not_tried_text_by_text() -> None:
     host.use(Dying(1))
     try:
         with pytest.raises(UserError, match="SIGKILL"):
-            score_items(ITEMS, [registry.load("bartscore")])
+            score_items(ITEMS, [registry.load_metric("bartscore")])
     finally:
         host.use(None)
     assert asked == [3]

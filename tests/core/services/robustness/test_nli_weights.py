@@ -191,8 +191,8 @@ def test_a_strategy_is_chosen_without_the_dataset_it_is_tried_on() -> None:
 
 def test_stored_values_become_scaled_scores_and_probabilities() -> None:
     nli, ter = (
-        ScaledMetric(registry.load("nli"), Range(0, 1, "")),
-        ScaledMetric(registry.load("ter"), Range(0, 100, "")),
+        ScaledMetric(registry.load_metric("nli"), Range(0, 1, "")),
+        ScaledMetric(registry.load_metric("ter"), Range(0, 100, "")),
     )
     keys = [OutputKey("s", "d", str(i)) for i in range(3)]
     n = {k: Value(v) for k, v in zip(keys, (0.2, 0.4, 0.6), strict=True)}

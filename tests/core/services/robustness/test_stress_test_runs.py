@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.ports.stress_test_runs import LONGEST_NAME, short_name
-from core.services.robustness.stress_test_runs import evidence, headline, settings_of, share_of
+from core.ports.robustness import LONGEST_NAME, short_name
+from core.services.robustness.stress_test_runs import evidence, headline, run_settings, share_of
 from tests.reports import report
 
 
@@ -48,7 +48,7 @@ def test_no_share_is_told_where_gold_is_about_0_beside_the_drops() -> None:
 
 
 def test_settings_are_plain_values_with_a_count_of_failures() -> None:
-    found = settings_of(report())
+    found = run_settings(report())
     assert (found["fails"], found["tests"], found["seeds"]) == (3, ["truncation", "repetition"], 2)
 
 

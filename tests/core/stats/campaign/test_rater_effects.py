@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.stats.campaign.campaign_scores import CampaignScore
-from core.stats.campaign.rater_effects import rater_effects, standardised_scores
-from core.stats.campaign.reml import ScoreModel
+from core.stats.campaign.rater_effects import ScoreModel, rater_effects, standardised_scores
 from core.stats.correlation.correlation import group_ids
 from core.stats.correlation.pairs import Floats
 from tests.core.stats.campaign.simulated import Design, simulated
