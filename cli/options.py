@@ -19,7 +19,6 @@ from core.formats.parsing.numbers import parse_lambda, parse_number
 from core.metrics import registry
 from core.metrics.base import Metric
 from core.progress import Progress
-from core.services.projects.importing import load
 
 if TYPE_CHECKING:
     from core.scoring.progress import ScoringProgress
@@ -206,6 +205,8 @@ def read_texts(files: Sequence[Path], column: Sequence[str] | GivenRoles | None)
     Roles that also belong to other files are given as `GivenRoles`, whose names are checked when all files are read.
     """
     roles = column if isinstance(column, GivenRoles) else GivenRoles(column or ())
+    from core.services.projects.importing import load  # with numpy, which the list of commands does not need
+
     loaded = load(files, roles)
     if roles is not column:
         roles.check()

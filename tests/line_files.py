@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from core.formats.files import Upload
-from core.formats.lines import LineRoles, stage_roles
+from core.formats.lines import stage_roles
+from core.formats.mapping import LineRoles
 from core.formats.streams.file_rows import FileRows
 from core.formats.streams.staged import StagedImport
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from core.errors import UserError, unknown
 from core.formats.columns import JUDGED, Guess
 from core.formats.files import base_name, stem
-from core.formats.lines import LineRoles
-from core.formats.mapping import ColumnMapping, MetricColumn, SystemScoreColumn
+from core.formats.mapping import ColumnMapping, LineRoles, MetricColumn, SystemScoreColumn
 from core.formats.parsing.cells import Cell, FileTable
 from core.formats.system_scores import score_of_system
 

@@ -16,6 +16,7 @@ from core.errors import ImportProblems, Problem
 from core.formats.build import CHARACTERS
 from core.formats.columns import roles_of
 from core.formats.files import base_name, extension, stem, without_end
+from core.formats.mapping import LineRoles
 from core.formats.parsing.cells import FilePlace, FileTable, Meter
 from core.formats.parsing.json_text import NotJson, parsed
 from core.formats.parsing.numbers import means_a_number
@@ -123,17 +124,6 @@ def notes_on_files(systems: Sequence[str], names: Sequence[str], numbers: Sequen
 
 _FIELDS = {"source": "source", "reference": "target", "system": "hypothesis"}
 """The field with the text in mt-metrics-eval's JSON Lines, by the role of the file."""
-
-
-class LineRoles(NamedTuple):
-    """The role of each file by name; `systems` are pairs of file and system name, `unused` files are not read, and `document` names the
-    document of each segment."""
-
-    source: str | None = None
-    references: tuple[str, ...] = ()
-    systems: tuple[tuple[str, str], ...] = ()
-    unused: tuple[str, ...] = ()
-    document: str | None = None
 
 
 def guess_roles(names: Sequence[str]) -> LineRoles:

@@ -1,10 +1,21 @@
-"""The roles of a table's columns, as one value that a page can edit."""
+"""The roles of a table's columns and of line-aligned text files, as values that a page can edit."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
+
+
+class LineRoles(NamedTuple):
+    """The role of each file by name; `systems` are pairs of file and system name, `unused` files are not read, and `document` names the
+    document of each segment."""
+
+    source: str | None = None
+    references: tuple[str, ...] = ()
+    systems: tuple[tuple[str, str], ...] = ()
+    unused: tuple[str, ...] = ()
+    document: str | None = None
 
 
 class MetricColumn(NamedTuple):

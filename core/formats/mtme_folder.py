@@ -18,7 +18,7 @@ from core.errors import ImportProblems, Problem, UserError, unknown
 from core.formats.external import file_of_a_metric
 from core.formats.files import Upload, base_name, extension, path_name
 from core.formats.given_roles import GivenRoles, files_as_read
-from core.formats.lines import LineRoles
+from core.formats.mapping import LineRoles
 from core.formats.role_names import MTME_FOLDERS, MtmeName, mtme_name, mtme_name_without_folder
 from core.formatting import format_count
 

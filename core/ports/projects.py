@@ -5,13 +5,15 @@ from __future__ import annotations
 import builtins
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from core.columns import ProjectIndex, ScoreColumn
 from core.data import Dataset, ExternalScores, Judgement, SegmentKey
 from core.ports.labels import LabelBatch
 from core.ports.rules import change_project, create_project, delete_project, import_data, read_project, visible_projects
 from core.progress import Progress, no_progress
+
+if TYPE_CHECKING:  # numpy would be loaded by the list of commands
+    from core.columns import ProjectIndex, ScoreColumn
 
 
 class Project(NamedTuple):

@@ -76,7 +76,10 @@ def test_errors_of_commands_on_the_database_are_one_line_each(
     database = ("--database", empty_database(tmp_path / "e.db"))
     nowhere = str(tmp_path / "no such file")
     for arguments, message in (
-        (("projects", *database, "import", nowhere), f"error: {nowhere}: No such file or directory. Check the path"),
+        (
+            ("projects", *database, "import", nowhere),
+            f"error: {nowhere}: the file cannot be read (got No such file or directory). Check the path",
+        ),
         (("jobs", *database, "cancel", "7"), "error: there is no such job (got 7)"),
         (("campaign", *database, "status", "cats", "pilot"), "error: there is no project “cats”"),
         (("workers", "--workers", "0"), "error: this number of workers is not possible"),

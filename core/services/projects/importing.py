@@ -19,8 +19,8 @@ from core.formats.given_roles import GivenRoles, agree, files_as_read, files_of,
 from core.formats.labels.label_file import Severities
 from core.formats.labels.label_formats import FORMATS
 from core.formats.labels.label_formats import guess as label_format_of
-from core.formats.lines import LineRoles, guess_roles, stage_roles
-from core.formats.mapping import ColumnMapping
+from core.formats.lines import guess_roles, stage_roles
+from core.formats.mapping import ColumnMapping, LineRoles
 from core.formats.mapping_warnings import mapping_warnings
 from core.formats.mtme_folder import MtmeFiles, is_layout, pairs_of
 from core.formats.mtme_folder import files_of as files_of_pair

@@ -9,7 +9,8 @@ from core.data import Dataset, OutputKey
 from core.errors import ImportProblems, Problem
 from core.formats.files import Upload
 from core.formats.given_roles import files_of
-from core.formats.lines import LineRoles, stage_roles
+from core.formats.lines import stage_roles
+from core.formats.mapping import LineRoles
 from core.formats.mtme_folder import MtmeFiles
 from core.formats.mtme_score import higher_is_better
 from core.formats.streams.file_rows import FileRows

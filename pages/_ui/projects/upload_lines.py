@@ -11,7 +11,7 @@ from core.data import Dataset
 from core.errors import PROGRAM, Problem
 from core.formats.files import Upload, beginning, stem
 from core.formats.given_roles import files_of, short_names
-from core.formats.lines import LineRoles
+from core.formats.mapping import LineRoles
 from core.formats.parsing.text_check import binary_kind
 from core.formats.role_names import is_human_name
 from core.formats.streams.staged import StagedImport, counts_of

@@ -9,7 +9,8 @@ from core.errors import ImportProblems, Problem, UserError
 from core.formats import lines
 from core.formats.files import Upload
 from core.formats.given_roles import GivenRoles, files_as_read
-from core.formats.lines import LineRoles, guess_roles
+from core.formats.lines import guess_roles
+from core.formats.mapping import LineRoles
 from core.formats.streams.opened import read_lines
 from core.formats.streams.stage import Stage
 from tests.line_files import stage_lines

@@ -16,7 +16,7 @@ from core.data import Dataset, OutputKey, Segment
 from core.formats import build
 from core.formats.columns import guessed
 from core.formats.files import Upload
-from core.formats.lines import LineRoles
+from core.formats.mapping import LineRoles
 from core.formats.mapping_warnings import mapping_warnings
 from core.formats.parsing.cells import FileTable
 from core.formats.streams import file_rows
