@@ -260,9 +260,9 @@ def test_what_a_project_lacks_leaves_the_rest_of_the_page(store: Store, monkeypa
 
     project = filled(store)
     run = kept(store, project)
-    for broken in (stress_runs, stress_evidence):
+    for broken, name in ((stress_runs, "draw_stress_catalogue"), (stress_evidence, "draw_stress_evidence")):
         with monkeypatch.context() as patch:
-            patch.setattr(broken, "draw", lambda *a: 1 / 0)
+            patch.setattr(broken, name, lambda *a: 1 / 0)
             at = opened(project, lab_open=run)
         assert ["a fault of the program" in e.value for e in at.error] == [True], broken
         assert at.button(key="lab-attack-run")
