@@ -166,7 +166,7 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
 def test_standard_output_stays_what_it_is(tmp_path: Path, to_file: bool) -> None:
     code = (
         "import sys; from pathlib import Path; from core.formats import output; print('before');"
-        "output.check([], [('--out', Path('/dev/stdout'))]); output.write({Path('/dev/stdout'): 'text\\n'}); print('after')"
+        "output.check([], [('--out', Path('/dev/stdout'))]); output.write_files({Path('/dev/stdout'): 'text\\n'}); print('after')"
     )
     with (tmp_path / "all").open("w+") as handle:
         done = subprocess.run(
