@@ -146,4 +146,4 @@ def test_word_lists_contain_no_names_of_code() -> None:
     assert not [
         (place, word) for place, word in words if "_" in word and not word.isupper() and "en_core_web" not in word
     ]
-    assert "may" in {word for place, word in words if place.endswith("small_words.MODALS")}
+    assert "may" in {word for place, word in words if place.endswith("dictionary.MODALS")}
