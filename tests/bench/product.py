@@ -264,7 +264,7 @@ class Statistics:
 
 
 def _subsets(found: Sequence[Any]) -> list[tuple[object, ...]]:
-    return [(one.label, one.outputs, one.got.rows) for one in found]
+    return [(one.label, one.outputs, one.evaluation.rows) for one in found]
 
 
 def _or_reason(work: Callable[[], Any]) -> Any:
