@@ -36,7 +36,7 @@ def rows() -> list[NliPair]:
 
 def test_the_probabilities_of_every_rule_sum_to_one() -> None:
     for rule in RULES.values():
-        assert sum(rule.there) == pytest.approx(1)
+        assert sum(rule.forward) == pytest.approx(1)
         assert sum(rule.back) == pytest.approx(1)
 
 
