@@ -1,6 +1,8 @@
 """Perplexities, computed from token surprisals."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -19,11 +21,13 @@ def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-@pytest.mark.parametrize(("name", "kind"), [("gpt-ppl", language_models), ("mlm-ppl", language_models)])
-def test_it_is_the_exponential_of_the_mean_surprise_a_token(name: str, kind: object) -> None:
+@pytest.mark.parametrize(
+    ("name", "load"), [("gpt-ppl", language_models.load_causal), ("mlm-ppl", language_models.load_masked)]
+)
+def test_it_is_the_exponential_of_the_mean_surprise_a_token(name: str, load: Callable[[], Any]) -> None:
     found = registry.load_metric(name).score(ITEMS, no_progress)
     for item, value in zip(ITEMS, found, strict=True):
-        (one,) = kind.load().surprise([item.hypothesis])  # type: ignore[attr-defined]
+        (one,) = load().surprise([item.hypothesis])
         if item.hypothesis:
             assert value.value == pytest.approx(math.exp(one.nats / one.tokens), rel=1e-5)
             assert value.parts == {"log_likelihood": pytest.approx(-one.nats, rel=1e-5), "tokens": one.tokens}
