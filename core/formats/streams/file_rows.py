@@ -22,6 +22,7 @@ COLUMNS = 1_000
 
 
 _JSON = frozenset({tuple, Nested})
+_encoded = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class KeptFile(NamedTuple):
@@ -105,16 +106,18 @@ class StoredRows(Collection[TableRow]):
         plain = self._width == self._columns <= COLUMNS
         with explained():
             for line, *cells in self._db.execute(f"{self._query} {which}"):
-                if bytes in map(type, cells) or not plain:
+                if not plain:
                     cells = list(_read_back(cells))
                     cells += [None] * (self._columns - len(cells))
+                elif bytes in map(type, cells):
+                    cells = [_unpacked(cell) if type(cell) is bytes else cell for cell in cells]
                 yield TableRow(line, tuple(cells))
 
 
 def _read_back(values: Sequence[str | bytes | None]) -> Iterator[Cell]:
     """Yield the cells of a row that were stored as these values."""
     for value in values[:COLUMNS]:
-        yield _as_cell(json.loads(value)) if isinstance(value, bytes) else value
+        yield _unpacked(value) if isinstance(value, bytes) else value
     if len(values) > COLUMNS and (rest := values[-1]) is not None:
         yield from map(_as_cell, json.loads(rest))
 
@@ -141,7 +144,11 @@ def _stored(cells: Sequence[Cell]) -> list[str | bytes | None]:
 
 
 def _packed(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode("utf-8")
+    return _encoded(value).encode("utf-8")
+
+
+def _unpacked(value: bytes) -> Cell:
+    return _as_cell(json.loads(value.decode("utf-8")))
 
 
 def _as_json(cell: Cell) -> Any:
