@@ -16,6 +16,7 @@ ROOMS = [
     "text",
     "english",
     "stats",
+    "spans",
     "formats",
     "models",
     "mqm",
