@@ -21,6 +21,8 @@ from tests.paths import ROOT
 HERE = SegmentKey("news", "1")
 KINDS = ("score", "prefer", "decline", "undo", "redo")
 """The kinds of which versions are compared: an edit of an output, edits of the segment, and steps."""
+SUGGESTED = ("s1", "s2", "s3")
+"""The ids of suggestions, the same for both outputs."""
 TEXTS = ("", "plain", "😀 bad", "a👨‍👩‍👧b", "e\u0301te\u0301", "שלום 🇩🇪!", "x\u2028y\r\n z")
 
 
@@ -28,7 +30,18 @@ def random_log(seed: int) -> list[dict[str, Any]]:
     """A log as a server would accept it: adds make new marks, changes and deletions may come too late (both sides ignore them)."""
     rng = random.Random(seed)
     log: list[dict[str, Any]] = []
-    kinds = ["add"] * 4 + ["change", "delete", "verdict", "undo", "undo", "redo", "submit", "reopen"]
+    kinds = ["add"] * 4 + [
+        "reject",
+        "reject",
+        "change",
+        "delete",
+        "verdict",
+        "undo",
+        "undo",
+        "redo",
+        "submit",
+        "reopen",
+    ]
     kinds += ["score", "score", "prefer", "decline"]
     for number in range(40):
         kind = rng.choice(kinds)
@@ -44,6 +57,10 @@ def random_log(seed: int) -> list[dict[str, Any]]:
         payload: dict[str, Any] = {}
         if kind in ("add", "change"):
             payload = {"mark": mark, **span, "note": f"note {number}"}
+            if kind == "add" and rng.random() < 0.5:
+                payload["suggestion"] = rng.choice(SUGGESTED)
+        elif kind == "reject":
+            payload = {"suggestion": rng.choice(SUGGESTED)}
         elif kind == "delete":
             payload = {"mark": mark}
         elif kind == "verdict":
@@ -57,7 +74,7 @@ def random_log(seed: int) -> list[dict[str, Any]]:
             payload = {"outputs": list(shown), "systems": list(shown)}
         elif kind == "decline":
             payload = {"reason": rng.choice(["", "A text is in the wrong language"])}
-        output = rng.choice("ab") if kind in ("add", "change", "delete", "verdict", "score") else None
+        output = rng.choice("ab") if kind in ("add", "change", "delete", "reject", "verdict", "score") else None
         log.append({"id": str(number), "kind": kind, "output": output, "payload": payload})
     return log
 
@@ -65,19 +82,23 @@ def random_log(seed: int) -> list[dict[str, Any]]:
 def folded(log: list[dict[str, Any]]) -> dict[str, Any]:
     """The labels that the server makes of a log."""
     start = datetime(2026, 1, 1, tzinfo=UTC)
-    labels = fold_segment(
-        Event(i, start + timedelta(seconds=i), "r", HERE, Action(a["id"], a["kind"], a["output"], a["payload"]))
-        for i, a in enumerate(log)
-    )
+    span = {"side": "output", "start": 0, "end": 1, "quote": "x", "severity": "Minor", "category": "Other"}
+    shown = [{"id": name, **span} for name in SUGGESTED]
+    opened = {"order": ["a", "b"], "arm": "suggested", "probability": 0.75, "suggestions": {"a": shown, "b": shown}}
+    actions = [Action("open", "open", None, opened)]
+    actions += [Action(a["id"], a["kind"], a["output"], a["payload"]) for a in log]
+    labels = fold_segment(Event(i, start + timedelta(seconds=i), "r", HERE, a) for i, a in enumerate(actions))
     outputs = {
         name: {
             "verdict": of.verdict,
             "score": of.score,
+            "decided": list(of.decided),
             "marks": [
                 {
                     "id": m.id, "side": m.span.side, "start": m.span.start, "end": m.span.end, "quote": m.span.quote,
                     "severity": m.span.severity, "category": m.span.category, "note": m.span.note,
                 }
+                | ({"suggestion": m.suggestion} if m.suggestion else {})
                 for m in of.marks
             ],
         }
@@ -89,6 +110,7 @@ def folded(log: list[dict[str, Any]]) -> dict[str, Any]:
         "drafts": sorted(labels.drafts),
         "preference": list(labels.preference),
         "declined": labels.declined,
+        "undecided": [[s.id for s in labels.undecided(system)] for system in "ab"],
         "versions": [labels.version(kind, "a" if kind == "score" else None) for kind in KINDS],
     }
 
@@ -103,6 +125,7 @@ def test_the_scripts_do_what_they_do_in_the_server_and_on_their_own() -> None:
     logs = [random_log(seed) for seed in range(60)]
     expected = {
         "logs": [{"log": log, "folded": folded(log)} for log in logs],
+        "suggested": SUGGESTED,
         "texts": [{"raw": raw, "units": units(raw)} for raw in TEXTS],
     }
     command = ["node", str(ROOT / "tests" / "scripts" / "all.mjs")]

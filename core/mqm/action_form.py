@@ -35,6 +35,9 @@ def malformed(action: Action) -> str:
         return f"version {_shown(seen)}; expected the id of an action"
     if action.kind in ("add", "change", "delete") and not (isinstance(p.get("mark"), str) and _ID.fullmatch(p["mark"])):
         return f"mark {_shown(p.get('mark'))}; expected 1 to 200 printable ASCII characters"
+    if action.kind == "reject" or "suggestion" in p:
+        if not (isinstance(name := p.get("suggestion"), str) and _ID.fullmatch(name)):
+            return f"suggestion {_shown(name)}; expected the id of a suggestion"
     if action.kind in ("add", "change"):
         return _malformed_span(p)
     if action.kind == "verdict" and ("value" not in p or p["value"] not in VERDICTS):

@@ -84,6 +84,8 @@ class SegmentFold:
         self._ids: dict[str, str] = {}
         self._revealed: frozenset[str] = frozenset()
         self._drafts: set[str] = set()
+        self._suggestions: dict[str, tuple[ErrorSpan, ...]] = {}
+        self._arm, self._probability = "", 1.0
         self.length, self.last_id, self.made_here = 0, "", False
         for event in events:
             self.add(event)
@@ -102,6 +104,12 @@ class SegmentFold:
                 self._order += tuple(system for system in opened if system not in self._order)
                 self._ids = dict(zip(opened, action.payload.get("ids", ()), strict=False)) | self._ids
                 self._seed = action.payload.get("seed") if self._seed is None else self._seed
+                if not self._arm and "arm" in action.payload:
+                    self._arm, self._probability = action.payload["arm"], action.payload["probability"]
+                    self._suggestions = {
+                        system: tuple(ErrorSpan(row["id"], _span(row)) for row in rows)
+                        for system, rows in action.payload.get("suggestions", {}).items()
+                    }
             case "submit":
                 self._submitted = True
                 self._drafts.difference_update(action.payload.get("systems", tuple(self._drafts)))
@@ -152,7 +160,7 @@ class SegmentFold:
             self._done[-1].action.id if self._done else "", self._undone[-1].id if self._undone else "",
             self._revealed, self._seconds, self._asks,
             (preferred["winner"],) if "winner" in preferred else (), self._whole.get("decline", {}).get("reason", ""),
-            frozenset(self._drafts - {""}),
+            frozenset(self._drafts - {""}), dict(self._suggestions), self._arm, self._probability,
         )  # fmt: skip
 
 
@@ -164,7 +172,10 @@ def _restore(values: dict[str, T], key: str, before: T | None) -> None:
 
 
 def span_of(action: Action) -> Span:
-    p = action.payload
+    return _span(action.payload)
+
+
+def _span(p: Mapping[str, Any]) -> Span:
     return Span(p["side"], p["start"], p["end"], p["quote"], p["severity"], p["category"], p.get("note", ""))
 
 
@@ -173,18 +184,25 @@ def apply_action(labels: OutputLabels, action: Action) -> OutputLabels:
     p = action.payload
     match action.kind:
         case "add":
-            return OutputLabels((*labels.marks, ErrorSpan(p["mark"], span_of(action))), None, labels.score)
+            mark = ErrorSpan(p["mark"], span_of(action), p.get("suggestion", ""))
+            return OutputLabels((*labels.marks, mark), None, labels.score, _decided(labels, mark.suggestion))
         case "change":
             return replace(
-                labels, marks=tuple(ErrorSpan(m.id, span_of(action)) if m.id == p["mark"] else m for m in labels.marks)
+                labels, marks=tuple(replace(m, span=span_of(action)) if m.id == p["mark"] else m for m in labels.marks)
             )
         case "delete":
             return replace(labels, marks=tuple(m for m in labels.marks if m.id != p["mark"]))
+        case "reject":
+            return replace(labels, decided=_decided(labels, p["suggestion"]))
         case "verdict":
             return OutputLabels((), p["value"], labels.score) if p.get("value") else replace(labels, verdict=None)
         case "score":
             return replace(labels, score=None if p["value"] is None else float(p["value"]))
     return labels
+
+
+def _decided(labels: OutputLabels, suggestion: str) -> tuple[str, ...]:
+    return labels.decided if suggestion in ("", *labels.decided) else (*labels.decided, suggestion)
 
 
 def check(action: Action, labels: SegmentLabels, segment: Segment, outputs: Mapping[str, str]) -> None:
@@ -224,6 +242,13 @@ def check(action: Action, labels: SegmentLabels, segment: Segment, outputs: Mapp
                 "this error span already exists" if exists else "this error span does not exist",
                 hint="Reload the page",
             )
+    if action.kind in ("add", "reject") and (name := action.payload.get("suggestion")):
+        decided = current.decided if action.kind == "reject" else [m.suggestion for m in current.marks]
+        if name in decided or all(s.id != name for s in labels.suggestions.get(action.system or "", ())):
+            raise UserError(
+                "this suggestion is decided already" if name in decided else "this suggestion does not exist",
+                hint="Reload the page",
+            )
     if action.kind in ("add", "change"):
         span = span_of(action)
         text = outputs[action.system or ""] if span.side == "output" else segment.source
@@ -246,7 +271,13 @@ def _unknown_winner(action: Action, outputs: Mapping[str, str]) -> bool:
 
 
 def _check_complete(labels: SegmentLabels, systems: Collection[str], asks: Collection[Ask]) -> None:
-    """Raise `UserError` if something that the protocol asks for is missing. With a score, an output without spans has no error."""
+    """Raise `UserError` if something that the protocol asks for is missing. With a score, an output without spans has no error.
+
+    Every suggestion must be decided (our decision): one that is ignored would say neither that it is right nor that it is wrong.
+    """
+    if undecided := sum(len(labels.undecided(system)) for system in systems):
+        shown = sum(len(labels.suggestions.get(system, ())) for system in systems)
+        raise UserError(f"{undecided} of {shown} suggestions are not decided", hint="Accept, edit or reject each")
     if "score" in asks:
         if missing := [s for s in systems if labels.of(s).score is None]:
             raise UserError(f"{len(missing)} of {len(systems)} outputs have no score", hint="Set the score of each")

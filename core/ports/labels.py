@@ -17,6 +17,7 @@ ActionKind = Literal[
     "add",
     "change",
     "delete",
+    "reject",
     "verdict",
     "score",
     "prefer",
@@ -27,7 +28,7 @@ ActionKind = Literal[
     "reopen",
     "reveal",
 ]
-ON_OUTPUT = frozenset({"add", "change", "delete", "verdict", "score"})
+ON_OUTPUT = frozenset({"add", "change", "delete", "reject", "verdict", "score"})
 ON_SEGMENT = frozenset({"prefer", "decline"})
 EDITS = ON_OUTPUT | ON_SEGMENT
 STEPS = frozenset({"undo", "redo"})
@@ -42,8 +43,9 @@ class Action(NamedTuple):
     """One action of an annotator, as the browser sends it. The browser makes the `id`, which is applied once.
 
     `system` is None for actions on a whole segment (open, prefer, decline, undo, redo, submit, reopen, reveal). `payload` by kind:
-    open {order: [system, …], seed: int} · add / change {mark: str, side, start, end, quote, severity, category, note} ·
-    delete {mark: str} · verdict {value: "no_error" | "non_translation" | None} · score {value: 0 to 100 | None} ·
+    open {order: [system, …], seed: int}, in campaigns with suggestions also {arm, probability, suggestions: {system: [{id, side, start, …}]}} ·
+    add / change {mark: str, side, start, end, quote, severity, category, note}, add also {suggestion: id} if it accepts one, as it is or edited ·
+    delete {mark: str} · reject {suggestion: id} · verdict {value: "no_error" | "non_translation" | None} · score {value: 0 to 100 | None} ·
     prefer {winner: system | None for equally good} or {} to withdraw it · decline {reason: str, "" to withdraw it} for a segment
     that the annotator cannot judge · submit {}, or {systems: [system, …]} if a file has the labels of these outputs only, and
     {asks: [ask, …]} if the protocol asks for other things than error spans · reveal {systems: [system, …]} after their names were shown · the others
@@ -69,10 +71,11 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ErrorSpan:
-    """A span with the id assigned by the browser."""
+    """A span with the id assigned by the browser, and the id of the suggestion that it accepts, as it is or edited; "" without one."""
 
     id: str
     span: Span
+    suggestion: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +83,13 @@ class OutputLabels:
     """One rater's labels of one output: error spans or a verdict, and in some protocols a score from 0 to 100.
 
     Adding a span withdraws the verdict, and a verdict removes the spans. Withdrawing a verdict (None) keeps the spans.
+    `decided` has the ids of the suggestions that were accepted, edited or rejected; a verdict clears it, because it decides all of them.
     """
 
     marks: tuple[ErrorSpan, ...] = ()
     verdict: Verdict | None = None
     score: float | None = None
+    decided: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -100,7 +105,8 @@ class SegmentLabels:
     restores. Together they identify a state of the labels. The names of the systems in `revealed` were shown to the rater.
     `asks` is what the protocol of the submission asked for. The labels of the outputs in `drafts` were changed after the last submission that
     names them: a file may hold labels of one output only while the rater works on another. `preference` is () or has the better one of two systems, None if
-    both are equally good. `declined` is the reason why the rater cannot judge the segment.
+    both are equally good. `declined` is the reason why the rater cannot judge the segment. In campaigns with suggestions, `arm` is what was drawn
+    for this rater and segment with this `probability`, and `suggestions` are those that were shown, by system.
     """
 
     outputs: Mapping[str, OutputLabels] = field(default_factory=dict)
@@ -117,6 +123,9 @@ class SegmentLabels:
     preference: tuple[str | None, ...] = ()
     declined: str = ""
     drafts: frozenset[str] = frozenset()
+    suggestions: Mapping[str, tuple[ErrorSpan, ...]] = field(default_factory=dict)
+    arm: str = ""
+    probability: float = 1.0
 
     @property
     def can_undo(self) -> bool:
@@ -134,6 +143,12 @@ class SegmentLabels:
 
     def of(self, system: str) -> OutputLabels:
         return self.outputs.get(system, OutputLabels())
+
+    def undecided(self, system: str) -> tuple[ErrorSpan, ...]:
+        """Return the suggestions that were neither accepted nor edited nor rejected. A verdict decides all of its output."""
+        labels = self.of(system)
+        shown = () if labels.verdict else self.suggestions.get(system, ())
+        return tuple(suggestion for suggestion in shown if suggestion.id not in labels.decided)
 
     def submits(self, system: str) -> bool:
         """Return whether the labels of this output are submitted."""

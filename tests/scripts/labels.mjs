@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { annotator, expected } from "./components.mjs";
 
-const { answered, fold, labelsOf, missing, versionFor } = await annotator("log.js");
+const { answered, fold, labelsOf, missing, undecided, versionFor } = await annotator("log.js");
 const KINDS = ["score", "prefer", "decline", "undo", "redo"];
 
 test("the browser folds the log as the server does", () => {
@@ -11,7 +11,8 @@ test("the browser folds the log as the server does", () => {
     const labels = fold(log);
     assert.deepEqual({
       outputs: Object.fromEntries(labels.outputs), submitted: labels.submitted, drafts: [...labels.drafts].filter(Boolean).sort(),
-      preference: labels.preference, declined: labels.declined, versions: KINDS.map((kind) => versionFor(labels, kind, kind === "score" ? "a" : null)),
+      preference: labels.preference, declined: labels.declined,
+      undecided: ["a", "b"].map((id) => undecided({ id, suggestions: expected.suggested.map((name) => ({ id: name })) }, labels).map((s) => s.id)), versions: KINDS.map((kind) => versionFor(labels, kind, kind === "score" ? "a" : null)),
     }, folded, JSON.stringify(log));
   }
 });

@@ -210,3 +210,39 @@ test("arrows move by word, backwards in a text from right to left", () => {
   press("End");
   assert.equal(cursorOf(self.state, "a").head, "😀 bad weather".length);
 });
+
+test("suggestions are accepted, edited and rejected, one after the other, and must be decided", () => {
+  const span = { side: "output", severity: "Minor", category: "Spelling" };
+  const suggestions = [{ ...span, id: "s1", start: 2, end: 5, quote: "bad" }, { ...span, id: "s2", start: 6, end: 13, quote: "weather" }, { ...span, id: "s3", side: "source", start: 0, end: 1, quote: "😀", category: "Omission" }];
+  const self = editor({ outputs: [{ ...DATA.outputs[0], suggestions }, DATA.outputs[1]] });
+  const key = (name) => self.do_(commandOf(self.state, { code: "", key: name, shiftKey: false }));
+  const undone = () => key("u").state.mark;
+  assert.deepEqual(marksOn(self.state, "a").map((m) => [m.id, m.n, m.from, m.to, m.suggested]), [["s1", 1, 3, 6, true], ["s2", 2, 7, 14, true]]);
+  assert.deepEqual(labelsOn(self.state, "a").marks, []);
+  self.do_({ do: "verdict", id: "b", value: "no_error" }).do_({ do: "submit" });
+  assert.deepEqual(self.state.missing.map(({ mark: id, need }) => [id, need]), [["s1", "decision"], ["s2", "decision"], ["s3", "decision"], [undefined, "label"]]);
+  key("a"); // nothing is chosen: the first one is
+  assert.deepEqual([self.state.mark, self.state.target, self.recorded().length], ["s1", "a", 1]);
+  key("a");
+  assert.deepEqual([self.recorded().at(-1), self.state.mark], [["add", { mark: "new2", ...span, start: 2, end: 5, quote: "bad", note: "", suggestion: "s1" }], "s2"]);
+  key("f");
+  assert.deepEqual([self.recorded().at(-1), self.state.mark, self.state.focus], [["reject", { suggestion: "s2" }], "s3", "source"]);
+  assert.equal(undone(), "s2");
+  key("1"); // another severity: accepted as edited
+  assert.deepEqual([self.recorded().at(-1)[1].severity, self.recorded().at(-1)[1].suggestion, listed(self.state).length], ["Major", "s2", 3]);
+  self.do_({ do: "delete", mark: self.state.mark });
+  assert.deepEqual(listed(self.state).map((m) => m.id), ["new2", "s3"], "what was accepted and then deleted is rejected");
+  self.do_({ do: "pick", mark: "s3" }).do_({ do: "rebound" }).do_({ do: "move", id: "source", selection: { base: { start: 3, end: 6 }, head: 6 } }).do_({ do: "setBounds" });
+  assert.deepEqual([self.recorded().at(-1)[0], self.recorded().at(-1)[1].quote, self.recorded().at(-1)[1].suggestion, self.state.rebound], ["add", "Das", "s3", null]);
+  self.do_({ do: "change", mark: self.state.mark, change: { severity: "Major" } });
+  assert.equal(labelsOn(self.state, "a").marks.at(-1).suggestion, "s3");
+  assert.match(key("f").state.message.text, /^All suggestions are decided/);
+  self.do_({ do: "submit" });
+  assert.deepEqual([self.state.missing, self.state.labels.submitted], [[], true]);
+  self.do_({ do: "verdict", id: "a", value: "no_error" }).do_({ do: "verdict", id: "a", value: null });
+  assert.deepEqual(listed(self.state).map((m) => m.id).sort(), ["s1", "s2", "s3"], "a verdict decides all suggestions, and its withdrawal opens them again");
+});
+
+test("an output without suggestions has no keys for them", () => {
+  assert.equal(commandOf(editor().state, { code: "", key: "a", shiftKey: false }), null);
+});

@@ -16,9 +16,10 @@ from core.services.labels.protocols import asked_of, is_protocol_stored, protoco
 
 _SPAN = ("mark", "side", "start", "end", "quote", "severity", "category", "note", "seen")
 FIELDS: Mapping[str, tuple[str, ...]] = {
-    "add": _SPAN,
+    "add": (*_SPAN, "suggestion"),
     "change": _SPAN,
     "delete": ("mark", "seen"),
+    "reject": ("suggestion", "seen"),
     "verdict": ("value", "seen"),
     "score": ("value", "seen"),
     "prefer": ("winner", "seen"),

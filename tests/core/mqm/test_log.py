@@ -328,3 +328,33 @@ def test_outputs_whose_systems_were_shown_are_locked() -> None:
         with pytest.raises(UserError, match="locked"):
             labels_after(FINE_A, FINE_B, SUBMIT, reveal, late)
     assert labels_after(FINE_A, reveal, FINE_B, SUBMIT).submitted  # B was added later, and is still blind
+
+
+def test_suggestions_are_decided_once_and_before_the_submit() -> None:
+    fields = {"side": "output", "start": 0, "end": 3, "quote": "The", "severity": "Major", "category": "Other"}
+    shown = {"A": [{"id": "s1", **fields}, {"id": "s2", **fields, "severity": "Minor"}]}
+    opened = simple("open", order=["A", "B"], seed=1, arm="suggested", probability=0.75, suggestions=shown)._replace(
+        id="open"
+    )
+    accept, reject = add("m1", suggestion="s1"), simple("reject", "A", suggestion="s2")
+    with pytest.raises(UserError, match="2 of 2 suggestions are not decided"):
+        labels_after(opened, FINE_B, SUBMIT)
+    with pytest.raises(UserError, match="1 of 2 suggestions are not decided"):
+        labels_after(opened, accept, FINE_B, SUBMIT)
+    labels = labels_after(opened, accept, reject, FINE_B, SUBMIT)
+    assert (labels.submitted, labels.arm, labels.probability) == (True, "suggested", 0.75)
+    assert [s.id for s in labels.suggestions["A"]] == ["s1", "s2"]
+    assert (labels.of("A").marks[0].suggestion, labels.of("A").decided) == ("s1", ("s1", "s2"))
+    edited = labels_after(opened, accept, add("m1", 4, 5, kind="change"))
+    assert edited.of("A").marks[0].suggestion == "s1"
+    assert [s.id for s in labels_after(opened, accept, UNDO).undecided("A")] == ["s1", "s2"]
+    assert [s.id for s in labels_after(opened, accept, simple("delete", "A", mark="m1")).undecided("A")] == ["s2"]
+    assert labels_after(opened, FINE_A).undecided("A") == ()
+    assert len(labels_after(opened, accept, FINE_A, simple("verdict", "A", value=None)).undecided("A")) == 2
+    with pytest.raises(UserError, match="decided already"):
+        labels_after(opened, reject, simple("reject", "A", suggestion="s2")._replace(id="again"))
+    with pytest.raises(UserError, match="decided already"):
+        labels_after(opened, accept, add("m2", 4, 5, suggestion="s1"))
+    for wrong in (add("m1", suggestion="s9"), simple("reject", "B", suggestion="s1"), simple("reject", "A")):
+        with pytest.raises(UserError, match=r"does not exist|expected the id of a suggestion"):
+            labels_after(opened, wrong)

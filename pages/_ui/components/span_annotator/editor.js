@@ -120,6 +120,8 @@ export function createEditor(parent) {
       dispatch(command);
       if (state.mark) view.focusText(state.focus);
     },
+    accept: decide,
+    reject: decide,
     clear() {
       const text = view.text(state.focus);
       dispatch({ do: "clear", typing: Boolean(text) && document.activeElement === text.el });
@@ -131,7 +133,7 @@ export function createEditor(parent) {
       view.flash(item);
       if (!item.mark) return;
       dispatch({ do: "showMark", mark: item.mark });
-      run({ do: item.need === "note" ? "editNote" : "category" });
+      if (item.need !== "decision") run({ do: item.need === "note" ? "editNote" : "category" });
     },
 
     // marks
@@ -151,6 +153,7 @@ export function createEditor(parent) {
     editNote() {
       if (isLocked(state, state.target)) return dispatch({ do: "barred", id: state.target });
       if (!state.mark) return dispatch({ do: "markFirst" });
+      if (markOf(state, state.mark).suggested) return dispatch({ do: "decideFirst" });
       view.editNote(state);
     },
     rebound() {
@@ -192,6 +195,13 @@ export function createEditor(parent) {
     },
     travel: ({ to }) => travel(to),
   };
+
+  /** Decide on a suggestion; the keyboard is then at the next one. */
+  function decide(command) {
+    commitNote();
+    dispatch(command);
+    if (state.mark) view.focusText(state.focus);
+  }
 
   const needsNote = (path) => state.data.categories.find((c) => c.path === path)?.needs_note;
 

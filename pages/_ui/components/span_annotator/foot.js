@@ -3,7 +3,7 @@
 import { el } from "../shared/elements.js";
 import { BY_FINGER } from "./dialogs.js";
 import { outbox } from "./outbox.js";
-import { asks, hasCategories, hasContext, hasVerdicts, isWithdrawn, justSubmitted, levelsOf, reasonText, verdictsOf } from "./state.js";
+import { asks, hasCategories, hasContext, hasSuggestions, hasVerdicts, isWithdrawn, justSubmitted, levelsOf, reasonText, verdictsOf } from "./state.js";
 import { phrase, severityName } from "./texts.js";
 
 const SHOWN_MISSING = 4;
@@ -53,6 +53,7 @@ function note(state, status, run) {
 
 function hints(state) {
   return [
+    ...(hasSuggestions(state) ? [["A", phrase("suggestion.accept")], ["F", phrase("suggestion.reject")]] : []),
     ...(asks(state, "spans") ? levelsOf(state).map((s, i) => [String(i + 1), severityName(s)]) : []),
     ...(asks(state, "spans") && hasCategories(state) ? [["C", phrase("hint.category")]] : []),
     ...(hasVerdicts(state) ? [["N", phrase("hint.no_error")], ["X", verdictsOf(state).non_translation.replace(/^./u, (first) => first.toLowerCase())]] : []),

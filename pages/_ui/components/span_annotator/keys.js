@@ -13,6 +13,7 @@ const SOMETIMES = {
   t: ["spans", () => ({ do: "editNote" })], b: ["spans", () => ({ do: "rebound" })], o: ["spans", () => ({ do: "nextTarget" })],
   m: ["spans", (state, e) => ({ do: "nextMark", by: e.shiftKey ? -1 : 1 })],
   delete: ["spans", ({ mark }) => ({ do: "delete", mark })], backspace: ["spans", ({ mark }) => ({ do: "delete", mark })],
+  a: ["suggestions", () => ({ do: "accept" })], f: ["suggestions", () => ({ do: "reject" })],
   c: ["categories", () => ({ do: "category" })], s: ["score", () => ({ do: "goToScore" })], i: ["declines", () => ({ do: "askReason" })],
   n: ["verdicts", ({ target }) => ({ do: "verdict", id: target, value: "no_error" })],
   x: ["verdicts", ({ target }) => ({ do: "verdict", id: target, value: "non_translation" })],

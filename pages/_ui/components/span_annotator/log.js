@@ -3,18 +3,20 @@
 
 import { named, phrase, severityName } from "./texts.js";
 
-const ON_OUTPUT = new Set(["add", "change", "delete", "verdict", "score"]);
+const ON_OUTPUT = new Set(["add", "change", "delete", "reject", "verdict", "score"]);
 const ON_SEGMENT = new Set(["prefer", "decline"]);
 const isEdit = (kind) => ON_OUTPUT.has(kind) || ON_SEGMENT.has(kind);
-export const NO_LABELS = Object.freeze({ marks: [], verdict: null, score: null });
+export const NO_LABELS = Object.freeze({ marks: [], verdict: null, score: null, decided: [] });
 
 function applied(labels, { kind, payload }) {
-  const mark = (p) => ({ id: p.mark, side: p.side, start: p.start, end: p.end, quote: p.quote, severity: p.severity, category: p.category, note: p.note ?? "" });
+  const mark = (p) => ({ id: p.mark, side: p.side, start: p.start, end: p.end, quote: p.quote, severity: p.severity, category: p.category, note: p.note ?? "", ...(p.suggestion ? { suggestion: p.suggestion } : {}) });
+  const decided = payload?.suggestion && !labels.decided.includes(payload.suggestion) ? [...labels.decided, payload.suggestion] : labels.decided;
   switch (kind) {
-    case "add": return { ...labels, marks: [...labels.marks, mark(payload)], verdict: null };
-    case "change": return { ...labels, marks: labels.marks.map((m) => (m.id === payload.mark ? mark(payload) : m)) };
+    case "add": return { ...labels, marks: [...labels.marks, mark(payload)], verdict: null, decided };
+    case "change": return { ...labels, marks: labels.marks.map((m) => (m.id === payload.mark ? { ...mark(payload), ...(m.suggestion ? { suggestion: m.suggestion } : {}) } : m)) };
     case "delete": return { ...labels, marks: labels.marks.filter((m) => m.id !== payload.mark) };
-    case "verdict": return payload.value ? { ...labels, marks: [], verdict: payload.value } : { ...labels, verdict: null };
+    case "reject": return { ...labels, decided };
+    case "verdict": return payload.value ? { ...labels, marks: [], verdict: payload.value, decided: [] } : { ...labels, verdict: null };
     case "score": return { ...labels, score: payload.value };
     default: return labels;
   }
@@ -47,6 +49,12 @@ export function versionFor(labels, kind, output) {
   return (kind === "redo" ? labels.canRedo : labels.canUndo)?.id ?? "";
 }
 
+/** The suggestions of an output that were neither accepted nor edited nor rejected, as `SegmentLabels.undecided` in core/ports/labels.py. */
+export function undecided({ id, suggestions = [] }, { outputs }) {
+  const { verdict, decided } = outputs.get(id) ?? NO_LABELS;
+  return verdict ? [] : suggestions.filter((s) => !decided.includes(s.id));
+}
+
 /** The names of the verdicts on an output without error spans. */
 export const verdictNames = (whole) => ({ no_error: phrase("verdict.no_error"), non_translation: named(whole.name) });
 
@@ -71,11 +79,14 @@ export function missing({ outputs, asks, categories, ties, whole }, labels) {
   const items = [];
   const verdicts = Object.values(verdictNames(whole)).join(phrase("or"));
   if (labels.declined) return items;
-  outputs.forEach(({ id, label }) => {
+  const short = (quote) => (quote.length > 24 ? `${quote.slice(0, 22)}…` : quote);
+  outputs.forEach((output) => {
+    const { id, label } = output;
+    for (const s of undecided(output, labels)) items.push({ output: id, mark: s.id, need: "decision", text: phrase("missing.decision", { output: label, quote: short(s.quote) }) });
     const of = labels.outputs.get(id) ?? NO_LABELS;
     if (!answered(of, asks) && !asks.includes("score")) items.push({ output: id, need: "label", text: phrase("missing.label", { output: label, verdicts }) });
     for (const m of asks.includes("spans") ? of.marks : []) {
-      const quote = m.quote.length > 24 ? `${m.quote.slice(0, 22)}…` : m.quote;
+      const quote = short(m.quote);
       if (!m.category) items.push({ output: id, mark: m.id, need: "category", text: phrase("missing.category", { output: label, quote }) });
       else if (categories.find((c) => c.path === m.category)?.needs_note && !m.note.trim())
         items.push({ output: id, mark: m.id, need: "note", text: phrase("missing.note", { output: label, quote, category: named(m.category) }) });
@@ -87,9 +98,11 @@ export function missing({ outputs, asks, categories, ties, whole }, labels) {
 }
 
 /** The labels of an output in words, one line each. */
-export function worded({ marks, verdict, score }, { asks, whole }) {
+export function worded({ marks, verdict, score, decided }, { asks, whole }) {
   const spans = marks.map((m) => phrase("labels.span", { severity: severityName(m.severity), category: m.category ? named(m.category) : phrase("labels.no_category"), quote: m.quote || phrase("labels.position") }) + (m.note ? ` · ${m.note}` : ""));
   if (verdict) return [verdictNames(whole)[verdict]];
+  const rejected = decided.filter((id) => !marks.some((m) => m.suggestion === id)).length;
+  if (rejected) spans.push(phrase("labels.rejected", { n: rejected }));
   if (!asks.includes("score")) return spans.length ? spans : [phrase("labels.none")];
   const value = score === null ? phrase("labels.no_score") : phrase("labels.score", { value: score });
   return [...(spans.length || !asks.includes("spans") ? spans : [phrase("labels.no_spans")]), value];

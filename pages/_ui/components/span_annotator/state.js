@@ -4,7 +4,7 @@
 
 import { freshId } from "../shared/elements.js";
 import { aligned, readSentences } from "./align.js";
-import { answered, fold, labelsOf, missing, NO_LABELS, samePlace, verdictNames, versionFor } from "./log.js";
+import { answered, fold, labelsOf, missing, NO_LABELS, samePlace, undecided, verdictNames, versionFor } from "./log.js";
 import { dragged, endOf, isEmpty, placed, readText, startOf } from "./text.js";
 import { EDITOR_TEXTS, named, phrase, severityName } from "./texts.js";
 
@@ -56,19 +56,23 @@ export const labelsOn = ({ labels }, id) => labels.outputs.get(id) ?? NO_LABELS;
 export const outputOf = ({ data }, id) => data.outputs.find((o) => o.id === id);
 export const isLocked = ({ data }, id) => data.locked.includes(id);
 export const textOf = (state, mark) => state.texts.get(mark.side === "source" ? "source" : state.target);
-export const markOf = (state, id) => labelsOn(state, state.target).marks.find((m) => m.id === id) ?? null;
-export const isAnswered = (state, id) => answered(labelsOn(state, id), state.data.asks);
+export const suggestionsOn = (state, id) => undecided(outputOf(state, id), state.labels).map((s) => ({ ...s, note: "", suggested: true }));
+/** The marks of an output, and what is suggested and not decided yet, which looks like a mark to most commands. */
+const shownOn = (state, id) => [...labelsOn(state, id).marks, ...suggestionsOn(state, id)];
+export const markOf = (state, id) => shownOn(state, state.target).find((m) => m.id === id) ?? null;
+export const hasSuggestions = ({ data }) => data.outputs.some((o) => o.suggestions?.length);
+export const isAnswered = (state, id) => answered(labelsOn(state, id), state.data.asks) && !suggestionsOn(state, id).length;
 
 const inOrder = (marks) => [...marks].sort((a, b) => (a.side === b.side ? a.start - b.start || b.end - a.end : a.side === "output" ? -1 : 1));
 
-/** The marks of the target, in the order of the list. */
-export const listed = (state) => inOrder(labelsOn(state, state.target).marks);
+/** The marks and suggestions of the target, in the order of the list. */
+export const listed = (state) => inOrder(shownOn(state, state.target));
 
 /** The marks on a text with their number in the list, units in place of code points, and a lane each for those that overlap. */
 export function marksOn(state, id) {
   const text = state.texts.get(id);
   const ends = [];
-  return inOrder(labelsOn(state, id === "source" ? state.target : id).marks)
+  return inOrder(shownOn(state, id === "source" ? state.target : id))
     .map((m, i) => ({ ...m, n: i + 1, from: text.units(m.start), to: text.units(m.end) }))
     .filter((m) => (m.side === "source") === (id === "source"))
     .map((m) => {
@@ -98,6 +102,7 @@ export function applies(state, when) {
   const { data } = state;
   switch (when) {
     case "verdicts": return hasVerdicts(state);
+    case "suggestions": return hasSuggestions(state);
     case "categories": return asks(state, "spans") && hasCategories(state);
     case "omissions": return asks(state, "spans") && data.source !== null && data.outputs.length > 1;
     case "preference": return digitsChoose(state);
@@ -190,14 +195,47 @@ function changeMark(state, id, change, recording) {
   const stop = barred(state, state.target);
   if (stop) return stop;
   const m = markOf(state, id);
+  if (m?.suggested) return acceptSuggestion(state, m, change, recording);
   if (!m || Object.entries(change).every(([name, value]) => m[name] === value)) return state;
-  const { id: mark, ...span } = { ...m, ...change };
+  const { id: mark, suggestion, ...span } = { ...m, ...change };
   return duplicate(state, span, id) ?? record(state, recording, "change", state.target, { mark, ...span });
 }
 
+/** Make a mark of a suggestion, with a `change` as an edited one. */
+function acceptSuggestion(state, { id: suggestion, suggested, ...span }, change, recording) {
+  const mark = recording.id();
+  const made = { ...span, ...change };
+  const double = duplicate(state, made);
+  if (double) return double;
+  const next = record(state, recording, "add", state.target, { mark, ...made, suggestion });
+  return { ...next, ...NOTHING_CHOSEN, mark, spoken: { text: phrase("suggestion.accepted", { quote: made.quote }) } };
+}
+
+/** Choose the next suggestion that is not decided, of the target or else of the first output that has one. */
+function nextSuggestion(state) {
+  const ids = [state.target, ...state.data.outputs.map((o) => o.id)];
+  const target = ids.find((id) => suggestionsOn(state, id).length);
+  if (!target) return { ...state, mark: null };
+  const s = inOrder(suggestionsOn(state, target))[0];
+  return { ...state, ...NOTHING_CHOSEN, target, focus: s.side === "source" ? "source" : target, mark: s.id };
+}
+
+/** Accept or reject the chosen suggestion (`act`), and choose the next one; without a chosen one, only that. */
+function decided(state, mark, act) {
+  const s = markOf(state, mark);
+  if (!s?.suggested) return hasSuggestions(state) ? say(nextSuggestion(state), phrase(suggestionsLeft(state) ? "suggestion.how" : "suggestion.none")) : state;
+  const done = barred(state, state.target) ?? act(s);
+  if (suggestionsOn(done, state.target).some(({ id }) => id === s.id)) return done;
+  const next = suggestionsOn(done, state.target).length ? nextSuggestion(done) : say({ ...done, mark: null }, phrase("suggestion.none.of", { output: outputOf(state, state.target).inside }));
+  return { ...next, spoken: done.spoken };
+}
+
+const suggestionsLeft = (state) => state.data.outputs.some((o) => suggestionsOn(state, o.id).length);
+
 /** Change the labels of an output to those of another version, in actions that can be undone. */
-function restore(state, id, { marks, verdict, score }, recording) {
+function restore(state, id, { marks, verdict, score, decided: theirs }, recording) {
   const fields = ({ id: mark, ...span }) => ({ mark, ...span });
+  const rejections = (list, kept) => list.filter((s) => !kept.some((m) => m.suggestion === s));
   const now = labelsOn(state, id);
   let next = state;
   const act = (kind, payload) => { next = record(next, recording, kind, id, payload); };
@@ -208,6 +246,7 @@ function restore(state, id, { marks, verdict, score }, recording) {
     if (!same) act("add", fields(m));
     else if (JSON.stringify(same) !== JSON.stringify(m)) act("change", fields(m));
   }
+  for (const suggestion of verdict ? [] : rejections(theirs, marks)) if (!labelsOn(next, id).decided.includes(suggestion)) act("reject", { suggestion });
   if (verdict && verdict !== now.verdict) act("verdict", { value: verdict });
   if (score !== now.score) act("score", { value: score });
   return next;
@@ -245,7 +284,7 @@ export function mergeable(state) {
 
 const MERGES = {
   mine: (mine) => mine,
-  both: (mine, saved) => ({ marks: [...saved.marks, ...mine.marks.filter((m) => !saved.marks.some((k) => k.id === m.id || samePlace(k, m)))], verdict: null, score: mine.score ?? saved.score }),
+  both: (mine, saved) => ({ marks: [...saved.marks, ...mine.marks.filter((m) => !saved.marks.some((k) => k.id === m.id || samePlace(k, m)))], verdict: null, score: mine.score ?? saved.score, decided: [...saved.decided, ...mine.decided] }),
 };
 
 /** Two versions after actions were refused because the labels changed in another tab: nothing is lost. */
@@ -365,8 +404,12 @@ const COMMANDS = {
     return state.mark ? changeMark(state, state.mark, { severity: level }, recording) : say(state, phrase("select.first"));
   },
   change: (state, { mark, change }, recording) => changeMark(state, mark, change, recording),
+  accept: (state, { mark = state.mark }, recording) => decided(state, mark, (s) => acceptSuggestion(state, s, {}, recording)),
+  reject: (state, { mark = state.mark }, recording) =>
+    decided(state, mark, (s) => ({ ...record(state, recording, "reject", state.target, { suggestion: s.id }), spoken: { text: phrase("suggestion.rejected", { quote: s.quote }) } })),
   delete(state, { mark }, recording) {
     const m = markOf(state, mark);
+    if (m?.suggested) return COMMANDS.reject(state, { mark }, recording);
     const stop = m && barred(state, state.target);
     if (!m || stop) return stop ?? state;
     const text = textOf(state, m);
@@ -390,7 +433,7 @@ const COMMANDS = {
     const m = markOf(state, mark);
     const next = { ...state, drafting: false };
     if (!m || m.note === note) return next;
-    const { id, ...span } = { ...m, note };
+    const { id, suggestion, ...span } = { ...m, note };
     return record(next, recording, "change", state.target, { mark: id, ...span });
   },
   /** Begin to set the boundaries of the selected mark. */
@@ -447,6 +490,7 @@ const COMMANDS = {
   // the screen
   barred: (state, { id }) => barred(state, id) ?? state,
   barredWhole: (state) => barredWhole(state) ?? state,
+  decideFirst: (state) => say(state, phrase("suggestion.first")),
   markFirst: (state) => say(state, phrase("mark.first")),
   around: (state) => ({ ...state, around: !state.around }),
   hold: (state) => ({ ...state, moving: true }),
@@ -466,7 +510,7 @@ function stepped(state, kind, recording) {
   if (!last) return say(state, phrase(`${kind}.none`));
   const next = { ...record(state, recording, kind, null, {}), selection: null, half: false, rebound: null };
   if (outputOf(state, last.output)) next.target = last.output;
-  next.mark = markOf(next, last.payload.mark) ? last.payload.mark : null;
+  next.mark = [last.payload.mark, last.payload.suggestion].find((id) => markOf(next, id)) ?? null;
   const what = [phrase(`edit.${last.kind}`), single(state) ? null : outputOf(state, last.output)?.label].filter(Boolean).join(", ");
   return say(next, phrase(kind === "undo" ? "undone" : "redone", { what }));
 }

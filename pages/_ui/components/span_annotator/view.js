@@ -6,11 +6,11 @@ import { footParts } from "./foot.js";
 import { outbox } from "./outbox.js";
 import { rectOf } from "./places.js";
 import { listen } from "./pointer.js";
-import { chips, sideParts } from "./side.js";
+import { chips, decisions, sideParts } from "./side.js";
 import { anchorLabels, createSlider } from "./slider.js";
 import {
   asks, digitsChoose, followedSentence, hasCategories, hasVerdicts, isAnswered, isLocked, labelsOn, levelsOf, markOf, marksOn, outputOf,
-  preferenceText, reasonText, single, textOf, verdictsOf,
+  preferenceText, reasonText, single, suggestionsOn, textOf, verdictsOf,
 } from "./state.js";
 import { endOf, isEmpty, startOf } from "./text.js";
 import { phrase, severityName } from "./texts.js";
@@ -20,6 +20,8 @@ const PRESS_MS = 30; // a click follows a press that ends
 const LANE_PX = 4;
 
 const judged = (props, text) => el("p", { dir: "auto", ...props, text });
+const lineOf = (m) => (m.suggested ? "suggested" : m.severity.toLowerCase());
+const numberOf = (m) => (m.suggested ? `${m.n}?` : m.n);
 const joined = (names) => names.filter(Boolean).join(" ");
 
 /** The view in `parent`. `run(command)` carries out commands, `getState()` is the state, and `getStatus()` that of sending. */
@@ -208,7 +210,7 @@ export function createView(parent, { run, getState, getStatus }) {
     const line = [];
     text.nodes = [];
     cuts.forEach((from, i) => {
-      for (const m of marks.filter((k) => k.from === k.to && k.from === from)) line.push(el("span", { class: `esa-p esa-place ${m.severity.toLowerCase()}`, "data-n": m.n }));
+      for (const m of marks.filter((k) => k.from === k.to && k.from === from)) line.push(el("span", { class: `esa-p esa-place ${lineOf(m)}`, "data-n": numberOf(m) }));
       if (cursor && cursor.head === from) line.push(el("span", { class: "esa-caret" }));
       const to = cuts[i + 1];
       if (to === undefined) return;
@@ -217,13 +219,13 @@ export function createView(parent, { run, getState, getStatus }) {
       const chosen = cursor && startOf(cursor) <= from && endOf(cursor) >= to;
       const node = document.createTextNode(text.raw.slice(from, to));
       const piece = el("span", {
-        class: joined(["esa-p", ...new Set(over.map((m) => m.severity.toLowerCase())), over.length && "marked", over.some((m) => m.id === state.mark) && "active", chosen && "chosen", lit && lit.start <= from && lit.end >= to && "esa-near"]),
+        class: joined(["esa-p", ...new Set(over.map(lineOf)), over.length && "marked", over.some((m) => m.id === state.mark) && "active", chosen && "chosen", lit && lit.start <= from && lit.end >= to && "esa-near"]),
         "data-marks": over.length ? over.map((m) => m.id).join(" ") : null,
-        "data-n": starts.length ? starts.map((m) => m.n).join("·") : null,
+        "data-n": starts.length ? starts.map(numberOf).join("·") : null,
       }, node);
       if (over.length) {
         piece.style.paddingBottom = `${1 + deepest * LANE_PX}px`;
-        piece.style.backgroundImage = over.map((m) => `var(--line-${m.severity.toLowerCase()})`).join(",");
+        piece.style.backgroundImage = over.map((m) => `var(--line-${lineOf(m)})`).join(",");
         piece.style.backgroundPosition = over.map((m) => `0 calc(100% - ${(deepest - m.lane) * LANE_PX}px)`).join(",");
       }
       text.nodes.push({ from, to, node });
@@ -254,6 +256,8 @@ export function createView(parent, { run, getState, getStatus }) {
       name.textContent = o.name ?? "";
       const better = labels.preference[0] === o.id;
       label.textContent = better ? `✓ ${phrase("prefer.better")}` : !asks(state, "spans") || verdict ? "" : marks.length ? phrase("spans", { n: marks.length }) : phrase(hasVerdicts(state) ? "spans.unlabelled" : "spans.none");
+      const open = suggestionsOn(state, o.id).length;
+      if (open) label.textContent = [marks.length ? label.textContent : "", phrase("suggestions", { n: open })].filter(Boolean).join(" · ");
       slider?.show(score, isLocked(state, o.id));
       buttons.forEach((b) => { b.setAttribute("aria-pressed", String(b.dataset.verdict === verdict)); b.disabled = isLocked(state, o.id); });
       card.classList.toggle("esa-better", better);
@@ -314,7 +318,8 @@ export function createView(parent, { run, getState, getStatus }) {
 
   function drawTool(state) {
     const { selection, focus, rebound } = state;
-    const m = BY_FINGER.matches && isEmpty(selection) && !rebound ? markOf(state, state.mark) : null; // the list of error spans may be out of sight
+    const chosen = isEmpty(selection) && !rebound ? markOf(state, state.mark) : null;
+    const m = BY_FINGER.matches || chosen?.suggested ? chosen : null; // the list of error spans may be out of sight
     const free = !state.dragging && !state.picker && !isLocked(state, state.target);
     const show = free && (m || (focus && !isEmpty(selection)));
     tool.hidden = !show;
@@ -322,6 +327,7 @@ export function createView(parent, { run, getState, getStatus }) {
     const button = (text, command) => el("button", { type: "button", text, onclick: () => run(command) });
     const choices = (command) => levelsOf(state).map((s, i) => el("button", { type: "button", class: s.toLowerCase(), title: state.data.severities[i].definition, "aria-pressed": m ? String(m.severity === s) : null, onclick: () => run(command(s)) }, el("kbd", { text: String(i + 1) }), ` ${severityName(s)}`));
     const parts = rebound ? [button(phrase("bounds.set"), { do: "setBounds" }), button(phrase("cancel"), { do: "clear" })]
+      : m?.suggested ? [...decisions(m, run), ...choices((s) => ({ do: "change", mark: m.id, change: { severity: s } }))]
       : m ? [...choices((s) => ({ do: "change", mark: m.id, change: { severity: s } })), hasCategories(state) && button(phrase("tool.category"), { do: "category" }), button(phrase("tool.note"), { do: "editNote" }), button(phrase("tool.delete"), { do: "delete", mark: m.id })]
       : [...choices((level) => ({ do: "severity", level })), focus === "source" ? el("small", { text: phrase(single(state) ? "omission.tool.single" : "omission.tool", { output: outputOf(state, state.target).inside }) }) : state.half ? el("small", { text: phrase(BY_FINGER.matches ? "tool.half.touch" : "tool.half") }) : null];
     tool.replaceChildren(...parts.filter(Boolean));
