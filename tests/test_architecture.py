@@ -23,6 +23,7 @@ ROOMS = [
     "refine",
     "smart",
     "metrics",
+    "judges",
     "calibration",
     "scoring",
     "perturbations",
