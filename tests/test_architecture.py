@@ -20,6 +20,7 @@ ROOMS = [
     "formats",
     "models",
     "mqm",
+    "judges",
     "refine",
     "smart",
     "metrics",

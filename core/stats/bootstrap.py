@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -99,3 +99,20 @@ def mean_interval(
     means = [sums[drawn].sum(1) / sizes[drawn].sum(1) for drawn in resamples(n, seed, draws)]
     low, high = percentiles(np.concatenate(means))
     return Interval(mean, low, high, n)
+
+
+def statistic_interval(
+    value: float, of_draws: Callable[[Ints], Floats], n: int, seed: int, draws: int = 1000
+) -> Interval:
+    """Return a statistic of n units (documents) with its percentile interval.
+
+    `of_draws` returns the statistic of each resample from the indices of its units, shape (some, n), NaN where it is undefined. There is no
+    interval with fewer than two units, or if it is undefined on most resamples.
+    """
+    if n < 2:
+        return Interval(value, None, None, n, "an interval needs at least two documents")
+    drawn = np.concatenate([of_draws(block) for block in resamples(n, seed, draws)])
+    defined = drawn[~np.isnan(drawn)]
+    if len(defined) < draws / 2:
+        return Interval(value, None, None, n, f"undefined on {draws - len(defined)} of {draws} resamples")
+    return Interval(value, *percentiles(defined), n)
