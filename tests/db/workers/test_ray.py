@@ -20,7 +20,7 @@ from tests.cli.program import status_of
 from tests.db.raw import scalar
 from tests.db.workers.helpers import lines_of, until
 from tests.paths import ROOT
-from tests.postgres import on_both
+from tests.postgres import POSTGRES
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="needs Ray: pip install -r requirements-ray.txt"
@@ -85,7 +85,7 @@ def nodes(environment: dict[str, str]) -> Iterator[TwoNodes]:
 
 @needs_ray
 @pytest.mark.extended
-@on_both
+@pytest.mark.parametrize("database", [POSTGRES], indirect=True)  # nodes of a cluster share a server, not a file
 def test_each_output_is_scored_once_when_a_node_is_killed(
     store: Store, engine: Engine, nodes: TwoNodes, environment: dict[str, str], tmp_path: Path
 ) -> None:
