@@ -27,6 +27,7 @@ from db.project_values import (
 from db.projects.exports import SqlExports
 from db.projects.repository import SqlProjects
 from db.scores.repository import SqlScores
+from db.spans import SqlSpanLayers
 
 
 def open_store(url: str) -> Store:
@@ -68,4 +69,5 @@ def store_over(engine: Engine) -> Store:
         SqlImports(engine),
         SqlExports(engine),
         SqlSharedResults(engine),
+        SqlSpanLayers(engine),
     )

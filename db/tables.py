@@ -178,6 +178,25 @@ external_scores = Table(
     Column("reason", TEXT, nullable=False),
 )
 
+span_layers = _of_project(
+    "span_layers",
+    Column("name", TEXT, nullable=False),  # begins with a space while the layer is hidden (`db.spans`)
+    Column("outputs", Integer, nullable=False),
+    Column("spans", Integer, nullable=False),
+    Column("provenance", Json, nullable=False),
+    Column("left_out", Json, nullable=False),
+    Column("created", Utc, nullable=False),
+    UniqueConstraint("project_id", "name", name="one_span_layer_a_name"),
+)
+
+span_layer_outputs = Table(  # one row per examined output
+    "span_layer_outputs",
+    metadata,
+    Column("layer", ForeignKey("span_layers.id", ondelete="CASCADE"), primary_key=True),
+    Column("output", ForeignKey("outputs.id", ondelete="CASCADE"), primary_key=True, index=True),
+    Column("spans", Json, nullable=False),
+)
+
 jobs = _of_project(
     "jobs",
     Column("metrics", Json, nullable=False),

@@ -94,6 +94,18 @@ class RatedByOutput(Mapping[OutputKey, list[RatedOutput]]):
         of_row = self._labels.places.rater[self._labels.place_of_row[self._rows]]
         return [self._labels.names.raters.values[i] for i in np.unique(of_row).tolist()]
 
+    def n_rated(self) -> dict[str, int]:
+        """Return the number of outputs that each rater has rated, in the order in which raters appear."""
+        of_row = self._labels.places.rater[self._labels.place_of_row[self._rows]]
+        counts = np.bincount(of_row, minlength=len(self._labels.names.raters.values)).tolist()
+        numbers = ((rater, self._labels.names.raters.number[rater]) for rater in self._labels.raters)
+        return {rater: counts[number] for rater, number in numbers if counts[number]}
+
+    def of_rater(self, rater: str) -> Iterator[RatedOutput]:
+        """Yield what one rater has rated, by segment and system as they first appeared."""
+        of_row = self._labels.places.rater[self._labels.place_of_row[self._rows]]
+        return self._labels.each(self._rows[of_row == self._labels.names.raters.number.get(rater, -1)])
+
     def n_raters_of(self, key: OutputKey) -> int:
         at = self._at(key)
         return 0 if at is None else int(self.n_raters[at])

@@ -75,6 +75,11 @@ class Scores(Protocol):
         """Return the values of one segment by system, with `detail`."""
         ...
 
+    @read_project
+    def details(self, project_id: int, signature: str, most: int | None = None) -> dict[OutputKey, Value]:
+        """Return the values that have a `detail`, with it, in the order of the project; with `most`, the first ones only."""
+        ...
+
     @read_project.kept
     def external(self, project_id: int) -> list[ExternalMetric]: ...  # by name
 

@@ -13,6 +13,7 @@ from core.ports.people import Audit, People, SharedResults
 from core.ports.projects import Projects, ProjectSettings
 from core.ports.robustness import KeptCases, StressTestRuns
 from core.ports.scores import Scores, Timings
+from core.ports.spans import SpanLayers
 
 
 class Store(NamedTuple):
@@ -36,3 +37,4 @@ class Store(NamedTuple):
     imports: Imports
     exports: Exports
     shared: SharedResults
+    spans: SpanLayers

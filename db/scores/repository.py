@@ -201,6 +201,15 @@ class SqlScores:
                 for row in connection.execute(query.order_by(outputs.c.position))
             }
 
+    def details(self, project_id: int, signature: str, most: int | None = None) -> dict[OutputKey, Value]:
+        query = _scored(project_id, signature, *_VALUE, scores.c.detail).where(scores.c.detail.is_not(None))
+        query = query.order_by(segments.c.position, outputs.c.position).limit(most)
+        with reading(self._engine) as connection:
+            rows = connection.execute(query).all()
+        texts = (zlib.decompress(row.detail) for row in rows)
+        read = zip(json.loads(b"[%b]" % b",".join(texts)), _with_parts([row[3:7] for row in rows]), rows, strict=True)
+        return {OutputKey(*row[:3]): Value(v[0], v[1], v[2], v[3], detail) for detail, v, row in read}
+
     def external(self, project_id: int) -> list[ExternalMetric]:
         with reading(self._engine) as connection:
             return external.listed(connection, project_id)

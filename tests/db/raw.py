@@ -29,6 +29,8 @@ TABLES = (
     "participants",
     "assignments",
     "shared_results",
+    "span_layers",
+    "span_layer_outputs",
 )
 
 

@@ -35,7 +35,9 @@ def contents(engine: Engine, columns: Mapping[str, Sequence[str]]) -> dict[str, 
 def test_a_frozen_database_opens_and_reads_the_same(url: str) -> None:
     load_frozen(url)
     engine = connect(url)
-    tables = [table.name for table in metadata.sorted_tables]
+    existing = set(inspect(engine).get_table_names())
+    tables = [table.name for table in metadata.sorted_tables if table.name in existing]
+    assert len(tables) > 30
     columns = {table: [column["name"] for column in inspect(engine).get_columns(table)] for table in tables}
     before = contents(engine, columns)
     assert [name for name, stored in before.items() if not stored] == []
@@ -157,6 +159,7 @@ def test_versions_follow_each_other_in_one_line() -> None:
 SHIPPED = {
     "0025_first": "ce98b38d6918a76bee0011232173d0ebd6ed5f430f1f596e7f48db4bd2bc77c2",
     "0026_labels_in_slices": "cdfc068ab077a21526ec5c3bbcdbd68d32256825414a6d84c05df48823b378bf",
+    "0027_span_layers": "dd04241336a6bb48754da0235eed1e66ab0a9e701f69d6ad011475804d3b4e5a",
 }
 
 

@@ -52,7 +52,8 @@ NOBODY = {
 READS = {
     ("exports", "texts"), ("exports", "keys"), ("exports", "scores"), ("exports", "n_references"), ("exports", "most_references"),
     ("imports", "compare"), ("imports", "continues"), ("imports", "present"), ("projects", "get"), ("projects", "dataset"), ("projects", "document"), ("projects", "index"), ("projects", "texts"),
-    ("projects", "search"), ("projects", "human_score"), ("scores", "column"), ("scores", "signatures"), ("scores", "table"), ("scores", "detail"),
+    ("projects", "search"), ("projects", "human_score"), ("scores", "column"), ("scores", "signatures"), ("scores", "table"), ("scores", "detail"), ("scores", "details"),
+    ("spans", "list"), ("spans", "load"), ("spans", "of_segment"),
     ("scores", "external"), ("jobs", "get"), ("jobs", "recent"), ("jobs", "unfinished"), ("jobs", "progress"), ("labels", "events"), ("labels", "recorded"), ("labels", "of_rater"), ("labels", "folded"), ("labels", "raters"),
     ("labels", "newest"), ("calibrations", "list"), ("batches", "list"), ("judgements", "list"), ("cases", "list"),
     ("stress", "list"), ("stress", "report"), ("settings", "get"), ("campaigns", "list"), ("campaigns", "get"), ("campaigns", "units"),
@@ -67,7 +68,7 @@ WRITES = {
     ("people", "add_link"), ("people", "links"), ("people", "revoke"), ("audit", "entries"),
     ("campaigns", "create"), ("campaigns", "set_state"), ("campaigns", "delete"), ("campaigns", "add_units"),
     ("campaigns", "replace"), ("campaigns", "retire"), ("campaigns", "join"), ("campaigns", "change"),
-    ("campaigns", "hand_over"), ("shared", "add"), ("shared", "list"), ("shared", "revoke"),
+    ("campaigns", "hand_over"), ("shared", "add"), ("shared", "list"), ("shared", "revoke"), ("spans", "add"), ("spans", "remove"),
 }  # fmt: skip
 SERVER = {
     ("projects", "create"), ("people", "add_account"), ("people", "set_password"), ("people", "set_active"),
@@ -124,6 +125,7 @@ def filled(store: Store) -> World:
     chosen = SavedBatch("first", "random", 0, "s", (Chosen(OutputKey("A", "doc", "0"), 1.0),), 6)
     store.batches.save(project, chosen)
     store.calibrations.save(project, SavedLambda("l", 1.0, "s", "r"))
+    store.spans.add(project, "l", {}, {}, {})
     case = KeptCase("c", "p", None, None, "good", "bad")
     arguments = {
         "project_id": project, "doc_id": FIRST.doc_id, "segments": [FIRST], "phrase": "text", "name": "l", "signature": "s", "keys": [], "segment": FIRST, "metric": "chrf",
@@ -143,6 +145,7 @@ def filled(store: Store) -> World:
         "lease_until": WHEN, "unit": "u1", "submitted": True, "draw": lambda state: (), "choose": lambda state: HandOver((), {}),
         "priority": 1, "chunk": None, "chunk_id": 1, "window": None, "chunks": (), "known": {}, "outputs": (), "reason": "",
         "result": None, "message": "", "fold": tuple, "title": "Pilot", "blind": False, "page": "<html>",
+        "spans": {}, "provenance": {}, "left_out": {}, "names": ["l"],
         "shared_id": store.shared.add(project, campaign.id, "Pilot", False, "<html>", "b" * 64, "ann").id,
     }  # fmt: skip
     arguments["case"] = KeptCase("c", "p", None, None, "good", "worse")
@@ -196,6 +199,8 @@ def call(world: World, person: str, port: str, name: str, /, tasks: bool = False
         ("campaigns", "create"),
     ):
         given["name"] = changes.get("name", "a new name")
+    if (port, name) == ("spans", "add"):
+        given["name"] = "another layer"
     if (port, name) in (("batches", "archive"), ("batches", "delete")):
         given["name"] = "first"
     if (port, name) == ("scores", "remove_external"):

@@ -1,0 +1,228 @@
+"""The span layers of a project: annotators' submitted labels, judges, refinements, and imported files.
+
+A layer is named by its origin and what identifies it there: `annotator:RATER`, `judge:SIGNATURE`, `refinement:SIGNATURE`, `file:NAME`.
+Labels are those that a person may see (`Marks` of `core.services.compare.inspector`); without them, all submitted labels are read, as
+commands and workers do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from core.columns import STATUSES, ProjectIndex
+from core.data import OutputKey, RatedOutput, SegmentKey, Value
+from core.errors import unknown
+from core.metrics.generation.bartscore_pp import NAMES, refinement_of
+from core.metrics.registry import label_of
+from core.mqm.rated_by_output import RatedByOutput
+from core.mqm.scores import NO_TEXT, with_text
+from core.ports.scores import ScoredBy
+from core.ports.spans import SpanRows
+from core.ports.store import Store
+from core.progress import Progress, no_progress
+from core.refine.edit_spans import MAJOR_GAIN, edit_spans
+from core.refine.result import Refinement
+from core.services.compare.inspector import Marks
+from core.services.labels.kept_labels import KeptLabels
+from core.services.projects.texts import StoredTexts
+from core.signature import fields_of
+from core.spans.layers import LayerSpan, Origin, SpanLayer, Spans, spans_from_json, spans_to_json
+from core.spans.quotes import OUTCOMES
+
+JUDGE = ("judge-", "judge:")
+"""How the names of metrics that ask a judge begin."""
+PROBED = 20
+"""Values of a judge that are read to see whether it reports error spans."""
+
+
+class LayerInfo(NamedTuple):
+    """A layer without its spans; `outputs` are those that it examined, `provenance` says where it comes from."""
+
+    name: str
+    label: str
+    origin: Origin
+    provenance: Mapping[str, str]
+    outputs: int
+
+
+class _Source(NamedTuple):
+    """A metric whose values have error spans, as a layer."""
+
+    info: LayerInfo
+    signature: str
+
+    def with_model(self) -> _Source:
+        """Return the source with its model in its label, for several of one metric."""
+        model = fields_of(self.signature).get("model", self.signature)
+        return self._replace(info=self.info._replace(label=f"{self.info.label} ({model})"))
+
+
+def list_layers(store: Store, project_id: int, marks: Marks | None = None) -> list[LayerInfo]:
+    """Return the layers of a project: annotators, then judges, refinements and files, each in the order in which they came."""
+    seen = marks.by_output if marks else _all_labels(store, project_id)
+    annotators = [_of_rater(rater, n) for rater, n in seen.n_rated().items()]
+    files = [
+        LayerInfo(f"file:{of.name}", of.name, "file", of.provenance, of.outputs) for of in store.spans.list(project_id)
+    ]
+    return [*annotators, *(source.info for source in _scored_sources(store, project_id)), *files]
+
+
+def load_layer(store: Store, project_id: int, name: str, marks: Marks | None = None) -> SpanLayer:
+    """Return a layer of the whole project. Raises `UserError` if there is none of this name."""
+    origin, _, own = name.partition(":")
+    if origin == "file":
+        stored = next((layer for layer in store.spans.list(project_id) if layer.name == own), None)
+        if stored is not None:
+            spans = {key: spans_from_json(rows) for key, rows in store.spans.load(project_id, own).items()}
+            return SpanLayer(name, own, "file", spans, stored.provenance, stored.left_out)
+    elif origin == "annotator":
+        seen = marks.by_output if marks else _all_labels(store, project_id)
+        if own in (counts := seen.n_rated()):
+            info = _of_rater(own, counts[own])
+            rated = list(seen.of_rater(own))
+            texts = _texts(store, project_id, (of.key for of in rated if NO_TEXT in of.errors))
+            return SpanLayer(*info[:3], {of.key: _rated_spans(of, texts) for of in rated}, info.provenance)
+    elif source := next((s for s in _scored_sources(store, project_id) if s.info.name == name), None):
+        details = store.scores.details(project_id, source.signature)
+        if origin == "judge":
+            spans, left_out, states = _judged(details)
+            provenance = dict(source.info.provenance)
+            if states:
+                provenance["not examined"] = ", ".join(f"{n} {state}" for state, n in states.items())
+            return SpanLayer(*source.info[:3], spans, provenance, left_out)
+        texts = _texts(store, project_id, details)
+        spans = {key: _edits(value, texts[key]) for key, value in details.items() if key in texts}
+        return SpanLayer(*source.info[:3], spans, source.info.provenance)
+    raise unknown("span layer", name, [info.name for info in list_layers(store, project_id, marks)])
+
+
+def segment_layers(
+    store: Store, project_id: int, segment: SegmentKey, names: Collection[str], marks: Marks | None = None
+) -> dict[str, dict[str, Spans]]:
+    """Return the spans of one segment by layer and system. A system that a layer did not examine has no entry.
+
+    Names of layers that do not exist, or that the person may not see, have an empty entry.
+    """
+    layers: dict[str, dict[str, Spans]] = {name: {} for name in names}
+    files = [name.removeprefix("file:") for name in names if name.startswith("file:")]
+    for name, by_system in (store.spans.of_segment(project_id, segment, files) if files else {}).items():
+        layers[f"file:{name}"] = {system: spans_from_json(rows) for system, rows in by_system.items()}
+    if len(files) == len(layers):
+        return layers
+    texts = {o.system: o.text for o in store.projects.texts(project_id, [segment]).outputs}
+    raters = {name.removeprefix("annotator:"): name for name in names if name.startswith("annotator:")}
+    if raters:
+        seen = marks.by_output if marks else _all_labels(store, project_id)
+        for system, text in texts.items():
+            key = OutputKey(system, *segment)
+            for of in seen.get(key, ()):
+                if of.rater in raters:
+                    layers[raters[of.rater]][system] = _rated_spans(of, {key: text})
+    for source in _scored_sources(store, project_id) if len(files) + len(raters) < len(layers) else ():
+        if source.info.name in layers:
+            details = store.scores.detail(project_id, source.signature, segment)
+            with_detail = {system: value for system, value in details.items() if value.detail is not None}
+            if source.info.origin == "judge":
+                of_judge, _, _ = _judged({OutputKey(system, *segment): value for system, value in with_detail.items()})
+                layers[source.info.name] = {key.system: spans for key, spans in of_judge.items()}
+            else:
+                edited = {
+                    system: _edits(value, texts[system]) for system, value in with_detail.items() if system in texts
+                }
+                layers[source.info.name] = edited
+    return layers
+
+
+def add_layer(
+    store: Store, project_id: int, name: str, spans: Mapping[OutputKey, Iterable[LayerSpan]], provenance: Mapping[str, str],
+    left_out: Mapping[str, int], progress: Progress = no_progress,
+) -> LayerInfo:  # fmt: skip
+    """Store a layer of a file. Raises `UserError` if a span does not match its text, or the name is empty or taken."""
+    rows: dict[OutputKey, SpanRows] = {key: spans_to_json(of) for key, of in spans.items()}
+    of_project = _stored_texts(store, project_id)
+    for part in of_project.item_parts(spans):
+        for key, item in part.items():
+            for error, _ in spans[key]:
+                error.check(item.hypothesis if error.side == "output" else item.source or "")
+    stored = store.spans.add(project_id, name, rows, provenance, left_out, progress)
+    return LayerInfo(f"file:{stored.name}", stored.name, "file", stored.provenance, stored.outputs)
+
+
+# ── annotators ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _all_labels(store: Store, project_id: int) -> RatedByOutput:
+    _, by_output = KeptLabels(project_id).read(store, store.campaigns.versions(project_id))
+    return by_output
+
+
+def _of_rater(rater: str, n: int) -> LayerInfo:
+    return LayerInfo(f"annotator:{rater}", rater, "annotator", {"rater": rater}, n)
+
+
+def _rated_spans(of: RatedOutput, texts: Mapping[OutputKey, str]) -> Spans:
+    return tuple(LayerSpan(error) for error in with_text(of, texts.get(of.key, "")).errors)
+
+
+# ── judges and refinements ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _scored_sources(store: Store, project_id: int) -> list[_Source]:
+    """Return the judges that report error spans, then the refinements. A refinement does not depend on λ: of equal ones, the newest."""
+    scored = store.scores.signatures(project_id)
+    judges = [
+        _source(store, project_id, by, "judge", by.signature, {})
+        for by in scored
+        if by.metric.startswith(JUDGE) and _has_spans(store, project_id, by)
+    ]
+    refined = {refinement_of(by.signature): by for by in scored if by.metric in NAMES}
+    rule = {"severity": f"Major from a gain of {MAJOR_GAIN} in BARTScore"}
+    sources = [*judges, *(_source(store, project_id, by, "refinement", signed, rule) for signed, by in refined.items())]
+    n = Counter(source.info.label for source in sources)
+    return [source if n[source.info.label] == 1 else source.with_model() for source in sources]
+
+
+def _source(
+    store: Store, project_id: int, by: ScoredBy, origin: Origin, identity: str, facts: Mapping[str, str]
+) -> _Source:
+    label = label_of(by.metric, by.signature)
+    label = f"{label}: edits" if origin == "refinement" else label
+    examined = int(np.count_nonzero(store.scores.column(project_id, by.signature).states == STATUSES.index("ok")))
+    provenance = {"metric": by.metric, "signature": by.signature, "scored": by.newest.isoformat(timespec="seconds")}
+    return _Source(LayerInfo(f"{origin}:{identity}", label, origin, provenance | dict(facts), examined), by.signature)
+
+
+def _has_spans(store: Store, project_id: int, by: ScoredBy) -> bool:
+    values = store.scores.details(project_id, by.signature, PROBED).values()
+    return any(value.detail is not None and "spans" in value.detail for value in values)
+
+
+def _judged(details: Mapping[OutputKey, Value]) -> tuple[dict[OutputKey, Spans], dict[str, int], Counter[str]]:
+    """Return the spans of the outputs that a judge examined, what could not be placed by reason, and the states of the others."""
+    spans: dict[OutputKey, Spans] = {}
+    left_out, states = Counter[str](), Counter[str]()
+    for key, value in details.items():
+        detail: Mapping[str, Any] = value.detail or {}
+        if value.status != "ok":
+            states[str(detail.get("state", value.status))] += 1
+            continue
+        spans[key] = spans_from_json(detail.get("spans", ()))
+        left_out.update(OUTCOMES.get(of["outcome"], of["outcome"]) for of in detail.get("unplaced", ()))
+    return spans, dict(left_out), states
+
+
+def _edits(value: Value, text: str) -> Spans:
+    return edit_spans(text, Refinement.from_json(value.detail or {}))
+
+
+def _stored_texts(store: Store, project_id: int) -> StoredTexts:
+    index: ProjectIndex = store.projects.index(project_id)
+    return StoredTexts(store.projects, project_id, len(index.systems))
+
+
+def _texts(store: Store, project_id: int, keys: Iterable[OutputKey]) -> dict[OutputKey, str]:
+    return _stored_texts(store, project_id).outputs(keys)
