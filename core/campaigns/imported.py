@@ -222,8 +222,8 @@ def _labels(rating: CampaignRating, length: int) -> list[SpanLabel]:
     return [SpanLabel(e.start + by[e.side], e.end + by[e.side], e.severity, e.category) for e in rating.errors or ()]
 
 
-def times(file: CampaignFile) -> CampaignTimes:
-    """Return the median times per item and per error span, over the items of all annotators."""
+def rating_seconds(file: CampaignFile) -> list[tuple[CampaignRating, float]]:
+    """Return the time of each item from the end of the annotator's previous rating, see `CampaignTimes.per_item`, by annotator."""
     seconds: list[tuple[CampaignRating, float]] = []
     for of in grouped((r.rater, r) for r in file.ratings if r.ended is not None).values():
         pages = grouped((r.ended.timestamp() if r.ended else 0.0, r) for r in of)
@@ -234,6 +234,12 @@ def times(file: CampaignFile) -> CampaignTimes:
             if since is not None:
                 seconds += [(r, max(0.0, ended - since) / len(pages[ended])) for r in pages[ended] if r.kind == "item"]
             previous = ended
+    return seconds
+
+
+def times(file: CampaignFile) -> CampaignTimes:
+    """Return the median times per item and per error span, over the items of all annotators."""
+    seconds = rating_seconds(file)
     per_span = [s / len(r.errors) for r, s in seconds if r.errors]
     recorded = [
         (r.ended - r.began).total_seconds() for r in file.of_kind("item") if r.began is not None and r.ended is not None
