@@ -13,6 +13,7 @@ from pages._ui.meta_evaluation import (
     agreement_table,
     evaluation_data,
     evaluation_form,
+    judge_card,
     length_and_bias,
     scatter,
     significance,
@@ -30,6 +31,7 @@ SECTIONS = (
     "Parts of the data",
     "Length and bias",
     "All human scores",
+    "Judge card",
 )
 
 
@@ -40,7 +42,7 @@ def impossible(project: Project, chosen_scores: HumanScores, evaluation: Evaluat
         unable |= dict.fromkeys(SECTIONS[3:6], "need at least two systems.")
     if chosen_scores.of_systems:
         why = "these human scores belong to whole systems: there are none of outputs to list or resample."
-        unable |= dict.fromkeys((SECTIONS[1], *SECTIONS[3:5]), why)
+        unable |= dict.fromkeys((SECTIONS[1], *SECTIONS[3:5], SECTIONS[7]), why)
     return unable
 
 
@@ -98,6 +100,8 @@ def main() -> None:
             agreement_table.of_parts(view, evaluation, statistic)
         elif section == SECTIONS[6]:
             agreement_table.draw_human_scores(project, view, options)
+        elif section == SECTIONS[7]:
+            judge_card.draw_judge_card(project, view, chosen_scores)
         else:
             length_and_bias.draw_length_and_bias(project, view, chosen_scores, evaluation, options)
     agreement_table.files(project, evaluation, statistic, systems)

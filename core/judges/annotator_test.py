@@ -232,7 +232,7 @@ def constant_wins(human: Floats, labels: Labels) -> tuple[float, Wins]:
     known = human[~np.isnan(human)]
     answers = [float(known.mean())] if labels == "scores" else np.unique(known).tolist()
     of_answer = {a: wins(np.full(human.shape[-1], a), human, labels) for a in answers}
-    best = max(of_answer, key=lambda a: float(np.nan_to_num(np.nanmean(of_answer[a].judge))))
+    best = max(of_answer, key=lambda a: float(np.nansum(of_answer[a].judge)))
     return best, of_answer[best]
 
 
@@ -250,6 +250,6 @@ def assumptions(test: AnnotatorTest, n_documents: int) -> list[str]:
         problems.append(f"Fewer than {FEWEST_ITEMS} outputs, so tested by Wilcoxon's signed ranks: {whose}.")
     if n_documents < FEWEST_DOCUMENTS:
         problems.append(
-            f"The outputs come from {n_documents} documents; a test clustered by document needs at least {FEWEST_DOCUMENTS}."
+            f"The outputs come from {n_documents} documents; a test clustered by document needs at least {FEWEST_DOCUMENTS} (30 are advised)."
         )
     return problems

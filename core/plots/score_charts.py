@@ -9,6 +9,7 @@ import pandas as pd
 
 from core.plots.base import (
     BLUE,
+    GREEN,
     GREY,
     ORANGE,
     TEXT,
@@ -17,6 +18,7 @@ from core.plots.base import (
     chart_label,
     chart_labels,
     colour_and_shape,
+    distinct,
     intervals,
     names_axis,
     tooltip,
@@ -189,3 +191,24 @@ def rank_differences(rows: pd.DataFrame, metrics: Sequence[str], systems: Sequen
     fits = f"width / {0.6 * max(1, len(systems)) * max(map(len, rows['shown']), default=1):.3g}"
     text = base.mark_text(fontSize=alt.ExprRef(f"{fits} < 8 ? 0 : min(11, {fits})"), color=TEXT).encode(text="shown:N")
     return alt.LayerChart(layer=[tiles, text]).properties(height=28 * max(1, len(metrics)) + 120)
+
+
+def omega(rows: pd.DataFrame, epsilon: float) -> alt.LayerChart:
+    """Return ω by ε as steps, a colour per question and dashes for the constant answer; ω = .5 is dashed, the chosen ε a line.
+
+    `rows` has the columns question, answer ("judge" or "constant answer"), epsilon and omega.
+    """
+    x = alt.X("epsilon:Q", title="ε", scale=alt.Scale(domain=[0, 0.3], nice=False))
+    y = alt.Y("omega:Q", title="ω ↑", scale=alt.Scale(domain=[0, 1]))
+    who = alt.Scale(domain=["judge", "constant answer"], range=[[1, 0], [5, 4]])
+    top = alt.Legend(orient="top", title=None, labelLimit=300, columns=1)
+    questions = distinct(rows["question"])
+    line = alt.Chart(rows).mark_line(interpolate="step-after", strokeWidth=2.5, opacity=0.85).encode(
+        x=x, y=y, strokeDash=alt.StrokeDash("answer:N", scale=who, legend=top),
+        color=alt.Color("question:N", scale=alt.Scale(domain=questions, range=[BLUE, ORANGE, GREEN]), legend=top),
+        tooltip=tooltip("question:N", "answer:N", ("epsilon:Q", "ε", ".2f"), ("omega:Q", "ω", ".2f")),
+    )  # fmt: skip
+    one = alt.Chart(rows.head(1))
+    half = one.mark_rule(aria=False, strokeDash=[5, 4], color=GREY).encode(y=alt.YDatum(0.5))
+    chosen = one.mark_rule(aria=False, color=GREY).encode(x=alt.XDatum(epsilon))
+    return alt.LayerChart(layer=[half, chosen, line]).properties(height=260)

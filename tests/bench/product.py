@@ -193,7 +193,7 @@ class Statistics:
         return {"best systems": _subsets(tops), "buckets": [_subsets(of) for of in buckets]}
 
     def disagreements(self, joined: Any) -> dict[str, Any]:
-        return {name: bias.disagreements(joined, name)[:200] for name in joined.scores}
+        return {name: bias.disagreements(joined.keys, of, joined.human)[:200] for name, of in joined.scores.items()}
 
     def bias_and_lengths(self, joined: Mapping[str, Any]) -> dict[str, Any]:
         same = lengths.same_outputs(joined)

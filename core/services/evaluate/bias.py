@@ -16,6 +16,7 @@ from core.data import OutputKey, grouped
 from core.formats.write import csv_text
 from core.services.evaluate.evaluate import NO_SEGMENTS
 from core.services.evaluate.evaluation_data import EvaluationData, ScoredMetric
+from core.stats.correlation.pairs import Floats
 from core.stats.means import row_means
 from core.stats.system_ranking import rank_bias
 
@@ -163,12 +164,11 @@ class MetricDisagreement(NamedTuple):
         return self.worse_by_metric > self.worse_by_human
 
 
-def disagreements(data: EvaluationData, name: str) -> list[MetricDisagreement]:
+def disagreements(keys: Sequence[OutputKey], metric: Floats, human: Floats) -> list[MetricDisagreement]:
     """Return all outputs, the largest difference between the two shares first."""
-    metric, human = data.scores[name], data.human
     by_metric, by_human = ((rankdata(scores) - 0.5) / max(1, len(scores)) for scores in (metric, human))
     order = np.argsort(-np.abs(by_metric - by_human), kind="stable")
     return [
-        MetricDisagreement(data.keys[i], float(metric[i]), float(human[i]), float(by_metric[i]), float(by_human[i]))
+        MetricDisagreement(keys[i], float(metric[i]), float(human[i]), float(by_metric[i]), float(by_human[i]))
         for i in order.tolist()
     ]

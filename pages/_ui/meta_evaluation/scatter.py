@@ -151,27 +151,26 @@ def draw_disagreements(project: Project, evaluation: Evaluation, statistic: Stat
         )  # fmt: skip
     labelled = bool(known_labels.raters(project))
     everyone = labelled and marks_toggle(f"evaluate-marks-{project.id}")
-    queue = [d for d in disagreements(evaluation.joined, name) if which == BOTH or d.too_high == (which == HIGH)]
+    data = evaluation.joined
+    all_of = disagreements(data.keys, data.scores[name], data.human)
+    queue = [d for d in all_of if which == BOTH or d.too_high == (which == HIGH)]
     page.caption(
         f"{format_count(len(queue), 'output')}, ordered by how far apart the metric and the human scores rank them among the "
-        f"{len(evaluation.joined.keys):,} outputs that are compared."
+        f"{len(data.keys):,} outputs that are compared."
     )
     if labelled and not everyone:
         st.caption("Error spans are hidden in segments that you have not submitted, to avoid bias.")
     more = f"evaluate-disagreements-shown-{name}-{which}"
     shown = st.session_state.get(more, AT_ONCE)
     for place, one in enumerate(queue[:shown], 1):
-        _one(project, evaluation, name, place, one, everyone if labelled else None)
+        draw_disagreement(project, data.scored_metric(name).label, place, one, everyone if labelled else None)
     if (left := len(queue) - shown) > 0:
         show_more = partial(st.session_state.update, {more: shown + AT_ONCE})
         st.button(f"Show {min(AT_ONCE, left)} more of {len(queue):,}", key="evaluate-more", on_click=show_more)
 
 
-def _one(
-    project: Project, evaluation: Evaluation, name: str, place: int, one: MetricDisagreement, everyone: bool | None
-) -> None:
+def draw_disagreement(project: Project, label: str, place: int, one: MetricDisagreement, everyone: bool | None) -> None:
     """Draw one output, with the labels of all annotators or those that this person may see; `everyone` is None if there are none."""
-    label = evaluation.joined.scored_metric(name).label
     title = (
         f"**{place}.** {' · '.join(escape_markdown(part) for part in one.key if part)}  \n{escape_markdown(label)} "
         f"{format_number(one.metric, leading_zero=True)}: better than {format_percent(one.worse_by_metric)} of the outputs · human score "

@@ -1,0 +1,220 @@
+"""The judge card: what a judge is worth beside people (docs/judge_card.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from core.judges.agreement import Ceiling, ClassAgreement, ceiling, class_agreement, majority, score_agreement
+from core.judges.annotator_test import AnnotatorTest, Labels, annotator_test, assumptions, constant_wins, curve, wins
+from core.judges.preferences import (
+    LengthPreference,
+    OwnPreference,
+    Position,
+    length_preference,
+    own_preference,
+    position,
+)
+from core.judges.stability import Stability, stability
+from core.progress import Progress, no_progress
+from core.services.evaluate.bias import MetricDisagreement, disagreements
+from core.services.judges.judged_outputs import JudgedOutputs
+from core.services.judges.verdict import CardVerdict, verdict, verdict_sentence
+from core.stats.bootstrap import Interval
+from core.stats.correlation.pairs import Floats
+
+Question = Literal["error", "severity", "score"]
+QUESTIONS: Mapping[Question, str] = {
+    "error": "whether an output has an error",
+    "severity": "the worst severity",
+    "score": "the score",
+}
+CLASSES: Mapping[Question, tuple[str, ...]] = {
+    "error": ("no error", "error"),
+    "severity": ("none", "minor", "major"),
+    "score": (),
+}
+NOTHING_SHARED = "no output has both an answer of the judge and labels"
+
+
+class CardOptions(NamedTuple):
+    """An output has an error if its score is below `judge_below` or `human_below`, for sides without error spans; None if no threshold is set.
+
+    Thresholds are in the metric's own direction. `same_scale`: scores of both sides may be subtracted. `own` are the systems of the judge's model.
+    `prices` are those of a million tokens, read and written, in `currency`.
+    """
+
+    epsilon: float = 0.15
+    judge_below: float | None = None
+    human_below: float | None = None
+    same_scale: bool = True
+    own: tuple[str, ...] = ()
+    by_system: bool = False
+    prices: tuple[float, float] | None = None
+    currency: str = ""
+    seed: int = 0
+    draws: int = 1000
+
+
+class QuestionResult(NamedTuple):
+    """One question. `by_class` or `by_score` is the agreement with the annotators; the tests are None if the scales differ.
+
+    `no_majority` counts the outputs without a majority of the annotators, `unanswered` those without an answer of the judge.
+    """
+
+    question: Question
+    outputs: int
+    unanswered: int
+    no_majority: int
+    by_class: ClassAgreement | None
+    by_score: Interval | None
+    test: AnnotatorTest | None
+    clustered: AnnotatorTest | None
+    constant: AnnotatorTest | None
+    constant_answer: str
+    curves: tuple[tuple[float | None, ...], tuple[float | None, ...]]
+    problems: tuple[str, ...]
+    ceiling: Ceiling | None
+    verdict: CardVerdict
+
+
+class JudgeCard(NamedTuple):
+    """All results; `costs` are per 1,000 outputs, by unit. `notes` say what was not computed, and why."""
+
+    label: str
+    signature: str
+    human: str
+    human_signature: str
+    raters: tuple[str, ...]
+    outputs: int
+    documents: int
+    options: CardOptions
+    questions: tuple[QuestionResult, ...]
+    stability: Stability
+    position: Position | None
+    length: LengthPreference
+    own: OwnPreference | None
+    states: Mapping[str, Mapping[str, int]]
+    costs: Mapping[str, float]
+    disagreements: tuple[MetricDisagreement, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        return verdict_sentence(self.label, [(QUESTIONS[q.question], q.verdict) for q in self.questions])
+
+
+def judge_card(data: JudgedOutputs, options: CardOptions, progress: Progress = no_progress) -> JudgeCard:
+    """Compute the card."""
+    codes, notes = _codes(data, options)
+    results = []
+    for done, (question, (judge, human)) in enumerate(codes.items()):
+        progress(done / (len(codes) + 1))
+        results.append(_question(question, judge, human, data, options))
+    progress(len(codes) / (len(codes) + 1))
+    mean = data.human_mean if data.keys else np.zeros(0)
+    segments, documents = [k.segment for k in data.keys], data.documents
+    errors = codes.get("error")
+    by_error = (None, None) if errors is None else (errors[0], majority(errors[1], 2))
+    below = 0.0 if data.unit == "mqm" else None if options.judge_below is None else data.sign * options.judge_below
+    repeats = data.repeats
+    classes = np.full(repeats.shape, np.nan) if below is None else np.where(np.isnan(repeats), np.nan, repeats < below)
+    own = None
+    if options.own and data.keys:
+        mine = [k.system in options.own for k in data.keys]
+        own = own_preference(data.judge, mean, mine, segments, documents, options.seed, options.draws)
+    answered = np.flatnonzero(~np.isnan(data.judge))
+    return JudgeCard(
+        data.label, data.signature, data.human_labels.words, data.human_labels.signature, data.human_labels.raters,
+        len(data.keys), len(set(documents)), options, tuple(results),
+        stability(repeats, classes, 2),
+        position(data.inconsistent, data.verdicts, data.first, data.decided) if data.verdicts else None,
+        length_preference(
+            data.judge, mean, data.lengths, segments, documents, options.seed, by_error[0], by_error[1], options.draws
+        ),
+        own, data.states, _costs(data, options),
+        tuple(disagreements([data.keys[i] for i in answered.tolist()], data.judge[answered], mean[answered])),
+        tuple(notes),
+    )  # fmt: skip
+
+
+def _codes(data: JudgedOutputs, options: CardOptions) -> tuple[dict[Question, tuple[Floats, Floats]], list[str]]:
+    """Return the labels of the judge and of the annotators for each question that they allow, and why others are missing."""
+    codes: dict[Question, tuple[Floats, Floats]] = {}
+    notes = []
+
+    def errors(worst: Floats | None, scores: Floats, below: float | None) -> Floats | None:
+        if worst is not None:
+            return np.where(np.isnan(worst), np.nan, worst > 0)
+        return None if below is None else np.where(np.isnan(scores), np.nan, scores < below)
+
+    judge_below = None if options.judge_below is None else data.sign * options.judge_below
+    judge = errors(data.judge_worst, data.judge, judge_below)
+    human = errors(data.human_worst, data.human, options.human_below)
+    if judge is not None and human is not None:
+        codes["error"] = judge, human
+    else:
+        side = "judge" if judge is None else "annotators"
+        notes.append(
+            f"Errors are not compared: the {side} marked no error spans, and no threshold is set for the scores."
+        )
+    if data.judge_worst is not None and data.human_worst is not None:
+        codes["severity"] = data.judge_worst, data.human_worst
+    else:
+        notes.append("Severities are not compared: that needs error spans of the judge and of the annotators.")
+    codes["score"] = data.judge, data.human
+    return codes, notes
+
+
+def _question(
+    question: Question, judge: Floats, human: Floats, data: JudgedOutputs, options: CardOptions
+) -> QuestionResult:
+    labels: Labels = "scores" if question == "score" else "classes"
+    documents, names, n_classes = data.documents, data.human_labels.raters, len(CLASSES[question])
+    unanswered = int(np.isnan(judge).sum())
+    by_class, by_score, no_majority = None, None, 0
+    agreement = Interval(None, None, None, 0, NOTHING_SHARED)
+    if labels == "scores" and data.keys:
+        by_score = agreement = score_agreement(judge, human, documents, options.seed)
+    elif data.keys:
+        reference = majority(human, n_classes)
+        no_majority = int(np.isnan(reference).sum())
+        by_class = class_agreement(judge, reference, n_classes, documents, options.seed, options.draws)
+        agreement = agreement if by_class is None else by_class.kappa
+    outputs = by_class.outputs if by_class else len(data.keys) - unanswered
+    result = QuestionResult(
+        question, outputs, unanswered, no_majority, by_class, by_score, None, None, None, "", ((), ()), (), None,
+        CardVerdict("few", NOTHING_SHARED),
+    )  # fmt: skip
+    if not data.keys or outputs == 0:
+        return result
+    compared = wins(judge, human, labels)
+    result = result._replace(ceiling=ceiling(judge, human, compared, names, labels, n_classes, documents, options.seed))
+    if labels == "scores" and not options.same_scale:
+        why = "the scores of the judge and of the annotators have different scales; τ-b compares their order"
+        return result._replace(verdict=CardVerdict("untested", why))
+    domains = [k.system for k in data.keys] if options.by_system else []
+    answer, constant = constant_wins(human, labels)
+    test = annotator_test(compared, names, options.epsilon, domains=domains)
+    clustered = annotator_test(compared, names, options.epsilon, domains=domains, documents=documents)
+    of_constant = annotator_test(constant, names, options.epsilon, domains=domains)
+    shown = f"{answer:.4g}, the mean of all scores" if labels == "scores" else f"“{CLASSES[question][int(answer)]}”"
+    return result._replace(
+        test=test, clustered=clustered, constant=of_constant, constant_answer=shown,
+        curves=(tuple(curve(compared, names, domains=domains)), tuple(curve(constant, names, domains=domains))),
+        problems=tuple(assumptions(test, len(set(documents)))),
+        verdict=verdict(test, clustered, of_constant, agreement, outputs, len(names)),
+    )  # fmt: skip
+
+
+def _costs(data: JudgedOutputs, options: CardOptions) -> dict[str, float]:
+    """Return calls, tokens and seconds per 1,000 outputs, and money if there are prices."""
+    if not data.cost_outputs:
+        return {}
+    costs = {name: 1000 * value / data.cost_outputs for name, value in data.counted.items()}
+    if options.prices:
+        tokens = costs.get("tokens_in", 0.0), costs.get("tokens_out", 0.0)
+        costs[options.currency or "money"] = sum(p * n / 1e6 for p, n in zip(options.prices, tokens, strict=True))
+    return costs

@@ -1,0 +1,156 @@
+"""The judge card: verdicts of judges whose quality is known, and what is counted."""
+
+import numpy as np
+import pytest
+
+from core.data import OutputKey, Value
+from core.errors import UserError
+from core.metrics import registry
+from core.mqm.schemes import SCHEMES
+from core.services.calibrate.calibration import HumanScores, from_judgements, from_rated, from_score
+from core.services.judges.card import CardOptions, JudgeCard, judge_card
+from core.services.judges.judged_outputs import answer_of, human_labels, judged_outputs
+from tests import judges, views
+from tests.labels import columns
+from tests.stores import new_store
+
+OPTIONS = CardOptions(draws=200)
+DATA = judges.texts()
+
+
+def card_of(
+    values: dict[OutputKey, Value], of: dict[str, np.ndarray], human: str = "mqm", options: CardOptions = OPTIONS,
+    metric: str = "judge-mqm",
+) -> JudgeCard:  # fmt: skip
+    """The card of a judge with these values, after they went through a database."""
+    store = new_store()
+    project = store.projects.create("p")
+    numbers = judges.judgements(DATA, of)
+    store.projects.add(project.id, DATA, judgements=numbers)
+    signature = judges.SIGNATURE.replace("judge-mqm", metric)
+    judges.put(store, DATA, values, metric, signature)
+    scored = tuple(store.scores.signatures(project.id))
+    view = views.view_of(DATA, scored, {signature: store.scores.column(project.id, signature)}, registry.specs())
+    rated = columns(judges.rated_outputs(DATA, of))
+    scores: HumanScores = from_rated(rated, judges.RATERS, SCHEMES["google"])
+    if human == "ESA":
+        scores = from_judgements(numbers, "ESA", "mean", ())
+    elif human == "none":
+        scores = from_score({}, "DA", higher_is_better=True)
+    labels = human_labels(scores, rated, numbers)
+    return judge_card(judged_outputs(store, project.id, view, view.columns[0], labels), options)
+
+
+def answers(worst: np.ndarray, **more: object) -> dict[OutputKey, Value]:
+    return {o.key: judges.answer(int(w), o.text) for o, w in zip(DATA.outputs, worst, strict=True)}
+
+
+def test_a_judge_as_good_as_an_annotator_may_replace_one() -> None:
+    of = judges.severities()
+    card = card_of(answers(of["judge"]), of)
+    by_question = {q.question: q for q in card.questions}
+    assert [(q, r.verdict.kind) for q, r in by_question.items()] == [
+        ("error", "may"),
+        ("severity", "may"),
+        ("score", "may"),
+    ]
+    assert card.sentence == (
+        f"{card.label}: may replace an annotator for whether an output has an error, the worst severity and the score."
+    )
+    error = by_question["error"]
+    assert (error.outputs, error.unanswered, card.outputs, card.documents) == (120, 0, 120, 30)
+    # With error probabilities of .9 + .1/3, two annotators of one output agree in .93² + … of the cases: κ near the annotators' own.
+    assert error.by_class.kappa.low > 0.6
+    assert error.ceiling.difference.low < 0 < error.ceiling.difference.high
+    assert error.constant_answer == "“error”"
+    assert not error.constant.passes
+    assert error.problems == ()
+    assert len(error.curves[0]) == 31
+    assert card.states == {s: {"answered": 60} for s in judges.SYSTEMS}
+    assert card.costs == {"calls": 1000, "tokens_in": 200_000, "tokens_out": 40_000, "seconds": 500}
+    assert card.disagreements[0].key in {o.key for o in DATA.outputs}
+    # The MQM score of the same severities is compared with numbers from 0 to 100 by order only; errors below a threshold are compared.
+    esa = card_of(answers(of["judge"]), of, "ESA", OPTIONS._replace(same_scale=False, human_below=85))
+    assert [(q.question, q.verdict.kind) for q in esa.questions] == [("error", "may"), ("score", "untested")]
+    assert esa.questions[1].by_score.low > 0.5
+    assert "error spans of the judge and of" in esa.notes[0]
+
+
+def test_a_judge_that_is_no_better_than_a_constant_answer_is_refused() -> None:
+    of = judges.severities()
+    clean = card_of(answers(np.zeros(120)), of)
+    assert [q.verdict.kind for q in clean.questions] == ["not"] * 3
+    assert clean.sentence.endswith("not shown to be better than a constant answer for whether an output has an error, the worst severity and the score.")  # fmt: skip
+    assert [r.value for r in clean.questions[0].by_class.recalls] == [1, 0]
+    # Nearly all outputs are clean: the same answer passes the test, and a better judge is not told apart from it.
+    rare = {who: np.where(np.arange(120) < 8, 2, 0) for who in judges.RATERS}
+    missed = np.where(np.arange(120) < 5, 2, 0)
+    card = card_of(answers(missed), rare)
+    assert card.questions[0].constant.passes
+    assert card.questions[0].test.passes
+    assert (card.questions[0].verdict.kind, card.questions[0].verdict.more) == ("few", None)
+    assert "a constant answer passes the test too" in card.questions[0].verdict.why
+    rng = np.random.default_rng(4)
+    poor = np.where(rng.random(120) < 0.4, of["judge"], rng.integers(0, 3, 120))
+    verdict = card_of(answers(poor), of).questions[1].verdict
+    assert (verdict.kind, verdict.constant) == ("not", False)
+
+
+def test_too_few_labels_are_counted() -> None:
+    of = judges.severities()
+    first = {o.key: judges.answer(int(w), o.text) for o, w in list(zip(DATA.outputs, of["judge"], strict=True))[:20]}
+    card = card_of(first, of)
+    # 20 outputs are shared with each of three annotators: 3·(30 − 20) labels are missing
+    assert [(q.verdict.kind, q.verdict.more) for q in card.questions] == [("few", 30)] * 3
+    assert "too few labels to say for whether an output has an error (30 more)" in card.sentence
+    assert len(card.questions[0].problems) == 3  # annotators, Wilcoxon's test, documents
+    unlabelled = card_of(first, of, "none")
+    assert (unlabelled.outputs, unlabelled.questions[0].verdict.kind) == (0, "few")
+    imported = from_score({o.key: 1.0 for o in DATA.outputs}, "DA", higher_is_better=True)
+    assert human_labels(imported, None, ()).raters == ("DA",)
+    with pytest.raises(UserError, match="ranks are on no scale"):
+        human_labels(imported.__class__("judgements|name:r|by:wins", {}), None, ())
+
+
+def test_repeats_preferences_and_missing_answers_are_counted() -> None:
+    of = judges.severities()
+    values = answers(of["judge"])
+    for i, o in enumerate(DATA.outputs[:90]):
+        values[o.key] = judges.answer(
+            2, o.text, -5.0, [-5.0, -5.0, 0.0] if i % 3 == 0 else [-float(i), -float(i) - 1, -float(i)]
+        )
+    values[DATA.outputs[-1].key] = judges.no_answer("refused")
+    values[DATA.outputs[-2].key] = judges.no_answer("unparsed")
+    values[DATA.outputs[-3].key] = Value(None, "error", "no connection")
+    del values[DATA.outputs[-4].key]
+    card = card_of(values, of, options=OPTIONS._replace(own=("A",), prices=(1.0, 10.0), currency="EUR"))
+    assert card.states == {
+        "A": {"answered": 58, "unparsed": 1, "not asked": 1},
+        "B": {"answered": 58, "error": 1, "refused": 1},
+    }
+    assert (card.outputs, [q.unanswered for q in card.questions]) == (118, [2, 2, 2])
+    assert card.stability.calls == 3
+    assert card.stability.flip_rate.value == pytest.approx(
+        30 / 3 / 90
+    )  # a third of 90 outputs, each with one of three calls apart
+    tokens = card.costs["tokens_in"] + 10 * card.costs["tokens_out"]
+    assert card.costs["EUR"] == pytest.approx(tokens / 1e6)
+    assert card.own.own_pairs + card.own.other_pairs > 20
+    assert card.length.slope.low < 0 < card.length.slope.high
+    assert card.length.longer_errors is not None
+    pairs = {
+        o.key: Value(0.5, parts={"calls": 2.0, "wins": 1, "ties": 1, "losses": 1, "inconsistent": 1})
+        for o in DATA.outputs
+    }
+    pairwise = card_of(pairs, of, "ESA", metric="judge-pairwise")
+    assert pairwise.position.order_dependent.value == 0.25
+    assert pairwise.questions[-1].verdict.kind != "may"
+    detail = {"state": "ok", "spans": [], "unplaced": [{"severity": "Major", "category": "Accuracy", "quote": "?"}]}
+    first, second, tie = (judges.reply(order="first", text=f'{{"better": "{word}"}}') for word in ("A", "B", "tie"))
+    assert answer_of(detail | {"replies": [first, first, second, tie]}) == ("ok", 2, (), 3, 2)
+    twice = [judges.reply(repeat=i) for i in range(3)]
+    assert answer_of(detail | {"replies": twice, "values": [1, None, 3]})[:3] == (
+        "ok",
+        0,
+        (1, 3),
+    )  # one of three calls named it
