@@ -18,6 +18,11 @@ from core.stats.correlation.pairs import Floats, Ints, WeightByRank, dense_ranks
 Scores = npt.NDArray[Any]
 Flags = npt.NDArray[np.bool_]
 
+CANCELLED = 1e-3
+"""A sum of squares that is less than this share of the one it is the difference from has lost three digits."""
+ROUNDING = 1e-16
+"""A mean square above this share of the largest square does not come from rounding."""
+
 
 def kendall(metric: Scores, human: Scores, weights: Floats | None = None) -> Floats:
     """Return τ-b = (C−D)/√((C+D+T_h)(C+D+T_m)), with exact ties."""
@@ -41,11 +46,42 @@ def spearman(metric: Scores, human: Scores, weights: Floats | None = None) -> Fl
 
 
 def pearson(metric: Scores, human: Scores, weights: Floats | None = None) -> Floats:
+    if weights is None or metric.ndim > 1 or human.ndim > 1 or not metric.size:
+        return _pearson(metric, human, weights)
+    x, y = metric - metric.mean(), human - human.mean()
+    total, sums = weights.sum(-1), weights @ np.stack([x, y, x * x, y * y, x * y], axis=-1)
+    sum_x, sum_y, squares_x, squares_y, products = np.moveaxis(sums, -1, 0)
+    spread_x, spread_y = squares_x - ratio(sum_x**2, total), squares_y - ratio(sum_y**2, total)
+    r = np.asarray(
+        np.clip(ratio(products - ratio(sum_x * sum_y, total), np.sqrt(np.maximum(spread_x * spread_y, 0))), -1, 1)
+    )
+    imprecise = ~((spread_x > CANCELLED * squares_x) & (spread_y > CANCELLED * squares_y))
+    if imprecise.any():
+        r[imprecise] = _pearson(metric, human, weights[imprecise])
+    return r
+
+
+def _pearson(metric: Scores, human: Scores, weights: Floats | None) -> Floats:
+    """Return r from the differences to the mean of each row, which lose no digits where a row is nearly constant."""
     dx, dy = _centred(metric, weights), _centred(human, weights)
     wx, wy = (dx, dy) if weights is None else (weights * dx, weights * dy)
-    below = np.sqrt(_dot(wx, dx) * _dot(wy, dy))
-    below = np.where(constant(metric, weights) | constant(human, weights), 0.0, below)
-    return np.clip(ratio(_dot(wx, dy), below), -1, 1)
+    spread_x, spread_y = _dot(wx, dx), _dot(wy, dy)
+    below = np.sqrt(spread_x * spread_y)
+    if weights is None:
+        flat = _flat(metric, spread_x) | _flat(human, spread_y)
+    else:
+        flat = constant(metric, weights) | constant(human, weights)
+    return np.clip(ratio(_dot(wx, dy), np.where(flat, 0.0, below)), -1, 1)
+
+
+def _flat(x: Scores, spread: Floats) -> Flags:
+    """Return `constant(x)`, comparing scores only in rows whose sum of squares may come from rounding."""
+    if not x.size:
+        return constant(x)
+    flat = np.zeros(x.shape[:-1], dtype=bool)
+    doubtful = ~(spread > ROUNDING * x.shape[-1] * max(float(x.max()), -float(x.min())) ** 2)
+    flat[doubtful] = constant(x[doubtful])
+    return flat
 
 
 def _dot(x: Floats, y: Floats) -> Floats:
