@@ -139,7 +139,7 @@ class Pooling(NamedTuple):
 
 class SuggestionReport(NamedTuple):
     """All effects. `systems` have for each system its score effect minus the mean of these over the systems (arm × system), p-values corrected for their
-    number. `untimed` counts rows without active time. `randomised` is whether the arms were drawn at random."""
+    number. `untimed` counts rows without active time, except attention checks. `randomised` is whether the arms were drawn at random."""
 
     effects: tuple[SuggestionEffect, ...]
     systems: tuple[SuggestionEffect, ...]
@@ -230,9 +230,10 @@ def suggestion_report(
     *effects, systems = _tested(families, arms, seed, draws) if randomised else [f.effects for f in families]
     score = next(e for of in effects for e in of if e.key == "score")
     n_treated = int(arms.treated.sum())
+    untimed = sum(_log_seconds(r) is None for r in ordered if r.spans is not None or r.score is not None)
     return SuggestionReport(
         tuple(e for of in effects for e in of), tuple(systems), _pooling([score, *systems], margin), len(set(arms.raters)),
-        len(set(arms.units)), (n_treated, len(ordered) - n_treated), sum(_log_seconds(r) is None for r in ordered), randomised,
+        len(set(arms.units)), (n_treated, len(ordered) - n_treated), untimed, randomised,
     )  # fmt: skip
 
 

@@ -85,7 +85,7 @@ def basis_sentences(report: SuggestionReport) -> list[str]:
     """Return what the effects are computed from, and what limits them."""
     with_suggestions, controls = report.outputs
     said = [
-        f"{format_count(with_suggestions, 'rated output')} with suggestions, {controls:,} without (control arm), by "
+        f"{format_count(with_suggestions, 'rated output')} with suggestions, {controls:,} without (control arm), attention checks included, by "
         f"{format_count(report.raters, 'annotator')}. 95 % CIs account for annotators and outputs"
         + ("; p from drawing the arms again within blocks." if report.randomised else ".")
     ]
