@@ -41,10 +41,11 @@ COMMANDS = {
     "db": CommandHelp("database", "Manage the database: `db backup`, `db restore` and `db copy`, which moves it between SQLite and PostgreSQL. See `db --help`."),
     "users": CommandHelp("administration", "Manage accounts: `users add NAME --manager`, `list`, `password NAME`, `disable NAME`, `enable NAME`, `role NAME PROJECT ROLE`. See `users --help`."),
     "projects": CommandHelp("projects", "Import files of any size into projects and export them: `projects import FILE --name NAME`, `projects export`. See `projects --help`."),
+    "spans": CommandHelp("spans", "Import error spans of judges and other programs as layers of a project, and export layers: `spans import PROJECT FILE --name NAME`, `spans export`. See `spans --help`."),
     "campaign": CommandHelp("campaign", "Plan, create, follow and export human evaluations with many people: `campaign plan`, `create`, `status`, `export`. See `campaign --help`."),
 }  # fmt: skip
 
-ON_THE_DATABASE = ("workers", "jobs", "db", "users", "projects", "campaign")
+ON_THE_DATABASE = ("workers", "jobs", "db", "users", "projects", "spans", "campaign")
 """Commands that print no progress unless they report some, because they ask for passwords or run until they are stopped."""
 
 IN_THREADS = ("evaluate",)

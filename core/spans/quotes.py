@@ -299,3 +299,8 @@ def _worth(quote: str, text: str, start: int, end: int) -> tuple[int, int, int]:
     place = text[start:end]
     ends = LCSseq.similarity(quote[:END], place[:END]) + LCSseq.similarity(quote[-END:], place[-END:])
     return 3 * LCSseq.similarity(quote, place) - len(place) + 2 * ends, start, end
+
+
+def folded(text: str) -> str:
+    """Return a text in the form in which quotes are compared in the second step."""
+    return _Folded(text).text

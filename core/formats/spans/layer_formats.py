@@ -1,0 +1,304 @@
+"""Formats of error spans: read a file as a layer, and write a layer.
+
+JSON records name their output by `system`, `doc_id` and `segment_id`, or by its texts `mt` and `src` (other common names are read too).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from core.data import Dataset, OutputKey, Side
+from core.errors import UserError, unknown
+from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating
+from core.formats.campaigns.wmt25 import read_wmt25_spans, write_wmt25_spans
+from core.formats.files import Upload, beginning, raw_lines, stem
+from core.formats.labels.label_file import UNSPECIFIED, Written
+from core.formats.parsing.json_records import HEAD_BYTES, Record, records
+from core.formats.parsing.json_text import NotJson, holds_members, members, parsed
+from core.formats.problems import shown
+from core.formats.spans.gemba import Unreadable, category_path, read_reply
+from core.formats.spans.layer_file import (
+    DIFFERENT_TEXT,
+    NO_OUTPUT,
+    LayerFile,
+    LayerReading,
+    OutputNames,
+    checked_confidence,
+)
+from core.formats.streams.opened import text_bytes
+from core.formats.write import json_lines, json_text
+from core.formatting import format_count
+from core.spans.layers import LayerSpan, SpanLayer, Spans, spans_to_json
+from core.spans.quotes import Quote, place_quotes
+
+TEXT = ("mt", "output", "hypothesis", "translation", "target", "tgt")
+SOURCE = ("src", "source")
+REPLY = ("reply", "answer", "response", "gemba_mqm")
+_QUOTE = ("span", "error_span", "quote", "text")
+_CONTEXT = ("span_with_context", "context")
+
+
+def _names(record: Record, system: str | None = None) -> OutputNames:
+    return OutputNames(
+        record.text("system", "system_id", needed=False) or system, record.text("doc_id", "document_id", needed=False),
+        record.text("segment_id", "seg_id", needed=False), record.text(*TEXT, needed=False), record.text(*SOURCE, needed=False),
+    )  # fmt: skip
+
+
+def _each_record(upload: Upload, reading: LayerReading) -> Iterator[tuple[Record, OutputNames]]:
+    """Yield the records with the names of their outputs: one per line, one list, or an object with a list per system (COMET)."""
+    every: Iterator[tuple[Record, str | None]] = ((record, None) for record in records(upload, reading.problems))
+    if holds_members(beginning(upload, HEAD_BYTES).decode("utf-8", "replace")):
+        of_systems = members(upload.name, raw_lines(text_bytes(upload, by_line=False)))
+        every = (
+            (Record(upload.name, line, values, reading.problems), stem(system))
+            for system, line, text in of_systems
+            if isinstance(values := _member(upload.name, line, text, reading), dict)
+        )
+    for record, system in every:
+        names = _names(record, system)
+        if names.text is None and (names.system is None or names.segment_id is None):
+            record.problem("", "no output", "system and segment_id, or mt", "Add the name of the output, or its text")
+        else:
+            yield record, names
+
+
+def _member(file: str, line: int, text: str, reading: LayerReading) -> Any:
+    try:
+        value = parsed(text)
+    except NotJson as error:
+        value = str(error)
+    if not isinstance(value, dict):
+        reading.problems.add(file, line, "", shown(text), "an object per output", "Export the file again")
+    return value
+
+
+def _offset_spans(
+    reading: LayerReading, key: OutputKey, record: Record, names: OutputNames, errors: list[Record]
+) -> list[LayerSpan | None]:
+    spans: list[LayerSpan | None] = []
+    shift = reading.shift(key, names.text)
+    for error in errors:
+        start, end = error.whole("start"), error.whole("end")
+        side = error.values.get("side", "output")
+        confidence = _confidence(error)
+        if start is None or end is None or side not in ("output", "source"):
+            if side not in ("output", "source"):
+                error.problem("side", shown(str(side)), "output or source")
+            continue
+        moved = shift if side == "output" else 0
+        quoted = error.text("quote", "text", needed=False)
+        category, note = error.text("category", needed=False) or UNSPECIFIED, error.text("note", needed=False) or ""
+        place = (side, start + moved, end + moved)
+        severity = error.values.get("severity")
+        spans.append(
+            reading.span(record.line, key, place, severity, category, note=note, quoted=quoted, confidence=confidence)
+        )
+    return spans
+
+
+def _confidence(error: Record) -> float | None:
+    try:
+        return checked_confidence(error.values.get("confidence"))
+    except ValueError:
+        error.problem("confidence", shown(json.dumps(error.values["confidence"])), "a number from 0 to 1")
+        return None
+
+
+def _quote(error: Record) -> Quote:
+    text, category = error.text(*_QUOTE) or "", error.text("category", needed=False)
+    of_source = error.values.get("is_source_error")
+    side: Side | None = None if not isinstance(of_source, bool) else "source" if of_source else "output"
+    return Quote(
+        text, str(error.values.get("severity")), category_path(category) if category else UNSPECIFIED, side,
+        error.text(*_CONTEXT, needed=False) or "", _confidence(error), error.text("note", needed=False) or "",
+    )  # fmt: skip
+
+
+def read_offsets(upload: Upload, texts: Dataset) -> LayerFile:
+    """Read records with `spans`, `errors` or `error_spans`, which have offsets: our JSON Lines, and files of xCOMET."""
+    reading = LayerReading(upload, texts)
+    for record, names in _each_record(upload, reading):
+        errors = record.records("spans", "errors", "error_spans")
+        if not any(isinstance(record.values.get(name), list) for name in ("spans", "errors", "error_spans")):
+            continue  # the problem is listed
+        for key in reading.outputs(record.line, names):
+            reading.add(record.line, key, _offset_spans(reading, key, record, names, errors))
+    return reading.done()
+
+
+def read_quotes(upload: Upload, texts: Dataset) -> LayerFile:
+    """Read records with `errors`, or with a reply that is a JSON list of errors, whose quotes get places (GemSpanEval)."""
+    reading = LayerReading(upload, texts)
+    for record, names in _each_record(upload, reading):
+        reply = next((record.values[name] for name in REPLY if isinstance(record.values.get(name), str)), None)
+        if reply is not None:
+            try:
+                listed = parsed(reply)
+            except NotJson as error:
+                listed = str(error)
+            if not isinstance(listed, list) or not all(isinstance(e, dict) for e in listed):
+                reading.leave_out(record.line, names, shown(reply), "unreadable reply: not a JSON list of errors")
+                continue
+            record = Record(record.file, record.line, {"errors": listed}, reading.problems)
+        errors = record.records("errors", "error_spans")
+        if isinstance(record.values.get("errors", record.values.get("error_spans")), list):
+            quotes = [_quote(error) for error in errors]
+            for key in reading.outputs(record.line, names):
+                reading.add(record.line, key, reading.quotes(record.line, key, quotes))
+    return reading.done()
+
+
+def read_replies(upload: Upload, texts: Dataset) -> LayerFile:
+    """Read records with a reply in GEMBA's form. Replies that cannot be read are left out: their outputs are not examined."""
+    reading = LayerReading(upload, texts)
+    for record, names in _each_record(upload, reading):
+        reply = record.text(*REPLY)
+        if reply is None:
+            continue
+        try:
+            quotes = read_reply(reply)
+        except Unreadable as error:
+            reading.leave_out(record.line, names, str(error), "unreadable reply")
+            continue
+        for key in reading.outputs(record.line, names):
+            reading.add(record.line, key, reading.quotes(record.line, key, quotes))
+    return reading.done()
+
+
+def read_wmt25(upload: Upload, texts: Dataset) -> LayerFile:
+    """Read the TSV of WMT25's second metrics task (`core.formats.campaigns.wmt25`). Omissions have no place: they lie at the beginning."""
+    reading, file = LayerReading(upload, texts), read_wmt25_spans(upload)
+    own = {o.key: o.text for o in texts.outputs}
+    written = {o.key: o.text for o in file.dataset.outputs}
+    for key, text in written.items():
+        if key not in own or own[key] != text:
+            reading.leave_out(0, " / ".join(key), "output", DIFFERENT_TEXT if key in own else NO_OUTPUT)
+    for odd in file.odd:
+        if odd.raw is not None:
+            reading.leave_out(0, " / ".join(odd.key), f"{odd.start} to {odd.end}", odd.why)
+    for rating in file.ratings:
+        if rating.errors is not None and own.get(rating.key) == written[rating.key]:
+            errors = ((e, (e.side, e.start, e.end)) for e in rating.errors)
+            reading.add(0, rating.key, [reading.span(0, rating.key, at, e.severity, e.category) for e, at in errors])
+    return reading.done()
+
+
+# ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def write_lines(layer: SpanLayer, texts: Dataset) -> Written:
+    return Written(
+        (json_lines({**key._asdict(), "spans": spans_to_json(spans)} for key, spans in layer.spans.items()),)
+    )
+
+
+def write_xcomet(layer: SpanLayer, texts: Dataset) -> Written:
+    """Return an object with a list of records per system, as COMET writes it. Category and note are further members of an error."""
+    by_system: dict[str, list[dict[str, Any]]] = {}
+    lost = 0
+    for record, spans in _with_texts(layer, texts):
+        errors = []
+        for error, confidence in spans:
+            if error.side == "source":
+                lost += 1
+                continue
+            member = {"text": error.quote, "confidence": confidence, "severity": error.severity.lower(), "start": error.start, "end": error.end, "category": error.category, "note": error.note}  # fmt: skip
+            errors.append({name: value for name, value in member.items() if value not in (None, "") or name == "text"})
+        by_system.setdefault(record["system"], []).append(record | {"errors": errors})
+    return Written((json_text(by_system),), _lost(lost, "span of a source", "spans of sources"))
+
+
+def write_quotes(layer: SpanLayer, texts: Dataset) -> Written:
+    """Return records with quotes, each with the shortest context that gives it its place."""
+    lines, lost = [], 0
+    for record, spans in _with_texts(layer, texts):
+        errors = []
+        for span in spans:
+            quote = _placed_quote(span, record["mt"], record["src"])
+            lost += quote is None
+            if quote is not None:
+                member = {"span": quote.text, "span_with_context": quote.context, "severity": quote.severity.lower(), "category": quote.category, "is_source_error": quote.side == "source", "confidence": quote.confidence, "note": quote.note}  # fmt: skip
+                errors.append({name: value for name, value in member.items() if value not in (None, "")})
+        lines.append(record | {"errors": errors})
+    return Written(
+        (json_lines(lines),), _lost(lost, "span whose place no quote gives", "spans whose places no quote gives")
+    )
+
+
+def _placed_quote(span: LayerSpan, output: str, source: str | None) -> Quote | None:
+    error = span.error
+    text = output if error.side == "output" else source or ""
+    category = category_path(error.category)
+    reaches = [(0, 0), *((a * n, b * n) for n in (10, 30, 80, len(text)) for a, b in ((1, 1), (1, 0), (0, 1)))]
+    for before, after in reaches:
+        context = text[max(0, error.start - before) : error.end + after] if before or after else ""
+        quote = Quote(error.quote, error.severity, category, error.side, context, span.confidence, error.note)
+        if category == error.category and place_quotes([quote], output, source)[0].span == span:
+            return quote
+    return None
+
+
+def write_wmt25(layer: SpanLayer, texts: Dataset) -> Written:
+    ratings = []
+    for key, spans in layer.spans.items():
+        ratings.append(CampaignRating(layer.label, key, "item", tuple(error for error, _ in spans), None))
+    written = write_wmt25_spans(CampaignFile(texts, tuple(ratings)), method=layer.label)
+    n = sum(confidence is not None for spans in layer.spans.values() for _, confidence in spans)
+    return written._replace(lost=(*written.lost, *_lost(n, "confidence", "confidences")))
+
+
+def _with_texts(layer: SpanLayer, texts: Dataset) -> Iterator[tuple[dict[str, Any], Spans]]:
+    outputs, sources = {o.key: o.text for o in texts.outputs}, {s.key: s.source for s in texts.segments}
+    for key, spans in layer.spans.items():
+        yield {**key._asdict(), "src": sources[key.segment], "mt": outputs[key]}, spans
+
+
+def _lost(n: int, one: str, several: str) -> tuple[str, ...]:
+    return (f"Left out: {format_count(n, one, several)}.",) if n else ()
+
+
+class LayerFormat(NamedTuple):
+    """A format of error spans; `holds` says what a file contains. `write` is None for formats that are only read."""
+
+    label: str
+    ending: str
+    holds: str
+    read: Callable[[Upload, Dataset], LayerFile]
+    write: Callable[[SpanLayer, Dataset], Written] | None = None
+
+
+FORMATS: Mapping[str, LayerFormat] = {
+    "jsonl": LayerFormat("JSON Lines", "jsonl", "One line per examined output with its spans: offsets, quote, severity, category, confidence.", read_offsets, write_lines),
+    "xcomet": LayerFormat("xCOMET JSON", "json", "Per system the texts of each output with `errors`: offsets, text, severity, confidence.", read_offsets, write_xcomet),
+    "gemspaneval": LayerFormat("GemSpanEval JSON Lines", "jsonl", "Texts of each output with `errors`: quote, context, severity, category.", read_quotes, write_quotes),
+    "gemba": LayerFormat("GEMBA-MQM replies, JSON Lines", "jsonl", "Per output the reply of a language model in GEMBA’s form.", read_replies),
+    "wmt25": LayerFormat("WMT25 error spans, TSV", "tsv", "One row per output with its texts, and lists of offsets and severities.", read_wmt25, write_wmt25),
+}  # fmt: skip
+
+
+def guess(upload: Upload) -> str:
+    """Return the format of a file by its content. Raises `UserError` if none fits."""
+    head = beginning(upload, 1 << 20).decode("utf-8", "replace")
+    if not head.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
+        if "start_indices" in head.partition("\n")[0]:
+            return "wmt25"
+    elif '"start"' in head:
+        return "jsonl" if '"spans"' in head else "xcomet"
+    elif any(f'"{name}"' in head for name in REPLY):
+        return "gemspaneval" if any(f'\\"{name}\\"' in head for name in _QUOTE) else "gemba"
+    elif any(f'"{name}"' in head for name in ("errors", "error_spans", "spans")):
+        return "gemspaneval" if '"span"' in head or '"quote"' in head else "jsonl" if '"spans"' in head else "xcomet"
+    raise UserError(
+        "the format of the error spans is not recognised", where=upload.name, expected=", ".join(f.label for f in FORMATS.values()),
+        hint="See docs/spans.md#formats for what each format has",
+    )  # fmt: skip
+
+
+def layer_format(name: str) -> LayerFormat:
+    """Return the format of a name. Raises `UserError` for an unknown one."""
+    if name not in FORMATS:
+        raise unknown("format of error spans", name, FORMATS)
+    return FORMATS[name]
