@@ -13,7 +13,7 @@ from core.ports.projects import Project
 from core.services.projects.next_step import Step, next_step
 from pages._ui.campaigns import campaign_data
 from pages._ui.labels_and_raters import known_labels
-from pages._ui.projects import exports, importing, scoring, scoring_time
+from pages._ui.projects import exports, importing, scoring, scoring_time, span_layers
 from pages._ui.shared import errors, jobs, page, state, wiring
 from pages._ui.shared.long_jobs import showing_progress
 from pages._ui.shared.markdown import escape_markdown
@@ -103,6 +103,7 @@ def draw_project_list(projects: Sequence[Project], current: Project | None, *, i
                               args=(project.id,), width="stretch")  # fmt: skip
             if is_open:
                 what_next(project, panel=imported)
+                span_layers.draw_span_layers(project)
 
 
 def facts(project: Project) -> list[str]:
@@ -120,7 +121,8 @@ def facts(project: Project) -> list[str]:
         labelled = f"labelled by {_some(raters)}"
     else:
         labelled = "no labels outside campaigns" if wiring.store().campaigns.has_any(project.id) else "no labels yet"
-    return [texts, f"{said} · {labelled}"]
+    layers = [layer.name for layer in wiring.store().spans.list(project.id)]
+    return [texts, f"{said} · {labelled}" + (f" · error spans from files: {_some(layers)}" if layers else "")]
 
 
 def _some(names: Sequence[str]) -> str:
@@ -198,6 +200,8 @@ def losses(project: Project) -> list[str]:
         lost.append(f"human scores: {_some(names)}")
     if external_metrics := store.scores.external(project.id):
         lost.append(f"external scores: {_some([m.name for m in external_metrics])}")
+    if layers := store.spans.list(project.id):
+        lost.append(f"error spans from files: {_some([layer.name for layer in layers])}")
     by_rater: dict[str, int] = {}
     with showing_progress("Counting labels …") as progress:
         for of in store.labels.folded(project.id, progress=progress):

@@ -1,0 +1,149 @@
+"""Error spans from files: import them as layers of the open project, list, download and delete them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from core.errors import UserError
+from core.formats.files import Upload, stem
+from core.formats.problems import shown
+from core.formats.spans.layer_file import LayerFile
+from core.formats.spans.layer_formats import FORMATS, guess
+from core.formatting import format_count
+from core.ports.projects import Project
+from core.ports.spans import StoredLayer
+from core.progress import Progress
+from core.services.spans import files
+from pages._ui.shared import drafts, errors, page, wiring
+from pages._ui.shared.files import download, file_name
+from pages._ui.shared.long_jobs import run_cached, showing_progress
+from pages._ui.shared.markdown import escape_markdown
+
+LISTED = 200
+"""Rows of the table of what is left out; the CSV file has all."""
+
+
+def draw_span_layers(project: Project) -> None:
+    """Draw the panel: the imported layers, and for managers the import."""
+    layers = wiring.store().spans.list(project.id)
+    manages = wiring.may_change(project.id)
+    if not layers and not manages:
+        return
+    panel = st.expander(
+        "Error spans from files", icon=":material/format_ink_highlighter:", key=f"span-panel-{project.id}", on_change="rerun"
+    )  # fmt: skip
+    if not panel.open:
+        return
+    with panel, errors.boundary():
+        page.caption(
+            "Error spans of judges and other programs (xCOMET, GEMBA, GemSpanEval, WMT25), as layers beside those of annotators: docs/spans.md"
+        )
+        for layer in layers:
+            _draw_layer(project, layer, manages=manages)
+        if manages:
+            _draw_import(project)
+
+
+def _draw_layer(project: Project, layer: StoredLayer, *, manages: bool) -> None:
+    said, actions = st.columns([3, 2], vertical_alignment="center")
+    left_out = f" · left out: {sum(layer.left_out.values()):,}" if layer.left_out else ""
+    text = f"{format_count(layer.spans, 'error span')} in {layer.outputs:,} of {format_count(project.n_outputs, 'output')} · from {layer.provenance.get('file', 'a file')}{left_out}"
+    facts = [f"{name}: {value}" for name, value in layer.provenance.items()]
+    facts += [f"left out: {line}" for line in files.counts_of(layer.left_out)]
+    said.markdown(
+        f"{escape_markdown(layer.name)}  \n:small[{escape_markdown(text)}]",
+        help="  \n".join(map(escape_markdown, facts)),
+    )
+    with actions, st.container(horizontal=True, horizontal_alignment="right"):
+        with st.popover("Download", icon=":material/download:"):
+            for name, of in FORMATS.items():
+                if of.write:
+                    file = f"{file_name(project.name)}.{file_name(layer.name)}.{of.ending}"
+                    make = partial(_written, project.id, f"file:{layer.name}", name)
+                    download(of.label, make, file, f"span-download-{project.id}-{layer.name}-{name}", help=of.holds)
+        if manages and st.button("Delete", icon=":material/delete:", key=f"span-delete-{project.id}-{layer.name}"):
+            _delete(project, layer)
+
+
+def _written(project_id: int, layer: str, format: str) -> str:
+    return files.export_layer(wiring.store(), project_id, layer, format).texts[0]
+
+
+def _draw_import(project: Project) -> None:
+    imported = f"span-imports-{project.id}"
+    key = f"span-file-{project.id}-{st.session_state.setdefault(imported, 0)}"  # another field after each import: it is empty
+    kinds = ["json", "jsonl", "tsv", "gz", "txt"]
+    sent = drafts.uploads("Add error spans: JSON, JSON Lines or TSV", kinds, key, until="imported or removed")
+    if not sent:
+        return
+    file = sent[0]
+    try:
+        recognised = guess(file)
+    except UserError as error:
+        errors.show(error)
+        recognised = None
+    left, right = st.columns(2)
+    of_file = f"{project.id}-{file.id}"
+    format = left.selectbox(
+        "Format", FORMATS, None if recognised is None else list(FORMATS).index(recognised), format_func=lambda f: FORMATS[f].label,
+        key=drafts.kept(f"span-format-{of_file}", recognised), placeholder="Choose a format",
+    )  # fmt: skip
+    name = right.text_input(
+        "Name of the layer", stem(file.name), key=drafts.kept(f"span-name-{of_file}"), max_chars=120
+    )
+    if format is None:
+        return
+    read = _read(project, file, format)
+    if read is None:
+        return
+    st.markdown(f"**{escape_markdown(shown(file.name))}**: {files.summary(read)}.")
+    for line in files.counts_of(read.notes):
+        page.caption(f"{line}.")
+    if read.left_out:
+        with st.expander(
+            f"Left out: {len(read.left_out):,} ({'; '.join(map(escape_markdown, files.counts_of(read.reasons)))})"
+        ):
+            st.dataframe([of._asdict() for of in read.left_out[:LISTED]], hide_index=True)
+            download(
+                "All as CSV",
+                partial(files.left_out_csv, read),
+                f"{file_name(name)}.left-out.csv",
+                f"span-left-out-{of_file}",
+            )
+    if st.button("Import error spans", type="primary", key=f"span-import-{of_file}", disabled=not name.strip()):
+        with showing_progress("Importing error spans …") as progress:
+            info = files.import_file(wiring.store(), project.id, name.strip(), file, format, read, progress)
+        drafts.forget(key)
+        st.session_state[imported] += 1
+        st.toast(f"Imported “{escape_markdown(info.label)}”", icon=":material/check_circle:")
+        st.rerun()
+
+
+def _read(project: Project, file: Upload, format: str) -> LayerFile | None:
+    store, version = wiring.store(), wiring.version(project)
+
+    def work(_: Progress) -> LayerFile:
+        return files.read_file(store, project.id, file, format)[1]
+
+    return run_cached(("span-file", *version, file.sha256(), file.name, format), "Reading the error spans …", work)
+
+
+@st.dialog("Delete these error spans?", width="medium")
+@errors.guarded
+def _delete(project: Project, layer: StoredLayer) -> None:
+    """Ask for confirmation, naming what will be lost."""
+    spans = wiring.store().spans
+    what = f"{format_count(layer.spans, 'error span')} of **{escape_markdown(layer.name)}** in **{escape_markdown(project.name)}**"
+    st.markdown(f"{what} will be deleted for all users of the project.")
+    st.caption("To restore them, import the file again.")
+    keep, go = st.columns(2)
+    if keep.button("Cancel", width="stretch", key="span-delete-no"):
+        st.rerun()
+    asked = go.button(
+        "Delete error spans", type="primary", width="stretch", key="span-delete-yes", on_click=errors.guarded(spans.remove),
+        args=(project.id, layer.name),
+    )  # fmt: skip
+    if asked and all(of.name != layer.name for of in spans.list(project.id)):
+        st.rerun()
