@@ -26,9 +26,11 @@ from core.models.configs import MODEL_KINDS, is_set
 from core.models.folders import ModelFolder
 from core.services.models import preparing
 
-NEEDS: dict[str, str] = {"source": "source", "reference": "reference"} | {
-    role.name: role.words for role in MODEL_KINDS.values()
-}
+NEEDS: dict[str, str] = (
+    {"source": "source", "reference": "reference"}
+    | {role.name: role.words for role in MODEL_KINDS.values()}
+    | {"judge": "a judge"}
+)
 
 
 def metrics_command() -> None:

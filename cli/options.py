@@ -224,7 +224,11 @@ def chosen(metrics: str) -> list[Metric]:
     names = split(metrics)
     if not names:
         raise UserError("no metric given", where="--metrics", expected="one or more of " + ", ".join(registry.METRICS))
-    return registry.chosen(names)
+    loaded = registry.chosen(names)
+    for metric in loaded:
+        if metric.judge is not None and not metric.judge.is_local:
+            print_note(f"note: {metric.spec.name} sends the texts to {metric.judge.host}")
+    return loaded
 
 
 def one_of(names: Iterable[str]) -> Callable[[str], str]:

@@ -47,17 +47,41 @@ def score_command(
     ] = None,
     column: Columns = None,
     workers: Workers = None,
+    replies: Annotated[
+        Path | None, typer.Option(help="file for the raw replies of judges, one JSON object per line")
+    ] = None,
 ) -> None:
     """Write the scores as CSV, or as JSON Lines if `out` ends in .jsonl. Raises `UserError`."""
     if set_ is not None:
         return set_score(files, set_, out, column)
     loaded = chosen(metrics)
-    output.check(output.named("an input", *files), [("--out", out)])
+    outputs = [("--out", out), *output.named("--replies", replies)]
+    output.check(output.named("an input", *files), outputs)
     dataset = with_references(read_texts(files, column), reference or ())
     fitted = [for_dataset(metric, dataset) for metric in loaded]
-    scores = scored(dataset, fitted, workers=processes(workers), keep=_without_parts)
+    _print_costs(dataset, fitted)
+    scores = scored(dataset, fitted, workers=processes(workers), keep=None if replies else _without_parts)
     write = scores_jsonl if out.suffix == ".jsonl" else scores_csv
-    output.write_files({out: write(_rows(dataset, fitted, scores))})
+    files_written = {out: write(_rows(dataset, fitted, scores))}
+    output.write_files(files_written | ({replies: "".join(_replies(dataset, fitted, scores))} if replies else {}))
+
+
+def _print_costs(dataset: Dataset, metrics: Sequence[Metric]) -> None:
+    """Print what judges will take, before they are asked."""
+    items = list(dict.fromkeys(item for _, item in dataset.items()))
+    for metric in metrics:
+        if metric.judge is not None:
+            print_note(f"note: {metric.judge.cost(items).sentence(metric.spec.label)}")
+
+
+def _replies(dataset: Dataset, metrics: Sequence[Metric], scores: InMemoryScores) -> Iterator[str]:
+    """Yield the raw replies of judges, one JSON object per line."""
+    for metric in metrics:
+        signature = metric.signature()
+        for key, value in values_of(dataset, scores, signature) if metric.judge else ():
+            for reply in (value.detail or {}).get("replies", ()):
+                row = {**key._asdict(), "metric": metric.spec.name, "signature": signature, **reply}
+                yield json.dumps(row, ensure_ascii=False) + "\n"
 
 
 def _rows(dataset: Dataset, metrics: Sequence[Metric], scores: InMemoryScores) -> Iterator[Score]:

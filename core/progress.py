@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -12,7 +13,12 @@ Progress = Callable[[float], None]
 
 
 class Cancelled(Exception):  # noqa: N818  (an outcome, not an error)
-    """Raised by a callback when the result of the work is no longer wanted."""
+    """Raised by a callback when the result of the work is no longer wanted.
+
+    `finished` has values by item that are complete, where the work is scoring that is expensive to repeat.
+    """
+
+    finished: Mapping[Any, Any] = MappingProxyType({})
 
 
 def no_progress(share: float) -> None:

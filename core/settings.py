@@ -74,6 +74,9 @@ class Settings:
     minutes that one may go on without progress; `dtype` fp32 or bf16. `dtype` and `languages` configure the seq2seq
     model. `seq2seq` and the models after `languages` are a bundled name, a path or a hub id; "" means not configured
     (`core.models.configs`).
+
+    `judge` is the address and the model of a judge, `judges` a file with several, `judge_hosts` names of hosts besides this machine that texts
+    may be sent to (`core.judges.endpoints`). Keys are no settings: they are read from the environment when a request is sent.
     """
 
     home: Path
@@ -93,6 +96,9 @@ class Settings:
     unieval: str = ""
     bleurt: str = ""
     comet: str = ""
+    judge: str = ""
+    judges: str = ""
+    judge_hosts: str = ""
     limits: Limits = Limits()
 
 
@@ -143,7 +149,8 @@ def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     Variables: ERRORSCOPE_HOME, ERRORSCOPE_DB and ERRORSCOPE_PROMPTS, and one per text in `Settings`: ERRORSCOPE_SEQ2SEQ,
     ERRORSCOPE_DEVICE, ERRORSCOPE_WORKER, ERRORSCOPE_WORKERS and ERRORSCOPE_STALL (numbers), ERRORSCOPE_DTYPE,
     ERRORSCOPE_LANGUAGES (source-target), ERRORSCOPE_ENCODER, ERRORSCOPE_NLI, ERRORSCOPE_LM, ERRORSCOPE_MLM,
-    ERRORSCOPE_UNIEVAL, ERRORSCOPE_BLEURT, ERRORSCOPE_COMET. ERRORSCOPE_MAX_TEXT_MB, _ROWS, _CELLS, _COLUMNS,
+    ERRORSCOPE_UNIEVAL, ERRORSCOPE_BLEURT, ERRORSCOPE_COMET, ERRORSCOPE_JUDGE, ERRORSCOPE_JUDGES,
+    ERRORSCOPE_JUDGE_HOSTS. ERRORSCOPE_MAX_TEXT_MB, _ROWS, _CELLS, _COLUMNS,
     _CELL_CHARS, _SYSTEMS and _PROJECT_CELLS are for uploaded files (`Limits`).
     """
     own = _own(environ)

@@ -20,7 +20,6 @@ ROOMS = [
     "formats",
     "models",
     "mqm",
-    "judges",
     "refine",
     "smart",
     "metrics",

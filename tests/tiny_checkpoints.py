@@ -25,6 +25,7 @@ from transformers import (
     XLMRobertaModel,
 )
 
+from tests.judge_server import shared_judge
 from tests.tiny import tiny_m2m100, tiny_scorer, tiny_t5, tokenizer
 
 LABELS = {0: "CONTRADICTION", 1: "Entailment", 2: "neutral"}
@@ -178,6 +179,10 @@ def environment_of(metric: str) -> dict[str, str]:
     given = environment()
     if metric.startswith("prism"):
         given |= {"ERRORSCOPE_SEQ2SEQ": str(home("m2m100")), "ERRORSCOPE_LANGUAGES": "de-en"}
+    if metric.startswith("judge-"):
+        other = {"judges": {"other": {"address": shared_judge().address, "model": "m", "concurrency": 2}}}
+        home("judges.json").write_text(json.dumps(other), encoding="utf-8")
+        given |= {"ERRORSCOPE_JUDGE": shared_judge().setting, "ERRORSCOPE_JUDGES": str(home("judges.json"))}
     if metric.startswith("comet-qe"):
         given |= {"ERRORSCOPE_COMET": str(home("comet-qe"))}
     return given

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, NamedTuple, Protocol
 
 from core.data import Item, SegmentKey, Value
+from core.errors import UserError
+from core.formatting import format_count, format_duration
 from core.metrics.options import Option, Values
 from core.progress import Progress
 from core.signature import EXTERNAL, external_metric
 
 Need = Literal[
-    "source", "reference", "seq2seq", "encoder", "nli", "lm", "mlm", "unieval", "bleurt", "comet"
-]  # texts of the item, then names of core.models.configs
+    "source", "reference", "seq2seq", "encoder", "nli", "lm", "mlm", "unieval", "bleurt", "comet", "judge"
+]  # texts of the item, names of core.models.configs, and a judge (core.judges)
 Score = Callable[[Sequence[Item], Progress], list[Value]]
 AllOutputs = Collection[tuple[SegmentKey, Item]]
 """All outputs of a dataset with their segments, so that equal texts of two segments count separately. They may be read from storage
@@ -43,8 +46,48 @@ class MetricSpec:
 
     @property
     def needs_model(self) -> bool:
-        """Return whether the metric runs a model."""
-        return not self.needs <= {"source", "reference"}
+        """Return whether the metric runs a model in a process of this program. Judges run on a server."""
+        return not self.needs <= {"source", "reference", "judge"}
+
+
+class JudgeCost(NamedTuple):
+    """What a judge takes for some outputs: calls, tokens, seconds, and the price in the currency of the setting; None: not known."""
+
+    calls: float
+    tokens_in: float
+    tokens_out: float
+    seconds: float
+    price: float | None
+
+    def sentence(self, label: str) -> str:
+        """Return for example "Judge MQM: 200 calls, about 130,000 tokens, roughly 3 min"."""
+        tokens = round(self.tokens_in + self.tokens_out, -2)
+        price = "" if self.price is None else f", price {self.price:.2f}"
+        calls = format_count(round(self.calls), "call")
+        return f"{label}: {calls}, about {tokens:,.0f} tokens, roughly {format_duration(self.seconds)}{price}"
+
+
+class AsksJudge(Protocol):
+    """What a metric that asks a judge says of it before it starts. All raise `UserError` if the judge is not configured."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def host(self) -> str: ...  # that texts are sent to
+    @property
+    def is_local(self) -> bool: ...  # whether this is the same machine
+    @property
+    def batch(self) -> int: ...  # outputs that are scored together at least, so that the judge is busy
+
+    def cost(self, items: Sequence[Item]) -> JudgeCost:
+        """Return the estimated cost of scoring these items."""
+        ...
+
+
+class MetricEnded(UserError):  # noqa: N818  (a state, not a fault)
+    """Raised by `Metric.score` if no further texts are to be tried. `finished` has the values that are complete."""
+
+    finished: Mapping[Item, Value] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +100,7 @@ class Metric:
     - `with_options(values)` returns the same metric with other options; all options must be given.
     - `fit(outputs)` exists where a value depends on the other outputs, for example through idf weights. Call `for_outputs`.
     - `signature_for(items)` exists where the scripts of the items decide how words are found. Call `for_outputs`.
+    - `judge` exists where the metric asks a judge, which is a server.
     """
 
     spec: MetricSpec
@@ -65,6 +109,7 @@ class Metric:
     fit: Callable[[AllOutputs], Metric] | None = None
     signature_for: Callable[[Sequence[Item]], str] | None = None
     with_options: Callable[[Values], Metric] | None = None
+    judge: AsksJudge | None = None
 
     def for_outputs(self, outputs: AllOutputs) -> Metric:
         """Return the metric fitted on these outputs if values depend on them, with the signature for their scripts.

@@ -21,13 +21,14 @@ from core.models.checkpoint import CONVERT, FILES, MINILM_PACKAGE, Checkpoint
 from core.models.configs import MODEL_KINDS, ModelKind, WrongModel, configured_model, preset_of, setting_of
 from core.signature import package
 
-State = Literal["ready", "weights", "package", "range", "unreadable"]
+State = Literal["ready", "weights", "package", "range", "judge", "unreadable"]
 
 WORDS: dict[State, str] = {
     "ready": "ready",
     "weights": "model missing",
     "package": "package missing",
     "range": "range missing",
+    "judge": "judge not ready",
     "unreadable": "model not usable",
 }
 
@@ -79,6 +80,8 @@ def _of(spec: MetricSpec, sign: Callable[[], str]) -> Readiness:
     except NoRange as error:
         return Readiness("range", error.what, error.command)
     except UserError as error:
+        if "judge" in spec.needs:
+            return Readiness("judge", _sentence(error), note=error.hint)
         missing = (
             checkpoint.lacking for kind in kinds if (checkpoint := _configured(MODEL_KINDS[kind])).checkpoint is None
         )
@@ -88,9 +91,11 @@ def _of(spec: MetricSpec, sign: Callable[[], str]) -> Readiness:
 def of_all(names: Iterable[str] = ()) -> dict[str, Readiness]:
     """Return the readiness of all metrics, or of the named ones, by name. An import error affects only its own metric."""
     out = {}
-    for name in names or registry.METRICS:
+    for name in names or registry.names():
         try:
             out[name] = readiness_of(registry.load_metric(name))
+        except UserError as error:  # an own metric whose template cannot be read
+            out[name] = Readiness("judge", _sentence(error), note=error.hint)
         except ImportError as error:
             out[name] = _package(error.name or str(error), "")
     return out

@@ -58,12 +58,19 @@ METRICS: dict[str, str] = {
     "prism-src": "core.metrics.generation.prism:SOURCE",
     "gpt-ppl": "core.metrics.generation.perplexity:CAUSAL",
     "mlm-ppl": "core.metrics.generation.perplexity:MASKED",
+    "judge-da": "core.judges.metrics:DA",
+    "judge-esa": "core.judges.metrics:ESA",
+    "judge-mqm": "core.judges.metrics:MQM",
+    "judge-pairwise": "core.judges.comparisons:PAIRWISE",
 }
 
 STANDARD: tuple[str, ...] = (
     "chrf", "bleu", "ter", "rouge1", "rouge2", "rougeL", "bartscore", "bartscore-p", "bartscore-r", "bartscore++",
 )  # fmt: skip
 """Default metrics of a new project; all of them compare outputs with references."""
+
+OWN_JUDGES = "judge:"
+"""Begins the names of metrics that ask a judge with an own template, from the file of judges (`core.judges.comparisons`)."""
 
 OPTIONS = "|"
 """Precedes each option in the name of a metric with non-default options."""
@@ -89,10 +96,19 @@ def under_options(name: str, options: Changed) -> Metric:
     return _under(name, options) if options else _plain(name)
 
 
+def names() -> list[str]:
+    """Return the names of all metrics, own ones last."""
+    own: list[str] = import_module("core.judges.comparisons").own_names()
+    return [*METRICS, *own]
+
+
 @cache
 def _plain(name: str) -> Metric:
+    if name.startswith(OWN_JUDGES):
+        own: Metric = import_module("core.judges.comparisons").own_metric(name)
+        return own
     if name not in METRICS:
-        raise unknown("metric", name, METRICS)
+        raise unknown("metric", name, names())
     module, _, attribute = METRICS[name].partition(":")
     metric: Metric = getattr(import_module(module), attribute)
     return _hosted(metric, name)
@@ -242,7 +258,15 @@ def _needs(stored: str, plain: MetricSpec) -> frozenset[Need]:
 
 def specs() -> dict[str, MetricSpec]:
     """Return the spec of every metric with default options, without loading a model."""
-    return {name: _plain(name).spec for name in METRICS}
+    return {name: _plain(name).spec for name in names() if name in METRICS or _is_valid(name)}
+
+
+def _is_valid(own: str) -> bool:
+    """Return whether an own metric can be described; `load_metric` says what is wrong with it."""
+    try:
+        return bool(_plain(own))
+    except UserError:
+        return False
 
 
 def with_options(metrics: Iterable[MetricSpec]) -> list[tuple[list[str], tuple[Option, ...]]]:

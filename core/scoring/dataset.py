@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from core.data import Dataset, Item, SegmentKey, Value, grouped
 from core.errors import Unavailable, UserError
-from core.metrics.base import Metric
+from core.metrics.base import Metric, MetricEnded
 from core.ports.scores import Timings
 from core.processes.child import ProcessEnded
 from core.progress import Cancelled
@@ -296,7 +296,8 @@ class _Run:
 
     def _claimed(self) -> list[str]:
         """Return the next part that no other worker has claimed or stored."""
-        asked = [self.left.popleft() for _ in range(min(self.pacing.size, len(self.left)))]
+        size = max(self.pacing.size, self.metric.judge.batch if self.metric.judge else 0)
+        asked = [self.left.popleft() for _ in range(min(size, len(self.left)))]
         if not asked or self.claim is claim_all:
             return asked
         granted = set(self.claim(self.signature, asked))
@@ -325,8 +326,15 @@ class _Run:
             if self.metric.signature() != self.signature:
                 raise _ModelChanged("the model was changed during scoring", hint="Score again")
             self._store(dict(zip(part, values, strict=True)), time.monotonic() - scoring)
-        except (Cancelled, Unavailable, ProcessEnded):
+        except Cancelled as cancelled:
+            self._store_finished(part, cancelled.finished)
+            raise
+        except (Unavailable, ProcessEnded):
             raise  # the texts are not the cause; only `scores` raises `Unavailable`
+        except MetricEnded as ended:
+            stored = self._store_finished(part, ended.finished)
+            self._isolate([key for key in part if key not in stored], ended)
+            return
         except Exception as error:
             self._isolate(part, error)
             return
@@ -340,9 +348,17 @@ class _Run:
         elif took > SLOW_SECONDS:
             self.pacing.size = max(1, self.pacing.size // 2)
 
+    def _store_finished(self, part: list[str], finished: Mapping[Item, Value]) -> set[str]:
+        """Store the values that were complete when a metric stopped, unless its model changed. Return their keys."""
+        values = {key: finished[self.items[key]] for key in part if self.items[key] in finished}
+        if values and self.metric.signature() == self.signature:
+            self._store(values, 0.0)
+            return set(values)
+        return set()
+
     def _isolate(self, part: list[str], error: Exception) -> None:
         """Retry the halves of a failed part, so that only the failing text has no value."""
-        if len(part) > 1 and not isinstance(error, _ModelChanged | WrongCountError):
+        if len(part) > 1 and not isinstance(error, _ModelChanged | WrongCountError | MetricEnded):
             middle = len(part) // 2
             self.halves += [part[middle:], part[:middle]]
             self.pacing.size = self.chunk
@@ -353,7 +369,7 @@ class _Run:
         self.pacing.in_a_row += len(part)
         # the same message twice: the texts are not the cause
         same = isinstance(error, UserError) and why == self.pacing.last_why
-        of_all = same or isinstance(error, _ModelChanged)
+        of_all = same or isinstance(error, _ModelChanged | MetricEnded)
         self.pacing.last_why = why
         if of_all or self.pacing.in_a_row >= GIVE_UP_AFTER * self.chunk:
             rest = [key for half in reversed(self.halves) for key in half]

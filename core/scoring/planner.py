@@ -121,10 +121,14 @@ class Planner(NamedTuple):
         return checked
 
     def _time(self, job: Job, window: OutputWindow, metrics: dict[str, Metric]) -> None:
-        """Measure metrics whose speed is not known on a sample. Its scores are kept, unless the job is for timing only."""
+        """Measure metrics whose speed is not known on a sample. Its scores are kept, unless the job is for timing only.
+
+        Judges are not measured: nothing is asked only for its time.
+        """
+        measured = {name: metric for name, metric in metrics.items() if metric.judge is None}
         unknown = [
             metric
-            for metric in metrics.values()
+            for metric in measured.values()
             if seconds_per_unit(
                 self.store.timings.of(metric.spec.name, model_of(metric.signature())),
                 float(np.mean(sizes_of(window, metric.spec))) if window.keys else 0.0,
@@ -135,7 +139,7 @@ class Planner(NamedTuple):
             return
         sample, timings = self._sample(window), self.store.timings
         if job.timing:  # half a score is worse than none
-            metric_list = list(metrics.values())
+            metric_list = list(measured.values())
             score_dataset(sample, metric_list, InMemoryScores(), self.on_scoring, timings=timings, only_time=True)
         else:
             scores = self.store.scores

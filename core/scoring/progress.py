@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from core.data import Item, Value
 from core.errors import UserError
 from core.formatting import format_count, format_duration
-from core.metrics.base import Metric, MetricSpec
-from core.progress import Progress
+from core.metrics.base import Metric, MetricEnded, MetricSpec
+from core.progress import Cancelled, Progress
 
 
 class ScoringProgress(NamedTuple):
@@ -58,7 +58,11 @@ def values_of(metric: Metric, items: Sequence[Item], progress: Progress) -> list
     """Return one storable value per item: "needs" if the item lacks a text, "undefined" if the metric gave no finite value."""
     lacking = [missing_value(metric.spec, item) for item in items]
     able = [item for item, lack in zip(items, lacking, strict=True) if not lack]
-    scored = metric.score(able, lambda share: progress(share * len(able) / len(items))) if able else []
+    try:
+        scored = metric.score(able, lambda share: progress(share * len(able) / len(items))) if able else []
+    except (Cancelled, MetricEnded) as stopped:
+        stopped.finished = {item: _finite(value) for item, value in stopped.finished.items()}
+        raise
     if len(scored) != len(able):
         raise WrongCountError(f"{metric.spec.name} returned {len(scored)} values for {len(able)} items")
     remaining = iter(scored)

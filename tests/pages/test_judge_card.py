@@ -39,7 +39,7 @@ def test_the_card_leads_from_no_judge_to_a_verdict(store) -> None:
     at = opened(project.id)
     assert not at.exception
     said = words(at)
-    assert "judge-esa: may replace an annotator for whether an output has an error and the score." in said
+    assert "Judge ESA: may replace an annotator for whether an output has an error and the score." in said
     assert "120 outputs of 30 documents, judged and labelled by 3 annotators" in said
     assert [t.value for t in at.subheader][:2] == ["Verdict", "Agreement"]
     shown = "\n".join(t.value.to_string() for t in at.table)

@@ -10,7 +10,7 @@ from core.data import Dataset, Item, SegmentKey
 from core.errors import UserError
 from core.formatting import format_duration
 from core.metrics import base, registry
-from core.metrics.base import Metric
+from core.metrics.base import JudgeCost, Metric
 from core.ports.store import Store
 from core.scoring.dataset import FIRST_CHUNK, for_dataset
 from core.scoring.timing import ENOUGH, model_of, seconds_per_unit, similar, size_of
@@ -37,6 +37,7 @@ class OpenOutputs(NamedTuple):
     measured: int = 0
     n: int = 0
     scale: float = 1.0
+    asks_judge: bool = False
 
     @property
     def total(self) -> int:
@@ -54,8 +55,8 @@ class OpenOutputs(NamedTuple):
 
     @property
     def timed(self) -> bool:
-        """Return whether the time is known, or too short to measure."""
-        return self.speed is not None or len(self.sizes) <= FIRST_CHUNK
+        """Return whether the time is known, too short to measure, or that of a judge, which is asked nothing only for its time."""
+        return self.speed is not None or len(self.sizes) <= FIRST_CHUNK or self.asks_judge
 
     def seconds(self) -> float | None:
         """Return the estimated time for the open outputs; None if it is not known."""
@@ -85,9 +86,8 @@ def open_outputs(
         length = sum(sizes.values()) / max(1, len(sizes))
         measured = sum(t.n for t in similar(timings, length))
         left = {k: n for k, n in sizes.items() if k not in known}
-        unscored.append(
-            OpenOutputs(spec.name, spec.label, left, seconds_per_unit(timings, length), measured, len(sizes), scale)
-        )
+        speed, judge = seconds_per_unit(timings, length), metric.judge is not None
+        unscored.append(OpenOutputs(spec.name, spec.label, left, speed, measured, len(sizes), scale, judge))
     return unscored
 
 
@@ -127,6 +127,32 @@ def start(
     if first and not segments:
         store.jobs.enqueue(project_id, metrics, first)
     store.jobs.enqueue(project_id, metrics, segments)
+
+
+class JudgeEstimate(NamedTuple):
+    """What the open outputs of a metric take of its judge, which is on this machine if `is_local`."""
+
+    label: str
+    is_local: bool
+    cost: JudgeCost
+
+    def sentence(self) -> str:
+        return self.cost.sentence(self.label)
+
+
+def judge_estimates(
+    outputs: Mapping[str, Item], opened: Iterable[OpenOutputs], metrics: Iterable[Metric]
+) -> list[JudgeEstimate]:
+    """Return what each metric that asks a judge takes for its open outputs. Raises `UserError` if a judge is not ready."""
+    by_name = {metric.spec.name: metric.judge for metric in metrics if metric.judge is not None}
+    estimates = []
+    for one in opened:
+        judge = by_name.get(one.metric)
+        if judge is not None and one.sizes:
+            cost = judge.cost([outputs[key] for key in one.sizes])
+            scaled = JudgeCost(*(None if part is None else part * one.scale for part in cost))  # type: ignore[arg-type]
+            estimates.append(JudgeEstimate(one.label, judge.is_local, scaled))
+    return estimates
 
 
 class Finishable(NamedTuple):

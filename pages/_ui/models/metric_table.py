@@ -13,7 +13,7 @@ from core.metrics.readiness import Readiness, State
 from core.metrics.registry import specs, with_options
 from core.models.configs import MODEL_KINDS
 
-MARKS: dict[State, str] = {"ready": "●", "weights": "○", "package": "□", "range": "◇", "unreadable": "×"}
+MARKS: dict[State, str] = {"ready": "●", "weights": "○", "package": "□", "range": "◇", "judge": "△", "unreadable": "×"}
 
 STYLE = """
 <style>
@@ -26,7 +26,7 @@ STYLE = """
 .es-metrics .es-range { white-space: nowrap; font-variant-numeric: tabular-nums; }
 .es-state { white-space: nowrap; font-size: .82rem; font-weight: 500; }
 .es-state.ready { color: var(--good); }
-.es-state.weights, .es-state.package, .es-state.range { color: var(--minor); }
+.es-state.weights, .es-state.package, .es-state.range, .es-state.judge { color: var(--minor); }
 .es-state.unreadable { color: var(--major); }
 .es-chip { display: inline-block; font-size: .76rem; padding: .02rem .45rem; margin: 0 .25rem .2rem 0; border-radius: .7rem; border: 1px solid var(--quiet); white-space: nowrap; }
 .es-chip.model { border-style: dashed; }

@@ -25,9 +25,11 @@ from pages._ui.projects import external_scores, metric_options, scoring_time
 from pages._ui.shared import drafts, errors, jobs, page, wiring
 from pages._ui.shared.markdown import escape_markdown, with_doc_links
 
-USED = {"source": "source", "reference": "reference"} | {
-    kind.name: kind.words.partition(" ")[2] for kind in MODEL_KINDS.values()
-}
+USED = (
+    {"source": "source", "reference": "reference"}
+    | {kind.name: kind.words.partition(" ")[2] for kind in MODEL_KINDS.values()}
+    | {"judge": "judge"}
+)
 """What metrics use: texts, then models."""
 AGAINST = "against"
 TASKS: dict[Task, str] = {
@@ -147,6 +149,7 @@ def _start(
         missing = "These metrics have scored all outputs." if done else ""
     row = st.container(horizontal=True, vertical_alignment="center")
     is_long = scoring_time.estimate(project, opened, scope, running)
+    scoring_time.draw_judges(project, opened, scope.segments)
     request = (project.id, chosen or (), scope.segments, scope.first if is_long else ())
 
     def remember() -> None:

@@ -21,12 +21,13 @@ from core.services.projects.time_estimates import (
     OpenOutputs,
     distinct_outputs,
     in_words,
+    judge_estimates,
     open_outputs,
     sample_of,
     total_seconds,
 )
 from core.settings import load_settings
-from pages._ui.shared import errors, jobs, page, wiring
+from pages._ui.shared import errors, jobs, judges, page, wiring
 
 SAMPLE, FIRST_SAMPLE = 100, 20
 """Segments in the sample that is offered, and in the one that is scored before a long job."""
@@ -57,6 +58,23 @@ def open_of(project: Project, expressions: Sequence[str], segments: Sequence[Seg
         return open_outputs(wiring.store(), distinct_outputs(wiring.texts(project).dataset(segments)), metrics)
     scale = project.n_outputs / max(1, len(data.outputs))
     return open_outputs(wiring.store(), wiring.distinct(project), metrics, scale)
+
+
+def draw_judges(project: Project, opened: Sequence[OpenOutputs], segments: Sequence[SegmentKey]) -> None:
+    """Draw what the chosen metrics take of their judges, and which hosts the texts are sent to."""
+    chosen = [load_metric(o.metric) for o in opened if o.asks_judge and o.sizes]
+    if not chosen:
+        return
+    outputs = distinct_outputs(wiring.texts(project).dataset(segments)) if segments else wiring.distinct(project)
+    try:
+        estimates = judge_estimates(outputs, opened, chosen)
+    except UserError as error:
+        errors.show(error)
+        return
+    judges.warn_of_hosts(chosen, "the texts of this project")
+    lines = [one.sentence() for one in estimates]
+    local = " The texts stay on this machine." if all(one.is_local for one in estimates) else ""
+    page.caption("\n".join([*lines[:-1], f"{lines[-1]}.{local}"]))
 
 
 def too_long(opened: Sequence[OpenOutputs], most: float = TOO_LONG_SECONDS) -> dict[str, str]:

@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.cli_util import open_browser
 
 from core.errors import UserError
+from core.judges import probe
 from core.processes import host
 from pages import _ui
 
@@ -174,6 +175,7 @@ async def prepared(app: Any) -> AsyncIterator[None]:
     warm_up.start()
     models = host.new_model_process() if os.name == "posix" else None
     host.use(models)
+    probe.wait_at_most(1.0)
     removal = asyncio.create_task(_remove_old_drafts())
     async with opens_browser(app):
         yield

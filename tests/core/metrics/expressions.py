@@ -20,7 +20,8 @@ def others(option: Option) -> list[Any]:
         case "yes_no":
             found = [True, False]
         case "choice" | "text":
-            found = [*option.choices, *(MATCHERS if option.name in ("matcher", "with") else ())]
+            further = MATCHERS if option.name in ("matcher", "with") else ("other",) if option.name == "judge" else ()
+            found = [*option.choices, *further]
         case "several":
             found = [(c,) for c in option.choices]
         case "phrases":

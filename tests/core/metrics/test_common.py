@@ -41,6 +41,8 @@ VARIANTS = [
     "moverscore|idf:no|pool:mean|distance:euclidean",
     "sms|units:both|sentences:point",
     "embedding|against:both",
+    "judge-da|scale:expected",
+    "judge-mqm|repeats:2|reference:yes",
 ]
 NAMES = sorted(registry.METRICS) + VARIANTS
 BEST_ON_COPIES = [name for name in NAMES if (spec := registry.describe(name)) and spec.perfect_on_copy]
@@ -145,7 +147,7 @@ def test_every_metric_is_described_and_signed_with_its_version() -> None:
             metric = registry.load_metric(name)
             fields = dict(part.split(":", 1) for part in metric.signature().split("|")[1:])
         assert (metric.spec.name, fields["v"]) == (name, str(metric.spec.version))
-        assert ("rev" in fields) == bool(metric.spec.needs & MODEL_KINDS.keys()), name
+        assert ("rev" in fields) == bool(metric.spec.needs & {*MODEL_KINDS, "judge"}), name
         assert metric.spec.paper, name
         assert metric.spec.help.endswith("."), name
 

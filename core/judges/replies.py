@@ -1,0 +1,227 @@
+"""Read replies of judges strictly: a reply gives what it says, or a state with a reason (our decision).
+
+What cannot be read is never a score, and never "no error".
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, NoReturn
+
+from core.judges.client import Reply
+from core.spans.quotes import Quote
+
+PARSER = 1
+"""The version of this parser, which is part of signatures."""
+
+State = Literal["ok", "no_error", "unparsed", "refused", "truncated", "overflow", "failed"]
+READABLE: frozenset[State] = frozenset({"ok", "no_error"})
+CATEGORIES: tuple[str, ...] = (
+    "Accuracy/Mistranslation", "Accuracy/Addition", "Accuracy/Omission", "Accuracy/Source language fragment", "Fluency/Grammar",
+    "Fluency/Spelling", "Fluency/Punctuation", "Fluency/Register", "Fluency/Inconsistency", "Style/Unnatural or awkward",
+    "Terminology/Inappropriate for context", "Terminology/Inconsistent", "Locale convention", "Non-translation!", "Other",
+)  # fmt: skip
+"""Categories that a judge can choose from: those of MQM that need no other text than these."""
+SEVERITIES: Mapping[str, str] = {"major": "Major", "minor": "Minor"}
+MOST_ERRORS = 50
+_FENCED = re.compile(r"```(?:json|JSON)?[ \t]*\n(.*?)\n?```", re.DOTALL)
+_THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
+_REFUSAL = re.compile(
+    r"(i['’]?m (very )?sorry|i am sorry|sorry|i apologi[sz]e|i can(no|['’])?t|i cannot|i won['’]?t|i will not|i['’]?m (not able|unable)|i am (not able|unable)|as an ai|i must decline)\b",
+    re.IGNORECASE,
+)
+
+
+class ReadReply(NamedTuple):
+    """A reply that was read. `why` is the reason for a state without a result."""
+
+    state: State
+    number: float | None = None
+    word: str = ""
+    quotes: tuple[Quote, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NumberForm:
+    """`{"score": a number from low to high}`"""
+
+    low: float = 0.0
+    high: float = 100.0
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        return _object({"score": {"type": "number", "minimum": self.low, "maximum": self.high}})
+
+    def read(self, value: Any) -> ReadReply:
+        number = _members(value, "score")["score"]
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            _unreadable(f"the score is {_kind(number)}, not a number")
+        if not (math.isfinite(number) and self.low <= number <= self.high):
+            _unreadable(f"the score is outside {self.low:g} to {self.high:g}")
+        return ReadReply("ok", float(number))
+
+
+@dataclass(frozen=True, slots=True)
+class WordForm:
+    """`{"NAME": one of some words}`"""
+
+    words: tuple[str, ...]
+    name: str = "choice"
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        return _object({self.name: {"type": "string", "enum": list(self.words)}})
+
+    def read(self, value: Any) -> ReadReply:
+        word = _members(value, self.name)[self.name]
+        if not isinstance(word, str) or word not in self.words:
+            _unreadable(f"the choice is none of {', '.join(self.words)}")
+        return ReadReply("ok", word=word)
+
+
+@dataclass(frozen=True, slots=True)
+class SpansForm:
+    """`{"verdict": "errors" or "no_error", "errors": [{quote, context, severity, category, text}]}`
+
+    The verdict says "no error" explicitly, so that an empty list alone does not.
+    """
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        text = {"type": "string", "maxLength": 300}
+        error = _object(
+            {
+                "quote": text,
+                "context": text,
+                "severity": {"type": "string", "enum": list(SEVERITIES)},
+                "category": {"type": "string", "enum": list(CATEGORIES)},
+                "text": {"type": "string", "enum": ["output", "source"]},
+            }
+        )
+        errors = {"type": "array", "items": error, "maxItems": 20}
+        return _object({"verdict": {"type": "string", "enum": ["errors", "no_error"]}, "errors": errors})
+
+    def read(self, value: Any) -> ReadReply:
+        members = _members(value, "verdict", "errors")
+        verdict, errors = members["verdict"], members["errors"]
+        if verdict not in ("errors", "no_error") or not isinstance(errors, list):
+            _unreadable("the verdict or the list of errors has another form")
+        if (verdict == "no_error") != (not errors):
+            _unreadable(f"the verdict is {verdict}, but {len(errors)} errors are listed")
+        if len(errors) > MOST_ERRORS:
+            _unreadable(f"{len(errors)} errors are listed, more than {MOST_ERRORS}")
+        quotes = tuple(_quote(error) for error in errors)
+        return ReadReply("ok" if quotes else "no_error", quotes=quotes)
+
+
+ReplyForm = NumberForm | WordForm | SpansForm
+
+
+def read(reply: Reply, form: ReplyForm) -> ReadReply:
+    """Return what a reply says in this form."""
+    if reply.fate in ("overflow", "failed"):
+        return ReadReply(reply.fate, why=reply.why)
+    if reply.fate == "too_large":
+        return ReadReply("unparsed", why=reply.why)
+    if reply.refusal or reply.finish == "content_filter":
+        return ReadReply("refused", why="the judge refused to answer")
+    if reply.finish == "length":
+        return ReadReply("truncated", why="the reply ended at the limit of tokens")
+    text = (
+        _THOUGHT.sub("", reply.text, count=1).strip()
+        if reply.text.lstrip().startswith("<think>")
+        else reply.text.strip()
+    )
+    if not text:
+        return ReadReply("unparsed", why="the reply is empty")
+    if (fenced := _FENCED.fullmatch(text)) and "```" not in fenced[1]:
+        text = fenced[1].strip()
+    try:
+        return form.read(_JSON.decode(text))
+    except _Unreadable as error:
+        return ReadReply("unparsed", why=str(error))
+    except (ValueError, RecursionError):
+        pass
+    if _REFUSAL.match(text):
+        return ReadReply("refused", why="the judge refused to answer")
+    return ReadReply("unparsed", why="the reply is not one JSON object")
+
+
+def expected_value(top: Sequence[tuple[str, float]] | None, scale: Sequence[str]) -> ReadReply:
+    """Return Σ s·p(s) / Σ p(s) over the tokens that equal a value of the scale, spaces ignored (G-Eval, Liu et al. 2023, equation 1).
+
+    Undefined if these tokens have less than .9 of the probability (our decision).
+    """
+    if not top:
+        return ReadReply("unparsed", why="the server gave no token probabilities")
+    mass = dict.fromkeys(scale, 0.0)
+    for token, logprob in top:
+        if token.strip() in mass and logprob <= 0:
+            mass[token.strip()] += math.exp(logprob)
+    covered = math.fsum(mass.values())
+    if not 0.9 - 1e-9 <= covered <= 1.001:
+        return ReadReply("unparsed", why=f"values of the scale have {covered:.2f} of the probability, less than .9")
+    return ReadReply("ok", math.fsum(float(value) * p for value, p in mass.items()) / covered)
+
+
+class _Unreadable(ValueError):  # noqa: N818  (what the reply is)
+    """Why a JSON reply has no result; ValueErrors of the JSON parser say less."""
+
+
+def _unreadable(why: str) -> NoReturn:
+    raise _Unreadable(why)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        _unreadable("a key occurs twice")
+    return members
+
+
+def _no_constant(name: str) -> NoReturn:
+    _unreadable(f"the reply has {name}, which is not a number")
+
+
+_JSON = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
+
+
+def _members(value: Any, *names: str) -> dict[str, Any]:
+    if not isinstance(value, dict) or value.keys() != set(names):
+        _unreadable(f"the reply has another form than an object with {' and '.join(names)}")
+    return value
+
+
+def _quote(error: Any) -> Quote:
+    names = ("quote", "context", "severity", "category", "text")
+    if not isinstance(error, dict) or not {"quote", "severity", "category"} <= error.keys() <= set(names):
+        _unreadable("an error has another form")
+    values = {name: error.get(name, "") for name in names}
+    if not all(isinstance(value, str) for value in values.values()):
+        _unreadable("an error has another form")
+    if (
+        values["severity"] not in SEVERITIES
+        or values["category"] not in CATEGORIES
+        or values["text"] not in ("", "output", "source")
+    ):
+        _unreadable("an error has an unknown severity, category or text")
+    side = values["text"] or None
+    return Quote(values["quote"], SEVERITIES[values["severity"]], values["category"], side, values["context"])
+
+
+def _kind(value: Any) -> str:
+    return {str: "a text", bool: "true or false", list: "a list", dict: "an object"}.get(type(value), "missing")
+
+
+def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
