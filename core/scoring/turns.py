@@ -44,6 +44,14 @@ class JobInQueue(NamedTuple):
     few_chunks: bool = False
 
 
+def judge_of(metric: str) -> str:
+    """Return the name of the judge that a metric expression asks, or "". One chunk at a time asks a judge, whichever worker has it."""
+    name, *options = metric.split("|")
+    if not name.startswith(("judge-", "judge:")):
+        return ""
+    return next((option.removeprefix("judge:") for option in options if option.startswith("judge:")), "default")
+
+
 def queue_order(jobs: Collection[JobInQueue]) -> list[JobInQueue]:
     """Return all unfinished jobs in the order in which they get the next worker.
 

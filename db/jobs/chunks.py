@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, case, delet
 
 from core.data import Item, SegmentKey
 from core.ports.jobs import Chunk, ChunkResult, Numbers, OutputWindow, PlannedChunk, PlannedMetric, is_short
-from core.scoring.turns import SMALL_JOB_CHUNKS, JobInQueue, interrupts, queue_order
+from core.scoring.turns import SMALL_JOB_CHUNKS, JobInQueue, interrupts, judge_of, queue_order
 from db.columns import now
 from db.engine import reading, take_turns, writing
 from db.failures import retried
@@ -42,10 +42,10 @@ class SqlChunks:
     def lease(self, worker: str, seconds: float = 30.0, *, ahead: bool = False) -> Chunk | None:
         late = now() - timedelta(seconds=seconds)
         with reading(self._engine) as connection:  # the common case, nothing to do, takes no lock
-            turns = queue_order(_queue(connection))
-            waiting = [job for job in turns if _first(connection, job.id, late, 0) is not None]
+            turns, busy = queue_order(_queue(connection)), _busy(connection, chunks.c.worker != worker, late)
+            waiting = [job for job in turns if _first(connection, job.id, late, 0, busy) is not None]
             if ahead:  # only from the first job: with a chunk of a later one, a worker would stay with large jobs
-                waiting = [job for job in waiting[:1] if _first(connection, job.id, late, AHEAD) is not None]
+                waiting = [job for job in waiting[:1] if _first(connection, job.id, late, AHEAD, busy) is not None]
         for job in waiting:
             with writing(self._engine) as connection:
                 if (taken := _taken(connection, job, worker, late)) is not None:
@@ -55,7 +55,9 @@ class SqlChunks:
     def overtaken(self, chunk: Chunk) -> bool:
         with reading(self._engine) as connection:
             before = [job for job in _queue(connection) if interrupts(job, chunk.short, chunk.priority)]
-            return any(_first(connection, job.id, None, 0) is not None for job in before if job.id != chunk.job_id)
+            others = [job for job in before if job.id != chunk.job_id]
+            busy = _busy(connection, chunks.c.id != chunk.id, None) if others else ()
+            return any(_first(connection, job.id, None, 0, busy) is not None for job in others)
 
     def is_finished(self) -> bool:
         with reading(self._engine) as connection:
@@ -223,15 +225,33 @@ def _queue(connection: Connection) -> list[JobInQueue]:
     ]
 
 
-def _free(job_id: int, late: datetime | None) -> ColumnElement[bool]:
+def _busy(connection: Connection, others: ColumnElement[bool], late: datetime | None) -> list[int]:
+    """Return the metrics of unfinished jobs whose judge is asked by a chunk of `others` now (`core.scoring.turns.judge_of`)."""
+    unfinished = and_(jobs.c.id == job_metrics.c.job, jobs.c.state.in_(UNFINISHED))
+    asks = select(job_metrics.c.id, job_metrics.c.metric).join(jobs, unfinished)
+    judges = {
+        row.id: judge_of(row.metric) for row in connection.execute(asks.where(job_metrics.c.metric.like("judge%")))
+    }
+    if not judges:
+        return []
+    runs = and_(chunks.c.metric.in_(judges), chunks.c.state == "running", others)
+    fresh = runs if late is None else and_(runs, chunks.c.heartbeat >= late)
+    asked = {judges[number] for number in connection.execute(select(chunks.c.metric).where(fresh)).scalars()}
+    return [number for number, judge in judges.items() if judge in asked]
+
+
+def _free(job_id: int, late: datetime | None, busy: Collection[int]) -> ColumnElement[bool]:
     ready = chunks.c.state == "ready"
     silent = and_(chunks.c.state == "running", chunks.c.heartbeat < late) if late is not None else None
-    return and_(chunks.c.job == job_id, ready if silent is None else or_(ready, silent))
+    of_job = and_(chunks.c.job == job_id, ready if silent is None else or_(ready, silent))
+    return and_(of_job, or_(chunks.c.metric.is_(None), chunks.c.metric.not_in(busy))) if busy else of_job
 
 
-def _first(connection: Connection, job_id: int, late: datetime | None, skipped: int) -> int | None:
+def _first(
+    connection: Connection, job_id: int, late: datetime | None, skipped: int, busy: Collection[int]
+) -> int | None:
     """Return the first chunk that can be leased, if there are more than `skipped` of them."""
-    for which in (_free(job_id, None), *([_free(job_id, late)] if late is not None else [])):
+    for which in (_free(job_id, None, busy), *([_free(job_id, late, busy)] if late is not None else [])):
         in_order = select(chunks.c.id).where(which).order_by(chunks.c.position).offset(skipped).limit(1)
         chunk_id: int | None = connection.execute(in_order).scalar()
         if chunk_id is not None:
@@ -244,8 +264,12 @@ def _taken(connection: Connection, job: JobInQueue, worker: str, late: datetime)
     if not locked(connection, job.id):
         return None
     query = select(chunks).order_by(chunks.c.position).limit(1).with_for_update(skip_locked=True)
-    row = connection.execute(query.where(_free(job.id, None))).first()
-    row = row or connection.execute(query.where(_free(job.id, late))).first()
+    asks = select(job_metrics.c.id).where(job_metrics.c.job == job.id, job_metrics.c.metric.like("judge%")).limit(1)
+    if connection.execute(asks).first() is not None:
+        take_turns(connection, "judges")  # else two workers could both find a judge free
+    busy = _busy(connection, chunks.c.worker != worker, late)
+    row = connection.execute(query.where(_free(job.id, None, busy))).first()
+    row = row or connection.execute(query.where(_free(job.id, late, busy))).first()
     if row is None:
         return None
     if row.state == "running" and row.attempts >= ATTEMPTS:

@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import Engine
 
 from core.data import Dataset, Output, Segment
-from core.ports.jobs import ChunkResult, PlannedChunk, PlannedMetric
+from core.ports.jobs import Chunk, ChunkResult, PlannedChunk, PlannedMetric
 from core.ports.store import Store
-from core.scoring.turns import CHUNK
+from core.scoring.turns import CHUNK, judge_of
 from db.jobs import chunk_texts
 from db.jobs.chunks import packed, unpacked
 from db.store import open_store
@@ -137,6 +137,43 @@ def test_large_projects_are_planned_in_windows(store: Store, monkeypatch: pytest
     assert (len(seen), len(set(seen))) == (66, 66)
     assert windows > 3
     assert store.jobs.get(job).state == "done"
+
+
+def test_one_chunk_at_a_time_asks_a_judge(store: Store) -> None:
+    """Of all jobs and workers; a worker that has asked it may go on, and other judges and metrics wait for nothing."""
+    names = ("judge-da", "judge-mqm|repeats:2", "judge:own|judge:b", "chrf")
+    for title in ("p", "q"):
+        project = store.projects.create(title).id
+        store.projects.add(project, small_dataset(1, ["A", "B"]))
+        store.jobs.enqueue(project, names)
+    planners = [chunk for _ in range(2) if (chunk := store.chunks.lease("planner")) is not None]
+    assert len(planners) == 2
+    for planner in planners:
+        window = store.chunks.window(planner)
+        metrics = [PlannedMetric(name, name, f"{name}|v:1") for name in names]
+        store.chunks.plan(
+            planner, "planner", window, metrics, [PlannedChunk(name, window.ids, 2) for name in names], {}
+        )
+    taken: list[tuple[str, Chunk]] = []
+    for worker in ("w1", "w2", "w3", "w1", "w4", "w2", "w3", "w4"):
+        if (chunk := store.chunks.lease(worker)) is not None:
+            taken.append((worker, chunk))
+    running = [(worker, chunk.metric.name) for worker, chunk in taken if chunk.metric is not None]
+    workers_of = {
+        judge: {worker for worker, name in running if judge_of(name) == judge} for judge in ("default", "b", "")
+    }
+    assert len(workers_of["default"]) == len(workers_of["b"]) == 1
+    assert sum(name == "chrf" for _, name in running) == 2
+    left = 8 - len(running)
+    assert left > 0
+    assert store.chunks.lease("w9") is None
+    (mine,) = workers_of["default"]
+    for worker, chunk in taken:
+        if worker == mine:
+            store.chunks.release(chunk, worker)
+    again = store.chunks.lease("w9")
+    assert again is not None
+    assert again.metric is not None
 
 
 def test_a_chunk_is_small_in_the_database() -> None:
