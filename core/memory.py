@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import islice
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -115,8 +116,8 @@ class RecentResults(Generic[T]):
                 self._slots.move_to_end(key)
             elif self._slots.get(key) is slot:
                 del self._slots[key]
-            computed = [key for key, slot in self._slots.items() if slot.result]
-            for oldest in computed[: -self._most]:
+            excess = max(0, len(self._slots) - self._most)  # only these are looked at: there may be thousands
+            for oldest in [key for key, slot in islice(self._slots.items(), excess) if slot.result]:
                 del self._slots[oldest]
 
 

@@ -111,7 +111,7 @@ class Session:
         self.endpoint, self.identity, self.budget = endpoint, identity, budget or TokenBudget(None)
         self._slots = asyncio.Semaphore(endpoint.form.concurrency)
         self._idle, self._failed, self._answered, self._why = list[_Connection](), 0, False, ""
-        self._pending: dict[bytes, asyncio.Task[Reply]] = {}
+        self._pending: dict[bytes, asyncio.Future[Reply]] = {}
         self._tls = ssl.create_default_context() if endpoint.tls else None
         self._path = f"{endpoint.base}/chat/completions"
         self._origin = hashlib.sha256(f"{endpoint.authority}{self._path} {identity} ".encode())
@@ -124,11 +124,24 @@ class Session:
         key = digest.digest()
         if known := _MEMORY.get(key):
             return known[0]
-        if key not in self._pending:
-            task = asyncio.create_task(self._asked(data, key))
-            self._pending[key] = task
-            task.add_done_callback(lambda _: self._pending.pop(key, None))
-        return await asyncio.shield(self._pending[key])
+        if (pending := self._pending.get(key)) is not None:
+            return await asyncio.shield(pending)
+        pending = self._pending[key] = asyncio.get_running_loop().create_future()
+        try:
+            reply = await self._asked(data)
+            if reply.fate != "failed":
+                _MEMORY.computed(key, lambda: reply)
+            pending.set_result(reply)
+            return reply
+        except BaseException as error:
+            if isinstance(error, MetricEnded):
+                pending.set_exception(error)
+                pending.exception()  # nobody else may wait for it
+            else:
+                pending.cancel()
+            raise
+        finally:
+            del self._pending[key]
 
     async def get(self, path: str, limit: float) -> Any:
         """Return the JSON value at a path of the server, or None if it has none. Raises `OSError` if it cannot be reached in time."""
@@ -142,14 +155,12 @@ class Session:
         return None
 
     async def close(self) -> None:
-        for task in list(self._pending.values()):
-            task.cancel()
-        await asyncio.gather(*self._pending.values(), return_exceptions=True)
-        for connection in self._idle:
-            connection.writer.close()
-        self._idle.clear()
+        """Close the connections."""
+        while self._idle:
+            self._idle.pop().writer.close()
+        await asyncio.sleep(0)  # then they are closed
 
-    async def _asked(self, data: bytes, key: bytes) -> Reply:
+    async def _asked(self, data: bytes) -> Reply:
         async with self._slots:
             self.budget.check(self.endpoint.name)
             began, attempt = time.monotonic(), 0
@@ -165,8 +176,7 @@ class Session:
             elif not (self._answered and reply.refused_text):
                 self._failed, self._why = self._failed + 1, reply.why
             self.budget.used += reply.tokens_in + reply.tokens_out
-            reply = reply._replace(seconds=time.monotonic() - began, retries=attempt)
-            return reply if reply.fate == "failed" else _MEMORY.computed(key, lambda: reply)
+            return reply._replace(seconds=time.monotonic() - began, retries=attempt)
 
     def _check(self) -> None:
         if self._failed >= GIVE_UP_AFTER:
@@ -220,7 +230,7 @@ class Session:
                 connection.http.start_next_cycle()
                 self._idle.append(connection)
             else:
-                connection.writer.transport.abort()
+                connection.writer.close()
 
     async def _connected(self) -> _Connection:
         host = (

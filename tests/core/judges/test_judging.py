@@ -261,7 +261,7 @@ def test_what_is_complete_is_stored_when_a_job_is_cancelled(server: JudgeServer)
     assert asked - 4 <= stored <= asked < 40  # those in flight, four at a time, are lost
     server.delay = 0.0
     score_dataset(data(64), [metric], cache)
-    assert server.requests == asked + 64 - stored
+    assert asked + 64 - stored <= server.requests <= asked + 64 - stored + 4
 
 
 def test_a_budget_of_tokens_ends_the_metric(
