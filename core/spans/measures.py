@@ -186,11 +186,14 @@ def _best_matching(i: Ints, j: Ints, pair_f: Floats, group: Ints) -> Ints:
     alone = (np.bincount(i)[i] == 1) & (np.bincount(j)[j] == 1)
     chosen, rest = [np.flatnonzero(alone)], np.flatnonzero(~alone)
     if len(rest):
-        for block in np.split(rest, np.flatnonzero(np.diff(group[i[rest]])) + 1):
-            row, column = (np.unique(side[block], return_inverse=True)[1] for side in (i, j))
-            worth = np.zeros((row.max() + 1, column.max() + 1))
+        first = np.flatnonzero(np.diff(group[i[rest]], prepend=-1))
+        sizes = np.diff(first, append=len(rest))
+        row, column = (side[rest] - np.repeat(np.minimum.reduceat(side[rest], first), sizes) for side in (i, j))
+        for low, high in pairwise([*first.tolist(), len(rest)]):
+            at = row[low:high], column[low:high]
+            worth = np.zeros((at[0].max() + 1, at[1].max() + 1))
             pair = np.full(worth.shape, -1)
-            worth[row, column], pair[row, column] = pair_f[block], block
+            worth[at], pair[at] = pair_f[rest[low:high]], rest[low:high]
             picked = pair[linear_sum_assignment(worth, maximize=True)]
             chosen.append(picked[picked >= 0])
     return worthy[np.concatenate(chosen)]

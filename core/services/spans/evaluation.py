@@ -1,0 +1,97 @@
+"""Meta-evaluation of error spans: how well layers agree with gold layers, beside annotators and trivial layers.
+
+Gold is one layer, or every annotator in turn: then the statistics of all comparisons (an output with one annotator as gold) are summed.
+All layers are compared on the same outputs: those that every layer and at least one gold layer have examined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+from core.formatting import format_count
+from core.progress import Progress, no_progress, part
+from core.services.spans.compared_layers import DEFAULT, ComparedLayers, Kind, ReadTexts, SpanChoice, SpanRow, SpanTest
+from core.spans.layers import SpanLayer
+from core.spans.measures import MEASURES, SpanMeasure
+from core.spans.resampling import AVERAGES, Average, average_f
+
+
+class SpanEvaluation(NamedTuple):
+    """`rows` on all outputs: layers best first, then annotators, then trivial layers. `parts` are rows of parts of the data.
+
+    `f_by_measure` has F of each layer (not of annotators and trivial layers) under each measure and average.
+    """
+
+    choice: SpanChoice
+    gold: str
+    outputs: int
+    segments: int
+    comparisons: int
+    rows: tuple[SpanRow, ...]
+    parts: tuple[SpanRow, ...]
+    tests: tuple[SpanTest, ...]
+    f_by_measure: Mapping[tuple[SpanMeasure, Average], Mapping[str, float]]
+    notes: tuple[str, ...]
+
+    def of_kind(self, kind: Kind) -> list[SpanRow]:
+        return [row for row in self.rows if row.kind == kind]
+
+    @property
+    def ranking(self) -> str:
+        """Return whether the order of the layers depends on the measure, in one or two sentences; "" for a single layer."""
+        if len(self.of_kind("layer")) < 2:
+            return ""
+        names = [row.layer for row in self.of_kind("layer")]
+        orders: dict[tuple[str, ...], list[str]] = {}
+        for (measure, average), f in self.f_by_measure.items():
+            order = tuple(sorted(names, key=lambda name: -round(f[name], 9)))
+            orders.setdefault(order, []).append(SpanChoice(measure, average).words.removesuffix(" F"))
+        if len(orders) == 1:
+            return f"The ranking of the layers does not depend on the measure: all {len(self.f_by_measure)} give {_order(names)}."
+        changing = sum(len({o.index(a) < o.index(b) for o in orders}) > 1 for a, b in combinations(names, 2))
+        listed = "; ".join(f"{_order(order)} ({', '.join(measures)})" for order, measures in orders.items())
+        pairs = format_count(len(names) * (len(names) - 1) // 2, "pair")
+        return f"The ranking of the layers depends on the measure: {changing} of {pairs} in different order. {listed}."
+
+
+def _order(names: Sequence[str]) -> str:
+    return " > ".join(names)
+
+
+def evaluate_layers(
+    gold: Sequence[SpanLayer], layers: Sequence[SpanLayer], annotators: Sequence[SpanLayer], read_texts: ReadTexts | None = None,
+    choice: SpanChoice = DEFAULT, progress: Progress = no_progress,
+) -> SpanEvaluation:  # fmt: skip
+    """Compare layers with the gold layers.
+
+    `annotators` are the layers that are compared with each other, or with a gold layer that is none of them. Without texts, the
+    trivial layers that need them are left out. Raises `UserError` if there is no layer, or no output in common.
+    """
+    data = ComparedLayers(gold, layers, annotators, read_texts)
+    progress(0.1)
+    tables = {}
+    for k, measure in enumerate(MEASURES):
+        tables[measure] = data.table(measure, choice.penalty)
+        progress(0.1 + 0.3 * (k + 1) / len(MEASURES))
+    table = tables[choice.measure]
+    rows = data.rows(table, choice, progress=part(progress, 2, 5))
+    parts = [
+        row
+        for k, system in enumerate(data.systems)
+        for row in data.rows(table, choice, ("system", system), data.system == k)
+    ]
+    parts += data.rows_of_labels(choice, part(progress, 3, 5))
+    tests = data.tests(table, rows, choice, part(progress, 4, 5))
+    f_by_measure = {
+        (measure, average): dict(zip(data.names, average_f(of.sum(0), average).tolist(), strict=False))
+        for measure, of in tables.items()
+        for average in AVERAGES
+    }
+    progress(1.0)
+    best_first = sorted((row for row in rows if row.kind == "layer"), key=lambda row: -(row.f or 0.0))
+    return SpanEvaluation(
+        choice, data.gold_label, len(data.keys), data.n_segments, len(data.row), (*best_first, *(row for row in rows if row.kind != "layer")),
+        tuple(parts), tests, f_by_measure, tuple(data.notes(choice)),
+    )  # fmt: skip
