@@ -11,6 +11,7 @@ from core.services.evaluate.evaluate import LABELS, STATISTICS, Evaluation
 from pages._ui.calibrate import calibration_form
 from pages._ui.meta_evaluation import (
     agreement_table,
+    error_spans,
     evaluation_data,
     evaluation_form,
     judge_card,
@@ -32,6 +33,7 @@ SECTIONS = (
     "Length and bias",
     "All human scores",
     "Judge card",
+    "Error spans",
 )
 
 
@@ -48,33 +50,42 @@ def impossible(project: Project, chosen_scores: HumanScores, evaluation: Evaluat
 
 def main() -> None:
     """Draw the page."""
-    project = page.start("Meta-evaluation", "Measure how well each metric agrees with human scores.")
+    project = page.start("Meta-evaluation", "Measure how well metrics and error spans agree with people.")
     if project is None:
         return
+    with errors.boundary():
+        compared = draw_scores(project)
+    if not compared and (layers := error_spans.layers_of(project)):
+        st.subheader(SECTIONS[8], anchor=False)
+        error_spans.draw_error_spans(project, layers)
+
+
+def draw_scores(project: Project) -> bool:
+    """Draw the agreement of metrics with human scores; return False if there is nothing to compare."""
     view = wiring.view(project)
     if all(c.human for c in view.columns):
         page.info("No metric has been computed for this project yet.")
         page.link_to_scoring(project)
-        return
+        return False
     with st.container(border=True):
         chosen_scores = calibration_form.choose_human_scores(project)
         if chosen_scores is None:
-            return
+            return False
         options = evaluation_form.asked(project, view, chosen_scores)
         if chosen_scores.of_systems:
             st.caption(calibration_form.FIXED)
     if not options.names:
         page.info("Choose at least one metric under *More options*.")
-        return
+        return False
     data = evaluation_data.joined(project, view, chosen_scores, options)
     evaluation_data.unfinished(project, view, data)
     if data.too_few:
         evaluation_form.too_few(project, data, chosen_scores, options.excluded)
-        return
+        return False
     statistic = options.statistic
     evaluation = evaluation_data.evaluated(data, options.choice, statistic)
     if evaluation is None:
-        return
+        return True
     st.markdown(f"#### {escape_markdown(report.sentence(evaluation, statistic))}")
     evaluation_data.unread(project, evaluation)
     for name in STATISTICS[options.choice.level]:
@@ -83,7 +94,7 @@ def main() -> None:
     agreement_table.draw_agreement_table(evaluation, statistic)
     agreement_table.notes(evaluation)
     if len(data.keys) >= evaluation_data.MANY and comes_later(evaluation_data.SECOND_PART, "Loading charts …"):
-        return
+        return True
     impossible_here = impossible(project, chosen_scores, evaluation)
     section = page.choose_tab("Details", SECTIONS, "evaluate-section", impossible=impossible_here)
     systems = None
@@ -102,9 +113,12 @@ def main() -> None:
             agreement_table.draw_human_scores(project, view, options)
         elif section == SECTIONS[7]:
             judge_card.draw_judge_card(project, view, chosen_scores)
+        elif section == SECTIONS[8]:
+            error_spans.draw_error_spans(project, error_spans.layers_of(project))
         else:
             length_and_bias.draw_length_and_bias(project, view, chosen_scores, evaluation, options)
     agreement_table.files(project, evaluation, statistic, systems)
+    return True
 
 
 main()

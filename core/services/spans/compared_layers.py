@@ -41,6 +41,7 @@ Mask = npt.NDArray[np.bool_]
 ReadTexts = Callable[[Sequence[OutputKey]], Mapping[OutputKey, str]]
 Kind = Literal["layer", "annotators", "trivial"]
 Part = Literal["", "system", "severity", "category"]
+SHORT: Mapping[SpanMeasure, str] = {"mpp": "mpp", "em": "em", "mp": "mp", "wmt25": "WMT25"}
 ANNOTATORS = "Annotators against each other"
 WHOLE, NOTHING, EVERY_WORD = "Whole text as one span", "Nothing marked", "Every word marked"
 MOST_CATEGORIES = 20
@@ -60,7 +61,7 @@ class SpanChoice(NamedTuple):
     def words(self) -> str:
         """The name of the value: "mpp, micro F"."""
         penalty = f", severity penalty {self.penalty:g}" if self.penalty and self.measure != "wmt25" else ""
-        return f"{self.measure if self.measure != 'wmt25' else 'WMT25'}, {self.average} F{penalty}"
+        return f"{SHORT[self.measure]}, {self.average} F{penalty}"
 
 
 DEFAULT = SpanChoice()
@@ -134,7 +135,7 @@ class ComparedLayers:
         self.row = np.concatenate(rows)
         golds = [self._of(layer) for layer in gold]
         self._gold_spans = joined((spans.of_rows(row), len(row)) for spans, row in zip(golds, rows, strict=True))
-        self.gold_label = gold[0].label if len(gold) == 1 else f"each of {len(gold)} annotators in turn"
+        self.gold_label = gold[0].label if len(gold) == 1 else f"{len(gold)} annotators"
         self._humans = self._against_gold(golds, rows, annotators)
         texts = read_texts(self.keys) if read_texts else {}
         trivial = {NOTHING: whole_texts([])}
@@ -258,16 +259,20 @@ class ComparedLayers:
         if listed := ", ".join(f"{label} {n:,}" for label, n in lacking.items() if n):
             left_out = format_count(len(self._in_gold) - len(self.keys), "output")
             yield f"{left_out} left out for all layers, because a layer has not examined them ({listed})."
+        unplaced, uncounted, unseen = list[str](), list[str](), list[str]()
         for layer in {layer.name: layer for layer in (*self._gold, *self._layers)}.values():
-            if layer.left_out:
-                reasons = ", ".join(f"{reason} {n:,}" for reason, n in layer.left_out.items())
-                yield f"{layer.label}: {format_count(sum(layer.left_out.values()), 'mark')} not in the layer ({reasons})."
             errors = [span.error for key in self.keys for span in layer.spans.get(key, ())]
-            if other := Counter(e.severity or "none" for e in errors if severity_index(e.severity) is None):
-                listed = ", ".join(f"{name} {n:,}" for name, n in other.most_common())
-                yield f"{layer.label}: {format_count(sum(other.values()), 'span')} not counted because of the severity ({listed})."
-            if choice.measure == "wmt25" and (n := sum(e.side == "source" or e.start == e.end for e in errors)):
-                yield f"{layer.label}: {format_count(n, 'span')} of the source or without text not counted by WMT25."
+            other = Counter(e.severity or "none" for e in errors if severity_index(e.severity) is None)
+            characters_only = sum(e.side == "source" or e.start == e.end for e in errors)
+            unplaced += [f"{layer.label} {_counts(layer.left_out)}"] if layer.left_out else []
+            uncounted += [f"{layer.label} {_counts(other)}"] if other else []
+            unseen += [f"{layer.label} {characters_only:,}"] if characters_only and choice.measure == "wmt25" else []
+        if unplaced:
+            yield f"Errors that a layer lacks because they have no place: {'; '.join(unplaced)}."
+        if uncounted:
+            yield f"Spans that are not counted because of their severity: {'; '.join(uncounted)}."
+        if unseen:
+            yield f"Spans of the source or without text, which WMT25 does not count: {'; '.join(unseen)}."
         if self._humans:
             of: dict[str, Floats] = {}
             for pair in self._humans:
@@ -297,6 +302,10 @@ class _Pair(NamedTuple):
     def statistics(self, measure: SpanMeasure, penalty: float) -> Floats:
         """Return the weighted statistics, shape (n_rows, 6)."""
         return span_statistics(measure, self.spans, self.gold, len(self.rows), penalty) * self.weights[:, None]
+
+
+def _counts(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {n:,}" for name, n in numbers.items())
 
 
 def _ratio(credit: float, number: float) -> float | None:

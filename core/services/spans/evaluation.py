@@ -11,11 +11,27 @@ from itertools import combinations
 from typing import NamedTuple
 
 from core.formatting import format_count
+from core.ports.store import Store
 from core.progress import Progress, no_progress, part
-from core.services.spans.compared_layers import DEFAULT, ComparedLayers, Kind, ReadTexts, SpanChoice, SpanRow, SpanTest
+from core.services.compare.inspector import Marks
+from core.services.projects.texts import StoredTexts
+from core.services.spans.compared_layers import (
+    DEFAULT,
+    SHORT,
+    ComparedLayers,
+    Kind,
+    ReadTexts,
+    SpanChoice,
+    SpanRow,
+    SpanTest,
+)
+from core.services.spans.layers import list_layers, load_layer
 from core.spans.layers import SpanLayer
 from core.spans.measures import MEASURES, SpanMeasure
 from core.spans.resampling import AVERAGES, Average, average_f
+
+EVERY_ANNOTATOR = "every annotator"
+"""The name of the gold that every annotator is in turn."""
 
 
 class SpanEvaluation(NamedTuple):
@@ -39,25 +55,26 @@ class SpanEvaluation(NamedTuple):
         return [row for row in self.rows if row.kind == kind]
 
     @property
-    def ranking(self) -> str:
-        """Return whether the order of the layers depends on the measure, in one or two sentences; "" for a single layer."""
-        if len(self.of_kind("layer")) < 2:
-            return ""
+    def orders(self) -> dict[tuple[str, ...], list[str]]:
+        """Return the orders of the layers, best first, with the measures that give each; the chosen measure's comes first."""
         names = [row.layer for row in self.of_kind("layer")]
-        orders: dict[tuple[str, ...], list[str]] = {}
+        orders: dict[tuple[str, ...], list[str]] = {tuple(names): []}
         for (measure, average), f in self.f_by_measure.items():
             order = tuple(sorted(names, key=lambda name: -round(f[name], 9)))
-            orders.setdefault(order, []).append(SpanChoice(measure, average).words.removesuffix(" F"))
+            orders.setdefault(order, []).append(f"{SHORT[measure]} {average}")
+        return orders
+
+    @property
+    def ranking(self) -> str:
+        """Return in one sentence whether the order of the layers depends on the measure; "" for a single layer."""
+        orders, (names, *_) = self.orders, self.orders
+        if len(names) < 2:
+            return ""
         if len(orders) == 1:
-            return f"The ranking of the layers does not depend on the measure: all {len(self.f_by_measure)} give {_order(names)}."
-        changing = sum(len({o.index(a) < o.index(b) for o in orders}) > 1 for a, b in combinations(names, 2))
-        listed = "; ".join(f"{_order(order)} ({', '.join(measures)})" for order, measures in orders.items())
-        pairs = format_count(len(names) * (len(names) - 1) // 2, "pair")
-        return f"The ranking of the layers depends on the measure: {changing} of {pairs} in different order. {listed}."
-
-
-def _order(names: Sequence[str]) -> str:
-    return " > ".join(names)
+            return f"The ranking of the layers does not depend on the measure: it is the same under all {len(self.f_by_measure)}."
+        pairs = list(combinations(names, 2))
+        changing = sum(len({order.index(a) < order.index(b) for order in orders}) > 1 for a, b in pairs)
+        return f"The ranking of the layers depends on the measure: {changing} of {format_count(len(pairs), 'pair')} in different order."
 
 
 def evaluate_layers(
@@ -95,3 +112,20 @@ def evaluate_layers(
         choice, data.gold_label, len(data.keys), data.n_segments, len(data.row), (*best_first, *(row for row in rows if row.kind != "layer")),
         tuple(parts), tests, f_by_measure, tuple(data.notes(choice)),
     )  # fmt: skip
+
+
+def evaluate_project(
+    store: Store, project_id: int, gold: str, layers: Sequence[str], choice: SpanChoice = DEFAULT, marks: Marks | None = None,
+    progress: Progress = no_progress,
+) -> SpanEvaluation:  # fmt: skip
+    """Compare layers of a project by name with a gold layer, or with `EVERY_ANNOTATOR`."""
+    annotators = [info.name for info in list_layers(store, project_id, marks) if info.origin == "annotator"]
+    golds = annotators if gold == EVERY_ANNOTATOR else [gold]
+    loaded: dict[str, SpanLayer] = {}
+    names = dict.fromkeys([*golds, *layers, *annotators])
+    for k, name in enumerate(names):
+        progress(k / len(names) / 2)
+        loaded[name] = load_layer(store, project_id, name, marks)
+    texts = StoredTexts(store.projects, project_id, len(store.projects.index(project_id).systems))
+    of_golds, of_layers, people = ([loaded[name] for name in some] for some in (golds, layers, annotators))
+    return evaluate_layers(of_golds, of_layers, people, texts.outputs, choice, part(progress, 1, 2))

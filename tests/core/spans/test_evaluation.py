@@ -59,8 +59,8 @@ def test_layers_are_compared_on_the_same_outputs() -> None:
     assert (humans.precision, humans.recall, humans.outputs) == pytest.approx((1, 0.25, 2))
     notes = "\n".join(done.notes)
     assert "1 output left out for all layers, because a layer has not examined them (judge 1)." in notes
-    assert "judge: 2 marks not in the layer (not found 2)." in notes
-    assert "other: 1 span not counted because of the severity (Neutral 1)." in notes
+    assert "because they have no place: judge not found 2." in notes
+    assert "not counted because of their severity: other Neutral 1." in notes
     assert "2 annotators in place of a layer, from .000 (Cy) to .667 (Bo)" in notes
     parts = {(row.part, row.part_name, row.layer): row for row in done.parts}
     assert parts["system", "A", "judge"].outputs == 2
@@ -93,11 +93,19 @@ def test_ranking_names_the_measures_that_disagree() -> None:
     exact = layer("exact", {A1: [(20, 24, "Minor", "")], B1: [], A2: []})
     rough = layer("rough", {A1: [(1, 10, "Major", ""), (20, 23, "Minor", "")], B1: [], A2: []})
     done = evaluate_layers([ANN], [exact, rough], [])
-    assert done.ranking.startswith("The ranking of the layers depends on the measure: 1 of 1 pair in different order.")
-    assert "rough > exact (mpp, micro" in done.ranking
-    assert "exact > rough (em, micro, em, macro)" in done.ranking
+    assert done.ranking == "The ranking of the layers depends on the measure: 1 of 1 pair in different order."
+    # exact: one identical span of two gold ones. rough: em 0, and overlap 9/10 and 3/4
+    assert done.orders["exact", "rough"] == ["em micro", "em macro"]
+    assert done.orders["rough", "exact"] == [
+        "mpp micro",
+        "mpp macro",
+        "mp micro",
+        "mp macro",
+        "WMT25 micro",
+        "WMT25 macro",
+    ]
     same = evaluate_layers([ANN], [OTHER, layer("none", dict.fromkeys(KEYS, []))], [])
-    assert same.ranking == "The ranking of the layers does not depend on the measure: all 8 give other > none."
+    assert same.ranking == "The ranking of the layers does not depend on the measure: it is the same under all 8."
 
 
 def test_no_output_in_common_is_an_error_and_work_can_be_cancelled() -> None:
