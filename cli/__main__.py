@@ -41,7 +41,7 @@ COMMANDS = {
     "db": CommandHelp("database", "Manage the database: `db backup`, `db restore` and `db copy`, which moves it between SQLite and PostgreSQL. See `db --help`."),
     "users": CommandHelp("administration", "Manage accounts: `users add NAME --manager`, `list`, `password NAME`, `disable NAME`, `enable NAME`, `role NAME PROJECT ROLE`. See `users --help`."),
     "projects": CommandHelp("projects", "Import files of any size into projects and export them: `projects import FILE --name NAME`, `projects export`. See `projects --help`."),
-    "spans": CommandHelp("spans", "Import error spans of judges and other programs as layers of a project, and export layers: `spans import PROJECT FILE --name NAME`, `spans export`. See `spans --help`."),
+    "spans": CommandHelp("spans", "Import error spans of judges and other programs as layers of a project, export layers, and compare them with annotators: `spans import PROJECT FILE --name NAME`, `spans export`, `spans score`. See `spans --help`."),
     "campaign": CommandHelp("campaign", "Plan, create, follow and export human evaluations with many people: `campaign plan`, `create`, `status`, `export`. See `campaign --help`."),
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""`spans`: import error spans as layers of a project, and export layers."""
+"""`spans`: import error spans as layers of a project, export layers, and compare them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import typer
 
 from cli.database import UNCHANGED, WHO, ProjectName, group, opened, project_of
 from cli.options import one_of, percent, print_note, print_result
-from core.errors import UserError, unknown
+from cli.span_scores import SCORE, layer_of, score_layers
+from core.errors import UserError
 from core.formats.files import file_at, stem
 from core.formats.output import check, named, write_files
 from core.formats.spans.layer_formats import FORMATS
-from core.ports.store import Store
 from core.services.spans import files
-from core.services.spans.layers import LayerInfo, list_layers
+from core.services.spans.layers import list_layers
 
 spans_command = group()
+spans_command.command("score", help=SCORE)(score_layers)
 
 WRITABLE = [name for name, of in FORMATS.items() if of.write]
 Layer = Annotated[
@@ -77,12 +78,3 @@ def export_file(
         store.audit.record(WHO, "exported", source.id, file=f"spans {format}")
         print_note(*(f"note: {note}" for note in written.lost))
         print_result(f"{file}: {file.stat().st_size:,} bytes")
-
-
-def layer_of(store: Store, project_id: int, asked: str) -> LayerInfo:
-    """Return the layer of this name, else the only one with this label. Raises `UserError` if there is none, or several."""
-    layers = list_layers(store, project_id)
-    matching = [of for of in layers if of.name == asked] or [of for of in layers if of.label == asked]
-    if len(matching) != 1:
-        raise unknown("span layer", asked, [of.name for of in layers])
-    return matching[0]

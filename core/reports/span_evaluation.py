@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import altair as alt
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from core.formats.write import csv_text, json_text
 from core.formatting import MISSING, format_number
-from core.plots import score_charts
-from core.reports.evaluation import interval, p_text
 from core.services.evaluate.significance import ALPHA
 from core.services.spans.compared_layers import NOTHING, Part, SpanRow, SpanTest
 from core.services.spans.evaluation import SpanEvaluation
+
+if TYPE_CHECKING:  # importing Altair takes time, and commands draw nothing
+    import altair as alt
 
 HOW = (
     "The CIs come from resampled segments. Tests are paired permutation tests: both layers swap their spans of a segment with "
@@ -23,9 +22,8 @@ HOW = (
 
 def f_text(row: SpanRow) -> str:
     """Return F with its 95 % CI: ".434 [.33, .53]"; a dash if undefined."""
-    if row.f is None or row.low is None:
-        return format_number(row.f)
-    return f"{format_number(row.f)} {interval(row.low, row.high, 2)}"
+    ends = f" [{format_number(row.low, 2)}, {format_number(row.high, 2)}]" if row.low is not None else ""
+    return format_number(row.f) + ends
 
 
 def sentence(done: SpanEvaluation) -> str:
@@ -95,6 +93,9 @@ def orders(done: SpanEvaluation) -> list[str]:
 
 
 def shown_tests(tests: Sequence[SpanTest]) -> list[dict[str, str]]:
+    """Return the cells of the table of differences."""
+    from core.reports.evaluation import p_text
+
     return [
         {"better": t.first, "worse": t.second, "difference": format_number(t.difference), "p (Holm)": p_text(t.adjusted), "note": t.reason}
         for t in tests
@@ -103,8 +104,12 @@ def shown_tests(tests: Sequence[SpanTest]) -> list[dict[str, str]]:
 
 def chart(done: SpanEvaluation) -> alt.LayerChart:
     """Return F of each layer with its 95 % CI; annotators and trivial layers are grey."""
+    import pandas as pd
+
+    from core.plots import score_charts
+
     rows = [
-        {"metric": row.layer, "value": row.f, "low": row.low if row.low is not None else row.f, "high": row.high if row.high is not None else row.f,
+        {"metric": row.layer, "value": row.f, "low": row.f if row.low is None else row.low, "high": row.f if row.high is None else row.high,
          "shown": f_text(row), "baseline": row.kind != "layer"}
         for row in done.rows if row.f is not None
     ]  # fmt: skip
