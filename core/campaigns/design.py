@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from core.campaigns.protocol import PROTOCOLS, Protocol
+from core.campaigns.suggestions import Suggestions
 from core.data import OutputKey, SegmentKey, Span
 from core.errors import UserError
 
@@ -33,7 +34,7 @@ class CampaignDesign:
     that one person gets together. A unit that was opened and not submitted for `lease_minutes` is given to somebody else.
     `checks` and `repeats` are shares of the units, in [0, 0.5]. `importance` by document (default 1) makes some more likely
     to be drawn first. Times and pay are for the estimate and the pay table. `title` is the name that annotators see, and `finish_by`
-    the deadline that they see: nothing ends by itself then.
+    the deadline that they see: nothing ends by itself then. `suggestions` are None if annotators begin with empty outputs.
     """
 
     protocol: Protocol = PROTOCOLS["esa"]
@@ -55,6 +56,7 @@ class CampaignDesign:
     currency: str = "EUR"
     title: str = ""
     finish_by: date | None = None
+    suggestions: Suggestions | None = None
 
     @property
     def shown_title(self) -> str:
@@ -74,6 +76,13 @@ class CampaignDesign:
         ):
             if not low <= value <= high:
                 raise UserError(f"{name} is out of range", got=f"{value:g}", expected=f"{low} to {high:,}")
+        if self.suggestions is not None:
+            self.suggestions.check()
+            if "spans" not in self.protocol.asks:
+                raise UserError(
+                    "this protocol asks for no error spans, so there is nothing to suggest", got=self.protocol.title,
+                    hint="Choose another protocol, or no suggestions",
+                )  # fmt: skip
         if self.overlap > self.people:
             raise UserError(
                 f"{self.overlap} distinct raters per unit need at least {self.overlap} people", got=str(self.people),

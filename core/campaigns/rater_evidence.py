@@ -15,6 +15,7 @@ from core.campaigns.attention_checks import AttentionCheck, check_from_json
 from core.campaigns.rater_agreement import agreement, copying, span_agreement_with_others
 from core.campaigns.submitted import (
     ByRater,
+    EvidenceKind,
     OutputPlace,
     QualityAdvice,
     QualityEvidence,
@@ -43,6 +44,19 @@ def checks(units: ByRater, limits: QualityThresholds) -> dict[str, QualityEviden
         rater: [r for u in of_kind(own, "check") if (r := check_passed(u, own, limits)) is not None]
         for rater, own in units.items()
     }
+    return _passed("checks", "Passed {} of {} attention checks", "attention checks", results, limits)
+
+
+def wrong_suggestions(units: ByRater, limits: QualityThresholds) -> dict[str, QualityEvidence]:
+    """Return the share of planted wrong suggestions that each rater rejected: attention checks, and tested like them."""
+    results = {rater: [not wrong.accepted for u in own for wrong in u.wrong] for rater, own in units.items()}
+    text = "Rejected {} of {} planted wrong suggestions"
+    return _passed("suggestions", text, "planted wrong suggestions", results, limits)
+
+
+def _passed(
+    kind: EvidenceKind, text: str, what: str, results: Mapping[str, Sequence[bool]], limits: QualityThresholds
+) -> dict[str, QualityEvidence]:
     names = [rater for rater, passed in results.items() if len(passed) >= limits.fewest_checks]
     bases = {rater: _base(rater, results, limits) for rater in names}
     plain = {r: float(binomtest(sum(results[r]), len(results[r]), bases[r], "less").pvalue) for r in names}
@@ -51,19 +65,17 @@ def checks(units: ByRater, limits: QualityThresholds) -> dict[str, QualityEviden
     for rater, passed in results.items():
         share = wilson(sum(passed), len(passed))
         if rater not in plain or share.value is None:
-            evidence[rater] = QualityEvidence(
-                "checks", "none", f"Too few attention checks: {len(passed)}.", n=len(passed)
-            )
+            evidence[rater] = QualityEvidence(kind, "none", f"Too few {what}: {len(passed)}.", n=len(passed))
             continue
         p, signal = adjusted[rater] or 0.0, _signal(plain[rater], adjusted[rater] or 0.0, limits)
-        text = (
-            f"Passed {sum(passed)} of {share.n} attention checks ({percent(share.value)}, 95 % CI {percent(share.low)} to "
+        said = (
+            f"{text.format(sum(passed), share.n)} ({percent(share.value)}, 95 % CI {percent(share.low)} to "
             f"{percent(share.high)}); expected: at least {percent(limits.checks_passed)}, the others pass {percent(bases[rater])}; "
             f"p {plain[rater]:.3f}, after Holm's correction {p:.3f}."
         )
         below = share.value < limits.checks_passed
         evidence[rater] = QualityEvidence(
-            "checks", signal if below else "none", text, share.value, share.low, share.high, share.n, p
+            kind, signal if below else "none", said, share.value, share.low, share.high, share.n, p
         )
     return evidence
 
@@ -243,11 +255,13 @@ def verdicts(units: Sequence[UnitJudgement], thresholds: QualityThresholds = DEF
         (place, (u.rater, value)) for u in of_kind(ordered, "item") for place, value in answers(u).items()
     )
     checked, copied = checks(by_rater, thresholds), copying(by_rater, thresholds)
+    suggested = wrong_suggestions(by_rater, thresholds)
     agreeing, spans = agreement(by_rater, thresholds), span_agreement_with_others(by_rater, thresholds)
     all_verdicts = []
     for rater, own in by_rater.items():
         evidence = (
             checked[rater],
+            *([suggested[rater]] if any(u.wrong for u in ordered) else []),
             agreeing[rater],
             spans[rater],
             copied[rater],

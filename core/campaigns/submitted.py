@@ -12,7 +12,7 @@ from core.ports.campaigns import CampaignUnit, UnitKind
 from core.ports.labels import SegmentLabels
 
 EvidenceKind = Literal[
-    "checks", "repeats", "speed", "same answer", "same span", "copying", "agreement", "span agreement"
+    "checks", "suggestions", "repeats", "speed", "same answer", "same span", "copying", "agreement", "span agreement"
 ]
 Signal = Literal["none", "weak", "strong"]
 QualityAdvice = Literal["unknown", "fine", "look", "exclude?"]
@@ -28,12 +28,21 @@ class OutputPlace(NamedTuple):
     against: str = ""
 
 
+class WrongSuggestion(NamedTuple):
+    """A planted wrong suggestion that a rater was shown in the output of a system, and whether it was accepted, as it was or edited."""
+
+    system: str
+    span: Span
+    accepted: bool
+
+
 class UnitJudgement(NamedTuple):
     """What one rater has said of a unit of a campaign, submitted or not.
 
     `began` and `ended` are the times of the first and last action, `submitted` is that of the first submission. Without a
     `participant_id` it is an adjudicator's decision; it replaces the raters' labels. `excluded` says that the labels of the participant do not count at
-    present. `words` is the number of words to be read, of the source and the outputs shown; 0 if they were not counted.
+    present. `words` is the number of words to be read, of the source and the outputs shown; 0 if they were not counted. `wrong` are the planted wrong
+    suggestions, if they were looked up.
     """
 
     rater: str
@@ -45,6 +54,7 @@ class UnitJudgement(NamedTuple):
     submitted: datetime | None = None
     excluded: bool = False
     words: int = 0
+    wrong: tuple[WrongSuggestion, ...] = ()
 
     @property
     def is_decision(self) -> bool:

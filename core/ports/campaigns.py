@@ -47,7 +47,7 @@ class CampaignUnit(NamedTuple):
 
     `of` is the segment of the project, also of checks and repeats. Units of a `block` are assigned together, in the order of
     `position`. `details` of a check has what was changed, of a tutorial item the right answers, of a repeat {"unit": name},
-    of an item that was added later {"extension": n}.
+    of an item that was added later {"extension": n}. In campaigns with suggestions, they also have the spans of the layer by system.
     A retired unit is not assigned any more.
     """
 
@@ -232,7 +232,7 @@ class Campaigns(Protocol):
         """Delete a campaign with its texts, labels and links."""
         ...
 
-    @read_campaign.kept
+    @read_campaign.kept.or_own_tasks
     def units(self, campaign_id: int) -> builtins.list[CampaignUnit]: ...
 
     @extend_campaign

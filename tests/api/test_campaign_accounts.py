@@ -12,13 +12,17 @@ from sqlalchemy import Connection, event
 
 from core.campaigns.design import CampaignDesign
 from core.campaigns.protocol import PROTOCOLS
+from core.campaigns.suggestions import Suggestions
+from core.data import OutputKey, SegmentKey, Span
 from core.mqm.log import SegmentFold
 from core.ports.campaigns import Campaign
 from core.ports.labels import Event
 from core.services.campaigns import people, setup
 from core.services.people import accounts, sessions
 from core.services.people.sessions import CSRF_HEADER, SESSION_COOKIE, csrf_token
-from tests.api.conftest import TEXTS, Site
+from core.services.spans.layers import add_layer
+from core.spans.layers import LayerSpan
+from tests.api.conftest import HERE, NEXT, TEXTS, Site
 
 NAME = "secret-name-of-the-campaign"
 
@@ -43,8 +47,12 @@ class Taking(NamedTuple):
 
     def save(self, name: str, unit: dict[str, Any]) -> Any:
         score = {"kind": "score", "payload": {"value": 60}, "time": ""}
-        actions = [score | {"id": f"{name}-{i}", "output": o["id"]} for i, o in enumerate(unit["outputs"])]
-        actions.append({"id": f"{name}-submit", "kind": "submit", "output": None, "payload": {}, "time": ""})
+        actions = [
+            score | {"id": f"{name}-{unit['doc']}-{i}", "output": o["id"]} for i, o in enumerate(unit["outputs"])
+        ]
+        actions.append(
+            {"id": f"{name}-{unit['doc']}-submit", "kind": "submit", "output": None, "payload": {}, "time": ""}
+        )
         place = {"project": unit["project"], "doc": unit["doc"], "segment": unit["segment"], "actions": actions}
         sent = {"rater": name, "batches": [place]}
         return self.site.client.post("/api/actions", json=sent, headers=self.headers(name)).json()
@@ -232,3 +240,45 @@ def test_a_save_in_a_campaign_is_one_transaction_and_folds_each_event_once(
         sent = {"rater": "eva", "batches": [place | {"actions": [withdrawn]}]}
         assert taking.site.client.post("/api/actions", json=sent, headers=who).status_code == 500
     assert "eva-late" not in [e.action.id for e in store.labels.events(taking.campaign.texts)], "all or nothing"
+
+
+def test_a_control_unit_has_no_suggestion_in_any_answer_and_decisions_are_saved(site: Site) -> None:
+    """Two segments of a system are a block: with a share of 1/2, one of them is a control."""
+    accounts.add(site.store, "test", "boss", None, manager=True)
+    accounts.add(site.store, "test", "eva", None, manager=False)
+    spans = {
+        OutputKey(name, *key): (LayerSpan(Span("output", 0, 1, text[0], "Minor", "secret-category"), 0.5),)
+        for key in (HERE, NEXT) for name, text in TEXTS.items()
+    }  # fmt: skip
+    add_layer(site.store, site.project, "secret-layer", spans, {"file": "secret-file"}, {})
+    design = CampaignDesign(suggestions=Suggestions("file:secret-layer", 0.5, 0.0, 0.0))
+    campaign = setup.create(site.store, "boss", site.project, NAME, design)
+    site.store.campaigns.set_state(campaign.id, "running")
+    people.add_account(site.store, "boss", campaign, accounts.find(site.store.people, "eva"))
+    taking = Taking(site, campaign)
+    arms = set()
+    for _ in range(4):
+        answer = taking.unit("eva", step="unlabelled")
+        unit = answer.json()
+        (output,) = unit["outputs"]
+        recorded = site.store.labels.recorded(campaign.texts, "eva", SegmentKey(unit["doc"], unit["segment"]))
+        arms.add(recorded.labels.arm)
+        assert "secret" not in answer.text
+        page = taking.get("eva", f"/tasks/{campaign.texts}?doc={unit['doc']}&segment={unit['segment']}")
+        place = {"project": unit["project"], "doc": unit["doc"], "segment": unit["segment"], "actions": []}
+        asked = taking.site.client.post(
+            "/api/actions", json={"rater": "eva", "batches": [place]}, headers=taking.headers("eva")
+        )
+        if recorded.labels.arm == "control":
+            assert not any('"suggestions"' in text or '"arm"' in text for text in (answer.text, page.text, asked.text))
+            assert taking.save("eva", unit)["refused"] == {}
+            continue
+        (shown,) = output["suggestions"]
+        rejected = {"id": f"r-{unit['doc']}", "kind": "reject", "output": output["id"], "time": ""}
+        place["actions"] = [rejected | {"payload": {"suggestion": shown["id"]}}]
+        said = taking.site.client.post(
+            "/api/actions", json={"rater": "eva", "batches": [place]}, headers=taking.headers("eva")
+        ).json()
+        assert (said["acknowledged"], said["refused"]) == ([f"r-{unit['doc']}"], {})
+        assert taking.save("eva", unit)["refused"] == {}
+    assert arms == {"suggested", "control"}

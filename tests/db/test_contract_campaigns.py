@@ -2,12 +2,15 @@
 
 import pytest
 
+from core.campaigns.suggestions import Suggestions
 from core.data import Dataset, Output, SegmentKey
 from core.errors import UserError
 from core.ports.campaigns import Campaign, CampaignVersion, RemainingWork
 from core.ports.labels import Action
 from core.ports.store import Store
 from tests.builders import small_dataset
+from tests.core.services.campaigns.test_suggestions import accept_first, layer
+from tests.core.services.campaigns.world import campaign_world
 from tests.db.campaigns import (
     DESIGN,
     LEASE,
@@ -320,3 +323,21 @@ def test_accounts_take_part_in_a_campaign_without_a_role_in_its_project(
     store.campaigns.delete(later.id)
     assert store.people.campaigns(eva.id) == []
     assert store.people.roles(eva.id) == {}
+
+
+def test_suggestions_of_a_campaign_are_kept_shown_and_decided(store: Store) -> None:
+    """Both arms of six units of one rater; what was recorded folds to the same labels when it is read again."""
+    world = campaign_world(
+        store=store, layer=layer(), overlap=1, people=1, suggestions=Suggestions("file:x", 0.5, 0.0, 0.0)
+    )
+    assert world.work("Ana", accept_first) == 9
+    labels = store.labels.of_rater(world.campaign.texts, "Ana")
+    assert labels == {of.segment: of for of in store.labels.folded(world.campaign.texts)}
+    suggested = [of.labels for of in labels.values() if of.labels.arm == "suggested"]
+    assert suggested
+    for of in suggested:
+        ((system, shown),) = of.suggestions.items()
+        assert ([m.suggestion for m in of.of(system).marks], of.submitted) == ([shown[0].id], True)
+        assert (of.undecided(system), of.of(system).decided) == ((), tuple(s.id for s in shown))
+    arms = [of.labels.arm for of in labels.values()]
+    assert (arms.count(""), arms.count("control")) == (3, 6 - len(suggested))

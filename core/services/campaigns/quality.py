@@ -12,18 +12,20 @@ from core.campaigns.submitted import EvidenceKind, QualityThresholds, UnitJudgem
 from core.data import Span, grouped
 from core.ports.campaigns import Campaign
 from core.ports.store import Store
+from core.services.campaigns.suggestions import wrong_suggestions
 from core.text.words import words
 
 
 def submitted_units(store: Store, campaign: Campaign, answers: Sequence[UnitJudgement]) -> list[UnitJudgement]:
-    """Return the submitted units that were judged, with the number of words to be read."""
+    """Return the submitted units that were judged, with the number of words to be read and the wrong suggestions that were shown."""
     texts = store.projects.dataset(campaign.texts)
     length = {s.doc_id: len(words(s.source or "")) for s in texts.segments}
     for output in texts.outputs:
         length[output.doc_id] += len(words(output.text))
-    return [
+    submitted = [
         a._replace(words=length.get(a.unit.name, 0)) for a in answers if a.labels.submitted and not a.labels.declined
     ]
+    return wrong_suggestions(store, campaign, submitted)
 
 
 MOST = 20
@@ -43,6 +45,8 @@ def evidence_units(rater: str, kind: EvidenceKind, submitted: Sequence[UnitJudge
     mine = [u for u in submitted if u.rater == rater and u.unit.kind != "tutorial"]
     if kind == "checks":
         evidence = _checks(mine)
+    elif kind == "suggestions":
+        evidence = _wrong_suggestions(mine)
     elif kind == "repeats":
         evidence = _repeats(mine)
     elif kind == "speed":
@@ -65,6 +69,18 @@ def _checks(mine: Sequence[UnitJudgement]) -> list[EvidenceUnit]:
             text = f"{'passed' if passed else 'failed'}: planted {check.planted.kind}"
             rows.append((passed, EvidenceUnit(judgement, text, check.planted.spans, check.broken)))
     return [row for _, row in sorted(rows, key=lambda r: r[0])]
+
+
+def _wrong_suggestions(mine: Sequence[UnitJudgement]) -> list[EvidenceUnit]:
+    return [
+        EvidenceUnit(
+            u, f"{'accepted' if wrong.accepted else 'rejected'} a wrong suggestion", (wrong.span,), wrong.system
+        )
+        for accepted in (True, False)
+        for u in mine
+        for wrong in u.wrong
+        if wrong.accepted == accepted
+    ]
 
 
 def _repeats(mine: Sequence[UnitJudgement]) -> list[EvidenceUnit]:

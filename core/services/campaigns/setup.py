@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from core.campaigns.attention_checks import AttentionCheck, check_to_json, planted
 from core.campaigns.design import CampaignDesign, TutorialItem, design_to_json
+from core.campaigns.suggestions import moved_suggestions
 from core.campaigns.tutorial import tutorial_to_json
-from core.campaigns.units import Outline, planned_units
+from core.campaigns.units import Outline, PlannedUnit, planned_units
 from core.data import Dataset, Output, OutputKey, Segment, SegmentKey, Span
 from core.errors import UserError
 from core.mqm.label_columns import LabelColumns
@@ -26,8 +27,11 @@ from core.ports.store import Store
 from core.progress import Progress, no_progress
 from core.services.campaigns.answers import PART
 from core.services.campaigns.setup_design import DEFAULTS, Choices
+from core.services.campaigns.suggestions import copy_of, layer_setting, unit_detail
 from core.services.labels.editor import editor_data
 from core.services.labels.protocols import protocol_settings
+from core.services.spans.layers import load_layer
+from core.spans.layers import SpanLayer, Spans
 
 SETTING = "campaign_setup"
 _REPEATED = "tutorial_keys/"
@@ -123,7 +127,7 @@ def create(
     `setup` are the choices on the set-up screen, kept to continue there. `draft` is a campaign to be replaced; its people stay.
 
     Each unit gets a random name, so that nothing in the browser shows what it is. Checks are made from the outputs of the
-    campaign with planted errors; their number follows from the share that annotators see.
+    campaign with planted errors; their number follows from the share that annotators see. The suggestions are copied from their layer as it is now.
     """
     clean_name = checked_name(store, project_id, name, draft)
     design.check()
@@ -131,6 +135,9 @@ def create(
     planned = planned_units(outline, design)
     needed = dict.fromkeys([*(u.of for u in planned), *(i.key.segment for i in design.tutorial), *sampled(outline)])
     made = UnitTexts(store.projects.texts(project_id, list(needed)))
+    settings = protocol_settings(design.protocol) | ({} if setup is None else setup_settings(setup))
+    if design.suggestions is not None:
+        settings |= made.suggest(load_layer(store, project_id, design.suggestions.layer), planned, design)
     items = [made.add(u.of, u.systems, u.block, "item", {}) for u in planned]
     rng = random.Random(design.seed)
     for at, unit in enumerate(items):
@@ -143,7 +150,6 @@ def create(
     _add_checks(made, items, pairs, wanted_checks, rng, lambda share: progress(0.2 + 0.7 * share))
     for item in design.tutorial:
         made.add(item.key.segment, (item.key.system,), -1, "tutorial", tutorial_to_json(item))
-    settings = protocol_settings(design.protocol) | ({} if setup is None else setup_settings(setup))
     stored = (clean_name, design_to_json(design), settings, made.dataset(), made.units)
     if draft is not None:
         return store.campaigns.replace(draft.id, *stored)
@@ -165,6 +171,25 @@ class UnitTexts:
         self.units: list[NewUnit] = []
         self._new: list[Segment] = []
         self._outputs: list[Output] = []
+        self._layer: Mapping[OutputKey, Spans] = {}
+
+    def suggest(self, layer: SpanLayer, planned: Sequence[PlannedUnit], design: CampaignDesign) -> dict[str, Any]:
+        """Give the units that are added from now on suggestions of a layer; return the setting that describes it."""
+        shown = dict.fromkeys(OutputKey(system, *unit.of) for unit in planned for system in unit.systems)
+        texts = {key: (self.texts[key], self.source(key.segment)) for key in shown}
+        copied = copy_of(layer, design.protocol, texts)
+        self._layer = copied.spans
+        return layer_setting(layer, copied, design.seed)
+
+    def _suggested(self, of: SegmentKey, shown: Mapping[str, str]) -> dict[str, Any]:
+        """Return the detail of a unit with suggestions for its texts by system; they move with a changed text."""
+        spans = {}
+        for system, text in shown.items():
+            key = OutputKey(system, *of)
+            if key in self._layer:
+                layer, before = self._layer[key], self.texts[key]
+                spans[system] = layer if text == before else moved_suggestions(layer, before, text)[0]
+        return unit_detail(spans)
 
     def source(self, of: SegmentKey) -> str | None:
         return self._segments[of].source
@@ -177,12 +202,12 @@ class UnitTexts:
         if of not in self._segments:
             raise UserError("there is no such segment", got=f"{of.doc_id} / {of.segment_id}", hint="Reload the page")
         name = secrets.token_hex(8)
-        unit = NewUnit(name, block, kind, of, tuple(systems), details)
         segment = self._segments[of]
         self._new.append(Segment(name, PART, segment.source, segment.references))
-        for system in systems:
-            text = (texts or {}).get(system, self.texts.get(OutputKey(system, *of), ""))
-            self._outputs.append(Output(system, name, PART, text))
+        shown = {s: (texts or {}).get(s, self.texts.get(OutputKey(s, *of), "")) for s in systems}
+        self._outputs += [Output(system, name, PART, text) for system, text in shown.items()]
+        suggested = {} if kind == "tutorial" else self._suggested(of, shown)
+        unit = NewUnit(name, block, kind, of, tuple(systems), details | suggested)
         self.units.append(unit)
         return unit
 

@@ -19,6 +19,7 @@ from core.errors import UserError
 from core.ports.campaigns import Assignment, Campaign, CampaignUnit, Draw, DrawState, NewAssignment, Participant
 from core.ports.labels import SegmentLabels, UnitTouch
 from core.ports.store import Store
+from core.services.campaigns import suggestions
 from core.services.campaigns.answers import key_of
 from core.services.labels.editor import AFTER, BEFORE, Step, choose_segment, editor_data
 from core.services.labels.labels import LabelsBySegment, open_segment
@@ -136,7 +137,10 @@ def unit_page(
     segment = choose_segment(asked, labelled, current, step)
     assignment = mine[list(asked).index(segment)]
     touch = unit_touch(campaign, at) if campaign.state == "running" and assignment.opened is None else None
-    opened = open_segment(store, campaign.texts, rater, segment, assignment.order, order=assignment.order, touch=touch)
+    opened = open_segment(
+        store, campaign.texts, rater, segment, assignment.order, order=assignment.order, touch=touch,
+        opening=lambda: suggestions.opening(store, campaign, rater, assignment.unit),
+    )  # fmt: skip
     submitted = [key for key in asked if _is_submitted(labelled, key)]
     data = editor_data(
         in_context(store, campaign, assignment.unit), campaign.texts, rater, segment, assignment.order, opened,

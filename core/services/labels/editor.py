@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from core.campaigns.protocol import PROTOCOLS, Protocol
 from core.data import Dataset, OutputKey, Segment, SegmentKey, grouped, is_storable
 from core.errors import Stale, Unavailable, UserError
-from core.ports.labels import ON_OUTPUT, STEPS, Action, Ask, RecordedSegment, SegmentLabels, UnitTouch
+from core.ports.labels import ON_OUTPUT, STEPS, Action, Ask, ErrorSpan, RecordedSegment, SegmentLabels, UnitTouch
 from core.ports.store import Store
 from core.services.labels.labels import LabelsBySegment, Outline, finished, next_unlabelled, open_segment, shown_order
 from core.services.labels.protocols import asked_of, is_protocol_stored, protocol_of, typology_of
@@ -262,6 +262,7 @@ def editor_data(
                 "text": texts[OutputKey(system, *segment)],
                 "before": beside(system, before[-1:]),
                 "after": beside(system, after[:1]),
+                **_suggested(labels.suggestions.get(system, ())),
             }
             for number, system in enumerate(shown_order(labels, systems), start=1)
         ],
@@ -279,6 +280,13 @@ def editor_data(
         "declines": declines,
         "next": more,
     }
+
+
+def _suggested(suggestions: Sequence[ErrorSpan]) -> dict[str, Any]:
+    """Return the suggestions of an output for the editor; nothing without any, as in the control arm of a campaign."""
+    fields = ("side", "start", "end", "quote", "severity", "category")
+    rows = [{"id": s.id} | {name: getattr(s.span, name) for name in fields} for s in suggestions]
+    return {"suggestions": rows} if rows else {}
 
 
 def browser_events(recorded: RecordedSegment) -> list[dict[str, Any]]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from core.data import SegmentKey
 from core.ports.labels import Action, FoldedSegment, RecordedSegment, SegmentLabels, UnitTouch
@@ -33,12 +33,13 @@ def open_segment(
     seed: int | None = None,
     order: Sequence[str] = (),
     touch: UnitTouch | None = None,
+    opening: Callable[[], Mapping[str, Any]] = dict,
 ) -> RecordedSegment:
     """Return what the rater has recorded in a segment, with the order of the systems and their ids in the browser.
 
     Both are drawn at random when the segment is first opened, and recorded: nobody who knows the names of the systems can find
     out which output is whose. `seed` repeats the order, and `order` sets it. Systems added later come after the recorded ones.
-    `touch` is that of `LabelLog.append`. Raises `UserError` if
+    `touch` is that of `LabelLog.append`. The first opening also records what `opening` returns. Raises `UserError` if
     the segment does not exist.
     """
     recorded = store.labels.recorded(project_id, rater, segment)
@@ -52,7 +53,8 @@ def open_segment(
     rest = [s for s in new if s not in known]
     opened = known + ([s for s in order if s in rest] or _shuffled(rest, drawn))
     ids = [f"o{secrets.token_hex(8)}" for _ in opened]
-    action = Action(f"open-{secrets.token_hex(8)}", "open", None, {"order": opened, "ids": ids, "seed": drawn})
+    payload = {"order": opened, "ids": ids, "seed": drawn} | ({} if recorded.labels.order else dict(opening()))
+    action = Action(f"open-{secrets.token_hex(8)}", "open", None, payload)
     store.labels.append(project_id, rater, segment, [action], touch)
     return store.labels.recorded(project_id, rater, segment)  # of two tabs that open at once, the first decides
 

@@ -26,6 +26,7 @@ from pages._ui.shared.page import definition
 
 CHOICES: dict[EvidenceKind, str] = {
     "checks": "Attention checks",
+    "suggestions": "Wrong suggestions",
     "repeats": "Repeated units",
     "speed": "Fastest units",
     "agreement": "Unlike the others",
@@ -38,8 +39,9 @@ CHOICES: dict[EvidenceKind, str] = {
 def draw_evidence(campaign: Campaign, units: Sequence[UnitJudgement], verdict: RaterVerdict) -> None:
     """Draw a choice of the units, and the chosen one."""
     strongest: EvidenceKind = next((e.kind for e in verdict.signals if e.kind in CHOICES), "checks")
+    choices = [kind for kind in CHOICES if kind != "suggestions" or any(u.wrong for u in units)]
     kind: EvidenceKind = st.segmented_control(
-        "Units of this annotator", CHOICES, format_func=CHOICES.__getitem__, default=strongest, required=True,
+        "Units of this annotator", choices, format_func=CHOICES.__getitem__, default=strongest, required=True,
         key=f"campaign-evidence-{campaign.id}-{verdict.rater}",
     )  # fmt: skip
     evidence = evidence_units(verdict.rater, kind, units)
@@ -85,6 +87,7 @@ BADGES: dict[QualityAdvice, str] = {
 SIGNALS = {"strong": " ●", "weak": " ○", "none": ""}
 KINDS: dict[EvidenceKind, str] = {
     "checks": "attention checks passed",
+    "suggestions": "wrong suggestions rejected",
     "agreement": "agreement",
     "span agreement": "span agreement",
     "copying": "copying",
@@ -140,7 +143,16 @@ def sentence(rater_verdicts: Sequence[RaterVerdict], participants: dict[str, Par
 
 
 def _table(rater_verdicts: Sequence[RaterVerdict], participants: dict[str, Participant]) -> None:
-    shown: tuple[EvidenceKind, ...] = ("checks", "repeats", "speed", "agreement", "same answer")
+    suggested: tuple[EvidenceKind, ...] = ("suggestions",)
+    with_wrong = any(e.kind == "suggestions" for v in rater_verdicts for e in v.evidence)
+    shown: tuple[EvidenceKind, ...] = (
+        "checks",
+        *(suggested if with_wrong else ()),
+        "repeats",
+        "speed",
+        "agreement",
+        "same answer",
+    )
     rows = []
     for verdict in rater_verdicts:
         of = {e.kind: e for e in verdict.evidence}
@@ -158,7 +170,7 @@ def _cell(of: QualityEvidence) -> str:
         return MISSING
 
     def number(value: float) -> str:
-        if of.kind in ("checks", "same answer", "same span"):
+        if of.kind in ("checks", "suggestions", "same answer", "same span"):
             return format_percent(value)
         return format_number(value, 1 if of.kind in ("speed", "repeats") else 2, leading_zero=True)
 

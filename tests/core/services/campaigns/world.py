@@ -19,6 +19,8 @@ from core.ports.store import Store
 from core.services.campaigns import setup
 from core.services.campaigns.work import may_label, unit_page, unit_touch
 from core.services.labels.editor import receive
+from core.services.spans.layers import add_layer
+from core.spans.layers import SpanLayer
 from tests.stores import new_store
 
 SYSTEMS = ("Ada", "Bob", "Cyd")
@@ -83,13 +85,19 @@ _ids = count()
 
 
 def campaign_world(
-    protocol: ProtocolName = "esa", store: Store | None = None, segments: int = 3, **design: Any
+    protocol: ProtocolName = "esa",
+    store: Store | None = None,
+    segments: int = 3,
+    layer: SpanLayer | None = None,
+    **design: Any,
 ) -> CampaignWorld:
     """A running campaign on a project of one document with 3 systems."""
     there = store or new_store()
     project = there.projects.create("cats").id
     there.projects.add(project, dataset(1, segments))
     wanted = replace(CampaignDesign(PROTOCOLS[protocol], block_size=2, lease_minutes=30), **design)
+    if layer is not None:
+        add_layer(there, project, layer.label, layer.spans, layer.provenance, {})
     made = setup.create(there, "ann", project, "pilot", wanted)
     there.campaigns.set_state(made.id, "running")
     return CampaignWorld(there, project, there.campaigns.get(made.id))

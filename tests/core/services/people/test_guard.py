@@ -82,7 +82,7 @@ EVERYONE = {
 TASKS = {
     ("projects", "document"), ("labels", "append"), ("labels", "events"), ("labels", "recorded"), ("labels", "of_rater"), ("batches", "list"),
     ("settings", "get"), ("campaigns", "join"), ("campaigns", "participants"), ("campaigns", "change"),
-    ("campaigns", "assignments"), ("campaigns", "remaining_work"), ("campaigns", "assign"),
+    ("campaigns", "assignments"), ("campaigns", "remaining_work"), ("campaigns", "assign"), ("campaigns", "units"),
 }  # fmt: skip
 CONTEXT = {("projects", "index"), ("projects", "texts")}
 OWN_NAME = {("labels", "append"), ("labels", "append_valid"), ("audit", "record")}
