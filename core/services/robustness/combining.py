@@ -27,7 +27,7 @@ from core.scoring.progress import OnScoring
 from core.services.calibrate.calibration import LambdaFitOptions
 from core.services.robustness import nli_weights
 from core.services.robustness.adversarial import Answered
-from core.services.robustness.nli_weights import Attacked, JudgedOutputs, LeftOut, Pooled
+from core.services.robustness.nli_weights import Attacked, OutputsOfBoth, LeftOut, Pooled
 from core.stats.correlation.pairs import Floats
 
 Tables = Mapping[str, Mapping[OutputKey, Value]]
@@ -78,7 +78,7 @@ class MetricPairing(NamedTuple):
     """
 
     other: ScaledMetric
-    judged: JudgedOutputs | None
+    judged: OutputsOfBoth | None
     attacked: Attacked | None
 
 
@@ -175,7 +175,7 @@ def pair(
 
 def _judged(
     nli: ScaledMetric, other: ScaledMetric, tables: Tables, human: Mapping[OutputKey, float]
-) -> JudgedOutputs | None:
+) -> OutputsOfBoth | None:
     """Return the outputs with a value of both metrics and a human score; None if there are fewer than two."""
     nli_values, other_values = (tables.get(metric.name, {}) for metric in (nli, other))
     keys = [key for key in human if key in nli_values and key in other_values]
@@ -183,7 +183,7 @@ def _judged(
     known = np.isfinite(n) & np.isfinite(m)
     kept = tuple(keys[i] for i in np.flatnonzero(known))
     human_values = np.array([human[key] for key in kept], dtype=np.float64)
-    return JudgedOutputs(kept, n[known], m[known], human_values) if len(kept) > 1 else None
+    return OutputsOfBoth(kept, n[known], m[known], human_values) if len(kept) > 1 else None
 
 
 def shares(values: Sequence[Value]) -> Floats:

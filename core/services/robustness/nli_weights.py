@@ -32,7 +32,7 @@ UNDEFINED = "undefined at every λ"
 """Part of the message of `calibrate` if agreement is undefined at every λ; here it is rephrased for w."""
 
 
-class JudgedOutputs(NamedTuple):
+class OutputsOfBoth(NamedTuple):
     """Outputs with both metrics' scaled scores and human scores, each of shape (n,); higher is better."""
 
     keys: tuple[OutputKey, ...]
@@ -124,7 +124,7 @@ class LeftOut(NamedTuple):
 
 
 def path(
-    judged: JudgedOutputs | None,
+    judged: OutputsOfBoth | None,
     attacked: Attacked | None,
     *,
     measure: Measure = "pearson",
@@ -171,7 +171,7 @@ def accuracy_steps(attacked: Attacked, limit: int = 200) -> list[tuple[float, fl
 
 
 def best_weight(
-    judged: JudgedOutputs,
+    judged: OutputsOfBoth,
     attacked: Attacked | None = None,
     *,
     measure: Measure = "kendall",

@@ -11,18 +11,18 @@ from core.metrics.entailment.nli import STRATEGIES
 from core.metrics.ranges import Range
 from core.services.robustness import combining, nli_weights
 from core.services.robustness.combining import ScaledMetric
-from core.services.robustness.nli_weights import Attacked, JudgedOutputs, PathPoint
+from core.services.robustness.nli_weights import Attacked, OutputsOfBoth, PathPoint
 from core.stats.correlation.correlation import agreement
 
 RNG = np.random.default_rng(3)
 N = 60
 
 
-def drawn(n: int = N) -> JudgedOutputs:
+def drawn(n: int = N) -> OutputsOfBoth:
     human = RNG.integers(0, 8, n).astype(float)
     nli, other = (np.clip(human / 8 + RNG.normal(0, s, n), 0, 1).round(6) for s in (0.5, 0.4))
     keys = tuple(OutputKey(f"s{i % 4}", f"d{i // 8}", f"{i // 4}") for i in range(n))
-    return JudgedOutputs(keys, nli, other, human)
+    return OutputsOfBoth(keys, nli, other, human)
 
 
 def attacked(n: int = 200) -> Attacked:
