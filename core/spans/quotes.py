@@ -6,7 +6,7 @@ The order is our decision (after the code of arXiv 2603.19921, which takes the f
 2. folded: equal in NFC and without case, with one kind of quotation mark, dash and space, without zero-width characters, and without
    quotation marks or an ellipsis that were put around the quote. Positions go through a map, as folding changes lengths ("İ" becomes two
    code points);
-3. fuzzy: quotes of at least `FUZZY_LENGTH` characters; the similarity 2·LCS/(|quote| + |place|) of the folded texts is at least
+3. fuzzy: quotes of `FUZZY_LENGTH` to `LONGEST_FUZZY` characters; the similarity 2·LCS/(|quote| + |place|) of the folded texts is at least
    `SIMILARITY`, and every other place is less similar by at least `AHEAD`. Such a place begins and ends with whole words where the quote
    does; text without spaces between words has places at every character.
 
@@ -42,12 +42,12 @@ OUTCOMES: dict[Outcome, str] = {
 """The words for each outcome. The first three have a span."""
 Place = tuple[int, int]
 
-FUZZY_LENGTH = 4
+FUZZY_LENGTH, LONGEST_FUZZY = 4, 500
+"""Characters of quotes that are searched in the third step; the time for longer ones grows with the square of their length."""
 SIMILARITY = 0.85
 AHEAD = 0.10
-END = 6
-UNMATCHED_END = 1
-"""The most characters at the beginning or end of a fuzzy quote that its place may lack; otherwise its borders would be a guess."""
+END, SIMILAR_ENDS = 6, 0.65
+"""The share of the first and of the last characters of a fuzzy quote that its place must have; otherwise its borders would be a guess."""
 MOST_PLACES = 50
 """Further fuzzy places of one quote are not listed."""
 
@@ -228,7 +228,7 @@ class QuotedText:
 
     def _fuzzy(self, quote: str) -> tuple[Place, ...]:
         """Return the most similar place and all others that are less similar by less than `AHEAD`, in their order."""
-        if len(quote) < FUZZY_LENGTH or not self._folded.text:
+        if not FUZZY_LENGTH <= len(quote) <= LONGEST_FUZZY:
             return ()
         best = _most_similar(quote, self._folded, 0, len(self._folded.text))
         if best is None or best[0] < SIMILARITY:
@@ -277,19 +277,20 @@ def _most_similar(quote: str, text: _Folded, first: int, last: int) -> tuple[flo
     reach = len(quote) // 2 + 2
     starts = text.word_starts if _spaced(quote[0]) else text.starts
     ends = text.word_ends if _spaced(quote[-1]) else text.ends
-    starts = [i for i in starts if first <= i and abs(i - start) <= reach]
-    ends = [i for i in ends if i <= last and abs(i - end) <= reach]
-    best = (-len(quote), start, end)
+    starts = [i for i in starts if first <= i < last and abs(i - start) <= reach and text.text[i] != " "]
+    ends = [i for i in ends if first < i <= last and abs(i - end) <= reach and text.text[i - 1] != " "]
+    best = None
     for _ in range(3):
         before = best
-        best = max([best, *(_worth(quote, text.text, i, best[2]) for i in starts if i < best[2])])
-        best = max([best, *(_worth(quote, text.text, best[1], i) for i in ends if i > best[1])])
-        if best == before:
+        end = max([_worth(quote, text.text, start, i) for i in ends if i > start], default=(0, start, end))[2]
+        best = max([_worth(quote, text.text, i, end) for i in starts if i < end], default=None)
+        if best is None or best == before:
             break
+        start = best[1]
+    if best is None:
+        return None
     _, start, end = best
-    blocks = LCSseq.editops(quote, text.text[start:end]).as_matching_blocks()
-    covered = blocks[0].a <= UNMATCHED_END and blocks[-2].a + blocks[-2].size >= len(quote) - UNMATCHED_END
-    if start not in text.starts or end not in text.ends or not covered:
+    if end not in ends or min(_similar_ends(quote, text.text[start:end])) < min(END, len(quote)) * SIMILAR_ENDS:
         return None
     return fuzz.ratio(quote, text.text[start:end]) / 100, start, end
 
@@ -297,8 +298,12 @@ def _most_similar(quote: str, text: _Folded, first: int, last: int) -> tuple[flo
 def _worth(quote: str, text: str, start: int, end: int) -> tuple[int, int, int]:
     """Return 3·LCS − |place|, plus 2·LCS of the first and of the last `END` characters of both; and start and end of the place."""
     place = text[start:end]
-    ends = LCSseq.similarity(quote[:END], place[:END]) + LCSseq.similarity(quote[-END:], place[-END:])
-    return 3 * LCSseq.similarity(quote, place) - len(place) + 2 * ends, start, end
+    return 3 * LCSseq.similarity(quote, place) - len(place) + 2 * sum(_similar_ends(quote, place)), start, end
+
+
+def _similar_ends(quote: str, place: str) -> tuple[int, int]:
+    """Return the LCS of the first and of the last `END` characters."""
+    return LCSseq.similarity(quote[:END], place[:END]), LCSseq.similarity(quote[-END:], place[-END:])
 
 
 def folded(text: str) -> str:

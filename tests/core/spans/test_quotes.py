@@ -162,6 +162,10 @@ def test_each_rule_of_placing() -> None:
     # 2 · 11 / (12 + 12) = .917 for the first place; the second has 2 · 10 / 24 = .833, less than .10 below it
     assert place("brown fox ax", "brown fox at brown fix at")[0] == "ambiguous"
     assert place("abc", "abd") == ("not_found", ())
+    # whole words, with the letter that the quote has wrong; but no word in place of another one at an end
+    assert place("an open day attendeq", "it has an open day attended by many") == ("fuzzy", ((7, 27),))
+    assert place("really open day attended by", "it has an open day attended by many") == ("not_found", ())
+    assert place("x" * 400 + "y" + "z" * 120, "x" * 400 + "z" * 121) == ("not_found", ())  # too long for the third step
     # 2 · 17 / (20 + 20) = .85 is enough, 2 · 16 / 40 = .8 is not
     assert place("abcdefgxxxklmnopqrst", "abcdefghijklmnopqrst") == ("fuzzy", ((0, 20),))
     assert place("abcdefgxxxxlmnopqrst", "abcdefghijklmnopqrst") == ("not_found", ())
