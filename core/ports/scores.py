@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
@@ -76,8 +76,8 @@ class Scores(Protocol):
         ...
 
     @read_project
-    def details(self, project_id: int, signature: str, most: int | None = None) -> dict[OutputKey, Value]:
-        """Return the values that have a `detail`, with it, in the order of the project; with `most`, the first ones only."""
+    def details(self, project_id: int, signature: str) -> Iterator[tuple[OutputKey, Value]]:
+        """Yield the values that have a `detail`, with it, in the order of the project. They are read in parts."""
         ...
 
     @read_project.kept

@@ -201,14 +201,14 @@ class SqlScores:
                 for row in connection.execute(query.order_by(outputs.c.position))
             }
 
-    def details(self, project_id: int, signature: str, most: int | None = None) -> dict[OutputKey, Value]:
+    def details(self, project_id: int, signature: str) -> Iterator[tuple[OutputKey, Value]]:
         query = _scored(project_id, signature, *_VALUE, scores.c.detail).where(scores.c.detail.is_not(None))
-        query = query.order_by(segments.c.position, outputs.c.position).limit(most)
+        in_order = query.order_by(segments.c.position, outputs.c.position)
         with reading(self._engine) as connection:
-            rows = connection.execute(query).all()
-        texts = (zlib.decompress(row.detail) for row in rows)
-        read = zip(json.loads(b"[%b]" % b",".join(texts)), _with_parts([row[3:7] for row in rows]), rows, strict=True)
-        return {OutputKey(*row[:3]): Value(v[0], v[1], v[2], v[3], detail) for detail, v, row in read}
+            for rows in connection.execution_options(yield_per=AT_ONCE).execute(in_order).partitions():
+                parsed = json.loads(b"[%b]" % b",".join(zlib.decompress(row.detail) for row in rows))
+                for row, v, detail in zip(rows, _with_parts([row[3:7] for row in rows]), parsed, strict=True):
+                    yield OutputKey(*row[:3]), Value(v[0], v[1], v[2], v[3], detail)
 
     def external(self, project_id: int) -> list[ExternalMetric]:
         with reading(self._engine) as connection:

@@ -60,6 +60,5 @@ def test_details_of_a_project_are_those_of_its_segments(store: Store, project: i
     keys = {key: content_key(item.source, item.hypothesis, item.references) for key, item in dataset.items()}
     values = {keys[A0]: Value(-1.0, parts={"calls": 2.0}, detail={"state": "ok", "n": [1]}), keys[A1]: Value(None, "undefined", "no JSON", {}, {"state": "unparsed"}), keys[B0]: Value(0.5)}  # fmt: skip
     store.scores.put("judge-mqm", "judge-mqm|v:1", values, 1.0)
-    assert store.scores.details(project, "judge-mqm|v:1") == {A0: values[keys[A0]], A1: values[keys[A1]]}
-    assert store.scores.details(project, "judge-mqm|v:1", 1) == {A0: values[keys[A0]]}
-    assert store.scores.details(project, "none") == {}
+    assert dict(store.scores.details(project, "judge-mqm|v:1")) == {A0: values[keys[A0]], A1: values[keys[A1]]}
+    assert list(store.scores.details(project, "none")) == []

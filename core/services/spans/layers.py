@@ -35,8 +35,6 @@ from core.spans.quotes import OUTCOMES
 
 JUDGE = ("judge-", "judge:")
 """How the names of metrics that ask a judge begin."""
-PROBED = 20
-"""Values of a judge that are read to see whether it reports error spans."""
 
 
 class LayerInfo(NamedTuple):
@@ -94,8 +92,8 @@ def load_layer(store: Store, project_id: int, name: str, marks: Marks | None = N
             if states:
                 provenance["not examined"] = ", ".join(f"{n} {state}" for state, n in states.items())
             return SpanLayer(*source.info[:3], spans, provenance, left_out)
-        texts = _texts(store, project_id, details)
-        spans = {key: _edits(value, texts[key]) for key, value in details.items() if key in texts}
+        texts = _texts(store, project_id, store.projects.index(project_id).keys())
+        spans = {key: _edits(value, texts[key]) for key, value in details if key in texts}
         return SpanLayer(*source.info[:3], spans, source.info.provenance)
     raise unknown("span layer", name, [info.name for info in list_layers(store, project_id, marks)])
 
@@ -127,7 +125,7 @@ def segment_layers(
             details = store.scores.detail(project_id, source.signature, segment)
             with_detail = {system: value for system, value in details.items() if value.detail is not None}
             if source.info.origin == "judge":
-                of_judge, _, _ = _judged({OutputKey(system, *segment): value for system, value in with_detail.items()})
+                of_judge, _, _ = _judged((OutputKey(system, *segment), value) for system, value in with_detail.items())
                 layers[source.info.name] = {key.system: spans for key, spans in of_judge.items()}
             else:
                 edited = {
@@ -197,15 +195,20 @@ def _source(
 
 
 def _has_spans(store: Store, project_id: int, by: ScoredBy) -> bool:
-    values = store.scores.details(project_id, by.signature, PROBED).values()
-    return any(value.detail is not None and "spans" in value.detail for value in values)
+    """Return whether a judge reports error spans, by one of the outputs that it has judged."""
+    column = store.scores.column(project_id, by.signature)
+    judged = next(column.index.keys(column.states == STATUSES.index("ok")), None)
+    if judged is None:
+        return False
+    detail = store.scores.detail(project_id, by.signature, judged.segment)[judged.system].detail
+    return detail is not None and "spans" in detail
 
 
-def _judged(details: Mapping[OutputKey, Value]) -> tuple[dict[OutputKey, Spans], dict[str, int], Counter[str]]:
+def _judged(details: Iterable[tuple[OutputKey, Value]]) -> tuple[dict[OutputKey, Spans], dict[str, int], Counter[str]]:
     """Return the spans of the outputs that a judge examined, what could not be placed by reason, and the states of the others."""
     spans: dict[OutputKey, Spans] = {}
     left_out, states = Counter[str](), Counter[str]()
-    for key, value in details.items():
+    for key, value in details:
         detail: Mapping[str, Any] = value.detail or {}
         if value.status != "ok":
             states[str(detail.get("state", value.status))] += 1

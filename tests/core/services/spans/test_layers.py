@@ -47,8 +47,11 @@ def scored(store: Store, project: int, metric: str, signed: str, values: dict[Ou
 
 
 def judged(state: str, *spans: LayerSpan, unplaced: tuple[str, ...] = ()) -> Value:
-    detail = {"state": state, "spans": spans_to_json(spans), "unplaced": [{"quote": "x", "outcome": o} for o in unplaced], "replies": []}  # fmt: skip
     read = state in ("ok", "no_error")
+    marked = (
+        {"spans": spans_to_json(spans), "unplaced": [{"quote": "x", "outcome": o} for o in unplaced]} if read else {}
+    )
+    detail = {"state": state, **marked, "replies": []}
     return Value(-5.0 if read else None, "ok" if read else "undefined", "" if read else state, {}, detail)
 
 
