@@ -32,9 +32,6 @@ def import_file(
     project: ProjectName,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="error spans in a format of docs/spans.md (also .gz)")],
     name: Annotated[str | None, typer.Option(help="name of the layer; default: that of the file")] = None,
-    format: Annotated[
-        str | None, typer.Option("--format", parser=one_of(FORMATS), metavar="FORMAT", help=f"{', '.join(FORMATS)}; default: recognised by the content")
-    ] = None,
     left_out: Annotated[
         Path | None, typer.Option("--left-out", metavar="FILE", help="write what is left out, one row each with its reason, as CSV")
     ] = None,
@@ -42,7 +39,7 @@ def import_file(
     check(named("FILE", file), named("--left-out", left_out))
     with opened(context, UNCHANGED) as store:
         target, upload = project_of(store, project), file_at(file)
-        kind, read = files.read_file(store, target.id, upload, format)
+        kind, read = files.read_file(store, target.id, upload)
         info = files.import_file(store, target.id, name or stem(upload.name), upload, kind, read, percent("import"))
         store.audit.record(WHO, "span layer imported", target.id, name=info.label)
         if left_out is not None:

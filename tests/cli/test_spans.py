@@ -53,7 +53,7 @@ def test_error_spans_go_into_a_project_and_out_again(tmp_path: Path, capsys: pyt
     ]
     for arguments, message in (
         (("import", "news", file, "--name", "xCOMET"), "error: there is a span layer “xCOMET” already"),
-        (("import", "news", file, "--format", "gemba"), "found nothing"),
+        (("import", "news", left_out), "error: left.csv: the format of the error spans is not recognised"),
         (("export", "news", "none", "jsonl", out), "error: there is no span layer “none”"),
         (("export", "news", "xCOMET"), "error: name the format and the file to write"),
     ):

@@ -101,34 +101,30 @@ class LayerReading:
             return []
         return keys
 
-    def text(self, key: OutputKey, side: Side = "output") -> str:
-        return self._texts[key] if side == "output" else self._sources[key.segment] or ""
-
-    def shift(self, key: OutputKey, text: str | None) -> int:
-        """Return how much further right offsets lie in the output than in the text of the record, which may lack blanks before it."""
-        own = self._texts[key]
-        return 0 if text is None or text == own else own.find(text.strip()) - text.find(text.strip())
-
-    def severity(self, name: object) -> str | None:
-        """Return one of our severities; None, for an unknown one."""
-        known = _SEVERITIES.get(name.strip().casefold()) if isinstance(name, str) else None
-        if known == "Major" and isinstance(name, str) and name.strip().casefold() == "critical":
-            self.notes[CRITICAL] += 1
-        return known
+    def _severity(self, name: str) -> str | None:
+        """Return one of our severities; None for an unknown one."""
+        plain = name.strip().casefold()
+        self.notes[CRITICAL] += plain == "critical"
+        return _SEVERITIES.get(plain)
 
     def span(
-        self, line: int, key: OutputKey, place: tuple[Side, int, int], severity: object, category: str, *, note: str = "",
-        quoted: str | None = None, confidence: float | None = None,
-    ) -> LayerSpan | None:  # fmt: skip
+        self, line: int, key: OutputKey, quote: Quote, place: tuple[int, int], text_of_record: str | None = None
+    ) -> LayerSpan | None:
         """Return a span from its offsets; None, which is listed, if they do not fit the text or what the file quotes.
 
-        A blank at either end that the quoted text lacks is no part of the span (COMET issue 179).
+        The text of the record may lack blanks before the output, which moves the offsets. A blank at either end of the place that the
+        quoted text lacks is no part of the span (COMET issue 179).
         """
-        side, start, end = place
-        text, known = self.text(key, side), self.severity(severity)
+        (start, end), quoted = place, quote.text or None
+        side: Side = quote.side or "output"
+        text = self._texts[key] if side == "output" else self._sources[key.segment] or ""
+        known = self._severity(quote.severity)
         what = f"{side} [{start}, {end})" + (f" {shown(quoted)}" if quoted else "")
+        if side == "output" and text_of_record is not None and text_of_record != text:
+            moved = text.find(text_of_record.strip()) - text_of_record.find(text_of_record.strip())
+            start, end = start + moved, end + moved
         if known is None:
-            self.leave_out(line, " / ".join(key), what, f"{SEVERITY}: {severity}")
+            self.leave_out(line, " / ".join(key), what, f"{SEVERITY}: {quote.severity}")
             return None
         if not 0 <= start <= end <= len(text):
             self.leave_out(line, " / ".join(key), what, OUTSIDE)
@@ -140,13 +136,14 @@ class LayerReading:
             marked = text[start:end]
             start += 0 if quoted[:1].isspace() else len(marked) - len(marked.lstrip())
             end -= 0 if quoted[-1:].isspace() else len(marked) - len(marked.rstrip())
-        return LayerSpan(Span(side, start, end, text[start:end], known, category, note), confidence)
+        span = Span(side, start, end, text[start:end], known, quote.category, quote.note)
+        return LayerSpan(span, quote.confidence)
 
     def quotes(self, line: int, key: OutputKey, quotes: Iterable[Quote]) -> list[LayerSpan]:
         """Return the spans of quotes; those without a place are listed."""
         kept = []
         for quote in quotes:
-            known = self.severity(quote.severity)
+            known = self._severity(quote.severity)
             if known is None:
                 self.leave_out(line, " / ".join(key), shown(quote.text), f"{SEVERITY}: {quote.severity}")
             else:
@@ -164,22 +161,14 @@ class LayerReading:
         """Add the spans of an examined output. A second record with other spans is a problem."""
         new = tuple(span for span in spans if span is not None)
         if self._spans.setdefault(key, new) != new:
-            self.problems.add(
-                self.file,
-                line,
-                "",
-                f"a second record of {' / '.join(key)}",
-                "one record per output",
-                "Remove one of the two",
-            )
+            got = f"a second record of {' / '.join(key)}"
+            self.problems.add(self.file, line, "", got, "one record per output", "Remove one of the two")
 
     def done(self) -> LayerFile:
         """Return what was read. Raises `ImportProblems`, or `UserError` if no output of the project is in the file."""
         self.problems.check()
         if not self._spans:
-            reasons = "; ".join(
-                f"{n:,} × {reason}" for reason, n in Counter(of.reason for of in self._left_out).items()
-            )
+            reasons = "; ".join(f"{n:,} × {of}" for of, n in Counter(of.reason for of in self._left_out).items())
             raise UserError(
                 "the file has no error spans for this project", where=self.file, got=reasons or "no record",
                 hint="Check that the file belongs to the outputs of this project, and its format",
@@ -189,12 +178,3 @@ class LayerReading:
 
 def _solid(text: str) -> str:
     return folded(text).replace(" ", "")
-
-
-def checked_confidence(value: object) -> float | None:
-    """Return a confidence in [0, 1]; None if there is none. Raises ValueError for anything else."""
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ValueError(value)
-    return float(value)

@@ -5,11 +5,10 @@ JSON records name their output by `system`, `doc_id` and `segment_id`, or by its
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from core.data import Dataset, OutputKey, Side
+from core.data import Dataset, Side
 from core.errors import UserError, unknown
 from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating
 from core.formats.campaigns.wmt25 import read_wmt25_spans, write_wmt25_spans
@@ -17,7 +16,7 @@ from core.formats.files import Upload, beginning, raw_lines, stem
 from core.formats.labels.label_file import UNSPECIFIED, Written
 from core.formats.parsing.json_records import HEAD_BYTES, Record, records
 from core.formats.parsing.json_text import NotJson, holds_members, members, parsed
-from core.formats.problems import shown
+from core.formats.problems import Collector, shown
 from core.formats.spans.gemba import Unreadable, category_path, read_reply
 from core.formats.spans.layer_file import (
     DIFFERENT_TEXT,
@@ -25,7 +24,6 @@ from core.formats.spans.layer_file import (
     LayerFile,
     LayerReading,
     OutputNames,
-    checked_confidence,
 )
 from core.formats.streams.opened import text_bytes
 from core.formats.write import json_lines, json_text
@@ -75,96 +73,81 @@ def _member(file: str, line: int, text: str, reading: LayerReading) -> Any:
     return value
 
 
-def _offset_spans(
-    reading: LayerReading, key: OutputKey, record: Record, names: OutputNames, errors: list[Record]
-) -> list[LayerSpan | None]:
-    spans: list[LayerSpan | None] = []
-    shift = reading.shift(key, names.text)
-    for error in errors:
+class _ReadError(NamedTuple):
+    """An error as a record has it; `place` are its offsets in the text of the record, None if it is only quoted."""
+
+    quote: Quote
+    place: tuple[int, int] | None = None
+
+
+def _read_error(error: Record) -> _ReadError | None:
+    """Return an error; None, and a problem, if its form is wrong."""
+    place = None
+    if "start" in error.values or "end" in error.values:
         start, end = error.whole("start"), error.whole("end")
-        side = error.values.get("side", "output")
-        confidence = _confidence(error)
-        if start is None or end is None or side not in ("output", "source"):
-            if side not in ("output", "source"):
-                error.problem("side", shown(str(side)), "output or source")
-            continue
-        moved = shift if side == "output" else 0
-        quoted = error.text("quote", "text", needed=False)
-        category, note = error.text("category", needed=False) or UNSPECIFIED, error.text("note", needed=False) or ""
-        place = (side, start + moved, end + moved)
-        severity = error.values.get("severity")
-        spans.append(
-            reading.span(record.line, key, place, severity, category, note=note, quoted=quoted, confidence=confidence)
-        )
-    return spans
-
-
-def _confidence(error: Record) -> float | None:
-    try:
-        return checked_confidence(error.values.get("confidence"))
-    except ValueError:
-        error.problem("confidence", shown(json.dumps(error.values["confidence"])), "a number from 0 to 1")
-        return None
-
-
-def _quote(error: Record) -> Quote:
-    text, category = error.text(*_QUOTE) or "", error.text("category", needed=False)
+        if start is None or end is None:
+            return None
+        place = (start, end)
+    side: Side | None = error.values.get("side")
     of_source = error.values.get("is_source_error")
-    side: Side | None = None if not isinstance(of_source, bool) else "source" if of_source else "output"
-    return Quote(
-        text, str(error.values.get("severity")), category_path(category) if category else UNSPECIFIED, side,
-        error.text(*_CONTEXT, needed=False) or "", _confidence(error), error.text("note", needed=False) or "",
+    if side not in (None, "output", "source"):
+        error.problem("side", shown(str(side)), "output or source")
+        return None
+    if isinstance(of_source, bool):
+        side = "source" if of_source else "output"
+    confidence = error.values.get("confidence")
+    is_number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
+    if confidence is not None and not (is_number and 0 <= confidence <= 1):
+        error.problem("confidence", shown(str(confidence)), "a number from 0 to 1")
+        return None
+    text = error.text(*_QUOTE, needed=place is None) or ""
+    category = error.text("category", needed=False) or UNSPECIFIED
+    quote = Quote(
+        text, str(error.values.get("severity")), category if place else category_path(category), side,
+        error.text(*_CONTEXT, needed=False) or "", confidence, error.text("note", needed=False) or "",
     )  # fmt: skip
+    return _ReadError(quote, place)
 
 
-def read_offsets(upload: Upload, texts: Dataset) -> LayerFile:
-    """Read records with `spans`, `errors` or `error_spans`, which have offsets: our JSON Lines, and files of xCOMET."""
+def _of_record(record: Record) -> list[_ReadError] | None:
+    errors = record.records("spans", "errors", "error_spans")
+    if not any(isinstance(record.values.get(name), list) for name in ("spans", "errors", "error_spans")):
+        return None
+    return [read for error in errors if (read := _read_error(error)) is not None]
+
+
+def _of_reply(reply: str) -> list[_ReadError]:
+    """Return the errors of a reply, a JSON list or in GEMBA's form. Raises `Unreadable`."""
+    if not reply.lstrip().startswith("["):
+        return [_ReadError(quote) for quote in read_reply(reply)]
+    problems = Collector()
+    try:
+        errors = _of_record(Record("", 0, {"errors": parsed(reply)}, problems)) or []
+    except NotJson as error:
+        raise Unreadable(f"not JSON ({error})") from error
+    if problems:
+        raise Unreadable(f"{problems.kept[0].column}: {problems.kept[0].got}, expected {problems.kept[0].expected}")
+    return errors
+
+
+def read_json(upload: Upload, texts: Dataset) -> LayerFile:
+    """Read records with the errors of an output (`spans`, `errors` or `error_spans`), or with the reply of a model.
+
+    An error with `start` and `end` has offsets (our JSON Lines, xCOMET); any other one is a quote that gets a place (GemSpanEval). A reply
+    that cannot be read is left out: its output is not examined.
+    """
     reading = LayerReading(upload, texts)
     for record, names in _each_record(upload, reading):
-        errors = record.records("spans", "errors", "error_spans")
-        if not any(isinstance(record.values.get(name), list) for name in ("spans", "errors", "error_spans")):
-            continue  # the problem is listed
-        for key in reading.outputs(record.line, names):
-            reading.add(record.line, key, _offset_spans(reading, key, record, names, errors))
-    return reading.done()
-
-
-def read_quotes(upload: Upload, texts: Dataset) -> LayerFile:
-    """Read records with `errors`, or with a reply that is a JSON list of errors, whose quotes get places (GemSpanEval)."""
-    reading = LayerReading(upload, texts)
-    for record, names in _each_record(upload, reading):
-        reply = next((record.values[name] for name in REPLY if isinstance(record.values.get(name), str)), None)
-        if reply is not None:
-            try:
-                listed = parsed(reply)
-            except NotJson as error:
-                listed = str(error)
-            if not isinstance(listed, list) or not all(isinstance(e, dict) for e in listed):
-                reading.leave_out(record.line, names, shown(reply), "unreadable reply: not a JSON list of errors")
-                continue
-            record = Record(record.file, record.line, {"errors": listed}, reading.problems)
-        errors = record.records("errors", "error_spans")
-        if isinstance(record.values.get("errors", record.values.get("error_spans")), list):
-            quotes = [_quote(error) for error in errors]
-            for key in reading.outputs(record.line, names):
-                reading.add(record.line, key, reading.quotes(record.line, key, quotes))
-    return reading.done()
-
-
-def read_replies(upload: Upload, texts: Dataset) -> LayerFile:
-    """Read records with a reply in GEMBA's form. Replies that cannot be read are left out: their outputs are not examined."""
-    reading = LayerReading(upload, texts)
-    for record, names in _each_record(upload, reading):
-        reply = record.text(*REPLY)
-        if reply is None:
-            continue
+        reply = record.text(*REPLY, needed=False)
         try:
-            quotes = read_reply(reply)
+            errors = _of_record(record) if reply is None else _of_reply(reply)
         except Unreadable as error:
             reading.leave_out(record.line, names, str(error), "unreadable reply")
             continue
-        for key in reading.outputs(record.line, names):
-            reading.add(record.line, key, reading.quotes(record.line, key, quotes))
+        for key in reading.outputs(record.line, names) if errors is not None else ():
+            placed = [reading.span(record.line, key, of.quote, of.place, names.text) for of in errors or () if of.place]
+            quoted = reading.quotes(record.line, key, [of.quote for of in errors or () if not of.place])
+            reading.add(record.line, key, [*placed, *quoted])
     return reading.done()
 
 
@@ -181,8 +164,8 @@ def read_wmt25(upload: Upload, texts: Dataset) -> LayerFile:
             reading.leave_out(0, " / ".join(odd.key), f"{odd.start} to {odd.end}", odd.why)
     for rating in file.ratings:
         if rating.errors is not None and own.get(rating.key) == written[rating.key]:
-            errors = ((e, (e.side, e.start, e.end)) for e in rating.errors)
-            reading.add(0, rating.key, [reading.span(0, rating.key, at, e.severity, e.category) for e, at in errors])
+            errors = ((Quote("", e.severity, e.category, e.side), (e.start, e.end)) for e in rating.errors)
+            reading.add(0, rating.key, [reading.span(0, rating.key, *error) for error in errors])
     return reading.done()
 
 
@@ -271,10 +254,10 @@ class LayerFormat(NamedTuple):
 
 
 FORMATS: Mapping[str, LayerFormat] = {
-    "jsonl": LayerFormat("JSON Lines", "jsonl", "One line per examined output with its spans: offsets, quote, severity, category, confidence.", read_offsets, write_lines),
-    "xcomet": LayerFormat("xCOMET JSON", "json", "Per system the texts of each output with `errors`: offsets, text, severity, confidence.", read_offsets, write_xcomet),
-    "gemspaneval": LayerFormat("GemSpanEval JSON Lines", "jsonl", "Texts of each output with `errors`: quote, context, severity, category.", read_quotes, write_quotes),
-    "gemba": LayerFormat("GEMBA-MQM replies, JSON Lines", "jsonl", "Per output the reply of a language model in GEMBA’s form.", read_replies),
+    "jsonl": LayerFormat("JSON Lines", "jsonl", "One line per examined output with its spans: offsets, quote, severity, category, confidence.", read_json, write_lines),
+    "xcomet": LayerFormat("xCOMET JSON", "json", "Per system the texts of each output with `errors`: offsets, text, severity, confidence.", read_json, write_xcomet),
+    "gemspaneval": LayerFormat("GemSpanEval JSON Lines", "jsonl", "Texts of each output with `errors`: quote, context, severity, category.", read_json, write_quotes),
+    "gemba": LayerFormat("GEMBA-MQM replies, JSON Lines", "jsonl", "Per output the reply of a language model in GEMBA’s form.", read_json),
     "wmt25": LayerFormat("WMT25 error spans, TSV", "tsv", "One row per output with its texts, and lists of offsets and severities.", read_wmt25, write_wmt25),
 }  # fmt: skip
 

@@ -18,12 +18,12 @@ from core.services.compare.inspector import Marks
 from core.services.spans.layers import LayerInfo, add_layer, load_layer
 
 
-def read_file(store: Store, project_id: int, upload: Upload, format: str | None = None) -> tuple[str, LayerFile]:
-    """Return the format of a file, recognised by its content if None, and its spans for the outputs of a project. Nothing is stored.
+def read_file(store: Store, project_id: int, upload: Upload) -> tuple[str, LayerFile]:
+    """Return the format of a file, recognised by its content, and its spans for the outputs of a project. Nothing is stored.
 
     Raises `UserError` and `ImportProblems`.
     """
-    name = format or guess(upload)
+    name = guess(upload)
     return name, layer_format(name).read(upload, store.projects.dataset(project_id))
 
 

@@ -6,11 +6,10 @@ from functools import partial
 
 import streamlit as st
 
-from core.errors import UserError
 from core.formats.files import Upload, stem
 from core.formats.problems import shown
 from core.formats.spans.layer_file import LayerFile
-from core.formats.spans.layer_formats import FORMATS, guess
+from core.formats.spans.layer_formats import FORMATS
 from core.formatting import format_count
 from core.ports.projects import Project
 from core.ports.spans import StoredLayer
@@ -79,26 +78,13 @@ def _draw_import(project: Project) -> None:
     if not sent:
         return
     file = sent[0]
-    try:
-        recognised = guess(file)
-    except UserError as error:
-        errors.show(error)
-        recognised = None
-    left, right = st.columns(2)
+    result = _read(project, file)
+    if result is None:
+        return
+    format, read = result
     of_file = f"{project.id}-{file.id}"
-    format = left.selectbox(
-        "Format", FORMATS, None if recognised is None else list(FORMATS).index(recognised), format_func=lambda f: FORMATS[f].label,
-        key=drafts.kept(f"span-format-{of_file}", recognised), placeholder="Choose a format",
-    )  # fmt: skip
-    name = right.text_input(
-        "Name of the layer", stem(file.name), key=drafts.kept(f"span-name-{of_file}"), max_chars=120
-    )
-    if format is None:
-        return
-    read = _read(project, file, format)
-    if read is None:
-        return
-    st.markdown(f"**{escape_markdown(shown(file.name))}**: {files.summary(read)}.")
+    name = st.text_input("Name of the layer", stem(file.name), key=drafts.kept(f"span-name-{of_file}"), max_chars=120)
+    st.markdown(f"**{escape_markdown(shown(file.name))}** ({FORMATS[format].label}): {files.summary(read)}.")
     for line in files.counts_of(read.notes):
         page.caption(f"{line}.")
     if read.left_out:
@@ -121,13 +107,13 @@ def _draw_import(project: Project) -> None:
         st.rerun()
 
 
-def _read(project: Project, file: Upload, format: str) -> LayerFile | None:
+def _read(project: Project, file: Upload) -> tuple[str, LayerFile] | None:
     store, version = wiring.store(), wiring.version(project)
 
-    def work(_: Progress) -> LayerFile:
-        return files.read_file(store, project.id, file, format)[1]
+    def work(_: Progress) -> tuple[str, LayerFile]:
+        return files.read_file(store, project.id, file)
 
-    return run_cached(("span-file", *version, file.sha256(), file.name, format), "Reading the error spans …", work)
+    return run_cached(("span-file", *version, file.sha256(), file.name), "Reading the error spans …", work)
 
 
 @st.dialog("Delete these error spans?", width="medium")

@@ -105,7 +105,18 @@ def test_gemspaneval_quotes_get_places_by_their_contexts() -> None:
     }
     read = FORMATS["gemspaneval"].read(upload({**A1._asdict(), "errors": [error]}, {**B1._asdict(), "reply": json.dumps([error])}, {**A2._asdict(), "reply": "[]"}, {**B2._asdict(), "reply": "none"}), TEXTS)  # fmt: skip
     assert read.spans == {A1: (LayerSpan(Span("output", 10, 12, "is", "Minor", "Fluency/Grammar")),), B1: (LayerSpan(Span("output", 11, 13, "is", "Minor", "Fluency/Grammar")),), A2: ()}  # fmt: skip
-    assert read.reasons == {"unreadable reply: not a JSON list of errors": 1}
+    assert read.reasons == {"unreadable reply": 1}
+    for reply in (
+        '[{"severity": "minor"}]',
+        '["is"]',
+        "[",
+        '[{"span": "is", "severity": "minor", "confidence": NaN}]',
+        '{"errors": []}',
+    ):
+        some = FORMATS["gemspaneval"].read(
+            upload({**A1._asdict(), "errors": []}, {**B1._asdict(), "reply": reply}), TEXTS
+        )
+        assert (some.spans, some.reasons) == ({A1: ()}, {"unreadable reply": 1}), reply
 
 
 def test_written_layers_read_back() -> None:
