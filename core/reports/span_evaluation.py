@@ -38,12 +38,11 @@ def sentence(done: SpanEvaluation) -> str:
     said = [f"{subject} {done.gold}: {done.choice.words} {f_text(best)}."]
     said += [f"Annotators reach {f_text(row)} with each other." for row in done.of_kind("annotators")]
     trivial = max(done.of_kind("trivial"), key=lambda row: row.f or 0.0)
-    tests = [t for t in done.tests if {t.first, t.second} == {best.layer, trivial.layer}]
-    clear = any(t.first == best.layer and t.adjusted is not None and t.adjusted <= ALPHA for t in tests)
-    said.append(
-        f"The best trivial layer ({trivial.layer.lower()}) reaches {f_text(trivial)}"
-        + ("." if clear else ", from which it does not differ significantly.")
-    )
+    test = next(t for t in done.tests if {t.first, t.second} == {best.layer, trivial.layer})
+    clear = test.adjusted is not None and test.adjusted <= ALPHA
+    remark = "" if clear else "; the difference is not significant"
+    more = ", more than the best layer" if (trivial.f or 0.0) > (best.f or 0.0) else ""
+    said.append(f"The best trivial layer ({trivial.layer.lower()}) reaches {f_text(trivial)}{more}{remark}.")
     return " ".join(said)
 
 
@@ -81,9 +80,9 @@ def shown_parts(done: SpanEvaluation, part: Part) -> list[dict[str, str]]:
     rows: dict[str, dict[str, str]] = {}
     for row in done.parts:
         if row.part == part and row.layer in names:
-            cells = {part: row.part_name, "gold": f"{row.gold_total:,.0f}"} | dict.fromkeys(names, "")
+            cells = {part: row.part_name, "in gold": f"{row.gold_total:,.0f}"} | {f"{name} ↑": "" for name in names}
             found = f" · {format_number(row.found)}" if part != "system" else ""
-            rows.setdefault(row.part_name, cells)[row.layer] = f_text(row) + found
+            rows.setdefault(row.part_name, cells)[f"{row.layer} ↑"] = f_text(row) + found
     return list(rows.values())
 
 

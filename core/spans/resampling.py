@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from core.progress import Progress, no_progress
-from core.spans.measures import COMPARISONS, F, rates
+from core.spans.measures import COMPARISONS, GOLD, PREDICTED, F, rates
 from core.stats.bootstrap import Interval, draws_of, percentiles
 from core.stats.correlation.pairs import Floats
 from core.stats.significance.random_signs import random_signs
@@ -39,7 +39,8 @@ def intervals(
 ) -> list[Interval]:
     """Return F of each layer with its percentile interval from resampled segments.
 
-    `statistics` has the shape (n_segments, n_layers, 6). All layers share the draws. Draws without any output of a layer are left out.
+    `statistics` has the shape (n_segments, n_layers, 6). All layers share the draws. Draws without any span are left out of the micro
+    average, and draws without any output of a layer.
     """
     n, layers = statistics.shape[:2]
     seen = average_f(statistics.sum(0), average).tolist()
@@ -48,7 +49,9 @@ def intervals(
         return [Interval(value, None, None, n, TOO_FEW if n < 2 else "") for value in values]
     flat, resampled, counts = statistics.reshape(n, -1), [], draws_of(n, seed, draws)
     while block := list(islice(counts, DRAWS_AT_ONCE)):
-        resampled.append(average_f((np.stack(block) @ flat).reshape(-1, layers, 6), average))
+        sums = (np.stack(block) @ flat).reshape(-1, layers, 6)
+        empty = (sums[..., PREDICTED] + sums[..., GOLD] == 0) & (average == "micro")
+        resampled.append(np.where(empty, np.nan, average_f(sums, average)))
         progress(min(1.0, len(resampled) * DRAWS_AT_ONCE / draws))
     drawn = np.concatenate(resampled)
     ends = [percentiles(of[~np.isnan(of)]) if not np.isnan(of).all() else (None, None) for of in drawn.T]

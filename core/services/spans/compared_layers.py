@@ -112,6 +112,8 @@ class ComparedLayers:
     ) -> None:  # fmt: skip
         if not gold or not layers:
             raise UserError("a gold layer and another layer are needed", got=f"{len(gold)} and {len(layers)}")
+        if itself := {layer.name for layer in gold} & {layer.name for layer in layers}:
+            raise UserError("a layer cannot be compared with itself", got=", ".join(sorted(itself)))
         self._gold, self._layers = gold, layers
         self._in_gold = frozenset[OutputKey]().union(*(layer.spans for layer in gold))
         common = self._in_gold.intersection(*(layer.spans for layer in layers))

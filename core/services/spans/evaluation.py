@@ -37,7 +37,7 @@ EVERY_ANNOTATOR = "every annotator"
 class SpanEvaluation(NamedTuple):
     """`rows` on all outputs: layers best first, then annotators, then trivial layers. `parts` are rows of parts of the data.
 
-    `f_by_measure` has F of each layer (not of annotators and trivial layers) under each measure and average.
+    `f_by_measure` has F of each row's layer under each measure and average.
     """
 
     choice: SpanChoice

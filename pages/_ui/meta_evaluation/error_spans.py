@@ -8,7 +8,7 @@ from core.errors import UserError
 from core.ports.projects import Project
 from core.progress import Progress
 from core.reports import span_evaluation as report
-from core.services.spans.compared_layers import Part, SpanChoice
+from core.services.spans.compared_layers import Part, SpanChoice, SpanRow, SpanTest
 from core.services.spans.evaluation import EVERY_ANNOTATOR, SpanEvaluation, evaluate_project
 from core.services.spans.layers import LayerInfo, list_layers
 from core.spans.layers import ORIGINS
@@ -141,9 +141,10 @@ def _result(project: Project, done: SpanEvaluation) -> None:
     with st.expander("Differences between layers"):
         tables.text_table(report.shown_tests(done.tests), tall=40)
         page.caption(report.HOW)
-        table_files(report.shown_tests(done.tests), f"{head} {report.HOW}", "error-span-differences")
-    table_files(shown, f"{head} {report.about(done)}", "error-spans")
-    with st.container(horizontal=True):
-        name = f"{file_name(project.name)}.error-spans"
-        download("All rows as CSV", lambda: report.as_csv(done), f"{name}.csv", "error-spans-csv")
-        download("Everything as JSON", lambda: report.as_json(done), f"{name}.json", "error-spans-json")
+        table_files(
+            report.shown_tests(done.tests), f"{head} {report.HOW}", "error-span-differences", lambda: (SpanTest._fields, done.tests)
+        )  # fmt: skip
+    rows = (*done.rows, *done.parts)
+    table_files(shown, f"{head} {report.about(done)}", "error-spans", lambda: (SpanRow._fields, rows))
+    name = f"{file_name(project.name)}.error-spans.json"
+    download("Everything as JSON", lambda: report.as_json(done), name, "error-spans-json")

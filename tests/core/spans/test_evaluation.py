@@ -7,6 +7,7 @@ import pytest
 from core.data import OutputKey, Span
 from core.errors import UserError
 from core.progress import Cancelled
+from core.reports.span_evaluation import sentence
 from core.services.spans.compared_layers import ANNOTATORS, EVERY_WORD, NOTHING, WHOLE, SpanChoice
 from core.services.spans.evaluation import evaluate_layers
 from core.spans.layers import LayerSpan, SpanLayer
@@ -93,6 +94,12 @@ def test_ranking_names_the_measures_that_disagree() -> None:
     exact = layer("exact", {A1: [(20, 24, "Minor", "")], B1: [], A2: []})
     rough = layer("rough", {A1: [(1, 10, "Major", ""), (20, 23, "Minor", "")], B1: [], A2: []})
     done = evaluate_layers([ANN], [exact, rough], [])
+    # rough: P = 1, R = (9/10 + 3/4)/2
+    assert sentence(done).startswith("Of 2 layers, rough agrees best with Ann: mpp, micro F .904")
+    assert "The best trivial layer (nothing marked) reaches .000 [.00, .00]" in sentence(done), (
+        "not 1 in draws of clean outputs"
+    )
+    assert "; the difference is not significant." in sentence(done), "two segments cannot show one"
     assert done.ranking == "The ranking of the layers depends on the measure: 1 of 1 pair in different order."
     # exact: one identical span of two gold ones. rough: em 0, and overlap 9/10 and 3/4
     assert done.orders["exact", "rough"] == ["em micro", "em macro"]
@@ -111,5 +118,7 @@ def test_ranking_names_the_measures_that_disagree() -> None:
 def test_no_output_in_common_is_an_error_and_work_can_be_cancelled() -> None:
     with pytest.raises(UserError, match="no output has been examined"):
         evaluate_layers([CY], [layer("far", {B3: []})], [])
+    with pytest.raises(UserError, match="compared with itself"):
+        evaluate_layers([ANN, BO], [BO], [])
     with pytest.raises(Cancelled):
         evaluate_layers([ANN], [JUDGE], [], progress=stop_when(lambda share: share > 0.3))
