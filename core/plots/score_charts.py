@@ -202,9 +202,10 @@ def omega(rows: pd.DataFrame, epsilon: float) -> alt.LayerChart:
     y = alt.Y("omega:Q", title="ω ↑", scale=alt.Scale(domain=[0, 1]))
     who = alt.Scale(domain=["judge", "constant answer"], range=[[1, 0], [5, 4]])
     top = alt.Legend(orient="top", title=None, labelLimit=300, columns=1)
+    foot = alt.Legend(orient="bottom", title=None, labelLimit=300)
     questions = distinct(rows["question"])
     line = alt.Chart(rows).mark_line(interpolate="step-after", strokeWidth=2.5, opacity=0.85).encode(
-        x=x, y=y, strokeDash=alt.StrokeDash("answer:N", scale=who, legend=top),
+        x=x, y=y, strokeDash=alt.StrokeDash("answer:N", scale=who, legend=foot),
         color=alt.Color("question:N", scale=alt.Scale(domain=questions, range=[BLUE, ORANGE, GREEN]), legend=top),
         tooltip=tooltip("question:N", "answer:N", ("epsilon:Q", "ε", ".2f"), ("omega:Q", "ω", ".2f")),
     )  # fmt: skip

@@ -14,7 +14,7 @@ from core.plots import score_charts
 from core.plots.base import PADDING
 from core.reports.evaluation import SHORT, p_text
 from core.reports.html import render, vega_script
-from core.services.judges.card import CLASSES, QUESTIONS, JudgeCard
+from core.services.judges.card import CLASSES, QUESTIONS, JudgeCard, Question
 from core.services.judges.verdict import RULES, Kind
 from core.stats.bootstrap import Interval
 from core.stats.correlation.correlation import Statistic
@@ -26,6 +26,7 @@ VERDICTS: dict[Kind, str] = {
     "few": "too few labels",
     "untested": "not tested",
 }
+BRIEF: dict[Question, str] = {"error": "error", "severity": "severity", "score": "score"}
 COSTS = {"calls": "calls", "tokens_in": "tokens read", "tokens_out": "tokens written", "seconds": "seconds"}
 LISTED = 200
 """Disagreements in the JSON file."""
@@ -47,7 +48,13 @@ class CardTable(NamedTuple):
 def card_tables(card: JudgeCard) -> list[CardTable]:
     """Return the tables of a card; those without rows are left out."""
     made = (_verdicts(card), _agreement(card), _classes(card), _tests(card), _ceiling(card), _other(card), _answers(card), _costs(card))  # fmt: skip
-    return [table for table in made if table.rows]
+    return [_without_empty(table) for table in made if table.rows]
+
+
+def _without_empty(table: CardTable) -> CardTable:
+    kept = [k for k, _ in enumerate(table.columns) if any(row[k] for row in table.rows)]
+    rows = tuple(tuple(row[k] for k in kept) for row in table.rows)
+    return table._replace(columns=tuple(table.columns[k] for k in kept), rows=rows)
 
 
 def _shown(value: Interval | Statistic | None, *, percent: bool = False) -> str:
@@ -85,21 +92,19 @@ def _verdicts(card: JudgeCard) -> CardTable:
 def _agreement(card: JudgeCard) -> CardTable:
     rows = []
     for q in card.questions:
+        values = MISSING, MISSING, _shown(q.by_score)
         if q.by_class:
             constant = f"{format_percent(q.by_class.constant)} (“{CLASSES[q.question][q.by_class.constant_class]}”)"
             values = (_shown(q.by_class.share, percent=True), constant, _shown(q.by_class.kappa))
-        else:
-            values = MISSING, MISSING, MISSING
-        tau = _shown(q.by_score) if q.question == "score" else MISSING
-        rows.append((QUESTIONS[q.question], f"{q.outputs:,}", f"{q.no_majority:,}", f"{q.unanswered:,}", *values, tau))
+        rows.append((BRIEF[q.question], f"{q.outputs:,}", f"{q.no_majority:,}", f"{q.unanswered:,}", *values))
     caption = "Against the majority of the annotators (scores: their mean). 95 % CIs: Wilson for shares, else a bootstrap over documents. κ and τ-b of a constant answer: 0."
-    columns = ("question", "outputs", "no majority", "no answer", "agreement ↑", "a constant answer reaches", "κ ↑", "τ-b ↑")  # fmt: skip
+    columns = ("question", "outputs", "no majority", "no answer", "agreement ↑", "a constant answer reaches", "κ (scores: τ-b) ↑")  # fmt: skip
     return CardTable("Agreement", caption, columns, tuple(rows))
 
 
 def _classes(card: JudgeCard) -> CardTable:
     rows = [
-        (QUESTIONS[q.question], CLASSES[q.question][c], format_percent(q.by_class.base_rates[c]), _shown(recall, percent=True))
+        (BRIEF[q.question], CLASSES[q.question][c], format_percent(q.by_class.base_rates[c]), _shown(recall, percent=True))
         for q in card.questions
         if q.by_class
         for c, recall in enumerate(q.by_class.recalls)
@@ -114,12 +119,12 @@ def _tests(card: JudgeCard) -> CardTable:
         for row, by_document in zip(
             q.test.rows if q.test else (), q.clustered.rows if q.clustered else (), strict=True
         ):
-            result = row.reason or ("rejected" if row.rejected else "not rejected")
+            result = row.reason or ("not worse by ε" if row.rejected else "not shown")
             rows.append((
-                QUESTIONS[q.question], row.annotator, row.domain, f"{row.items:,}", _two(row.judge_wins), _two(row.human_wins),
+                BRIEF[q.question], row.annotator, row.domain, f"{row.items:,}", _two(row.judge_wins), _two(row.human_wins),
                 _two(row.difference), row.test, p_text(row.p), format_number(row.threshold, 4), result, p_text(by_document.p),
             ))  # fmt: skip
-    caption = f"One-sided tests of mean(W_h − W_f) ≥ ε, Benjamini–Yekutieli at {ALPHA:g}. W: share of outputs won, ties count for both."
+    caption = f"One-sided tests whether the judge loses by less than ε: mean(W_h − W_f) < ε, Benjamini–Yekutieli at {ALPHA:g}. W: share of outputs won, ties count for both."
     columns = ("question", "annotator", "system", "outputs", "W_f judge", "W_h annotator", "W_h − W_f ↓", "test", "p", "threshold", "result", "p by document")  # fmt: skip
     return CardTable("Test by annotator", caption, columns, tuple(rows))
 
@@ -130,10 +135,10 @@ def _ceiling(card: JudgeCard) -> CardTable:
         if q.ceiling is None:
             continue
         rows += [
-            (QUESTIONS[q.question], r.annotator, f"{r.outputs:,}", _shown(r.judge), _shown(r.human), _two(r.judge_score), _two(r.human_score))
+            (BRIEF[q.question], r.annotator, f"{r.outputs:,}", _shown(r.judge), _shown(r.human), _two(r.judge_score), _two(r.human_score))
             for r in q.ceiling.rows
         ]  # fmt: skip
-        rows.append((QUESTIONS[q.question], "judge − annotators, S", f"{q.ceiling.difference.n:,} documents", _shown(q.ceiling.difference), "", "", ""))  # fmt: skip
+        rows.append((BRIEF[q.question], "judge − annotators, S", f"{q.ceiling.difference.n:,} documents", _shown(q.ceiling.difference), "", "", ""))  # fmt: skip
     caption = "Both against the same remaining annotators. κ (scores: τ-b) ↑, and S ↑: mean match, or minus the root mean square difference of scores."
     columns = ("question", "annotator", "on", "judge", "annotator itself", "S judge", "S annotator")
     return CardTable("Human ceiling", caption, columns, tuple(rows))

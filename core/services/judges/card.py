@@ -20,7 +20,7 @@ from core.judges.preferences import (
 from core.judges.stability import Stability, stability
 from core.progress import Progress, no_progress
 from core.services.evaluate.bias import MetricDisagreement, disagreements
-from core.services.judges.judged_outputs import JudgedOutputs
+from core.services.judges.judged_outputs import JudgeComparison
 from core.services.judges.verdict import CardVerdict, verdict, verdict_sentence
 from core.stats.bootstrap import Interval
 from core.stats.correlation.pairs import Floats
@@ -106,7 +106,7 @@ class JudgeCard(NamedTuple):
         return verdict_sentence(self.label, [(QUESTIONS[q.question], q.verdict) for q in self.questions])
 
 
-def judge_card(data: JudgedOutputs, options: CardOptions, progress: Progress = no_progress) -> JudgeCard:
+def judge_card(data: JudgeComparison, options: CardOptions, progress: Progress = no_progress) -> JudgeCard:
     """Compute the card."""
     codes, notes = _codes(data, options)
     results = []
@@ -140,7 +140,7 @@ def judge_card(data: JudgedOutputs, options: CardOptions, progress: Progress = n
     )  # fmt: skip
 
 
-def _codes(data: JudgedOutputs, options: CardOptions) -> tuple[dict[Question, tuple[Floats, Floats]], list[str]]:
+def _codes(data: JudgeComparison, options: CardOptions) -> tuple[dict[Question, tuple[Floats, Floats]], list[str]]:
     """Return the labels of the judge and of the annotators for each question that they allow, and why others are missing."""
     codes: dict[Question, tuple[Floats, Floats]] = {}
     notes = []
@@ -169,7 +169,7 @@ def _codes(data: JudgedOutputs, options: CardOptions) -> tuple[dict[Question, tu
 
 
 def _question(
-    question: Question, judge: Floats, human: Floats, data: JudgedOutputs, options: CardOptions
+    question: Question, judge: Floats, human: Floats, data: JudgeComparison, options: CardOptions
 ) -> QuestionResult:
     labels: Labels = "scores" if question == "score" else "classes"
     documents, names, n_classes = data.documents, data.human_labels.raters, len(CLASSES[question])
@@ -209,7 +209,7 @@ def _question(
     )  # fmt: skip
 
 
-def _costs(data: JudgedOutputs, options: CardOptions) -> dict[str, float]:
+def _costs(data: JudgeComparison, options: CardOptions) -> dict[str, float]:
     """Return calls, tokens and seconds per 1,000 outputs, and money if there are prices."""
     if not data.cost_outputs:
         return {}

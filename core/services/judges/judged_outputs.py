@@ -61,7 +61,7 @@ class JudgeAnswer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class JudgedOutputs:
+class JudgeComparison:
     """Outputs that the judge was asked about and that an annotator has labelled.
 
     `judge` has the shape (n,), NaN without an answer, `human` (n_raters, n), NaN without labels; higher is better: `sign` is −1 if the metric's
@@ -146,7 +146,7 @@ def worst_severity(errors: Iterable[tuple[str, str]], scheme: Scheme) -> int:
 
 def judged_outputs(
     store: Store, project_id: int, view: View, column: Column, labels: HumanLabels, progress: Progress = no_progress
-) -> JudgedOutputs:
+) -> JudgeComparison:
     """Read the values and replies of a judge, or the values of any metric, for the labelled outputs.
 
     Outputs whose call failed, or that the judge was not asked about, are left out.
@@ -168,7 +168,7 @@ def judged_outputs(
     calls = parts.get("calls", np.zeros(0))
     pairs = {name: int(np.nansum(parts.get(name, 0))) for name in ("wins", "ties", "losses", "inconsistent")}
     judge = sign * table.numbers[rows, columns]
-    return JudgedOutputs(
+    return JudgeComparison(
         column.label, column.signature, sign, labels, tuple(keys), judge,
         _matrix(labels.raters, keys, labels.scores),
         np.where(np.isnan(judge), np.nan, worst) if marks else None,

@@ -35,8 +35,8 @@ def draw_judge_card(project: Project, view: View, human_scores: HumanScores) -> 
     if not judges:
         _none_yet()
     any_metric = st.toggle(
-        "Any metric", key=drafts.kept(f"judge-any-{project.id}"),
-        help="Look at a metric as if it were a judge. It needs a threshold below which an output counts as having an error.",
+        "Treat any metric as a judge", key=drafts.kept(f"judge-any-{project.id}"),
+        help="A metric needs a threshold below which an output counts as having an error.",
     )  # fmt: skip
     columns = {c.name: c for c in (metrics if any_metric else judges)}
     if not columns:
