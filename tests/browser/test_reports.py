@@ -8,12 +8,15 @@ import pytest
 from playwright.sync_api import Browser
 
 from core.reports import adversarial, evaluation
+from core.reports.judge_card import card_html
 from core.reports.stress import as_html
 from core.services.evaluate.evaluate import AgreementOptions, evaluate
 from core.services.evaluate.significance import HUMAN, compare_all_systems, compare_metrics
 from core.services.robustness.adversarial import ALL, PhenomenonRow
-from tests import reports
+from tests import judges, reports
 from tests.core.services.evaluate.test_evaluate import joined
+from tests.core.services.judges.test_judge_card import answers
+from tests.core.services.judges.test_judge_card import card_of as judge_card_of
 
 pytestmark = pytest.mark.browser
 
@@ -28,11 +31,12 @@ def pages() -> dict[str, tuple[str, int]]:
     """Return every kind of report, with the number of its charts."""
     found = evaluate(joined(), AgreementOptions(draws=50))
     tests, systems = [compare_metrics(found, "kendall")], compare_all_systems(found.joined, HUMAN)
-    stress = reports.report()
+    stress, judged = reports.report(), judges.severities()
     row = PhenomenonRow(ALL, 1, "bleu", "bleu|v:1", 1, 1, 1, 0, 1.0, None, None, 0, "")
     return {
         "evaluation": (evaluation.as_html(found, "kendall", tests, systems), 3),
         "stress": (as_html(stress), 5),
+        "judge card": (card_html(judge_card_of(answers(judged["judge"]), judged), "Judge card"), 1),
         "adversarial": (adversarial.as_html([row], [], [], {"bleu": "BLEU"}), 0),
     }
 

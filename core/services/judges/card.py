@@ -188,7 +188,7 @@ def _question(
         question, outputs, unanswered, no_majority, by_class, by_score, None, None, None, "", ((), ()), (), None,
         CardVerdict("few", NOTHING_SHARED),
     )  # fmt: skip
-    if not data.keys or outputs == 0:
+    if not data.keys:
         return result
     compared = wins(judge, human, labels)
     result = result._replace(ceiling=ceiling(judge, human, compared, names, labels, n_classes, documents, options.seed))
@@ -205,7 +205,7 @@ def _question(
         test=test, clustered=clustered, constant=of_constant, constant_answer=shown,
         curves=(tuple(curve(compared, names, domains=domains)), tuple(curve(constant, names, domains=domains))),
         problems=tuple(assumptions(test, len(set(documents)))),
-        verdict=verdict(test, clustered, of_constant, agreement, outputs, len(names)),
+        verdict=verdict(test, clustered, of_constant, agreement, outputs, unanswered / len(data.keys), len(names)),
     )  # fmt: skip
 
 

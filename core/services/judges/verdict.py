@@ -10,6 +10,7 @@ from scipy.special import ndtri
 
 from core.formatting import format_count
 from core.judges.annotator_test import (
+    ALPHA,
     FEWEST_ANNOTATORS,
     FEWEST_ITEMS,
     PASSING,
@@ -25,9 +26,10 @@ FEWEST_OUTPUTS = 100
 POWER = 0.8
 RULES = (
     f"Too few labels: fewer than {FEWEST_ANNOTATORS} annotators who each share {FEWEST_ITEMS} outputs with the judge and another annotator.",
+    "Not: the judge gave no readable answer for more than half of the outputs.",
     f"Not: the 95 % CI of κ (scores: τ-b) does not lie above 0, so the judge is not shown to be better than a constant answer. With fewer than {FEWEST_OUTPUTS} outputs: too few labels.",
     f"May replace an annotator: ω ≥ {PASSING:g} in the alternative annotator test, also clustered by document, and a constant answer does not pass it.",
-    "Otherwise not, if the judge loses by ε or more against more than half of the annotators; else too few labels.",
+    f"Otherwise not, if the judge loses by more than ε against more than half of the annotators (p < {ALPHA:g}, clustered by document); else too few labels.",
 )
 
 
@@ -41,9 +43,10 @@ class CardVerdict(NamedTuple):
 
 
 def verdict(
-    test: AnnotatorTest, clustered: AnnotatorTest, constant: AnnotatorTest, agreement: Interval, outputs: int, n_annotators: int
+    test: AnnotatorTest, clustered: AnnotatorTest, constant: AnnotatorTest, agreement: Interval, outputs: int, unanswered: float,
+    n_annotators: int,
 ) -> CardVerdict:  # fmt: skip
-    """Apply `RULES` in their order. `agreement` is κ or τ-b with its CI on `outputs` outputs."""
+    """Apply `RULES` in their order. `agreement` is κ or τ-b with its CI on `outputs` outputs; `unanswered` is a share."""
     items: dict[str, int] = {}
     for row in test.rows:
         items[row.annotator] = max(items.get(row.annotator, 0), row.items)
@@ -53,6 +56,8 @@ def verdict(
     if lacking:
         enough = sum(n >= FEWEST_ITEMS for n in items.values())
         return CardVerdict("few", f"{enough} of {FEWEST_ANNOTATORS} annotators share {FEWEST_ITEMS} outputs with the judge and another annotator", lacking, not_better)  # fmt: skip
+    if unanswered > 0.5:
+        return CardVerdict("not", "no readable answer for more than half of the outputs", None, not_better)
     if not_better:
         why = "not shown to be better than a constant answer"
         if outputs < FEWEST_OUTPUTS:
@@ -66,14 +71,13 @@ def verdict(
         )
     if clustered.omega is None:
         return CardVerdict("few", "all labelled outputs are in one document")
-    losing = [r for r in test.rows if r.difference is not None and r.difference >= test.epsilon]
-    if 2 * len(losing) > len(test.rows):
+    losing = sum(r.p is not None and r.p > 1 - ALPHA for r in clustered.rows)
+    if 2 * losing > len(clustered.rows):
         return CardVerdict(
-            "not", f"loses by ε or more against {len(losing)} of {format_count(len(test.rows), 'annotator')}"
+            "not", f"loses by more than ε against {losing} of {format_count(len(test.rows), 'annotator')}"
         )
-    return CardVerdict(
-        "few", f"ω = {_two(min(test.omega or 0.0, clustered.omega))}", missing_labels(clustered.rows, test.epsilon)
-    )
+    why = f"ω = {_two(min(test.omega or 0.0, clustered.omega))}"
+    return CardVerdict("few", why, missing_labels(clustered.rows, test.epsilon))
 
 
 def missing_labels(rows: Sequence[AnnotatorResult], epsilon: float) -> int | None:

@@ -5,11 +5,13 @@ import pytest
 
 from core.data import OutputKey, Value
 from core.errors import UserError
+from core.judges.annotator_test import AnnotatorResult
 from core.metrics import registry
 from core.mqm.schemes import SCHEMES
 from core.services.calibrate.calibration import HumanScores, from_judgements, from_rated, from_score
 from core.services.judges.card import CardOptions, JudgeCard, judge_card
 from core.services.judges.judged_outputs import answer_of, human_labels, judged_outputs
+from core.services.judges.verdict import missing_labels
 from tests import judges, views
 from tests.labels import columns
 from tests.stores import new_store
@@ -35,6 +37,9 @@ def card_of(
     scores: HumanScores = from_rated(rated, judges.RATERS, SCHEMES["google"])
     if human == "ESA":
         scores = from_judgements(numbers, "ESA", "mean", ())
+    elif human == "DA":
+        scores = from_score({j.key: j.value for j in numbers[: len(DATA.outputs)]}, "DA", higher_is_better=True)
+        options = options._replace(human_below=85, same_scale=False)
     elif human == "none":
         scores = from_score({}, "DA", higher_is_better=True)
     labels = human_labels(scores, rated, numbers)
@@ -104,8 +109,20 @@ def test_too_few_labels_are_counted() -> None:
     assert [(q.verdict.kind, q.verdict.more) for q in card.questions] == [("few", 30)] * 3
     assert "too few labels to say for whether an output has an error (30 more)" in card.sentence
     assert len(card.questions[0].problems) == 3  # annotators, Wilcoxon's test, documents
+    # SE = (.05 − .15)/−1.25 = .08; z_.95 + z_.8 = 2.486; 40·(2.486·.08/.10)² = 158.2 items, of which 40 are labelled
+    row = AnnotatorResult("Ana", "", 40, 20, 0.6, 0.65, 0.05, 0.5, -1.25, 0.11, 0.05, False, "t")
+    assert missing_labels([row], 0.15) == 159 - 40
+    assert missing_labels([row._replace(difference=0.2)], 0.15) is None
+    silent = {o.key: judges.no_answer("unparsed") for o in DATA.outputs} | {
+        DATA.outputs[0].key: judges.answer(2, DATA.outputs[0].text)
+    }
+    assert [(q.verdict.kind, q.verdict.why[:18]) for q in card_of(silent, of).questions] == [
+        ("not", "no readable answer")
+    ] * 3
     unlabelled = card_of(first, of, "none")
     assert (unlabelled.outputs, unlabelled.questions[0].verdict.kind) == (0, "few")
+    one_rater = card_of(answers(of["judge"]), of, "DA").questions[0]
+    assert (one_rater.question, one_rater.verdict.kind, one_rater.verdict.more) == ("error", "few", 90)
     imported = from_score({o.key: 1.0 for o in DATA.outputs}, "DA", higher_is_better=True)
     assert human_labels(imported, None, ()).raters == ("DA",)
     with pytest.raises(UserError, match="ranks are on no scale"):
