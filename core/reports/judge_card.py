@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from core.data import grouped
 from core.formats.write import json_text
 from core.formatting import MISSING, format_count, format_number, format_percent
 from core.judges.annotator_test import ALPHA, CURVE
@@ -185,8 +186,9 @@ def _costs(card: JudgeCard) -> CardTable:
 
 
 def remarks(card: JudgeCard) -> list[str]:
-    """Return what was not compared, and which assumptions of the test are not met."""
-    return [*card.notes, *(f"{QUESTIONS[q.question].capitalize()}: {p}" for q in card.questions for p in q.problems)]
+    """Return what was not compared, and which assumptions of the test are not met for which questions."""
+    unmet = grouped((problem, BRIEF[q.question]) for q in card.questions for problem in q.problems)
+    return [*card.notes, *(f"{problem.rstrip('.')} ({', '.join(of)})." for problem, of in unmet.items())]
 
 
 def omega_rows(card: JudgeCard) -> list[dict[str, Any]]:
@@ -212,8 +214,8 @@ def card_methods(card: JudgeCard) -> str:
         f"from {format_count(card.documents, 'document')}.",
         f"Alternative annotator test (Calderon et al. 2025) with ε = {o.epsilon:g} and Benjamini–Yekutieli's correction at {ALPHA:g}"
         f"{', one test per annotator and system' if o.by_system else ''}; an output without an answer of the judge is lost; the test by document has clustered standard errors.",
-        f"Outputs have an error if the judge's score is below {o.judge_below:g}." if o.judge_below is not None else "",
-        f"Outputs have an error if the annotator's score is below {o.human_below:g}." if o.human_below is not None else "",
+        f"Outputs have an error if the judge's score is worse than {o.judge_below:g}." if o.judge_below is not None else "",
+        f"Outputs have an error if the annotator's score is worse than {o.human_below:g}." if o.human_below is not None else "",
         f"Own systems of the judge: {', '.join(o.own)}." if o.own else "",
         f"Intervals are 95 % percentile bootstrap CIs over documents ({o.draws:,} draws; 300 for τ-b), seed {o.seed}, and Wilson's for shares.",
         "Rules of the verdict, in this order. " + " ".join(RULES),

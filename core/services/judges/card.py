@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from core.formatting import format_figure
 from core.judges.agreement import Ceiling, ClassAgreement, ceiling, class_agreement, majority, score_agreement
 from core.judges.annotator_test import AnnotatorTest, Labels, annotator_test, assumptions, constant_wins, curve, wins
 from core.judges.preferences import (
@@ -200,7 +201,11 @@ def _question(
     test = annotator_test(compared, names, options.epsilon, domains=domains)
     clustered = annotator_test(compared, names, options.epsilon, domains=domains, documents=documents)
     of_constant = annotator_test(constant, names, options.epsilon, domains=domains)
-    shown = f"{answer:.4g}, the mean of all scores" if labels == "scores" else f"“{CLASSES[question][int(answer)]}”"
+    shown = (
+        f"{format_figure(answer)}, the mean of all scores"
+        if labels == "scores"
+        else f"“{CLASSES[question][int(answer)]}”"
+    )
     return result._replace(
         test=test, clustered=clustered, constant=of_constant, constant_answer=shown,
         curves=(tuple(curve(compared, names, domains=domains)), tuple(curve(constant, names, domains=domains))),

@@ -8,6 +8,7 @@ from core.errors import UserError
 from core.judges.annotator_test import AnnotatorResult
 from core.metrics import registry
 from core.mqm.schemes import SCHEMES
+from core.reports.judge_card import remarks
 from core.services.calibrate.calibration import HumanScores, from_judgements, from_rated, from_score
 from core.services.judges.card import CardOptions, JudgeCard, judge_card
 from core.services.judges.judged_outputs import answer_of, human_labels, judged_outputs
@@ -105,6 +106,7 @@ def test_too_few_labels_are_counted() -> None:
     of = judges.severities()
     first = {o.key: judges.answer(int(w), o.text) for o, w in list(zip(DATA.outputs, of["judge"], strict=True))[:20]}
     card = card_of(first, of)
+    assert remarks(card)[0].endswith("(50 to 100 are advised) (error, severity, score).")
     # 20 outputs are shared with each of three annotators: 3·(30 − 20) labels are missing
     assert [(q.verdict.kind, q.verdict.more) for q in card.questions] == [("few", 30)] * 3
     assert "too few labels to say for whether an output has an error (30 more)" in card.sentence
