@@ -20,7 +20,9 @@ SIGNATURE = "judge-mqm|model:tiny|v:1"
 def texts() -> Dataset:
     places = [(f"d{d}", str(s)) for d in range(DOCUMENTS) for s in range(PER_DOCUMENT)]
     every = [(at, system) for at in places for system in SYSTEMS]
-    outputs = [Output(system, *at, "word " * (4 + 9 * (i * i % 7)) + system) for i, (at, system) in enumerate(every)]
+    outputs = [
+        Output(system, *at, "word " * (4 + 9 * (i * i % 7)) + f"{system} {i}") for i, (at, system) in enumerate(every)
+    ]
     return Dataset(tuple(Segment(*at, f"source {at}") for at in places), tuple(outputs))
 
 

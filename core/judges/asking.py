@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 import statistics
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 from core.data import Item, Span, Status, Value, grouped
 from core.errors import UserError
 from core.judges import probe, prompts
-from core.judges.client import Reply, Session, TokenBudget, each
+from core.judges.client import Reply, Session, TokenBudget, each, run_to_end
 from core.judges.endpoints import Endpoint, endpoint
 from core.judges.replies import (
     PARSER,
@@ -235,7 +234,7 @@ class Asking:
                 await session.close()
 
         try:
-            asyncio.run(run())
+            run_to_end(run())
         except (Cancelled, MetricEnded) as stopped:
             stopped.finished = dict(values)
             raise
@@ -269,6 +268,7 @@ def combined(judged: Sequence[Judged], records: Sequence[Mapping[str, Any]], *, 
     detail: dict[str, Any] = {"replies": [dict(record) for record in records]}
     if len(judged) > 1:
         detail["rule"] = f"{RULE}: {len(readable)} of {len(judged)}"
+        detail["values"] = [one.number if one in readable else None for one in judged]
     if failed is not None or 2 * len(readable) <= len(judged):
         worst = failed or bad[0]
         status: Status = "error" if worst.state == "failed" else "undefined"

@@ -12,7 +12,8 @@ import json
 import random
 import ssl
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
@@ -378,3 +379,14 @@ async def each(session: Session, work: Sequence[Callable[[], Awaitable[None]]], 
         await asyncio.gather(*lanes, return_exceptions=True)
     if ended is not None:
         raise ended
+
+
+def run_to_end(work: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine to its end; in a thread of its own if this one runs an event loop already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(work)
+        return
+    with ThreadPoolExecutor(1) as other_thread:
+        other_thread.submit(asyncio.run, work).result()

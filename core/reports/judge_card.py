@@ -28,7 +28,13 @@ VERDICTS: dict[Kind, str] = {
     "untested": "not tested",
 }
 BRIEF: dict[Question, str] = {"error": "error", "severity": "severity", "score": "score"}
-COSTS = {"calls": "calls", "tokens_in": "tokens read", "tokens_out": "tokens written", "seconds": "seconds"}
+COSTS = {
+    "calls": "calls",
+    "tokens_in": "tokens read",
+    "tokens_out": "tokens written",
+    "seconds": "seconds",
+    "price": "price, in the currency of the settings",
+}
 LISTED = 200
 """Disagreements in the JSON file."""
 

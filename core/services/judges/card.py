@@ -44,7 +44,7 @@ class CardOptions(NamedTuple):
     """An output has an error if its score is below `judge_below` or `human_below`, for sides without error spans; None if no threshold is set.
 
     Thresholds are in the metric's own direction. `same_scale`: scores of both sides may be subtracted. `own` are the systems of the judge's model.
-    `prices` are those of a million tokens, read and written, in `currency`.
+    `prices` are those of a million tokens, read and written.
     """
 
     epsilon: float = 0.15
@@ -54,7 +54,6 @@ class CardOptions(NamedTuple):
     own: tuple[str, ...] = ()
     by_system: bool = False
     prices: tuple[float, float] | None = None
-    currency: str = ""
     seed: int = 0
     draws: int = 1000
 
@@ -221,5 +220,5 @@ def _costs(data: JudgeComparison, options: CardOptions) -> dict[str, float]:
     costs = {name: 1000 * value / data.cost_outputs for name, value in data.counted.items()}
     if options.prices:
         tokens = costs.get("tokens_in", 0.0), costs.get("tokens_out", 0.0)
-        costs[options.currency or "money"] = sum(p * n / 1e6 for p, n in zip(options.prices, tokens, strict=True))
+        costs["price"] = sum(p * n / 1e6 for p, n in zip(options.prices, tokens, strict=True))
     return costs

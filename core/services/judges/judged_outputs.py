@@ -13,6 +13,7 @@ import numpy as np
 from core.columns import ABSENT, STATUSES, ScoreColumn
 from core.data import Judgement, OutputKey, SegmentKey, in_natural_order
 from core.errors import UserError
+from core.judges.endpoints import endpoints
 from core.mqm.label_columns import LabelColumns
 from core.mqm.schemes import GOOGLE, Scheme
 from core.mqm.scores import rater_penalty
@@ -224,6 +225,17 @@ def judge_unit(column: Column, values: Floats, *, marks: bool = False) -> Unit:
     if marks and name not in _UNITS:
         return "mqm"
     return _UNITS.get(name) or _unit_of(values[~np.isnan(values)])
+
+
+def prices_of(column: Column) -> tuple[float, float] | None:
+    """Return the configured prices of a million tokens that the judge reads and writes, as they are now; None without both."""
+    try:
+        judge = endpoints().get(column.facts.get("judge", ""))
+    except UserError:  # the page Models shows what is wrong with the settings
+        return None
+    if judge is None or judge.form.price_in is None or judge.form.price_out is None:
+        return None
+    return judge.form.price_in, judge.form.price_out
 
 
 def _states(table: ScoreColumn, view: View, answers: Mapping[OutputKey, JudgeAnswer]) -> dict[str, dict[str, int]]:

@@ -12,7 +12,14 @@ from core.progress import Progress
 from core.reports import judge_card as report
 from core.services.calibrate.calibration import HumanScores
 from core.services.judges.card import CardOptions, JudgeCard, judge_card
-from core.services.judges.judged_outputs import HumanLabels, human_labels, is_judge, judge_unit, judged_outputs
+from core.services.judges.judged_outputs import (
+    HumanLabels,
+    human_labels,
+    is_judge,
+    judge_unit,
+    judged_outputs,
+    prices_of,
+)
 from core.services.judges.verdict import RULES
 from core.services.projects.view import Column, View
 from pages._ui.labels_and_raters import known_labels
@@ -107,7 +114,7 @@ def _options(
             "Test each system separately", key=drafts.kept(f"judge-by-system-{project.id}"),
             help="One test per annotator and system, with one correction over all.",
         )  # fmt: skip
-    return column, CardOptions(EPSILONS[who], judge_below, human_below, same, tuple(own), by_system)
+    return column, CardOptions(EPSILONS[who], judge_below, human_below, same, tuple(own), by_system, prices_of(column))
 
 
 def _card(project: Project, card: JudgeCard) -> None:

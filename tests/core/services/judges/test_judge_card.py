@@ -1,19 +1,29 @@
 """The judge card: verdicts of judges whose quality is known, and what is counted."""
 
+import asyncio
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
-from core.data import OutputKey, Value
+from core.data import Item, OutputKey, Value
 from core.errors import UserError
 from core.judges.annotator_test import AnnotatorResult
+from core.judges.asking import Judged, combined
 from core.metrics import registry
 from core.mqm.schemes import SCHEMES
 from core.reports.judge_card import remarks
+from core.scoring.items import score_items
 from core.services.calibrate.calibration import HumanScores, from_judgements, from_rated, from_score
 from core.services.judges.card import CardOptions, JudgeCard, judge_card
-from core.services.judges.judged_outputs import answer_of, human_labels, judged_outputs
+from core.services.judges.judged_outputs import answer_of, human_labels, judged_outputs, prices_of
 from core.services.judges.verdict import missing_labels
+from core.services.projects.view import Column
 from tests import judges, views
+from tests.judge_server import fields_of, judge_server
 from tests.labels import columns
 from tests.stores import new_store
 
@@ -142,7 +152,7 @@ def test_repeats_preferences_and_missing_answers_are_counted() -> None:
     values[DATA.outputs[-2].key] = judges.no_answer("unparsed")
     values[DATA.outputs[-3].key] = Value(None, "error", "no connection")
     del values[DATA.outputs[-4].key]
-    card = card_of(values, of, options=OPTIONS._replace(own=("A",), prices=(1.0, 10.0), currency="EUR"))
+    card = card_of(values, of, options=OPTIONS._replace(own=("A",), prices=(1.0, 10.0)))
     assert card.states == {
         "A": {"answered": 58, "unparsed": 1, "not asked": 1},
         "B": {"answered": 58, "error": 1, "refused": 1},
@@ -153,7 +163,7 @@ def test_repeats_preferences_and_missing_answers_are_counted() -> None:
         30 / 3 / 90
     )  # a third of 90 outputs, each with one of three calls apart
     tokens = card.costs["tokens_in"] + 10 * card.costs["tokens_out"]
-    assert card.costs["EUR"] == pytest.approx(tokens / 1e6)
+    assert card.costs["price"] == pytest.approx(tokens / 1e6)
     assert card.own.own_pairs + card.own.other_pairs > 20
     assert card.length.slope.low < 0 < card.length.slope.high
     assert card.length.longer_errors is not None
@@ -167,9 +177,60 @@ def test_repeats_preferences_and_missing_answers_are_counted() -> None:
     detail = {"state": "ok", "spans": [], "unplaced": [{"severity": "Major", "category": "Accuracy", "quote": "?"}]}
     first, second, tie = (judges.reply(order="first", text=f'{{"better": "{word}"}}') for word in ("A", "B", "tie"))
     assert answer_of(detail | {"replies": [first, first, second, tie]}) == ("ok", 2, (), 3, 2)
+    made = combined(
+        [Judged("ok", 80.0), Judged("unparsed"), Judged("ok", 90.0)],
+        [judges.reply(repeat=i) for i in range(3)],
+        spans=False,
+    )
+    assert answer_of(made.detail) == ("ok", None, (80.0, 90.0), 0, 0)  # the form in which judges store repeats
     twice = [judges.reply(repeat=i) for i in range(3)]
     assert answer_of(detail | {"replies": twice, "values": [1, None, 3]})[:3] == (
         "ok",
         0,
         (1, 3),
     )  # one of three calls named it
+
+
+def test_a_judge_on_a_real_server_has_a_card(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The server knows the labels of a good judge, and adds a little by the seed; some replies cannot be read, or truncate."""
+    of = judges.severities()
+    worst = {o.text: int(w) for o, w in zip(DATA.outputs, of["judge"], strict=True)}
+    texts = [Item(s.source, o.text, ()) for s in DATA.segments for o in DATA.outputs_of()[s.key]]
+
+    def answer_to(body: dict[str, Any]) -> str:
+        text = str(fields_of(body)["output"])
+        return (
+            "no idea"
+            if text == texts[5].hypothesis
+            else json.dumps({"score": 92 - 30 * worst[text] + body["seed"] // 1000 * 3})
+        )
+
+    with judge_server(answer=answer_to) as server:
+        settings = {"judges": {"mine": {"address": server.address, "model": "m", "price_in": 2.0, "price_out": 6.0}}}
+        (tmp_path / "judges.json").write_text(json.dumps(settings), encoding="utf-8")
+        monkeypatch.setenv("ERRORSCOPE_JUDGES", str(tmp_path / "judges.json"))
+        metric = registry.load_metric("judge-da|judge:mine|repeats:3")
+        (scored,) = score_items(texts, [metric])
+
+        async def in_a_loop() -> list[Value]:
+            return score_items(texts[:1], [metric])[0].values
+
+        with ThreadPoolExecutor(1) as notebook:
+            assert notebook.submit(asyncio.run, in_a_loop()).result()[0].value == scored.values[0].value
+        column = Column("m", metric.spec.name, "Judge DA", metric.signature(), True)
+        assert prices_of(column) == (2.0, 6.0)
+    assert prices_of(column._replace(signature="judge-da|judge:other")) is None
+    of_key = dict(zip([o.key for s in DATA.segments for o in DATA.outputs_of()[s.key]], scored.values, strict=True))
+    options = OPTIONS._replace(human_below=85, judge_below=85, prices=(2.0, 6.0))
+    card = card_of(of_key, of, "ESA", options, metric=metric.spec.name)
+    assert [(q.question, q.verdict.kind, q.unanswered) for q in card.questions] == [
+        ("error", "may", 1),
+        ("score", "may", 1),
+    ]
+    assert card.stability.calls == 3
+    # Calls of one output differ by 0, 3 and 6: MS_w = 9; the outputs' means have a variance of about (30·.85)²
+    assert card.stability.icc.value == pytest.approx(1 - 9 / (9 + np.var([92 - 30 * w for w in of["judge"]])), abs=0.01)
+    assert card.costs["calls"] == pytest.approx(
+        1000 * (119 * 3 + 9) / 120
+    )  # the unreadable reply is asked for twice more, in each repeat
+    assert card.costs["price"] == pytest.approx((2 * card.costs["tokens_in"] + 6 * card.costs["tokens_out"]) / 1e6)
