@@ -212,4 +212,4 @@ def omega(rows: pd.DataFrame, epsilon: float) -> alt.LayerChart:
     one = alt.Chart(rows.head(1))
     half = one.mark_rule(aria=False, strokeDash=[5, 4], color=GREY).encode(y=alt.YDatum(0.5))
     chosen = one.mark_rule(aria=False, color=GREY).encode(x=alt.XDatum(epsilon))
-    return alt.LayerChart(layer=[half, chosen, line]).properties(height=260)
+    return alt.LayerChart(layer=[half, chosen, line]).properties(height=340)

@@ -32,21 +32,21 @@ def test_the_card_leads_from_no_judge_to_a_verdict(store) -> None:
         link.proto.label for link in at.get("page_link")
     }
     at.toggle(key=f"judge-any-{project.id}").set_value(True).run()
-    assert "Chrf" in words(at) or "chrF: too few" in words(at) or "chrF: not tested for the score" in words(at)
+    assert "chrF: not tested for scores." in words(at)
 
     values[data.outputs[0].key] = judges.no_answer("refused")
     judges.put(store, data, values, "judge-esa", "judge-esa|model:tiny|v:1")
     at = opened(project.id)
     assert not at.exception
     said = words(at)
-    assert "Judge ESA: may replace an annotator for whether an output has an error and the score." in said
+    assert "Judge ESA: may replace an annotator for errors (yes or no) and scores." in said
     assert "120 outputs of 30 documents, judged and labelled by 3 annotators" in said
     assert [t.value for t in at.subheader][:2] == ["Verdict", "Agreement"]
     shown = "\n".join(t.value.to_string() for t in at.table)
     assert "refused" in shown
     assert "tokens read" in shown
     at.number_input(key=f"judge-human-below-{project.id}").set_value(5.0).run()
-    assert "too few labels to say" in words(at) or "not for whether an output has an error" in words(at)
+    assert "too few labels to say" in words(at) or "not for errors (yes or no)" in words(at)
     assert not at.exception
 
 

@@ -27,11 +27,7 @@ from core.stats.bootstrap import Interval
 from core.stats.correlation.pairs import Floats
 
 Question = Literal["error", "severity", "score"]
-QUESTIONS: Mapping[Question, str] = {
-    "error": "whether an output has an error",
-    "severity": "the worst severity",
-    "score": "the score",
-}
+QUESTIONS: Mapping[Question, str] = {"error": "errors (yes or no)", "severity": "the worst severity", "score": "scores"}
 CLASSES: Mapping[Question, tuple[str, ...]] = {
     "error": ("no error", "error"),
     "severity": ("none", "minor", "major"),

@@ -71,7 +71,7 @@ def test_a_judge_as_good_as_an_annotator_may_replace_one() -> None:
         ("score", "may"),
     ]
     assert card.sentence == (
-        f"{card.label}: may replace an annotator for whether an output has an error, the worst severity and the score."
+        f"{card.label}: may replace an annotator for errors (yes or no), the worst severity and scores."
     )
     error = by_question["error"]
     assert (error.outputs, error.unanswered, card.outputs, card.documents) == (120, 0, 120, 30)
@@ -96,7 +96,7 @@ def test_a_judge_that_is_no_better_than_a_constant_answer_is_refused() -> None:
     of = judges.severities()
     clean = card_of(answers(np.zeros(120)), of)
     assert [q.verdict.kind for q in clean.questions] == ["not"] * 3
-    assert clean.sentence.endswith("not shown to be better than a constant answer for whether an output has an error, the worst severity and the score.")  # fmt: skip
+    assert clean.sentence.endswith("not shown to be better than a constant answer for errors (yes or no), the worst severity and scores.")  # fmt: skip
     assert [r.value for r in clean.questions[0].by_class.recalls] == [1, 0]
     # Nearly all outputs are clean: the same answer passes the test, and a better judge is not told apart from it.
     rare = {who: np.where(np.arange(120) < 8, 2, 0) for who in judges.RATERS}
@@ -119,7 +119,7 @@ def test_too_few_labels_are_counted() -> None:
     assert remarks(card)[0].endswith("(50 to 100 are advised) (error, severity, score).")
     # 20 outputs are shared with each of three annotators: 3·(30 − 20) labels are missing
     assert [(q.verdict.kind, q.verdict.more) for q in card.questions] == [("few", 30)] * 3
-    assert "too few labels to say for whether an output has an error (30 more)" in card.sentence
+    assert "too few labels to say for errors (yes or no) (30 more)" in card.sentence
     assert len(card.questions[0].problems) == 3  # annotators, Wilcoxon's test, documents
     # SE = (.05 − .15)/−1.25 = .08; z_.95 + z_.8 = 2.486; 40·(2.486·.08/.10)² = 158.2 items, of which 40 are labelled
     row = AnnotatorResult("Ana", "", 40, 20, 0.6, 0.65, 0.05, 0.5, -1.25, 0.11, 0.05, False, "t")
