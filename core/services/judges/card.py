@@ -16,7 +16,6 @@ from core.judges.preferences import (
     Position,
     length_preference,
     own_preference,
-    position,
 )
 from core.judges.stability import Stability, stability
 from core.progress import Progress, no_progress
@@ -126,7 +125,7 @@ def judge_card(data: JudgeComparison, options: CardOptions, progress: Progress =
         data.label, data.signature, data.human_labels.words, data.human_labels.signature, data.human_labels.raters,
         len(data.keys), len(set(documents)), options, tuple(results),
         stability(repeats, classes, 2),
-        position(data.inconsistent, data.verdicts, data.first, data.decided) if data.verdicts else None,
+        data.position,
         length_preference(
             data.judge, mean, data.lengths, segments, documents, options.seed, by_error[0], by_error[1], options.draws
         ),

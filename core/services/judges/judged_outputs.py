@@ -14,6 +14,7 @@ from core.columns import ABSENT, STATUSES, ScoreColumn
 from core.data import Judgement, OutputKey, SegmentKey, in_natural_order
 from core.errors import UserError
 from core.judges.endpoints import endpoints
+from core.judges.preferences import Position, position
 from core.mqm.label_columns import LabelColumns
 from core.mqm.schemes import GOOGLE, Scheme
 from core.mqm.scores import rater_penalty
@@ -85,10 +86,7 @@ class JudgeComparison:
     states: Mapping[str, Mapping[str, int]]
     counted: Mapping[str, float]
     cost_outputs: int
-    verdicts: int
-    inconsistent: int
-    decided: int
-    first: int
+    position: Position | None
 
     @property
     def documents(self) -> list[str]:
@@ -167,7 +165,6 @@ def judged_outputs(
     sign = 1.0 if column.higher_is_better else -1.0
     parts = {name: values[view.index.present] for name, values in table.parts.items()}
     calls = parts.get("calls", np.zeros(0))
-    pairs = {name: int(np.nansum(parts.get(name, 0))) for name in ("wins", "ties", "losses", "inconsistent")}
     judge = sign * table.numbers[rows, columns]
     return JudgeComparison(
         column.label, column.signature, sign, labels, tuple(keys), judge,
@@ -180,11 +177,14 @@ def judged_outputs(
         _states(table, view, answers),
         {name: float(np.nansum(parts[name])) for name in COUNTED if name in parts},
         int((~np.isnan(calls)).sum()),
-        sum(pairs.values()) if "inconsistent" in parts else 0,
-        pairs["inconsistent"],
-        sum(a.decided for a in answers.values()),
-        sum(a.first for a in answers.values()),
+        _position(parts, answers.values()) if "inconsistent" in parts else None,
     )  # fmt: skip
+
+
+def _position(parts: Mapping[str, Floats], answers: Iterable[JudgeAnswer]) -> Position:
+    counts = {name: int(np.nansum(parts.get(name, 0))) for name in ("wins", "ties", "losses", "inconsistent")}
+    single = np.array([(a.first, a.decided) for a in answers], dtype=np.int64).reshape(-1, 2).sum(0).tolist()
+    return position(counts["inconsistent"], sum(counts.values()), *single)
 
 
 def _answers(

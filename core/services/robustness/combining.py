@@ -27,7 +27,7 @@ from core.scoring.progress import OnScoring
 from core.services.calibrate.calibration import LambdaFitOptions
 from core.services.robustness import nli_weights
 from core.services.robustness.adversarial import Answered
-from core.services.robustness.nli_weights import Attacked, OutputsOfBoth, LeftOut, Pooled
+from core.services.robustness.nli_weights import Attacked, LeftOut, OutputsOfBoth, Pooled
 from core.stats.correlation.pairs import Floats
 
 Tables = Mapping[str, Mapping[OutputKey, Value]]

@@ -26,7 +26,7 @@ from pages._ui.labels_and_raters import known_labels
 from pages._ui.meta_evaluation import scatter
 from pages._ui.shared import drafts, errors, page, tables, wiring
 from pages._ui.shared.files import download, figure, file_name
-from pages._ui.shared.long_jobs import digest, run_cached
+from pages._ui.shared.long_jobs import compute, digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
 AT_ONCE = 5
@@ -50,9 +50,11 @@ def draw_judge_card(project: Project, view: View, human_scores: HumanScores) -> 
         return
     rated = known_labels.submitted(project) if human_scores.scheme else None
     with errors.boundary():
-        labels = human_labels(human_scores, rated, wiring.judgements(project))
+        state = human_scores.signature, human_scores.raters, rated.digest if rated else ""
+        read = digest(wiring.version(project), *state)
+        labels = compute(("judge labels", read), "Reading labels …", lambda: human_labels(human_scores, rated, wiring.judgements(project)))  # fmt: skip
         column, options = _options(project, view, columns, labels)
-        key = ("judge card", digest(wiring.version(project), view.scored_by, column.signature, labels), options)
+        key = ("judge card", digest(read, view.scored_by, column.signature), options)
 
         def work(progress: Progress) -> JudgeCard:
             data = judged_outputs(wiring.store(), project.id, view, column, labels, lambda share: progress(share / 2))
