@@ -58,6 +58,7 @@ def workspace(project: Project, rater: str) -> None:
     span_editor(data | wiring.labels_route(), key=EDITOR, on_go=go)
     if recorded.labels.revealed.issuperset(order):
         scores(wiring.view(project), segment, order)
+        reveal_and_scores.lanes(project, rater, segment, order)
     elif work.finished(mine.get(segment), order) and reveal_and_scores.asked(project.id, rater, segment):
         work.reveal(store, project.id, rater, segment, order)
         st.rerun()

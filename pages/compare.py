@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,12 @@ from core.services.compare.compare import Order, Query, ordered
 from core.services.compare.inspector import Marks
 from core.services.compare.segment import SegmentQuery, names_of, payload
 from core.services.projects.view import View
-from pages._ui.compare import all_segments, inspector, toolbar
+from core.services.spans.layers import LayerInfo
+from pages._ui.compare import all_segments, inspector, replies, toolbar
+from pages._ui.compare.layers import spans_of
 from pages._ui.compare.marks import visible, warning
 from pages._ui.components.output_cards import cards
-from pages._ui.projects import scoring, scoring_time
-from pages._ui.shared import errors, jobs, page, state, wiring
+from pages._ui.shared import errors, page, state, wiring
 
 CARDS = "compare-cards"
 REFERENCE = "compare-reference"
@@ -32,13 +33,13 @@ def main() -> None:
         return
     (view, marks), lam = visible(project), state.current_lambda(project.id)
     state.show_lambda(project.id, lam)
-    scoring_box(project, view)
-    query, blind, place = toolbar.toolbar(project, view, labelled=marks is not None)
+    toolbar.scoring_box(project, view)
+    query, blind, layers, place = toolbar.toolbar(project, view, marks)
     query = toolbar.valid(view, query, lam)
     order = ordered(view, query, lam)
     if toolbar.jumps(project, query) and len(order):
         state.go_to_segment(project.id, view.segments[order[0]])
-    segment(project, view, marks, query, blind, lam)
+    segment(project, view, marks, layers, query, blind, lam)
     if view.columns and len(order) and not all_segments.come_later(project):
         if not blind:
             toolbar.draw_system_table(project, view, query, lam, order, place)
@@ -55,26 +56,6 @@ def main() -> None:
         all_segments.download_scores(project, view, lam, order, query.systems)
 
 
-def scoring_box(project: Project, view: View) -> None:
-    """Draw the scoring panel, open while there are no scores."""
-    metrics = [c for c in view.columns if not c.human and not c.labelled]
-    running = jobs.active(project.id)
-    manages = wiring.may_change(project.id)
-    if not metrics:
-        waiting = "Choose metrics and compute scores." if manages else "A manager of this project can compute scores."
-        text = "Scoring is running. Its scores appear here." if running else f"Not scored yet. {waiting}"
-        st.info(text, icon=":material/hourglass_empty:" if running else ":material/info:")
-    scoring_time.draw_cancelled_job(project)
-    if not manages:
-        return
-    # a label or key that changes would close the panel
-    box = st.expander("Compute scores", expanded=not metrics, key=f"compare-scoring-{project.id}", on_change="rerun")
-    if box.open:  # the panel of a closed box would take most of the time of the page
-        with box:
-            opened = state.place(project.id) or view.segments[0]
-            scoring.draw_scoring(project, segment=opened)
-
-
 def seed_of(project: Project, blind: bool) -> int | None:
     """Return the seed of the names in blind mode."""
     return BLIND_SEED + project.id if blind else None
@@ -82,7 +63,15 @@ def seed_of(project: Project, blind: bool) -> int | None:
 
 @st.fragment
 @errors.guarded
-def segment(project: Project, view: View, marks: Marks | None, query: Query, blind: bool, lam: float) -> None:
+def segment(
+    project: Project,
+    view: View,
+    marks: Marks | None,
+    layers: Sequence[LayerInfo],
+    query: Query,
+    blind: bool,
+    lam: float,
+) -> None:
     """Draw the cards of the open segment. Another segment redraws this part only; another λ redraws the page.
 
     The view and the labels are those of the page: looking for new scores takes longer than all else here, and the page is drawn again
@@ -134,8 +123,14 @@ def segment(project: Project, view: View, marks: Marks | None, query: Query, bli
     def inspect(asked: Mapping[str, Any]) -> None:
         inspector.choose(project.id, key, names_of(view, shown), asked)
 
-    data, of = payload(view, shown, details, marks) | extra, str(project.id)
-    cards(data, key=CARDS, of=of, on_go=go, on_lam=new_lambda, on_reference=new_reference, on_inspect=inspect)
+    def reply(asked: Mapping[str, Any]) -> None:
+        replies.choose(project.id, key, names_of(view, shown), asked)
+
+    data = payload(view, shown, details, marks, spans_of(project, key, layers, marks)) | extra
+    cards(
+        data, key=CARDS, of=str(project.id), on_go=go, on_lam=new_lambda, on_reference=new_reference, on_inspect=inspect, on_reply=reply,
+    )  # fmt: skip
+    replies.draw_chosen(project, view, key)
     if marks:
         warning(project)
     if main and (who := page.scored_by(main.signature)):

@@ -16,6 +16,7 @@ LONG = "The river rose and the town was warned in time. " * 320  # 3,200 words
 TEXTS = {"alpha": "The river sank.", "beta": "The river rose.", "gamma": "A river, it rose."}
 CHRF = {"alpha": 20.0, "beta": 90.0, "gamma": 50.0}
 SANK = Span("output", 10, 14, "sank", "Major", "Accuracy/Mistranslation", "the opposite")
+IMAGE = "m => getComputedStyle(m).backgroundImage"
 COMMA = Span("output", 7, 8, ",", "Minor", "Fluency/Punctuation")
 
 
@@ -51,12 +52,15 @@ def test_a_card_shows_error_spans_differences_or_texts_only(shared: Server, page
     opened(shared, page, project)
     card = page.locator(".esc-card", has=page.get_by_text("alpha", exact=True))
     expect(card.locator("mark.major")).to_contain_text("sank")
-    assert card.locator("mark.major").evaluate("m => getComputedStyle(m).borderBottomStyle") == "solid"
-    minor = page.locator(".esc-card mark.minor")
-    assert minor.evaluate("m => getComputedStyle(m).borderBottomStyle") == "dotted"
-    card.locator("summary", has_text="MQM −5.0 · 1 Major · 1 annotator").click()
-    expect(card.locator(".esc-errors li")).to_contain_text("Major Accuracy/Mistranslation “sank”")
-    expect(card.locator(".esc-errors .esc-note")).to_have_text("the opposite")
+    assert "repeating" not in card.locator("mark.major").evaluate(IMAGE)  # a solid line
+    assert "repeating" in page.locator(".esc-card mark.minor").evaluate(IMAGE)
+    expect(card.locator(".esl-rows li")).to_contain_text("A ann 1 Major")
+    expect(page.locator(".esl-rows li", has_text="no error")).to_have_count(1)
+    card.get_by_role("button", name="ann, error 1: Major, Accuracy/Mistranslation “sank”").focus()
+    expect(card.locator(".esl-details")).to_contain_text("Major Accuracy/Mistranslation “sank”")
+    expect(card.locator(".esl-details .esl-note")).to_have_text("the opposite")
+    page.keyboard.press("Escape")
+    expect(card.locator(".esl-details")).to_be_hidden()
     page.get_by_role("button", name="differences", exact=True).click()
     expect(card.locator("mark.major")).to_be_hidden()
     expect(card.locator(".esc-output ins").first).to_be_visible()
@@ -73,7 +77,7 @@ def test_a_card_shows_error_spans_differences_or_texts_only(shared: Server, page
     expect(page.locator(".esc-tablebox")).to_be_visible()
     expect(card.locator(".esc-values")).to_be_hidden()
     expect(card.locator(".esc-output")).to_be_visible()
-    expect(card.locator(".esc-errors summary")).to_contain_text("MQM")
+    expect(card.locator(".esl-rows")).to_contain_text("1 Major")
 
 
 def test_table_order_and_pins_survive_a_reload(shared: Server, page: Page, project: int) -> None:

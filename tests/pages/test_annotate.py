@@ -11,14 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from core.data import Dataset, Output, Segment, SegmentKey, Value
+from core.data import Dataset, Output, Segment, SegmentKey, Span, Value
 from core.ports.labels import Action
 from core.ports.store import Store
 from core.services.labels import labels as work
 from core.services.labels.editor import receive
 from core.signature import content_key
+from core.spans.layers import LayerSpan, spans_to_json
 from db.store import open_store
-from pages._ui.annotate import identity
+from pages._ui.annotate import identity, reveal_and_scores
 from tests.core.services.labels.exchanged import HERE, TEXTS, texts
 from tests.paths import ROOT
 
@@ -118,22 +119,38 @@ def revealed(store: Store, project: int) -> list[tuple[str, SegmentKey]]:
     return [(e.rater, e.segment) for e in store.labels.events(project) if e.action.kind == "reveal"]
 
 
-def test_scores_and_names_are_revealed_after_the_submission(app: AppTest, tmp_path: Path) -> None:
+def test_scores_and_names_are_revealed_after_the_submission(
+    app: AppTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = list[dict[str, Any]]()
+    monkeypatch.setattr(
+        reveal_and_scores, "marked_texts", lambda columns, **more: drawn.append({"columns": columns, **more})
+    )
     store = open_store(f"sqlite:///{tmp_path / 'labels.db'}")
     key = content_key("Quelle 2", TEXTS["Aardvark"], ())
     store.scores.put("chrf", "chrF2|version:1", {key: Value(61.2)}, 0.1)
+    judged = spans_to_json([LayerSpan(Span("output", 0, 3, TEXTS["Aardvark"][:3], "Major", "Accuracy"))])
+    detail = {"state": "ok", "spans": judged, "replies": []}
+    store.scores.put("judge-mqm", "judge-mqm|model:tiny", {key: Value(-5.0, detail=detail)}, 0.1)
     signed_in(app)
     assert not [b for b in app.button if b.label.startswith("Reveal")]
     project = int(address(app, "project"))
     fine = [Action(f"v-{system}", "verdict", system, {"value": "no_error"}) for system in TEXTS]
     store.labels.append(project, "Ana", HERE, [*fine, Action("s", "submit", None, {})])
     app.run()
+    ben = [Action(f"b-{system}", "verdict", system, {"value": "no_error"}) for system in TEXTS]
+    store.labels.append(project, "Ben", HERE, [*ben, Action("bs", "submit", None, {})])
+    app.run()
     assert not app.exception
     assert not app.dataframe
+    assert not drawn, "nobody sees the error spans of others before the own labels are locked"
     lock(app).click().run()
     assert not app.exception
+    assert {tuple(layer["label"] for layer in one["layers"]) for one in drawn} == {("Ana", "Ben", "Judge MQM")}
+    lanes = {column["name"]: column["lanes"] for column in drawn[-1]["columns"]}
+    assert lanes == {"Aardvark": [[], [], judged], "Buzzard": [[], [], None]}
     table = app.dataframe[0].value.set_index("output")
-    (column,) = table.columns
+    column = next(name for name in table.columns if "judge" not in name)
     assert column.endswith("↑")
     assert table[column].to_dict() == {"Aardvark": "61.2", "Buzzard": "not scored"}
     ids = work.open_segment(store, project, "Ana", HERE, TEXTS).labels.ids

@@ -201,7 +201,7 @@ def test_labels_are_on_the_cards_and_order_and_filter_segments(store: Store, pro
     label(store, project)
     at = open_page(project)
     assert "Not scored yet" in at.info[0].value
-    assert [c.get("labels") for c in seen[-1]["cards"]] == [None, None]
+    assert [c["layers"] for c in seen[-1]["cards"]] == [[None], [None]]
     assert [w.value.replace("\\", "") for w in at.warning] == [
         "MQM (labels): 2 of 4 outputs have a score. The system means are over these only.  \n"
         "MQM (labels): label the other outputs on Annotate."
@@ -212,7 +212,7 @@ def test_labels_are_on_the_cards_and_order_and_filter_segments(store: Store, pro
     assert config["type_config"]["format"] == "%.1f"
     at.radio(key="compare-sort").set_value("a metric").run()
     assert seen[-1]["segment"] == "2"
-    assert [len(c["labels"]["errors"]) for c in seen[-1]["cards"]] == [1, 0]
+    assert [[len(lane) for lane in c["layers"]] for c in seen[-1]["cards"]] == [[1], [0]]
     assert [m["origin"] for m in seen[-1]["metrics"]] == ["labels"]
 
     at = open_page(project)
@@ -237,9 +237,10 @@ def test_who_annotates_sees_the_labels_of_others_only_when_asked(
     at = open_page(project, doc="d", segment="2")
     assert seen[-1]["hidden"]
     assert not seen[-1]["metrics"]
+    assert not seen[-1]["layers"]
     at.toggle(key=f"compare-labels-{project}").set_value(True).run()
     assert not seen[-1]["hidden"]
-    assert seen[-1]["cards"][0]["labels"]["errors"][0]["quote"] == "Bananas"
+    assert seen[-1]["cards"][0]["layers"][0][0]["quote"] == "Bananas"
     assert any("would bias your labels" in c.value for c in at.caption)
 
 

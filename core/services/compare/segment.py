@@ -1,4 +1,4 @@
-"""Data of one segment for the Compare page: texts, differences, traces, scores, and human labels."""
+"""Data of one segment for the Compare page: texts, differences, traces, scores, and error spans by layer."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from core.columns import Cell, ScoreColumn
-from core.data import OutputKey, RatedOutput, Segment, Span, Value
+from core.data import Segment, Value
 from core.mqm.schemes import GOOGLE
-from core.mqm.scores import with_text
 from core.refine.result import Refinement, token_labels
 from core.services.compare.compare import NOT_SCORED, blind_names
 from core.services.compare.inspector import Marks
-from core.services.labels.agreement import stretches
 from core.services.projects.view import LABELS, Column, View
+from core.services.spans.layers import JUDGE, LayerInfo
+from core.spans.layers import ORIGINS, Spans, spans_to_json
 from core.text.edits import DiffPiece, diff
 
 MQM = "labels:mqm"
@@ -48,26 +48,27 @@ def with_mqm(view: View, marks: Marks) -> View:
     )
 
 
-def card_labels(text: str, rated: Sequence[RatedOutput]) -> dict[str, Any]:
-    """Return the labels of one output as plain JSON values.
+class ShownLayer(NamedTuple):
+    """A span layer, and its error spans in the outputs of one segment; systems that it did not examine are missing."""
 
-    `pieces` are [text, worst severity, [error, …]] of the output, `errors` the errors of all annotators, numbered from 1 in
-    the order of the text, those in the source last.
-    """
-    errors = sorted(
-        ((error, r.rater) for r in rated for error in r.errors),
-        key=lambda e: (e[0].side == "source", e[0].start, e[0].end),
-    )
-    return {
-        "pieces": [list(piece) for piece in stretches(text, [error for error, _ in errors])],
-        "errors": [_error(*error) for error in errors],
-        "raters": len({r.rater for r in rated}),
-    }
+    info: LayerInfo
+    by_system: Mapping[str, Spans]
 
 
-def _error(error: Span, rater: str) -> dict[str, str]:
-    names = ("severity", "category", "quote", "note", "side")
-    return {name: str(getattr(error, name)) for name in names} | {"rater": rater}
+def layers_json(layers: Sequence[ShownLayer]) -> list[dict[str, Any]]:
+    """Return what the lanes say of each layer: its name, its kind, and where it comes from."""
+    return [
+        {"label": info.label, "origin": ORIGINS[info.origin], "provenance": dict(info.provenance)} for info, _ in layers
+    ]
+
+
+def lanes_json(layers: Sequence[ShownLayer], system: str) -> list[list[dict[str, Any]] | None]:
+    """Return the error spans of one output by layer, in the order of the text, those in the source last; None where it was not examined."""
+
+    def in_order(spans: Spans) -> list[dict[str, Any]]:
+        return spans_to_json(sorted(spans, key=lambda s: (s.error.side == "source", s.error.start, s.error.end)))
+
+    return [in_order(by_system[system]) if system in by_system else None for _, by_system in layers]
 
 
 class SegmentQuery(NamedTuple):
@@ -81,12 +82,14 @@ class SegmentQuery(NamedTuple):
 
 
 def payload(
-    view: View, shown: SegmentQuery, details: Mapping[str, Value], marks: Marks | None = None
-) -> dict[str, Any]:
+    view: View, shown: SegmentQuery, details: Mapping[str, Value], marks: Marks | None = None, layers: Sequence[ShownLayer] = (),
+) -> dict[str, Any]:  # fmt: skip
     """Return the segment's texts, its metrics and one card per output. `details` are the refinement's values by system.
 
-    With `marks` the outputs have the labels that may be seen.
+    Error spans of no layer are sent if `marks` hide the labels of this segment: any of them would bias who has yet to annotate it.
     """
+    hidden = marks is not None and marks.hides(view.segments[shown.row])
+    layers = () if hidden else layers
     segment, texts = view.texts.segment(view.segments[shown.row])
     names = names_of(view, shown)
     metrics = [
@@ -98,17 +101,16 @@ def payload(
             "main": c.name == shown.refinement,
             "digits": c.digits,
             "origin": c.origin,
+            "replies": c.metric.startswith(JUDGE),
             "hint": "\n".join(p for p in (c.direction, c.help, c.signature) if p),
         }
         for c in view.columns
     ]
     cards = [
-        _card(view, shown, segment, system, texts[system], details.get(system)) | {"id": name, "name": name}
+        _card(view, shown, segment, system, texts[system], details.get(system))
+        | {"id": name, "name": name, "layers": lanes_json(layers, system)}
         for system, name in names.items()
     ]
-    for card, system in zip(cards, names, strict=True):
-        if marks and (rated := marks.by_output.get(OutputKey(system, *segment.key))):
-            card["labels"] = card_labels(card["text"], [with_text(r, card["text"]) for r in rated])
     cards.sort(key=lambda card: str(card["name"]))
     return {
         "doc": segment.doc_id,
@@ -117,9 +119,10 @@ def payload(
         "references": list(segment.references),
         "reference": shown.reference,
         "metrics": metrics,
+        "layers": layers_json(layers),
         "cards": cards,
         "blind": shown.blind is not None,
-        "hidden": marks is not None and marks.hides(segment.key),
+        "hidden": hidden,
     }
 
 

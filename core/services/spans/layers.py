@@ -8,7 +8,7 @@ commands and workers do.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,20 +53,34 @@ class _Source(NamedTuple):
     info: LayerInfo
     signature: str
 
+    @classmethod
+    def of(cls, info: LayerInfo) -> _Source:
+        return cls(info, info.provenance["signature"])
+
     def with_model(self) -> _Source:
         """Return the source with its model in its label, for several of one metric."""
         model = fields_of(self.signature).get("model", self.signature)
         return self._replace(info=self.info._replace(label=f"{self.info.label} ({model})"))
 
 
-def list_layers(store: Store, project_id: int, marks: Marks | None = None) -> list[LayerInfo]:
-    """Return the layers of a project: annotators, then judges, refinements and files, each in the order in which they came."""
+def scored_layers(store: Store, project_id: int) -> list[LayerInfo]:
+    """Return the layers of judges and refinements, for callers that keep them until scores are stored: details are read to find them."""
+    return [source.info for source in _scored_sources(store, project_id)]
+
+
+def list_layers(
+    store: Store, project_id: int, marks: Marks | None = None, scored: Sequence[LayerInfo] | None = None
+) -> list[LayerInfo]:
+    """Return the layers of a project: annotators, then judges, refinements and files, each in the order in which they came.
+
+    `scored` is the result of `scored_layers`, if the caller has it.
+    """
     seen = marks.by_output if marks else _all_labels(store, project_id)
     annotators = [_of_rater(rater, n) for rater, n in seen.n_rated().items()]
     files = [
         LayerInfo(f"file:{of.name}", of.name, "file", of.provenance, of.outputs) for of in store.spans.list(project_id)
     ]
-    return [*annotators, *(source.info for source in _scored_sources(store, project_id)), *files]
+    return [*annotators, *(scored_layers(store, project_id) if scored is None else scored), *files]
 
 
 def load_layer(store: Store, project_id: int, name: str, marks: Marks | None = None) -> SpanLayer:
@@ -99,11 +113,12 @@ def load_layer(store: Store, project_id: int, name: str, marks: Marks | None = N
 
 
 def segment_layers(
-    store: Store, project_id: int, segment: SegmentKey, names: Collection[str], marks: Marks | None = None
-) -> dict[str, dict[str, Spans]]:
+    store: Store, project_id: int, segment: SegmentKey, names: Collection[str], marks: Marks | None = None,
+    scored: Sequence[LayerInfo] | None = None,
+) -> dict[str, dict[str, Spans]]:  # fmt: skip
     """Return the spans of one segment by layer and system. A system that a layer did not examine has no entry.
 
-    Names of layers that do not exist, or that the person may not see, have an empty entry.
+    Names of layers that do not exist, or that the person may not see, have an empty entry. `scored` is the result of `scored_layers`.
     """
     layers: dict[str, dict[str, Spans]] = {name: {} for name in names}
     files = [name.removeprefix("file:") for name in names if name.startswith("file:")]
@@ -120,7 +135,8 @@ def segment_layers(
             for of in seen.get(key, ()):
                 if of.rater in raters:
                     layers[raters[of.rater]][system] = _rated_spans(of, {key: text})
-    for source in _scored_sources(store, project_id) if len(files) + len(raters) < len(layers) else ():
+    of_scores = len(files) + len(raters) < len(layers)
+    for source in _sources_of(store, project_id, scored) if of_scores else ():
         if source.info.name in layers:
             details = store.scores.detail(project_id, source.signature, segment)
             with_detail = {system: value for system, value in details.items() if value.detail is not None}
@@ -182,6 +198,10 @@ def _scored_sources(store: Store, project_id: int) -> list[_Source]:
     sources = [*judges, *(_source(store, project_id, by, "refinement", signed, rule) for signed, by in refined.items())]
     n = Counter(source.info.label for source in sources)
     return [source if n[source.info.label] == 1 else source.with_model() for source in sources]
+
+
+def _sources_of(store: Store, project_id: int, scored: Sequence[LayerInfo] | None) -> list[_Source]:
+    return _scored_sources(store, project_id) if scored is None else [_Source.of(info) for info in scored]
 
 
 def _source(

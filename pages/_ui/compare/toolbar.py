@@ -14,10 +14,13 @@ from core.formatting import MISSING, format_lambda
 from core.ports.projects import Project
 from core.reports import score_tables
 from core.services.compare.compare import Order, Query, Sort, hint_at, matching_outputs
+from core.services.compare.inspector import Marks
 from core.services.compare.systems import SystemScores, system_scores
 from core.services.projects.view import Column, View
-from pages._ui.compare import marks
-from pages._ui.shared import errors, page, state, tables, wiring
+from core.services.spans.layers import LayerInfo
+from pages._ui.compare import layers, marks
+from pages._ui.projects import scoring, scoring_time
+from pages._ui.shared import errors, jobs, page, state, tables, wiring
 from pages._ui.shared.files import download, file_name
 from pages._ui.shared.markdown import escape_markdown
 
@@ -50,10 +53,10 @@ ORDERS: dict[str, Sort] = {
 }
 
 
-def toolbar(project: Project, view: View, *, labelled: bool) -> tuple[Query, bool, DeltaGenerator]:
-    """Draw search, order, filter, refinement, labels and blind mode.
+def toolbar(project: Project, view: View, seen: Marks | None) -> tuple[Query, bool, list[LayerInfo], DeltaGenerator]:
+    """Draw search, order, filter, refinement, labels, layers of error spans, and blind mode. `seen` are the labels, if there are any.
 
-    Return the query, whether names are hidden, and the place for a link to another part of the page.
+    Return the query, whether names are hidden, the chosen layers, and the place for a link to another part of the page.
     """
     with st.container(horizontal=True, vertical_alignment="center", key="compare-toolbar"):
         key = f"compare-search-{project.id}"
@@ -67,11 +70,12 @@ def toolbar(project: Project, view: View, *, labelled: bool) -> tuple[Query, boo
         query = _filter(project, view, _order(project, view, Query(search or "")))
         _choose_refinement(project, view)
         text = "Hide the names of the systems and shuffle the outputs of each segment"
-        if labelled:
+        if seen:
             marks.switch(project)
+        shown = layers.choose_layers(project, seen)
         blind = st.toggle("Blind", key="compare-blind", help=text)
         place = st.container(width="content", height="stretch", vertical_alignment="center")
-    return query, blind, place
+    return query, blind, shown, place
 
 
 def refinement(project: Project, view: View) -> Column | None:
@@ -182,6 +186,26 @@ def _preset(preset: LambdaPreset, column: Column) -> dict[str, str]:
     what = " ".join(p for p in (preset.dataset, ASPECTS.get(preset.aspect, preset.aspect)) if p)
     label = f"{what}, {TASKS[preset.task]}{f' (fitted with other {other} than yours)' if other else ''}"
     return {"kind": "paper", "label": label, "value": state.lambda_parameter(preset.lam), "hint": preset.made_with}
+
+
+def scoring_box(project: Project, view: View) -> None:
+    """Draw the scoring panel, open while there are no scores."""
+    metrics = [c for c in view.columns if not c.human and not c.labelled]
+    running = jobs.active(project.id)
+    manages = wiring.may_change(project.id)
+    if not metrics:
+        waiting = "Choose metrics and compute scores." if manages else "A manager of this project can compute scores."
+        text = "Scoring is running. Its scores appear here." if running else f"Not scored yet. {waiting}"
+        st.info(text, icon=":material/hourglass_empty:" if running else ":material/info:")
+    scoring_time.draw_cancelled_job(project)
+    if not manages:
+        return
+    # a label or key that changes would close the panel
+    box = st.expander("Compute scores", expanded=not metrics, key=f"compare-scoring-{project.id}", on_change="rerun")
+    if box.open:  # the panel of a closed box would take most of the time of the page
+        with box:
+            opened = state.place(project.id) or view.segments[0]
+            scoring.draw_scoring(project, segment=opened)
 
 
 ANCHOR = "systems"

@@ -1,6 +1,7 @@
-// Texts side by side, each with the error spans of one rater. User texts go through textContent only.
+// Texts side by side, each with the error spans of one rater, or with a lane per layer. User texts go through textContent only.
 
 import { el } from "../shared/elements.js";
+import { confidenceSlider, laneRows, laneText, opener } from "../shared/lanes.js";
 
 function stretch([text, severity, marks]) {
   if (!marks.length) return document.createTextNode(text);
@@ -37,7 +38,24 @@ function column({ name, note, output, source, marks }) {
     marks.length ? list : el("p", { class: "esm-quiet", text: "No errors." }));
 }
 
+function withLanes({ layers, columns }) {
+  const boxes = columns.map(() => el("div"));
+  const draw = (least) => columns.forEach(({ text, lanes }, i) => {
+    const host = el("div", { class: "esl-host" });
+    const open = opener(host, layers);
+    host.prepend(laneText(text, lanes, least, "esm-text", open), laneRows(layers, lanes, least, open));
+    boxes[i].replaceChildren(host);
+  });
+  draw(0);
+  const slider = confidenceSlider(columns.flatMap(({ lanes }) => lanes), 0, draw);
+  const sections = columns.map(({ name }, i) => el("section", {}, el("h4", {}, el("bdi", { text: name })), boxes[i]));
+  return slider ? [el("div", { class: "esm-wide esm-quiet" }, slider), ...sections] : sections;
+}
+
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".esm") ?? parentElement.appendChild(el("div", { class: "esm" }));
-  root.replaceChildren(...data.columns.map(column));
+  const print = JSON.stringify([data.layers, data.columns]);
+  if (root.print === print) return;
+  root.print = print;
+  root.replaceChildren(...(data.layers ? withLanes(data) : data.columns.map(column)));
 }

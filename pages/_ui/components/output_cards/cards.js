@@ -1,11 +1,11 @@
 import { connected, mounted } from "../shared/component.js";
 import { el, put, signed } from "../shared/elements.js";
 import { lambdaBox, setLam, toLam } from "./lambda.js";
-import { diffText, FOLD, foldable, labelList, outputTexts, ROW } from "./outputs.js";
+import { confidenceSlider, laneRows, opener } from "../shared/lanes.js";
+import { diffText, FOLD, foldable, isLabelled, outputTexts, ROW } from "./outputs.js";
 import { listsScores, orderBox, rank, remember, remembered } from "./ranking.js";
-import { bestOf, markBest } from "./table.js";
+import { bestOf, markBest, score } from "./table.js";
 
-const MQM = "labels:mqm"; // core.services.compare.segment.MQM
 const BESIDE = 500; // a longer source with its references stands beside the outputs in wide windows, above the table
 
 function strip(card) {
@@ -102,11 +102,12 @@ const STATUS = {
 };
 
 /** Draw the scores of an output, on cards without refinement. */
-function values({ cards, metrics }, card) {
+function values(view, card) {
+  const { cards, metrics } = view.data;
   const list = el("dl", "esc-values");
   for (const metric of metrics) {
     const { v, why } = card.scores[metric.name];
-    const number = el("dd", "", v === null ? "\u2013" : signed(v, metric.digits));
+    const number = put(el("dd"), score(view, card, metric, v));
     number.title = why || metric.hint;
     if (v !== null && v === bestOf(metric, cards.map((c) => c.scores[metric.name].v))) markBest(number);
     put(list, el("dt", "", metric.label), number);
@@ -119,6 +120,23 @@ function breakable(name) {
   return name.split(/(?<=[_\-\u2013./:,;@|+])(?=.)/su).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
 }
 
+/** Draw the output of a card with its lanes; again when the confidence from which spans are shown has changed. */
+function drawOutput(view, { card, whole }) {
+  const host = el("div", "esl-host");
+  const open = opener(host, view.data.layers);
+  const output = put(el("div", "esc-output"), ...outputTexts(view, card, open));
+  const rows = view.data.layers.length ? laneRows(view.data.layers, card.layers, view.memory.least, open) : null;
+  host.prepend(...[foldable(view, card.id, output, card.text, FOLD, `output of ${card.name}`), rows].filter(Boolean));
+  whole.replaceChildren(host);
+}
+
+/** Draw all outputs again from this confidence on, which this browser remembers. */
+function showFrom(view, least) {
+  remember(view, { least });
+  view.parts.forEach((parts) => { drawOutput(view, parts); delete parts.cell; });
+  rank(view, false);
+}
+
 function drawCard(view, card, scale) {
   const { data, memory } = view;
   const box = el("article", "esc-card");
@@ -127,19 +145,15 @@ function drawCard(view, card, scale) {
   const name = put(el("span", "esc-name"), ...breakable(card.name));
   name.dir = "auto";
   put(head, parts.rank, name, parts.pin, parts.score);
-  const output = put(el("div", "esc-output"), ...outputTexts(card));
-  const whole = put(el("div"), foldable(view, card.id, output, card.text, FOLD, `output of ${card.name}`));
-  if (card.labels) {
-    const [mqm, column] = [card.scores[MQM]?.v ?? null, data.metrics.find((m) => m.name === MQM)];
-    whole.append(labelList(card.labels, mqm === null ? null : signed(mqm, column.digits)));
-  }
-  put(box, head, whole);
+  parts.whole = el("div");
+  drawOutput(view, parts);
+  put(box, head, parts.whole);
   const refined = el("div", "esc-refined");
   if (card.status === "refined") {
     const used = data.references.length > 1 && card.condition >= 0 ? ` toward reference ${card.condition + 1}` : "";
     put(refined, el("div", "esc-label", `refined by the model${used} (struck through: removed, underlined: added)`), foldable(view, `refined ${card.id}`, diffText(card.refined, false), card.text, FOLD, `refined output of ${card.name}`));
   } else if (listsScores(data)) {
-    put(refined, values(data, card));
+    put(refined, values(view, card));
   } else {
     const [title, fallback] = STATUS[card.status];
     const line = el("p", "esc-status" + (card.status === "non_translation" ? " alert" : ""));
@@ -240,11 +254,11 @@ function legend(shown) {
 
 function tools(view) {
   const { data, memory, root } = view;
-  const labelled = data.cards.some((c) => c.labels);
+  const labelled = data.cards.some(isLabelled);
   const shown = memory.shown === "errors" && !labelled ? "marks" : memory.shown;
   const modes = [
     ["off", "plain"],
-    ["errors", "error spans", "The errors that annotators marked: Major underlined, Minor dotted, Neutral thin"],
+    ["errors", "error spans", "The errors that the shown layers marked, one line per layer under the text: Major solid, Minor dotted, Neutral thin"],
     ["marks", "differences", "Underlined: not in the reference. \u2038: words of the reference are missing here"],
     ["all", "differences in full", "Underlined: not in the reference. Struck through: only in the reference"],
   ].filter(([mode]) => labelled || mode !== "errors");
@@ -256,7 +270,7 @@ function tools(view) {
   const texts = segments(modes, shown, (mode) => { remember(view, { shown: mode }); root.dataset.shown = mode; key.replaceWith((key = legend(mode))); });
   const keys = put(el("span", "esc-keys"), el("kbd", "", "\u2190"), " ", el("kbd", "", "\u2192"), " segments, ", el("kbd", "", "/"), " search");
   const hidden = data.hidden ? el("span", "", "Labels of this segment are hidden until you have submitted it.") : null;
-  return put(el("div", "esc-tools"), put(el("span"), "view", views), put(el("span"), "show in the outputs", texts, " ", key), orderBox(view), hidden, keys);
+  return put(el("div", "esc-tools"), put(el("span"), "view", views), put(el("span"), "show in the outputs", texts, " ", key), orderBox(view), confidenceSlider(data.cards.flatMap((c) => c.layers), memory.least, (least) => showFrom(view, least)), hidden, keys);
 }
 
 function draw(view) {
@@ -331,6 +345,7 @@ export default function (component) {
     view.of = data.messages.of;
     Object.assign(view.memory, remembered(view.of));
   }
+  view.memory.reply = (id, metric) => view.send("reply", { id, metric, doc: view.data.doc, segment: view.data.segment, n: Date.now() });
   view.memory.inspect = (id) => view.send("inspect", { id, doc: view.data.doc, segment: view.data.segment, n: Date.now() });
   if (data.lam !== view.server && data.lam !== view.sent) { view.lam = toLam(data.lam); clearTimeout(view.timer); }
   view.server = data.lam;

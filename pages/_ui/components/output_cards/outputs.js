@@ -1,42 +1,10 @@
-// The text of one output: its differences from the reference, and the error spans of all annotators, also as a list.
+// The text of one output: its differences from the reference, and the lanes of its error spans.
 
 import { el, put } from "../shared/elements.js";
+import { laneText } from "../shared/lanes.js";
 
 export const FOLD = 900; // longer texts are folded
 export const ROW = 130; // those of the table view too
-
-const counted = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
-
-function markedText(pieces) {
-  const p = el("p", "esc-text esc-marked");
-  p.dir = "auto";
-  const last = new Map(); // each number stands once, where its span ends: other spans may cut it into pieces
-  pieces.forEach(([, , marks], i) => marks.forEach((n) => last.set(n, i)));
-  pieces.forEach(([words, severity, marks], i) => {
-    if (!marks.length) { p.append(words); return; }
-    const ending = marks.filter((n) => last.get(n) === i);
-    const mark = put(el("mark", severity.toLowerCase()), el("bdi", "", words || "\u2038"));
-    put(p, put(mark, ending.length ? el("sup", "", ending.join(" ")) : null));
-  });
-  return p;
-}
-
-export function severities(errors) {
-  const counts = ["Major", "Minor", "Neutral"].map((s) => [errors.filter((e) => e.severity === s).length, s]);
-  return counts.filter(([n]) => n).map(([n, s]) => `${n} ${s}`).join(", ") || "no error";
-}
-
-export function labelList({ errors, raters }, mqm) {
-  const line = `${mqm === null ? "" : `MQM ${mqm} \u00b7 `}${severities(errors)} \u00b7 ${counted(raters, "annotator")}`;
-  if (!errors.length) return el("p", "esc-label", line);
-  const list = el("ol");
-  for (const e of errors) {
-    put(list, put(el("li"), el("b", e.severity.toLowerCase(), e.severity), ` ${e.category} `,
-      e.side === "source" ? "in the source " : null, e.quote ? el("bdi", "", `\u201c${e.quote}\u201d`) : null,
-      raters > 1 ? el("bdi", "esc-rater", ` ${e.rater}`) : null, e.note ? el("bdi", "esc-note", e.note) : null));
-  }
-  return put(el("details", "esc-errors"), el("summary", "", line), list);
-}
 
 export function diffText(pieces, output) {
   const p = el("p", "esc-text");
@@ -58,9 +26,13 @@ export function diffText(pieces, output) {
   return p;
 }
 
-export function outputTexts(card) {
-  if (card.text === "") return [el("p", "esc-status", "the output is empty")];
-  return card.labels ? [diffText(card.diff, true), markedText(card.labels.pieces)] : [diffText(card.diff, true)];
+export const isLabelled = (card) => card.layers.some(Boolean);
+
+export function outputTexts(view, card, open) {
+  if (card.text === "" && !isLabelled(card)) return [el("p", "esc-status", "the output is empty")];
+  const texts = [diffText(card.diff, true)];
+  if (isLabelled(card)) texts.push(laneText(card.text, card.layers, view.memory.least, "esc-text esc-marked", open));
+  return texts;
 }
 
 /** Fold a box with a long text to some lines, with a button; what is unfolded stays so until another segment is drawn. */

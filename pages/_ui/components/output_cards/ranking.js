@@ -4,11 +4,11 @@ import { el, put, signed } from "../shared/elements.js";
 import { shownLam, share, weigh } from "./lambda.js";
 import { table } from "./table.js";
 
-const KEPT = ["view", "shown", "order", "pinned"];
+const KEPT = ["view", "shown", "order", "pinned", "least"];
 const storeOf = (of) => `errorscope-compare-${of}`;
 
 export function remembered(of) {
-  const usual = { view: "cards", shown: "errors", order: "", pinned: [] };
+  const usual = { view: "cards", shown: "errors", order: "", pinned: [], least: 0 };
   try { return { ...usual, ...JSON.parse(localStorage.getItem(storeOf(of))) }; } catch { return usual; }
 }
 

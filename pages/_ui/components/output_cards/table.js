@@ -1,7 +1,8 @@
 // The scores of a segment as a table; in the table view with the outputs, shortened, and their errors.
 
 import { el, put, signed } from "../shared/elements.js";
-import { foldable, outputTexts, ROW, severities } from "./outputs.js";
+import { letterOf, verdictOf } from "../shared/lanes.js";
+import { foldable, isLabelled, outputTexts, ROW } from "./outputs.js";
 import { fromLam } from "./lambda.js";
 import { orderOf, pinButton, rank, remember, valueOf } from "./ranking.js";
 
@@ -25,7 +26,7 @@ function metricHead(view, metric) {
 function textCell(view, part) {
   if (!part.cell) {
     const { card } = part;
-    const box = put(el("div", "esc-output"), ...outputTexts(card));
+    const box = put(el("div", "esc-output"), ...outputTexts(view, card));
     part.cell = put(el("td", "esc-wide"), foldable(view, `row ${card.id}`, box, card.text, ROW, `output of ${card.name}`));
   }
   return part.cell;
@@ -43,10 +44,26 @@ export function markBest(cell) {
   cell.setAttribute("aria-label", `${cell.textContent}, best`);
 }
 
+/** Return a score, or a dash if there is none; that of a judge is a button that opens its replies. */
+export function score(view, card, metric, value) {
+  const text = value === null ? "\u2013" : signed(value, metric.digits);
+  if (!metric.replies) return text;
+  return el("button", {
+    type: "button", class: "esc-plain esc-reply", title: "Read the replies of the judge", "aria-label": `${metric.label} of ${card.name}: ${value === null ? "no score" : text}. Read the replies of the judge`,
+    onclick: () => view.memory.reply(card.id, metric.name),
+  }, text);
+}
+
+/** Return what each layer says of an output that it examined. */
+function verdicts(view, { layers }) {
+  const said = layers.flatMap((lane, i) => (lane ? [`${layers.length > 1 ? `${letterOf(i)} ` : ""}${verdictOf(lane, view.memory.least)}`] : []));
+  return said.join("\n") || "\u2013";
+}
+
 export function table(view, rows) {
   const { data, lam } = view;
   const whole = view.memory.view === "table";
-  const labelled = whole && data.cards.some((c) => c.labels);
+  const labelled = whole && data.cards.some(isLabelled);
   const sorted = orderOf(view) === null ? "ascending" : "";
   const top = put(el("tr"), headCell(view, "system", "name", sorted), whole ? el("th", "esc-wide", "output") : null, labelled ? el("th", "esc-found", "errors") : null);
   const values = new Map();
@@ -60,10 +77,10 @@ export function table(view, rows) {
     const { card } = part;
     const name = el("bdi", "", card.name);
     const row = put(el("tr", card.name === data.spot ? "esc-spot" : ""), put(el("th"), name, whole ? pinButton(view, card.name) : null), whole ? textCell(view, part) : null);
-    if (labelled) row.append(el("td", "esc-found", card.labels ? severities(card.labels.errors) : "\u2013"));
+    if (labelled) row.append(el("td", "esc-found", verdicts(view, card)));
     for (const metric of data.metrics) {
       const { column, best } = values.get(metric.name);
-      const td = el("td", "", column[i] === null ? "\u2013" : signed(column[i], metric.digits));
+      const td = put(el("td"), score(view, card, metric, column[i]));
       if (column[i] === null) { td.className = "none"; td.title = card.scores[metric.name].why || "no value"; }
       else if (column[i] === best) markBest(td);
       row.append(td);

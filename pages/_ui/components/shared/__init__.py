@@ -31,8 +31,8 @@ class Mailbox:
 
 
 @st.cache_resource
-def build(name: str, module: str, style: str, script: str) -> Any:
-    """Return the component `name` made of a style sheet and a script beside `module`.
+def build(name: str, module: str, style: str, script: str, *more_styles: str) -> Any:
+    """Return the component `name` made of style sheets and a script beside `module`.
 
     Streamlit loads a component from a blob, which has no relative addresses: it imports the script from the server.
     """
@@ -40,7 +40,7 @@ def build(name: str, module: str, style: str, script: str) -> Any:
     address = wiring.address(f"assets/{script_address((folder / script).relative_to(ROOT).as_posix())}")
     return st.components.v2.component(
         name,
-        css=(folder / style).read_text(encoding="utf-8"),
+        css="\n".join((folder / style).read_text(encoding="utf-8") for style in (style, *more_styles)),
         js=f"""const script = await import(new URL({json.dumps(address)}, location.origin));
 export default script.default;
 """,

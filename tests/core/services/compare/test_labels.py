@@ -1,11 +1,13 @@
-"""Human labels on Compare: the column of MQM scores, and the error spans of one output."""
+"""Human labels on Compare: the column of MQM scores, and the error spans of one output by layer."""
 
 import numpy as np
 
 from core.data import OutputKey, RatedOutput, SegmentKey, Span
 from core.services.compare.compare import Query, ordered, signature_at
 from core.services.compare.inspector import Marks
-from core.services.compare.segment import MQM, SegmentQuery, card_labels, payload, with_mqm
+from core.services.compare.segment import MQM, SegmentQuery, ShownLayer, lanes_json, layers_json, payload, with_mqm
+from core.services.spans.layers import LayerInfo
+from core.spans.layers import LayerSpan
 from tests.core.services.compare.test_compare import make_view
 from tests.labels import by_output
 
@@ -52,25 +54,30 @@ def test_labels_say_where_their_scores_come_from() -> None:
     assert [c.origin for c in view.columns] == ["labels", "", "", "", "human score"]
 
 
-def test_errors_of_all_annotators_are_numbered_along_the_text() -> None:
-    labels = card_labels("The river rose.", RATED[:2])
-    assert [(e["quote"], e["rater"], e["side"]) for e in labels["errors"]] == [
-        ("The", "bob", "output"),
-        ("river", "ann", "output"),
-        ("Der", "bob", "source"),
-    ]
-    assert labels["pieces"] == [["The", "Minor", (1,)], [" ", "", ()], ["river", "Major", (2,)], [" rose.", "", ()]]
-    assert labels["raters"] == 2
+def test_lanes_say_what_each_layer_marked_and_examined() -> None:
+    layer = ShownLayer(
+        LayerInfo("file:x", "x", "file", {"file": "x.jsonl"}, 2),
+        {"a": (LayerSpan(LEFT_OUT), LayerSpan(MAJOR, 0.25), LayerSpan(MINOR)), "b": ()},
+    )
+    assert layers_json([layer]) == [{"label": "x", "origin": "imported file", "provenance": {"file": "x.jsonl"}}]
+    (lane,) = lanes_json([layer], "a")
+    assert lane is not None
+    assert [(s["quote"], s["side"], s.get("confidence")) for s in lane] == [
+        ("The", "output", None), ("river", "output", 0.25), ("Der", "source", None),
+    ]  # fmt: skip
+    assert [lanes_json([layer], system) for system in ("b", "c")] == [[[]], [None]]
 
 
-def test_cards_have_the_labels_that_may_be_seen() -> None:
+def test_cards_have_the_layers_that_may_be_seen() -> None:
     seen = marks(*RATED)
     view = with_mqm(make_view(), seen)
-    data = payload(view, SegmentQuery(0), {}, seen)
-    assert [card["labels"]["raters"] for card in data["cards"]] == [2, 1]
+    layers = [ShownLayer(LayerInfo("file:x", "x", "file", {}, 1), {"a": (LayerSpan(MAJOR),)})]
+    data = payload(view, SegmentQuery(0), {}, seen, layers)
+    assert [card["layers"] for card in data["cards"]] == [lanes_json(layers, "a"), [None]]
     assert [card["scores"][MQM]["v"] for card in data["cards"]] == [-5.5, 0.0]
     assert not data["hidden"]
-    other = payload(view, SegmentQuery(2), {}, seen)
+    other = payload(view, SegmentQuery(2), {}, seen, layers)
     assert other["hidden"]
-    assert "labels" not in other["cards"][0]
+    assert not other["layers"]
+    assert {len(card["layers"]) for card in other["cards"]} == {0}
     assert not payload(view, SegmentQuery(2), {})["hidden"]
