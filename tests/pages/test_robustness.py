@@ -14,6 +14,7 @@ from core.data import Dataset, Output, Segment
 from core.metrics.base import MetricSpec
 from core.ports.robustness import KeptCase, SavedScore
 from core.ports.store import Store
+from core.services.robustness.tour import STOPS
 from pages._ui.robustness import break_metric
 from pages._ui.robustness.controls import diff_html
 from tests.pages.opened_page import new_project
@@ -235,3 +236,13 @@ def test_without_references_cases_come_from_a_file(store: Store) -> None:
     assert "All metrics are equal: each prefers the good text in 100.0 % of the cases" in words(at)
     assert "1 case." in words(at)
     assert "No case matches" in words(at)
+
+
+def test_the_example_of_a_judge_says_what_is_missing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("ERRORSCOPE_JUDGE", "ERRORSCOPE_JUDGES"):
+        monkeypatch.delenv(variable, raising=False)
+    at = opened(filled(store), "Stress tests")
+    at.button(key=f"lab-tour-{len(STOPS) - 1}").click().run()
+    assert not at.exception
+    assert "This example asks a judge" in words(at)
+    assert "ERRORSCOPE_JUDGE" in words(at).replace("\\", "")

@@ -1,4 +1,4 @@
-"""Five example failures, computed on the texts of the sample project."""
+"""Five example failures and a test of a judge, computed on the texts of the sample project."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from functools import partial
 import streamlit as st
 
 from core.formatting import format_number
+from core.metrics import registry
 from core.ports.projects import Project
 from core.ports.robustness import BARELY, MISSES
 from core.robustness.stress.report import Offender, advice
 from core.services.robustness import tour
 from core.services.robustness.break_metric import verdict_of
 from pages._ui.robustness import controls, stress_evidence
-from pages._ui.shared import drafts
+from pages._ui.shared import drafts, judges, page
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -22,15 +23,20 @@ CHOSEN = "lab-tour"
 
 def draw_tour(project: Project) -> None:
     """Draw one button per failure, and the chosen one below."""
-    st.markdown("**Five example failures**, computed on texts of the sample project:")
+    st.markdown("**Five example failures, and a test of a judge**, computed on texts of the sample project:")
     with st.container(horizontal=True):
         for k, stop in enumerate(tour.STOPS):
             st.button(
                 stop.title, key=f"lab-tour-{k}", on_click=_choose, args=(k,), type="primary" if _chosen() == k else "secondary"
             )  # fmt: skip
+    judges.warn_of_hosts((registry.load_metric(stop.metric) for stop in tour.STOPS), "the texts of this example")
     if (at := _chosen()) is None:
         return
     stop = tour.STOPS[at]
+    if missing := tour.lacking(stop):
+        page.info(f"This example asks a judge, a language model on a server ({missing.sentence()}). {missing.note}")
+        page.link("models", "Set up a judge on Models")
+        return
     with st.spinner("Computing scores …"):
         tour_result = run_cached(("tour", stop), "Scoring both texts …", lambda progress: tour.shown(stop))
     if tour_result is not None:
@@ -60,7 +66,7 @@ def _shown(project: Project, tour_result: tour.TourResult) -> None:
     st.markdown(f"#### {escape_markdown(f'{tour_result.label} {arrow}: {number(good)} → {number(changed)}')} · {said}")
     st.markdown(escape_markdown(tour_result.stop.says))
     stop, texts = tour_result.stop, tour_result.texts
-    if texts.reference and stop.metric != "bartscore-faithfulness":
+    if texts.reference and stop.metric not in ("bartscore-faithfulness", "judge-mqm"):
         st.html(controls.diff_html(texts.reference, texts.reference, "reference"))
     elif texts.source:
         st.html(controls.diff_html(texts.source, texts.source, "source"))

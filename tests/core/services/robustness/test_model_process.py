@@ -57,7 +57,7 @@ WORK: dict[str, Callable[[], Any]] = {
     "rounds": lambda: inspector.rounds(TEXT, ITEMS[1].hypothesis, "f", Options(rounds=1), None),
     "alignment": lambda: alignment.payload(alignment.align(ITEMS[1].hypothesis, TEXT, "embedding", nothing)),
     "tokens": lambda: [token_contributions.strips(name, ITEMS[0]) for name in ("bartscore", "bertscore")],
-    "examples": lambda: tour.shown(tour.STOPS[-1]),
+    "examples": lambda: tour.shown(tour.STOPS[4]),
     "stress tests": stress,
 }
 
