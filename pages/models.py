@@ -10,7 +10,7 @@ from core.errors import PROGRAM
 from core.metrics import readiness
 from core.metrics.readiness import ConfiguredModel, Readiness
 from core.settings import load_settings
-from pages._ui.models import metric_table, model_cards
+from pages._ui.models import judge_cards, metric_table, model_cards
 from pages._ui.shared import tables, wiring
 from pages._ui.shared.page import heading
 
@@ -55,7 +55,8 @@ def metrics(readiness_by_name: Mapping[str, Readiness]) -> None:
         st.info("No metric matches all of these words.", icon=":material/search_off:")
     st.caption(
         "↑ higher is better, ↓ lower is better. A missing value is never counted as 0. Dashed frame: a kind of model that the "
-        "metric needs: seq2seq (encoder–decoder), encoder (text encoder), nli (entailment model), lm and mlm (language models). The tab "
+        "metric needs: seq2seq (encoder–decoder), encoder (text encoder), nli (entailment model), lm and mlm (language models), judge (language "
+        "model on a server). The tab "
         "*Models* shows which model is configured, or how to set one up."
     )
     with st.expander("Metric options", icon=":material/tune:"):
@@ -85,6 +86,7 @@ def cards(readiness_by_name: Mapping[str, Readiness], models: list[ConfiguredMod
             with column.container(border=True, height="stretch", key=f"role-{player.kind.name}"):
                 model_cards.card(player)
                 model_cards.draw_presets(player.kind.name)
+    judge_cards.draw_judges()
     model_cards.other_lacks(model_cards.lacks(readiness_by_name, models))
 
 

@@ -11,13 +11,14 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.errors import UserError
 from core.judges.client import Reply, Session
-from core.judges.endpoints import Endpoint
+from core.judges.endpoints import Endpoint, endpoints
 from core.metrics.base import MetricEnded
 
 KEPT = 60.0
@@ -101,6 +102,39 @@ def identity_of(endpoint: Endpoint) -> ModelIdentity:
         )
     with watched.lock:
         return _result(watched)
+
+
+class JudgeState(NamedTuple):
+    """A configured judge on a page: what identifies it, or why it is not ready."""
+
+    endpoint: Endpoint
+    identity: ModelIdentity | None
+    problem: UserError | None
+
+    @property
+    def words(self) -> str:
+        return "ready" if self.identity else "not allowed" if not self._is_allowed() else "not ready"
+
+    def _is_allowed(self) -> bool:
+        try:
+            self.endpoint.check_allowed()
+        except UserError:
+            return False
+        return True
+
+
+def judge_states() -> list[JudgeState]:
+    """Return all configured judges, asked at the same time. Raises `UserError` for settings that are not valid."""
+
+    def state(one: Endpoint) -> JudgeState:
+        try:
+            return JudgeState(one, identity_of(one), None)
+        except UserError as error:
+            return JudgeState(one, None, error)
+
+    judges = list(endpoints().values())
+    with ThreadPoolExecutor(max(1, len(judges))) as pool:
+        return list(pool.map(state, judges))
 
 
 def forget(endpoint: Endpoint) -> None:

@@ -229,7 +229,7 @@ def lacks(readiness_by_name: Mapping[str, Readiness], roles: Sequence[Configured
     groups: dict[Readiness, list[str]] = {}
     known = specs() | {mauve.SPEC.name: mauve.SPEC}
     for name, one in readiness_by_name.items():
-        if one.state != "ready" and one not in shown_by_models:
+        if one.state not in ("ready", "judge") and one not in shown_by_models:
             groups.setdefault(one, []).append(known[name].label if name in known else name)
     return groups
 

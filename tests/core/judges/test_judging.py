@@ -333,3 +333,29 @@ def test_a_server_without_schemas_and_probabilities_is_noticed(server: JudgeServ
     scored("judge-da", items(1))
     assert "response_format" not in server.bodies[0]
     assert "no token probabilities" in readiness.readiness_of(registry.load_metric("judge-da|scale:expected")).reason
+
+
+@pytest.mark.extended
+def test_a_real_model_that_writes_nonsense_gets_no_scores(server: JudgeServer) -> None:
+    """An untrained language model: what it writes is no JSON, so that no output has a score or "no error"."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from tests import tiny_checkpoints as tiny
+
+    tiny.environment()
+    model = AutoModelForCausalLM.from_pretrained(tiny.home("lm"))
+    tokenizer = AutoTokenizer.from_pretrained(tiny.home("lm"))
+
+    def answer(body: Any) -> str:
+        torch.manual_seed(body["seed"])
+        ids = tokenizer(body["messages"][-1]["content"][:8], return_tensors="pt").input_ids[:, : tiny.WINDOW // 2]
+        written = model.generate(ids, do_sample=True, max_new_tokens=tiny.WINDOW // 4, pad_token_id=1)
+        return str(tokenizer.decode(written[0, ids.shape[1] :]))
+
+    server.answer = answer
+    for name in ("judge-da", "judge-mqm"):
+        values = scored(name, items(20))
+        assert [value.status for value in values] == ["undefined"] * 20
+        assert {(value.detail or {})["state"] for value in values} <= {"unparsed", "truncated"}
+        assert all(len((value.detail or {})["replies"]) == 3 for value in values)
