@@ -15,8 +15,9 @@ from cli.options import Columns, Files, Out, Workers, chosen, print_note, read_t
 from core.data import Dataset, OutputKey, Score, Value
 from core.errors import UserError
 from core.formats import output
-from core.formats.write import csv_text, scores_csv, scores_jsonl
+from core.formats.write import csv_text, each_json_line, scores_csv, scores_jsonl
 from core.formatting import format_count
+from core.judges.replies import reply_rows
 from core.metrics import registry
 from core.metrics.base import Metric
 from core.metrics.generation.bartscore_pp import NAMES, refinement_of
@@ -63,7 +64,9 @@ def score_command(
     scores = scored(dataset, fitted, workers=processes(workers), keep=None if replies else _without_parts)
     write = scores_jsonl if out.suffix == ".jsonl" else scores_csv
     files_written = {out: write(_rows(dataset, fitted, scores))}
-    output.write_files(files_written | ({replies: "".join(_replies(dataset, fitted, scores))} if replies else {}))
+    output.write_files(
+        files_written | ({replies: "".join(each_json_line(_replies(dataset, fitted, scores)))} if replies else {})
+    )
 
 
 def _print_costs(dataset: Dataset, metrics: Sequence[Metric]) -> None:
@@ -74,14 +77,12 @@ def _print_costs(dataset: Dataset, metrics: Sequence[Metric]) -> None:
             print_note(f"note: {metric.judge.cost(items).sentence(metric.spec.label)}")
 
 
-def _replies(dataset: Dataset, metrics: Sequence[Metric], scores: InMemoryScores) -> Iterator[str]:
-    """Yield the raw replies of judges, one JSON object per line."""
+def _replies(dataset: Dataset, metrics: Sequence[Metric], scores: InMemoryScores) -> Iterator[dict[str, Any]]:
+    """Yield the raw replies of judges."""
     for metric in metrics:
         signature = metric.signature()
         for key, value in values_of(dataset, scores, signature) if metric.judge else ():
-            for reply in (value.detail or {}).get("replies", ()):
-                row = {**key._asdict(), "metric": metric.spec.name, "signature": signature, **reply}
-                yield json.dumps(row, ensure_ascii=False) + "\n"
+            yield from reply_rows(key, metric.spec.name, signature, value)
 
 
 def _rows(dataset: Dataset, metrics: Sequence[Metric], scores: InMemoryScores) -> Iterator[Score]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import math
 import random
 import ssl
 import time
@@ -335,7 +336,8 @@ def _of_answer(answer: Any) -> Reply:
     top = None
     if (probabilities := choice.get("logprobs")) and (tokens := probabilities.get("content")):
         listed = tokens[0].get("top_logprobs") or [tokens[0]]
-        top = tuple((str(one["token"]), float(one["logprob"])) for one in listed[:50])
+        pairs = ((storable(str(one["token"])), float(one["logprob"])) for one in listed[:50])
+        top = tuple(pair for pair in pairs if math.isfinite(pair[1]))
     return Reply(
         "answered", storable(str(content or ""))[:LONGEST_TEXT], str(choice.get("finish_reason") or ""),
         storable(str(message.get("refusal") or ""))[:LONGEST_TEXT], storable(str(answer.get("model") or ""))[:200],

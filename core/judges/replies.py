@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, NoReturn
 
+from core.data import OutputKey, Value
 from core.judges.client import Reply
 from core.spans.quotes import Quote
 
@@ -167,6 +168,12 @@ def expected_value(top: Sequence[tuple[str, float]] | None, scale: Sequence[str]
     if not 0.9 - 1e-9 <= covered <= 1.001:
         return ReadReply("unparsed", why=f"values of the scale have {covered:.2f} of the probability, less than .9")
     return ReadReply("ok", math.fsum(float(value) * p for value, p in mass.items()) / covered)
+
+
+def reply_rows(key: OutputKey, metric: str, signature: str, value: Value) -> Iterator[dict[str, Any]]:
+    """Yield the raw replies behind the score of an output, as rows of a file."""
+    for reply in (value.detail or {}).get("replies", ()):
+        yield {**key._asdict(), "metric": metric, "signature": signature, **reply}
 
 
 class _Unreadable(ValueError):  # noqa: N818  (what the reply is)

@@ -19,7 +19,7 @@ from tests.cli.program import ROOT
 from tests.cli.test_score import INPUT
 
 INPUTS: dict[str, list[str]] = {
-    "score": ["score {files} --out {out}", "score {files} --set mauve --out {out}"],
+    "score": ["score {files} --out {out} --replies {replies}", "score {files} --set mauve --out {out}"],
     "refine": ["refine {files} --prompts {prompts}:mt --out {out}"],
     "mqm": ["mqm {file} --out {out}"],
     "convert": ["convert {labels} --texts {texts} --to marot --out {out}"],
@@ -34,7 +34,7 @@ INPUTS: dict[str, list[str]] = {
     "attack": ["attack {files} --out {out}"],
     "ranges": ["ranges {scores} --out {out}"],
 }
-OUTPUTS = {"out", "json", "csv", "resume"}
+OUTPUTS = {"out", "json", "csv", "resume", "replies"}
 READ_ONLY = {"metrics", "models", "reproduce"}
 TEXT_PATHS = {"external", "prompts"}
 """Options that name a file within a text."""

@@ -7,7 +7,7 @@ import tempfile
 import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from core.data import Dataset, HumanScore, OutputKey, RatedOutput, Score, Segment, SegmentKey, Span
 from core.errors import UserError
@@ -17,12 +17,14 @@ from core.formats.labels.label_file import ProjectTotals, Written, left_behind, 
 from core.formats.labels.label_formats import FORMATS, label_format
 from core.formats.write import SCORE_COLUMNS, LabelRow, csv_lines, each_json_line, score_records
 from core.formatting import format_count
+from core.judges.replies import reply_rows
 from core.metrics.base import name_of
 from core.mqm.schemes import GOOGLE
 from core.mqm.scores import rated_outputs, segment_scores
 from core.ports.labels import OutputLabels, SegmentLabels
 from core.ports.store import Store
 from core.progress import Progress, no_progress, part, report_parts
+from core.scoring.turns import judge_of
 from core.services.campaigns import answers
 from core.services.labels import all_labels
 from core.services.labels.judgements import derived
@@ -139,6 +141,20 @@ def score_table_as(store: Store, project_id: int, progress: Progress = no_progre
     rows = score_rows(store, project_id, progress)
     lines = csv_lines(SCORE_COLUMNS, rows) if ending == "csv" else each_json_line(score_records(rows))
     return Export(spooled(lines), f"scores.{ending}", MIME[ending], tuple(partly_scored(store, project_id)))
+
+
+def replies_as_jsonl(store: Store, project_id: int, progress: Progress = no_progress) -> Export:
+    """Return the raw replies of judges, one JSON object per line. `progress` is called once per metric."""
+    progress(0.0)
+    judges = [by for by in store.scores.signatures(project_id) if judge_of(by.metric)]
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for k, by in enumerate(judges):
+            progress(k / len(judges))
+            for key, value in store.scores.details(project_id, by.signature).items():
+                yield from reply_rows(key, by.metric, by.signature, value)
+
+    return Export(spooled(each_json_line(rows())), "replies.jsonl", MIME["jsonl"], ())
 
 
 def labels_as(store: Store, project_id: int, progress: Progress = no_progress, *, name: str) -> Export:

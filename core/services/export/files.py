@@ -154,6 +154,11 @@ SCORES = {
     ),
 }  # fmt: skip
 
+REPLIES = {
+    "judge-replies": ExportFile(
+        "Replies of judges: JSONL", "One JSON object per reply: its text, state, tokens, time, seed and model. Texts unchanged.", export.replies_as_jsonl
+    )
+}  # fmt: skip
 COLUMNAR = {"parquet": "Parquet", "arrow": "Arrow"}
 SCORES |= {
     f"scores-{ending}": ExportFile(
@@ -171,7 +176,7 @@ OUTPUTS = {
     )
 }  # fmt: skip
 
-EXPORTS: Mapping[str, ExportFile] = LABELS | JUDGEMENTS | SCORES | OUTPUTS
+EXPORTS: Mapping[str, ExportFile] = LABELS | JUDGEMENTS | SCORES | REPLIES | OUTPUTS
 
 
 PIECE = 1 << 18

@@ -19,7 +19,17 @@ from core.errors import UserError
 from core.ports.projects import Project
 from core.ports.store import Store
 from core.progress import Cancelled
-from core.services.export.files import EXPORT_THREADS, JUDGEMENTS, LABELS, OUTPUTS, PREPARED, SCORES, ExportFile
+from core.scoring.turns import judge_of
+from core.services.export.files import (
+    EXPORT_THREADS,
+    JUDGEMENTS,
+    LABELS,
+    OUTPUTS,
+    PREPARED,
+    REPLIES,
+    SCORES,
+    ExportFile,
+)
 from core.settings import load_settings
 from pages._ui.shared import drafts, errors, page, wiring
 from pages._ui.shared.files import download, file_name
@@ -162,6 +172,8 @@ def draw_exports(project: Project, labelled: bool, scored: bool) -> None:
         st.caption("No labels to export yet.")
     if not scored:
         st.caption("No metric scores to export yet.")
+    if any(judge_of(by.metric) for by in wiring.store().scores.signatures(project.id)):
+        kinds |= REPLIES
     if kinds := kinds | (OUTPUTS if project.n_outputs else {}):
         _choice(project, kinds)
 
