@@ -46,7 +46,10 @@ def _nli(text: str) -> str:
 def _other(text: str) -> str:
     if registry.split(text)[0] == NAME:
         raise UserError("MENLI cannot be combined with itself", where=f"option with of {NAME}", got=f"“{text}”")
-    return registry.load_metric(text).spec.name
+    metric = registry.load_metric(text)
+    if metric.judge is not None:  # its texts would be sent by the model process, and no screen would say where
+        raise UserError("MENLI cannot be combined with a judge", where=f"option with of {NAME}", got=f"“{text}”")
+    return metric.spec.name
 
 
 def _range(text: str) -> str:

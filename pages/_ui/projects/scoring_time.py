@@ -71,7 +71,7 @@ def draw_judges(project: Project, opened: Sequence[OpenOutputs], segments: Seque
     except UserError as error:
         errors.show(error)
         return
-    judges.warn_of_hosts(chosen, "the texts of this project")
+    judges.warn_of_hosts([metric.spec.name for metric in chosen], "the texts of this project")
     lines = [one.sentence() for one in estimates]
     local = " The texts stay on this machine." if all(one.is_local for one in estimates) else ""
     page.caption("\n".join([*lines[:-1], f"{lines[-1]}.{local}"]))

@@ -66,7 +66,8 @@ def draw_combine(project: Project) -> None:
     if not able:
         parts.no_nli(states[NLI_METRICS[0]])
         return
-    others = [n for n, s in states.items() if n not in NLI_METRICS and n != NAME and s.state == "ready"]
+    ready = [n for n, s in states.items() if n not in NLI_METRICS and n != NAME and s.state == "ready"]
+    others = [n for n in ready if registry.load_metric(n).judge is None]
     key = f"{_ASKED}-{project.id}"
     with st.container(border=True):
         human_scores = calibration_form.choose_human_scores(project)

@@ -89,9 +89,8 @@ def choose_metrics(key: str, default: Sequence[str], languages: Mapping[str, flo
         page.link("models", f"{lacking} more metrics need a model or a package")
     if left := [labels[name] for name in ready if name not in usual and name not in names]:
         page.caption(f"Not preselected (the model does not read the language of the texts): {', '.join(left)}.")
-    metrics = registry.chosen(names)
-    judges.warn_of_hosts(metrics)
-    return metrics
+    judges.warn_of_hosts(names)
+    return registry.chosen(names)
 
 
 def preselected(names: Sequence[str], languages: Mapping[str, float]) -> list[str]:

@@ -15,7 +15,7 @@ from core.ports.jobs import Job
 from core.ports.projects import Project
 from core.services.projects.time_estimates import finishable, start
 from core.services.projects.view import Column
-from pages._ui.shared import errors, wiring
+from pages._ui.shared import errors, judges, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 _SEEN = "errorscope_jobs_seen"
@@ -188,4 +188,5 @@ def finish_button(project: Project, metrics: Sequence[str], segments: Sequence[S
     def finish() -> None:
         queue.enqueue(project.id, metrics, segments)
 
+    judges.warn_of_hosts(metrics, "the texts of this project")
     st.button("Finish scoring", key=f"finish-{key}", icon=":material/play_arrow:", on_click=finish)

@@ -7,15 +7,16 @@ from collections.abc import Iterable
 import streamlit as st
 
 from core.errors import UserError
-from core.metrics.base import Metric
+from core.metrics.registry import load_metric
 from pages._ui.shared.markdown import escape_markdown
 
 
-def warn_of_hosts(metrics: Iterable[Metric], texts: str = "the texts") -> None:
+def warn_of_hosts(expressions: Iterable[str], texts: str = "the texts") -> None:
     """Draw which other hosts `texts` are sent to if these metrics are computed; nothing if all stay on this machine."""
     hosts: dict[str, list[str]] = {}
-    for metric in metrics:
+    for expression in expressions:
         try:
+            metric = load_metric(expression)
             if metric.judge is not None and not metric.judge.is_local:
                 hosts.setdefault(metric.judge.host, []).append(metric.spec.label)
         except UserError:  # it cannot run

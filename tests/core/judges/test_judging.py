@@ -314,6 +314,13 @@ async def _wait(held: threading.Event) -> Any:
     raise UserError("enough")
 
 
+def test_metrics_inside_others_are_no_judges(server: JudgeServer) -> None:
+    """Their texts would be sent without a screen that says so."""
+    for expression in ("menli|with:judge-da", "smart1|matcher:judge-da"):
+        with pytest.raises(UserError):
+            registry.load_metric(expression)
+
+
 def test_the_estimate_counts_calls_and_tokens(server: JudgeServer) -> None:
     metric = registry.load_metric("judge-esa|repeats:2")
     assert metric.judge is not None
