@@ -136,7 +136,7 @@ Ask = Callable[[Calls, Item, int], Awaitable[Judged]]
 class Asking:
     """How a metric asks: what it sends for an item, the forms of the replies, and the facts in its signature besides the model.
 
-    `among` is a digest of all outputs, where the value of one depends on the others.
+    `among` is a digest of all outputs, where the value of one depends on the others. `lacks` returns what an item lacks, or "".
     """
 
     judge: str
@@ -147,6 +147,7 @@ class Asking:
     prompt: str
     options: Mapping[str, object]
     among: str = ""
+    lacks: Callable[[Item], str] = lambda item: ""
 
     @property
     def endpoint(self) -> Endpoint:
@@ -244,6 +245,8 @@ class Asking:
         return [values.get(item, missing) for item in items]
 
     async def _value(self, run: JudgeRun, item: Item) -> Value:
+        if lacking := self.lacks(item):
+            return Value(None, "needs", lacking)
         calls = Calls(run)
         judged = [await self.ask(calls, item, repeat) for repeat in range(self.repeats)]
         return combined(judged, calls.records, spans=any(isinstance(form, SpansForm) for form in self.forms))

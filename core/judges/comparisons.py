@@ -51,8 +51,11 @@ def _pairwise(values: Values) -> Metric:
         def messages(item: Item) -> prompts.Messages:
             return compared(item, item.hypothesis, item.hypothesis)
 
+        def lacks(item: Item) -> str:
+            return "" if others(item) else "this segment has no other output to compare with"
+
         options = {"reference": reference, "opponents": "all"}
-        return Asking(values["judge"], 1, ask, messages, (BETTER,), digest_of(system, BETTER), options, among)
+        return Asking(values["judge"], 1, ask, messages, (BETTER,), digest_of(system, BETTER), options, among, lacks)
 
     def fitted(outputs: AllOutputs) -> Asking:
         @cache
@@ -73,13 +76,7 @@ async def _compared(
 ) -> Judged:
     """Compare an output with others. It wins or loses if both orders say so; orders that disagree are inconsistent, which is no tie."""
     counts = dict.fromkeys(("wins", "ties", "losses", "inconsistent", "unreadable"), 0.0)
-    bad = Judged(
-        "unparsed",
-        None,
-        "this segment has no other output to compare with"
-        if not others
-        else "no comparison has the same result in both orders",
-    )
+    bad = Judged("unparsed", None, "no comparison has the same result in both orders")
     for other in others:
         digest = hashlib.sha256(other.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         first, _ = await calls.ask(messages(item, item.hypothesis, other), BETTER, 0, other=digest, order="first")

@@ -157,7 +157,7 @@ def test_comparisons_ask_both_orders_and_keep_inconsistent_apart(server: JudgeSe
     assert [good.value, bad.value, same.value] == [0.75, 0.0, 0.5]
     assert server.requests == 6  # three pairs in two orders; each is asked once for both outputs
     (alone,) = scored("judge-pairwise", [Item("y", "only", ())])
-    assert alone.status == "undefined"
+    assert (alone.status, alone.detail) == ("needs", None)
 
 
 def test_own_templates_have_a_form_of_their_own(
