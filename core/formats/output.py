@@ -151,6 +151,7 @@ def _of_settings(writes_ranges: bool) -> Iterator[Named]:
         database = own.database.removeprefix("sqlite:///").partition("?")[0]
         yield from named("the database", *(Path(database + ending) for ending in ("", "-wal", "-shm")))
     yield from named("ERRORSCOPE_PROMPTS", own.prompts)
+    yield from named("ERRORSCOPE_JUDGES", *([Path(own.judges).expanduser()] if own.judges else []))
     if not writes_ranges:
         yield "the stored ranges", own.home / "ranges.json"
     for role in _ROLES:

@@ -62,9 +62,11 @@ class _OtherModel(Exception):  # noqa: N818  (a state, not a fault)
 
 @dataclass
 class Calls:
-    """The requests for one output, and a record of every reply."""
+    """The requests for one output, the model that must answer them, and a record of every reply."""
 
-    run: JudgeRun
+    judge: Endpoint
+    identity: probe.ModelIdentity
+    session: Session
     records: list[dict[str, Any]] = field(default_factory=list)
 
     async def ask(
@@ -73,7 +75,7 @@ class Calls:
         """Return what the judge says, and its text. A reply that cannot be read is asked for again. Without a form: one digit."""
         result, text = ReadReply("failed"), ""
         for attempt in range(RE_ASKS + 1):
-            reply, seed = await self.run.send(messages, form, repeat, attempt)
+            reply, seed = await self._send(messages, form, repeat, attempt)
             result = read(reply, form) if form is not None else _digit(reply)
             text = reply.text
             record = {
@@ -89,22 +91,7 @@ class Calls:
                 break
         return result, text
 
-
-def _digit(reply: Reply) -> ReadReply:
-    if reply.fate != "answered" or reply.refusal:
-        return read(reply, NumberForm())
-    return expected_value(reply.top, DIGITS)
-
-
-@dataclass
-class JudgeRun:
-    """One call of `score`: the session, and the model that must answer."""
-
-    judge: Endpoint
-    identity: probe.ModelIdentity
-    session: Session
-
-    async def send(
+    async def _send(
         self, messages: prompts.Messages, form: ReplyForm | None, repeat: int, attempt: int
     ) -> tuple[Reply, int | None]:
         body = probe.request(self.judge, messages, 4 if form is None else None)
@@ -126,6 +113,12 @@ class JudgeRun:
         if reply.fate == "answered" and not self.identity.wrote(reply, self.judge):
             raise _OtherModel(reply.identity)
         return reply, seed if isinstance(seed, int) else None
+
+
+def _digit(reply: Reply) -> ReadReply:
+    if reply.fate != "answered" or reply.refusal:
+        return read(reply, NumberForm())
+    return expected_value(reply.top, DIGITS)
 
 
 Ask = Callable[[Calls, Item, int], Awaitable[Judged]]
@@ -190,7 +183,7 @@ class Asking:
             return float(self.repeats * len(self.forms))
         others = grouped(((item.source, item.references), item.hypothesis) for item in set(items))
         pairs = sum(len(texts) * (len(texts) - 1) for texts in others.values())
-        return 2.0 * pairs / max(1, sum(map(len, others.values())))
+        return pairs / max(1, sum(map(len, others.values())))  # both outputs of a pair share its two calls
 
     def sign(self, name: str) -> str:
         judge = self.endpoint
@@ -219,10 +212,9 @@ class Asking:
         async def run() -> None:
             nonlocal changed
             session = Session(judge, identity.rev(judge), budget)
-            one_run = JudgeRun(judge, identity, session)
 
             async def judged(item: Item) -> None:
-                values[item] = await self._value(one_run, item)
+                values[item] = await self._value(Calls(judge, identity, session), item)
 
             try:
                 await each(session, [partial(judged, item) for item in dict.fromkeys(items)], progress)
@@ -244,10 +236,9 @@ class Asking:
         missing = Value(None, "error", f"another model answered ({changed}) than the one that was asked. Score again")
         return [values.get(item, missing) for item in items]
 
-    async def _value(self, run: JudgeRun, item: Item) -> Value:
+    async def _value(self, calls: Calls, item: Item) -> Value:
         if lacking := self.lacks(item):
             return Value(None, "needs", lacking)
-        calls = Calls(run)
         judged = [await self.ask(calls, item, repeat) for repeat in range(self.repeats)]
         return combined(judged, calls.records, spans=any(isinstance(form, SpansForm) for form in self.forms))
 

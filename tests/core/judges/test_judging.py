@@ -146,6 +146,9 @@ def test_comparisons_ask_both_orders_and_keep_inconsistent_apart(server: JudgeSe
 
     server.answer = answer
     texts = [Item("x", text, ("r",)) for text in ("good", "bad", "same")]
+    metric = registry.load_metric("judge-pairwise")
+    assert metric.judge is not None
+    assert metric.judge.cost(texts).calls == 6
     good, bad, same = scored("judge-pairwise", texts)
     counts = [
         {name: value.parts[name] for name in ("wins", "ties", "losses", "inconsistent")} for value in (good, bad, same)

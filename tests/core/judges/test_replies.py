@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from core.judges.client import Reply
+from core.judges.client import Reply, _seconds_after
 from core.judges.replies import CATEGORIES, NumberForm, SpansForm, WordForm, expected_value, read
 from tests.core.judges.made_replies import completion, made_replies
 
@@ -45,6 +45,12 @@ def test_spans_say_no_error_only_explicitly() -> None:
     (quote,) = read(completion(json.dumps({"verdict": "errors", "errors": [error]})), SpansForm()).quotes
     assert (quote.text, quote.severity, quote.side) == ("no error", "Major", "output")
     assert all("/" not in one or one.split("/")[1] for one in CATEGORIES)
+
+
+def test_a_server_may_ask_for_a_wait_in_seconds_or_by_date() -> None:
+    assert _seconds_after(b"17") == 17.0
+    assert _seconds_after(b"Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
+    assert _seconds_after(b"") is _seconds_after(b"soon") is _seconds_after(b"-3") is None
 
 
 def test_words_are_compared_exactly() -> None:
