@@ -30,8 +30,8 @@ from core.services.campaigns.setup_design import DEFAULTS, Choices
 from core.services.campaigns.suggestions import copy_of, layer_setting, unit_detail
 from core.services.labels.editor import editor_data
 from core.services.labels.protocols import protocol_settings
-from core.services.spans.layers import load_layer
-from core.spans.layers import SpanLayer, Spans
+from core.services.spans.layers import load_layer, segment_layers
+from core.spans.layers import SpanLayer, Spans, spans_to_json
 
 SETTING = "campaign_setup"
 _REPEATED = "tutorial_keys/"
@@ -262,10 +262,31 @@ def preview_units(outline: Outline, design: CampaignDesign) -> Sequence[PreviewU
     return [PreviewUnit(u.of, tuple(rng.sample(u.systems, len(u.systems)))) for u in chosen]
 
 
-def preview_data(dataset: Dataset, project_id: int, design: CampaignDesign, unit: PreviewUnit) -> dict[str, Any]:
+def preview_suggestions(
+    store: Store, project_id: int, design: CampaignDesign, dataset: Dataset, of: SegmentKey
+) -> dict[str, Any]:
+    """Return what an opening of a unit in the suggested arm records, without withheld and wrong suggestions."""
+    if design.suggestions is None:
+        return {}
+    name, sources = design.suggestions.layer, dataset.segment_of()
+    by_system = segment_layers(store, project_id, of, [name])[name]
+    layer = SpanLayer(name, name, "file", {OutputKey(system, *of): spans for system, spans in by_system.items()})
+    texts = {o.key: (o.text, sources[o.key.segment].source) for o in dataset.outputs if o.key in layer.spans}
+    shown = {
+        key.system: [{"id": f"preview-s{n}"} | row for n, row in enumerate(spans_to_json(spans))]
+        for key, spans in copy_of(layer, design.protocol, texts).spans.items()
+    }
+    return {"arm": "suggested", "probability": 1.0, "suggestions": shown}
+
+
+def preview_data(
+    dataset: Dataset, project_id: int, design: CampaignDesign, unit: PreviewUnit, suggested: Mapping[str, Any] = {}
+) -> dict[str, Any]:
     """Return the data of the editor for a unit. Without `server`, the editor saves nothing."""
     ids = [f"preview-{n}" for n, _ in enumerate(unit.systems)]
-    opened = Action("preview-open", "open", None, {"order": list(unit.systems), "ids": ids, "seed": 0})
+    opened = Action(
+        "preview-open", "open", None, {"order": list(unit.systems), "ids": ids, "seed": 0} | dict(suggested)
+    )
     event = Event(0, datetime.now(UTC), PREVIEWER, unit.of, opened)
     return editor_data(
         dataset, project_id, PREVIEWER, unit.of, unit.systems, RecordedSegment([event], fold_segment([event])),

@@ -9,6 +9,7 @@ from typing import Any
 
 from core.campaigns.design import CampaignDesign, TutorialItem
 from core.campaigns.protocol import PROTOCOLS, Protocol, ProtocolName, ScoreAnchor, usual_seconds
+from core.campaigns.suggestions import Suggestions
 from core.campaigns.tutorial import tutorial_from_json
 from core.campaigns.units import Outline, of_documents, sampled
 from core.data import SEVERITIES, SegmentKey
@@ -19,6 +20,7 @@ Choices = Mapping[str, Any]
 DEFAULTS: Choices = {
     "some_systems": False, "systems": (), "which": "all", "seed": 0, "documents": (),
     "protocol": "esa", "typology": "",
+    "suggestions": "", "control_share": 0.25, "planted_share": 0.1, "withheld_share": 0.1,
     "people": 3, "overlap": 2, "assigning": "dynamic", "block_size": 10, "lease_minutes": 60,
     "pay_per_hour": 0.0, "currency": "EUR",
     "checks": 0.05, "repeats": 0.05, "tutorial": (), "pass_mark": 0.5,
@@ -26,6 +28,7 @@ DEFAULTS: Choices = {
 }  # fmt: skip
 """The choices and their defaults; `usual_typology` is that of `typology`. `instructions/esa`, `seconds/esa`, … belong to one protocol: see the functions below."""
 LONGEST_CURRENCY = 12
+SCORE_MARGIN, MQM_MARGIN = 2.0, 0.5
 PROJECT = "project"
 """The choice of a typology that is stored with the project."""
 
@@ -143,6 +146,21 @@ def _anchors(rows: Iterable[Mapping[str, Any]]) -> tuple[ScoreAnchor, ...]:
     return tuple(sorted(anchors))
 
 
+def usual_margin(protocol: Protocol) -> float:
+    """Return the default of the margin for pooling labels with and without suggestions, in points of the protocol's score (our decision)."""
+    return SCORE_MARGIN if "score" in protocol.asks else MQM_MARGIN
+
+
+def suggestions_of(choices: Choices) -> Suggestions | None:
+    """Return which suggestions annotators get; None for a protocol without error spans."""
+    protocol, layer = PROTOCOLS[protocol_name(choices)], chosen(choices, "suggestions")
+    if not layer or "spans" not in protocol.asks:
+        return None
+    shares = {name: float(chosen(choices, name)) for name in ("control_share", "planted_share", "withheld_share")}
+    margin = float(choices.get(f"margin/{protocol.name}") or usual_margin(protocol))
+    return Suggestions(layer, **shares, margin=margin, seed=int(chosen(choices, "seed")))
+
+
 def tutorial_of(choices: Choices) -> tuple[TutorialItem, ...]:
     """Return the tutorial items; none for a protocol without error spans and scores."""
     if "preference" in PROTOCOLS[protocol_name(choices)].asks:
@@ -158,6 +176,7 @@ def design_of(choices: Choices, outline: Outline, own: Typology | None = None) -
         segments=segments_of(choices, outline),
         seconds_per_unit=seconds_of(choices, outline),
         tutorial=tutorial_of(choices),
+        suggestions=suggestions_of(choices),
         currency=" ".join(str(chosen(choices, "currency")).split())[:LONGEST_CURRENCY],
         title=" ".join(str(chosen(choices, "title")).split()),
         finish_by=None if (day := chosen(choices, "finish_by")) is None else date.fromisoformat(day),

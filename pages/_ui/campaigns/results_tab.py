@@ -23,7 +23,7 @@ from core.settings import load_settings
 from core.stats.bootstrap import Interval
 from core.stats.campaign.campaign_scores import Unit
 from pages._ui.access import public_pages
-from pages._ui.campaigns import campaign_data
+from pages._ui.campaigns import campaign_data, suggestions_effect
 from pages._ui.labels_and_raters import known_labels
 from pages._ui.projects import exports
 from pages._ui.shared import errors, page, tables, wiring
@@ -230,6 +230,8 @@ def draw_results(project: Project, campaign: Campaign) -> None:
         escape_markdown(f"Agreement of the annotators ({campaign_results.agreed_on(comparison)})"), anchor=False
     )
     _agreement(comparison)
+    with errors.boundary():
+        suggestions_effect.draw_effect(campaign, _settled(campaign))
     draw_downloads(project, campaign, comparison)
 
 

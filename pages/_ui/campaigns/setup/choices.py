@@ -214,6 +214,8 @@ def summary(setup: Setup) -> list[str]:
     protocol = PROTOCOLS[name].title
     if name == "mqm":
         protocol += f" ({setup_design.typology_of(values, setup.own).title})"
+    if setup_design.suggestions_of(values) is not None:
+        protocol += " with suggestions"
     return [data, protocol, annotators, checks]
 
 

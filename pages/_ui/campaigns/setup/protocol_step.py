@@ -19,6 +19,7 @@ from core.data import SEVERITIES
 from core.mqm.typology import TYPOLOGIES
 from core.services.campaigns import setup_design
 from pages._ui.campaigns.setup.choices import Setup
+from pages._ui.campaigns.setup.suggestions_form import draw_suggestions_form
 from pages._ui.labels_and_raters.labelled_output import WHERE
 from pages._ui.shared import errors, page
 from pages._ui.shared.markdown import escape_markdown
@@ -52,6 +53,9 @@ def draw_protocol_step(setup: Setup) -> None:
         st.checkbox("Annotators may say that both outputs are equally good", key=choices.widget("ties", True))
     with errors.boundary():
         setup_design.protocol_of(choices.values, setup.own)
+    if "spans" in base.asks:
+        with errors.boundary():
+            draw_suggestions_form(setup, base)
 
 
 def _caption(name: ProtocolName) -> str:

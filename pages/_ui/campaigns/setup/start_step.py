@@ -15,12 +15,12 @@ from core.ports.labels import Ask
 from core.ports.people import Account
 from core.services.campaigns import people, running, setup_design
 from core.services.campaigns.planning import LONG_TEXT, long_texts
-from core.services.campaigns.setup import estimate, preview_data, preview_units
+from core.services.campaigns.setup import estimate, preview_data, preview_suggestions, preview_units
 from core.services.labels.editor import nearby
 from core.services.people.accounts import LONGEST_PERSON_NAME
 from pages._ui.access.links import VALID, warn_if_local
 from pages._ui.campaigns import people_tab
-from pages._ui.campaigns.setup import creation, people_step
+from pages._ui.campaigns.setup import creation, people_step, suggestions_form
 from pages._ui.campaigns.setup.choices import Setup, summary
 from pages._ui.campaigns.setup.people_step import ASSIGNING
 from pages._ui.components.span_annotator import span_editor
@@ -43,7 +43,8 @@ def draw_preview(setup: Setup, design: CampaignDesign) -> None:
         with st.expander("Instructions", expanded=True):
             st.markdown(design.protocol.instructions)
         texts = nearby(wiring.store(), setup.project.id, unit.of)
-        span_editor(preview_data(texts, setup.project.id, design, unit), key="campaign-preview", on_go=_go)
+        suggested = preview_suggestions(wiring.store(), setup.project.id, design, texts, unit.of)
+        span_editor(preview_data(texts, setup.project.id, design, unit, suggested), key="campaign-preview", on_go=_go)
 
 
 def _go(to: str) -> None:
@@ -250,6 +251,7 @@ def _rows(setup: Setup, design: CampaignDesign) -> list[tuple[str, str]]:
         *([("Error typology", design.protocol.typology.title)] if design.protocol.name == "mqm" else []),
         ("Annotators", f"{design.people}, {design.overlap} per output"),
         ("Units given out", ASSIGNING[design.assigning].lower()),
+        *suggestions_form.rows(setup, design),
         ("Attention checks", format_percent(design.checks)),
         ("Repeats", format_percent(design.repeats)),
         *([("Deadline", f"{design.finish_by:%d %b %Y}")] if design.finish_by else []),
