@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { annotator } from "./components.mjs";
 
 const { cursorOf, labelsOn, listed, marksOn, NO_STATE, reduce } = await annotator("state.js");
+const { worded } = await annotator("log.js");
 const { commandOf, nameOf, selectionAfter } = await annotator("keys.js");
 
 const PLACE = { outbox: "link", rater: "Ana", project: 1, doc: "news", segment: "1" };
@@ -241,6 +242,23 @@ test("suggestions are accepted, edited and rejected, one after the other, and mu
   assert.deepEqual([self.state.missing, self.state.labels.submitted], [[], true]);
   self.do_({ do: "verdict", id: "a", value: "no_error" }).do_({ do: "verdict", id: "a", value: null });
   assert.deepEqual(listed(self.state).map((m) => m.id).sort(), ["s1", "s2", "s3"], "a verdict decides all suggestions, and its withdrawal opens them again");
+});
+
+test("of two versions of decisions on suggestions, the chosen one is recorded", () => {
+  const span = { side: "output", severity: "Minor", category: "Spelling" };
+  const suggestions = [{ ...span, id: "s1", start: 2, end: 5, quote: "bad" }, { ...span, id: "s2", start: 6, end: 13, quote: "weather" }];
+  const self = editor({ outputs: [{ ...DATA.outputs[0], suggestions }] });
+  self.do_({ do: "pick", mark: "s1" }).do_({ do: "reject" }).do_({ do: "accept" }); // the other tab accepted s1
+  const entries = self.state.pending.map((action) => ({ ...PLACE, action }));
+  const event = { id: "their", kind: "add", output: "a", payload: { mark: "theirs", ...span, start: 2, end: 5, quote: "bad", note: "", suggestion: "s1" } };
+  const answer = { acknowledged: [], refused: Object.fromEntries(entries.map((e) => [e.action.id, "changed"])), stale: entries.map((e) => e.action.id), segments: [{ project: 1, doc: "news", segment: "1", events: [event], locked: [] }] };
+  self.do_({ do: "answer", answer, saved: [], refused: entries, stale: entries, pending: [] });
+  assert.deepEqual(self.state.clash.outputs, ["a"]);
+  const [mine, saved] = [worded(self.state.clash.mine.outputs.get("a"), self.state.data), worded(labelsOn(self.state, "a"), self.state.data)];
+  assert.deepEqual([mine, saved], [["Minor · Spelling · “weather”", "1 suggestion rejected"], ["Minor · Spelling · “bad”"]]);
+  self.do_({ do: "merge", how: "mine" });
+  assert.deepEqual(self.recorded().map(([kind, { mark: id, suggestion }]) => [kind, id ?? suggestion]), [["delete", "theirs"], ["add", "new2"]]);
+  assert.deepEqual([labelsOn(self.state, "a").marks.map((m) => m.suggestion), listed(self.state).length], [["s2"], 1]);
 });
 
 test("an output without suggestions has no keys for them", () => {

@@ -15,9 +15,11 @@ from core.campaigns.suggestions import Suggestions
 from core.data import OutputKey, Severity, Span
 from core.errors import UserError
 from core.ports.labels import Action
+from core.services.campaigns import running
 from core.services.campaigns.answers import read_labels
 from core.services.campaigns.quality import evidence_units, submitted_units
-from core.services.campaigns.setup import create
+from core.services.campaigns.setup import create, preview_data, preview_suggestions, preview_units
+from core.services.campaigns.setup_design import suggestions_of
 from core.services.campaigns.suggestions import SETTING, copy_of, suggestion_rows
 from core.spans.layers import LayerSpan, SpanLayer
 from tests.core.services.campaigns.world import CampaignWorld, campaign_world, dataset
@@ -236,6 +238,27 @@ def test_a_design_needs_its_layer_and_error_spans_and_an_old_one_has_no_suggesti
         CampaignDesign(PROTOCOLS["da"], suggestions=HALF).check()
     design = CampaignDesign(suggestions=HALF)
     assert design_from_json(design_to_json(design)) == design
+    made = [suggestions_of({"suggestions": "file:x", "protocol": name, "seed": 4}) for name in ("esa", "mqm", "da")]
+    assert made == [Suggestions("file:x", 0.25, 0.1, 0.1, 2.0, 4), Suggestions("file:x", 0.25, 0.1, 0.1, 0.5, 4), None]
+    assert suggestions_of({}) is None
     old = {k: v for k, v in design_to_json(CampaignDesign()).items() if k != "suggestions"}
     assert design_from_json(old) == CampaignDesign()
     assert "suggestions" not in json.dumps(world.page("Ana"))
+
+
+def test_the_preview_shows_suggestions_and_a_system_added_later_has_none() -> None:
+    world = campaign_world(layer=layer(), suggestions=HALF, overlap=1, people=1, systems=("Bob", "Cyd"))
+    design, index = design_from_json(world.campaign.design), world.store.projects.index(world.project)
+    unit = next(u for u in preview_units(index.outline, design) if "Bob" in u.systems)
+    texts = world.store.projects.texts(world.project, [unit.of])
+    shown = preview_suggestions(world.store, world.project, design, texts, unit.of)
+    assert [s["quote"] for s in suggested(preview_data(texts, world.project, design, unit, shown))] == [
+        "quiet",
+        "garden",
+    ]
+    assert running.add_system(world.store, "ann", world.campaign, "Ada") == 3
+    units = world.store.campaigns.units(world.campaign.id)
+    assert {u.systems[0]: "suggestions" in u.details for u in units} == {"Ada": False, "Bob": True, "Cyd": False}
+    world.work("Ana", accept_first)
+    rows = suggestion_rows(world.store, world.campaign, read_labels(world.store, world.campaign))
+    assert [row.system for row in rows] == ["Bob"] * 3
