@@ -240,7 +240,9 @@ test("suggestions are accepted, edited and rejected, one after the other, and mu
   assert.match(key("f").state.message.text, /^All suggestions are decided/);
   self.do_({ do: "submit" });
   assert.deepEqual([self.state.missing, self.state.labels.submitted], [[], true]);
-  self.do_({ do: "verdict", id: "a", value: "no_error" }).do_({ do: "verdict", id: "a", value: null });
+  self.do_({ do: "undo" }).do_({ do: "undo" }).do_({ do: "verdict", id: "a", value: "no_error" });
+  assert.match(self.state.message.text, /^1 error span of output 1 deleted .* 1 suggestion in output 1 is decided/);
+  self.do_({ do: "verdict", id: "a", value: null });
   assert.deepEqual(listed(self.state).map((m) => m.id).sort(), ["s1", "s2", "s3"], "a verdict decides all suggestions, and its withdrawal opens them again");
 });
 

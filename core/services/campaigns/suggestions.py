@@ -174,8 +174,9 @@ def decision_on(suggestion: ErrorSpan, labels: OutputLabels) -> Decision:
 
 def wrong_suggestions(store: Store, campaign: Campaign, units: Sequence[UnitJudgement]) -> list[UnitJudgement]:
     """Return the units with the planted wrong suggestions that their raters were shown."""
-    drawn = {id(unit): draw for unit, draw in _draws(store, campaign, units)}
-    return [unit._replace(wrong=tuple(_wrong(unit, drawn[id(unit)]))) if id(unit) in drawn else unit for unit in units]
+    drawn = {(unit.rater, unit.unit.id): draw for unit, draw in _draws(store, campaign, units)}
+    places = [(unit, drawn.get((unit.rater, unit.unit.id))) for unit in units]
+    return [unit if draw is None else unit._replace(wrong=tuple(_wrong(unit, draw))) for unit, draw in places]
 
 
 def _wrong(unit: UnitJudgement, draw: UnitDraw) -> Iterator[WrongSuggestion]:
@@ -213,7 +214,7 @@ def suggestion_rows(store: Store, campaign: Campaign, labels: CampaignLabels) ->
     """Return a row for each examined output that a rater has submitted in one of the arms; excluded raters have none.
 
     Attention checks say only what was found of wrong suggestions and planted errors: their text is not that of the system. Repeats are left
-    out, because their rater has seen the other arm perhaps.
+    out: their rater may have seen the unit in the other arm.
     """
     design = design_from_json(campaign.design)
     position: Counter[str] = Counter()

@@ -459,11 +459,14 @@ const COMMANDS = {
   verdict(state, { id, value }, recording) {
     const now = labelsOn(state, id);
     const n = now.marks.length;
+    const open = suggestionsOn(state, id).length;
     const next = { ...state, target: id };
     const stop = barred(next, id);
     if (stop) return stop;
     const done = record({ ...next, ...NOTHING_CHOSEN }, recording, "verdict", id, { value: now.verdict === value ? null : value });
-    return n ? say(done, phrase("marks.deleted", { n, output: outputOf(state, id).inside })) : done;
+    const { inside } = outputOf(state, id);
+    const said = [n && phrase("marks.deleted", { n, output: inside }), open && phrase("suggestions.decided", { n: open, output: inside })].filter(Boolean);
+    return said.length ? say(done, said.join(" · ")) : done;
   },
   score: (state, { id, value }, recording) => barred(state, id) ?? record(state, recording, "score", id, { value }),
   /** Choose the better output, null if both are equally good. */

@@ -106,6 +106,8 @@ export const EDITOR_TEXTS = {
   "side.suggestions.touch": "A program suggests the spans with a question mark. Some suggestions are wrong, and errors can be missing. Before you submit, accept, correct, or reject each suggestion.",
   "suggestions.one": "{n} suggestion to decide",
   "suggestions.other": "{n} suggestions to decide",
+  "suggestions.decided.one": "{n} suggestion in {output} is decided by this · U to undo",
+  "suggestions.decided.other": "{n} suggestions in {output} are decided by this · U to undo",
   "suggestion.of": "Suggestion {n}",
   "suggestion.accept": "Accept",
   "suggestion.reject": "Not an error",
