@@ -69,6 +69,7 @@ def shown(rows: Sequence[SpanRow]) -> list[dict[str, str]]:
             "layer": row.layer, "F ↑ (95 % CI)": f_text(row), "precision ↑": format_number(row.precision),
             "recall ↑": format_number(row.recall), size: f"{row.layer_total:,.0f}" if row.kind != "annotators" else MISSING,
             "outputs": f"{row.outputs:,}",
+            "F with ambiguous quotes": "" if row.worst is None else f"{format_number(row.worst)} to {format_number(row.best)}",
         }
         for row in rows
     ]  # fmt: skip

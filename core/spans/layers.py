@@ -40,7 +40,8 @@ class SpanLayer:
 
     `name` identifies the layer in its project: an origin, a colon, and the annotator, the name of the file's layer, or the signature of
     the metric. `provenance` says where it comes from, in facts: file, SHA-256, time, signature, raters. `left_out` counts by reason
-    what the source marked but the layer does not have, such as quotes that could not be placed.
+    what the source marked but the layer does not have, such as quotes that could not be placed. `ambiguous` has for each quote with
+    several places the spans that it may mean, which are not in `spans`.
     """
 
     name: str
@@ -49,6 +50,7 @@ class SpanLayer:
     spans: Mapping[OutputKey, Spans]
     provenance: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
+    ambiguous: Mapping[OutputKey, tuple[tuple[Span, ...], ...]] = field(default_factory=dict)
 
 
 def spans_to_json(spans: Iterable[LayerSpan]) -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ from core.spans.measures import (
     PREDICTED,
     PREDICTED_CREDIT,
     SEVERITIES_COUNTED,
+    F,
     SpanColumns,
     SpanMeasure,
     every_word,
@@ -72,7 +73,8 @@ class SpanRow(NamedTuple):
 
     By severity and category, gold and layer are reduced to spans with this label, and `found` is the recall of these gold spans by
     layer spans of any label. `f` is that of the average; `precision` and `recall` are always from sums. The totals are numbers of spans,
-    of characters for WMT25. `outputs` counts the compared ones; by label, those where gold or layer have such a span.
+    of characters for WMT25. `outputs` counts the compared ones; by label, those where gold or layer have such a span. `worst` and `best`
+    are F if the layer's ambiguous quotes, which are not in `f`, had the places that fit the gold worst or best; None without any.
     """
 
     part: Part
@@ -90,6 +92,8 @@ class SpanRow(NamedTuple):
     gold_total: float
     layer_total: float
     outputs: int
+    worst: float | None = None
+    best: float | None = None
 
 
 class SpanTest(NamedTuple):
@@ -214,6 +218,31 @@ class ComparedLayers:
             )  # fmt: skip
             rows.append(row if of[PREDICTED] or of[GOLD] else row._replace(f=None, low=None, high=None))
         return rows
+
+    def with_ambiguous(self, row: SpanRow, layer: int, choice: SpanChoice) -> SpanRow:
+        """Return the row of all outputs with its worst and best case.
+
+        All ambiguous quotes of an output get their first place, then their second, …: with several quotes, not every combination is tried.
+        """
+        of = self._layers[layer]
+        quotes = [of.ambiguous.get(key, ()) for key in self.keys]
+        if not any(quotes):
+            return row
+        marked = [[span.error for span in of.spans[key]] for key in self.keys]
+        tables = np.stack([
+            self._of_layer(
+                choice.measure,
+                span_columns(([*spans, *(q[k % len(q)] for q in of_output)] for spans, of_output in zip(marked, quotes, strict=True)), {}),
+                self._gold_spans, choice.penalty,
+            )
+            for k in range(max(len(q) for of_output in quotes for q in of_output))
+        ])  # fmt: skip
+        worst, best = (
+            np.take_along_axis(tables, at[None, :, None], axis=0)[0].sum(0)
+            for at in (tables[..., F].argmin(0), tables[..., F].argmax(0))
+        )
+        ends = (float(average_f(sums, choice.average)) for sums in (worst, best))
+        return row._replace(worst=next(ends), best=next(ends))
 
     def rows_of_labels(self, choice: SpanChoice, progress: Progress) -> list[SpanRow]:
         """Return the rows of layers by severity and by category of the gold spans, most frequent first."""

@@ -94,6 +94,7 @@ def evaluate_layers(
         progress(0.1 + 0.3 * (k + 1) / len(MEASURES))
     table = tables[choice.measure]
     rows = data.rows(table, choice, progress=part(progress, 2, 5))
+    rows[: len(layers)] = [data.with_ambiguous(row, k, choice) for k, row in enumerate(rows[: len(layers)])]
     parts = [
         row
         for k, system in enumerate(data.systems)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from core.columns import STATUSES, ProjectIndex
-from core.data import OutputKey, RatedOutput, SegmentKey, Value
+from core.data import OutputKey, RatedOutput, SegmentKey, Span, Value
 from core.errors import unknown
 from core.metrics.generation.bartscore_pp import NAMES, refinement_of
 from core.metrics.registry import label_of
@@ -101,11 +101,11 @@ def load_layer(store: Store, project_id: int, name: str, marks: Marks | None = N
     elif source := next((s for s in _scored_sources(store, project_id) if s.info.name == name), None):
         details = store.scores.details(project_id, source.signature)
         if origin == "judge":
-            spans, left_out, states = _judged(details)
+            judged = _judged(details)
             provenance = dict(source.info.provenance)
-            if states:
-                provenance["not examined"] = ", ".join(f"{n} {state}" for state, n in states.items())
-            return SpanLayer(*source.info[:3], spans, provenance, left_out)
+            if judged.states:
+                provenance["not examined"] = ", ".join(f"{n} {state}" for state, n in judged.states.items())
+            return SpanLayer(*source.info[:3], judged.spans, provenance, judged.left_out, judged.ambiguous)
         texts = _texts(store, project_id, store.projects.index(project_id).keys())
         spans = {key: _edits(value, texts[key]) for key, value in details if key in texts}
         return SpanLayer(*source.info[:3], spans, source.info.provenance)
@@ -141,7 +141,7 @@ def segment_layers(
             details = store.scores.detail(project_id, source.signature, segment)
             with_detail = {system: value for system, value in details.items() if value.detail is not None}
             if source.info.origin == "judge":
-                of_judge, _, _ = _judged((OutputKey(system, *segment), value) for system, value in with_detail.items())
+                of_judge = _judged((OutputKey(system, *segment), value) for system, value in with_detail.items()).spans
                 layers[source.info.name] = {key.system: spans for key, spans in of_judge.items()}
             else:
                 edited = {
@@ -224,18 +224,36 @@ def _has_spans(store: Store, project_id: int, by: ScoredBy) -> bool:
     return detail is not None and "spans" in detail
 
 
-def _judged(details: Iterable[tuple[OutputKey, Value]]) -> tuple[dict[OutputKey, Spans], dict[str, int], Counter[str]]:
-    """Return the spans of the outputs that a judge examined, what could not be placed by reason, and the states of the others."""
-    spans: dict[OutputKey, Spans] = {}
-    left_out, states = Counter[str](), Counter[str]()
+class _Judged(NamedTuple):
+    """What a judge gives: the spans of the outputs that it examined, the spans that each of its ambiguous quotes may mean, what could
+    not be placed by reason, and the states of the other outputs."""
+
+    spans: dict[OutputKey, Spans]
+    ambiguous: dict[OutputKey, tuple[tuple[Span, ...], ...]]
+    left_out: Counter[str]
+    states: Counter[str]
+
+
+def _judged(details: Iterable[tuple[OutputKey, Value]]) -> _Judged:
+    judged = _Judged({}, {}, Counter(), Counter())
     for key, value in details:
         detail: Mapping[str, Any] = value.detail or {}
         if value.status != "ok":
-            states[str(detail.get("state", value.status))] += 1
+            judged.states[str(detail.get("state", value.status))] += 1
             continue
-        spans[key] = spans_from_json(detail.get("spans", ()))
-        left_out.update(OUTCOMES.get(of["outcome"], of["outcome"]) for of in detail.get("unplaced", ()))
-    return spans, dict(left_out), states
+        judged.spans[key] = spans_from_json(detail.get("spans", ()))
+        judged.ambiguous[key] = _ambiguous(value)
+        judged.left_out.update(OUTCOMES.get(of["outcome"], of["outcome"]) for of in detail.get("unplaced", ()))
+    return judged
+
+
+def _ambiguous(value: Value) -> tuple[tuple[Span, ...], ...]:
+    """Return the spans that each ambiguous quote of a judge may mean; equal quotes of several repeats count once."""
+    quotes = [of for of in (value.detail or {}).get("unplaced", ()) if of["outcome"] == "ambiguous"]
+    return tuple(dict.fromkeys(
+        tuple(Span(of["side"] or "output", start, end, of["quote"], of["severity"], of["category"]) for start, end in places)
+        for of in quotes if (places := of.get("places"))
+    ))  # fmt: skip
 
 
 def _edits(value: Value, text: str) -> Spans:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from core.data import OutputKey, Span
+from core.data import OutputKey, Span, Value
 from core.errors import UserError
 from core.progress import Cancelled
 from core.reports.span_evaluation import sentence
 from core.services.spans.compared_layers import ANNOTATORS, EVERY_WORD, NOTHING, WHOLE, SpanChoice
 from core.services.spans.evaluation import evaluate_layers
+from core.services.spans.layers import load_layer
 from core.spans.layers import LayerSpan, SpanLayer
 from tests.builders import stop_when
+from tests.core.services.spans.test_layers import project_with_labels, scored
 
 KEYS = [OutputKey(system, "d", segment) for segment in "123" for system in "AB"]
 A1, B1, A2, B2, A3, B3 = KEYS
@@ -113,6 +117,30 @@ def test_ranking_names_the_measures_that_disagree() -> None:
     ]
     same = evaluate_layers([ANN], [OTHER, layer("none", dict.fromkeys(KEYS, []))], [])
     assert same.ranking == "The ranking of the layers does not depend on the measure: it is the same under all 8."
+
+
+def test_ambiguous_quotes_are_a_worst_and_a_best_case() -> None:
+    """The judge's quote is at [0, 10), as the gold, or at [12, 22): 2 characters of the gold's [20, 24)."""
+    store, project = project_with_labels()
+    places = {
+        "quote": "x",
+        "severity": "Major",
+        "category": "",
+        "outcome": "ambiguous",
+        "side": None,
+        "places": [[0, 10], [12, 22]],
+    }
+    value = Value(-5.0, "ok", "", {}, {"state": "ok", "spans": [], "unplaced": [places, places], "replies": []})
+    scored(store, project, "judge-mqm", "judge-mqm|v:1", {OutputKey("A", "doc", "0"): value})
+    judge = load_layer(store, project, "judge:judge-mqm|v:1")
+    (quotes,) = judge.ambiguous.values()
+    assert [(s.side, s.start, s.end) for s in quotes[0]] == [("output", 0, 10), ("output", 12, 22)]
+    assert len(quotes) == 1, "repeats of the judge report it again"
+    unsure = replace(layer("judge", {A1: [], B1: [], A2: []}), ambiguous={A1: quotes})
+    row = evaluate_layers([ANN], [unsure], []).rows[0]
+    # best: P = 1, R = 1/2. worst: P = 2/10, R = (2/4)/2
+    assert (row.f, row.best) == pytest.approx((0, 2 / 3))
+    assert row.worst == pytest.approx(2 * 0.2 * 0.25 / 0.45)
 
 
 def test_no_output_in_common_is_an_error_and_work_can_be_cancelled() -> None:
