@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from core.campaigns.design import design_from_json
+from core.campaigns.design import CampaignDesign, design_from_json
 from core.campaigns.protocol import Protocol
 from core.campaigns.submitted import UnitJudgement
 from core.data import Judgement, OutputKey, SegmentKey, grouped
+from core.mqm.schemes import GOOGLE
+from core.mqm.scores import errors_of, rater_penalty
 from core.ports.campaigns import Campaign, CampaignUnit, Participant
 from core.ports.labels import SegmentLabels
 from core.ports.store import Store
@@ -145,3 +147,13 @@ def preferences(counted: Iterable[UnitJudgement]) -> list[tuple[str, str, str | 
         for one in counted
         if one.labels.preference
     ]
+
+
+def values_of(design: CampaignDesign, unit: CampaignUnit, labels: SegmentLabels) -> dict[str, float]:
+    """Return the value that a rater gave to each system of a unit; empty for preferences."""
+    asks = design.protocol.asks
+    if "score" in asks:
+        return {s: of.score for s in unit.systems if (of := labels.of(s)).score is not None}
+    if "spans" in asks:
+        return {s: 0.0 - rater_penalty(errors_of(labels.of(s)), GOOGLE) for s in unit.systems}
+    return {}

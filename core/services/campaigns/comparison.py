@@ -10,13 +10,10 @@ from core.campaigns.design import CampaignDesign, design_from_json
 from core.campaigns.submitted import UnitJudgement
 from core.campaigns.weights import inclusion_weights
 from core.data import SegmentKey
-from core.mqm.schemes import GOOGLE
-from core.mqm.scores import errors_of, rater_penalty
-from core.ports.campaigns import Campaign, CampaignUnit
-from core.ports.labels import SegmentLabels
+from core.ports.campaigns import Campaign
 from core.ports.store import Store
 from core.progress import Progress, no_progress
-from core.services.campaigns.answers import CampaignLabels, counted_labels, preferences, read_labels
+from core.services.campaigns.answers import CampaignLabels, counted_labels, preferences, read_labels, values_of
 from core.stats.bootstrap import Interval
 from core.stats.campaign.campaign_scores import CampaignScore, Unit, WeightedMean, weighted_means
 from core.stats.campaign.paired_differences import DRAWS, PairedDifference, compare_campaign_systems
@@ -97,16 +94,6 @@ def scores(store: Store, campaign: Campaign, counted: Sequence[UnitJudgement]) -
 def labels_of_raters(labels: CampaignLabels) -> list[UnitJudgement]:
     """Return the raters' own labels that count, also of units that somebody has decided: they show how raters differ."""
     return [a for a in labels.answers if a.counts]
-
-
-def values_of(design: CampaignDesign, unit: CampaignUnit, labels: SegmentLabels) -> dict[str, float]:
-    """Return the value that a rater gave to each system of a unit; empty for preferences."""
-    asks = design.protocol.asks
-    if "score" in asks:
-        return {s: of.score for s in unit.systems if (of := labels.of(s)).score is not None}
-    if "spans" in asks:
-        return {s: 0.0 - rater_penalty(errors_of(labels.of(s)), GOOGLE) for s in unit.systems}
-    return {}
 
 
 def measure_of(design: CampaignDesign) -> str:

@@ -32,8 +32,7 @@ from core.mqm.typology import Typology, plain
 from core.ports.campaigns import Campaign, CampaignUnit
 from core.ports.labels import ErrorSpan, OutputLabels
 from core.ports.store import Store
-from core.services.campaigns.answers import CampaignLabels
-from core.services.campaigns.comparison import values_of
+from core.services.campaigns.answers import CampaignLabels, values_of
 from core.spans.layers import LayerSpan, SpanLayer, Spans, spans_from_json, spans_to_json
 
 SETTING = "suggestions"

@@ -151,7 +151,7 @@ def replies_as_jsonl(store: Store, project_id: int, progress: Progress = no_prog
     def rows() -> Iterator[dict[str, Any]]:
         for k, by in enumerate(judges):
             progress(k / len(judges))
-            for key, value in store.scores.details(project_id, by.signature).items():
+            for key, value in store.scores.details(project_id, by.signature):
                 yield from reply_rows(key, by.metric, by.signature, value)
 
     return Export(spooled(each_json_line(rows())), "replies.jsonl", MIME["jsonl"], ())

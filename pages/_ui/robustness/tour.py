@@ -7,7 +7,6 @@ from functools import partial
 import streamlit as st
 
 from core.formatting import format_number
-from core.metrics import registry
 from core.ports.projects import Project
 from core.ports.robustness import BARELY, MISSES
 from core.robustness.stress.report import Offender, advice
@@ -29,7 +28,7 @@ def draw_tour(project: Project) -> None:
             st.button(
                 stop.title, key=f"lab-tour-{k}", on_click=_choose, args=(k,), type="primary" if _chosen() == k else "secondary"
             )  # fmt: skip
-    judges.warn_of_hosts((registry.load_metric(stop.metric) for stop in tour.STOPS), "the texts of this example")
+    judges.warn_of_hosts([stop.metric for stop in tour.STOPS], "the texts of this example")
     if (at := _chosen()) is None:
         return
     stop = tour.STOPS[at]
