@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, WebSocket, expect
 
-from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span, Value
+from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, SegmentKey, Span, Value
 from core.mqm.actions import label_actions
+from core.ports.labels import Action
 from core.services.spans.layers import add_layer
 from core.signature import content_key
 from core.spans.layers import LayerSpan, spans_to_json
@@ -178,3 +179,21 @@ def test_replies_of_a_judge_are_read_from_its_scores(shared: Server, page: Page,
     card_of(page, "gamma").get_by_role("button", name=re.compile("no score. Read the replies")).click()
     expect(dialog).to_contain_text("The judge refused to answer")
     expect(dialog).to_contain_text("The reply is empty")
+
+
+def test_annotate_shows_the_lanes_once_the_systems_are_revealed(shared: Server, page: Page, project: int) -> None:
+    store, here = shared.store(), SegmentKey("d", "2")
+    submitted = [Action("g", "verdict", "gamma", {"value": "no_error"}), Action("s", "submit", None, {})]
+    store.labels.append(project, "ann", here, submitted)
+    page.goto(f"{shared.url}/annotate?project={project}&doc=d&segment=2")
+    page.get_by_role("textbox").first.fill("ann")
+    page.get_by_role("button", name="Start annotating").click()
+    page.get_by_role("button", name="Reveal system names").click()
+    expect(page.locator(".esl-rows")).to_have_count(0)
+    page.get_by_role("button", name="Reveal and lock this segment").click()
+    expect(page.locator(".esl-rows")).to_have_count(3)
+    alpha = page.locator("section", has=page.locator("h4", has_text="alpha"))
+    expect(alpha.locator(".esl-rows li")).to_have_count(4)
+    assert alpha.locator("mark").first.evaluate("m => getComputedStyle(m).borderBottomStyle") == "none"
+    page.get_by_label("lowest confidence of error spans that are shown").fill("0.95")
+    expect(alpha.locator(".esl-rows li", has_text="xCOMET")).to_contain_text("3 below 0.95")

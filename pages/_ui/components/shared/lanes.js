@@ -128,7 +128,7 @@ export function confidenceSlider(lanes, least, changed) {
 function details(layers, marks) {
   return marks.map(({ lane, n, span }) => {
     const { label, origin, provenance } = layers[lane];
-    const facts = Object.entries(provenance).map(([name, value]) => (value === label ? null : `${name}: ${value}`)).filter(Boolean);
+    const facts = Object.entries(provenance).map(([name, value]) => (value === label ? null : `${name}: ${/^[0-9a-f]{64}$/.test(value) ? `${value.slice(0, 12)}\u2026` : value}`)).filter(Boolean);
     return el("div", {},
       el("p", {}, el("b", { text: idOf(lane, n) }), " ", el("b", { class: kindOf(span.severity), text: span.severity }), ` ${span.category} `, span.side === "source" ? "in the source " : null,
         span.quote ? el("bdi", { text: `\u201c${span.quote}\u201d` }) : span.side === "output" ? "at a position without text" : null),
