@@ -60,7 +60,7 @@ def project(shared: Server) -> int:
         ]  # fmt: skip
         if output.system != "beta":
             in_file[output.key] = of["file"]
-        reply: dict[str, Any] = {"state": "ok", "text": HTML, "model": "tiny", "tokens_in": 321, "tokens_out": 12, "repeat": 0}  # fmt: skip
+        reply: dict[str, Any] = {"state": "ok", "text": HTML, "model": "tiny", "tokens_in": 321, "tokens_out": 12, "repeat": 0, "why": "no JSON object"}  # fmt: skip
         detail = {"state": "ok", "spans": spans_to_json(of["judge"]), "replies": [reply]}
         detail["unplaced"] = [{"quote": "nowhere", "severity": "Major", "category": "", "outcome": "not_found", "places": []}]  # fmt: skip
         key = content_key(f"source {output.segment_id}", output.text, ())
@@ -168,6 +168,7 @@ def test_replies_of_a_judge_are_read_from_its_scores(shared: Server, page: Page,
         "321 tokens read",
         "12 tokens written",
         "model tiny",
+        "reason no JSON object",
         "1 quote without a place",
         SIGNATURE,
     ):

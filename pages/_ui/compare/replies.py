@@ -70,6 +70,8 @@ def _dialog(title: str, signature: str, value: Value | None, digits: int) -> Non
     st.markdown(f"Score **{number}** · state **{escape_markdown(state)}**. {STATES.get(state, '')}")
     if value.reason:
         page.caption(value.reason)
+    if rule := detail.get("rule"):
+        page.caption(f"Score: {rule}")
     replies = [reply for reply in detail.get("replies", ()) if isinstance(reply, Mapping)]
     if not replies:
         st.info("No reply was stored.")
@@ -83,8 +85,9 @@ def _draw_reply(n: int, of: int, reply: Mapping[str, Any]) -> None:
     facts = [f"reply {n} of {of}", f"state {reply.get('state', MISSING)}"]
     units = {"tokens_in": "tokens read", "tokens_out": "tokens written", "seconds": "s", "retries": "retries"}
     facts += [f"{reply[name]:,.6g} {unit}" for name, unit in units.items() if isinstance(reply.get(name), int | float)]
-    names = {"model": "model", "fingerprint": "fingerprint", "finish": "finish reason", "seed": "seed", "repeat": "repeat"}  # fmt: skip
-    facts += [f"{said} {reply[name]}" for name, said in names.items() if reply.get(name) not in (None, "")]
+    names = {"finish": "finish reason", "why": "reason"}
+    others = [name for name in reply if name not in units and name not in ("state", "text")]
+    facts += [f"{names.get(name, name)} {reply[name]}" for name in others if isinstance(reply[name], str | int | float) and reply[name] != ""]  # fmt: skip
     page.caption(" · ".join(map(str, facts)))
     text = str(reply.get("text") or "")
     if not text:
