@@ -65,6 +65,6 @@ def _another_model_answers(store: Store, server: JudgeServer, project: int) -> N
 
 
 def _changing(server: JudgeServer, before: int) -> str:
-    if server.requests - before == 50:
+    if server.requests - before >= 50:
         server.fingerprint = "f2"
     return '{"score": 1}'
