@@ -76,7 +76,9 @@ def test_calibrate_fits_on_numbers_and_ranks_of_raters(store: Store) -> None:
     at.button_group(key="evaluate-section").set_value("Disagreements").run()
     at = choose(at, project, ("numbers", "rank", "strengths"))
     assert at.button_group(key="evaluate-section").value == "Scatter plot", "the section that was open is not possible"
-    assert "Disagreements, Systems, Parts of the data, Judge card: these human scores belong to whole systems" in words(at)
+    assert "Disagreements, Systems, Parts of the data, Judge card: these human scores belong to whole systems" in words(
+        at
+    )
     assert at.selectbox(key="evaluate-level").options == ["system means"]
     assert "whole systems" in words(at) or "held fixed" in words(at)
 

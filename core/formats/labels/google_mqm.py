@@ -15,7 +15,7 @@ like systems and stay systems. Unrated outputs are not part of the format. Rows 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.data import (
@@ -48,6 +48,7 @@ from core.formats.labels.google_mqm_reading import (
 )
 from core.formats.labels.label_file import checked, repeated_errors
 from core.formats.problems import Collector
+from core.formats.table import clearly_quoted
 from core.formatting import format_count
 
 COLUMNS = ("system", "doc", "doc_id", "seg_id", "rater", "source", "target", "category", "severity", "comment")
@@ -174,20 +175,30 @@ def write_google_mqm(dataset: Dataset, rated: Iterable[RatedOutput]) -> str:
     in_document: dict[str, int] = {}
     for s in dataset.segments:
         position[s.key] = in_document[s.doc_id] = in_document.get(s.doc_id, 0) + 1
-    lines: list[tuple[list[str], str]] = []
-    for r in checked(dataset, rated):
-        segment = segments[r.key.segment]
-        for error in r.errors or (None,):
-            lines.append(_line(r, error, segment.source, texts[r.key], position[segment.key]))
+    rows = [
+        (r, error, segments[r.key.segment].source, texts[r.key], position[r.key.segment])
+        for r in checked(dataset, rated)
+        for error in r.errors or (None,)
+    ]
+    written = _table([_line(*row) for row in rows])
+    if '"' in written and clearly_quoted(lambda: written.splitlines(keepends=True)):
+        # Cells with the quotes of names would be read as quoted cells. No writer that quotes cells writes metadata as they are here.
+        written = _table([_line(*row, with_metadata=True) for row in rows])
+    return written
+
+
+def _table(lines: Sequence[tuple[list[str], str]]) -> str:
     with_metadata = any(extra for _, extra in lines)
     header = [*COLUMNS, *(["metadata"] if with_metadata else [])]
     body = [[*cells, *([extra] if with_metadata else [])] for cells, extra in lines]
     return "".join("\t".join(cells) + "\n" for cells in [header, *body])
 
 
-def _line(r: RatedOutput, error: Span | None, source: str | None, target: str, position: int) -> tuple[list[str], str]:
-    """Return the plain cells of a row, and its metadata ("" if the plain cells are exact)."""
+def _line(
+    r: RatedOutput, error: Span | None, source: str | None, target: str, position: int, *, with_metadata: bool = False
+) -> tuple[list[str], str]:
+    """Return the plain cells of a row, and its metadata ("" if the plain cells are exact, unless it is always wanted)."""
     labels = (error.category, error.severity, error.note) if error else (NO_ERROR, NO_ERROR, "")
     texts = (r.key.system, r.key.doc_id, str(position), r.key.segment_id, r.rater, source, target, *labels)
-    cells, kept = plain_cells(dict(zip(COLUMNS, texts, strict=True)), error)
+    cells, kept = plain_cells(dict(zip(COLUMNS, texts, strict=True)), error, always=with_metadata)
     return cells, json.dumps({"errorscope": kept}) if kept else ""

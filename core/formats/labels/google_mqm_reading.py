@@ -324,8 +324,10 @@ def column_of(side: Side) -> str:
     return "target" if side == "output" else side
 
 
-def plain_cells(exact: Mapping[str, str | None], error: Span | None) -> tuple[list[str], dict[str, Any] | None]:
-    """Return the readable cells of a row with its error, and what the metadata must store; None if the cells are exact."""
+def plain_cells(
+    exact: Mapping[str, str | None], error: Span | None, *, always: bool = False
+) -> tuple[list[str], dict[str, Any] | None]:
+    """Return the readable cells of a row with its error, and what the metadata must store; None if the cells are exact, unless `always`."""
     cells = {name: text or "" for name, text in exact.items()}
     if error is not None:
         column = column_of(error.side)
@@ -333,7 +335,7 @@ def plain_cells(exact: Mapping[str, str | None], error: Span | None) -> tuple[li
     hidden = [name for name, text in exact.items() if BREAKING.search(text or "")]
     hidden += [name for name in ("source", "target") if has_tag(exact[name] or "") and name not in hidden]
     kept = None
-    if hidden or exact["source"] == "" or (error and is_clean(error.category)):
+    if always or hidden or exact["source"] == "" or (error and is_clean(error.category)):
         kept = {
             "cells": {name: exact[name] for name in dict.fromkeys(["source", "target", *hidden])},
             "span": [error.side, error.start, error.end] if error else None,

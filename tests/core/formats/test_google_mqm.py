@@ -4,7 +4,7 @@ import io
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span, distinct_errors
@@ -305,6 +305,12 @@ def labelled(draw: st.DrawFn) -> tuple[Dataset, tuple[RatedOutput, ...]]:
     return Dataset(segments, outputs), tuple(rated)
 
 
+@example(
+    (
+        Dataset((Segment("d", '"', None),), (Output("A", "d", '"', ""),)),
+        (RatedOutput(OutputKey("A", "d", '"'), '"', ()),),
+    )
+)
 @given(labelled())
 def test_write_then_read_gives_the_same_labels(case: tuple[Dataset, tuple[RatedOutput, ...]]) -> None:
     data, rated = case
