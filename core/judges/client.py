@@ -200,7 +200,7 @@ class Session:
             return Reply("failed", why=_reason(error, limit)), back_off
         if status in RETRIED or status >= 500:
             asked = _seconds_after(headers.get(b"retry-after", b""))
-            failed = Reply("failed", why=f"the server answered with status {status}")
+            failed = Reply("failed", why=_why_failed(status, answer))
             if asked is None:
                 return failed, back_off
             return failed, asked + back_off / 8 if asked <= LONGEST_RETRY_AFTER else None
@@ -277,6 +277,14 @@ async def _received(connection: _Connection) -> tuple[int, dict[bytes, bytes], b
             return status, headers, b"".join(parts)
         elif isinstance(event, h11.ConnectionClosed):
             raise EOFError
+
+
+def _why_failed(status: int, answer: bytes | None) -> str:
+    """Return the reason of a status that may pass. Servers may share their context among the requests at a time."""
+    said = (answer or b"").decode("utf-8", "replace").lower()
+    if any(words in said for words in _OVERFLOW):
+        return f"the server's context is too small for the requests at a time (status {status})"
+    return f"the server answered with status {status}"
 
 
 def _reason(error: Exception, limit: float) -> str:

