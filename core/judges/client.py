@@ -235,9 +235,8 @@ class Session:
                 connection.writer.close()
 
     async def _connected(self) -> _Connection:
-        host = (
-            "127.0.0.1" if self.endpoint.host == "localhost" else self.endpoint.host
-        )  # no other machine is asked for its address
+        # no other machine is asked for the address of this one
+        host = "127.0.0.1" if self.endpoint.host == "localhost" else self.endpoint.host
         reader, writer = await asyncio.open_connection(host, self.endpoint.port, ssl=self._tls)
         return _Connection(reader, writer)
 
@@ -282,9 +281,8 @@ async def _received(connection: _Connection) -> tuple[int, dict[bytes, bytes], b
 def _why_failed(status: int, answer: bytes | None) -> str:
     """Return the reason of a status that may pass. Servers may share their context among the requests at a time."""
     said = (answer or b"").decode("utf-8", "replace").lower()
-    if any(words in said for words in _OVERFLOW):
-        return f"the server's context is too small for the requests at a time (status {status})"
-    return f"the server answered with status {status}"
+    small = ": its context is too small for the requests at a time" if any(w in said for w in _OVERFLOW) else ""
+    return f"the server answered with status {status}{small}"
 
 
 def _reason(error: Exception, limit: float) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import re
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -244,7 +245,7 @@ async def _tested(session: Session, facts: Mapping[str, Any]) -> ModelIdentity:
 
 def _is_blue(reply: Reply) -> bool:
     """Return whether the reply has the word of the schema and not that of the prompt, also if it ended at the limit of tokens."""
-    return '"blue"' in reply.text and "green" not in reply.text
+    return re.search(r'"word"\s*:\s*"blue"', reply.text) is not None
 
 
 def request(endpoint: Endpoint, messages: list[dict[str, str]], most: int | None = None) -> dict[str, Any]:

@@ -42,8 +42,10 @@ from tests.labels import columns
 from tests.ports import free_port
 from tests.stores import close_stores, new_store
 
-METRICS = ("judge-mqm", "judge-da", "judge-da|repeats:3")
+METRICS = ("judge-mqm|judge:small", "judge-da|judge:small", "judge-da|judge:small|repeats:3")
 WAIT = 60
+TOKENS = 256
+"""Most tokens of a reply: this model goes on listing errors to any limit."""
 
 
 def packaged_server() -> Path:
@@ -162,7 +164,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", type=Path, help="llama-server")
     parser.add_argument("--model", type=Path, help="a GGUF file")
-    parser.add_argument("--segments", type=int, default=10, help="segments of the sample, with four outputs each")
+    parser.add_argument("--segments", type=int, default=6, help="segments of the sample, with four outputs each")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="errorscope-judge-") as folder:
         server, model = chosen.server or packaged_server(), chosen.model or packaged_model(Path(folder))
@@ -170,7 +172,10 @@ def main() -> None:
         began = time.perf_counter()
         with serving(server, model, Path(folder) / "links") as address:
             print(f"server ready after {time.perf_counter() - began:.1f} s")
-            os.environ |= {"ERRORSCOPE_JUDGE": f"{address} gemma3-270m", "ERRORSCOPE_HOME": folder}
+            judge = {"address": address, "model": "gemma3-270m", "parameters": {"max_tokens": TOKENS}}
+            judges = Path(folder) / "judges.json"
+            judges.write_text(json.dumps({"judges": {"small": judge}}), encoding="utf-8")
+            os.environ |= {"ERRORSCOPE_JUDGES": str(judges), "ERRORSCOPE_HOME": folder}
             judge_sample(chosen.segments)
     close_stores()
 
