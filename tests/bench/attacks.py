@@ -2,7 +2,7 @@
 
 Two real servers are started on free ports, each with a database of its own: one with accounts, links and campaigns, one without accounts.
 Each line says what was tried (after the row of the list of faults), what was answered, and `refused` or `0 lost`. The exit status is 1 if a
-line ends with anything else. `tests.bench.outboxes` attacks the outboxes of browsers, `tests.bench.saves` measures a busy server.
+line ends with anything else. `tests.bench.saves` measures a busy server.
 """
 
 from __future__ import annotations

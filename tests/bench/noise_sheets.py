@@ -15,7 +15,8 @@ from random import Random
 
 from core.perturbations.noise.base import Noise, NoiseContext, TextPool
 from core.perturbations.registry import noise, noises
-from core.text.edits import Change, Edit
+from core.text.edits import Change
+from tests.bench.listing import shown
 from tests.paths import needed_data
 
 CASES = 200
@@ -47,18 +48,10 @@ def sheet(n: Noise, pool: list[str], seed: int) -> str:
         level = n.levels[i % len(n.levels)] if n.aspect == "fluency" else n.levels[0]
         made = n.noised(text, level.strength, seed, context)
         if isinstance(made, Change):
-            cases.append(f"{len(cases) + 1}. [{level.label}] {marked(text, made.edits)}")
+            cases.append(f"{len(cases) + 1}. [{level.label}] {' '.join(shown(text, made).split())}")
         if len(cases) == CASES:
             break
     return f"# {n.name}: {n.help}\n# {len(cases)} cases from {i + 1} texts\n\n" + "\n\n".join(cases) + "\n"
-
-
-def marked(text: str, edits: tuple[Edit, ...]) -> str:
-    parts, at = [], 0
-    for edit in edits:
-        parts += [text[at : edit.start], "{", text[edit.start : edit.end], "→", edit.new, "}"]
-        at = edit.end
-    return " ".join("".join([*parts, text[at:]]).split())
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ import psutil
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 from sqlalchemy import insert, select
 
-from core.data import Dataset, HumanScore, Value
+from core.data import Dataset, HumanScore, Output, Segment, Value
 from core.ports.store import Store
 from core.signature import content_key
 from db import tables
@@ -33,10 +33,10 @@ from db.columns import now
 from db.engine import connect, writing
 from db.lookup import rater_id
 from db.store import open_store
-from tests.bench.imports import dataset
+from tests.bench.streams import SYSTEMS, WORDS
 from tests.browser.conftest import CHROMIUM, QUIET, Server, at_rest, serving
 
-SYSTEMS, RATED, ANNOTATORS = 20, 4000, 10
+RATED, ANNOTATORS = 4000, 10
 WARM_UP = 10.0
 """Seconds after the start in which the server loads modules."""
 LOOK, STILL, LONGEST = 0.01, 0.7, 180.0
@@ -72,6 +72,17 @@ def timed(work: Callable[[], object]) -> float:
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
+
+
+def dataset(segments: int, systems: int) -> Dataset:
+    """Texts of about 120 characters, and one reference per segment."""
+    keys = [(f"document {i // 50}", str(i)) for i in range(segments)]
+    return Dataset(
+        tuple(Segment(doc, seg, f"Source {seg}: {WORDS}", (f"Reference {seg}: {WORDS}",)) for doc, seg in keys),
+        tuple(
+            Output(f"system {s}", doc, seg, f"Output {s}/{seg}: {WORDS}") for doc, seg in keys for s in range(systems)
+        ),
+    )
 
 
 def fill(store: Store, outputs: int) -> float:
