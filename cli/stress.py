@@ -36,16 +36,15 @@ from core.formats.write import aligned, csv_text
 from core.metrics import registry as metrics_registry
 from core.metrics.base import Metric
 from core.perturbations import registry
-from core.perturbations.noise.base import Noise
+from core.perturbations.base import Noise
 from core.processes.pool import processes
 from core.progress import Progress
 from core.reports.stress import as_csv, as_html, summary
 from core.robustness.attack import BOUND, EXPECTED, NEAR, Attack, Shift, attack, compare, relative, signed
-from core.robustness.stress.gold import REFERENCE, Gold, gold_of, left_out, no_references
-from core.robustness.stress.noised import GROUPS, expanded
 from core.robustness.stress.report import VERDICT_NAMES, Report, as_json
 from core.robustness.stress.run import StressTestRequest, checked, run_stress_tests
 from core.robustness.stress.score_log import ScoredLog, opened
+from core.robustness.stress.texts import GROUPS, REFERENCE, Gold, expanded, gold_of, left_out, no_references
 from core.scoring.cache import InMemoryScores
 from core.scoring.dataset import for_dataset
 
@@ -165,7 +164,7 @@ def as_text(report: Report) -> str:
 
 def own_injection(path: Path) -> Noise:
     """Return an injection test with the lines of a file, without blank ones. Raises `UserError`."""
-    from core.perturbations.noise.special import custom_injection
+    from core.perturbations.special import custom_injection
 
     lines = [line for _, line in numbered_lines(file_at(path))]
     return custom_injection([line for line in lines if line.strip()])

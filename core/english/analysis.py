@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from core.english.dictionary import IMPORTING, article, cased, dictionary, without
+from core.english.word_lists import word_set
 from core.errors import UserError
 from core.signature import package
 from core.text.edits import Edit, Refused
@@ -20,25 +21,12 @@ from core.text.sentences import Span, movable_sentences
 SHORTEST = 4
 """Texts with fewer words are judged by their letters alone."""
 
-_ENGLISH = frozenset(
-    """the of and to is are was were that this these those with for from it he she they his her their its by has have
-    had not but or which who what when will would can could should been be as at an if than then there we you your our
-    my i them him into about after before over more most other some all no do does did on""".split()
-)
+_ENGLISH = word_set("english-function-words")
 _SHARED = frozenset("is was were as an am at on or over had her will do does did no we me".split())
 """English function words that are function words in another of the languages too."""
 _UNSURE = frozenset("met den par per pour con dos ale w".split())
 """Function words of the other languages that are also English words or initials."""
-_OTHER = frozenset(
-    """der die das und ist nicht ein eine einen einem den dem des mit von zu auf für sich auch es wird sind wurde bei nach
-    le la les et est une des du dans que qui pour pas sur avec au aux sont ce cette il elle ont
-    el los las y en una del por con para se su al lo como más pero fue
-    il di che è per un non sono della dei gli anche nel alla
-    o os e do da em um uma não dos das com ao mais foi na
-    de het een van niet dat zijn voor met ook aan werd
-    och att som är på det av till inte jag ett har om
-    w z na się nie jest że jak ale""".split()
-)
+_OTHER = word_set("function-words-of-other-languages")
 
 
 def is_english(low: Sequence[str]) -> bool:
@@ -99,8 +87,6 @@ class ParsedWord(NamedTuple):
 class ParsedText:
     """The words of one text and its sentences, as ranges of word indices. `low`, `word` and `tag` return "" outside the text."""
 
-    __slots__ = ("_children", "places", "sentences", "text", "words")
-
     def __init__(self, text: str, words: tuple[ParsedWord, ...], spans: tuple[tuple[int, int], ...]) -> None:
         self.text, self.words, self.sentences = text, words, spans
         self.places = {i: span for span in spans for i in range(*span)}
@@ -137,6 +123,11 @@ class ParsedText:
         """Return the dependents of word i in order, optionally only those with these roles."""
         dependents = self._children.get(i, [])
         return [j for j in dependents if self.words[j].role in roles] if roles else dependents
+
+    @cached_property
+    def inner_words(self) -> frozenset[str]:
+        """The words as written that do not start a sentence."""
+        return frozenset(word.text for i, word in enumerate(self.words) if not self.starts_sentence(i))
 
     def below(self, i: int) -> Iterator[int]:
         """Yield word i and all its descendants."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from core.english import entity_kinds, word_groups
+from core.english import entity_kinds
 from core.english.analysis import CLITICS, ParsedText
 from core.english.dictionary import (
     BE,
@@ -19,6 +19,7 @@ from core.english.dictionary import (
     noun_number,
     pos_tags,
 )
+from core.english.word_lists import TIMES, word_set
 
 
 def uncased(r: ParsedText, i: int) -> bool:
@@ -59,65 +60,27 @@ def strange(r: ParsedText, i: int) -> bool:
     return len(word.text) > 2 and word.text.isalpha() and word.text == word.low and not known and not r.glued(i)
 
 
-_CALENDAR = entity_kinds.TIMES - {
-    "spring",
-    "summer",
-    "autumn",
-    "winter",
-    "christmas",
-    "easter",
-    "halloween",
-    "am",
-    "pm",
-}
+_CALENDAR = entity_kinds.TIMES - set("spring summer autumn winter christmas easter halloween am pm".split())
 _NAMES = (
     frozenset(name.lower() for name in entity_kinds.KNOWN | entity_kinds.FIRST_NAMES if len(name) > 3)
     | _CALENDAR
     | entity_kinds.PEOPLES
 ) - {"saints"}
-_COMMON = frozenset(word_groups.TIMES) | frozenset(
-    """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen
-    twenty thirty forty fifty sixty seventy eighty ninety sixth eighth cannot website websites app apps online etc mph euro euros
-    northern southern eastern western midfielder winger playmaker flanker billionaire selfie selfies iphone smartphone smartphones
-    gameplay soundtrack transgender iconic underway cafe ivf bundesliga detector winless signage sitcom manhunt shisha taser
-    midweek""".split()
-)  # fmt: skip
+_COMMON = frozenset(TIMES) | word_set("common-words")
 """Common English words missing from the inflection dictionary."""
 
 
-NOT_NOUNS = frozenset(
-    """score meantime outside start whole something anything everything nothing someone anyone everyone somebody anybody everybody nobody none one ones who whom
-    percent cent per lot lots other others another each same own self selves such much many more most less least few several
-    first second third fourth fifth sixth seventh eighth ninth tenth last next half quarter quarters thirds fourths fifths
-    zero two three four five six seven eight nine ten eleven twelve hundred thousand million billion trillion dozen hundreds
-    thousands millions billions dozens tens number couple bit kind kinds sort sorts type types plenty majority rest amount
-    variety series pair home today tomorrow yesterday tonight north south east west way ways front spite behalf sake favour
-    favor order addition terms lieu midst regard respect accordance am pm mr mrs ms dr st vs thanks please sir madam okay ok
-    hello yes no oh well best worst better early late dead while ago like round past due ahead board stake hostage ups downs
-    worth hall fame famer case fact course result instance example part account means deal rather left right back top bottom
-    close range end time times place thing things reason sense matter share degree level side middle term view average dollars
-    euros pounds miles kilometres kilometers metres meters feet inches tons degrees morning afternoon moment minute minutes
-    hour hours seconds season hand piece doubt attempt ability effort efforts rights need decision plan opportunity chance
-    desire willingness tendency refusal failure claim belief idea hope news police future present wake light age ages period
-    run row event process minority group total bulk plus a.m. p.m. sum starter parts contrary vein handle mend verge brink
-    extent purpose""".split()
-)
+NOT_NOUNS = word_set("never-nouns")
 """Numbers, pronouns, quantities and adverbs that are tagged as nouns, and nouns whose meaning depends on the words around them."""
 _NOT_VERBS = frozenset(
     """given based compared related let used need dare ought gonna gotta going supposed thank thanks please born lest united""".split()
 )
-_LIKE_PREPOSITIONS = frozenset(
-    """including according following concerning regarding considering excluding excepting depending pending barring
-    notwithstanding owing providing provided assuming granted""".split()
-)
+_LIKE_PREPOSITIONS = word_set("verbs-like-prepositions")
 """Verb forms that are, or may be, prepositions or conjunctions."""
 _LINKING = frozenset(
     "get gets got getting feel feels felt seem seems seemed look looks looked become becomes became".split()
 )
-_FEELINGS = frozenset(
-    """delighted thrilled shocked stunned devastated inspired embarrassed frustrated heartbroken horrified outraged overjoyed
-    saddened shaken surprised terrified upset""".split()
-)
+_FEELINGS = word_set("feelings")
 _PASSIVES = frozenset("used expected done".split())
 """Participles that the dictionary also lists as adjectives, but that are verbs after a form of *be*."""
 _NAME_LABELS = frozenset(

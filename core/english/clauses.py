@@ -7,6 +7,7 @@ from typing import NamedTuple
 from core.english.analysis import ParsedText
 from core.english.dictionary import BE, DO, HAVE, MODALS, STEMS, base_form, forms, pos_tags
 from core.english.entity_kinds import SAY
+from core.english.word_lists import word_set
 
 FINITE = ("VBZ", "VBP", "VBD", "MD")
 SUBJECTS = ("nsubj", "nsubjpass", "csubj", "csubjpass", "expl")
@@ -193,12 +194,7 @@ _THOUGHT = frozenset(
     "believed thought said alleged reported expected known considered understood meant supposed".split()
 )
 
-_HAPPENS_TO = frozenset(
-    """fired sacked dismissed arrested charged jailed sentenced convicted killed murdered shot stabbed injured wounded hurt
-    hit struck found held released rescued freed banned suspended accused named linked caught rushed forced taken seen
-    spotted filmed captured posted published released unveiled announced praised criticised criticized cleared handed
-    appointed signed sold bought offered expected scheduled""".split()
-)
+_HAPPENS_TO = word_set("passive-in-headlines")
 """In a headline without auxiliaries, these verbs are passive: *coach fired on Wednesday*."""
 
 

@@ -33,12 +33,11 @@ class Entity(NamedTuple):
 @lru_cache(maxsize=2048)
 def entities(r: ParsedText) -> tuple[Entity, ...]:
     """Return all entities in order. Part of a longer name in the text (Merkel, Angela Merkel) has the kind of the longer one."""
-    names = frozenset(word.text for i, word in enumerate(r.words) if not r.starts_sentence(i))
     titled = {i for span in r.sentences if _headline(r, span) for i in range(*span)}
     recognised: list[Entity] = []
     i = 0
     while i < len(r.words):
-        end = i if i in titled or uncased(r, i) else _run(r, i, names)
+        end = i if i in titled or uncased(r, i) else _run(r, i)
         if end == i:
             i += 1
             continue
@@ -108,18 +107,18 @@ def _headline(r: ParsedText, span: tuple[int, int]) -> bool:
     return len(letters) >= 5 and len(capital) > 0.7 * len(letters) and all(word[0].isupper() for word in content)
 
 
-def _run(r: ParsedText, i: int, names: frozenset[str]) -> int:
+def _run(r: ParsedText, i: int) -> int:
     """Return the end of the name that starts at i; i if there is none."""
     for end in range(min(i + 4, r.places[i][1]), i + 1, -1):
         if r.written(i, end) in entity_kinds.LONG_PLACES | entity_kinds.LONG_TEAMS:
             return end
-    if not _part(r, i, names):
+    if not _part(r, i):
         return i
     end, last = i + 1, r.places[i][1]
     while end < last and r.adjoins(end):
-        if _part(r, end, names):
+        if _part(r, end):
             end += 1
-        elif end + 1 < last and _joins(r, end) and r.adjoins(end + 1) and _part(r, end + 1, names):
+        elif end + 1 < last and _joins(r, end) and r.adjoins(end + 1) and _part(r, end + 1):
             end += 2
         else:
             break
@@ -132,7 +131,7 @@ def _joins(r: ParsedText, i: int) -> bool:
     return word.text in entity_kinds.JOINERS and (word.low != "of" or "NOUN" in pos_tags(r.low(i - 1)))
 
 
-def _part(r: ParsedText, i: int, names: frozenset[str]) -> bool:
+def _part(r: ParsedText, i: int) -> bool:
     """Return whether word i is part of a name."""
     word = r.words[i]
     low = word.low
@@ -165,7 +164,9 @@ def _part(r: ParsedText, i: int, names: frozenset[str]) -> bool:
     ):
         return True
     return (
-        low in entity_kinds.TITLES and following if not unknown else (word.tag.startswith("NNP") or word.text in names)
+        low in entity_kinds.TITLES and following
+        if not unknown
+        else (word.tag.startswith("NNP") or word.text in r.inner_words)
     )
 
 

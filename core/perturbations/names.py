@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache
 from random import Random
 
-from core.english import entity_kinds, word_groups
-from core.english.analysis import ParsedText, parser_name
+from core.english import entity_kinds as kinds
+from core.english.analysis import ParsedText
 from core.english.dictionary import pos_tags
-from core.english.entity_kinds import DIRECTIONS, TITLES, EntityKind, acts, head, sport
+from core.english.entity_kinds import EntityKind, acts, head, sport
 from core.english.entity_recognition import Entity, entities, longer
-from core.perturbations.base import Perturbation, english
-from core.perturbations.noise import base as noises
-from core.perturbations.noise.base import Noise, pairs, sample_share
-from core.perturbations.noise.sentences import LEVELS
-from core.text.edits import Edit, Outcome, Refused
+from core.english.word_lists import SEASONS, TIMES, word_set
+from core.perturbations.base import Edits, NoiseContext, pairs, sample_share
+from core.text.edits import Edit
 
 _AMBIGUOUS = frozenset(
     "Virginia Austin Jordan Jean Jan Madison Christian Jersey Sofia Santiago Lima Niger Reading Florence".split()
@@ -25,50 +23,41 @@ _BEFORE_SURNAME = frozenset("W. F. J. H. D. K. B. M. C. de van von der al".split
 _CONJOINING = frozenset("& - – of al de van von bin".split())
 
 
-@cache
-def _kinds() -> dict[str, tuple[str, ...]]:
-    """Return the list each name belongs to. Names in several lists are left out: only their context can tell the kind."""
-    table: dict[str, tuple[str, ...]] = {}
-    double: set[str] = set()
-    for group in (
-        entity_kinds.MEN,
-        entity_kinds.WOMEN,
-        entity_kinds.COUNTRIES,
-        entity_kinds.CITIES,
-        entity_kinds.ORGANISATIONS,
-    ):
-        for name in dict.fromkeys(group):
-            if name in table:
-                double.add(name)
-            table[name] = tuple(dict.fromkeys(group))
-    return {name: kind for name, kind in table.items() if name not in double | _AMBIGUOUS}
+_LISTS = tuple(
+    (label, tuple(dict.fromkeys(names)))
+    for label, lists in (
+        ("PERSON", (kinds.MEN, kinds.WOMEN)),
+        ("GPE", (kinds.COUNTRIES, kinds.CITIES)),
+        ("ORG", (kinds.ORGANISATIONS,)),
+    )
+    for names in lists
+)
+"""Lists of names, and the label by which the model confirms a name of each."""
+_LABELS = {names[0]: label for label, names in _LISTS}
+_TIMES_LISTED = Counter(name for _, names in _LISTS for name in names)
+_KINDS = {name: names for _, names in _LISTS for name in names if _TIMES_LISTED[name] == 1 and name not in _AMBIGUOUS}
+"""The list each name belongs to. Names in several lists are left out: only their context can tell the kind."""
+_FIRST_NAMES = frozenset((*kinds.MEN, *kinds.WOMEN))
 
 
-@cache
-def _first_names() -> frozenset[str]:
-    return frozenset((*entity_kinds.MEN, *entity_kinds.WOMEN))
-
-
-def _name(r: ParsedText, random: Random) -> Outcome | list[Edit]:
+def rename(r: ParsedText, random: Random) -> Edits:
     replacements: dict[str, Sequence[str]] = {}
     for i, word in enumerate(r.words):
-        named = word.text[:1].isupper() and (not word.text.isupper() or word.text in entity_kinds.ORGANISATIONS)
-        if named and word.text not in replacements and (kind := _kind(r, i)) and word.entity == _label(kind):
+        named = word.text[:1].isupper() and (not word.text.isupper() or word.text in kinds.ORGANISATIONS)
+        if (
+            named
+            and word.text not in replacements
+            and (kind := _kind(r, i))
+            and word.entity == _LABELS.get(kind[0], "PERSON")
+        ):
             replacements[word.text] = kind
     if not replacements:
-        return Refused("no name of a known kind, alone or after a first name or title")
+        return []
     old = random.choice(sorted(replacements))
     taken = {word.text for word in r.words}
     new = random.choice([name for name in replacements[old] if name not in taken])
     places = [i for i, word in enumerate(r.words) if word.text == old]
     return [edit for i in places for edit in (r.replace(i, new), *r.article(i, new))]
-
-
-def _label(kind: Sequence[str]) -> str:
-    """Return the label of the model that confirms a name of this list."""
-    if kind[0] in (entity_kinds.COUNTRIES[0], entity_kinds.CITIES[0]):
-        return "GPE"
-    return "ORG" if kind[0] == entity_kinds.ORGANISATIONS[0] else "PERSON"
 
 
 def _kind(r: ParsedText, i: int) -> Sequence[str]:
@@ -77,45 +66,30 @@ def _kind(r: ParsedText, i: int) -> Sequence[str]:
     owning = after in ("'", "’") and word.endswith("s")
     if owning or after in _CONJOINING or before in ("&", "-", "–", "’", "'") or r.glued(i):
         return ()
-    proper_before = before[:1].isupper() and i > 0 and not r.starts_sentence(i - 1) or before in _first_names()
+    proper_before = before[:1].isupper() and i > 0 and not r.starts_sentence(i - 1) or before in _FIRST_NAMES
     proper_after = after[:1].isupper() and after[:1].isalpha()
-    if word in entity_kinds.MEN or word in entity_kinds.WOMEN:
-        person = proper_after or r.low(i - 1) in entity_kinds.PLAIN_TITLES or word in _kinds()
-        if person and not (proper_before and r.low(i - 1) not in entity_kinds.PLAIN_TITLES):
-            return _kinds().get(word) or (entity_kinds.MEN if word in entity_kinds.MEN else entity_kinds.WOMEN)
+    if word in _FIRST_NAMES:
+        person = proper_after or r.low(i - 1) in kinds.PLAIN_TITLES or word in _KINDS
+        if person and not (proper_before and r.low(i - 1) not in kinds.PLAIN_TITLES):
+            return _KINDS.get(word) or (kinds.MEN if word in kinds.MEN else kinds.WOMEN)
     surname = word.isalpha() and r.tag(i).startswith("NNP")
-    if (before in _first_names() or before in _BEFORE_SURNAME and r.word(i - 2) in _first_names()) and not proper_after:
-        return entity_kinds.SURNAMES if surname else ()
-    if r.low(i - 1) in entity_kinds.PLAIN_TITLES and not proper_after and before[:1].isupper():
-        return entity_kinds.SURNAMES if surname and word not in _kinds() else ()
-    if (
-        r.low(i - 2) in entity_kinds.PLAIN_TITLES
-        and proper_before
-        and not proper_after
-        and before.isalpha()
-        and word.isalpha()
-    ):
-        return entity_kinds.SURNAMES if word not in _kinds() else ()
-    if proper_before or proper_after or (word in _first_names()):
+    if (before in _FIRST_NAMES or before in _BEFORE_SURNAME and r.word(i - 2) in _FIRST_NAMES) and not proper_after:
+        return kinds.SURNAMES if surname else ()
+    if r.low(i - 1) in kinds.PLAIN_TITLES and not proper_after and before[:1].isupper():
+        return kinds.SURNAMES if surname and word not in _KINDS else ()
+    titled = r.low(i - 2) in kinds.PLAIN_TITLES and proper_before and before.isalpha() and word.isalpha()
+    if titled and not proper_after:
+        return kinds.SURNAMES if word not in _KINDS else ()
+    if proper_before or proper_after or (word in _FIRST_NAMES):
         return ()
-    return _kinds().get(word, ())
-
-
-NAME = Perturbation(
-    name="name",
-    phenomenon="Name error",
-    kind="adequacy",
-    help="One name of a person, country, city or organisation becomes another of its kind at every mention",
-    change=english(_name),
-    version=3,
-)
+    return _KINDS.get(word, ())
 
 
 _GENERIC: dict[EntityKind, str] = {"person": "a person", "place": "a place", "organisation": "an organisation"}
-_TIMES = {*word_groups.TIMES, *word_groups.SEASONS, "morning", "season", "today", "yesterday", "tomorrow"}
+_TIMES = {*TIMES, *SEASONS, "morning", "season", "today", "yesterday", "tomorrow"}
 
 
-def _generic(r: ParsedText, strength: float, random: Random) -> list[Edit]:
+def make_generic(r: ParsedText, strength: float, random: Random, context: NoiseContext) -> Edits:
     places = [
         (start, e)
         for e in entities(r)
@@ -127,21 +101,11 @@ def _generic(r: ParsedText, strength: float, random: Random) -> list[Edit]:
     ]
 
 
-_WHERE = frozenset(
-    """in near at across around outside inside throughout within through over into from to towards toward about along
-    above beyond""".split()
-)
-_GOING = frozenset(
-    "visit visits visited visiting leave leaves left leaving flee flees fled fleeing reach reached entered".split()
-)
-_PARTS = frozenset(
-    "front coast border borders north south east west outskirts centre center capital streets parts part edge".split()
-)
+_WHERE = word_set("locative-prepositions")
+_GOING = word_set("verbs-of-going")
+_PARTS = word_set("parts-of-places")
 _CALLED = frozenset("named called dubbed nicknamed titled entitled known as".split())
-_TOLD = frozenset(
-    """according loss lost lose losing defeat compared belong belongs belonged due owed response opposed ties allied victory win reply interest faith trust belief
-    confidence believe believes believed""".split()
-)
+_TOLD = word_set("words-before-no-place")
 
 
 def _stands(r: ParsedText, entity: Entity) -> bool:
@@ -152,12 +116,12 @@ def _stands(r: ParsedText, entity: Entity) -> bool:
     if entity.kind != "place":
         return True
     last = r.words[entity.end - 1]
-    if last.role == "nsubj" and r.words[last.head].low in entity_kinds.NO_ACTS:
+    if last.role == "nsubj" and r.words[last.head].low in kinds.NO_ACTS:
         return True
     if acts(r, start, entity.end):
         return False
     before = start - 1
-    while before > r.places[start][0] and (r.tag(before) in ("DT", "JJ") or r.words[before].text in DIRECTIONS):
+    while before > r.places[start][0] and (r.tag(before) in ("DT", "JJ") or r.words[before].text in kinds.DIRECTIONS):
         before -= 1
     if r.low(before) == "of":
         return r.low(before - 1) in _PARTS
@@ -177,11 +141,11 @@ def _phrase(r: ParsedText, entity: Entity) -> int | None:
     """Return the first word of the noun phrase that the entity ends, including determiner, adjectives and the noun that gives
     its kind (the Chelsea striker Smith). None if what precedes does not allow `a person`."""
     start = entity.start
-    titled = r.low(start) in TITLES
+    titled = r.low(start) in kinds.TITLES
     if r.low(entity.end) in ("'s", "'") and r.word(entity.end + 1)[:1].isupper():
         return None
     if r.adjoins(start) and (
-        head(r, start - 1) == entity.kind or (r.low(start - 1) in TITLES and entity.kind == "person")
+        head(r, start - 1) == entity.kind or (r.low(start - 1) in kinds.TITLES and entity.kind == "person")
     ):
         start -= 1
         titled = True
@@ -189,12 +153,12 @@ def _phrase(r: ParsedText, entity: Entity) -> int | None:
     while titled and _belongs(r, start, inside) and r.tag(start - 1) in ("NN", "JJ", "NNP", "NNPS"):
         start -= 1
         inside = range(start, entity.end)
-    while _belongs(r, start, inside) and (r.tag(start - 1) == "JJ" or r.words[start - 1].text in DIRECTIONS):
+    while _belongs(r, start, inside) and (r.tag(start - 1) == "JJ" or r.words[start - 1].text in kinds.DIRECTIONS):
         start -= 1
     if start < entity.start and (r.low(start) == "old" or _ends_list(r, start)):
         return None
     swallowed = start < entity.start and "VERB" in pos_tags(r.low(start)) and r.tag(start) == "NN"
-    if swallowed and r.low(start) not in entity_kinds.ROLES and r.tag(start - 1) not in ("DT", "JJ", "PRP$", "POS"):
+    if swallowed and r.low(start) not in kinds.ROLES and r.tag(start - 1) not in ("DT", "JJ", "PRP$", "POS"):
         return None
     if r.adjoins(start) and r.tag(start - 1) in ("DT", "PRP$"):
         start -= 1
@@ -203,7 +167,7 @@ def _phrase(r: ParsedText, entity: Entity) -> int | None:
     if r.low(start - 1) in ('"', "“", "``") and r.tag(start - 2) in ("DT", "PRP$"):
         return None
     before = r.tag(start - 1)
-    if r.adjoins(start) and (before in ("JJ", "DT", "PRP$") or r.low(start - 1) in entity_kinds.ROLES):
+    if r.adjoins(start) and (before in ("JJ", "DT", "PRP$") or r.low(start - 1) in kinds.ROLES):
         return None
     if r.low(start - 1) == ")" or (
         r.adjoins(start) and (before == "NNS" or "-" in (r.low(start - 2), r.low(start - 1)))
@@ -225,7 +189,7 @@ def _ends_list(r: ParsedText, start: int) -> bool:
 
 def _belongs(r: ParsedText, start: int, inside: range) -> bool:
     """Return whether the word before depends on a word of the phrase."""
-    return r.adjoins(start) and (r.words[start - 1].head in inside or r.words[start - 1].text in DIRECTIONS)
+    return r.adjoins(start) and (r.words[start - 1].head in inside or r.words[start - 1].text in kinds.DIRECTIONS)
 
 
 def _capitalised(r: ParsedText, i: int, new: str) -> str:
@@ -233,7 +197,7 @@ def _capitalised(r: ParsedText, i: int, new: str) -> str:
     return new[:1].upper() + new[1:] if r.starts_sentence(i) and r.words[i].text[:1].isupper() else new
 
 
-def _switch(r: ParsedText, strength: float, random: Random) -> list[Edit]:
+def switch_names(r: ParsedText, strength: float, random: Random, context: NoiseContext) -> Edits:
     recognised = entities(r)
     longest = longer(recognised)
     sorts = {e: _sort(r, e) for e in recognised}
@@ -262,9 +226,9 @@ def _sort(r: ParsedText, e: Entity) -> EntityKind:
     whole = r.written(e.start, e.end)
     if e.kind or e.label in ("EVENT", "WORK_OF_ART", "PRODUCT", "LAW", "NORP"):
         return e.kind
-    if whole in (entity_kinds.TEAMS | entity_kinds.LONG_TEAMS | entity_kinds.FAMOUS) - entity_kinds.MEDIA:
+    if whole in (kinds.TEAMS | kinds.LONG_TEAMS | kinds.FAMOUS) - kinds.MEDIA:
         return "organisation"
-    if whole in entity_kinds.PLACES | entity_kinds.LONG_PLACES:
+    if whole in kinds.PLACES | kinds.LONG_PLACES:
         return "place" if e.label != "PERSON" else ""
     strange = not any(pos_tags(r.low(i)) for i in range(e.start, e.end))
     between = strange and e.label in ("GPE", "LOC", "FAC", "") and not sport(r) and _between(r, e)
@@ -273,13 +237,13 @@ def _sort(r: ParsedText, e: Entity) -> EntityKind:
 
 def _titled(r: ParsedText, e: Entity) -> bool:
     """Return whether the name includes only the last word of a title: Defense {Minister Gen Nakatani}."""
-    return r.low(e.start) in TITLES and r.adjoins(e.start) and r.words[e.start - 1].text.istitle()
+    return r.low(e.start) in kinds.TITLES and r.adjoins(e.start) and r.words[e.start - 1].text.istitle()
 
 
 def _known_by(e: Entity) -> str:
     """Return the name in lower case, normalised if it has several forms: barca, juve."""
     name = " ".join(e.words)
-    return entity_kinds.ALIASES.get(name, name)
+    return kinds.ALIASES.get(name, name)
 
 
 def _between(r: ParsedText, e: Entity) -> bool:
@@ -297,7 +261,7 @@ def _bare(r: ParsedText, e: Entity) -> bool:
         return False
     if not e.modifier:
         return r.low(e.start - 1) != "the"
-    known = entity_kinds.TEAMS | entity_kinds.LONG_TEAMS | entity_kinds.PLACES | entity_kinds.LONG_PLACES
+    known = kinds.TEAMS | kinds.LONG_TEAMS | kinds.PLACES | kinds.LONG_PLACES
     noun = r.adjoins(e.end) and r.tag(e.end) in ("NN", "NNS") and r.words[e.end].text.islower()
     return noun and r.written(e.start, e.end) in known - {"United States", "United Kingdom"}
 
@@ -305,7 +269,7 @@ def _bare(r: ParsedText, e: Entity) -> bool:
 def _apart(recognised: list[Entity], longest: Mapping[tuple[str, ...], Entity]) -> list[Entity]:
     """Drop lone first names if lone surnames occur too: Serena and Williams may be the same person."""
     alone = [e for e in recognised if len(longest[e.words].words) == 1]
-    first = {e.words for e in alone if e.words[0].capitalize() in entity_kinds.FIRST_NAMES}
+    first = {e.words for e in alone if e.words[0].capitalize() in kinds.FIRST_NAMES}
     return [e for e in recognised if e.words not in first] if any(e.words not in first for e in alone) else recognised
 
 
@@ -313,28 +277,3 @@ def _article(r: ParsedText, entity: Entity) -> int:
     """Return the index of a `the` right before the entity, which moves with it; else the entity's first word."""
     the = r.low(entity.start - 1) == "the" and r.adjoins(entity.start) and not entity.modifier
     return entity.start - 1 if the else entity.start
-
-
-GENERIC = Noise(
-    name="generic-entity",
-    label="Generic named entity",
-    aspect="consistency",
-    help="Replaces random names, with their articles and titles, by “a person”, “a place” or “an organisation”. Names of uncertain kind "
-    "stay. Strength: the share of the names whose kind is certain",
-    make=noises.english(_generic, "no name can be replaced by a generic phrase"),
-    levels=LEVELS,
-    version=4,
-    models=parser_name,
-)
-SWITCHING = Noise(
-    name="entity-switching",
-    label="Named entity switching",
-    aspect="consistency",
-    help="Swaps random pairs of different names of the same certain kind: persons, places or organisations. Strength: the share of all "
-    "possible pairs",
-    make=noises.english(_switch, "fewer than two different names of the same certain kind"),
-    levels=LEVELS,
-    switching=True,
-    version=4,
-    models=parser_name,
-)

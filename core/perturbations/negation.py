@@ -5,23 +5,16 @@ from __future__ import annotations
 
 from random import Random
 
-from core.english import word_groups
-from core.english.analysis import ParsedText, parser_name
+from core.english.analysis import ParsedText
 from core.english.clauses import Clause, base, clause_of, clauses, rank, stated, subjects
 from core.english.dictionary import BE, DO, DO_FORMS, NEGATIVE, NOT, STEMS, cased, forms, inflect, pos_tags
-from core.perturbations.base import Perturbation, english
-from core.perturbations.noise import base as noises
-from core.perturbations.noise.base import Noise, sample_share
-from core.perturbations.noise.sentences import LEVELS
-from core.text.edits import Edit, Outcome, Refused
+from core.english.word_lists import MASS, word_set
+from core.perturbations.base import Edits, NoiseContext, sample_share
+from core.text.edits import Edit
 
 _BEFORE_DO = frozenset("nearly almost even really actually".split())
 """Adverbs before which *did not* is placed, like adverbs of manner in -ly."""
-_BEFORE_NOT = frozenset(
-    """also still probably definitely certainly apparently reportedly allegedly perhaps maybe obviously clearly surely
-    fortunately unfortunately finally eventually initially originally recently previously usually typically reportedly supposedly
-    suddenly currently now then therefore however thus""".split()
-)
+_BEFORE_NOT = word_set("adverbs-before-not")
 """Adverbs after which *not* is placed."""
 _COMPARING = frozenset("than as if unless lest".split())
 _FOCUSING = frozenset("only just merely simply".split())
@@ -79,12 +72,6 @@ def lifted(r: ParsedText, i: int, span: tuple[int, int]) -> list[Edit]:
     return [*edits, *_positive(r, i, span)] if edits else []
 
 
-def _gone(r: ParsedText, i: int, end: int) -> Edit:
-    """Delete words i..end-1 with the space before them."""
-    left = r.words[i - 1].end if i else r.words[i].start
-    return Edit(left, r.words[end - 1].end, "")
-
-
 def _not(r: ParsedText, i: int, span: tuple[int, int]) -> list[Edit]:
     word, before = r.words[i], r.words[i - 1] if i > span[0] else None
     if before is None:
@@ -92,17 +79,17 @@ def _not(r: ParsedText, i: int, span: tuple[int, int]) -> list[Edit]:
     verb = word.head
     if before.low in DO and before.role == "aux" and before.head == verb and verb > i:
         inverted = any(i < j < verb for j in subjects(r, verb))
-        return [_gone(r, i, i + 1)] if inverted else _without_do(r, i, verb)
+        return [r.drop(i, i + 1)] if inverted else _without_do(r, i, verb)
     if word.low == "n't":
         if before.low == "ai":
             return []
         if before.low in STEMS:
             return [Edit(before.start, word.end, cased(STEMS[before.low], before.text))]
-        return [_gone(r, i, i + 1)]
+        return [r.drop(i, i + 1)]
     helper = before.tag in ("MD", "VBZ", "VBD", "VBP") or before.role in ("aux", "auxpass", "nsubj", "nsubjpass")
     infinitive = r.tag(i + 1) == "TO"
     verbal = r.words[verb].tag[:2] in ("VB", "MD") or r.words[verb].low.startswith("'")
-    return [_gone(r, i, i + 1)] if verbal and (helper or infinitive or before.tag == "RB") else []
+    return [r.drop(i, i + 1)] if verbal and (helper or infinitive or before.tag == "RB") else []
 
 
 def _without_do(r: ParsedText, i: int, verb: int) -> list[Edit]:
@@ -134,7 +121,7 @@ def _adverb(r: ParsedText, i: int, span: tuple[int, int]) -> list[Edit]:
     if opening:
         following = r.words[i + 1]
         return [Edit(r.words[i].start, following.start + 1, following.text[0].upper())]
-    return [_gone(r, i, i + 1)]
+    return [r.drop(i, i + 1)]
 
 
 def _no(r: ParsedText, i: int) -> list[Edit]:
@@ -146,7 +133,7 @@ def _no(r: ParsedText, i: int) -> list[Edit]:
     head = r.words[word.head]
     if following.low in _COMPARED or head.tag not in ("NN", "NNS") or following.tag == "CD":
         return []
-    if head.tag != "NNS" and head.low not in word_groups.MASS:
+    if head.tag != "NNS" and head.low not in MASS:
         return []
     return [Edit(word.start, word.end, cased("some", word.text))]
 
@@ -159,13 +146,13 @@ def _positive(r: ParsedText, i: int, span: tuple[int, int]) -> list[Edit]:
         if low in ("but", ";", "if", "than"):
             break
         if low == "any" and r.low(j + 1) in ("longer", "more") and r.words[j + 1].role != "amod":
-            out.append(_gone(r, j, j + 2))
+            out.append(r.drop(j, j + 2))
         elif low in _POSITIVE:
             out.append(r.replace(j, _POSITIVE[low]))
         elif low in _LEANING or (low == "yet" and (j == i + 1 or r.low(j + 1) in (".", ","))):
-            out.append(_gone(r, j, j + 1))
+            out.append(r.drop(j, j + 1))
         elif low == "at" and r.low(j + 1) == "all" and r.tag(j + 2)[:2] not in ("NN", "DT"):
-            out.append(_gone(r, j, j + 2))
+            out.append(r.drop(j, j + 2))
         elif low == "either" and r.low(j + 1) in (".", ","):
             out.append(r.replace(j, "too"))
     return out
@@ -300,9 +287,9 @@ def _full_verb(r: ParsedText, clause: Clause) -> list[Edit]:
     return [r.replace(verb, f"{helper} {plain}")]
 
 
-def _negate_one(r: ParsedText, random: Random) -> Outcome | list[Edit]:
+def negate_one(r: ParsedText, random: Random) -> Edits:
     ways = [edits for span in r.sentences if (edits := negation(r, span)) and _only_negation(r, span, edits)]
-    return random.choice(ways) if ways else Refused("no verb can be negated, or lose its negation, with certainty")
+    return random.choice(ways) if ways else []
 
 
 def _only_negation(r: ParsedText, span: tuple[int, int], edits: list[Edit]) -> bool:
@@ -313,28 +300,7 @@ def _only_negation(r: ParsedText, span: tuple[int, int], edits: list[Edit]) -> b
     return not words or any(edit.start < word.end and word.start < edit.end for word in words for edit in edits)
 
 
-def _negate_share(r: ParsedText, strength: float, random: Random) -> list[Edit]:
+def negate_share(r: ParsedText, strength: float, random: Random, context: NoiseContext) -> Edits:
     ways = [edits for span in r.sentences if (edits := negation(r, span))]
     share = min(1.0, strength * len(r.sentences) / len(ways)) if ways else strength
     return [edit for way in sample_share(ways, share, random) for edit in way]
-
-
-SENTENCES = Noise(
-    name="negated-sentences",
-    label="Negation",
-    aspect="consistency",
-    help="Negates random sentences, each at one verb of a main clause; a negative sentence loses its negation instead. "
-    "Strength: the share of all sentences, including those that cannot be negated",
-    make=noises.english(_negate_share, "no finite verb can be negated"),
-    levels=LEVELS,
-    version=5,
-    models=parser_name,
-)
-NEGATION = Perturbation(
-    name="negation",
-    phenomenon="Negation",
-    kind="adequacy",
-    help="Negates one verb of a main clause, or removes its negation; never adds a second negation",
-    change=english(_negate_one),
-    version=4,
-)

@@ -12,8 +12,8 @@ from itertools import pairwise
 from random import Random
 
 from core.english.analysis import ParsedText
-from core.perturbations.base import Perturbation, english
-from core.text.edits import Edit, Outcome, Refused
+from core.perturbations.base import Edits
+from core.text.edits import Edit, Refused
 
 _NUMBER = re.compile(r"(\d+(?:,\d{3})*)(\.\d+)?(s|m|bn|k|km|st|nd|rd|th)?")
 _YEAR = re.compile(r"(1[0-9]|20)\d\d")
@@ -45,7 +45,7 @@ _PLAIN = ("IN", "DT", "TO", "CC", "RB", "RBR", "PRP", "PRP$", "MD", "WRB", "WDT"
 _SUFFIXES = ("th", "st", "nd", "rd", "th", "th", "th", "th", "th", "th")
 
 
-def _others(r: ParsedText, random: Random) -> Outcome | list[Edit]:
+def change_numbers(r: ParsedText, random: Random) -> Edits:
     groups: list[list[int]] = []
     years: list[int] = []
     for i in range(len(r.words)):
@@ -236,13 +236,3 @@ def _word(r: ParsedText, i: int, random: Random) -> str:
         new = random.choice([w for w in _TENS if w != tens])
         return f"{new}-{random.choice(_SMALL)}" if ones else new
     return ""
-
-
-NUMBER = Perturbation(
-    name="number",
-    phenomenon="Number error",
-    kind="adequacy",
-    help="Every number outside dates becomes another of the same form; if there are only years, one of them changes",
-    change=english(_others),
-    version=3,
-)

@@ -9,8 +9,8 @@ from core.formats.write import csv_text
 from core.plots.base import PADDING
 from core.plots.robustness import cell_charts
 from core.reports.html import render, vega_script
-from core.robustness.stress.gold import REFERENCE
 from core.robustness.stress.report import VERDICT_NAMES, Report, Verdict, advice
+from core.robustness.stress.texts import REFERENCE
 from core.robustness.stress.verdict import FEWEST
 from core.text.edits import diff
 

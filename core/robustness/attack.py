@@ -8,7 +8,6 @@ before replacements. Nothing is random.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,10 +16,11 @@ from core.errors import UserError
 from core.metrics import registry
 from core.metrics.base import Metric, MetricSpec
 from core.perturbations import candidates
+from core.perturbations.base import noise_ratio
 from core.perturbations.candidates import Neighbours, Proposer, WordPlace
-from core.perturbations.noise.base import noise_ratio
 from core.processes import host
 from core.progress import Progress, no_progress
+from core.scoring.progress import missing_value, values_of
 from core.signature import signature
 from core.text.edits import Edit, apply
 from core.text.words import words
@@ -93,8 +93,8 @@ def attack(
         raise UserError("invalid bound of the noise ratio", got=f"{bound:g}", expected="a number above 0, at most 1")
     if min(expected, near) < 0:
         raise UserError("negative number of candidates", got=f"{expected} and {near}", expected="0 or more")
-    if "source" in metric.spec.needs and source is None:
-        return Attack(hypothesis, None, (), f"{metric.spec.label} needs a source text, and this text has none")
+    if reason := missing_value(metric.spec, Item(source, hypothesis, (hypothesis,))):
+        return Attack(hypothesis, None, (), reason)
     model = candidates.proposer() if expected else None
     if model and (reason := model.refuses(hypothesis)):
         return Attack(hypothesis, None, (), reason)
@@ -171,7 +171,7 @@ class _Running:
         references = (self.original,) if "reference" in self.metric.spec.needs else ()
         self.report()
         items = [Item(self.source, text, references) for text in texts]
-        return [_usable(value) for value in self.metric.score(items, lambda _: self.report())]
+        return values_of(self.metric, items, lambda _: self.report())
 
     def report(self) -> None:
         self.progress(min(1.0, self.ratio / self.bound))
@@ -199,28 +199,15 @@ def _deletion(text: str, start: int, end: int) -> Edit:
     return Edit(start, len(text) - len(text[end:].lstrip()), "")
 
 
-def _usable(value: Value) -> Value:
-    """Return the value, as undefined if it has no finite number."""
-    if value.status == "ok" and value.value is not None and math.isfinite(value.value):
-        return value
-    return Value(
-        None, "undefined" if value.status == "ok" else value.status, value.reason or "the metric gave no number"
-    )
-
-
 def compare(gold: Item, attacked: str, metrics: Sequence[Metric]) -> list[Shift]:
     """Score the attacked text with other metrics, with the references of the gold text (He et al. 2023, Figure 10)."""
-    return [_shift(metric, gold, attacked) for metric in metrics]
-
-
-def _shift(metric: Metric, gold: Item, attacked: str) -> Shift:
-    spec, name = metric.spec, metric.signature()
-    if lack := _lacking(spec, gold):
-        return Shift(spec.name, name, None, None, None, lack)
-    values = [_usable(v) for v in metric.score([gold, gold._replace(hypothesis=attacked)], no_progress)]
-    old, new = (v.value for v in values)
-    reason = next((v.reason or v.status for v in values if v.value is None), "")
-    return Shift(spec.name, name, old, new, *relative(spec, old, new, reason))
+    shifts = []
+    for metric in metrics:
+        values = values_of(metric, [gold, gold._replace(hypothesis=attacked)], no_progress)
+        old, new = (v.value for v in values)
+        reason = next((v.reason or v.status for v in values if v.value is None), "")
+        shifts.append(Shift(metric.spec.name, metric.signature(), old, new, *relative(metric.spec, old, new, reason)))
+    return shifts
 
 
 def relative(
@@ -233,9 +220,3 @@ def relative(
         return None, "the score of the good text is 0"
     change = (attacked - gold) / abs(gold)
     return (change if spec.higher_is_better or not change else -change), ""
-
-
-def _lacking(spec: MetricSpec, item: Item) -> str:
-    texts = {"source": item.source, "reference": item.references or None}
-    lacking = [name for name, text in texts.items() if name in spec.needs and text is None]
-    return f"{spec.label} needs a {lacking[0]}, and there is none" if lacking else ""

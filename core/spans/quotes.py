@@ -27,7 +27,7 @@ from rapidfuzz.distance import LCSseq
 
 from core.data import Side, Span, grouped
 from core.spans.layers import LayerSpan
-from core.text.graphemes import grapheme_starts
+from core.text.words import grapheme_starts
 
 Outcome = Literal["exact", "folded", "fuzzy", "ambiguous", "wrong_side", "not_found", "empty"]
 OUTCOMES: dict[Outcome, str] = {

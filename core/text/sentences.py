@@ -1,10 +1,7 @@
 """Split a text into sentences: ordered, disjoint half-open code-point ranges that cover all characters except white space.
 
-Signs that end a sentence in one script only, such as the semicolon in Greek, where it is the question mark.
-Their meaning is decided by the script of the letters before them in their sentence, never by the sign alone.
-
-Split a text into sentences: ordered, disjoint half-open code-point ranges that cover all characters except white space.
-Nothing is normalised. For the choice of splitters and default see docs/decisions/007-sentences.md.
+Nothing is normalised. The meaning of a sign that ends a sentence in one script only, such as the semicolon in Greek, where it is the
+question mark, is decided by the script of the letters before it in its sentence, never by the sign alone. For the choice of splitters and default see docs/decisions/007-sentences.md.
 """
 
 from __future__ import annotations

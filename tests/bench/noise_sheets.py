@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from random import Random
 
-from core.perturbations.noise.base import Noise, NoiseContext, TextPool
+from core.perturbations.base import Noise, NoiseContext, TextPool
 from core.perturbations.registry import noise, noises
 from core.text.edits import Change
 from tests.bench.listing import shown
@@ -58,5 +58,5 @@ if __name__ == "__main__":
     folder, seed, names = Path(sys.argv[1]), int((sys.argv[2:] or ["1"])[0]), sys.argv[3:]
     folder.mkdir(parents=True, exist_ok=True)
     pool = texts(seed)
-    for n in [noise(name) for name in names] or [n for n in noises() if n.aspect != "special" and not n.loads_model]:
+    for n in [noise(name) for name in names] or [n for n in noises() if n.aspect != "special" and not n.model]:
         (folder / f"{n.name}.txt").write_text(sheet(n, pool, seed), encoding="utf-8")

@@ -17,9 +17,8 @@ from core.metrics import registry
 from core.perturbations.registry import NOISE_TYPES, noises
 from core.processes.pool import cores
 from core.progress import no_progress
-from core.robustness.stress.gold import Gold, from_references
-from core.robustness.stress.noised import noised
 from core.robustness.stress.run import StressTestRequest, run_stress_tests
+from core.robustness.stress.texts import REFERENCE, Gold, gold_of, noised
 from core.scoring.cache import InMemoryScores
 from core.services.projects.importing import load
 from tests.bench.smart import FILE, outputs
@@ -30,7 +29,7 @@ TRIED = 200
 
 def golds(path: Path, documents: int) -> list[Gold]:
     if path.exists():
-        return from_references(load([path]).dataset)[:documents]
+        return gold_of(load([path]).dataset, REFERENCE)[:documents]
     drawn = dict.fromkeys(item.references for item in outputs(path))
     return [Gold(str(i), Item(None, refs[0], refs[1:])) for i, refs in enumerate(drawn)][:documents]
 

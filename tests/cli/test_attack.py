@@ -69,9 +69,9 @@ def test_a_judge_that_lacks_a_reference_says_so(
         "doc_id,segment_id,reference,system,output\nd,1,The cat sat on the mat,A,The cat\n", encoding="utf-8"
     )
     rows = command.attack_command([table], tmp_path / "a.csv", "chrf", "bleu", bound=0.2)
-    assert [r.reason for r in rows if r.metric == "bleu"] == ["BLEU needs a reference, and there is none"] * 2
+    assert [r.reason for r in rows if r.metric == "bleu"] == ["BLEU needs a reference, but this segment has none"] * 2
     assert capsys.readouterr().err.splitlines()[-1] == (
-        "BLEU: no score against the references (BLEU needs a reference, and there is none)"
+        "BLEU: no score against the references (BLEU needs a reference, but this segment has none)"
     )
 
 

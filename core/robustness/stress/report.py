@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from core.errors import UserError
-from core.perturbations.noise.base import NoiseAspect
+from core.perturbations.base import NoiseAspect
 
 FORMAT = "errorscope stress report"
 VERSION = 1

@@ -1,13 +1,12 @@
 """Run stress tests on gold texts and return a report (He et al. 2023, sections 2 and 5.5.1, appendix I).
 
 Every test noises every gold text at every level with every seed; source and references stay the same. Each distinct text is scored
-once per metric. `noised` defines which texts are compared, `verdict` how the scores are tested.
+once per metric. `texts` defines which texts are compared, `verdict` how the scores are tested.
 """
 
 from __future__ import annotations
 
 import platform
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -21,20 +20,16 @@ from core.formatting import format_count
 from core.metrics import registry as metric_registry
 from core.metrics.base import Metric
 from core.perturbations import registry
-from core.perturbations.noise.base import Noise
+from core.perturbations.base import Noise
+from core.ports.scores import Timing
 from core.progress import Progress
-from core.robustness.stress.gold import REFERENCE, Gold
-from core.robustness.stress.noised import Noised, expanded, makers, noised, work
 from core.robustness.stress.report import MetricFacts, Report
+from core.robustness.stress.texts import REFERENCE, Gold, Noised, expanded, makers, noised, work
 from core.robustness.stress.verdict import KeyedTexts, cell
 from core.scoring.cache import ScoreCache
-from core.scoring.dataset import FIRST_CHUNK, Keep, score_dataset
-from core.scoring.pool import BATCH, pooled
+from core.scoring.dataset import ScoringResult, score_dataset
 from core.scoring.progress import OnScoring, ScoringProgress
 from core.signature import content_key
-
-PROBE = 12
-"""How many texts a metric scores to measure its speed, before the run begins."""
 
 
 class RunProgress:
@@ -44,10 +39,10 @@ class RunProgress:
     """
 
     def __init__(self, on_scoring: OnScoring | None, texts: int, metrics: int) -> None:
-        self.on_scoring, self.texts, self.total, self.done, self.shown = on_scoring, texts, texts * (1 + metrics), 0, 0
+        self.on_scoring, self.total, self.done, self.shown = on_scoring, texts * (1 + metrics), 0, 0
 
     def report(self, done: int, what: str, part: int, parts: int, seconds_left: float | None = None) -> None:
-        done = self.shown = max(done, self.shown)  # retried texts were counted before
+        done = self.shown = max(done, self.shown)  # texts of a chunk that failed are counted twice
         if self.on_scoring is not None:
             self.on_scoring(ScoringProgress(done, max(done, self.total), what, part, parts, seconds_left))
 
@@ -62,15 +57,11 @@ class RunProgress:
 
 
 class MetricRun(NamedTuple):
-    """A metric after scoring (fitted on the gold texts if it depends on the batch): its value of each text by content key, how many of
-    them were stored before, the number of failed texts, the first reason, and the seconds spent in this run."""
+    """A metric after scoring (fitted on the gold texts if it depends on the batch), and its value of each text by content key."""
 
     metric: Metric
     values: Mapping[str, Value]
-    known: int
-    failed: int
-    reason: str
-    seconds: float
+    result: ScoringResult
 
 
 def fitted_on(metric: Metric, golds: Sequence[Gold]) -> Metric:
@@ -88,6 +79,16 @@ def keyed(items: Iterable[Item], into: dict[str, Item]) -> list[str]:
     return keys
 
 
+class _NoTimings:
+    """Timings of earlier jobs: none is known, so a sample of each metric is scored first, and the time of the run is estimated from it."""
+
+    def of(self, metric: str, model: str) -> list[Timing]:
+        return []
+
+    def add(self, metric: str, model: str, timing: Timing) -> None:
+        return
+
+
 def score(
     items: Mapping[str, Item],
     metrics: Sequence[Metric],
@@ -96,88 +97,17 @@ def score(
     workers: int = 1,
     detailed: Collection[str] = (),
 ) -> list[MetricRun]:
-    """Score all items with all metrics, except those in the cache; `detail` is kept only for the keys in `detailed`.
-
-    Texts that fail in a large chunk are retried in the smallest ones, so that a bad text does not affect others. Raises `Cancelled`.
-    """
+    """Score all items with all metrics, except those in the cache; `detail` is kept only for the keys in `detailed`. Raises `Cancelled`."""
 
     def keep(key: str, value: Value) -> Value:
         return value if value.detail is None or key in detailed else replace(value, detail=None)
 
-    def keep_successes(key: str, value: Value) -> Value | None:
-        return None if value.status == "error" else keep(key, value)
+    def watch(at: ScoringProgress) -> None:
+        work.report(work.done + at.done, at.metric, at.metric_done, at.metric_total, at.seconds_left)
 
     work.total = work.done + len(items) * len(metrics)
-    whole, before, runs = _dataset(items), work.done, list[MetricRun]()
-    with pooled(metrics, workers) as ready:
-        sizes = [FIRST_CHUNK if own is away else 2 * BATCH * workers for own, away in zip(metrics, ready, strict=True)]
-        known = [cache.known(m.signature(), items.keys()) for m in ready]
-        samples = [
-            _sample(
-                {key: items[key] for key in items if key not in stored},
-                m,
-                cache,
-                work,
-                max(PROBE, size),
-                keep_successes,
-            )
-            for m, stored, size in zip(ready, known, sizes, strict=True)
-        ]
-        for k, (metric, size) in enumerate(zip(ready, sizes, strict=True)):
-            watch = _watch(work, samples[k].seconds_left, sum(sample.seconds_left for sample in samples[k + 1 :]))
-            seconds = samples[k].seconds
-            if size > FIRST_CHUNK:
-                [result] = score_dataset(whole, [metric], cache, watch, chunk=size, keep=keep_successes)
-                seconds += result.seconds
-            [result] = score_dataset(whole, [metric], cache, watch, keep=keep)
-            values = cache.values(result.signature, items.keys())
-            reasons = [values[key].reason for key in items if values[key].status == "error"]
-            seconds += result.seconds
-            reason = reasons[0] if reasons else ""
-            runs.append(MetricRun(metrics[k], values, len(known[k]), len(reasons), reason, seconds))
-            work.done = before + (k + 1) * len(items)
-    return runs
-
-
-def _watch(work: RunProgress, own: float, rest: float) -> OnScoring:
-    """Return a callback that adds the seconds of the remaining metrics (`rest`); `own` is the first estimate for this one."""
-
-    def watch(at: ScoringProgress) -> None:
-        left = own if at.seconds_left is None else at.seconds_left
-        if at.metric_done == at.metric_total:
-            left = 0.0
-        work.report(work.done + at.done, at.metric, at.metric_done, at.metric_total, left + rest)
-
-    return watch
-
-
-class _Sample(NamedTuple):
-    """The seconds spent on a sample of the texts, and the estimated seconds for the others (0 if a text failed)."""
-
-    seconds: float
-    seconds_left: float
-
-
-def _sample(
-    unknown: Mapping[str, Item], metric: Metric, cache: ScoreCache, work: RunProgress, size: int, keep: Keep
-) -> _Sample:
-    """Score two samples of up to `size` texts. The time per text is that of the second: the first may load the model."""
-    keys = list(unknown)
-    spread = keys[:: max(1, len(keys) // (2 * size))][: 2 * size]
-    seconds, rate, scored = 0.0, 0.0, 0
-
-    def watch(at: ScoringProgress) -> None:
-        work.report(work.done, f"Measuring the speed of {at.metric}", at.metric_done, at.metric_total)
-
-    for part in filter(None, (spread[::2], spread[1::2])):
-        began = time.monotonic()
-        dataset = _dataset({key: unknown[key] for key in part})
-        [result] = score_dataset(dataset, [metric], cache, watch, chunk=size, keep=keep)
-        seconds, scored = seconds + result.seconds, scored + result.new
-        if result.failed:
-            return _Sample(seconds, 0.0)
-        rate = (time.monotonic() - began) / len(part)
-    return _Sample(seconds, rate * (len(keys) - scored))
+    results = score_dataset(_dataset(items), metrics, cache, watch, timings=_NoTimings(), workers=workers, keep=keep)
+    return [MetricRun(m, cache.values(r.signature, items.keys()), r) for m, r in zip(metrics, results, strict=True)]
 
 
 def _dataset(items: Mapping[str, Item]) -> Dataset:
@@ -193,9 +123,9 @@ FEWEST_DRAWS = 100
 
 
 class StressTestRequest(NamedTuple):
-    """What to run. `gold` and `data` describe the texts for the reader; `tests` are names or groups (`noised.expanded`), `metrics`
+    """What to run. `gold` and `data` describe the texts for the reader; `tests` are names or groups (`texts.expanded`), `metrics`
     metric expressions. The seeds are `seed`, `seed + 1`, … (`seeds` of them); `seed` also seeds the bootstrap of `draws` resamples.
-    `left_out` counts missing or blank texts (`gold.left_out`), for the notes."""
+    `left_out` counts missing or blank texts (`texts.left_out`), for the notes."""
 
     name: str
     gold: str
@@ -268,7 +198,9 @@ def checked(asked: StressTestRequest) -> None:
 
 def _facts(run: MetricRun) -> MetricFacts:
     spec, signature = run.metric.spec, run.metric.signature()
-    return MetricFacts(spec.name, spec.label, signature, spec.higher_is_better, BUNDLED in signature, run.seconds)
+    return MetricFacts(
+        spec.name, spec.label, signature, spec.higher_is_better, BUNDLED in signature, run.result.seconds
+    )
 
 
 def _notes(
@@ -293,10 +225,10 @@ def _notes(
         for level, texts in zip(test.noise.levels, test.texts, strict=True):
             if test.compared and not _changed(test, golds, texts):
                 yield f"{test.noise.label}: no text was changed at {level.label}; this level is not tested."
-    for one in runs:
-        if one.failed:
-            yield f"{one.metric.spec.label}: {format_count(one.failed, 'text')} not scored: {one.reason}"
-    if known := sum(run.known for run in runs):
+    for run in runs:
+        if run.result.failed:
+            yield f"{run.metric.spec.label}: {format_count(run.result.failed, 'text')} not scored: {run.result.reason}"
+    if known := sum(run.result.known for run in runs):
         yield f"{known:,} of {all_scores:,} scores were reused from an earlier run; seconds per metric count only the others."
     yield f"Python {platform.python_version()}, NumPy {np.__version__}."
 

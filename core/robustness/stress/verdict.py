@@ -29,10 +29,9 @@ from core.data import Value
 from core.formatting import format_count
 from core.formatting import format_figure as figure
 from core.metrics.base import Metric
-from core.robustness.stress.gold import Gold
-from core.robustness.stress.noised import Noised
 from core.robustness.stress.report import PARTS, LevelResult, Offender, StressTestResult, Verdict
-from core.stats.bootstrap import DRAWS_AT_ONCE, percentiles
+from core.robustness.stress.texts import Gold, Noised
+from core.stats.bootstrap import percentiles, resamples
 from core.stats.correlation.pairs import Floats
 from core.stats.significance.system_comparison import holm
 
@@ -96,13 +95,10 @@ def _resampled(values: Floats, seed: int, draws: int) -> tuple[Floats, Floats]:
     """Return means and standard errors of the resampled texts, each (draws, n_rows)."""
     rows, n = values.shape
     both = np.concatenate([values, values**2]).T
-    rng = np.random.default_rng(seed)
     out = []
-    for start in range(0, draws, step := max(1, DRAWS_AT_ONCE // n)):
-        size = min(step, draws - start)
-        drawn = rng.integers(0, n, (size, n)) + n * np.arange(size)[:, None]
-        counts = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
-        out.append(counts @ both / n)
+    for drawn in resamples(n, seed, draws):
+        own = drawn + n * np.arange(len(drawn))[:, None]
+        out.append(np.bincount(own.ravel(), minlength=own.size).reshape(own.shape) @ both / n)
     moments = np.concatenate(out)
     return moments[:, :rows], _error(moments[:, :rows], moments[:, rows:], n)
 

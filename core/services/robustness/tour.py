@@ -9,8 +9,8 @@ from core.errors import UserError
 from core.metrics import readiness, registry
 from core.metrics.readiness import Readiness
 from core.perturbations import registry as noises
-from core.perturbations.noise.base import NoiseContext
-from core.perturbations.noise.special import custom_injection
+from core.perturbations.base import NoiseContext
+from core.perturbations.special import custom_injection
 from core.ports.robustness import SavedScore
 from core.processes import host
 from core.progress import no_progress

@@ -13,15 +13,14 @@ import streamlit as st
 from core.data import Dataset, grouped
 from core.metrics import registry
 from core.metrics.base import Metric
-from core.perturbations.noise.base import Noise
-from core.perturbations.noise.special import custom_injection
+from core.perturbations.base import Noise
 from core.perturbations.registry import NOISES, noises
+from core.perturbations.special import custom_injection
 from core.ports.projects import Project
 from core.progress import Progress
-from core.robustness.stress.gold import REFERENCE, Gold, gold_of, left_out
-from core.robustness.stress.noised import work
 from core.robustness.stress.report import Report
 from core.robustness.stress.run import StressTestRequest, run_stress_tests
+from core.robustness.stress.texts import REFERENCE, Gold, gold_of, left_out, work
 from core.scoring.progress import ScoringProgress
 from core.services.projects.task import output_languages
 from pages._ui.robustness import attack, controls, self_evaluation, stress_evidence, stress_runs, tour

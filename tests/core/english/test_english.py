@@ -1,11 +1,13 @@
-"""The analysis of English: words, tags, articles and language detection."""
+"""The analysis of English: words, tags, forms, articles, language detection, and lower-case sentences."""
 
 import itertools
 import pkgutil
 import re
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
-from random import Random
+from threading import Barrier
 
 import pytest
 from hypothesis import given
@@ -15,8 +17,8 @@ import core.english
 import core.perturbations
 from core.english import analysis, dictionary
 from core.english.analysis import ParsedText, parse_text, parser_name
+from core.english.certain_words import uncased
 from core.errors import UserError
-from core.perturbations.base import english
 from core.text.edits import Edit, Refused
 
 
@@ -126,11 +128,6 @@ def test_dropping_words_takes_one_space_with_them() -> None:
     assert text.drop(0, 1) == Edit(0, 4, "")
 
 
-def test_a_perturbation_without_edits_is_refused() -> None:
-    change = english(lambda parsed, random: [])
-    assert change("The house is old.", Random(0)) == Refused("the text would stay the same")
-
-
 def word_lists() -> Iterator[tuple[str, str]]:
     for package in (core.english, core.perturbations):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
@@ -147,3 +144,67 @@ def test_word_lists_contain_no_names_of_code() -> None:
         (place, word) for place, word in words if "_" in word and not word.isupper() and "en_core_web" not in word
     ]
     assert "may" in {word for place, word in words if place.endswith("dictionary.MODALS")}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Mesut ozil plays for arsenal . He is expected to stay at the club .", [True, True]),
+        ("Leicester host the foxes on saturday . Pearson has urged his players to win .", [True, True]),
+        ("Mesut Ozil plays for Arsenal . He is expected to stay at the club .", [False, False]),
+        ("The fish swam up his arm . It was very tame and the man was happy .", [False, False]),
+        ("The dutchman left his club . Angela Merkel met the president .", [True, False]),
+        ("Three players on the website scored four goals in the app .", [False]),
+    ],
+)
+def test_a_sentence_is_uncased_where_it_has_names_in_lower_case(text: str, expected: list[bool]) -> None:
+    r = parsed(text)
+    assert [uncased(r, start) for start, _ in r.sentences] == expected
+
+
+@pytest.mark.extended
+def test_every_word_has_the_lemmas_and_inflections_of_the_package() -> None:
+    module = dictionary.dictionary()  # before the package is imported, so that it does not load spaCy
+    from lemminflect import config
+    from lemminflect.codecs.InflectionLUCodec import InflectionLUCodec
+    from lemminflect.codecs.LemmaLUCodec import LemmaLUCodec
+
+    pairs = (
+        (module.Lemmatizer().lemma_dict, LemmaLUCodec.load(config.lemma_lu_fn)),
+        (module.Inflections().infl_dict, InflectionLUCodec.load(config.inflection_lu_fn)),
+    )
+    for kept, loaded in pairs:
+        assert len(loaded) > 30_000
+        assert {word: kept.get(word, {}) for word in loaded} == loaded
+        assert kept.get("zzzq", {}) == kept.get("", {}) == kept.get("über", {}) == kept.get("\ud800", {}) == {}
+
+
+def test_the_package_uses_the_kept_text() -> None:
+    module = dictionary.dictionary()
+    assert module.getAllLemmas("Leaves") == {"NOUN": ("Leave", "Leaf"), "VERB": ("Leave",)}
+    assert module.getInflection("be", "VBP", inflect_oov=False) == ("am", "are")
+    tables = (module.Lemmatizer().lemma_dict, module.Inflections().infl_dict)
+    assert sum(sys.getsizeof(value) for table in tables for value in vars(table).values()) < 4 << 20
+
+
+def test_two_threads_read_the_files_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, both = list[str](), Barrier(2)
+    init = dictionary.WordTable.__init__
+    monkeypatch.setattr(
+        dictionary.WordTable, "__init__", lambda self, path, *rest: (read.append(path), init(self, path, *rest))[1]
+    )
+    for function in (dictionary.dictionary, dictionary._kept):
+        function.cache_clear()
+    with ThreadPoolExecutor(2) as pool:
+        modules = list(pool.map(lambda _: (both.wait(), dictionary.dictionary())[1], range(2)))
+    assert modules[0] is modules[1]
+    assert len(read) == 2
+
+
+def test_a_package_is_hidden_from_the_thread_that_asks_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    with dictionary.without("colorsys"), ThreadPoolExecutor(1) as pool:
+        with pytest.raises(ModuleNotFoundError, match="colorsys is not needed here"):
+            import_module("colorsys")
+        assert pool.submit(import_module, "colorsys").result().__name__ == "colorsys"
+    assert not [finder for finder in sys.meta_path if type(finder).__name__ == "_Hidden"]

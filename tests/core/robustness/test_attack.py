@@ -1,6 +1,6 @@
-"""The greedy attack of He et al. 2023, appendix J, on metrics whose best edit can be told."""
+"""The greedy attack of He et al. 2023, appendix J, on metrics whose best edit is known."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,41 +11,25 @@ from core.errors import UserError
 from core.metrics import registry
 from core.metrics.base import Metric
 from core.perturbations import candidates
-from core.perturbations.candidates import WordCandidate, WordPlace
-from core.perturbations.noise.base import noise_ratio
+from core.perturbations.base import noise_ratio
 from core.progress import Cancelled, no_progress
 from core.robustness.attack import Attack, AttackStep, Shift, attack, compare, relative, signed
 from core.text.words import words
 from tests import tiny_checkpoints as tiny
 from tests.builders import counting_metric, stop_when
+from tests.core.perturbations.made import Proposals
 from tests.minilm import need_minilm
 
 TEXT = "The old cat sat on a red mat, and the dog ran to the house."
 CHRF = registry.load_metric("chrf")
 
 
-class Given:
-    """Proposes the same words everywhere; as the model that expects, and as the one whose words are near."""
-
-    def __init__(self, *words_: str, refused: str = "") -> None:
-        self.words, self.refused = [WordCandidate(w, 0.0) for w in words_], refused
-
-    def refuses(self, text: str) -> str:
-        return self.refused
-
-    def expected(self, places: Sequence[WordPlace], k: int) -> list[list[WordCandidate]]:
-        return [self.words[:k] for _ in places]
-
-    def near(self, word: str, k: int) -> tuple[WordCandidate, ...]:
-        return tuple(self.words[:k])
-
-
-Propose = Callable[[Given, Given], None]
+Propose = Callable[[Proposals, Proposals], None]
 
 
 @pytest.fixture
 def propose(monkeypatch: pytest.MonkeyPatch) -> Propose:
-    def use(expected: Given, near: Given) -> None:
+    def use(expected: Proposals, near: Proposals) -> None:
         monkeypatch.setattr(candidates, "proposer", lambda: expected)
         monkeypatch.setattr(candidates, "neighbours", lambda: near)
 
@@ -63,22 +47,16 @@ def lower_is_better(metric: Metric) -> Metric:
 
 def test_the_best_edit_is_made_until_the_bound_is_reached(propose: Propose) -> None:
     """The metric is the length: of all edits the longest word wins, at its first place, and goes on to the next one."""
-    propose(Given("xxx"), Given("yyyy"))
+    propose(Proposals("xxx"), Proposals("yyyy"))
     made = attack("a b c d", None, counting_metric(), 0.5)
-    assert made == Attack(
-        "a b c d",
-        7.0,
-        (
-            AttackStep(0, "a", "yyyy", "yyyy b c d", 10.0, 0.25),
-            AttackStep(5, "b", "yyyy", "yyyy yyyy c d", 13.0, 0.5),
-        ),
-        "",
-    )
+    first = AttackStep(0, "a", "yyyy", "yyyy b c d", 10.0, 0.25)
+    second = AttackStep(5, "b", "yyyy", "yyyy yyyy c d", 13.0, 0.5)
+    assert made == Attack("a b c d", 7.0, (first, second), "")
     assert (made.text, made.ratio) == ("yyyy yyyy c d", 0.5)
 
 
 def test_lower_is_better_minimises_and_deletion_comes_first(propose: Propose) -> None:
-    propose(Given("xxx"), Given())
+    propose(Proposals("xxx"), Proposals())
     made = attack("a b c d", None, lower_is_better(counting_metric()), 0.75)
     assert [s.text for s in made.steps] == ["b c d", "c d", "d"]
     assert [(s.start, s.old, s.new) for s in made.steps] == [(0, "a", ""), (0, "b", ""), (0, "c", "")]
@@ -99,13 +77,13 @@ def test_lower_is_better_minimises_and_deletion_comes_first(propose: Propose) ->
 )
 def test_a_deleted_word_takes_adjacent_white_space(propose: Propose, text: str, after: str) -> None:
     """The metric counts letters, and fewer are better: the longest word goes first."""
-    propose(Given(), Given())
+    propose(Proposals(), Proposals())
     letters = counting_metric(of=lambda item: Value(float(sum(c.isalpha() for c in item.hypothesis))))
     assert attack(text, None, lower_is_better(letters), 0.01).steps[0].text == after
 
 
 def test_the_last_word_is_kept_and_the_stop_is_explained(propose: Propose) -> None:
-    propose(Given(), Given())
+    propose(Proposals(), Proposals())
     made = attack("one three", None, counting_metric(), 1.0)
     assert [s.text for s in made.steps] == ["three"]
     assert made.reason == "no edit is left that raises the noise ratio"
@@ -113,7 +91,7 @@ def test_the_last_word_is_kept_and_the_stop_is_explained(propose: Propose) -> No
 
 def test_an_edit_is_never_taken_back(propose: Propose) -> None:
     """The original words are among the candidates; every step changes one token more."""
-    propose(Given("the", "cat", "sat", "xyz"), Given())
+    propose(Proposals("the", "cat", "sat", "xyz"), Proposals())
     made = attack("the cat sat on the mat", None, CHRF, 1.0)
     ratios = [s.ratio for s in made.steps]
     assert ratios == sorted(set(ratios))
@@ -121,8 +99,8 @@ def test_an_edit_is_never_taken_back(propose: Propose) -> None:
 
 
 def test_each_step_is_the_best_of_all_edits_by_brute_force(propose: Propose) -> None:
-    near = Given("cats", "mats", "sit")
-    propose(Given("dog"), near)
+    near = Proposals("cats", "mats", "sit")
+    propose(Proposals("dog"), near)
     made = attack(TEXT, None, CHRF, 0.2)
     text, ratio = TEXT, 0.0
     assert len(made.steps) == 4  # 17 tokens: 4 / 17 is the first ratio above 0.2
@@ -146,7 +124,7 @@ def test_each_step_is_the_best_of_all_edits_by_brute_force(propose: Propose) -> 
 def test_the_original_is_the_reference_if_one_is_needed(
     propose: Propose, needs: frozenset[str], references: tuple[str, ...]
 ) -> None:
-    propose(Given("x"), Given())
+    propose(Proposals("x"), Proposals())
     seen: list[Item] = []
     attack(TEXT, "Quelle", counting_metric(needs=needs, seen=seen), 0.01)
     assert seen[0] == Item("Quelle", TEXT, references)
@@ -155,7 +133,7 @@ def test_the_original_is_the_reference_if_one_is_needed(
 
 
 def test_the_numbers_of_candidates_bound_them(propose: Propose) -> None:
-    propose(Given("x1", "x2", "x3"), Given("y1", "y2", "y3"))
+    propose(Proposals("x1", "x2", "x3"), Proposals("y1", "y2", "y3"))
     seen: list[Item] = []
     attack("a b", None, counting_metric(seen=seen), 0.01, expected=2, near=1)
     assert {i.hypothesis for i in seen} == {"a b", "b", "a", "x1 b", "x2 b", "y1 b", "a x1", "a x2", "a y1"}
@@ -173,7 +151,7 @@ def test_without_candidates_words_are_only_deleted(monkeypatch: pytest.MonkeyPat
 
 
 def test_texts_without_a_score_are_passed_over(propose: Propose) -> None:
-    propose(Given("xxx", "yyyy"), Given())
+    propose(Proposals("xxx", "yyyy"), Proposals())
 
     def of(item: Item) -> Value:
         if "yyyy" in item.hypothesis:
@@ -188,10 +166,10 @@ def test_texts_without_a_score_are_passed_over(propose: Propose) -> None:
 
 
 def test_what_cannot_be_attacked_says_why(propose: Propose) -> None:
-    propose(Given(refused="not English"), Given())
+    propose(Proposals(refused="not English"), Proposals())
     assert attack("a b", None, CHRF, 0.5).reason == "not English"
     needs = counting_metric(needs=frozenset({"source"}))
-    assert attack("a b", None, needs, 0.5).reason == "length needs a source text, and this text has none"
+    assert attack("a b", None, needs, 0.5).reason == "length needs a source, but this segment has none"
     for bound in (0.0, -1.0, 1.1, float("nan")):
         with pytest.raises(UserError, match="invalid bound"):
             attack("a b", None, CHRF, bound)
@@ -200,11 +178,11 @@ def test_what_cannot_be_attacked_says_why(propose: Propose) -> None:
 
 
 def test_progress_is_the_share_of_the_bound_and_can_cancel(propose: Propose) -> None:
-    propose(Given("x"), Given())
-    told: list[float] = []
-    attack("a b c d", None, CHRF, 0.5, progress=told.append)
-    assert told == sorted(told)
-    assert sorted(set(told)) == [0.0, 0.5, 1.0]  # ratio 0, ¼ and ½ of the bound ½
+    propose(Proposals("x"), Proposals())
+    shares: list[float] = []
+    attack("a b c d", None, CHRF, 0.5, progress=shares.append)
+    assert shares == sorted(shares)
+    assert sorted(set(shares)) == [0.0, 0.5, 1.0]  # ratio 0, ¼ and ½ of the bound ½
     with pytest.raises(Cancelled):
         attack("a b c d", None, CHRF, 0.5, progress=stop_when(lambda share: share >= 0.5))
 
@@ -224,7 +202,7 @@ def test_other_metrics_are_compared_in_their_own_direction() -> None:
 
 def test_a_metric_that_lacks_a_text_or_a_score_says_so() -> None:
     lone = Item(None, "four", ())
-    assert compare(lone, "xx", [CHRF])[0].reason == "chrF needs a reference, and there is none"
+    assert compare(lone, "xx", [CHRF])[0].reason == "chrF needs a reference, but this segment has none"
     silent = counting_metric(of=lambda i: Value(None, "undefined", "why") if i.hypothesis == "xx" else Value(1.0))
     assert compare(lone, "xx", [silent])[0] == Shift("length", "length|v:1", 1.0, None, None, "why")
 
@@ -250,9 +228,9 @@ def test_near_words_are_those_with_the_highest_cosine(tiny_mlm: None) -> None:
         return float(table[i] @ own / np.linalg.norm(table[i]) / np.linalg.norm(own))
 
     expected = sorted(spaced, key=cosine, reverse=True)[:8]
-    found = candidates.neighbours().near("houses", 8)
-    assert [w.text for w in found] == [spaced[i] for i in expected]
-    assert [w.score for w in found] == pytest.approx([cosine(i) for i in expected], abs=1e-5)
+    nearest = candidates.neighbours().near("houses", 8)
+    assert [w.text for w in nearest] == [spaced[i] for i in expected]
+    assert [w.score for w in nearest] == pytest.approx([cosine(i) for i in expected], abs=1e-5)
 
 
 def test_the_signature_names_the_models(tiny_mlm: None) -> None:

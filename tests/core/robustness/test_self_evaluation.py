@@ -45,49 +45,49 @@ def z(row: tuple[float, ...], at: int) -> float:
 
 
 def test_table_5_every_gpt_ranks_its_own_generator_first() -> None:
-    found = matrix(table_5(), {g: g for g in GPT})
-    assert found.reason == ""
-    ranks = {row.name: tuple(row.ranks.values()) for row in found.rows}
+    table = matrix(table_5(), {g: g for g in GPT})
+    assert table.reason == ""
+    ranks = {row.name: tuple(row.ranks.values()) for row in table.rows}
     assert ranks == {"GPT2-small": (1, 2, 3), "GPT2-med": (3, 1, 2), "GPT2-large": (3, 2, 1), "OPT-2.7b": (3, 2, 1)}
-    assert [row.own for row in found.rows] == [("small",), ("med",), ("large",), ()]
-    assert found.rows[0].means == {"small": -21.08, "med": -24.35, "large": -24.36}
+    assert [row.own for row in table.rows] == [("small",), ("med",), ("large",), ()]
+    assert table.rows[0].means == {"small": -21.08, "med": -24.35, "large": -24.36}
 
 
 def test_table_5_bias_is_the_own_z_less_the_mean_z_of_the_others() -> None:
     """GPT2-small: its row has mean −23.2633 and deviation 1.5439, so z(small) = 2.1833 / 1.5439 = 1.4142. The others give small
     −3.2867 / 2.4119 = −1.3627, −4.0467 / 3.2020 = −1.2638 and −4.0667 / 2.9762 = −1.3664, on average −1.3310: 2.7452."""
-    found = matrix(table_5(), {g: g for g in GPT})
-    assert found.rows[0].bias.value == pytest.approx(2.7452, abs=2e-4)
+    table = matrix(table_5(), {g: g for g in GPT})
+    assert table.rows[0].bias.value == pytest.approx(2.7452, abs=2e-4)
     for i, name in enumerate(("GPT2-small", "GPT2-med", "GPT2-large")):
         others = fmean(z(row, i) for other, row in TABLE_5.items() if other != name)
-        assert found.rows[i].bias.value == pytest.approx(z(TABLE_5[name], i) - others)
-        assert found.rows[i].bias.value > 0
-        assert found.rows[i].bias.reason == "a CI needs at least two segments"
-    assert found.rows[3].bias.value is None
-    assert found.rows[3].bias.reason == "no system is based on its model"
+        assert table.rows[i].bias.value == pytest.approx(z(TABLE_5[name], i) - others)
+        assert table.rows[i].bias.value > 0
+        assert table.rows[i].bias.reason == "a CI needs at least two segments"
+    assert table.rows[3].bias.value is None
+    assert table.rows[3].bias.reason == "no system is based on its model"
 
 
 def test_table_6_every_evaluator_favours_its_own_model() -> None:
-    found = matrix(table_6(9), {b: b for b in BASES})
+    table = matrix(table_6(9), {b: b for b in BASES})
     for i, base in enumerate(BASES):
-        assert found.rows[i].ranks[base] == 1
-        assert found.rows[i].bias.value is not None
-        assert found.rows[i].bias.value > 0
-    assert list(found.rows[4].ranks.values()) == [3, 1, 4, 2]  # −3.762 > −3.786 > −3.790 > −3.847
-    assert list(found.rows[0].ranks.values()) == [1, 2, 3, 4]
-    assert list(found.rows[3].ranks.values()) == [3, 4, 2, 1]
+        assert table.rows[i].ranks[base] == 1
+        assert table.rows[i].bias.value is not None
+        assert table.rows[i].bias.value > 0
+    assert list(table.rows[4].ranks.values()) == [3, 1, 4, 2]  # −3.762 > −3.786 > −3.790 > −3.847
+    assert list(table.rows[0].ranks.values()) == [1, 2, 3, 4]
+    assert list(table.rows[3].ranks.values()) == [3, 4, 2, 1]
 
 
 def test_table_6_by_families_both_bart_and_t5_favour_their_own() -> None:
-    found = matrix(table_6(2), {b: b[:2] for b in BASES})
-    for row in found.rows[:4]:
+    table = matrix(table_6(2), {b: b[:2] for b in BASES})
+    for row in table.rows[:4]:
         assert row.own == (BASES[:2] if row.based == "BT" else BASES[2:])
         assert row.bias.value is not None
         assert row.bias.value > 0.3
     # BART-base: its own are the first two; metrics on other models are the two T5 and BARTScore-para
     own = fmean(z(TABLE_6["BT-base"], i) for i in (0, 1))
     others = fmean(fmean(z(TABLE_6[n], i) for i in (0, 1)) for n in ("T5-small", "T5-base", "BS-para-p"))
-    assert found.rows[0].bias.value == pytest.approx(own - others)
+    assert table.rows[0].bias.value == pytest.approx(own - others)
 
 
 def test_where_lower_is_better_ranks_and_bias_are_turned() -> None:
@@ -109,10 +109,10 @@ def two(own: list[float | None], other: list[float | None]) -> list[Evaluator]:
 
 
 def test_only_segments_that_all_have_count() -> None:
-    found = matrix(two([1, None, 3, float("nan"), 5], [1, 1, None, 1, -7]), {"A": "a", "B": "b"})
-    assert (found.segments, found.left_out) == (2, 3)
-    assert found.rows[0].means == {"A": 3.0, "B": 0.0}  # of 1 and 5
-    assert found.rows[1].means == {"A": -3.0, "B": 0.0}  # of 1 and −7
+    table = matrix(two([1, None, 3, float("nan"), 5], [1, 1, None, 1, -7]), {"A": "a", "B": "b"})
+    assert (table.segments, table.left_out) == (2, 3)
+    assert table.rows[0].means == {"A": 3.0, "B": 0.0}  # of 1 and 5
+    assert table.rows[1].means == {"A": -3.0, "B": 0.0}  # of 1 and −7
 
 
 def test_the_interval_is_over_segments_and_repeats_with_its_seed() -> None:
@@ -120,13 +120,13 @@ def test_the_interval_is_over_segments_and_repeats_with_its_seed() -> None:
     Bias is then 1 − 1 = 0, or 1 − (−1) = 2."""
     rng = np.random.default_rng(1)
     noisy = list(rng.normal(-0.1, 1.0, 40))
-    given = two([1.0] * 40, noisy), {"A": "a", "B": "b"}
-    found = matrix(*given, seed=7, draws=400)
-    bias = found.rows[0].bias
+    noisy_two = two([1.0] * 40, noisy), {"A": "a", "B": "b"}
+    table = matrix(*noisy_two, seed=7, draws=400)
+    bias = table.rows[0].bias
     assert bias.value == pytest.approx(2.0 if sum(noisy) < 0 else 0.0)
     assert (bias.low, bias.high) == pytest.approx((0.0, 2.0))
     assert bias.n == 40
-    assert matrix(*given, seed=7, draws=400) == found
+    assert matrix(*noisy_two, seed=7, draws=400) == table
 
 
 def test_a_certain_bias_has_an_interval_without_0() -> None:
@@ -138,8 +138,8 @@ def test_a_certain_bias_has_an_interval_without_0() -> None:
         for name, own in (("m", "A"), ("n", "B"), ("o", "C"))
     }
     evaluators = [Evaluator(n, "abc"["mno".index(n)], True, s) for n, s in scores.items()]
-    found = matrix(evaluators, {"A": "a", "B": "b", "C": "c"}, draws=200)
-    assert all(row.bias.low is not None and row.bias.low > 0 for row in found.rows)
+    table = matrix(evaluators, {"A": "a", "B": "b", "C": "c"}, draws=200)
+    assert all(row.bias.low is not None and row.bias.low > 0 for row in table.rows)
 
 
 @pytest.mark.parametrize(
@@ -154,8 +154,8 @@ def test_a_certain_bias_has_an_interval_without_0() -> None:
 def test_without_a_comparison_there_is_no_matrix_but_a_reason(
     evaluators: list[Evaluator], generators: dict[str, str], why: str
 ) -> None:
-    found = matrix(evaluators, generators)
-    assert (found.rows, found.reason) == ((), why)
+    table = matrix(evaluators, generators)
+    assert (table.rows, table.reason) == ((), why)
 
 
 @pytest.mark.parametrize(

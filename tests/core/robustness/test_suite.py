@@ -35,8 +35,11 @@ def test_a_case_has_reference_paraphrase_and_perturbation() -> None:
 
 
 def test_a_given_paraphrase_goes_before_the_second_reference() -> None:
-    given = {SegmentKey("a", "1"): "The house has many years.", SegmentKey("a", "2"): "In Berlin she got 20 cars."}
-    built = suite.build(suite.anchors(SEGMENTS, given), ["number", "negation"])
+    paraphrases = {
+        SegmentKey("a", "1"): "The house has many years.",
+        SegmentKey("a", "2"): "In Berlin she got 20 cars.",
+    }
+    built = suite.build(suite.anchors(SEGMENTS, paraphrases), ["number", "negation"])
     assert [(c.phenomenon, c.id, c.paraphrase) for c in built.cases] == [
         ("number", "a:2", "In Berlin she got 20 cars."),
         ("negation", "a:1", "The house has many years."),

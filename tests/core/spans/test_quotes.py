@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from core.data import Side
 from core.spans.quotes import Outcome, Quote, place_quotes
-from core.text.graphemes import grapheme_starts
+from core.text.words import grapheme_starts
 
 EMOJI = ["👩‍🚀", "👍🏽", "🇩🇪", "❤️", "👨‍👩‍👧", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "🎉", "1️⃣"]
 SYLLABLES = {

@@ -1,4 +1,4 @@
-"""Differences of two texts."""
+"""Edits of a text, and differences of two texts."""
 
 from __future__ import annotations
 
@@ -9,10 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.edits import diff
+from core.text.edits import Change, Edit, Refused, apply, changed, diff
 from core.text.words import units
 
 TEXT = st.text(max_size=20) | st.text("ab 。字\n", max_size=20)
+
+
+def test_edits_that_overlap_are_an_error() -> None:
+    with pytest.raises(ValueError, match="2:4 after 3"):
+        apply("abcdef", [Edit(0, 3, "x"), Edit(2, 4, "y")])
+
+
+def test_edits_that_change_nothing_are_dropped() -> None:
+    assert changed("abc", [Edit(0, 1, "a")]) == Refused("the text would stay the same")
+    edits = Edit(2, 3, "d"), Edit(0, 1, "x")
+    assert changed("abc", [*edits, Edit(1, 2, "b")]) == Change("xbd", edits[::-1])
 
 
 def marked(a: str, b: str) -> str:

@@ -1,6 +1,8 @@
 """Sentences: nothing is lost, spans are in order, and the signs of many scripts are known."""
 
 import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,10 +14,13 @@ from core.text.sentences import (
     LANGUAGES,
     OPEN_ENDED,
     SPLITTERS,
+    Span,
     facts,
+    movable_sentences,
     sentences,
     split_at_points,
     split_at_punctuation,
+    split_with_abbreviations,
     splitter,
 )
 from tests.paths import CASES
@@ -50,43 +55,44 @@ def test_pysbd_loses_nothing_either(text: str) -> None:
     check(text, splitter("pysbd:en")(text))
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("It rained. We left! Why?", ["It rained.", "We left!", "Why?"]),
-        ("He said “No.” Then he left.", ["He said “No.”", "Then he left."]),
-        ('She asked "Why?" He (quietly.) left', ['She asked "Why?"', "He (quietly.)", "left"]),
-        ("Er sagte: „Nein.“ Dann ging er.", ["Er sagte: „Nein.“", "Dann ging er."]),
-        ("Version 3.5 of a.b.c costs $1.50.", ["Version 3.5 of a.b.c costs $1.50."]),
-        ("What?! No... Yes… Well", ["What?!", "No...", "Yes…", "Well"]),
-        ("a draw . ' It 's a great goal , ' he said .", ["a draw .", "' It 's a great goal , ' he said ."]),
-        ("One . . . two .", ["One . . .", "two ."]),
-        ("... and so on.", ["... and so on."]),
-        ("他走了。“我来了！”她说。", ["他走了。", "“我来了！”", "她说。"]),
-        ("我喜欢Node.js和Python3.5版本.很好!真的", ["我喜欢Node.js和Python3.5版本.", "很好!", "真的"]),
-        ("价格是３．５元。好", ["价格是３．５元。", "好"]),
-        ("これはペンです。それは本です｡", ["これはペンです。", "それは本です｡"]),
-        ("كيف حالك؟ أنا بخير. شكرا", ["كيف حالك؟", "أنا بخير.", "شكرا"]),
-        ("वह गया।वह आया॥ फिर", ["वह गया।", "वह आया॥", "फिर"]),
-        ("یہ گھر ہے۔ وہ باغ ہے۔", ["یہ گھر ہے۔", "وہ باغ ہے۔"]),
-        ("ሰላም። ደህና ነህ፧ አዎ", ["ሰላም።", "ደህና ነህ፧", "አዎ"]),
-        ("Τι κάνεις; Είμαι καλά.", ["Τι κάνεις;", "Είμαι καλά."]),
-        ("Πού είναι ο Dr. Smith; ok. Τι; ναι", ["Πού είναι ο Dr.", "Smith;", "ok.", "Τι;", "ναι"]),
-        ("Ξέρεις «τι;» Το API; Όχι; ναι", ["Ξέρεις «τι;»", "Το API; Όχι;", "ναι"]),
-        ("I am well; he too. Τι; Well; no", ["I am well; he too.", "Τι;", "Well; no"]),
-        ("Ինչպե՞ս ես: Սա թեստ է 12:30: Այո", ["Ինչպե՞ս ես:", "Սա թեստ է 12:30:", "Այո"]),
-        ("Note: see below: here", ["Note: see below: here"]),
-        ("ཁོ་སོང་། ང་ཉལ།། །ཡིན།", ["ཁོ་སོང་།", "ང་ཉལ།། །", "ཡིན།"]),
-        ("ሰላም ነው:: ደህና፡፡ አዎ: ነው", ["ሰላም ነው::", "ደህና፡፡", "አዎ: ነው"]),
-        ("वह गया| वह आया|| क | ख", ["वह गया|", "वह आया||", "क | ख"]),
-        ("Title\nFirst line\r\n\r\nSecond", ["Title", "First line", "Second"]),
-        ("", []),
-        (" \n\t", []),
-        ("?", ["?"]),
-    ],
-)
-def test_the_rule_knows_the_signs_of_many_scripts(text: str, expected: list[str]) -> None:
-    assert sentences(text, split_at_punctuation) == expected
+WAYS: dict[str, Callable[[str], Sequence[Span]]] = {
+    "prose": split_with_abbreviations,
+    "rule": split_at_punctuation,
+    "movable": movable_sentences,
+}
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_sentences_end_where_they_are_marked(name: str) -> None:
+    section = (
+        Path(__file__).with_name("sentences.txt").read_text("utf-8").partition(f"[{name}]\n")[2].partition("\n\n")[0]
+    )
+    lines = [line for line in section.splitlines() if not line.startswith("#")]
+    marked = [line.replace("\\n", "\n").replace("\\r", "\r") for line in lines]
+    assert len(marked) > 20
+    for text in marked:
+        whole = text.replace("‖", "")
+        assert [whole[start:end] for start, end in WAYS[name](whole)] == [piece.strip() for piece in text.split("‖")]
+
+
+def test_blank_texts_have_no_sentence() -> None:
+    assert [sentences(text, split_at_punctuation) for text in ("", " \n\t")] == [[], []]
+
+
+def test_without_points_abbreviations_make_no_difference() -> None:
+    for text in (
+        "What?! No... Yes… Well",
+        "他走了。“我来了！”她说。",
+        "كيف حالك؟ أنا بخير. شكرا",
+        "یہ گھر ہے۔ وہ باغ ہے۔",
+        "",
+    ):
+        assert split_with_abbreviations(text) == split_at_punctuation(text)
+
+
+def test_many_abbreviations_are_read_in_linear_time() -> None:
+    text = "Dr. " * 20_000 + "1. " * 20_000
+    assert sentences(text, split_with_abbreviations)[0].startswith("Dr. Dr.")
 
 
 @pytest.mark.skipif(not CASES.exists(), reason="needs ../shared/cases")

@@ -1,4 +1,4 @@
-"""Words of many scripts, in code points."""
+"""Words of many scripts, in code points, and the languages of texts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.text.languages import UNKNOWN, language
 from core.text.words import units, words
 
 
@@ -57,3 +58,29 @@ def test_ascii_texts_have_the_units_of_other_texts(text: str) -> None:
 def test_half_width_sound_marks_belong_to_the_kana_before_them() -> None:
     text = "ﾊﾞｽﾊﾟ"
     assert [text[start:end] for start, end in words(text)] == ["ﾊﾞ", "ｽ", "ﾊﾟ"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The council decided to close the bridge.", "English"),
+        ("Der Stadtrat hat beschlossen, die Brücke zu schließen.", "German"),
+        ("Le conseil a décidé de fermer le pont dans la ville.", "French"),
+        ("El consejo decidió cerrar el puente por la noche.", "Spanish"),
+        ("Il consiglio non ha deciso per la chiusura della strada.", "Italian"),
+        ("O conselho não decidiu fechar a ponte com uma votação.", "Portuguese"),
+        ("De raad heeft het niet besloten met een stemming.", "Dutch"),
+        ("Rådet har inte beslutat att stänga och det är bra.", "Swedish"),
+        ("Rada nie zdecydowała się na to, że jest w mieście.", "Polish"),
+        ("لحجز موعد يمكن الاتصال بالرقم ٠٦٢٤٤٧١", "Arabic script"),
+        ("市议会决定关闭大桥。", "Chinese"),
+        ("議会は橋を閉鎖することを決めた。", "Japanese"),
+        ("시의회는 다리를 폐쇄하기로 했다.", "Korean"),
+        ("Совет решил закрыть мост.", "Cyrillic script"),
+        ("12 : 7", UNKNOWN),
+        ("", UNKNOWN),
+        ("Ahrfelden Hallenbad", UNKNOWN),
+    ],
+)
+def test_the_language_is_told_by_script_and_function_words(text: str, expected: str) -> None:
+    assert language(text) == expected

@@ -7,33 +7,33 @@ from dataclasses import replace
 from random import Random
 
 from core.data import Item
-from core.perturbations.noise.base import Noise, NoiseContext, NoiseLevel, sample_share
-from core.robustness.stress.gold import Gold
-from core.text.edits import Change, Edit, Outcome, Refused, changed
+from core.perturbations.base import Edits, Noise, NoiseContext, NoiseLevel, sample_share
+from core.robustness.stress.texts import Gold
+from core.text.edits import Edit, Refused
 from core.text.words import words
 
 HALVES = (NoiseLevel(0.25, "25%"), NoiseLevel(0.5, "50%"))
 
 
-def cut(text: str, strength: float, random: Random, context: NoiseContext) -> Outcome:
+def cut(text: str, strength: float, random: Random, context: NoiseContext) -> Edits:
     """The last share of the words away, rounded down; refused where that is none."""
     found = words(text)
     n = int(len(found) * strength)
-    return changed(text, [Edit(found[-n - 1][1], found[-1][1], "")]) if 0 < n < len(found) else Refused("too few words")
+    return [Edit(found[-n - 1][1], found[-1][1], "")] if 0 < n < len(found) else Refused("too few words")
 
 
-def drop(text: str, strength: float, random: Random, context: NoiseContext) -> Outcome:
+def drop(text: str, strength: float, random: Random, context: NoiseContext) -> Edits:
     """A drawn share of the words away."""
-    return changed(text, [Edit(a, b, "") for a, b in sample_share(words(text), strength, random)])
+    return [Edit(a, b, "") for a, b in sample_share(words(text), strength, random)]
 
 
-def padded(text: str, strength: float, random: Random, context: NoiseContext) -> Outcome:
+def padded(text: str, strength: float, random: Random, context: NoiseContext) -> Edits:
     """So many words more."""
-    return Change(text + " more" * int(strength * 100), (Edit(len(text), len(text), " more" * int(strength * 100)),))
+    return [Edit(len(text), len(text), " more" * int(strength * 100))]
 
 
-def noise(name: str, make: Callable[[str, float, Random, NoiseContext], Outcome], **facts: object) -> Noise:
-    plain = Noise(name, name.capitalize(), "fluency", "for tests", make, HALVES, seeded=False)
+def noise(name: str, rule: Callable[[str, float, Random, NoiseContext], Edits], **facts: object) -> Noise:
+    plain = Noise(name, name.capitalize(), "fluency", "for tests", rule, HALVES, seeded=False)
     return replace(plain, **facts)  # type: ignore[arg-type]
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.robustness.stress.gold import REFERENCE, from_references
 from core.robustness.stress.report import Report
 from core.robustness.stress.run import StressTestRequest, run_stress_tests
+from core.robustness.stress.texts import REFERENCE, gold_of
 from core.scoring.cache import InMemoryScores
 from core.services.projects.importing import load
 from tests.paths import DATA
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not FILE.exists(), reason="SummEval is not besid
 def report() -> Report:
     tests = ("truncation", "noised-punctuation", "repetition")
     asked = StressTestRequest("SummEval", REFERENCE, FILE.name, tests, ("rouge2", "rougeL"), seeds=1)
-    return run_stress_tests(from_references(load([FILE]).dataset), asked, InMemoryScores())
+    return run_stress_tests(gold_of(load([FILE]).dataset, REFERENCE), asked, InMemoryScores())
 
 
 @pytest.mark.parametrize("metric", ["rouge2", "rougeL"])

@@ -1,7 +1,5 @@
 """The whole protocol on texts and metrics that can be followed by hand."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -9,12 +7,11 @@ import pytest
 from core.data import Dataset, Item, Segment, Value
 from core.errors import UserError
 from core.metrics.base import Metric
-from core.perturbations.noise.base import NoiseLevel
+from core.perturbations.base import NoiseLevel
 from core.progress import Cancelled
-from core.robustness.stress import run
-from core.robustness.stress.gold import from_references
 from core.robustness.stress.report import Report
 from core.robustness.stress.run import StressTestRequest, run_stress_tests
+from core.robustness.stress.texts import REFERENCE, gold_of
 from core.scoring.cache import InMemoryScores
 from core.scoring.progress import ScoringProgress
 from tests.builders import counting_metric, stop_when
@@ -22,11 +19,7 @@ from tests.core.robustness.stress.fake_noise import CUT, DROP, PAD, golds, noise
 
 ASKED = StressTestRequest("n", "reference", "made here", (), (), seeds=3, draws=200)
 LENGTH = counting_metric("words", lambda item: Value(float(len(item.hypothesis.split()))))
-SHORT = Metric(
-    LENGTH.spec.__class__(**{f: getattr(LENGTH.spec, f) for f in LENGTH.spec.__slots__} | {"name": "short", "higher_is_better": False}),
-    lambda: "short|v:1",
-    LENGTH.score,
-)  # fmt: skip
+SHORT = Metric(replace(LENGTH.spec, name="short", higher_is_better=False), lambda: "short|v:1", LENGTH.score)
 
 
 def made(gold: list, noises: list, metrics: list, cache: InMemoryScores | None = None, **more: object) -> Report:  # type: ignore[type-arg]
@@ -38,14 +31,7 @@ def test_means_and_drops_are_those_of_the_texts() -> None:
     cell = made(of_words(*[8] * 6), [CUT], [LENGTH]).cell("cut", "words")
     assert (cell.gold, cell.texts, cell.undefined, cell.verdict, cell.published) == (8.0, 6, 0, "pass", True)
     first, second = cell.points
-    assert (first.label, first.strength, first.ratio, first.mean, first.sd, first.drop) == (
-        "25%",
-        0.25,
-        0.25,
-        6.0,
-        0.0,
-        2.0,
-    )
+    assert first[:6] == ("25%", 0.25, 0.25, 6.0, 0.0, 2.0)  # label, strength, ratio, mean, sd, drop
     assert (second.mean, second.drop, second.low, second.high) == (4.0, 4.0, 4.0, 4.0)
     assert first.p == pytest.approx(1 / 201)  # no drawing of 200 is at or below 0
     assert (first.step_p, second.step_p) == (None, 1.0)
@@ -107,14 +93,9 @@ def test_texts_with_a_missing_score_are_left_out() -> None:
     assert nothing.cell("cut", "never").points[0].mean is None
 
 
-def test_a_run_in_which_nothing_is_scored_is_an_error() -> None:
-    with pytest.raises(UserError, match="no model"):
-        made(of_words(*[8] * 6), [CUT], [counting_metric("never", lambda item: Value(None, "undefined", "no model"))])
-
-
 def test_one_reference_is_nothing_to_be_held_against() -> None:
     data = Dataset(tuple(Segment("d", str(i), "s", (f"one two three four {i} six seven eight",)) for i in range(6)), ())
-    report = made(from_references(data), [CUT], [counting_metric("ref", needs=frozenset({"reference"})), LENGTH])
+    report = made(gold_of(data, REFERENCE), [CUT], [counting_metric("ref", needs=frozenset({"reference"})), LENGTH])
     assert report.cell("cut", "ref").verdict == "untold"
     assert "needs a reference" in report.cell("cut", "ref").why
     assert report.cell("cut", "words").verdict == "pass"
@@ -172,54 +153,27 @@ def test_metrics_with_bundled_models_are_marked() -> None:
 
 
 def test_progress_never_goes_back_and_ends_at_all() -> None:
-    told: list[ScoringProgress] = []
-
-    def watch(doing: ScoringProgress) -> None:
-        told.append(doing)
-
-    run_stress_tests(
-        of_words(*[8] * 6),
-        ASKED,
-        InMemoryScores(),
-        watch,
-        noises=[CUT, DROP],
-        metrics=[LENGTH, counting_metric("other")],
-    )
-    assert [d.done for d in told] == sorted(d.done for d in told)
-    assert told[-1].done == told[-1].total
-    assert all(d.done <= d.total for d in told)
-
-
-def test_the_time_left_counts_metrics_that_have_not_begun() -> None:
-    told: list[ScoringProgress] = []
-
-    def watch(doing: ScoringProgress) -> None:
-        told.append(doing)
-
-    def slow(item: Item) -> Value:
-        import time
-
-        time.sleep(0.002)
-        return Value(1.0)
-
-    gold = of_words(*[8] * 20)
-    run_stress_tests(
-        gold, ASKED, InMemoryScores(), watch, noises=[CUT], metrics=[LENGTH, counting_metric("slow", slow)]
-    )
-    quick = [d.seconds_left for d in told if d.metric == "words" and d.seconds_left is not None]
-    assert quick
-    assert min(quick) > 0.002 * 60 * 0.3  # of 60 texts a few were tried out
+    seen: list[ScoringProgress] = []
+    made(of_words(*[8] * 6), [CUT, DROP], [LENGTH, counting_metric("other")], on_scoring=seen.append)
+    assert [at.done for at in seen] == sorted(at.done for at in seen)
+    assert seen[-1].done == seen[-1].total
+    assert all(at.done <= at.total for at in seen)
+    assert any(at.seconds_left is not None for at in seen)
 
 
 def test_a_run_can_be_cancelled_in_both_phases() -> None:
     cache = InMemoryScores()
-    for stop in ("Making", "words"):
+    for stage in ("Making", "words"):
+        stop = stop_when(lambda at, stage=stage: at.metric.startswith(stage) and at.metric_done > 20)  # type: ignore[misc]
         with pytest.raises(Cancelled):
-            run_stress_tests(of_words(*[8] * 30), ASKED, cache, stop_when(lambda d, s=stop: d.metric.startswith(s) and d.metric_done > 20), noises=[CUT], metrics=[LENGTH])  # type: ignore[misc]  # fmt: skip
+            made(of_words(*[8] * 30), [CUT], [LENGTH], cache, on_scoring=stop)
     assert cache.by_signature  # what was scored stays
 
 
 def test_what_cannot_be_run_is_said() -> None:
+    never = counting_metric("never", lambda item: Value(None, "undefined", "no model"))
+    with pytest.raises(UserError, match="no model"):
+        made(of_words(*[8] * 6), [CUT], [never])
     with pytest.raises(UserError, match="no good text"):
         made([], [CUT], [LENGTH])
     with pytest.raises(UserError, match="nothing to run"):
@@ -232,7 +186,7 @@ def test_what_cannot_be_run_is_said() -> None:
 
 
 def test_a_test_that_touches_nothing_is_told_with_its_reasons() -> None:
-    report = made(golds(["a"] * 6), [CUT, noise("pad", PAD.make)], [LENGTH])
+    report = made(golds(["a"] * 6), [CUT, noise("pad", PAD.rule)], [LENGTH])
     assert report.tests[0].reasons == (("too few words", 6),)
     assert report.cell("cut", "words").verdict == "untold"
     assert "Cut: no text could be changed." in report.notes
@@ -255,7 +209,7 @@ def test_signature_calls_do_not_grow_with_texts() -> None:
 
 def test_levels_with_the_same_texts_are_no_step() -> None:
     # a half of two words is one at both levels
-    same = noise("same", CUT.make, levels=(NoiseLevel(0.5, "50%"), NoiseLevel(0.6, "60%"), NoiseLevel(0.99, "99%")))
+    same = noise("same", CUT.rule, levels=(NoiseLevel(0.5, "50%"), NoiseLevel(0.6, "60%"), NoiseLevel(0.99, "99%")))
     cell = made(of_words(*[8] * 5, 9), [same], [LENGTH]).cell("same", "words")  # 8: 4, 4, 7 away; 9: 4, 5, 8
     assert cell.points[1].step_p is not None
     cell = made(of_words(*[8] * 6), [same], [LENGTH]).cell("same", "words")
@@ -272,9 +226,8 @@ def test_a_level_is_judged_by_the_texts_that_have_scores() -> None:
 
 
 def test_gold_texts_that_were_left_out_are_told() -> None:
-    report = run_stress_tests(
-        of_words(*[8] * 6), ASKED._replace(left_out=2), InMemoryScores(), noises=[CUT], metrics=[LENGTH]
-    )
+    asked = ASKED._replace(left_out=2)
+    report = run_stress_tests(of_words(*[8] * 6), asked, InMemoryScores(), noises=[CUT], metrics=[LENGTH])
     assert "2 segments are left out: the first reference is blank or missing." in report.notes
 
 
@@ -287,30 +240,18 @@ def test_the_trace_of_a_value_is_kept_for_gold_texts_alone() -> None:
     assert sum(value.detail is not None for value in values.values()) == len(gold) < len(values)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_bad_text_costs_no_other_with_any_number_of_processes(monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
-    @contextmanager
-    def away(metrics: list[Metric], workers: int) -> Iterator[list[Metric]]:
-        yield [replace(m) if workers > 1 else m for m in metrics]  # another one is scored in large chunks
-
-    monkeypatch.setattr(run, "pooled", away)
+def test_a_bad_text_costs_no_other() -> None:
     gold = of_words(*[8] * 60)
-    bad = gold[7].item.hypothesis  # one of those that are tried out, in chunks of 12
 
     def breaks(item: Item) -> Value:
-        if item.hypothesis == bad:
+        if item.hypothesis == gold[7].item.hypothesis:
             raise RuntimeError("one text")
         return Value(1.0)
 
-    cache, told = InMemoryScores(), list[int]()
-
-    def watch(doing: ScoringProgress) -> None:
-        told.append(doing.done)
-
-    report = run_stress_tests(
-        gold, ASKED, cache, watch, noises=[CUT], metrics=[counting_metric("breaks", breaks)], workers=workers
-    )
+    cache, done = InMemoryScores(), list[int]()
+    watch = lambda at: done.append(at.done)  # noqa: E731
+    report = made(gold, [CUT], [counting_metric("breaks", breaks)], cache, on_scoring=watch)
     [values] = cache.by_signature.values()
     assert sum(value.status == "error" for value in values.values()) == 1
     assert any(": 1 text not scored" in note for note in report.notes)
-    assert told == sorted(told)
+    assert done == sorted(done)

@@ -29,15 +29,15 @@ SPREAD = RNG.normal(0, 0.05, 40)
 
 
 def test_a_clear_fall_from_level_to_level_passes() -> None:
-    found = judged([0.1 + SPREAD, 0.3 + SPREAD, 0.6 + SPREAD])
-    assert (found.verdict, found.published) == ("pass", True)
-    assert "Weakest level: at 10%" in found.why
+    result = judged([0.1 + SPREAD, 0.3 + SPREAD, 0.6 + SPREAD])
+    assert (result.verdict, result.published) == ("pass", True)
+    assert "Weakest level: at 10%" in result.why
 
 
 def test_a_level_that_excludes_a_meaningful_drop_fails() -> None:
-    found = judged([0.2 + SPREAD, SPREAD - SPREAD.mean() - 0.02, 0.4 + SPREAD])
-    assert (found.verdict, found.published) == ("fail", False)
-    assert found.why.startswith(
+    result = judged([0.2 + SPREAD, SPREAD - SPREAD.mean() - 0.02, 0.4 + SPREAD])
+    assert (result.verdict, result.published) == ("fail", False)
+    assert result.why.startswith(
         "At 20% the mean is 1.02 (good texts: 1): a drop of more than 0.02 (0.1 SD of the scores of the good texts) is excluded (95 % CI −0.0"
     )
 
@@ -49,14 +49,14 @@ def test_a_chance_rise_above_gold_is_inconclusive() -> None:
 
 
 def test_a_drop_that_is_shown_passes_however_small_it_is() -> None:
-    found = judged([0.01 + SPREAD / 100], sd=1.0)
-    assert found.verdict == "pass"
+    result = judged([0.01 + SPREAD / 100], sd=1.0)
+    assert result.verdict == "pass"
 
 
 def test_a_metric_that_does_not_move_at_all_fails() -> None:
-    found = judged([[0.0] * 10], graded=False)
-    assert (found.verdict, found.published) == ("fail", False)
-    assert found.why == (
+    result = judged([[0.0] * 10], graded=False)
+    assert (result.verdict, result.published) == ("fail", False)
+    assert result.why == (
         "At 10% the mean is 1 (good texts: 1): a drop of more than 0.02 (0.1 SD of the scores of the good texts) is excluded (95 % CI 0 to 0)."
     )
     same = judged([[0.0] * 10], graded=False, sd=0.0)  # all gold texts have one score
@@ -64,44 +64,44 @@ def test_a_metric_that_does_not_move_at_all_fails() -> None:
 
 
 def test_a_significant_rise_between_levels_fails() -> None:
-    found = judged([0.5 + SPREAD, 0.2 + SPREAD, 0.6 + SPREAD])
-    assert (found.verdict, found.published) == ("fail", False)
-    assert found.why.startswith("With more noise the mean rises from 0.4999 at 10% to 0.7999 at 20%")
-    assert "at 10%" in found.why
-    assert "at 20%" in found.why
+    result = judged([0.5 + SPREAD, 0.2 + SPREAD, 0.6 + SPREAD])
+    assert (result.verdict, result.published) == ("fail", False)
+    assert result.why.startswith("With more noise the mean rises from 0.4999 at 10% to 0.7999 at 20%")
+    assert "at 10%" in result.why
+    assert "at 20%" in result.why
 
 
 def test_levels_that_are_no_grades_may_stand_in_any_order() -> None:
-    found = judged([0.5 + SPREAD, 0.2 + SPREAD, 0.6 + SPREAD], graded=False)
-    assert (found.verdict, found.published) == ("pass", True)
+    result = judged([0.5 + SPREAD, 0.2 + SPREAD, 0.6 + SPREAD], graded=False)
+    assert (result.verdict, result.published) == ("pass", True)
 
 
 def test_a_chance_rise_between_levels_does_not_fail() -> None:
     other = np.random.default_rng(2).normal(0, 0.05, 40)
-    found = judged([0.31 + SPREAD - SPREAD.mean(), 0.305 + other - other.mean()])
-    assert (found.verdict, found.published) == ("pass", False)
+    result = judged([0.31 + SPREAD - SPREAD.mean(), 0.305 + other - other.mean()])
+    assert (result.verdict, result.published) == ("pass", False)
 
 
 def test_a_drop_that_is_not_significant_is_inconclusive() -> None:
     wide = np.array([-1.0, 1.2] * 10)
-    found = judged([wide, 0.5 + 0 * wide])
-    assert (found.verdict, found.published) == ("unclear", True)
-    assert found.why.startswith(
+    result = judged([wide, 0.5 + 0 * wide])
+    assert (result.verdict, result.published) == ("unclear", True)
+    assert result.why.startswith(
         "At 10% the mean is 0.9 (good texts: 1): the drop is not significant, but a meaningful drop is not excluded (drop 0.1, "
     )
 
 
 def test_fewer_than_five_texts_are_not_judged() -> None:
-    found = judged([[1.0, 1.0, 1.0, 1.0]])
-    assert (found.verdict, found.published) == ("untold", None)
-    assert found.why == "4 texts could be compared; at least 5 are needed."
+    result = judged([[1.0, 1.0, 1.0, 1.0]])
+    assert (result.verdict, result.published) == ("untold", None)
+    assert result.why == "4 texts could be compared; at least 5 are needed."
     assert judged([[1.0] * 5]).verdict == "pass"
 
 
 def test_where_lower_is_better_a_drop_is_a_rise_of_the_number() -> None:
     assert drops(np.array([10.0]), np.array([[12.0], [9.0]]), higher_is_better=False).tolist() == [[2.0], [-1.0]]
-    found = judged([[-0.5] * 6], higher=False)
-    assert found.why.startswith("At 10% the mean is 0.5 (good texts: 1): a drop of more than")
+    result = judged([[-0.5] * 6], higher=False)
+    assert result.why.startswith("At 10% the mean is 0.5 (good texts: 1): a drop of more than")
 
 
 def test_differences_of_rounding_are_none() -> None:

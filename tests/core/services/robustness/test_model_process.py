@@ -19,8 +19,8 @@ from core.processes.pool import Pool
 from core.refine.result import Options
 from core.robustness.attack import attack_metric
 from core.robustness.stress import token_contributions
-from core.robustness.stress.gold import Gold
 from core.robustness.stress.run import StressTestRequest, run_stress_tests
+from core.robustness.stress.texts import Gold
 from core.scoring.cache import InMemoryScores
 from core.scoring.items import score_items
 from core.services.compare import alignment, inspector

@@ -7,10 +7,10 @@ import pytest
 from core.data import Item
 from core.errors import UserError
 from core.metrics import registry
-from core.perturbations.noise.special import custom_injection
+from core.perturbations.special import custom_injection
 from core.progress import no_progress
-from core.robustness.stress.gold import Gold
 from core.robustness.stress.run import StressTestRequest, run_stress_tests
+from core.robustness.stress.texts import Gold
 from core.robustness.stress.token_contributions import able, strips
 from core.scoring.cache import InMemoryScores
 from core.services.robustness.break_metric import TextPair, quick, reactions

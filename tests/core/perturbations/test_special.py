@@ -5,11 +5,11 @@ from collections import Counter
 import pytest
 
 from core.errors import UserError
-from core.perturbations import registry
-from core.perturbations.noise.base import NoiseContext, noise_ratio, tokens_of
-from core.perturbations.noise.special import ANOTHER, TEXTS, custom_injection, ranked
-from core.text.edits import Change, Refused
-from core.text.words import words
+from core.perturbations.base import NO_CONTEXT, NoiseContext, noise_ratio
+from core.perturbations.special import ANOTHER, TEXTS, custom_injection, ranked
+from core.text.edits import Refused
+from core.text.words import units, words
+from tests.core.perturbations.made import change, reason
 
 TEXT = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen."  # 15 tokens, the last is a full stop
 OTHER = " ".join(f"word{i}" for i in range(30))
@@ -17,16 +17,12 @@ CHINESE = "市议会周二晚上决定，不关闭旧的室内游泳池。"  # 2
 SHORT = "one two, three"  # 4 tokens
 
 
-def noised(name: str, text: str, strength: float, seed: int = 0, context: NoiseContext = NoiseContext()) -> str:  # noqa: B008
-    made = registry.noise(name).noised(text, strength, seed, context)
-    assert isinstance(made, Change), made
-    return made.text
+def noised(name: str, text: str, strength: float, seed: int = 0, context: NoiseContext = NO_CONTEXT) -> str:
+    return change(name, text, strength, seed, context).text
 
 
-def reason(name: str, text: str, strength: float, context: NoiseContext = NoiseContext()) -> str:  # noqa: B008
-    made = registry.noise(name).noised(text, strength, 0, context)
-    assert isinstance(made, Refused), made
-    return made.reason
+def tokens_of(text: str) -> list[str]:
+    return [text[u.start : u.end] for u in units(text)]
 
 
 @pytest.mark.parametrize("name", ["positioned-random", "positioned-shuffle"])
@@ -56,9 +52,9 @@ def test_shuffling_keeps_all_tokens() -> None:
 
 def test_random_tokens_are_the_same_set_words_at_every_position() -> None:
     context = NoiseContext(None, (TEXT, OTHER))
-    there = {text[start:end] for text in context.texts for start, end in words(text)}
+    set_words = {text[start:end] for text in context.texts for start, end in words(text)}
     start, middle, end = (tokens_of(noised("positioned-random", TEXT, k, 1, context)) for k in (1, 2, 3))
-    assert set(start[:10]) <= there
+    assert set(start[:10]) <= set_words
     assert start[:10] == middle[2:12] == end[5:]
 
 
@@ -177,16 +173,3 @@ def test_the_source_is_copied_unchanged() -> None:
     assert reason("copy-source", TEXT, 1, NoiseContext(TEXT)) == "the text equals its source"
     assert reason("copy-source", TEXT, 1, NoiseContext("")) == "the source text is empty"
     assert reason("copy-source", TEXT, 1) == "no source text"
-
-
-def test_special_tests_are_not_graded() -> None:
-    special = [registry.noise(name) for name in list(registry.NOISES)[18:]]
-    assert [n.name for n in special] == [
-        "positioned-random", "positioned-shuffle", "injection", "frequent-4gram", "frequent-3gram", "repetition", "copy-source",
-    ]  # fmt: skip
-    assert not any(n.graded or n.switching for n in special)
-    assert [[label for _, label in n.levels] for n in special] == [
-        ["start", "middle", "end"], ["start", "middle", "end"],
-        ["Inj-1", "Inj-2", "Inj-3", "Inj-4", "Inj-5", "Inj-1 + another text"],
-        ["top-10", "top-50", "top-100"], ["top-10", "top-50", "top-100"], ["Rep-10", "Rep-20", "Rep-30"], ["copy"],
-    ]  # fmt: skip

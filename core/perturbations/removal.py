@@ -6,62 +6,26 @@ Nothing else changes: if the first word of a sentence is deleted, the next one s
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from random import Random
 
-from core.english.analysis import ParsedText, parser_name
+from core.english.analysis import CLITICS, ParsedText
 from core.english.dictionary import ARTICLE_WORDS, PREPOSITION_WORDS, STOP_WORDS, forms, pos_tags
-from core.perturbations.noise.base import SHARES, Noise, english, sample_share
-from core.text.edits import Edit
+from core.english.word_lists import word_set
+from core.perturbations.base import Edits, NoiseContext, sample_share
+from core.perturbations.sentences import one_line, without
 from core.text.sentences import Span
 
-_CLITICS = frozenset("n't 's 're 've 'll 'd 'm".split())
+_CLITICS = CLITICS - {"'"}
 _NAMES = frozenset({"may", "will"})
-_DOUBLE = frozenset(
-    """like may might must will can could mine round past own opposite inside outside down near over till even why how being
-    then""".split()
-)
+_DOUBLE = word_set("ambiguous-function-words")
 """Function words that can also be nouns, adjectives or full verbs."""
 
 
-def without(text: str, spans: Sequence[Span]) -> list[Edit]:
-    """Return the edits that delete the spans (ordered, disjoint), each with the white space on one side, so that no two spaces
-    meet and no words merge. Line breaks stay."""
-    runs: list[Span] = []
-    for start, end in spans:
-        if runs and _one_line(text[runs[-1][1] : start]):
-            runs[-1] = (runs[-1][0], end)
-        else:
-            runs.append((start, end))
-    return [_without(text, start, end) for start, end in runs]
-
-
-def _without(text: str, start: int, end: int) -> Edit:
-    left, right = start, end
-    while left > 0 and text[left - 1].isspace():
-        left -= 1
-    while right < len(text) and text[right].isspace():
-        right += 1
-    word_before = left > 0 and _wordlike(text[left - 1])
-    word_after = right < len(text) and _wordlike(text[right])
-    if 0 < left < start and _one_line(text[left:start]):
-        return Edit(start if right == end and word_before and word_after else left, end, "")
-    glued = left == start and word_before
-    return Edit(start, right if _one_line(text[end:right]) and not glued else end, "")
-
-
-def _one_line(gap: str) -> bool:
-    """Return whether the gap is empty or white space without a line break."""
-    return not gap.strip() and gap.splitlines() in ([], [gap])
-
-
-def _wordlike(char: str) -> bool:
-    return unicodedata.category(char)[0] in "LNM"
-
-
-def _removed(places: Callable[[ParsedText], list[Span]], r: ParsedText, strength: float, random: Random) -> list[Edit]:
+def remove(
+    places: Callable[[ParsedText], list[Span]], r: ParsedText, strength: float, random: Random, context: NoiseContext
+) -> Edits:
+    """Delete a share of the places."""
     return without(r.text, sample_share(places(r), strength, random))
 
 
@@ -76,11 +40,11 @@ def _small(r: ParsedText, i: int) -> bool:
         return not any(c.islower() for c in r.text)
     if word.low in _NAMES and r.words[i + 1 :] and r.words[i + 1].text[:1].isupper():
         return False
-    starts = i == 0 or not _one_line(r.text[r.words[i - 1].end : word.start])
+    starts = i == 0 or not one_line(r.text[r.words[i - 1].end : word.start])
     return (starts or r.starts_sentence(i)) and not word.tag.startswith("NNP")
 
 
-def _articles(r: ParsedText) -> list[Span]:
+def articles(r: ParsedText) -> list[Span]:
     return [
         (w.start, w.end) for i, w in enumerate(r.words) if w.low in ARTICLE_WORDS and _small(r, i) and _is_article(r, i)
     ]
@@ -101,7 +65,7 @@ _AFTER_NO_ARTICLE = ("IN", "TO", "MD", "CC", "VBZ", "VBP", "VBD", "WDT", "WP", "
 _OPENING = frozenset(("'", "''", "``", "`", '"', "“", "‘", "$", "£", "€", "#", "(", "["))
 
 
-def _prepositions(r: ParsedText) -> list[Span]:
+def prepositions(r: ParsedText) -> list[Span]:
     """Return prepositions with an object: not the `to` of an infinitive, particles, or conjunctions."""
     return [
         (w.start, w.end)
@@ -114,12 +78,7 @@ _ROLES = ("prep", "agent", "dative", "conj", "pcomp", "ROOT", "dep")
 _CLAUSAL = frozenset("as for before after until till since than like except".split())
 _FINITE = ("VBD", "VBZ", "VBP", "MD")
 _PARTICLES = frozenset("up down off out over along across around round through about in on by past under".split())
-_PHRASAL = frozenset(
-    """put puts putting take takes took taken taking carry carries carried carrying turn turns turned turning bring brings brought
-    bringing hand hands handed handing give gives gave given giving pass passes passed passing try tries tried trying switch switches
-    switched switching win wins won winning knock knocks knocked knocking cash keep keeps kept keeping pull pulls pulled pulling
-    lay lays laid laying move moves moved moving send sends sent sending""".split()
-)
+_PHRASAL = word_set("phrasal-verbs")
 """Verbs that take a particle before their object: put on weight, take over a club."""
 
 
@@ -174,7 +133,7 @@ def _inches(r: ParsedText, i: int) -> bool:
     return not r.low(i + 1)[:1].isalnum() or r.low(i + 1) in "by x of tall long wide high deep thick".split()
 
 
-def _stop_words(r: ParsedText) -> list[Span]:
+def stop_words(r: ParsedText) -> list[Span]:
     """Return stop words. A contraction, even if split by spaces, counts as one unit and only if all parts are stop words; the
     's of a name or possessor stays."""
     out: list[Span] = []
@@ -232,10 +191,7 @@ def _content(r: ParsedText, i: int) -> bool:
     return False
 
 
-_UNMOVED = frozenset(
-    """very stand stands stood standing stay stays stayed staying sit sits sat sitting hold holds held keep keeps kept keeping lie
-    lies lay lying remain remains remained perfectly so""".split()
-)
+_UNMOVED = word_set("before-still")
 _BEFORE_US = frozenset("of for to with let all both between about from on at by than and".split())
 
 
@@ -245,31 +201,3 @@ def _hangs_on(r: ParsedText, i: int) -> bool:
     if r.low(i) == "not":
         return not gap and r.low(i - 1) == "can"
     return r.low(i) in _CLITICS and gap in ("", " ", "\xa0") and r.words[i - 1].text[-1].isalnum()
-
-
-def _noise(what: str, help_: str, places: Callable[[ParsedText], list[Span]], version: int) -> Noise:
-    return Noise(
-        name=f"{what.replace('-', '')}-removal",
-        label=f"{what.capitalize()} removal",
-        aspect="fluency",
-        help=help_,
-        make=english(partial(_removed, places), f"no {what.replace('-', ' ')} in the text"),
-        levels=SHARES,
-        version=version,
-        models=parser_name,
-    )
-
-
-ARTICLES = _noise("article", "Deletes a share of the articles (the, a, an). English only", _articles, 4)
-PREPOSITIONS = _noise(
-    "preposition",
-    "Deletes a share of the prepositions; the “to” of an infinitive stays. English only",
-    _prepositions,
-    4,
-)
-STOPWORDS = _noise(
-    "stop-word",
-    "Deletes a share of the stop words: articles, pronouns, prepositions, conjunctions, all uses of have, do and be, modals, not. English only",
-    _stop_words,
-    5,
-)

@@ -1,4 +1,4 @@
-"""Swapped and replaced sentences in any script, and words as written, which tokenizers would split.
+"""Swapped and replaced sentences in any script; words as written, which tokenizers would split, and how they are deleted.
 
 Examples: `'s` and `n't` with the word before them, u.s., stuff.co.nz, semi-final, 2-1, $5, 9 %. Not for scripts without spaces.
 """
@@ -6,28 +6,25 @@ Examples: `'s` and `n't` with the word before them, u.s., stuff.co.nz, semi-fina
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from random import Random
 
-from core.perturbations.noise.base import Noise, NoiseContext, NoiseLevel, edited, pairs, sample_share
-from core.text.edits import Edit, Outcome, Refused
+from core.perturbations.base import Edits, NoiseContext, pairs, sample_share
+from core.text.edits import Edit, Refused
 from core.text.sentences import Span, abbreviated, movable_sentences
 from core.text.words import TextUnit, is_unspaced, units
 
-LEVELS = tuple(NoiseLevel(s, f"{s:.0%}") for s in (0.25, 0.5, 0.75, 1.0))
-"""For units of which a text has few."""
 
-
-def _switch(text: str, strength: float, random: Random, context: NoiseContext) -> Outcome:
+def switch_sentences(text: str, strength: float, random: Random, context: NoiseContext) -> Edits:
     spans = movable_sentences(text)
     span_pairs = pairs(spans, lambda span: text[slice(*span)], random)
     chosen = sample_share(span_pairs, strength, random)
-    edits = [Edit(*a, text[slice(*b)]) for pair in chosen for a, b in (pair, pair[::-1])]
-    return edited(text, edits, "fewer than two different sentences")
+    return [Edit(*a, text[slice(*b)]) for pair in chosen for a, b in (pair, pair[::-1])]
 
 
-def _replace(text: str, strength: float, random: Random, context: NoiseContext) -> Outcome:
+def replace_sentences(text: str, strength: float, random: Random, context: NoiseContext) -> Edits:
     spans = movable_sentences(text)
     if not spans:
         return Refused("no sentence in the text")
@@ -43,29 +40,7 @@ def _replace(text: str, strength: float, random: Random, context: NoiseContext) 
         return Refused("the other texts contain no sentence that differs from those of this text")
     new = [random.choice(strange[i % len(strange)]) for i in range(len(spans))]
     chosen = sample_share(list(zip(spans, new, strict=True)), strength, random)
-    return edited(text, [Edit(*span, sentence) for span, sentence in chosen], "no sentence in the text")
-
-
-SWITCHING = Noise(
-    name="sentence-switching",
-    label="Sentence switching",
-    aspect="consistency",
-    help="Swaps random pairs of sentences; the white space between sentences stays. Strength: the share of all possible pairs",
-    make=_switch,
-    levels=LEVELS,
-    version=2,
-    switching=True,
-)
-REPLACEMENT = Noise(
-    name="sentence-replacement",
-    label="Sentence replacement",
-    aspect="consistency",
-    help="Replaces random sentences with random sentences of other texts of the set. Strength: the share of the sentences",
-    make=_replace,
-    levels=LEVELS,
-    version=2,
-    needs=frozenset({"others"}),
-)
+    return [Edit(*span, sentence) for span, sentence in chosen]
 
 
 _TIES = re.compile(
@@ -148,3 +123,38 @@ def _points(text: str) -> Iterator[Span]:
                 text[first : match.end()], text[match.end() : match.end() + 48], small
             ):
                 yield match.start() - 1, match.end()
+
+
+def without(text: str, spans: Sequence[Span]) -> list[Edit]:
+    """Return the edits that delete the spans (ordered, disjoint), each with the white space on one side, so that no two spaces
+    meet and no words merge. Line breaks stay."""
+    runs: list[Span] = []
+    for start, end in spans:
+        if runs and one_line(text[runs[-1][1] : start]):
+            runs[-1] = (runs[-1][0], end)
+        else:
+            runs.append((start, end))
+    return [_without(text, start, end) for start, end in runs]
+
+
+def _without(text: str, start: int, end: int) -> Edit:
+    left, right = start, end
+    while left > 0 and text[left - 1].isspace():
+        left -= 1
+    while right < len(text) and text[right].isspace():
+        right += 1
+    word_before = left > 0 and _wordlike(text[left - 1])
+    word_after = right < len(text) and _wordlike(text[right])
+    if 0 < left < start and one_line(text[left:start]):
+        return Edit(start if right == end and word_before and word_after else left, end, "")
+    glued = left == start and word_before
+    return Edit(start, right if one_line(text[end:right]) and not glued else end, "")
+
+
+def one_line(gap: str) -> bool:
+    """Return whether the gap is empty or white space without a line break."""
+    return not gap.strip() and gap.splitlines() in ([], [gap])
+
+
+def _wordlike(char: str) -> bool:
+    return unicodedata.category(char)[0] in "LNM"

@@ -1,7 +1,8 @@
-"""Omission: delete a phrase or clause whose removal leaves a grammatical sentence (Chen and Eger 2023, §3; Sai et al. 2021).
+"""Content that is added or left out (Chen and Eger 2023, §3; Sai et al. 2021).
 
-The published suite drops 1–20 % of the words at arbitrary positions. Here only optional parts are deleted, so that the metric
-is tested on lost content rather than on broken grammar.
+Addition: a noun is joined to an existing noun, or a fact is added that the original does not state. Omission: a phrase or clause is deleted
+whose removal leaves a grammatical sentence. The published suite drops 1–20 % of the words at arbitrary positions; here only optional
+parts are deleted, so that the metric is tested on lost content rather than on broken grammar.
 """
 
 from __future__ import annotations
@@ -11,11 +12,94 @@ from random import Random
 from typing import NamedTuple
 
 from core.english.analysis import ParsedText
+from core.english.certain_words import NounPhrase, noun_phrase
 from core.english.clauses import subjects
-from core.english.dictionary import BE, HAVE, MODALS, NEGATIVE, POSSESSIVES, article, cased, pos_tags
-from core.perturbations.base import Perturbation, english
-from core.perturbations.mismatch import attributive, is_adjective
-from core.text.edits import Edit, Outcome, Refused
+from core.english.dictionary import (
+    BE,
+    HAVE,
+    MODALS,
+    NEGATIVE,
+    POSSESSIVES,
+    article,
+    cased,
+    inflect,
+    noun_base,
+    pos_tags,
+)
+from core.english.word_lists import IDEAS, MASS, PERSONS, SEASONS, TIMES, listed, word_set
+from core.perturbations.base import Edits
+from core.perturbations.mismatch import attributive, is_adjective, kinds
+from core.text.edits import Edit, Refused
+
+_STOPS = frozenset(
+    '. , ; : ) ! ? " ” in on at of from for with during since by under over after before against within across among through'.split()
+) | {""}
+_APPOSED = frozenset("the a an which who whose whom where".split())
+"""Words that start an apposition or relative clause after a comma."""
+_PAIRING = frozenset("between both either".split())
+FACTS = listed("facts")
+"""Adjuncts that can end any statement."""
+
+
+def add_noun(r: ParsedText, random: Random) -> Edits:
+    phrases = [phrase for i in range(len(r.words)) if (phrase := noun_phrase(r, i)) and _loose(r, phrase)]
+    random.shuffle(phrases)
+    for phrase in phrases:
+        if new := _companion(r, phrase, random):
+            return [r.after(phrase.head, f" and {new}")]
+    return []
+
+
+def _loose(r: ParsedText, phrase: NounPhrase) -> bool:
+    """Return whether the phrase is the object of a preposition or verb and nothing depends on its number."""
+    head, governor = phrase.head, r.words[phrase.head].head
+    if r.role(head) not in ("pobj", "dobj") or governor > head or r.low(head + 1) not in _STOPS:
+        return False
+    if r.low(head + 1) == "," and (r.tag(head + 2) in ("NNP", "NNPS") or r.low(head + 2) in _APPOSED):
+        return False
+    if r.low(head + 2) in ("and", "or", r.low(head)) or _PAIRING & set(r.lows(phrase.start - 6, phrase.start)):
+        return False
+    if r.role(head) == "dobj" and not phrase.determiner:
+        return False
+    return r.low(governor) != "as" and phrase.determiner in ("", "the", "a", "an", *POSSESSIVES) and not phrase.counted
+
+
+def _companion(r: ParsedText, phrase: NounPhrase, random: Random) -> str:
+    determiner, base = phrase.determiner, noun_base(r.low(phrase.head))
+    kind = kinds().get(base)
+    if kind in (TIMES, SEASONS):
+        return ""
+    if not phrase.plural and not determiner:
+        if kind is not MASS or r.low(phrase.start - 1) in ("in", "on", "at", "by"):
+            return ""
+    elif kind is None or kind is MASS:
+        kind = PERSONS if base == "person" else IDEAS
+    taken = {word.low for word in r.words}
+    words = [w for w in kind if w not in taken and inflect(w, "NNS") not in taken]
+    new = inflect(random.choice(words), "NNS" if phrase.plural else "NN")
+    if determiner in ("a", "an"):
+        return f"{article(new)} {new}"
+    return f"{determiner} {new}" if determiner and not phrase.plural else new
+
+
+def add_fact(r: ParsedText, random: Random) -> Edits:
+    """Add a fact before the full stop of the last sentence."""
+    last = len(r.words) - 1
+    start, _ = r.places[last]
+    if r.low(last) != "." or last - start < 4 or r.word(start)[:1].islower():
+        return Refused("no statement that ends with a full stop")
+    words = set(r.lows(start, last))
+    if words & {'"', "“", "”", "``", "''", "'", "‘", "’", "(", ")", ":", ";", "–", "—", "-", "..."}:
+        return Refused("quotation marks, brackets or dashes make the end of the statement uncertain")
+    root = next((i for i in range(start, last) if r.role(i) == "ROOT"), start)
+    past = [i for i in (root, *r.children(root, "aux", "auxpass")) if r.tag(i) == "VBD"]
+    if words & (MODALS | {"if"}) or not past:
+        return Refused("no statement in the past tense to which a circumstance can be added")
+    if not r.low(last - 1).isalpha() or r.tag(last - 1) in ("IN", "TO", "DT", "MD") or r.low(last - 1) in BE:
+        return Refused("the statement ends incompletely")
+    fitting = [f for f in FACTS if not set(f.split()) & words & {"time", "despite", "band", "town"}]
+    return [r.after(last - 1, f", {random.choice(fitting)}")]
+
 
 MOST = 0.4
 """Maximum share of the words that are deleted."""
@@ -24,18 +108,9 @@ _OPENERS = frozenset("after before since until although though because when whil
 _TAILS = frozenset("because although though while whereas unless after before since until when".split())
 _RELATIVES = frozenset("which who whom whose where".split())
 _BEFORE_TAIL = frozenset("just even only not n't and or but is was that ever long years times shortly soon".split())
-_SAYINGS = (
-    "after all|in fact|of course|for example|for instance|at least|in short|at last|in addition|in turn|in general"
-    "|in particular|in other|in contrast|by contrast|as such|on average|as a result|as a consequence|on the other|on the one"
-    "|at long last|for starters|for his part|for her part|for its part|for their part|at the same time|in the end"
-    "|in the meantime"
-).split("|")
+_SAYINGS = listed("linking-phrases")
 """Phrases that only link a sentence to the one before; deleting them loses no information."""
-_KEPT = frozenset(
-    """same other only such own first last next very former alleged fake false so-called few many several most more less
-    least certain late early best worst better worse second third main whole possible likely potential would-be half nuclear fourth fifth sixth seventh eighth ninth tenth
-    past new united prime similar different comparable equivalent mere""".split()
-)
+_KEPT = word_set("adjectives-not-omitted")
 """Adjectives without which the phrase would change or lose its meaning."""
 _ADVERBS_KEPT = frozenset(
     "only early daily family friendly likely unlikely hardly barely rarely scarcely nearly exactly july italy reply supply apply rely".split()
@@ -57,7 +132,7 @@ class WordRange(NamedTuple):
     end: int
 
 
-def _omit(r: ParsedText, random: Random) -> Outcome | list[Edit]:
+def omit(r: ParsedText, random: Random) -> Edits:
     words = sum(word.low[0].isalnum() for word in r.words)
     parts = [part for part in _parts(r) if 0 < sum(r.low(i)[0].isalnum() for i in range(*part)) <= MOST * words]
     if not parts:
@@ -216,13 +291,3 @@ def _dropped(r: ParsedText, part: WordRange) -> list[Edit]:
     if r.low(start - 1) in ("a", "an") and article(r.low(end)) != r.low(start - 1):
         edits += r.article(start, r.low(end))
     return edits
-
-
-OMISSION = Perturbation(
-    name="omission",
-    phenomenon="Omission",
-    kind="adequacy",
-    help="Deletes a clause, phrase or modifier: at most 40 % of the words, leaving a grammatical sentence",
-    change=english(_omit),
-    version=4,
-)

@@ -9,8 +9,8 @@ from random import Random
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from core.perturbations.noise.base import TENTHS, Noise, NoiseContext, edited
-from core.text.edits import Edit, Outcome, Refused
+from core.perturbations.base import Edits, NoiseContext
+from core.text.edits import Edit, Refused
 from core.text.words import words
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _chain(text: str, seed: int, model: Proposer) -> Chain:
     return Chain(text, seed, model)
 
 
-def _diverged(text: str, strength: float, random: Random, context: NoiseContext) -> Outcome:
+def diverge(text: str, strength: float, random: Random, context: NoiseContext) -> Edits:
     count = len(words(text))
     if not count:
         return Refused("no word in the text")
@@ -76,26 +76,11 @@ def _diverged(text: str, strength: float, random: Random, context: NoiseContext)
     if reason := model.refuses(text):
         return Refused(reason)
     chain = _chain(text, random.getrandbits(64), model)
-    return edited(
-        text, chain.first(max(1, round(min(strength, 1.0) * count))), "the model proposes no other word at any place"
-    )
+    return chain.first(max(1, round(min(strength, 1.0) * count)))
 
 
-def models() -> str:
+def model() -> str:
     """Return the model that proposes the words, with its revision. Raises UserError."""
     from core.perturbations import candidates
 
     return candidates.name_with_revision(candidates.proposer_checkpoint())
-
-
-DIVERGE = Noise(
-    name="diverge",
-    label="BERT-diverge",
-    aspect="consistency",
-    help="Replaces words one by one, in random order, with one of the ten most likely words of a language model, so that the text stays "
-    "fluent but its meaning drifts. Uses the masked language model (mlm) if configured, else the scorer: English only, and less fluent.",
-    make=_diverged,
-    levels=TENTHS,
-    models=models,
-    loads_model=True,
-)

@@ -1,4 +1,8 @@
-"""Words grouped by what can replace them, from `word_groups.toml`: same tag and frame, different meaning, never a synonym."""
+"""Lists of words and names, read from the TOML files of this folder.
+
+`names.toml` has names by kind. `word_groups.toml` groups words by what can replace them: same tag and frame, different meaning, never a
+synonym. `word_sets.toml` has words that rules ask about.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,20 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-_LISTS: dict[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_LISTS: dict[str, str] = {}
+for _name in ("names", "word_groups", "word_sets"):
+    _LISTS |= tomllib.loads(Path(__file__).with_name(f"{_name}.toml").read_text(encoding="utf-8"))
+
+
+def listed(name: str) -> list[str]:
+    """Return the entries of a list in their order. Entries of several words are separated by `|` in the file."""
+    text = _LISTS[name]
+    return [" ".join(entry.split()) for entry in text.split("|")] if "|" in text else text.split()
+
+
+def word_set(name: str) -> frozenset[str]:
+    """Return the words of a list."""
+    return frozenset(listed(name))
 
 
 def opposites(written: str) -> dict[str, str]:
@@ -21,13 +38,13 @@ def opposites(written: str) -> dict[str, str]:
 
 
 PERSONS, THINGS, IDEAS, TIMES, SEASONS, MASS, ADJECTIVES, PREDICATES, TRANSITIVE, INTRANSITIVE, TO_VERBS, THAT_VERBS = (
-    _LISTS[name].split() for name in (
+    listed(name) for name in (
         "persons", "things", "ideas", "times", "seasons", "mass", "adjectives", "predicates",
         "transitive", "intransitive", "to-verbs", "that-verbs",
     )
 )  # fmt: skip
 _ALIKE = [frozenset(group.split()) for group in _LISTS["alike"].split("|")]
-PLAIN_TRANSITIVE = frozenset(_LISTS["plain-transitive"].split())
+PLAIN_TRANSITIVE = word_set("plain-transitive")
 KINDS: tuple[Sequence[str], ...] = (PERSONS, THINGS, IDEAS)
 
 (

@@ -1,8 +1,12 @@
-"""The gold texts of a stress test, noised at every level and seed."""
+"""The texts of a stress test: gold texts, and those noised at every level and seed.
+
+Gold texts are first references (scored against the others) or the outputs of one system (He et al. 2023, section 2).
+"""
 
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -12,17 +16,84 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.data import Item
-from core.errors import unknown
+from core.data import Dataset, Item
+from core.errors import UserError, unknown
+from core.metrics.base import MetricSpec
 from core.perturbations import registry
-from core.perturbations.noise.base import Noise, NoiseContext, TextPool, noise_ratio
+from core.perturbations.base import Noise, NoiseContext, TextPool, noise_ratio
 from core.processes import host
 from core.processes.pool import Pool, PreparedArgument
 from core.progress import Progress, no_progress
-from core.robustness.stress.gold import Gold
 from core.robustness.stress.report import StressTestInfo
 from core.signature import signature
 from core.text.edits import Change, Outcome, Refused
+
+REFERENCE = "reference"
+
+
+class Gold(NamedTuple):
+    """A text to noise: its hypothesis, with the source and references it is scored with. `id` is the segment id, or
+    `document:segment` if documents share segment ids."""
+
+    id: str
+    item: Item
+
+
+def gold_of(dataset: Dataset, which: str) -> list[Gold]:
+    """Return the gold texts by name: `reference` for the first reference of each segment, scored against the others (there may be none),
+    or a system for its outputs, scored against all references. Blank texts are left out.
+
+    Raises UserError for an unknown name and if there are no texts.
+    """
+    if which not in (REFERENCE, *dataset.systems):
+        raise unknown("system", which, [REFERENCE, *dataset.systems])
+    golds = _golds(dataset, which)
+    if not golds:
+        lacking = "no segment has a reference" if which == REFERENCE else f"all outputs of {which} are blank"
+        others = [name for name in (REFERENCE, *dataset.systems) if name != which]
+        raise UserError(
+            "there are no good texts", got=lacking, hint=f"Choose {' or '.join(others)} as good texts" if others else ""
+        )
+    return golds
+
+
+def no_references(
+    dataset: Dataset, which: str, golds: Sequence[Gold], metrics: Sequence[MetricSpec]
+) -> UserError | None:
+    """Return an error if every metric needs a reference and the only reference of each segment is the gold text."""
+    if which != REFERENCE or any(g.item.references for g in golds) or not metrics:
+        return None
+    if all("reference" in spec.needs for spec in metrics):
+        systems = ", ".join(dataset.systems)
+        return UserError(
+            "every segment has one reference, which is the good text: no reference is left to compare with",
+            where="--gold",
+            got=REFERENCE,
+            expected=f"a system with good outputs: {systems}" if systems else "data with two references per segment",
+            hint=f"For example --gold {shlex.quote(dataset.systems[0])}; or choose metrics that need no reference"
+            if systems
+            else "Add references, or choose metrics that need none",
+        )
+    return None
+
+
+def left_out(dataset: Dataset, which: str) -> int:
+    """Return how many segments `gold_of` leaves out because the first reference, or the system's output, is blank or missing."""
+    return len(dataset.segments) - len(_golds(dataset, which))
+
+
+def _golds(dataset: Dataset, which: str) -> list[Gold]:
+    if which == REFERENCE:
+        items = [(s.key, Item(s.source, s.references[0], s.references[1:])) for s in dataset.segments if s.references]
+    else:
+        items = [(key.segment, item) for key, item in dataset.items() if key.system == which]
+    keyed = [(key, item) for key, item in items if item.hypothesis.strip()]
+    counted = Counter(key.segment_id for key, _ in keyed)
+    return [
+        Gold(key.segment_id if counted[key.segment_id] == 1 else f"{key.doc_id}:{key.segment_id}", item)
+        for key, item in keyed
+    ]
+
 
 Outcomes = list[list[Outcome]]
 """The outcomes of one gold text, by level and seed."""
@@ -71,15 +142,15 @@ def makers(golds: Sequence[Gold], workers: int) -> Iterator[Make]:
 
         def make(noise: Noise, seeds: Sequence[int]) -> Iterator[Outcomes]:
             calls = [(noise.name, at, tuple(seeds)) for at in range(len(golds))]
-            if noise.name not in registry.NOISES or registry.noise(noise.name) is not noise:
+            if registry.NOISES.get(noise.name) is not noise:
                 yield from alone(noise, seeds)
             elif host.has_model_process():
                 for call in calls:
                     yield host.run(_made, *call, on=prepared)
-            elif noise.loads_model and _on_gpu():
+            elif noise.model and _on_gpu():
                 yield from alone(noise, seeds)
             else:
-                count = min(MODELS, workers) if noise.loads_model else workers
+                count = min(MODELS, workers) if noise.model else workers
                 yield from pool(count).map(_made, calls, on=prepared)
 
         yield make
