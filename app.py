@@ -92,15 +92,9 @@ def limit_uploads() -> None:
         config.set_option("server.maxUploadSize", min(load_limits().text_mb, drafts.LARGEST >> 20))
 
 
-def base_path() -> str:
-    """Return the path under which the server answers, such as /errorscope, or ""."""
-    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    return f"/{base}" if base else ""
-
-
 def routes() -> list[Route]:
     """Return the addresses beside those of Streamlit."""
-    return [Route(f"{base_path()}/projects", at_root), *api_routes(base_path())]
+    return [Route(f"{wiring.base_path()}/projects", at_root), *api_routes(wiring.base_path())]
 
 
 def refuse_open_server() -> None:
@@ -154,5 +148,5 @@ else:  # `streamlit run` imports it once to find the server application
     collect_garbage_rarely()
     limit_uploads()
     refuse_open_server()
-    guards = [Middleware(SecurityHeaders), Middleware(AccessControl, base=base_path())]
+    guards = [Middleware(SecurityHeaders), Middleware(AccessControl, base=wiring.base_path())]
     app = App(__file__, routes=routes(), lifespan=prepared, middleware=guards)

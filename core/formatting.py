@@ -26,6 +26,17 @@ def format_number(value: float | None, digits: int = 3, *, leading_zero: bool = 
     return sign + (text if leading_zero else text.removeprefix("0") if text.startswith("0.") else text)
 
 
+def format_interval(
+    value: float | None, low: float | None, high: float | None, digits: int = 3, *, leading_zero: bool = False
+) -> str:
+    """Return a value with the ends of its interval, if it has any: ".434 [.330, .530]"; a dash without a value."""
+    shown = format_number(value, digits, leading_zero=leading_zero)
+    if value is None or low is None or high is None:
+        return shown
+    ends = (format_number(end, digits, leading_zero=leading_zero) for end in (low, high))
+    return f"{shown} [{', '.join(ends)}]"
+
+
 def format_figure(value: float) -> str:
     """Return `value` with four significant digits and a minus sign."""
     return f"{value:.4g}".replace("-", "−")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._ui.access import accounts, links, public_pages
+from pages._ui.access import accounts, links
 from pages._ui.shared import errors, page, state, wiring
 
 TABS = ("Personal links", "Accounts", "Public pages", "Audit record")
 
 
 def main() -> None:
-    """Draw the page."""
     wiring.store()
     project = state.projects().project
     page.heading("Access", "Invite annotators by links, give accounts roles, and see who did what.", project)
@@ -25,7 +24,7 @@ def main() -> None:
     with members_tab, errors.boundary():
         accounts.draw_accounts(project)
     with shared, errors.boundary():
-        public_pages.draw_public_pages(project)
+        links.draw_public_pages(project)
     with acts, errors.boundary():
         accounts.draw_audit_record(project)
 

@@ -9,9 +9,8 @@ from core.ports.projects import Project
 from core.services.labels import labels as work
 from core.services.labels.editor import choose_segment, editor_data, nearby
 from core.services.labels.protocols import is_protocol_stored, protocol_of
-from pages._ui.annotate import batches, identity, reveal_and_scores
-from pages._ui.annotate.reveal_and_scores import scores
-from pages._ui.components.span_annotator import span_editor
+from pages._ui.annotate import annotate_parts, identity
+from pages._ui.components import span_editor
 from pages._ui.shared import errors, page, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 
@@ -20,7 +19,6 @@ GO = "annotate-go"
 
 
 def main() -> None:
-    """Draw the page."""
     purpose = "Mark the errors in each output. The names of the systems are hidden; you can show them after you submit."
     project = page.start("Annotate", purpose)
     if project is None:
@@ -41,7 +39,7 @@ def workspace(project: Project, rater: str) -> None:
     """Draw progress, navigation and the editor. Changes in the editor redraw this part only."""
     store = wiring.store()
     mine = store.labels.of_rater(project.id, rater)
-    asked = batches.asked(project)
+    asked = annotate_parts.asked(project)
     if asked is None:
         return
     segment = open_segment(project, asked, mine)
@@ -57,11 +55,10 @@ def workspace(project: Project, rater: str) -> None:
     )  # fmt: skip
     span_editor(data | wiring.labels_route(), key=EDITOR, on_go=go)
     if recorded.labels.revealed.issuperset(order):
-        scores(wiring.view(project), segment, order)
-        reveal_and_scores.lanes(project, rater, segment, order)
-    elif work.finished(mine.get(segment), order) and reveal_and_scores.asked(project.id, rater, segment):
-        work.reveal(store, project.id, rater, segment, order)
-        st.rerun()
+        annotate_parts.scores(wiring.view(project), segment, order)
+        annotate_parts.lanes(project, rater, segment, order)
+    elif work.finished(mine.get(segment), order):
+        annotate_parts.draw_reveal(project.id, rater, segment, order)
 
 
 def open_segment(project: Project, asked: work.Outline, mine: work.LabelsBySegment) -> SegmentKey:
@@ -88,7 +85,7 @@ def header(project: Project, asked: work.Outline, rater: str, mine: work.LabelsB
             st.button("Next unsubmitted", on_click=go, args=("unlabelled",), disabled=done.submitted == done.total)
             st.markdown(f"**{at + 1}** / {len(keys)} · {' · '.join(escape_markdown(part) for part in segment if part)}")
         identity.switch(rater)
-    batches.progress(project, done, asked, mine)
+    annotate_parts.progress(project, done, asked, mine)
 
 
 def go(to: str) -> None:

@@ -18,7 +18,7 @@ from core.services.spans.layers import LayerInfo
 from pages._ui.compare import all_segments, inspector, replies, toolbar
 from pages._ui.compare.layers import spans_of
 from pages._ui.compare.marks import visible, warning
-from pages._ui.components.output_cards import cards
+from pages._ui.components import cards
 from pages._ui.shared import errors, page, state, wiring
 
 CARDS = "compare-cards"

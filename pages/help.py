@@ -10,7 +10,6 @@ from pages._ui.shared.page import heading
 
 
 def main() -> None:
-    """Draw the page."""
     wiring.store()
     heading(
         "Help", "See the steps of an evaluation, read the documentation, look up keys and terms, and report a problem."

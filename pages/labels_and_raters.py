@@ -24,7 +24,6 @@ TABS = ("Agreement", "Largest disagreements", "Calibration sets", "Error typolog
 
 
 def main() -> None:
-    """Draw the page."""
     project = page.start("Labels and raters", "See how far annotators agree, and choose which outputs to label next.")
     if project is None:
         return

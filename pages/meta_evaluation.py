@@ -20,7 +20,6 @@ from pages._ui.meta_evaluation import (
     significance,
 )
 from pages._ui.shared import errors, page, wiring
-from pages._ui.shared.deferred import comes_later
 from pages._ui.shared.markdown import escape_markdown
 from pages._ui.shared.page import definition
 
@@ -93,7 +92,7 @@ def draw_scores(project: Project) -> bool:
             page.caption(f"{LABELS[name]}: {definition(LABELS[name])}")
     agreement_table.draw_agreement_table(evaluation, statistic)
     agreement_table.notes(evaluation)
-    if len(data.keys) >= evaluation_data.MANY and comes_later(evaluation_data.SECOND_PART, "Loading charts …"):
+    if len(data.keys) >= evaluation_data.MANY and page.comes_later(evaluation_data.SECOND_PART, "Loading charts …"):
         return True
     impossible_here = impossible(project, chosen_scores, evaluation)
     section = page.choose_tab("Details", SECTIONS, "evaluate-section", impossible=impossible_here)

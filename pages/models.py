@@ -10,7 +10,8 @@ from core.errors import PROGRAM
 from core.metrics import readiness
 from core.metrics.readiness import ConfiguredModel, Readiness
 from core.settings import load_settings
-from pages._ui.models import judge_cards, metric_table, model_cards
+from pages._ui.help import help_parts
+from pages._ui.models import metric_table, model_cards
 from pages._ui.shared import tables, wiring
 from pages._ui.shared.page import heading
 
@@ -18,7 +19,6 @@ ACROSS = 2
 
 
 def main() -> None:
-    """Draw the page."""
     wiring.store()
     heading("Models", "See which metrics can run here, and which models they use.")
     readiness_by_name, models = readiness.of_all() | readiness.of_sets(), readiness.configured_models()
@@ -30,7 +30,7 @@ def main() -> None:
     with second:
         cards(readiness_by_name, models)
     with third:
-        model_cards.draw_installation(load_settings())
+        help_parts.draw_installation(load_settings())
 
 
 def metrics(readiness_by_name: Mapping[str, Readiness]) -> None:
@@ -86,7 +86,7 @@ def cards(readiness_by_name: Mapping[str, Readiness], models: list[ConfiguredMod
             with column.container(border=True, height="stretch", key=f"role-{player.kind.name}"):
                 model_cards.card(player)
                 model_cards.draw_presets(player.kind.name)
-    judge_cards.draw_judges()
+    model_cards.draw_judges()
     model_cards.other_lacks(model_cards.lacks(readiness_by_name, models))
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from core.ports.projects import Project
 from core.services.projects import sample
-from pages._ui.campaigns import my_campaigns
-from pages._ui.projects import import_offer, importing, project_list, upload
+from pages._ui.campaigns import campaign_data
+from pages._ui.projects import importing, project_list, upload
 from pages._ui.projects.importing import DONE
 from pages._ui.projects.upload_files import UPLOAD
-from pages._ui.shared import drafts, errors, state, wiring
+from pages._ui.shared import drafts, errors, page, state, wiring
 from pages._ui.shared.markdown import escape_markdown
-from pages._ui.shared.page import heading
 from pages._ui.shared.wiring import read_ahead
 
 HEADINGS = {
@@ -25,12 +26,11 @@ READING = "Projects", "Open a project, and see what waits for you."
 
 
 def main() -> None:
-    """Draw the page."""
     choice = state.projects()
     manages = wiring.identity().manages
     uploading = st.query_params.get(UPLOAD) if manages else None
     uploading = uploading if uploading in HEADINGS else None
-    heading(*HEADINGS[uploading] if manages else READING)
+    page.heading(*HEADINGS[uploading] if manages else READING)
     if (job := importing.running()) is not None:
         finish(job)
     if uploading:
@@ -38,7 +38,7 @@ def main() -> None:
         return
     done = st.session_state.get(drafts.kept(DONE))
     imported = bool(done and choice.project and done.project.id == choice.project.id)
-    my_campaigns.draw_my_campaigns()
+    campaign_data.draw_my_campaigns()
     if done and imported:
         importing.report(done._replace(project=choice.project))
     own = [p for p in choice.all if not p.sample]
@@ -56,27 +56,22 @@ def main() -> None:
         read_ahead(choice.project)
 
 
+WAYS = (
+    ("Open the sample", "40 segments in two languages, four systems with errors put in on purpose, labels by two annotators."),
+    ("Upload outputs", "Outputs of your systems with sources and references: a table (CSV, TSV, JSONL), or one text file per system."),
+    ("Import labels", "Error spans and scores that annotators gave in other tools: MQM, ESA or Label Studio files, or a table."),
+)  # fmt: skip
+
+
 def welcome(projects: list[Project]) -> None:
     """Draw three ways to start."""
-    left, middle, right = st.columns(3)
-    with left.container(border=True, height="stretch"):
-        st.subheader("Open the sample", anchor=False)
-        st.markdown(
-            "40 segments in two languages, four systems with errors put in on purpose, labels by two annotators."
-        )
-        open_sample(projects)
-    with middle.container(border=True, height="stretch"):
-        st.subheader("Upload outputs", anchor=False)
-        st.markdown(
-            "Outputs of your systems with sources and references: a table (CSV, TSV, JSONL), or one text file per system."
-        )
-        begin("Upload outputs", "outputs", ":material/upload_file:", primary=True)
-    with right.container(border=True, height="stretch"):
-        st.subheader("Import labels", anchor=False)
-        st.markdown(
-            "Error spans and scores that annotators gave in other tools: MQM, ESA or Label Studio files, or a table."
-        )
-        begin("Import labels", "labels", ":material/label:")
+    ways: tuple[Callable[[], object], ...] = (
+        lambda: open_sample(projects),
+        lambda: begin("Upload outputs", "outputs", ":material/upload_file:", primary=True),
+        lambda: begin("Import labels", "labels", ":material/label:"),
+    )
+    for number in page.cards(WAYS):
+        ways[number]()
 
 
 def begin(label: str, what: str, icon: str, primary: bool = False) -> None:
@@ -111,9 +106,9 @@ def upload_steps(projects: list[Project], current: Project | None, *, labels: bo
         "Back to projects", icon=":material/arrow_back:", on_click=state.change_address, kwargs=to_list, type="tertiary"
     )
     mine = [p for p in projects if wiring.may_change(p.id)]
-    ready, _ = upload.steps(mine, current if current in mine else None, labels=labels)
+    ready = upload.steps(mine, current if current in mine else None, labels=labels)
     if ready is not None:
-        started = importing.button(ready, import_offer.offer(ready, projects, current))
+        started = importing.button(ready, importing.offer(ready, projects, current))
         if started is not None:
             finish(started)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,8 +19,9 @@ from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from core.ports.store import Store
 from core.services.calibrate.calibration import LambdaFitOptions
-from db.store import open_store
+from db.store import shared_store
 from pages._ui.calibrate import best_systems, calibration_form, learning_curve
+from pages._ui.shared import wiring
 from tests.templates import empty_database, sample_database
 
 PATIENCE = 300.0
@@ -28,7 +30,7 @@ PATIENCE = 300.0
 
 @pytest.fixture(scope="session", autouse=True)
 def _app_tests() -> Iterator[None]:
-    """Let every AppTest be patient. Look through the installed packages and compile each page once, as a server does.
+    """Let every AppTest be patient, and fail if the page does. Look through the installed packages and compile each page once, as a server does.
 
     AppTest asks a thousand times per second whether the page is done, which keeps the page from running; a thread is joined.
 
@@ -48,7 +50,12 @@ def _app_tests() -> Iterator[None]:
             valid[key] = schema  # kept, so that its id stays its own
         return wrong
 
-    made, pages = AppTest.__init__, PagesManager.__init__
+    made, pages, run_page = AppTest.__init__, PagesManager.__init__, AppTest._run
+
+    def run_without_faults(self: AppTest, *given: Any, **more: Any) -> AppTest:
+        run_page(self, *given, **more)
+        assert not self.exception, self.exception
+        return self
 
     def patient(self: AppTest, *given: Any, default_timeout: float, **more: Any) -> None:
         made(self, *given, default_timeout=max(default_timeout, PATIENCE), **more)
@@ -66,6 +73,7 @@ def _app_tests() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(AppTest, "__init__", patient)
+        patch.setattr(AppTest, "_run", run_without_faults)
         patch.setattr(PagesManager, "__init__", listed_by_app)
         patch.setattr(schemapi, "validate_jsonschema", checked)
         patch.setattr(app_test, "ScriptCache", lambda: compiled)
@@ -87,12 +95,14 @@ def database(tmp_path: Path, request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def store(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    """A store of a home folder of its own, without a worker."""
+    """The store that the pages open, in a home folder of its own, without a worker; the sample project is there if `database` has it."""
     monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
     monkeypatch.setenv("ERRORSCOPE_WORKER", "off")
+    monkeypatch.delenv("ERRORSCOPE_DB", raising=False)
+    monkeypatch.setattr(wiring, "sample", SimpleNamespace(ensure=lambda opened: None))
     st.cache_resource.clear()
     st.cache_data.clear()
-    yield open_store(database)
+    yield shared_store(database)
     st.cache_resource.clear()
     st.cache_data.clear()
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import pytest
 from streamlit.runtime.context import ContextProxy
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core.data import Dataset, HumanScore, Value
+from core.data import Dataset, HumanScore, Item, Value
 from core.metrics import registry
 from core.ports.campaigns import Campaign
 from core.ports.people import Role
@@ -20,8 +21,8 @@ from core.robustness.stress.report import as_json
 from core.services.people import accounts, sessions
 from core.services.people.sessions import SESSION_COOKIE
 from core.services.robustness.stress_test_runs import run_settings
-from core.signature import content_key
 from tests.core.services.campaigns import filled
+from tests.pages.opened_page import put_scores
 from tests.reports import report
 
 PASSWORD = "correct horse battery"
@@ -53,22 +54,23 @@ def texts() -> Dataset:
     return Dataset(segments, plain.outputs, human)
 
 
+def _score(metric: int, n: int, item: Item) -> Value:
+    if metric < 2:
+        return Value(float((5 * n + metric) % 19))
+    parts = (0.1 * (n % 7), 0.03 * ((11 * n) % 17))
+    return Value(
+        weighted(*parts, 1.0), parts={"dist_exp": parts[0], "dist_imp": parts[1], "score_hyp": -sum(parts) - 0.2}
+    )
+
+
 def serve(store: Store) -> TeamServer:
     """Fill the store."""
     data = texts()
     campaign = filled.started(store, people=("Ana", "Ben", "Chi"), dataset=data, block_size=3)
     filled.work(store, campaign, share=0.75, per_day=3)
     project = campaign.project_id
-    by_key = {s.key: s for s in data.segments}
     for k, metric in enumerate(("chrf", "rouge1", "bartscore++")):
-        values = {}
-        for n, o in enumerate(data.outputs):
-            segment, parts = by_key[o.key.segment], (0.1 * (n % 7), 0.03 * ((11 * n) % 17))
-            values[content_key(segment.source, o.text, segment.references)] = Value(
-                weighted(*parts, 1.0) if k == 2 else float((5 * n + k) % 19),
-                parts={"dist_exp": parts[0], "dist_imp": parts[1], "score_hyp": -sum(parts) - 0.2} if k == 2 else {},
-            )
-        store.scores.put(metric, registry.load_metric(metric).signature(), values, 1.0)
+        put_scores(store, project, metric, partial(_score, k))
     for of in (campaign.id, None):
         store.shared.add(project, of, "Shared", False, "<html>", f"{of}".rjust(64, "0"), "test")
     run = store.stress.save(project, "By hand", as_json(report()), run_settings(report())).id

@@ -8,18 +8,16 @@ from streamlit.testing.v1 import AppTest
 from core.data import Dataset, Output, Segment
 from core.ports.store import Store
 from core.services.compare.alignment import GOOD
-from pages._ui.components import alignment, output_cards
-from tests.pages.test_shell import run, store
-
-__all__ = ["store"]
+from pages._ui import components
+from tests.pages.opened_page import run
 
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What the component is given, in order."""
     given: list[dict[str, Any]] = []
-    monkeypatch.setattr(output_cards, "_component", lambda: lambda **kw: None)
-    monkeypatch.setattr(alignment, "_component", lambda: lambda **kw: given.append(kw["data"]))
+    drawn = {components.CARDS: lambda **kw: None, components.ALIGNMENT: lambda **kw: given.append(kw["data"])}
+    monkeypatch.setattr(components, "build", drawn.__getitem__)
     return given
 
 

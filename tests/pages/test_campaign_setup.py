@@ -1,7 +1,8 @@
 """The set-up of campaigns: from an empty list to personal links, and choices that are kept."""
 
+from functools import partial
+
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from core.campaigns.design import CampaignDesign, design_from_json
 from core.campaigns.protocol import PROTOCOLS
@@ -14,10 +15,9 @@ from core.services.labels import protocols
 from core.services.people import accounts
 from core.services.people.links import resolve
 from pages._ui.campaigns.setup.choices import edited
-from tests.pages.opened_page import new_project
+from tests.pages.opened_page import field, new_project, press, put, run
 from tests.pages.said import words
-from tests.pages.team import log_in
-from tests.paths import APP
+from tests.pages.team import PASSWORD, log_in
 
 SYSTEMS = ("A", "B", "C")
 DOCUMENTS, PER_DOCUMENT = 4, 5
@@ -39,31 +39,7 @@ def filled(store: Store) -> int:
     return project
 
 
-def opened(project: int, **query: str) -> AppTest:
-    at = AppTest.from_file(APP, default_timeout=60)
-    at.query_params["project"] = str(project)
-    for name, value in query.items():
-        at.query_params[name] = value
-    at = at.switch_page("pages/campaigns.py").run()
-    assert not at.exception
-    return at
-
-
-def press(at: AppTest, label: str) -> AppTest:
-    next(b for b in at.button if b.label == label).click().run()
-    assert not at.exception
-    return at
-
-
-def field(at: AppTest, label: str) -> object:
-    kinds = (at.number_input, at.text_input, at.text_area, at.radio, at.multiselect, at.selectbox, at.slider)
-    return next(w for kind in kinds for w in kind if w.label == label)
-
-
-def put(at: AppTest, label: str, value: object) -> AppTest:
-    field(at, label).set_value(value).run()  # type: ignore[attr-defined]
-    assert not at.exception
-    return at
+opened = partial(run, "campaigns")
 
 
 def only(store: Store, project: int) -> Campaign:
@@ -87,18 +63,18 @@ def test_the_list_leads_to_a_set_up_that_survives_other_pages(store: Store) -> N
     protocols.use_bundled_typology(store, project, "data_to_text")
     at = opened(project, campaign="new", step="protocol")
     press(at, "MQM by experts")
-    assert field(at, "Protocol").value == "mqm"  # type: ignore[attr-defined]
+    assert field(at, "Protocol").value == "mqm"
     assert "MQM (Data-to-text)" in words(at)
     typology = field(at, "Error typology")
-    assert typology.options == ["Data-to-text (of this project)", "Translation (MQM)", "Summaries"]  # type: ignore[attr-defined]
+    assert typology.options == ["Data-to-text (of this project)", "Translation (MQM)", "Summaries"]
     press(at, "Next")
-    assert field(at, "How units are given out").value == "fixed"  # type: ignore[attr-defined]
+    assert field(at, "How units are given out").value == "fixed"
     put(at, "Annotators", 9)
     at.switch_page("pages/help.py").run()
     del at.query_params["campaign"], at.query_params["step"]  # as Streamlit does in the browser
     at.switch_page("pages/campaigns.py").run()
     press(at, "Continue the new campaign")
-    assert field(at, "Annotators").value == 9  # type: ignore[attr-defined]
+    assert field(at, "Annotators").value == 9
     press(at, "Discard")
     assert [b.label for b in at.button if b.label == "New campaign"]
 
@@ -139,7 +115,7 @@ def test_choices_of_every_step_make_a_running_campaign(store: Store) -> None:
     put(at, "Attention checks", 0.2)
     assert "per person: *Quality* needs at least 3" in words(at)
     press(at, "Back")
-    assert field(at, "Annotators").value == 5  # type: ignore[attr-defined]
+    assert field(at, "Annotators").value == 5
     press(press(at, "Next"), "Next")
     put(at, "Name of the campaign", "my *first*")
     put(at, "Annotators, one name per line", "Ana")
@@ -163,31 +139,31 @@ def test_choices_of_every_step_make_a_running_campaign(store: Store) -> None:
 
 def test_accounts_are_chosen_and_links_are_for_others(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     project = filled(store)
-    made = {n: accounts.add(store, "me", n, "correct horse battery", manager=n == "ann") for n in ("ann", "eva", "zoe")}
+    made = {n: accounts.add(store, "me", n, PASSWORD, manager=n == "ann") for n in ("ann", "eva", "zoe")}
     accounts.set_role(store, "me", project, made["zoe"], "viewer")
-    accounts.set_active(store, "me", accounts.add(store, "me", "gone", "correct horse battery", manager=False), False)
+    accounts.set_active(store, "me", accounts.add(store, "me", "gone", PASSWORD, manager=False), False)
     log_in(store, monkeypatch, "ann")
     at = opened(project, campaign="new", step="start")
     picker = field(at, "Annotators with an account")
-    assert picker.options == ["zoe (viewer)", "ann", "eva"]  # type: ignore[attr-defined]
-    names, before = "Annotators without an account, one name per line", picker.key  # type: ignore[attr-defined]
-    assert field(at, names).value == "Annotator 1\nAnnotator 2\nAnnotator 3"  # type: ignore[attr-defined]
+    assert picker.options == ["zoe (viewer)", "ann", "eva"]
+    names, before = "Annotators without an account, one name per line", picker.key
+    assert field(at, names).value == "Annotator 1\nAnnotator 2\nAnnotator 3"
     put(at, "Annotators with an account", [made["eva"].id])
     picker = field(at, "Annotators with an account")
-    assert picker.key == before, "what is chosen before the page is drawn again is lost"  # type: ignore[attr-defined]
+    assert picker.key == before, "what is chosen before the page is drawn again is lost"
     accounts.set_role(store, "me", project, made["eva"], "annotator")  # the name of a chosen option changes
     picker = field(at.run(), "Annotators with an account")
-    assert (picker.options[:2], list(picker.value)) == (["eva (annotator)", "zoe (viewer)"], [made["eva"].id])  # type: ignore[attr-defined]
+    assert (picker.options[:2], list(picker.value)) == (["eva (annotator)", "zoe (viewer)"], [made["eva"].id])
     put(at, "Annotators with an account", [made["eva"].id, made["zoe"].id])
     assert "zoe sees the names of systems" in words(at)
-    assert field(at, names).value == "Annotator 1"  # type: ignore[attr-defined]
+    assert field(at, names).value == "Annotator 1"
     put(at, names, "eva")
     press(at, "Create 1 link and start")
     assert "Choose the account in the list" in words(at)
     put(at, names, "")
     put(at, "Name of the campaign", "system B or C?")
     title = field(at, "Name that annotators see")
-    assert (title.value, title.placeholder) == ("", "system B or C?")  # type: ignore[attr-defined]
+    assert (title.value, title.placeholder) == ("", "system B or C?")
     press(at, "Create and start")
     campaign = only(store, project)
     assert (campaign.state, [p.rater for p in store.campaigns.participants(campaign.id)]) == ("running", ["eva", "zoe"])
@@ -215,7 +191,7 @@ def test_submitted_labels_become_the_tutorial(store: Store) -> None:
     assert (item.key, item.score, item.feedback) == (key, (65.0, 95.0), "Her, not his.")
     assert [(e.start, e.end, e.severity) for e in item.errors] == [(0, 3, "Major")]
     at = opened(project, campaign=str(only(store, project).id), step="checks")  # continued in another session
-    assert list(field(at, "Outputs").value) == [key]  # type: ignore[attr-defined]
+    assert list(field(at, "Outputs").value) == [key]
     put(at, "Right scores", (70.0, 90.0))
     press(press(at, "Next"), "Save draft")
     assert design_from_json(only(store, project).design).tutorial == (item._replace(score=(70.0, 90.0)),)
@@ -233,7 +209,7 @@ def test_a_draft_invites_nobody_and_keeps_links_that_exist(store: Store) -> None
     links = people.invite(store, "me", campaign, ["Ana", "Bo"])
     at = opened(project, campaign=str(campaign.id), step="start")
     assert "Invited already: Ana, Bo" in words(at)
-    assert field(at, "Annotators, one name per line").value == ""  # type: ignore[attr-defined]
+    assert field(at, "Annotators, one name per line").value == ""
     put(at, "Annotators, one name per line", "Chen")
     press(at, "Create 1 link and start")
     assert [p.rater for p in store.campaigns.participants(campaign.id)] == ["Ana", "Bo", "Chen"]
@@ -258,16 +234,16 @@ def test_a_draft_is_continued_in_another_session_and_started(store: Store) -> No
 
     at = press(opened(project), "Continue setting up")  # in another session
     assert at.query_params["campaign"] == str(draft.id)
-    assert field(at, "Segments in the sample").value == 7  # type: ignore[attr-defined]
+    assert field(at, "Segments in the sample").value == 7
     put(at, "Segments in the sample", 5)
     press(at, "Next")
-    assert field(at, "Protocol").value == "da"  # type: ignore[attr-defined]
-    assert field(at, "Instructions in Markdown").value == "Only **read**."  # type: ignore[attr-defined]
+    assert field(at, "Protocol").value == "da"
+    assert field(at, "Instructions in Markdown").value == "Only **read**."
     put(press(at, "Next"), "Annotators", 4)
     press(press(at, "Next"), "Next")
     values = [
         field(at, label).value for label in ("Name of the campaign", "Annotators, one name per line", "Links work for")
-    ]  # type: ignore[attr-defined]
+    ]
     assert values == ["spring", "Ana\nBo", 7]
     press(at, "Save draft")
     changed = only(store, project)

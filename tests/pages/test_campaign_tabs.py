@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from pandas import DataFrame
-from streamlit.runtime.context import ContextProxy
 from streamlit.testing.v1 import AppTest
 
 from core.ports.campaigns import Campaign
@@ -18,8 +17,7 @@ from core.ports.store import Store
 from core.reports.campaign_results import as_latex
 from core.services.campaigns.comparison import CampaignBasis, CampaignComparison
 from core.services.campaigns.decisions import LEAST, queue, to_decide
-from core.services.people import accounts, sessions
-from core.services.people.sessions import SESSION_COOKIE
+from core.services.people import accounts
 from core.stats.bootstrap import Interval
 from core.stats.campaign.campaign_scores import WeightedMean
 from core.stats.campaign.paired_differences import PairedDifference
@@ -29,7 +27,10 @@ from db.store import store_over
 from pages._ui.campaigns import results_tab
 from pages._ui.campaigns.campaign_data import screen_key
 from tests.core.services.campaigns import filled
+from tests.pages.opened_page import opened as open_page
+from tests.pages.opened_page import press
 from tests.pages.said import words
+from tests.pages.team import PASSWORD, log_in
 from tests.paths import APP
 from tests.templates import empty_database
 
@@ -59,22 +60,8 @@ def campaign(store: Store, template: tuple[Path, Campaign]) -> Campaign:
 
 
 def opened(campaign: Campaign, screen: str = "Progress", rater: str = "") -> AppTest:
-    at = AppTest.from_file(APP, default_timeout=60)
-    at.query_params["project"] = str(campaign.project_id)
-    at.query_params["campaign"] = str(campaign.id)
-    at.session_state[screen_key(campaign)] = screen
-    if rater:
-        at.session_state["errorscope_annotator"] = rater
-    at = at.switch_page("pages/campaigns.py").run()
-    assert not at.exception
-    assert not at.error
-    return at
-
-
-def press(at: AppTest, label: str) -> AppTest:
-    next(b for b in at.button if b.label == label).click().run()
-    assert not at.exception
-    return at
+    state = {screen_key(campaign): screen} | ({"errorscope_annotator": rater} if rater else {})
+    return open_page("campaigns", campaign.project_id, state, campaign=str(campaign.id))
 
 
 def primary(at: AppTest) -> list[str]:
@@ -118,9 +105,7 @@ def test_a_campaign_changes_its_state_and_lists_change_hands(store: Store, campa
     at = press(press(opened(campaign), "All campaigns"), "See results")
     assert "Alder has the highest mean" in words(at)
     assert at.query_params["tab"] == "Results"
-    address = AppTest.from_file(APP, default_timeout=60)
-    address.query_params.update(project=str(campaign.project_id), campaign=str(campaign.id), tab="Quality")
-    at = address.switch_page("pages/campaigns.py").run()
+    at = open_page("campaigns", campaign.project_id, campaign=str(campaign.id), tab="Quality")
     assert at.button_group[0].value == "Quality", "a tab has no address"
     at = press(at, "All campaigns")
     assert "tab" not in at.query_params
@@ -155,8 +140,8 @@ def test_people_are_invited_excluded_and_relieved(store: Store, campaign: Campai
     at.text_area[0].input("Eva\nFinn\n")
     at = press(at, "Create links")
     assert {p.rater for p in store.campaigns.participants(campaign.id)} == {*NAMES, "Eva", "Finn"}
-    assert at.code[0].value.startswith("Eva\t")
-    at = press(at, "Hide addresses")
+    assert [code.value[:2] for code in at.code] == ["t/", "t/"]
+    at = press(at, "Hide links")
     assert not at.code
     at = press(at, "Exclude")
     assert "reason is missing" in words(at)
@@ -184,10 +169,10 @@ def test_disagreements_are_decided_without_names_by_others(
     assert "score" in kinds
     assert "Judy" not in {p.rater for p in store.campaigns.participants(campaign.id)}
 
-    accounts.add(store, "test", "ann", "correct horse battery", manager=True)
-    judge = accounts.add(store, "test", "judge", "correct horse battery", manager=False)
+    accounts.add(store, "test", "ann", PASSWORD, manager=True)
+    judge = accounts.add(store, "test", "judge", PASSWORD, manager=False)
     accounts.set_role(store, "test", campaign.project_id, judge, "adjudicator")
-    logged_in(store, monkeypatch, "judge")
+    log_in(store, monkeypatch, "judge")
     at = AppTest.from_file(APP, default_timeout=60).run()
     disputed = queue(store, campaign)
     units = sum(not d.decided_by for d in to_decide(disputed, LEAST["esa"]))
@@ -200,7 +185,6 @@ def test_disagreements_are_decided_without_names_by_others(
     assert f"{len(disputed)} units to decide" in words(at)
     at.number_input(key=f"campaign-least-{campaign.id}").set_value(100).run()
     assert "Nothing to decide" in words(at)
-    assert not at.exception
     at = opened(campaign)
     assert "3 annotators. Names are hidden from people who decide" in words(at)
     assert list(at.button_group[0].options) == ["Progress", "Disagreements", "Results"]
@@ -210,7 +194,6 @@ def test_disagreements_are_decided_without_names_by_others(
     assert any(b.label == "Start from version 1" for b in at.button)
     at = opened(campaign, "Results")
     files = {b.label for b in at.get("download_button")}
-    assert not at.exception
     assert "Results (CSV)" in files
     assert "Download" not in files, "the ratings by name"
     assert "name the annotators, so only managers and viewers get them" in words(at)
@@ -282,12 +265,7 @@ def test_every_protocol_has_decisions_and_results(store: Store) -> None:
             for given in filled.assigned(store, made, who, made.created):
                 filled.label(store, made, who, given, made.created, rng)
         assert opened(made, "Results").subheader, protocol
-        assert not opened(made, "Disagreements", "Judy").exception, protocol
-
-
-def logged_in(store: Store, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    token = sessions.start(store, accounts.find(store.people, name)).token
-    monkeypatch.setattr(ContextProxy, "cookies", property(lambda _: {SESSION_COOKIE: token}))
+        opened(made, "Disagreements", "Judy")
 
 
 def links_to(at: AppTest) -> dict[str, str]:
@@ -297,10 +275,10 @@ def links_to(at: AppTest) -> dict[str, str]:
 def test_an_account_is_added_and_finds_the_campaign(
     store: Store, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    accounts.add(store, "test", "ann", "correct horse battery", manager=True)
-    vera = accounts.add(store, "test", "vera", "correct horse battery", manager=False)
+    accounts.add(store, "test", "ann", PASSWORD, manager=True)
+    vera = accounts.add(store, "test", "vera", PASSWORD, manager=False)
     accounts.set_role(store, "test", campaign.project_id, vera, "viewer")
-    logged_in(store, monkeypatch, "ann")
+    log_in(store, monkeypatch, "ann")
     at = opened(campaign, "People")
     choice = next(s for s in at.selectbox if s.label == "Or a person with an account")
     assert list(choice.options) == ["vera (viewer)", "ann"]
@@ -310,14 +288,14 @@ def test_an_account_is_added_and_finds_the_campaign(
     assert [p.rater for p in store.campaigns.participants(campaign.id)] == [*NAMES, "vera"]
     assert list(at.dataframe[-1].value["access"]) == ["none", "none", "none", "account"]
     assert links_to(at) == {}
-    logged_in(store, monkeypatch, "vera")
+    log_in(store, monkeypatch, "vera")
     at = opened(campaign, "People")
     assert links_to(at) == {"Continue": f"/tasks/{campaign.texts}"}
     assert "hidden here" in words(at)
     assert not any(name in words(at) for name in NAMES)
     at = at.switch_page("pages/projects.py").run()
     assert links_to(at) == {"Continue": f"/tasks/{campaign.texts}"}
-    logged_in(store, monkeypatch, "ann")
+    log_in(store, monkeypatch, "ann")
     at = opened(campaign, "People")
     at.selectbox(key=f"campaign-person-{campaign.id}").select("vera").run()
     at = press(at, "Remove this account")

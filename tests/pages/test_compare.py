@@ -12,14 +12,13 @@ from core.mqm.actions import label_actions
 from core.ports.store import Store
 from core.refine.result import Refinement, Token
 from core.signature import content_key
+from pages._ui import components
 from pages._ui.annotate import identity
 from pages._ui.compare import all_segments
-from pages._ui.components import output_cards
-from pages._ui.shared import deferred
+from pages._ui.shared import page
 from tests.pages.metric_boxes import MetricBoxes
-from tests.pages.test_shell import run, store
+from tests.pages.opened_page import run
 
-__all__ = ["store"]
 TEXTS = {"alpha": ("The river rose.", "Bananas <b>x</b>"), "beta": ("The river burst its banks.", "=1+1")}
 SIGN = "bartscore++|lambda:1|v:1|model:bundled/bart-mini|rev:abc"
 
@@ -28,7 +27,9 @@ SIGN = "bartscore++|lambda:1|v:1|model:bundled/bart-mini|rev:abc"
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What the cards are given, in order."""
     given: list[dict[str, Any]] = []
-    monkeypatch.setattr(output_cards, "_component", lambda: lambda **kw: given.append(kw["data"]))
+    build = components.build
+    drawn = {components.CARDS: lambda **kw: given.append(kw["data"])}
+    monkeypatch.setattr(components, "build", lambda of: drawn.get(of) or build(of))
     return given
 
 
@@ -261,7 +262,7 @@ def test_the_foot_of_a_large_project_waits_for_the_cards(
     score(store, project)
     monkeypatch.setattr(all_segments, "AT_ONCE", 1)
     shown: list[Callable[[], None]] = []
-    monkeypatch.setattr(deferred, "_component", lambda: lambda on_shown_change, **_: shown.append(on_shown_change))
+    monkeypatch.setattr(page, "small_component", lambda *_: lambda on_shown_change, **_: shown.append(on_shown_change))
     at = open_page(project)
     assert seen
     assert not at.subheader

@@ -7,48 +7,29 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from core.data import Dataset, Output, Value
-from core.metrics import registry
+from core.data import Dataset, Item, Output, Value
 from core.ports.store import Store
 from core.services.people import accounts
-from core.signature import content_key
 from pages._ui.shared import drafts
 from tests.pages import team, test_calibrate, test_meta_evaluation, test_robustness, test_stress_tests
+from tests.pages.opened_page import loaded_again, press, put_scores, run
 from tests.pages.said import words
-from tests.pages.test_projects import button, uploaded
-from tests.paths import APP
+from tests.pages.test_projects import uploaded
 
 CASES = b"error,id,source,ref,r,hyp_para,hyp_adv_based,hyp_adv_free\nnum,1,,It is 5.,,It is 5!,Was it 99 then,\n"
 
 
 def opened(project: int, section: str = "Break a metric") -> AppTest:
-    at = AppTest.from_file(APP, default_timeout=120)
-    at.query_params["project"] = str(project)
-    visit(at, "robustness")
+    at = run("robustness", project)
     return show(at, section) if section != "Break a metric" else at
 
 
 def show(at: AppTest, section: str) -> AppTest:
-    at.segmented_control(key="robustness-section").set_value(section).run()
-    assert not at.exception
-    return at
+    return at.segmented_control(key="robustness-section").set_value(section).run()
 
 
 def visit(at: AppTest, page: str) -> AppTest:
-    at.switch_page(f"pages/{page}.py").run()
-    assert not at.exception
-    return at
-
-
-def loaded_again(at: AppTest, page: str) -> AppTest:
-    """Return the page in a new session, opened with the address that the old one shows."""
-    new = AppTest.from_file(APP, default_timeout=120)
-    address = {name: at.query_params[name] for name in at.query_params}
-    for name, value in address.items():
-        new.query_params[name] = value
-    new.switch_page(f"pages/{page}.py").run()
-    assert not new.exception
-    return new
+    return at.switch_page(f"pages/{page}.py").run()
 
 
 @pytest.fixture
@@ -186,7 +167,7 @@ def test_an_upload_outlives_reload_and_restart_for_its_account(
     assert kept_files() == 1
     again.button(key="upload-next").click().run()
     check(again)
-    button(again, "Import 2").click().run()
+    press(again, "Import 2")
     assert {p.name: p.systems for p in store.projects.list()}["kept"] == ("my system",)
     assert not kept_files()
     result = loaded_again(again, "projects")
@@ -196,7 +177,7 @@ def test_an_upload_outlives_reload_and_restart_for_its_account(
 
     at = uploaded(("scores.txt", "a\n"), at=result)
     assert kept_files() == 1
-    at.button(key=next(b.key for b in at.button if b.label == "Discard")).click().run()
+    press(at, "Discard")
     assert not kept_files()
     assert not at.file_uploader[0].value
     assert "step" not in at.query_params
@@ -235,18 +216,20 @@ def test_forms_of_metrics_keep_what_was_chosen_by_hand(store: Store) -> None:
     project = test_meta_evaluation.filled(store)
     at = test_meta_evaluation.opened(project)
     at.run()
-    texts = [item for _, item in store.projects.dataset(project).items()]
-    values = {content_key(i.source, i.hypothesis, i.references): Value(float(len(i.hypothesis))) for i in texts}
+
+    def length(number: int, item: Item) -> Value:
+        return Value(float(len(item.hypothesis)))
+
     chosen = f"evaluate-names-{project}"
     for metric, key in (("bleu", f"{chosen}-default-1"), ("rouge1", f"{chosen}-default-2")):
-        store.scores.put(metric, registry.load_metric(metric).signature(), values, 1.0)
+        put_scores(store, project, metric, length)
         assert metric in at.run().multiselect(key=key).value, "the page is open while scoring ends"
     assert "Of 4 metrics" in words(at)
-    store.scores.put("rouge2", registry.load_metric("rouge2").signature(), values, 1.0)
+    put_scores(store, project, "rouge2", length)
     at.multiselect(key=f"{chosen}-default-2").set_value(["ter", "chrf", "bleu"]).run()
     assert "1 more metric is scored." in words(at), "rouge1 was removed, rouge2 is new"
     assert "1 more metric is scored." in words(loaded_again(at, "meta_evaluation"))
-    next(b for b in at.button if b.label == "Include it").click().run()
+    press(at, "Include it")
     assert at.multiselect(key=f"{chosen}-default-2").value == ["ter", "chrf", "bleu", "rouge2"]
     assert "more metric" not in words(at)
     visit(at, "models")

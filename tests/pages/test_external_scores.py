@@ -5,10 +5,10 @@ from streamlit.testing.v1 import AppTest
 
 from core.ports.store import Store
 from tests.mtme import files
-from tests.pages.test_projects import MQM, button, press, table, texts, uploaded
-from tests.pages.test_shell import run, store
+from tests.pages.opened_page import button, press, put, run
+from tests.pages.said import cells, words
+from tests.pages.test_projects import MQM, uploaded
 
-__all__ = ["store"]
 CSV = (
     "doc_id,segment_id,source,system,output,comet,adequacy\n"
     "news,1,Die Katze,A,The cat,0.9,4\n"
@@ -19,10 +19,6 @@ CSV = (
 SCORES = "system,doc_id,segment_id,judge\nA,news,1,3\nB,news,1,1\nA,news,2,2\nB,news,2,\n"
 
 
-def said(at: object) -> str:
-    return texts(at).replace("\\", "")  # type: ignore[arg-type]
-
-
 def imported(store: Store) -> int:
     press(uploaded(("p.csv", CSV)), "Import")
     return store.projects.list()[0].id
@@ -30,11 +26,10 @@ def imported(store: Store) -> int:
 
 def test_number_columns_become_metrics_or_human_scores(store: Store) -> None:
     at = uploaded(("p.csv", CSV.replace("adequacy", "hter")))
-    at = next(s for s in at.selectbox if s.label == "Role of column hter").set_value("metrics").run()
-    name = next(t for t in at.text_input if t.label == "Name of the metric in hter")
-    at = name.set_value("HTER (tool 2)").run()
+    at = put(at, "Role of column hter", "metrics")
+    at = put(at, "Name of the metric in hter", "HTER (tool 2)")
     at = [s for s in at.selectbox if s.label == "Direction"][-1].set_value(False).run()
-    assert "(comet ↑, HTER (tool 2) ↓)" in said(at)
+    assert "(comet ↑, HTER (tool 2) ↓)" in words(at)
     press(at, "Import")
     [project] = store.projects.list()
     assert [(m.name, m.higher_is_better) for m in store.scores.external(project.id)] == [
@@ -46,13 +41,12 @@ def test_number_columns_become_metrics_or_human_scores(store: Store) -> None:
     roles = {s.label: s.value for s in at.selectbox if s.label.startswith("Role of column")}
     assert roles["Role of column comet"] == "metrics"
     assert roles["Role of column adequacy"] == "human_scores"
-    assert "1 human score, 3 metric scores (comet ↑)**; no errors, 2 warnings." in said(at)
+    assert "1 human score, 3 metric scores (comet ↑)**; no errors, 2 warnings." in words(at)
     assert at.dataframe[0].value["metric: comet"].tolist()[:2] == [0.9, 0.7]
-    name = next(t for t in at.text_input if t.label == "Name of the metric in comet")
-    at = name.set_value("a|b").run()
-    [row] = table(at)
+    at = put(at, "Name of the metric in comet", "a|b")
+    [row] = cells(at.table[-1])
     assert {"comet", "the name “a|b”"} <= set(row)
-    at = next(t for t in at.text_input if t.label == "Name of the metric in comet").set_value("comet").run()
+    at = put(at, "Name of the metric in comet", "comet")
     press(at, "Import")
     [project] = store.projects.list()
     assert project.human_scores == ("adequacy",)
@@ -66,7 +60,7 @@ def test_scores_alone_are_added_to_outputs_and_replace_others(store: Store) -> N
     project = imported(store)
     at = uploaded(("p.csv", CSV.replace("0.9", "0.1")))
     assert button(at, "Add to “p”").disabled
-    [row] = table(at)
+    [row] = cells(at.table[-1])
     assert {"1 score that differs: 0.1 for “A”, segment “1” of “news”", "0.9 there, as in p.csv"} <= set(row)
     [box] = at.checkbox
     assert box.label.replace("\\", "") == "Replace in “p”: 4 scores of comet"
@@ -75,20 +69,20 @@ def test_scores_alone_are_added_to_outputs_and_replace_others(store: Store) -> N
     assert sorted(v.value for v in store.scores.table(project, metric.signature).values() if v.value) == [0.1, 0.7, 0.8]
 
     at = uploaded(("judge.csv", SCORES.replace("A,", "Z,")))
-    [row] = table(at)
+    [row] = cells(at.table[-1])
     assert {"a system named “Z”", "“A”, “B”"} <= set(row)
     at = uploaded(("COMET-refA.seg.score", "A 0.5\nB 1\nB 2\n"), what="labels")
-    [row] = table(at)
+    [row] = cells(at.table[-1])
     assert {"1 line of “A”", "2 segments"} <= set(row)
     at = uploaded(("judge.csv", SCORES))
     assert any("Attach it to" in s.label for s in at.selectbox)
     assert button(at, "Add 3 human scores to “p”")  # a judge may be a person
-    at = next(s for s in at.selectbox if s.label == "Role of column judge").set_value("metrics").run()
+    at = put(at, "Role of column judge", "metrics")
     at = press(at, "Add 4 metric scores to “p”")
     assert "4 metric scores" in at.success[0].value.replace("\\", "")
     assert [m.name for m in store.scores.external(project)] == ["comet", "judge"]
     at = uploaded(("judge.csv", SCORES))
-    at = next(s for s in at.selectbox if s.label == "Role of column judge").set_value("metrics").run()
+    at = put(at, "Role of column judge", "metrics")
     assert button(at, "Add nothing to “p”").disabled
 
     at = uploaded(("references.csv", "doc_id,segment_id,reference\nnews,1,The cat\nnews,2,Hi\n"))
@@ -119,8 +113,8 @@ def test_a_folder_of_mt_metrics_eval_is_imported_as_it_is(store: Store) -> None:
     at = at.file_uploader[0].set_value(given).run()
     roles = {s.label.replace("\\", ""): s.value for s in at.selectbox if s.label.startswith("Role of")}
     assert roles["Role of wmt77/documents/en-de.docs"] == "document"
-    assert "Metric: COMET-refA, COMET-refB, QE.v2-src, TER-refA" in said(at).replace("*", "")
-    assert "refB: both a reference and a system. *Meta-evaluation* leaves such systems out" in said(at)
+    assert "Metric: COMET-refA, COMET-refB, QE.v2-src, TER-refA" in words(at).replace("*", "")
+    assert "refB: both a reference and a system. *Meta-evaluation* leaves such systems out" in words(at)
     press(at, "Import 5 segments × 4 systems, labels of 10 outputs by 1 rater, 19 human scores")
     [project] = store.projects.list()
     assert (project.name, project.human_scores) == ("wmt77 en-de", ("mqm",))
@@ -139,16 +133,14 @@ def test_an_external_score_is_on_every_page_and_removed_there(store: Store) -> N
     at = run("compare")
     assert any("comet (external)" in str(s.options) for s in at.selectbox)
     at = scoring_opened(at, project)
-    assert "comet :gray-badge[external]" in said(at)
-    assert "higher is better · 4 of 4 outputs · from p.csv" in said(at)
+    assert "comet :gray-badge[external]" in words(at)
+    assert "higher is better · 4 of 4 outputs · from p.csv" in words(at)
     at = run("meta_evaluation")
     assert any("comet (external)" in str(m.options) for m in at.multiselect)
     at = run("projects")
-    assert "scored with comet (external)" in said(at)
+    assert "scored with comet (external)" in words(at)
     at = scoring_opened(run("compare"), project)
-    at = at.button(key=f"external-remove-{project}-comet").click().run()
-    assert "4 scores of **comet**" in said(at)
-    at = at.button(key="external-yes").click().run()
-    assert not at.exception
+    assert "4 scores of **comet**" in words(at)
+    press(at, "Delete metric")
     assert store.scores.external(project) == []
     assert not any("comet (external)" in str(s.options) for s in run("compare").selectbox)

@@ -13,16 +13,16 @@ from core.ports.store import Store
 from core.refine.inspect import Round
 from core.refine.result import EditStep, Refinement, Token
 from core.signature import content_key
+from pages._ui import components
 from pages._ui.annotate import identity
 from pages._ui.compare import inspector as inspector_section
 from pages._ui.compare import inspector as model_rounds
 from pages._ui.compare.inspector import OpenInspector
 from pages._ui.compare.marks import switch_key
-from pages._ui.components import inspector, output_cards, shared
+from tests.pages.opened_page import run
 from tests.pages.test_compare import project
-from tests.pages.test_shell import run, store
 
-__all__ = ["project", "store"]
+__all__ = ["project"]
 KEY = SegmentKey("d", "1")
 HERE = {"model": "tests/model", "rev": "abc", "dtype": "fp32"}
 SIGN = "bartscore++|lambda:1|v:1|variant:f|model:tests/model|rev:abc|dtype:fp32"
@@ -38,8 +38,9 @@ def seen(text: str, score: float, step: EditStep | None = None) -> Round:
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What the inspector is given, in order; a text scores minus its length."""
     given: list[dict[str, Any]] = []
-    monkeypatch.setattr(output_cards, "_component", lambda: lambda **kw: None)
-    monkeypatch.setattr(inspector, "_component", lambda: lambda **kw: given.append(kw["data"]))
+    build = components.build
+    drawn = {components.CARDS: lambda **kw: None, components.INSPECTOR: lambda **kw: given.append(kw["data"])}
+    monkeypatch.setattr(components, "build", lambda of: drawn.get(of) or build(of))
     monkeypatch.setattr(inspector_section, "model_facts", lambda: HERE)
     monkeypatch.setattr(model_rounds, "look_at_text", lambda model, text, *_: seen(text, -float(len(text))))
     monkeypatch.setattr(
@@ -68,7 +69,7 @@ def label(store: Store, project: int, rater: str) -> None:
 
 
 def opened(project: int, system: str = "alpha") -> AppTest:
-    at = run(project=str(project))
+    at = run(project=project)
     at.session_state[inspector_section.OPENED] = OpenInspector(project, KEY, system, 1)
     return checked(at.run())
 
@@ -80,13 +81,13 @@ def checked(at: AppTest) -> AppTest:
 
 
 def asked(at: AppTest, data: dict[str, Any], **answers: Any) -> AppTest:
-    at.session_state[f"mailbox-{inspector_section.INSPECTOR_KEY}"] = shared.Mailbox(data["key"], last=answers)
+    at.session_state[f"mailbox-{inspector_section.INSPECTOR_KEY}"] = components.Mailbox(data["key"], last=answers)
     return checked(at.run())
 
 
 def test_an_inspected_card_shows_its_rounds_and_tries(store: Store, project: int, drawn: list[Any]) -> None:
     score(store, project)
-    checked(run(project=str(project)))
+    checked(run(project=project))
     assert not drawn
     at = opened(project)
     data = drawn[-1]

@@ -1,6 +1,7 @@
 """Labels and raters: what it says before there are labels, what it shows of them, whose marks it keeps hidden, and that a batch is built."""
 
 from collections.abc import Hashable
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -8,8 +9,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from core.data import Dataset, Judgement, Output, OutputKey, RatedOutput, Segment, SegmentKey, Span, Value
-from core.metrics import registry
+from core.data import Dataset, Item, Judgement, Output, OutputKey, RatedOutput, Segment, SegmentKey, Span, Value
 from core.mqm.actions import label_actions
 from core.ports.labels import Action
 from core.ports.store import Store
@@ -18,13 +18,11 @@ from core.services.labels import batches
 from core.services.labels.agreement import agreement
 from core.services.labels.protocols import typology_of
 from core.services.projects.view import View
-from core.signature import content_key
 from pages._ui.labels_and_raters import agreement as agreement_part
 from pages._ui.shared import long_jobs, wiring
 from tests.labels import submitted
-from tests.pages.opened_page import new_project
+from tests.pages.opened_page import field, new_project, press, put_scores, run
 from tests.pages.said import words
-from tests.paths import APP
 
 N = 6
 SYSTEMS = ("A", "B")
@@ -50,22 +48,16 @@ def filled(store: Store, *raters: str, scored: bool = True) -> int:
     for (rater, segment), actions in label_actions(rated).actions.items():
         store.labels.append(project, rater, segment, actions)
     if scored:
-        values = {content_key(None, o.text, ("a reference",)): Value(float(i)) for i, o in enumerate(outputs)}
-        store.scores.put("chrf", registry.load_metric("chrf").signature(), values, 1.0)
+        put_scores(store, project, "chrf", lambda number, item: Value(float(number)))
     return project
 
 
-def opened(project: int | None = None) -> AppTest:
-    at = AppTest.from_file(APP, default_timeout=60)
-    if project is not None:
-        at.query_params["project"] = str(project)
-    return at.switch_page("pages/labels_and_raters.py").run()
+opened = partial(run, "labels_and_raters")
 
 
 def test_agreement_is_that_of_the_service_or_of_one_rater(store: Store) -> None:
     project = filled(store, "ann")
     at = opened(project)
-    assert not at.exception
     assert "Only one annotator has labelled" in words(at)
     assert "No output has labels by two annotators yet" in words(at)
     table = at.dataframe[0].value.set_index("annotator")
@@ -75,8 +67,7 @@ def test_agreement_is_that_of_the_service_or_of_one_rater(store: Store) -> None:
     at = build(at, "all of it")
     (batch,) = store.batches.list(project)
     assert "of this set are labelled" in words(at)
-    next(b for b in at.button if b.label == "Delete this set").click().run()
-    assert not at.exception
+    press(at, "Delete this set")
     (kept,) = store.batches.list(project)
     assert (kept.archived, kept.outputs) == (True, batch.outputs), "a set with labels is archived"
     assert "sampling probabilities are kept" in words(at)
@@ -84,7 +75,6 @@ def test_agreement_is_that_of_the_service_or_of_one_rater(store: Store) -> None:
 
     project = filled(store, "ann", "bob", "cid")
     at = opened(project)
-    assert not at.exception
     found = agreement(store, project, submitted(store, project))
     assert f"{abs(found.alpha.value or 0):.3f}"[1:] in words(at)
     assert "agree no more than by chance" in words(at) or "average several" in words(at)
@@ -124,20 +114,16 @@ def test_marks_are_hidden_until_submitted_or_asked_for(store: Store) -> None:
     assert "8 disagreements are hidden until you submit" in words(at)
     assert "average difference between annotators" not in words(at)
     at.toggle(key=f"people-marks-{project}").set_value(True).run()
-    assert not at.exception
     assert "it would bias your labels" in words(at)
     assert words(at).count("average difference between annotators") == 5
-    next(b for b in at.button if b.label == "Show 3 more of 8").click().run()
+    press(at, "Show 3 more of 8")
     assert words(at).count("average difference between annotators") == 8
 
     project = filled(store, "ann", "bob")
     key = SegmentKey("d", "2")
     own = [Action(f"v{s}", "verdict", s, {"value": "no_error"}) for s in SYSTEMS]
     store.labels.append(project, "zoe", key, [*own, Action("s", "submit", None, {})])
-    at = AppTest.from_file(APP, default_timeout=60)
-    at.query_params["project"] = str(project)
-    at.session_state["errorscope_annotator"] = "zoe"
-    at.switch_page("pages/labels_and_raters.py").run()
+    at = opened(project, {"errorscope_annotator": "zoe"})
     found = agreement(store, project, submitted(store, project)).disputes
     mine = sum(d.key.segment == key for d in found)
     assert mine
@@ -146,9 +132,8 @@ def test_marks_are_hidden_until_submitted_or_asked_for(store: Store) -> None:
 
 
 def build(at: AppTest, name: str) -> AppTest:
-    next(t for t in at.text_input if t.label == "Name of the set").set_value(name)
-    next(b for b in at.button if b.label == "Make the set").click()
-    return at.run()
+    field(at, "Name of the set").set_value(name)
+    return press(at, "Make the set")
 
 
 def test_a_batch_is_built_with_its_probabilities_and_listed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,7 +150,6 @@ def test_a_batch_is_built_with_its_probabilities_and_listed(store: Store, monkey
     at.radio(key="batch-whole").set_value(False)
     at.number_input(key="batch-strata").set_value(2)
     build(at.run(), "pilot *1*")
-    assert not at.exception
     assert len(views) == 1, "languages are guessed once per version of a project"
     (batch,) = store.batches.list(project)
     assert (batch.name, len(batch.outputs), batch.population) == ("pilot *1*", 4, 12)
@@ -175,11 +159,10 @@ def test_a_batch_is_built_with_its_probabilities_and_listed(store: Store, monkey
     build(at, "pilot *1*")
     assert "already" in words(at)
     assert len(store.batches.list(project)) == 1
-    next(b for b in at.button if b.label == "Delete this set").click().run()
+    press(at, "Delete this set")
     assert store.batches.list(project) == []
     at.selectbox(key=f"typology-{project}").set_value("data_to_text").run()
-    next(b for b in at.button if b.label == "Use this typology").click().run()
-    assert not at.exception
+    press(at, "Use this typology")
     assert typology_of(store, project).title == "Data-to-text"
     assert "(in use)" in at.selectbox(key=f"typology-{project}").format_func("data_to_text")
 
@@ -187,7 +170,6 @@ def test_a_batch_is_built_with_its_probabilities_and_listed(store: Store, monkey
 def test_labels_of_a_batch_are_corrected_for_the_sampling(store: Store) -> None:
     project = filled(store, "ann", "bob")
     at = build(opened(project), "more")
-    assert not at.exception
     assert "no outputs to choose from" in words(at).lower(), "everything has enough labels"
     assert store.batches.list(project) == []
     at.number_input(key="batch-enough").set_value(3)
@@ -196,45 +178,35 @@ def test_labels_of_a_batch_are_corrected_for_the_sampling(store: Store) -> None:
     rows = next(d.value for d in at.dataframe if "corrected for the sampling ↑" in d.value.columns)
     # bob marks a Major error (−5) in 8 of 12 outputs, ann none: −5·8/(12·2); everything was chosen for certain
     assert list(rows.iloc[0]) == ["all systems", 12, "−1.667", "−1.667", "[−1.667, −1.667]"]
-    found = agreement(store, project, submitted(store, project)).disputes
-    assert {d.key for d in found} <= {o.key for o in store.projects.dataset(project).outputs}
 
 
 def test_what_a_set_needs_is_named_until_it_is_there(store: Store) -> None:
     project = filled(store, scored=False)
     at = opened(project)
-    assert not at.exception
     assert "Outputs are selected by their scores" in words(at)
-    chrf = {content_key(None, o.text, ("a reference",)): Value(1.0) for o in store.projects.dataset(project).outputs}
-    store.scores.put("chrf", registry.load_metric("chrf").signature(), chrf, 1.0)
+    put_scores(store, project, "chrf")
     at = opened(project)
     at.radio(key="batch-method").set_value("informative").run()
-    assert not at.exception
     assert "needs BARTScore++" in words(at)
-    values = {
-        content_key(None, text(s, i), ("a reference",)): Value(
-            -1.0, parts={"dist_exp": 0.1 * (i % 3), "dist_imp": 0.1 * (i % 4), "score_hyp": -1.0}
-        )
-        for i in range(N)
-        for s in SYSTEMS
-    }
-    store.scores.put("bartscore++", registry.load_metric("bartscore++").signature(), values, 1.0)
+
+    def refined(number: int, item: Item) -> Value:
+        i = number // len(SYSTEMS)
+        return Value(-1.0, parts={"dist_exp": 0.1 * (i % 3), "dist_imp": 0.1 * (i % 4), "score_hyp": -1.0})
+
+    put_scores(store, project, "bartscore++", refined)
     at = opened(project)
     at.radio(key="batch-method").set_value("informative").run()
     at.number_input(key="batch-n").set_value(4)
     build(at.run(), "narrow")
-    assert not at.exception
     (batch,) = store.batches.list(project)
     assert (batch.method, len(batch.outputs)) == ("informative", 4)
     assert "interval:0-inf" in batch.signature
     assert len({c.key.segment for c in batch.outputs}) == 2
 
     at = opened(filled(store))
-    assert not at.exception
     assert "This project has no labels yet" in words(at)
     assert "Still needed: 12 outputs" in words(at)
     at = opened(store.projects.create("empty").id)
-    assert not at.exception
     assert "This project has no outputs yet" in words(at)
 
 
@@ -248,11 +220,9 @@ def test_a_comparison_is_cancelled_repeated_or_of_a_sample(store: Store, monkeyp
     with monkeypatch.context() as patched:
         patched.setattr(agreement_part, "run_cached", cancelled)
         at = opened(project)
-    assert not at.exception
     assert "Cancelled: Comparing labels" in words(at)
     assert "The labels were not compared: see the tab Agreement." in words(at)
-    next(b for b in at.button if b.label == "Run again").click().run()
-    assert not at.exception
+    press(at, "Run again")
     assert "Agreement of the MQM scores of the error spans: α" in words(at)
 
     project = filled(store, "ann", "bob")
@@ -264,6 +234,5 @@ def test_a_comparison_is_cancelled_repeated_or_of_a_sample(store: Store, monkeyp
     monkeypatch.setattr(service, "MOST_COMPARISONS", 2)
     st.cache_resource.clear()
     at = opened(project)
-    assert not at.exception
     assert "Error spans were compared on a random sample of 2 of these 12 outputs. α and τ-b cover all." in words(at)
     assert "on a random sample of 2 of the 12 outputs labelled by two annotators or more." in words(at)

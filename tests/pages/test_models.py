@@ -14,14 +14,13 @@ from core.metrics.registry import METRICS, load_metric
 from core.models.configs import MODEL_KINDS
 from core.ports.people import Account, Identity
 from core.ports.store import Store
+from pages._ui.help.help_parts import hidden
 from pages._ui.models.metric_table import metric_rows, spread, table
-from pages._ui.models.model_cards import for_this_machine, hidden, lacks, megabytes
+from pages._ui.models.model_cards import for_this_machine, lacks, megabytes
 from pages._ui.shared import wiring
 from tests import tiny_checkpoints as tiny
+from tests.pages.opened_page import run
 from tests.pages.said import unescaped
-from tests.pages.test_shell import run, store
-
-__all__ = ["store"]
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +57,6 @@ def test_metrics_and_models_are_listed_and_filtered(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = run("models")
-    assert not at.exception
     found = rows(html(at))
     assert list(found) == [*(load_metric(name).spec.label for name in METRICS), "MAUVE"]
     assert found["TER"][4] == "0\u00a0…\u00a0∞\u00a0↓"
@@ -97,7 +95,6 @@ def test_metrics_and_models_are_listed_and_filtered(
     monkeypatch.setenv("ERRORSCOPE_SEQ2SEQ", "no/such-model")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     at = run("models")
-    assert not at.exception
     assert "is not on this machine" in card(at, "A seq2seq model")
     assert any("hf download no/such-model " in code.value for code in at.code)
     found = rows(html(at))
@@ -122,7 +119,6 @@ def test_a_fetched_model_is_checked_converted_and_used(
     at.button(key="look-comet").click().run()
     assert at.selectbox(key="folder-comet").value == str(folder)
     at.button(key="prepare-comet").click().run()
-    assert not at.exception
     said = [unescaped(str(c.value)) for c in at.caption]
     assert any("good output “Can I receive my food in 10 to 15 minutes?”" in line for line in said)
     assert any("published in" in unescaped(w.value) for w in at.warning)

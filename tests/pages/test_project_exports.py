@@ -17,11 +17,9 @@ from pages._ui.labels_and_raters import known_labels
 from pages._ui.projects import exports
 from pages._ui.shared import wiring
 from tests.core.services.campaigns.filled import started, work
-from tests.pages.test_projects import MQM, press, texts, uploaded
-from tests.pages.test_shell import run, store
-from tests.paths import APP
-
-__all__ = ["store"]
+from tests.pages.opened_page import field, loaded_again, press, put, run
+from tests.pages.said import words
+from tests.pages.test_projects import MQM, uploaded
 
 
 @pytest.fixture
@@ -34,7 +32,7 @@ def large(store: Store, monkeypatch: pytest.MonkeyPatch) -> AppTest:
 def prepared(at: AppTest, label: str = "Prepare the file") -> AppTest:
     """Click, and wait for the thread that makes the file."""
     at = press(at, label)
-    at.session_state["export-prepared-1"].token.exception(30)
+    at.session_state["export-prepared-1"].result.exception(30)
     return at.run()
 
 
@@ -59,20 +57,16 @@ def test_files_of_large_projects_are_prepared_then_sent(
     at = prepared(at, "Prepare the file again")
     assert at.get("link_button")[0].proto.url != link.proto.url
 
-    at = next(s for s in at.selectbox if s.label == "Format").set_value("esa").run()
+    at = put(at, "Format", "esa")
     assert prepare_buttons(at) == ["Prepare the file"], "another format is prepared by another click"
     at = prepared(at)
-    assert "esa_score is null" in texts(at).replace("\\", "")
-    again = AppTest.from_file(APP, default_timeout=60)
-    for name, values in at.query_params.items():
-        again.query_params[name] = values
-    again.switch_page("pages/projects.py").run()
-    reloaded = again.get("link_button")[0].proto.url
+    assert "esa_score is null" in words(at)
+    reloaded = loaded_again(at, "projects").get("link_button")[0].proto.url
     assert reloaded == at.get("link_button")[0].proto.url, "a reload loses the prepared file or its format"
     for _ in range(KEPT):  # newer files, after which the first is discarded
         PREPARED.keep(2, "csv", Export(spooled(["newer"]), "csv", "text/csv", ()))
     at = at.run()
-    assert "The server no longer keeps this file. Prepare it again." in texts(at)
+    assert "The server no longer keeps this file. Prepare it again." in words(at)
     assert prepare_buttons(at) == ["Prepare the file again"]
 
 
@@ -101,9 +95,9 @@ def test_preparing_a_file_shows_progress_and_is_cancelled(
     assert at.get("progress")[0].proto.text == "Preparing the file … 25%"
     at = press(at, "Cancel")
     go.set()
-    at.session_state["export-prepared-1"].token.exception(30)
+    at.session_state["export-prepared-1"].result.exception(30)
     at = at.run()
-    assert "Preparation cancelled." in texts(at)
+    assert "Preparation cancelled." in words(at)
     assert prepare_buttons(at) == ["Prepare the file"]
     gc.collect()
     gc.unfreeze()
@@ -133,9 +127,9 @@ def test_a_file_that_is_finished_after_cancel_is_not_kept(large: AppTest, monkey
     at = press(at, "Cancel").run()
     assert at.get("progress")[0].proto.text == "Cancelling …"
     go.set()
-    at.session_state["export-prepared-1"].token.exception(30)
+    at.session_state["export-prepared-1"].result.exception(30)
     at = at.run()
-    assert "Preparation cancelled." in texts(at)
+    assert "Preparation cancelled." in words(at)
     gc.collect()
     assert late[0]() is None
 
@@ -155,7 +149,7 @@ def test_a_server_that_stops_cancels_preparations(large: AppTest, monkeypatch: p
     assert seen.wait(30)
     exports.cancel_all()
     go.set()
-    assert isinstance(at.session_state["export-prepared-1"].token.exception(30), Cancelled)
+    assert isinstance(at.session_state["export-prepared-1"].result.exception(30), Cancelled)
 
 
 @pytest.mark.extended
@@ -170,8 +164,8 @@ def test_a_preparation_waits_for_other_exports_and_is_cancelled(
         assert at.get("progress")[0].proto.text == "Waiting for other exports …"
         job = at.session_state["export-prepared-1"]
         at = press(at, "Cancel").run()
-        assert job.token.cancelled()
-        assert "Preparation cancelled." in texts(at)
+        assert job.result.cancelled()
+        assert "Preparation cancelled." in words(at)
         assert prepare_buttons(at) == ["Prepare the file"]
     finally:
         go.set()
@@ -181,14 +175,14 @@ def test_a_preparation_waits_for_other_exports_and_is_cancelled(
 def test_a_file_that_cannot_be_made_says_why(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     press(uploaded(("wmt.tsv", MQM.replace("A\tnews", "my system\tnews")), what="labels"), "Import")
     at = run("projects")
-    at = next(s for s in at.selectbox if s.label == "Format").set_value("mtme-score").run()
-    assert "t-metrics-eval files cannot store this name" in at.error[0].value.replace("\\", "")
+    at = put(at, "Format", "mtme-score")
+    assert "t-metrics-eval files cannot store this name" in words(at)
     assert not at.get("download_button")
     monkeypatch.setattr(wiring, "LARGE", 1)
     at = run("projects")
-    at = next(s for s in at.selectbox if s.label == "Format").set_value("mtme-score").run()
+    at = put(at, "Format", "mtme-score")
     at = prepared(at)
-    assert "t-metrics-eval files cannot store this name" in at.error[0].value.replace("\\", "")
+    assert "t-metrics-eval files cannot store this name" in words(at)
     assert prepare_buttons(at.run()) == ["Prepare the file"], "it is tried again without a click"
 
 
@@ -198,19 +192,18 @@ def test_exports_are_offered_with_what_they_leave_out(store: Store) -> None:
 
     press(uploaded(("wmt.tsv", MQM), what="labels"), "Import")
     at = run("projects")
-    choice = next(s for s in at.selectbox if s.label == "Format")
+    choice = field(at, "Format")
     assert [o.split(" (")[0] for o in choice.options] == [
         "Labels: CSV", "Labels: Google MQM TSV", "Labels: Marot TSV", "Labels: mt-metrics-eval .seg.rating",
         "Labels: mt-metrics-eval standalone JSONL", "Labels: ESA JSONL", "Labels: Label Studio JSON",
         "Labels: MQM scores, .seg.score", "Outputs: CSV", "Outputs: JSONL", "Outputs: Parquet", "Outputs: Arrow",
     ]  # fmt: skip
     assert len(at.get("download_button")) == 1
-    assert "No metric scores to export yet." in texts(at)
+    assert "No metric scores to export yet." in words(at)
     at = choice.set_value("esa").run()
-    assert "2 ratings without a score from 0 to 100: esa_score is null." in texts(at).replace("\\", "")
-    at = next(s for s in at.selectbox if s.label == "Format").set_value("mtme-score").run()
-    assert "one MQM score per output is kept" in texts(at).replace("\\", "")
-    assert not at.exception
+    assert "2 ratings without a score from 0 to 100: esa_score is null." in words(at)
+    at = put(at, "Format", "mtme-score")
+    assert "one MQM score per output is kept" in words(at)
 
 
 def test_labels_of_campaigns_are_offered_for_export(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,9 +213,8 @@ def test_labels_of_campaigns_are_offered_for_export(store: Store, monkeypatch: p
     read: list[int] = []
     raters = known_labels.raters
     monkeypatch.setattr(known_labels, "raters", lambda project: read.append(project.id) or raters(project))
-    at = run("projects", project=str(campaign.project_id))
-    assert not at.exception
-    assert any(o.startswith("Labels: CSV") for o in next(s for s in at.selectbox if s.label == "Format").options)
+    at = run("projects", campaign.project_id)
+    assert any(o.startswith("Labels: CSV") for o in field(at, "Format").options)
     assert other.id not in read
-    assert "no labels outside campaigns" in texts(at)
-    assert "no labels yet" in texts(at)  # of the other project
+    assert "no labels outside campaigns" in words(at)
+    assert "no labels yet" in words(at)  # of the other project

@@ -4,25 +4,23 @@ import gzip
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from streamlit.testing.v1.element_tree import Button
 
-from core.data import Dataset, Output, Segment, Value
+from core.data import Dataset, Output, Segment
 from core.errors import UserError
 from core.formats.files import Upload
 from core.formats.mapping import ColumnMapping
 from core.ports.store import Store
 from core.services.projects.adding import ImportTarget
 from core.services.projects.importing import TablePlan
-from core.signature import content_key
-from pages._ui.projects import import_offer, importing, upload
+from pages._ui.projects import importing, upload
 from pages._ui.projects.upload_lines import first_line
 from pages._ui.projects.upload_tables import mapping_of, role_of
 from pages._ui.shared import drafts
 from tests.builders import small_dataset
 from tests.pages.metric_boxes import MetricBoxes
-from tests.pages.test_shell import run, store
+from tests.pages.opened_page import button, field, press, put_scores, run
+from tests.pages.said import cells, words
 
-__all__ = ["store"]
 CSV = (
     "doc_id,segment_id,source,reference,system,output,adequacy\n"
     "news,1,Die Katze 🐈,The cat,<b>A</b>,The cat 🐈,4\n"
@@ -38,36 +36,21 @@ MQM = (
 File = tuple[str, bytes | str]
 
 
+class CancelledJob(importing.ImportJob):
+    """An import that is cancelled before it begins."""
+
+    def __init__(self, words: str, what: str = "") -> None:
+        super().__init__(words, what)
+        self.cancel()
+
+
 def uploaded(*files: File, at: AppTest | None = None, what: str = "outputs") -> AppTest:
     """The Projects page after these files were given to it."""
     at = at or run("projects")
     at.button(key=f"begin-{what}").click().run()
     given = [(name, data.encode() if isinstance(data, str) else data, "text/plain") for name, data in files]
     at.file_uploader[0].set_value(given).run()
-    assert not at.exception
     return at
-
-
-def button(at: AppTest, begins: str) -> Button:
-    """The first button whose label, escapes taken away, begins so."""
-    return next(b for b in at.button if b.label.replace("\\", "").startswith(begins))
-
-
-def press(at: AppTest, begins: str) -> AppTest:
-    found = button(at, begins)
-    assert not found.disabled
-    at = found.click().run()
-    assert not at.exception
-    return at
-
-
-def table(at: AppTest) -> list[list[str]]:
-    """The cells of the last table to read, escapes taken away."""
-    return [[str(cell).replace("\\", "") for cell in row] for row in at.table[-1].value.to_numpy().tolist()]
-
-
-def texts(at: AppTest) -> str:
-    return "\n".join(str(e.value) for kind in (at.markdown, at.text, at.caption, at.success) for e in kind)
 
 
 def test_a_csv_is_imported_word_for_word_and_scored(store: Store) -> None:
@@ -75,7 +58,7 @@ def test_a_csv_is_imported_word_for_word_and_scored(store: Store) -> None:
     assert [h.value for h in at.subheader] == ["Open the sample", "Upload outputs", "Import labels"]
     assert not at.error
     at = uploaded(("pilot <b>1.csv", CSV), at=at)
-    assert "**2 segments × 2 systems, 1 reference, 1 human score**; no problems." in texts(at)
+    assert "**2 segments × 2 systems, 1 reference, 1 human score**; no problems." in words(at)
     assert at.dataframe[0].value["output"].tolist() == ["The cat 🐈", "=SUM(A1)", "<script>alert(1)</script>", "Hello"]
     at = press(at, "Import 2 segments × 2 systems into “pilot <b>1”")
     (project,) = store.projects.list()
@@ -86,7 +69,7 @@ def test_a_csv_is_imported_word_for_word_and_scored(store: Store) -> None:
         "The cat 🐈", "=SUM(A1)", "<script>alert(1)</script>", "Hello",
     ]  # fmt: skip
     assert at.query_params["project"] == str(project.id)
-    assert "New: 2 segments, 4 outputs, 2 references and 4 human scores." in at.success[0].value.replace("\\", "")
+    assert "New: 2 segments, 4 outputs, 2 references and 4 human scores." in words(at)
     assert primary(at) == ["Compute scores"]
     drawn = [getattr(element, "label", "") or element.type for element in at.main]
     button = next(i for i, text in enumerate(drawn) if text.startswith("Compute scores ("))
@@ -111,10 +94,10 @@ def test_more_of_a_project_is_added_and_other_texts_are_refused(store: Store) ->
 
     at = uploaded(("q.csv", CSV.replace("The cat 🐈", "A dog")))
     (project,) = store.projects.list()
-    into = next(s for s in at.selectbox if s.label == "Import into")
+    into = field(at, "Import into")
     assert into.value == project.id
     assert "Cannot add to this project" in at.error[0].value
-    (row,) = table(at)
+    (row,) = cells(at.table[-1])
     assert "A dog" in row[1]
     assert button(at, "Add to").disabled
 
@@ -129,7 +112,7 @@ def test_more_of_a_project_is_added_and_other_texts_are_refused(store: Store) ->
 def test_a_name_that_is_taken_is_refused_and_files_are_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     store.projects.create("p")
     at = uploaded(("p.csv", CSV))
-    name = next(t for t in at.text_input if t.label == "Name of the new project")
+    name = field(at, "Name of the new project")
     assert name.value == "p 2"
     at = name.set_value("p").run()
     assert "already" in at.warning[0].value
@@ -139,13 +122,13 @@ def test_a_name_that_is_taken_is_refused_and_files_are_kept(store: Store, monkey
     at = uploaded(("p.csv", CSV))
     project = store.projects.create("p").id  # somebody else takes the name between the preview and the button
 
-    def known_before(ready: upload.ReadyUpload, projects: object, current: object) -> import_offer.ImportOffer:
-        return import_offer.ImportOffer(ImportTarget("p"), "Import now", True)
+    def known_before(ready: upload.ReadyUpload, projects: object, current: object) -> importing.ImportOffer:
+        return importing.ImportOffer(ImportTarget("p"), "Import now", True)
 
-    monkeypatch.setattr(import_offer, "offer", known_before)
+    monkeypatch.setattr(importing, "offer", known_before)
     at = press(at.run(), "Import now")
     assert "there is a project" in at.error[0].value.lower()
-    assert "no problems" in texts(at)
+    assert "no problems" in words(at)
     assert [p.n_outputs for p in store.projects.list()] == [0]
     seen: list[int] = []
 
@@ -153,7 +136,7 @@ def test_a_name_that_is_taken_is_refused_and_files_are_kept(store: Store, monkey
         raise UserError("the disk is full")
 
     monkeypatch.setattr(
-        import_offer, "offer", lambda *args: import_offer.ImportOffer(ImportTarget("p", project), "Import now", True)
+        importing, "offer", lambda *args: importing.ImportOffer(ImportTarget("p", project), "Import now", True)
     )
     monkeypatch.setattr(importing.adding, "add", fail)
     monkeypatch.setattr(importing.wiring, "changed", seen.append)
@@ -165,13 +148,13 @@ def test_a_name_that_is_taken_is_refused_and_files_are_kept(store: Store, monkey
 def test_what_cannot_be_imported_says_why_and_changes_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     at = uploaded(("p.csv", CSV + "news,3,x,y,A\nnews,3,x,y,B\n"))
     assert "2 problems" in at.error[0].value
-    assert [row[:3] for row in table(at)] == [["p.csv", "6", "5 fields"], ["p.csv", "7", "5 fields"]]
+    assert [row[:3] for row in cells(at.table[-1])] == [["p.csv", "6", "5 fields"], ["p.csv", "7", "5 fields"]]
     assert not [b for b in at.button if b.label.startswith("Import 2")]
     press(at, "Choose other files")
     assert not at.error
     assert at.file_uploader[0].value == []
     at = uploaded(("hyp.txt", "a\n" * 98), ("ref.txt", "b\n" * 100))
-    (row,) = table(at)
+    (row,) = cells(at.table[-1])
     assert row == ["hyp.txt", "98 lines", "100, as ref.txt has", "Each output needs one reference line"]
 
     for name, data, found in [
@@ -183,14 +166,9 @@ def test_what_cannot_be_imported_says_why_and_changes_nothing(store: Store, monk
     ]:
         at = uploaded((name, data))
         assert len(at.error) == 1, found
-        assert found in [cell for row in table(at) for cell in row]
+        assert found in [cell for row in cells(at.table[-1]) for cell in row]
 
     at = uploaded(("p.csv", CSV))
-
-    class CancelledJob(importing.ImportJob):
-        def __init__(self, words: str) -> None:
-            super().__init__(words)
-            self.cancel()
 
     monkeypatch.setattr(importing, "ImportJob", CancelledJob)
     at = press(at.run(), "Import ")
@@ -207,11 +185,11 @@ def test_columns_and_line_files_get_the_roles_chosen(store: Store) -> None:
     at = uploaded(("p.csv", CSV))
     by_label = {s.label: s for s in at.selectbox}
     at = by_label["Role of column reference"].set_value("source").run()
-    (row,) = table(at)
+    (row,) = cells(at.table[-1])
     assert row == ["p.csv", "1", "source, reference", "2 columns", "one Source", "Choose one of them above"]
 
     at = uploaded(("t.csv", "key,what,said\n1,Frage,answer one\n2,Frage 2,answer two\n"))
-    layout = next(r for r in at.radio if r.label == "Each row is")
+    layout = field(at, "Each row is")
     assert layout.value == "wide"
     at = layout.set_value("long").run()
     by_label = {s.label: s for s in at.selectbox}
@@ -289,15 +267,15 @@ NEWSROOM = (
 def test_columns_are_told_from_their_words_and_warnings_counted(store: Store) -> None:
     at = uploaded(("newsroom.csv", NEWSROOM))
     assert "2 · How the file was read" in [s.value for s in at.subheader]
-    assert "named like a fact about the row" in texts(at)
+    assert "named like a fact about the row" in words(at)
     roles = [s.value for s in at.selectbox if s.label.startswith("Role of column")]
     assert roles == ["segment", "system", "source", "output", "unused", "human_scores", "human_scores"]
     assert (
         "**3 segments × 2 systems, no references, 2 human scores, means of several ratings**; no errors, 3 warnings."
-        in texts(at)
+        in words(at)
     )
     assert "3 warnings" in at.expander[0].label
-    said = texts(at)
+    said = words(at)
     assert "No segment has a reference" in said
     assert "rated several times (12 further rows)" in said
     press(at, "Import 3 segments × 2 systems")
@@ -308,22 +286,73 @@ def test_columns_are_told_from_their_words_and_warnings_counted(store: Store) ->
 def test_the_open_project_names_its_next_step_and_leads_there(store: Store) -> None:
     press(uploaded(("p.csv", CSV)), "Import")
     (project,) = store.projects.list()
-    at = run("projects", project=str(project.id))
-    assert "**What next:** No metric has been computed yet" in texts(at)
-    assert "Upload → **Score** → :material/check: Label (human scores imported) → Calibrate λ → Evaluate" in texts(at)
+    at = run("projects", project.id)
+    assert "**What next:** No metric has been computed yet" in words(at)
+    assert "Upload → **Score** → :material/check: Label (human scores imported) → Calibrate λ → Evaluate" in words(at)
     assert not any(b.key == f"next-people-{project.id}" for b in at.button), "there are human scores"
     at.button(key=f"next-{project.id}").click().run()
-    assert not at.exception
     assert at.title[0].value == "Compare"
     plain = store.projects.create("without human scores").id
     store.projects.add(plain, small_dataset(3))
-    at = run("projects", project=str(plain))
-    assert ":material/check: Upload → **Score** → Label → Calibrate λ → Evaluate" in texts(at)
+    at = run("projects", plain)
+    assert ":material/check: Upload → **Score** → Label → Calibrate λ → Evaluate" in words(at)
     at.button(key=f"next-people-{plain}").click().run()
-    assert not at.exception
     assert at.title[0].value == "Campaigns"
     assert "Which outputs are rated?" in [s.value for s in at.subheader]
-    values = {content_key(*item): Value(1.0) for _, item in store.projects.dataset(project.id).items()}
-    store.scores.put("chrf", "chrf|v:1", values, 1.0)
-    at = run("projects", project=str(project.id))
-    assert ":material/check: Label (human scores imported) → Calibrate λ → **Evaluate**" in texts(at)
+    put_scores(store, project.id, "chrf")
+    at = run("projects", project.id)
+    assert ":material/check: Label (human scores imported) → Calibrate λ → **Evaluate**" in words(at)
+
+
+ESA = (
+    '{"line_id": 0, "src": "Quelle", "tgt": "😀 a bad cat", "doc_id": "d", "system": "A", "annotator": "ann", "esa_score": 70, '
+    '"esa_spans": [{"start_i": 5, "end_i": 7, "severity": "major", "error_type": null}]}\n'
+)
+
+
+def test_labels_and_scores_are_added_to_their_outputs_once(store: Store) -> None:
+    at = uploaded(("en-de.DA.seg.score", "A 70\n"), what="labels")
+    assert "Import the outputs first, then this file" in at.warning[0].value
+    at = uploaded(("wmt.tsv", MQM), what="labels")
+    at = press(at, "Import 1 segment × 2 systems, labels of 2 outputs by 1 rater into “wmt”")
+    (project,) = store.projects.list()
+    before = store.labels.events(project.id)
+    assert [e.rater for e in before] == ["ann"] * len(before)
+    assert {e.action.kind for e in before} == {"add", "verdict", "submit"}
+    assert "Labels of 2 outputs" in at.success[0].value
+    at = uploaded(("wmt.tsv", MQM), at=at, what="labels")
+    at = press(at, "Add labels of 2 outputs by 1 rater to “wmt”")
+    assert store.labels.events(project.id) == before
+    assert "Nothing is new" in at.success[0].value
+
+    at = uploaded(("en-de.DA.seg.score", "A 70\nB None\n"), what="labels")
+    press(at, "Add 1 human score to “wmt”")
+    assert [h[:5] for h in store.projects.dataset(project.id).human_scores] == [("A", "news", "7", "DA", 70.0)]
+    at = uploaded(("ratings.csv", "system,doc,seg,rater,adequacy\nA,news,7,x,3\nA,news,7,y,4\n"), what="labels")
+    assert next(s for s in at.selectbox if s.label.startswith("Format of")).value == "judgements"
+    press(at, "Add 2 judgements to “wmt”")
+    assert (store.projects.get(project.id).human_scores, store.projects.get(project.id).judged) == (
+        ("DA",),
+        ("adequacy",),
+    )
+    again = uploaded(("ratings.csv", "system,doc,seg,rater,adequacy\nA,news,7,x,5\n"), what="labels")
+    assert "Cannot add to this project" in again.error[0].value
+    assert "“adequacy” by “x” for A / news / 7" in cells(again.table[-1])[0]
+
+
+def test_a_format_is_recognised_or_chosen(store: Store) -> None:
+    at = uploaded(("labels.txt", '{"nothing": "known"}\n' + ESA), what="labels")
+    format_of = next(s for s in at.selectbox if s.label.startswith("Format of"))
+    assert format_of.value == "google"
+    assert "Not recognized: labels.txt. Choose the format." in words(at)
+    at = format_of.set_value("esa").run()
+    assert ["labels.txt", "1", "system", "nothing"] in [row[:4] for row in cells(at.table[-1])]
+    for what in ("labels", "outputs"):
+        at = uploaded(("esa.jsonl", ESA), what=what)
+        format_of = next(s for s in at.selectbox if s.label.startswith("Format of"))
+        assert format_of.value == "esa"
+    press(at, "Import 1 segment × 1 system, labels of 1 output by 1 rater, 1 human score (ESA) into “esa”")
+    (project,) = store.projects.list()
+    assert project.human_scores == ("ESA",)
+    (mark,) = [e.action.payload for e in store.labels.events(project.id) if e.action.kind == "add"]
+    assert (mark["quote"], mark["severity"], mark["category"]) == ("bad", "Major", "Unspecified")

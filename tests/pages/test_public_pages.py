@@ -11,9 +11,9 @@ from core.ports.store import Store
 from core.services.people.sessions import token_hash
 from pages._ui.campaigns.campaign_data import screen_key
 from tests.core.services.campaigns.filled import QUALITY, SEVERITY
+from tests.pages.opened_page import opened, press
 from tests.pages.said import words
 from tests.pages.team import TeamServer, log_in, serve
-from tests.pages.test_team_server import opened, press
 
 
 def results(world: TeamServer) -> AppTest:
@@ -25,8 +25,7 @@ def create(at: AppTest, project: int, of: int | None, title: str, *, blind: bool
     """Create a public page; return the token of its address, or None if there was an error."""
     at.text_input(key=f"public-page-{project}-{of}-title").set_value(title)
     at.checkbox(key=f"public-page-{project}-{of}-blind").set_value(blind)
-    next(b for b in at.button if b.label == "Create public page").click().run()
-    assert not at.exception
+    press(at, "Create public page")
     if at.error:
         return None
     return next(c.value.rpartition("r/")[2] for c in at.code if re.search(r"(^|/)r/[\w-]{43}$", c.value))

@@ -34,14 +34,16 @@ from core.spans.layers import LayerSpan
 from pages._ui.campaigns.campaign_data import screen_key
 from pages._ui.compare import replies
 from pages._ui.shared import files
+from pages._ui.shared.addresses import NewCampaignLinks
 from tests import judges
 from tests.core.services.campaigns import test_suggestions as suggesting
 from tests.core.services.campaigns.world import campaign_world
 from tests.pages import test_campaign_import, test_span_layers
+from tests.pages.opened_page import opened, press
 from tests.pages.team import TeamServer, log_in, serve
 from tests.pages.test_robustness import STRINGS
 from tests.pages.test_robustness import filled as with_two_references
-from tests.paths import APP, ROOT
+from tests.paths import ROOT
 
 PAGES = [name for pages in app.PAGES.values() for name in pages]
 
@@ -109,25 +111,6 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Drawn]:
     return found
 
 
-def opened(page: str, project: int, state: dict[str, object] | None = None, **query: str) -> AppTest:
-    at = AppTest.from_file(APP, default_timeout=120)
-    for name, value in {"project": str(project), **query}.items():
-        at.query_params[name] = value
-    for key, value in (state or {}).items():
-        at.session_state[key] = value
-    at = at.switch_page(f"pages/{page}.py").run()
-    assert not at.exception, page
-    assert not at.error, (page, at.error[0].value)
-    return at
-
-
-def press(at: AppTest, label: str) -> AppTest:
-    next(b for b in at.button if b.label == label).click().run()
-    assert not at.exception
-    assert not at.error, at.error[0].value
-    return at
-
-
 def with_judge(store: Store) -> int:
     """A project with labels of three annotators, a judge, one reply of which is long, and a layer from a file."""
     data, of = judges.texts(), judges.severities()
@@ -182,7 +165,7 @@ def draw_downloads(world: TeamServer, suite: int, judged: int, suggested: Campai
     if manages:
         at.text_area(key=f"campaign-names-{campaign.id}").input(f"Eva {len(world.store.people.links(campaign.texts))}")
         press(at, "Create links")
-        shown = {"campaign-new-links": (campaign.id, [("Ana", "t/abc")], [])}
+        shown = {"campaign-new-links": NewCampaignLinks(campaign.id, [("Ana", "t/abc")], started=True)}
         opened("campaigns", project, {screen_key(campaign): "Progress", **shown}, **of)
         test_campaign_import.opened(*test_campaign_import.files("pearmut"))
     at = opened("campaigns", project, {screen_key(campaign): "Results"}, **of)
@@ -249,7 +232,7 @@ def test_every_download_of_every_page_opens(store: Store, drawn: list[Drawn], mo
             check(one.name, one.made())
         found = {site for site in expected for one in drawn if one.at(site)}
         lacking = sorted(expected - found)
-        of_managers = ("people_tab.py", "creation.py", "imported.py", "span_layers.py", "suggestions_effect.py")
+        of_managers = ("people_tab.py", "addresses.py", "imported.py", "other_programs.py")
         assert [s for s in lacking if name == "mia" or not s.file.endswith(of_managers)] == [], (
             "this walk does not draw these downloads: let it"
         )

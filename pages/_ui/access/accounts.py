@@ -38,19 +38,13 @@ def draw_accounts(project: Project | None) -> None:
     if who.manager:
         _add()
     for account in everyone:
-        with st.container(border=True), st.container(horizontal=True, vertical_alignment="center"):
-            _account(account, project, roles.get(account.id), manage=who.manager)
-
-
-def _account(account: Account, project: Project | None, role: Role | None, *, manage: bool) -> None:
-    kind = " · manager of the server" * account.manager + " · :orange[disabled]" * (not account.active)
-    st.markdown(f"**{escape_markdown(account.name)}**{kind}")
-    st.space("stretch")
-    if project is not None and not account.manager:
-        _role(account, project, role)
-    if manage:
-        with st.popover("Account", type="tertiary", key=f"access-account-{account.id}"), errors.boundary():
-            _settings(account)
+        kind = " · manager of the server" * account.manager + " · :orange[disabled]" * (not account.active)
+        with page.row(f"**{escape_markdown(account.name)}**{kind}"):
+            if project is not None and not account.manager:
+                _role(account, project, roles.get(account.id))
+            if who.manager:
+                with st.popover("Account", type="tertiary", key=f"access-account-{account.id}"), errors.boundary():
+                    _settings(account)
 
 
 def _role(account: Account, project: Project, role: Role | None) -> None:

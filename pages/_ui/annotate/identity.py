@@ -3,13 +3,12 @@ which people share."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import streamlit as st
 
 from core.services.people.accounts import LONGEST_PERSON_NAME, cleaned_name
-from pages._ui.shared import wiring
+from pages._ui.shared import page, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 COOKIE = "errorscope_annotator"
@@ -30,30 +29,25 @@ def rater() -> str | None:
     return name or None
 
 
-class NameRequest(NamedTuple):
-    """Why a name is asked for, as Markdown, and the button that starts the work."""
-
-    words: str
-    button: str
-
-
-ANNOTATE = NameRequest(
+ANNOTATE = (
     "**Enter your name to annotate.** Your labels are saved under this name. Other annotators do not see them unless they choose to.",
     "Start annotating",
 )
-DECIDE = NameRequest(
+DECIDE = (
     "**Enter your name to decide.** Your decisions are saved under this name. Each replaces the labels of the annotators in the results.",
     "Start deciding",
 )
+"""Why a name is asked for, as Markdown, and the button that starts the work."""
 
 
-def ask(request: NameRequest = ANNOTATE) -> str | None:
+def ask(request: tuple[str, str] = ANNOTATE) -> str | None:
     """Return the person's name; draw the form and return None while it is unknown."""
     known = rater()
     if known:
         return known
-    st.markdown(request.words)
-    _form("first", request.button)
+    words, button = request
+    st.markdown(words)
+    _form("first", button)
     return None
 
 
@@ -70,7 +64,9 @@ def switch(name: str) -> None:
 def remember(name: str) -> None:
     """Store the name in the cookie, unless it is that of an account. Draws nothing."""
     if wiring.identity().local and unquote(st.context.cookies.get(COOKIE, "")) != name:
-        _component()(key="errorscope-remember-annotator", data={"cookie": COOKIE, "name": name})
+        page.small_component("errorscope_remember", _SCRIPT)(
+            key="errorscope-remember-annotator", data={"cookie": COOKIE, "name": name}
+        )
 
 
 def _form(where: str, button: str) -> None:
@@ -81,8 +77,3 @@ def _form(where: str, button: str) -> None:
                 st.session_state[_NAME] = name
                 st.rerun()
             st.caption("Enter a name first.")
-
-
-@st.cache_resource
-def _component() -> Any:
-    return st.components.v2.component("errorscope_remember", js=_SCRIPT)

@@ -1,19 +1,23 @@
-"""Which campaign is open, and the data of its screens, up to 20 s old."""
+"""Which campaign is open, the data of its screens, up to 20 s old, and the work that waits for the person of this session."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
+from typing import Any, Literal
 
 import streamlit as st
 
 from core.campaigns.design import design_from_json
 from core.campaigns.handing_over import ListRest
+from core.formatting import format_count
 from core.ports.campaigns import Campaign, Participant
+from core.ports.projects import Project
 from core.services.campaigns import people
 from core.services.campaigns.decisions import LEAST, DisputedUnit, queue, to_decide
 from core.services.campaigns.monitor import CampaignSnapshot, snapshot
 from core.settings import load_settings
-from pages._ui.shared import errors, state, wiring
+from pages._ui.shared import errors, page, state, wiring
+from pages._ui.shared.markdown import escape_markdown
 
 EVERY = 30
 """Seconds between two readings of a running campaign."""
@@ -45,23 +49,26 @@ def version(campaign: Campaign) -> Version:
     return tuple(store.campaigns.participants(campaign.id)), store.labels.newest(campaign.texts)
 
 
+@st.cache_resource
+def _changes() -> dict[int, int]:
+    """Return how often each campaign has changed in ways that `version` does not show."""
+    return {}
+
+
+def changed(campaign: Campaign) -> None:
+    """Discard what is kept, after a change that `version` does not show, such as of the systems."""
+    _changes()[campaign.id] = _changes().get(campaign.id, 0) + 1
+
+
+def _key(campaign: Campaign) -> tuple[Hashable, ...]:
+    database, changes = load_settings().database, _changes().get(campaign.id, 0)
+    return database, campaign.id, campaign.state, changes, version(campaign)
+
+
+@wiring.cached(_key, 8, seconds=20, spinner="Reading the campaign …")
 def current(campaign: Campaign) -> CampaignSnapshot:
     """Return the state of the campaign."""
-    return _snapshot(load_settings().database, campaign.id, campaign.state, version(campaign), _campaign=campaign)
-
-
-@st.cache_resource(max_entries=8, ttl=20, show_spinner="Reading the campaign …")
-def _snapshot(
-    database: str, campaign_id: int, state: str, version: Hashable, *, _campaign: Campaign
-) -> CampaignSnapshot:
-    return snapshot(wiring.store(), _campaign)
-
-
-def disputes(campaign: Campaign) -> list[DisputedUnit]:
-    """Return the units on which raters disagree, those without a decision first."""
-    if not wiring.identity().may_read(campaign.project_id):
-        return []
-    return _disputes(load_settings().database, campaign.id, version(campaign), _campaign=campaign)
+    return snapshot(wiring.store(), campaign)
 
 
 def usual_least(campaign: Campaign) -> float:
@@ -80,37 +87,26 @@ def units_to_decide(campaign: Campaign) -> list[DisputedUnit]:
     return to_decide(disputes(campaign), least)
 
 
-@st.cache_resource(max_entries=8, ttl=600, show_spinner="Comparing the labels …")
-def _disputes(database: str, campaign_id: int, version: Hashable, *, _campaign: Campaign) -> list[DisputedUnit]:
-    return queue(wiring.store(), _campaign, current(_campaign).labels)
+def disputes(campaign: Campaign) -> list[DisputedUnit]:
+    """Return the units on which raters disagree, those without a decision first."""
+    return _disputes(campaign) if wiring.identity().may_read(campaign.project_id) else []
 
 
+@wiring.cached(_key, 8, seconds=600, spinner="Comparing the labels …")
+def _disputes(campaign: Campaign) -> list[DisputedUnit]:
+    return queue(wiring.store(), campaign, current(campaign).labels)
+
+
+@wiring.cached(_key, 8, seconds=20)
 def rests(campaign: Campaign) -> Mapping[int, ListRest]:
     """Return by participant what is left of fixed lists; nothing in other campaigns."""
-    return _rests(load_settings().database, campaign.id, version(campaign), _campaign=campaign)
+    return people.rests(wiring.store(), campaign)
 
 
-@st.cache_resource(max_entries=8, ttl=20, show_spinner=False)
-def _rests(database: str, campaign_id: int, version: Hashable, *, _campaign: Campaign) -> Mapping[int, ListRest]:
-    return people.rests(wiring.store(), _campaign)
-
-
+@wiring.cached(_key, 64, seconds=20)
 def hand_over_preview(campaign: Campaign, participant_id: int, to: int | None) -> people.HandOverPreview:
     """Return what would move from somebody's list to another person, or to all others."""
-    return _preview(load_settings().database, campaign.id, version(campaign), participant_id, to, _campaign=campaign)
-
-
-@st.cache_resource(max_entries=64, ttl=20, show_spinner=False)
-def _preview(
-    database: str, campaign_id: int, version: Hashable, participant_id: int, to: int | None, *, _campaign: Campaign
-) -> people.HandOverPreview:
-    return people.preview(wiring.store(), _campaign, participant_id, to)
-
-
-def changed() -> None:
-    """Discard what is kept, after a change that `version` does not show, such as of the systems."""
-    for kept in (_snapshot, _rests, _preview):
-        kept.clear()
+    return people.preview(wiring.store(), campaign, participant_id, to)
 
 
 def live(draw: Callable[[Campaign], None], campaign: Campaign) -> None:
@@ -128,26 +124,59 @@ def opened() -> tuple[str | None, str | None]:
     return st.query_params.get(CAMPAIGN), st.query_params.get(STEP)
 
 
-def open_campaign(campaign_id: int) -> None:
-    """Open a campaign in the next run."""
-    state.change_address(campaign=str(campaign_id), step=None, tab=None)
+def go(campaign: object = None, step: str | None = None) -> None:
+    """Open a campaign (its id, or one of the names that `opened` returns) or the list in the next run, and a step of its set-up."""
+    state.change_address(campaign=None if campaign is None else str(campaign), step=step, tab=None)
 
 
-def open_step(step: str, draft_id: int | None = None) -> None:
-    """Open a step of the set-up of a new campaign, or of a draft, in the next run."""
-    state.change_address(campaign=NEW if draft_id is None else str(draft_id), step=step, tab=None)
+def back_button(on_click: Callable[..., None] = go, **options: Any) -> None:
+    """Draw the button that opens the list of campaigns."""
+    st.button("All campaigns", icon=":material/arrow_back:", on_click=on_click, type="tertiary", **options)
 
 
-def open_import() -> None:
-    """Open the import of a finished campaign in the next run."""
-    state.change_address(campaign=IMPORT, step=None, tab=None)
+Look = Literal["primary", "secondary"]
+CONTINUE: tuple[str, Look] = ("Continue", "primary")
+OPEN: tuple[str, Look] = ("Open", "secondary")
 
 
-def open_ratings() -> None:
-    """Open the results of ratings outside campaigns in the next run."""
-    state.change_address(campaign=RATINGS, step=None, tab=None)
+def draw_my_campaigns(opened: str | None = None) -> None:
+    """Draw one line per campaign in which work waits, except for decisions in the `opened` one; nothing for people without such work."""
+    for project in state.projects().all:
+        if wiring.identity().role(project.id) == "adjudicator":
+            for campaign in wiring.store().campaigns.list(project.id):
+                if str(campaign.id) != opened:
+                    _decisions(project, campaign)
+    for mine in people.campaigns(wiring.store(tasks=True), wiring.identity()):
+        if mine.state not in ("running", "paused"):
+            continue
+        paused = " · paused" if mine.state == "paused" else ""
+        until = f" · finish by {mine.finish_by:%d %b %Y}" if mine.finish_by else ""
+        done = "" if mine.has_work else f" · all done, {format_count(mine.submitted, 'unit')} submitted"
+        words = f"**You annotate: {escape_markdown(mine.title)}** · since {page.day(mine.created)}{until}{paused}{done}"
+        with page.row(words):
+            label, look = CONTINUE if mine.has_work else OPEN
+            st.link_button(label, wiring.address(f"tasks/{mine.texts}"), type=look)
 
 
-def open_list() -> None:
-    """Open the list of campaigns in the next run."""
-    state.change_address(campaign=None, step=None, tab=None)
+def _decisions(project: Project, campaign: Campaign) -> None:
+    """Draw how many units wait for a decision, with the way to them."""
+    if campaign.state == "draft" or wiring.identity().takes_part(campaign.texts):
+        return
+    left = sum(not unit.decided_by for unit in units_to_decide(campaign))
+    if not left:
+        return
+    name, of = escape_markdown(campaign.name), escape_markdown(project.name)
+    with page.row(f"**{format_count(left, 'unit')} to decide** · {name} · {of}"):
+        if st.button("Decide", type="primary", key=f"campaign-decide-{campaign.id}", help=f"Open {name}"):
+            st.session_state[screen_key(campaign)] = DECISIONS
+            to = {state.PROJECT: str(project.id), CAMPAIGN: str(campaign.id)}
+            st.switch_page("pages/campaigns.py", query_params=to)
+
+
+def hides(campaign: Campaign) -> bool:
+    """Say that the screens of a campaign are hidden from its annotators, and return True, if that is so."""
+    takes_part = wiring.identity().takes_part(campaign.texts)
+    if not takes_part or manages(campaign) or campaign.state == "finished":
+        return False
+    page.info("You annotate in this campaign, so labels and results of others are hidden here until it is finished.")
+    return True

@@ -16,8 +16,11 @@ from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 STATES: dict[CampaignState, str] = {
-    "draft": ":gray[Draft]", "running": ":green[Running]", "paused": ":orange[Paused]", "finished": ":blue[Finished]",
-}  # fmt: skip
+    "draft": ":gray-badge[Draft]",
+    "running": ":green-badge[:material/play_arrow: Running]",
+    "paused": ":orange-badge[:material/pause: Paused]",
+    "finished": ":blue-badge[:material/check: Finished]",
+}
 
 
 def draw_campaign_list(project: Project, *, manages: bool) -> None:
@@ -37,7 +40,7 @@ def draw_campaign_list(project: Project, *, manages: bool) -> None:
                 label, type="primary", icon=":material/add:", on_click=_begin, args=(project.id,), key="campaign-begin"
             )
             st.button(
-                "Import a finished campaign", icon=":material/upload_file:", on_click=campaign_data.open_import,
+                "Import a finished campaign", icon=":material/upload_file:", on_click=campaign_data.go, args=(campaign_data.IMPORT,),
                 key="campaign-import", help="Files of Appraise, Pearmut or WMT25",
             )  # fmt: skip
     elif not (campaigns or ratings):
@@ -46,18 +49,16 @@ def draw_campaign_list(project: Project, *, manages: bool) -> None:
         with errors.boundary():
             _row(campaign, manages)
     if ratings:
-        with st.container(border=True), st.container(horizontal=True, vertical_alignment="center"):
-            names = ", ".join(name or "error spans" for name in ratings)
-            st.markdown(f"**Ratings outside campaigns** · imported or given on Annotate · {escape_markdown(names)}")
-            st.space("stretch")
-            st.button("See results", key=f"ratings-open-{project.id}", on_click=campaign_data.open_ratings,
+        names = ", ".join(name or "error spans" for name in ratings)
+        with page.row(f"**Ratings outside campaigns** · imported or given on Annotate · {escape_markdown(names)}"):
+            st.button("See results", key=f"ratings-open-{project.id}", on_click=campaign_data.go, args=(campaign_data.RATINGS,),
                       help="Means of the systems with their 95 % CIs")  # fmt: skip
 
 
 def _begin(project_id: int) -> None:
     choices = SetupChoices(project_id)
     choices.begin_visit()
-    campaign_data.open_step(NAMES[min(int(choices.values.get(REACHED, 0)), len(NAMES) - 1)])
+    campaign_data.go(campaign_data.NEW, NAMES[min(int(choices.values.get(REACHED, 0)), len(NAMES) - 1)])
 
 
 def continue_button(campaign: Campaign) -> None:
@@ -71,7 +72,7 @@ def continue_button(campaign: Campaign) -> None:
 
 def _continue(campaign: Campaign) -> None:
     SetupChoices(campaign.project_id, campaign).begin_visit()
-    campaign_data.open_step(NAMES[0], campaign.id)
+    campaign_data.go(campaign.id, NAMES[0])
 
 
 def _row(campaign: Campaign, manages: bool) -> None:
@@ -97,4 +98,4 @@ def _row(campaign: Campaign, manages: bool) -> None:
 def _open(campaign: Campaign) -> None:
     if campaign.state == "finished":
         st.session_state[campaign_data.screen_key(campaign)] = campaign_data.RESULTS
-    campaign_data.open_campaign(campaign.id)
+    campaign_data.go(campaign.id)

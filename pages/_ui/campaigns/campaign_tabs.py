@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import streamlit as st
 
 from core.formatting import format_count, format_duration, format_percent
 from core.ports.campaigns import Campaign, CampaignState
 from core.ports.projects import Project
-from core.ports.store import Store
 from core.services.campaigns.monitor import PACE_DAYS, CampaignSnapshot
 from pages._ui.campaigns import (
     campaign_data,
@@ -23,13 +23,6 @@ from pages._ui.campaigns import (
 from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.markdown import escape_markdown
 
-STATES: dict[CampaignState, str] = {
-    "draft": ":gray-badge[Draft]",
-    "running": ":green-badge[:material/play_arrow: Running]",
-    "paused": ":orange-badge[:material/pause: Paused]",
-    "finished": ":blue-badge[:material/check: Finished]",
-}
-
 CLOSED = (
     "Annotators can no longer change labels; everything submitted counts. You can reopen the campaign, and decide on "
     "disagreements at any time."
@@ -37,10 +30,9 @@ CLOSED = (
 
 
 def draw_campaign_head(campaign: Campaign) -> None:
-    """Draw the head."""
     is_complete = campaign_data.current(campaign).is_complete
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.markdown(f"### {escape_markdown(campaign.name)} {STATES[campaign.state]}", width="content")
+        st.markdown(f"### {escape_markdown(campaign.name)} {campaign_list.STATES[campaign.state]}", width="content")
         if campaign_data.manages(campaign):
             with st.container(horizontal=True, width="content"), errors.boundary():
                 _buttons(campaign, is_complete)
@@ -99,30 +91,21 @@ def _buttons(campaign: Campaign, is_complete: bool) -> None:
         with st.popover("Finish", icon=":material/flag:", key=f"campaign-ask-finish-{campaign.id}"):
             st.markdown(f"**Some ratings are missing.** {CLOSED}")
             _change(campaign, "Finish campaign", "finished", ":material/flag:", "", primary=True)
-    with st.popover("Delete", icon=":material/delete:", key=f"campaign-ask-delete-{campaign.id}"):
-        st.markdown(
-            f"**Delete {escape_markdown(campaign.name)} with all its labels, decisions and links?** This cannot be undone. The "
-            "texts of the project stay. To keep the labels, export them first."
-        )
-        st.button(
-            "Delete campaign", key=f"campaign-delete-{campaign.id}", icon=":material/delete_forever:",
-            on_click=errors.guarded(_delete), args=(wiring.store(), campaign),
-        )  # fmt: skip
+    page.ask_first(
+        "Delete",
+        f"**Delete {escape_markdown(campaign.name)} with all its labels, decisions and links?** This cannot be undone. The "
+        "texts of the project stay. To keep the labels, export them first.",
+        "Delete campaign", partial(_delete, campaign), f"campaign-delete-{campaign.id}", icon=":material/delete:",
+    )  # fmt: skip
 
 
 def _change(
     campaign: Campaign, label: str, state: CampaignState, icon: str, help: str, *, primary: bool = False
 ) -> None:
-    @errors.guarded
-    def change() -> None:
+    kind, key = "primary" if primary else "secondary", f"campaign-{state}-{campaign.id}"
+    if st.button(label, icon=icon, key=key, help=help or None, type=kind):  # type: ignore[arg-type]
         wiring.store().campaigns.set_state(campaign.id, state)
-        campaign_data.changed()
-
-    if st.button(
-        label, icon=icon, key=f"campaign-{state}-{campaign.id}", help=help or None,
-        type="primary" if primary else "secondary",
-    ):  # fmt: skip
-        change()
+        campaign_data.changed(campaign)
         st.rerun()
 
 
@@ -140,9 +123,9 @@ def _results_button(campaign: Campaign) -> None:
         )  # fmt: skip
 
 
-def _delete(store: Store, campaign: Campaign) -> None:
-    store.campaigns.delete(campaign.id)
-    campaign_data.open_list()
+def _delete(campaign: Campaign) -> None:
+    wiring.store().campaigns.delete(campaign.id)
+    campaign_data.go()
     wiring.changed(campaign.project_id)
 
 

@@ -18,8 +18,7 @@ from core.services.campaigns.decisions import DisputedUnit
 from core.services.labels.labels import open_segment, shown_order
 from pages._ui.annotate import identity
 from pages._ui.campaigns import campaign_data
-from pages._ui.components.marked_texts import marked_texts
-from pages._ui.components.span_annotator import span_editor
+from pages._ui.components import marked_texts, span_editor
 from pages._ui.labels_and_raters import labelled_output
 from pages._ui.shared import drafts, errors, page, tables, wiring
 from pages._ui.shared.markdown import escape_markdown
@@ -32,9 +31,7 @@ def draw_versions(campaign: Campaign, disputed: DisputedUnit, order: Sequence[st
     source = texts.segments[0].source or ""
     asks = campaign_data.current(campaign).design.protocol.asks
     with st.container(border=True):
-        if source:
-            st.caption("Source")
-            st.text(source)
+        labelled_output.captioned("Source", source)
         for number, system in enumerate(order, 1):
             apart = disputed.by_system[system].points
             scale = (

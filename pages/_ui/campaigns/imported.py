@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -13,7 +13,6 @@ from core.campaigns.imported import (
     CampaignAgreement,
     CampaignRank,
     CampaignTimes,
-    RaterChecks,
     attention,
     campaign_agreement,
     ranking,
@@ -21,12 +20,12 @@ from core.campaigns.imported import (
 )
 from core.data import grouped
 from core.formats.campaigns import pearmut
-from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating
+from core.formats.campaigns.campaign_file import CampaignFile
 from core.formats.campaigns.campaign_formats import BATCHES, recognised
 from core.formats.files import Upload, stem
 from core.formats.labels.judgements import is_rank
 from core.formats.write import csv_text
-from core.formatting import format_count, format_number, isolated
+from core.formatting import format_count, format_interval, isolated
 from core.ports.files import DatasetImport
 from core.ports.projects import Project
 from core.services.campaigns import files as service
@@ -34,7 +33,7 @@ from core.services.campaigns.files import FORMATS, ratings_of
 from core.stats.bootstrap import Interval, method_of
 from pages._ui.campaigns import campaign_data
 from pages._ui.labels_and_raters import known_labels
-from pages._ui.projects import import_offer, importing, upload_files
+from pages._ui.projects import importing, upload_files
 from pages._ui.projects.upload import ReadyUpload
 from pages._ui.shared import drafts, errors, files, page, state, tables, wiring
 from pages._ui.shared.markdown import escape_markdown
@@ -46,21 +45,10 @@ COLUMNS = (
 )  # fmt: skip
 
 
-class AnnotatorRow(NamedTuple):
-    """One annotator of a file: the numbers of outputs, tutorial items and attention checks, and the median times (`CampaignTimes`)."""
-
-    rater: str
-    outputs: int
-    tutorials: int
-    passed: int
-    checks: RaterChecks | None
-    times: CampaignTimes
-
-
 class CampaignAnalysis(NamedTuple):
     """What is computed from the ratings."""
 
-    annotators: tuple[AnnotatorRow, ...]
+    annotators: list[dict[str, Any]]
     ranks: tuple[CampaignRank, ...]
     agreement: CampaignAgreement
     times: CampaignTimes
@@ -68,18 +56,27 @@ class CampaignAnalysis(NamedTuple):
 
 @st.cache_resource(max_entries=2, ttl=900, show_spinner="Analysing the ratings …")
 def _analysis(key: Hashable, _file: CampaignFile) -> CampaignAnalysis:
-    checks = {rater_checks.rater: rater_checks for rater_checks in attention(_file)}
-    of_raters = grouped((r.rater, r) for r in _file.ratings)
-    annotators = tuple(_annotator(rater, of, checks.get(rater), _file) for rater, of in of_raters.items())
-    return CampaignAnalysis(annotators, ranking(_file), campaign_agreement(_file), times(_file))
+    return CampaignAnalysis(annotator_rows(_file), ranking(_file), campaign_agreement(_file), times(_file))
 
 
-def _annotator(
-    rater: str, ratings: Sequence[CampaignRating], checks: RaterChecks | None, file: CampaignFile
-) -> AnnotatorRow:
-    n = Counter(r.kind for r in ratings)
-    passed = round((checks.passed.value or 0.0) * checks.passed.n) if checks else 0
-    return AnnotatorRow(rater, n["item"], n["tutorial"], passed, checks, times(replace(file, ratings=tuple(ratings))))
+def annotator_rows(file: CampaignFile) -> list[dict[str, Any]]:
+    """Return the row of each annotator in the file of checks and times; what is not known is None."""
+    checks, rows = {of.rater: of for of in attention(file)}, []
+    for rater, ratings in grouped((r.rater, r) for r in file.ratings).items():
+        kinds, of_rater = Counter(r.kind for r in ratings), times(replace(file, ratings=tuple(ratings)))
+        row: dict[str, Any] = {"annotator": rater, "outputs": kinds["item"]}
+        if of := checks.get(rater):
+            row |= {
+                "checks_passed": round((of.passed.value or 0.0) * of.passed.n), "checks_judged": of.passed.n,
+                "share_passed": of.passed.value, "share_ci_low": of.passed.low, "share_ci_high": of.passed.high,
+                "checks_not_judged": of.unjudged,
+            }  # fmt: skip
+        row |= {
+            "tutorial_items": kinds["tutorial"], "median_seconds_per_output": of_rater.per_item,
+            "median_seconds_per_error_span": of_rater.per_span,
+        }  # fmt: skip
+        rows.append({column: row.get(column) for column in COLUMNS})
+    return rows
 
 
 def draw_imported_campaign(file: CampaignFile, key: Hashable) -> None:
@@ -112,24 +109,10 @@ def not_stored(file: CampaignFile, key: Hashable, name: str) -> None:
     page.info(
         f"The import stores texts and ratings, but not: {', '.join(has)}. Download them if you need them later; the file has one row per annotator."
     )
-    rows = [
-        (
-            row.rater, row.outputs, row.passed if row.checks else None, *_share(row.checks), row.tutorials,
-            row.times.per_item, row.times.per_span,
-        )
-        for row in analysis.annotators
-    ]  # fmt: skip
+    rows = [list(row.values()) for row in analysis.annotators]
     files.download(
         "Checks and times as CSV", lambda: csv_text(COLUMNS, rows), f"{files.file_name(name)}.annotators.csv", "campaign-annotators"
     )  # fmt: skip
-
-
-def _share(checks: RaterChecks | None) -> tuple[float | None, ...]:
-    """Return the number of checks that are judged, the share passed with its 95 % CI, and the number of the others."""
-    if checks is None:
-        return (None,) * 5
-    share = checks.passed
-    return share.n, share.value, share.low, share.high, checks.unjudged
 
 
 def _systems(ranks: Sequence[CampaignRank]) -> None:
@@ -159,7 +142,7 @@ def draw_stored(project: Project) -> None:
     name = names[0]
     if len(names) > 1:
         name = st.selectbox("Human scores", names, key=f"ratings-{project.id}", width=320)
-    ranks, size = _stored(*wiring.version(project), name, _project=project)
+    ranks, size = _stored(project, name)
     st.subheader(escape_markdown(_best(ranks)), anchor=False)
     st.markdown(f"{escape_markdown(name or 'Error spans')}: {size}.")
     _systems(ranks)
@@ -173,11 +156,9 @@ def draw_stored(project: Project) -> None:
         page.link("meta_evaluation", "Meta-evaluation: which metric agrees")
 
 
-@st.cache_resource(max_entries=4, ttl=1800, show_spinner="Ranking the systems …")
-def _stored(
-    database: str, project: Project, generation: Hashable, name: str, *, _project: Project
-) -> tuple[tuple[CampaignRank, ...], str]:
-    stored_file = ratings_of(wiring.store().judgements.list(_project.id), known_labels.submitted(_project), name)
+@wiring.cached(wiring.version, 4, spinner="Ranking the systems …")
+def _stored(project: Project, name: str) -> tuple[tuple[CampaignRank, ...], str]:
+    stored_file = ratings_of(wiring.store().judgements.list(project.id), known_labels.submitted(project), name)
     raters = format_count(len({r.rater for r in stored_file.ratings}), "annotator")
     return ranking(stored_file), f"{format_count(len(stored_file.ratings), 'rating')} by {raters}"
 
@@ -225,13 +206,7 @@ def agreed(agreement: CampaignAgreement) -> str:
 
 def interval(of: Interval, digits: int, *, leading_zero: bool = True) -> str:
     """Return a value with its interval: "92.8 [91.0, 94.5]"; "" without a value."""
-    if of.value is None:
-        return ""
-    shown = format_number(of.value, digits, leading_zero=leading_zero)
-    if of.low is None or of.high is None:
-        return shown
-    ends = (format_number(end, digits, leading_zero=leading_zero) for end in (of.low, of.high))
-    return f"{shown} [{', '.join(ends)}]"
+    return "" if of.value is None else format_interval(of.value, of.low, of.high, digits, leading_zero=leading_zero)
 
 
 def _rank(place: int, row: CampaignRank) -> dict[str, str]:
@@ -241,16 +216,17 @@ def _rank(place: int, row: CampaignRank) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _annotators(rows: Sequence[AnnotatorRow]) -> None:
+def _annotators(rows: Sequence[dict[str, Any]]) -> None:
     shown = []
     for row in rows:
-        judged = row.checks.passed.n if row.checks else 0
+        judged, unjudged, seconds = row["checks_judged"], row["checks_not_judged"], row["median_seconds_per_output"]
+        share = format_interval(row["share_passed"], row["share_ci_low"], row["share_ci_high"], 2, leading_zero=True)
         shown.append({
-            "annotator": row.rater, "outputs": f"{row.outputs:,}",
-            "checks passed": f"{row.passed} of {judged}" if judged else "",
-            "share [95 % CI]": interval(row.checks.passed, 2) if row.checks and judged else "",
-            "checks not judged": f"{row.checks.unjudged}" if row.checks and row.checks.unjudged else "",
-            "time per output": "" if row.times.per_item is None else f"{row.times.per_item:.0f} s",
+            "annotator": row["annotator"], "outputs": f"{row['outputs']:,}",
+            "checks passed": f"{row['checks_passed']} of {judged}" if judged else "",
+            "share [95 % CI]": share if judged else "",
+            "checks not judged": f"{unjudged}" if unjudged else "",
+            "time per output": "" if seconds is None else f"{seconds:.0f} s",
         })  # fmt: skip
     tables.text_table(shown)
     page.caption(
@@ -295,7 +271,7 @@ class CampaignUpload(NamedTuple):
 def draw_finished_import() -> None:
     """Draw the steps one below the other."""
     page.heading("Import a finished campaign", PURPOSE)
-    st.button("All campaigns", icon=":material/arrow_back:", on_click=campaign_data.open_list, type="tertiary")
+    campaign_data.back_button()
     if (job := importing.running()) is not None:
         _finish(job)
     discard = errors.guarded(lambda: upload_files.forget(WHAT))
@@ -311,7 +287,7 @@ def draw_finished_import() -> None:
     labels = service.labels_of(file)
     ready = ReadyUpload(DatasetImport(labels.dataset), labels.summary(), labels, (chosen.ratings.name,), what=WHAT)
     choice = state.projects()
-    what = import_offer.offer(ready, choice.all, choice.project)
+    what = importing.offer(ready, choice.all, choice.project)
     if what.target.project_id is not None:
         match = service.match(wiring.store(), what.target.project_id, file)
         page.caption(match.sentence())

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, date, datetime, time, timedelta
-from urllib.parse import urljoin
+from datetime import UTC, datetime
+from functools import partial
 
 import streamlit as st
 
 from core.errors import UserError
-from core.formats.write import csv_text
 from core.formatting import format_clock, format_count, isolated
 from core.ports.campaigns import Campaign, Participant
 from core.ports.people import Account, Link
@@ -18,11 +17,9 @@ from core.services.campaigns import people
 from core.services.campaigns.monitor import CampaignSnapshot
 from core.services.campaigns.people import HandOverPreview
 from core.services.people import links
-from pages._ui.access.links import warn_if_local
 from pages._ui.campaigns import campaign_data
 from pages._ui.campaigns.progress_tab import note
-from pages._ui.labels_and_raters.copy_link import copy_text
-from pages._ui.shared import errors, page, state, tables, wiring
+from pages._ui.shared import addresses, errors, page, state, tables, wiring
 from pages._ui.shared.files import download, file_name
 from pages._ui.shared.markdown import escape_markdown
 
@@ -67,7 +64,7 @@ def draw_hand_over(campaign: Campaign, who: Participant, participants: Mapping[i
         label = f"Hand over {format_count(shown.moving, 'unit')}"
         if st.button(label, type="primary", key=f"campaign-hand-over-{who.id}", disabled=not shown.moving):
             people.hand_over(wiring.store(), wiring.identity().who, campaign, who.id, to, reason)
-            campaign_data.changed()
+            campaign_data.changed(campaign)
             st.rerun()
 
 
@@ -136,7 +133,7 @@ def draw_add_account(campaign: Campaign) -> None:
             if chosen is None:
                 raise UserError("no account is chosen", hint="Choose one")
             people.add_account(store, wiring.identity().who, campaign, addable[chosen])
-            campaign_data.changed()
+            campaign_data.changed(campaign)
             st.rerun()
     if chosen is not None:
         say_who_is_not_blind(campaign.project_id, [addable[chosen]])
@@ -147,11 +144,9 @@ def draw_account_access(campaign: Campaign, who: Participant, account: Account |
     store, me = wiring.store(), wiring.identity().who
     if account is not None:
         st.markdown("Account", width="content")
-        with st.popover("Remove account", key=f"campaign-ask-remove-{who.id}"):
-            st.markdown("**The campaign is closed to this account at once.** The labels stay and count.")
-            if st.button("Remove this account", key=f"campaign-remove-{who.id}"):
-                people.remove_account(store, me, campaign, account)
-                st.rerun()
+        words = "**The campaign is closed to this account at once.** The labels stay and count."
+        remove = partial(people.remove_account, store, me, campaign, account)
+        page.ask_first("Remove account", words, "Remove this account", remove, f"campaign-remove-{who.id}")
         return
     st.markdown("Account, removed", width="content")
     if campaign.state != "finished" and st.button("Add account again", key=f"campaign-again-{who.id}"):
@@ -160,16 +155,12 @@ def draw_account_access(campaign: Campaign, who: Participant, account: Account |
         st.rerun()
 
 
-_NEW = "campaign-invited"
-_VALID = {7: "7 days", 30: "30 days", 90: "90 days", 365: "a year", 0: "unlimited time"}
-
-
 def draw_people(project: Project, campaign: Campaign) -> None:
     """Draw invitations, the table of people, and what can be changed for one of them."""
     snapshot, manager = campaign_data.current(campaign), campaign_data.manages(campaign)
     ended = campaign.state == "finished"
     if manager and not ended:
-        _created(campaign)
+        addresses.draw_campaign_links(campaign, started=False)
         with (
             st.expander("Invite annotators", icon=":material/person_add:", expanded=not snapshot.people),
             errors.boundary(),
@@ -194,7 +185,7 @@ def draw_people(project: Project, campaign: Campaign) -> None:
 
 
 def _invite(campaign: Campaign) -> None:
-    warn_if_local()
+    addresses.warn_if_local()
     form, field = f"campaign-invite-{campaign.id}", f"campaign-names-{campaign.id}"
     state.first_values(form, {field: ""})
     with st.form(form, border=False), errors.boundary():
@@ -203,46 +194,20 @@ def _invite(campaign: Campaign) -> None:
             help="Labels are saved under these names. Use codes such as A01 if the names must stay private.",
         )  # fmt: skip
         days = st.selectbox(
-            "Links work for", _VALID, format_func=_VALID.__getitem__, index=1, key=f"campaign-valid-{campaign.id}",
+            "Links work for", addresses.VALID, format_func=addresses.VALID.__getitem__, index=1, key=f"campaign-valid-{campaign.id}",
             width=240,
         )  # fmt: skip
         if st.form_submit_button("Create links", type="primary"):
             invited_names = [line for line in names.splitlines() if line.strip()]
-            made = people.invite(wiring.store(), wiring.identity().who, campaign, invited_names, end_of(days))
+            made = people.invite(wiring.store(), wiring.identity().who, campaign, invited_names, addresses.expiry(days))
             show_links(campaign, made)
             state.carried_out(form, f"{format_count(len(made), 'person', 'people')} invited.")
 
 
-def end_of(days: int) -> datetime | None:
-    """Return the end of the day in so many days (UTC); None for 0, which means never."""
-    last: date = datetime.now(UTC).date() + timedelta(days=days + 1)
-    return datetime.combine(last, time(), UTC) if days else None
-
-
 def show_links(campaign: Campaign, made: list[links.NewLink]) -> None:
     """Keep the addresses of new links in this session, so that the page shows them once."""
-    st.session_state[_NEW] = (campaign.id, made)
-    campaign_data.changed()
-
-
-def _created(campaign: Campaign) -> None:
-    of, made = st.session_state.get(_NEW, (None, []))
-    if of != campaign.id or not made:
-        return
-    addresses = [(new.link.rater, urljoin(st.context.url or "", new.path)) for new in made]
-    with st.container(border=True, key="campaign-created"):
-        st.markdown(
-            f"**{format_count(len(made), 'new link')}.** The addresses are shown only once. Copy them or save the file now, and "
-            "send each person their own link."
-        )
-        lines = "\n".join(f"{name}\t{address}" for name, address in addresses)
-        st.code(lines, language=None, height=min(240, 40 + 24 * len(made)))
-        with st.container(horizontal=True, vertical_alignment="center"):
-            copy_text(lines, "Copy all", "campaign-copy-links")
-            download(
-                "CSV", csv_text(("name", "link"), addresses), f"{file_name(campaign.name)}.links.csv", "campaign-links"
-            )
-            st.button("Hide addresses", on_click=lambda: st.session_state.pop(_NEW, None), key="campaign-hide-links")
+    addresses.show_campaign_links(addresses.NewCampaignLinks(campaign.id, [(new.link.rater, new.path) for new in made]))
+    campaign_data.changed(campaign)
 
 
 def _table(snapshot: CampaignSnapshot, access: Mapping[str, Link | Account]) -> None:
@@ -260,11 +225,10 @@ def _table(snapshot: CampaignSnapshot, access: Mapping[str, Link | Account]) -> 
     if not any(row["note"] for row in rows):
         rows = [{k: v for k, v in row.items() if k != "note"} for row in rows]
     formats = {"time, h:min:s": format_clock, f"pay, {currency}": lambda v: f"{v:,.2f}"}
-    units = "Submitted items, checks and repeats, without the tutorial"
-    tables.data_table(rows, formats, {
-        "units": st.column_config.NumberColumn(help=units),
-        "time, h:min:s": st.column_config.NumberColumn(help="Working time with the tutorial; a pause counts at most two minutes"),
-        "completion code": st.column_config.TextColumn(help="Shown to annotators when they have finished"),
+    tables.data_table(rows, formats, helps={
+        "units": "Submitted items, checks and repeats, without the tutorial",
+        "time, h:min:s": "Working time with the tutorial; a pause counts at most two minutes",
+        "completion code": "Shown to annotators when they have finished",
     })  # fmt: skip
     total = sum(person.work.pay for person in snapshot.people)
     if snapshot.design.pay_per_hour:
@@ -273,9 +237,6 @@ def _table(snapshot: CampaignSnapshot, access: Mapping[str, Link | Account]) -> 
                 f"Pay in all: {total:,.2f} {currency}, at {snapshot.design.pay_per_hour:,.2f} {currency} per hour of working time."
             )
         )
-
-
-_STATES = {"active": ":green[active]", "expired": ":orange[expired]", "revoked": ":gray[revoked]"}
 
 
 def draw_person(campaign: Campaign, snapshot: CampaignSnapshot, access: Mapping[str, Link | Account]) -> None:
@@ -309,18 +270,16 @@ def draw_person(campaign: Campaign, snapshot: CampaignSnapshot, access: Mapping[
 def _link(campaign: Campaign, who: Participant, link: Link | None) -> None:
     state = links.state_of_link(link, datetime.now(UTC)) if link else None
     until = f" until {page.moment(link.expires)}" if link and link.expires else ""
-    st.markdown(f"Link: {_STATES[state]}{until}" if state else "No link", width="content")
+    st.markdown(f"Link: {addresses.STATES[state]}{until}" if state else "No link", width="content")
     if link is not None and state == "active":
-        with st.popover("Revoke link", key=f"campaign-ask-revoke-{who.id}"):
-            st.markdown("**The link stops working at once.** The labels stay. It cannot be made to work again.")
-            if st.button("Revoke this link", key=f"campaign-revoke-{who.id}"):
-                links.revoke(wiring.store(), wiring.identity().who, link)
-                st.rerun()
+        words = "**The link stops working at once.** The labels stay. It cannot be made to work again."
+        revoke = partial(links.revoke, wiring.store(), wiring.identity().who, link)
+        page.ask_first("Revoke link", words, "Revoke this link", revoke, f"campaign-revoke-{who.id}")
     if campaign.state == "finished":
         return
     label = "New link" if state else "Create link"
     if st.button(label, key=f"campaign-link-{who.id}", help="Valid for 30 days. A link that is active stays so."):
-        made = people.invite(wiring.store(), wiring.identity().who, campaign, [who.rater], end_of(30))
+        made = people.invite(wiring.store(), wiring.identity().who, campaign, [who.rater], addresses.expiry(30))
         show_links(campaign, made)
         st.rerun()
 
@@ -355,5 +314,5 @@ def exclusion(campaign: Campaign, who: Participant, where: str) -> None:
 def _exclude(campaign: Campaign, who: Participant, reason: str) -> None:
     with errors.boundary():
         people.exclude(wiring.store(), wiring.identity().who, campaign, who.id, reason)
-        campaign_data.changed()
+        campaign_data.changed(campaign)
         st.rerun()

@@ -104,11 +104,8 @@ def _people(snapshot: CampaignSnapshot) -> None:
     tables.data_table(
         [{k: v for k, v in row.items() if k != "note" or any(r["note"] for r in rows)} for row in rows],
         {"time, h:min:s": format_clock},
-        {
-            "time per unit": st.column_config.TextColumn(help="Median working time of submitted units", alignment="right"),
-            "open": st.column_config.NumberColumn(help="Assigned and not submitted"),
-            "time, h:min:s": st.column_config.NumberColumn(help="Working time; a pause counts at most two minutes"),
-        },
+        columns={"time per unit": st.column_config.TextColumn(help="Median working time of submitted units", alignment="right")},
+        helps={"open": "Assigned and not submitted", "time, h:min:s": "Working time; a pause counts at most two minutes"},
     )  # fmt: skip
 
 
@@ -157,7 +154,7 @@ def _systems(campaign: Campaign) -> None:
             if st.button(label, key=f"campaign-retire-{campaign.id}-{system.name}", type="tertiary"):
                 with errors.boundary():
                     running.retire_system(store, who, campaign, system.name, not system.retired)
-                    campaign_data.changed()
+                    campaign_data.changed(campaign)
                     st.rerun()
     possible = running.can_add(store, campaign)
     if possible:
@@ -165,5 +162,5 @@ def _systems(campaign: Campaign) -> None:
             chosen = st.selectbox("Add a system of the project", possible, index=None, placeholder="Choose a system")
             if st.form_submit_button("Add system") and chosen:
                 running.add_system(store, who, campaign, chosen)
-                campaign_data.changed()
+                campaign_data.changed(campaign)
                 st.rerun()

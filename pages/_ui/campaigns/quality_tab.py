@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.campaigns.rater_evidence import verdicts
 from core.campaigns.submitted import EvidenceKind, QualityAdvice, QualityEvidence, RaterVerdict, UnitJudgement
-from core.formatting import MISSING, format_count, format_number, format_percent, isolated
+from core.formatting import MISSING, format_count, format_interval, format_number, format_percent, isolated
 from core.plots import campaigns
 from core.ports.campaigns import Campaign, Participant
 from core.ports.projects import Project
@@ -19,6 +19,7 @@ from core.services.campaigns.quality import EvidenceUnit, evidence_units
 from core.settings import load_settings
 from core.stats.raters.rater_agreement import AgreementWindow, TimedRating, agreement_over_time
 from pages._ui.campaigns import campaign_data, decisions, people_tab
+from pages._ui.labels_and_raters import labelled_output
 from pages._ui.shared import errors, page, tables, wiring
 from pages._ui.shared.long_jobs import compute
 from pages._ui.shared.markdown import escape_markdown
@@ -59,10 +60,7 @@ def _unit(campaign: Campaign, of: EvidenceUnit) -> None:
     texts = wiring.store().projects.document(campaign.texts, of.judgement.unit.name)
     asks = campaign_data.current(campaign).design.protocol.asks
     with st.container(border=True):
-        source = texts.segments[0].source
-        if source:
-            st.caption("Source")
-            st.text(source)
+        labelled_output.captioned("Source", texts.segments[0].source)
         written = {o.system: o.text for o in texts.outputs}
         for number, system in enumerate(of.judgement.labels.order or of.judgement.unit.systems, 1):
             st.caption(f"Output {number}: {escape_markdown(system)}")
@@ -72,18 +70,13 @@ def _unit(campaign: Campaign, of: EvidenceUnit) -> None:
         page.caption(f"{of.text} · {of.judgement.labels.seconds:.0f} s")
 
 
-WORDS: dict[QualityAdvice, str] = {
-    "exclude?": "Exclude?",
-    "look": "Look",
-    "unknown": "Too little to assess",
-    "fine": "Fine",
+ADVICE: dict[QualityAdvice, tuple[str, str]] = {
+    "exclude?": ("Exclude?", ":red-badge[:material/priority_high: {}]"),
+    "look": ("Look", ":orange-badge[:material/visibility: {}]"),
+    "unknown": ("Too little to assess", ":gray-badge[:material/hourglass_empty: {}]"),
+    "fine": ("Fine", ":green-badge[:material/check: {}]"),
 }
-BADGES: dict[QualityAdvice, str] = {
-    "exclude?": ":red-badge[:material/priority_high: Exclude?]",
-    "look": ":orange-badge[:material/visibility: Look]",
-    "unknown": ":gray-badge[:material/hourglass_empty: Too little to assess]",
-    "fine": ":green-badge[:material/check: Fine]",
-}
+"""What each verdict is called, and its badge."""
 SIGNALS = {"strong": " ●", "weak": " ○", "none": ""}
 KINDS: dict[EvidenceKind, str] = {
     "checks": "attention checks passed",
@@ -124,7 +117,7 @@ def draw_quality(project: Project, campaign: Campaign) -> None:
 def _judged(campaign: Campaign) -> tuple[list[UnitJudgement], list[RaterVerdict]]:
     answers = campaign_data.current(campaign).answers
     units = quality.submitted_units(wiring.store(), campaign, answers)
-    order: list[QualityAdvice] = list(BADGES)
+    order: list[QualityAdvice] = list(ADVICE)
     return units, sorted(verdicts(units), key=lambda v: (order.index(v.verdict), v.rater))
 
 
@@ -143,21 +136,14 @@ def sentence(rater_verdicts: Sequence[RaterVerdict], participants: dict[str, Par
 
 
 def _table(rater_verdicts: Sequence[RaterVerdict], participants: dict[str, Participant]) -> None:
-    suggested: tuple[EvidenceKind, ...] = ("suggestions",)
-    with_wrong = any(e.kind == "suggestions" for v in rater_verdicts for e in v.evidence)
-    shown: tuple[EvidenceKind, ...] = (
-        "checks",
-        *(suggested if with_wrong else ()),
-        "repeats",
-        "speed",
-        "agreement",
-        "same answer",
-    )
+    shown: list[EvidenceKind] = ["checks", "suggestions", "repeats", "speed", "agreement", "same answer"]
+    if not any(e.kind == "suggestions" for v in rater_verdicts for e in v.evidence):
+        shown.remove("suggestions")
     rows = []
     for verdict in rater_verdicts:
         of = {e.kind: e for e in verdict.evidence}
         excluded = participants[verdict.rater].excluded if verdict.rater in participants else ""
-        row = {"annotator": verdict.rater, "verdict": "Excluded" if excluded else WORDS[verdict.verdict]}
+        row = {"annotator": verdict.rater, "verdict": "Excluded" if excluded else ADVICE[verdict.verdict][0]}
         rows.append(row | {KINDS[kind]: _cell(of[kind]) for kind in shown})
     tables.text_table(rows)
     st.caption(
@@ -192,7 +178,8 @@ def _person(
     verdict = by_name[chosen]
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{escape_markdown(chosen)}** {BADGES[verdict.verdict]}", width="content")
+            words, badge = ADVICE[verdict.verdict]
+            st.markdown(f"**{escape_markdown(chosen)}** {badge.format(words)}", width="content")
             if chosen in participants and campaign_data.manages(campaign):
                 people_tab.exclusion(campaign, participants[chosen], "quality")
         for of in sorted(verdict.evidence, key=lambda e: ("strong", "weak", "none").index(e.signal)):
@@ -213,11 +200,10 @@ def _over_time(windows: Sequence[AgreementWindow]) -> None:
     for w in windows:
         last = first + w.outputs - 1
         if w.alpha.value is not None:
-            low, high = w.alpha.low, w.alpha.high
-            ends = f" [{format_number(low, 2)}, {format_number(high, 2)}]" if low is not None else ""
+            value, low, high = w.alpha.value, w.alpha.low, w.alpha.high
             days = (page.day(datetime.fromtimestamp(t, UTC)) for t in (w.start, w.end))
-            rows.append({"window": f"{first}–{last}", "value": w.alpha.value, "low": low, "high": high, "when": " to ".join(days),
-                         "shown": f"{format_number(w.alpha.value, 2)}{ends}"})  # fmt: skip
+            rows.append({"window": f"{first}–{last}", "value": value, "low": low, "high": high, "when": " to ".join(days),
+                         "shown": format_interval(value, low, high, 2)})  # fmt: skip
         first = last + 1
     if not rows:
         page.info("Agreement needs outputs with ratings by two annotators.")

@@ -1,13 +1,17 @@
-"""Results of a campaign: the ranking with its certainty, effects of annotators, and files."""
+"""Results of a campaign: the ranking with its certainty, effects of annotators and of suggestions, and files."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import partial
+from typing import Any, NamedTuple
 
 import pandas as pd
 import streamlit as st
 
 from core.campaigns.design import design_from_json
+from core.campaigns.suggestion_effect import SuggestionEffect, SuggestionReport, SuggestionRow, suggestion_report
+from core.campaigns.suggestions import Suggestions
 from core.formats.write import csv_text
 from core.formatting import format_change, format_count, format_percent
 from core.plots import campaigns
@@ -16,15 +20,15 @@ from core.ports.projects import Project
 from core.progress import Progress
 from core.reports import campaign_results, public_page
 from core.reports.campaign_results import as_latex, methods
+from core.reports.suggestions import basis_sentences, effect_rows, pooling_sentence, system_rows
 from core.services.campaigns import comparison as service
-from core.services.campaigns import files
+from core.services.campaigns import files, suggestions
 from core.services.campaigns.comparison import CampaignComparison
 from core.settings import load_settings
 from core.stats.bootstrap import Interval
 from core.stats.campaign.campaign_scores import Unit
-from pages._ui.access import public_pages
-from pages._ui.campaigns import campaign_data, suggestions_effect
-from pages._ui.labels_and_raters import known_labels
+from pages._ui.access import links
+from pages._ui.campaigns import campaign_data
 from pages._ui.projects import exports
 from pages._ui.shared import errors, page, tables, wiring
 from pages._ui.shared.files import download, figure, file_name
@@ -57,16 +61,10 @@ def draw_rater_effects(comparison: CampaignComparison, what: str, *, named: bool
         if a := adjusted.get(m.system):
             estimates.append((ADJUSTED, Interval(a.mean, a.low, a.high, a.scores)))
         chart += [
-            {
-                "system": m.system,
-                "kind": kind,
-                "value": v.value,
-                "low": v.low,
-                "high": v.high,
-                "shown": campaign_results.interval(v, digits),
-            }
+            {"system": m.system, "kind": kind, "value": v.value, "low": v.low, "high": v.high,
+             "shown": campaign_results.interval(v, digits)}
             for kind, v in estimates
-        ]
+        ]  # fmt: skip
     shares = ", ".join(f"{NAMES.get(name, name)} {format_percent(share)}" for name, share in effects.shares.items())
     note = f" {effects.note[:1].upper()}{effects.note[1:]}." if effects.note else ""
     said = (
@@ -109,19 +107,13 @@ def draw_downloads(project: Project, campaign: Campaign, comparison: CampaignCom
     with st.container(horizontal=True):
         name = file_name(campaign.name)
         download("Results (CSV)", lambda: as_csv(comparison), f"{name}.results.csv", f"campaign-results-{campaign.id}")
-        download(
-            "LaTeX table",
-            lambda: as_latex(comparison, campaign.name),
-            f"{name}.results.tex",
-            f"campaign-latex-{campaign.id}",
-        )
+        latex = partial(as_latex, comparison, campaign.name)
+        download("LaTeX table", latex, f"{name}.results.tex", f"campaign-latex-{campaign.id}")
         if named:
             with st.popover("Ratings", icon=":material/download:"), errors.boundary():
                 _ratings(campaign)
             with st.popover("Labels and scores of the project", icon=":material/download:"), errors.boundary():
-                exports.draw_exports(
-                    project, bool(known_labels.raters(project)), bool(wiring.store().scores.signatures(project.id))
-                )
+                exports.draw_exports(project)
     if not named:
         st.caption("Files with the ratings name the annotators, so only managers and viewers get them.")
     with st.expander("Text for your paper"):
@@ -129,63 +121,50 @@ def draw_downloads(project: Project, campaign: Campaign, comparison: CampaignCom
     with st.expander("Signature"):
         st.text(comparison.signature)
     running = campaign.state == "running"
-    public_pages.draw_public_page(
+    links.draw_public_page(
         project, campaign.id, campaign.name, lambda page: public_page.of_campaign(comparison, page, running=running)
     )
 
 
+class ResultRow(NamedTuple):
+    """A row of the file of results; its columns have these names."""
+
+    statistic: str
+    system: str
+    other: str
+    value: float | None
+    low: float | None
+    high: float | None
+    p: float | None = None
+    p_holm: float | None = None
+    ratings: float | None = None
+    segments: int | None = None
+    detectable: float | None = None
+
+
 def as_csv(comparison: CampaignComparison) -> str:
     """Return the means, differences, strengths and win rates as rows."""
-    rows: list[tuple[str | float | None, ...]] = []
-    for m in comparison.means:
-        rows.append(("mean", m.system, "", m.mean.value, m.mean.low, m.mean.high, None, None, m.scores, m.items, None))
-    for s in comparison.standardised:
-        rows.append(
-            ("mean z-score", s.system, "", s.mean.value, s.mean.low, s.mean.high, None, None, s.scores, s.items, None)
-        )
-    for a in comparison.effects.means if comparison.effects else ():
-        rows.append(("adjusted mean", a.system, "", a.mean, a.low, a.high, None, None, a.scores, None, None))
-    for d in comparison.differences:
-        rows.append((
-            "difference", d.first, d.second, d.interval.value, d.interval.low, d.interval.high, d.test.p, d.adjusted, None,
-            d.shared, d.detectable,
-        ))  # fmt: skip
-    for t in comparison.votes.strengths if comparison.votes else ():
-        rows.append(
-            (
-                "strength",
-                t.system,
-                "",
-                t.strength.value,
-                t.strength.low,
-                t.strength.high,
-                None,
-                None,
-                t.votes,
-                t.strength.n,
-                None,
-            )
-        )
-    for r in comparison.votes.rates if comparison.votes else ():
-        n = r.wins + r.ties + r.losses
-        rows.append(
-            ("win rate", r.first, r.second, r.rate.value, r.rate.low, r.rate.high, None, None, n, r.rate.n, None)
-        )
-    columns = (
-        "statistic",
-        "system",
-        "other",
-        "value",
-        "low",
-        "high",
-        "p",
-        "p_holm",
-        "ratings",
-        "segments",
-        "detectable",
-    )
-    signed = [(*row, comparison.signature) for row in rows]
-    return csv_text((*columns, "signature"), [["" if v is None else v for v in row] for row in signed])
+
+    def row(statistic: str, first: str, of: Interval, second: str = "", **more: Any) -> ResultRow:
+        return ResultRow(statistic, first, second, of.value, of.low, of.high, **more)
+
+    adjusted = comparison.effects.means if comparison.effects else ()
+    strengths, rates = (comparison.votes.strengths, comparison.votes.rates) if comparison.votes else ((), ())
+    rows = [
+        *(row("mean", m.system, m.mean, ratings=m.scores, segments=m.items) for m in comparison.means),
+        *(row("mean z-score", s.system, s.mean, ratings=s.scores, segments=s.items) for s in comparison.standardised),
+        *(row("adjusted mean", a.system, Interval(a.mean, a.low, a.high, 0), ratings=a.scores) for a in adjusted),
+        *(
+            row("difference", d.first, d.interval, d.second, p=d.test.p, p_holm=d.adjusted, segments=d.shared, detectable=d.detectable)
+            for d in comparison.differences
+        ),
+        *(row("strength", t.system, t.strength, ratings=t.votes, segments=t.strength.n) for t in strengths),
+        *(
+            row("win rate", r.first, r.rate, r.second, ratings=r.wins + r.ties + r.losses, segments=r.rate.n)
+            for r in rates
+        ),
+    ]  # fmt: skip
+    return csv_text((*ResultRow._fields, "signature"), [(*row, comparison.signature) for row in rows])
 
 
 @st.fragment
@@ -231,7 +210,7 @@ def draw_results(project: Project, campaign: Campaign) -> None:
     )
     _agreement(comparison)
     with errors.boundary():
-        suggestions_effect.draw_effect(campaign, _settled(campaign))
+        draw_effect(campaign, _settled(campaign))
     draw_downloads(project, campaign, comparison)
 
 
@@ -311,19 +290,10 @@ def _votes(campaign: Campaign, comparison: CampaignComparison) -> None:
     st.subheader("Strengths", anchor=False)
     if rows := campaign_results.mean_rows(comparison):
         said = f"Bradley–Terry: log odds of being preferred, mean 0. Ties count half. Bars: 95 % CI over segments. {_of_ratings(comparison)}"
-        figure(
-            campaigns.means(pd.DataFrame(rows), comparison.measure),
-            campaign_results.sentence(comparison),
-            said,
-            f"{file_name(campaign.name)}.strengths",
-        )
-    tables.reasons(
-        [
-            f"{s.system}: {s.strength.reason}"
-            for s in campaign_results.ranked_strengths(comparison.votes)
-            if s.strength.reason
-        ]
-    )
+        chart = campaigns.means(pd.DataFrame(rows), comparison.measure)
+        figure(chart, campaign_results.sentence(comparison), said, f"{file_name(campaign.name)}.strengths")
+    strengths = campaign_results.ranked_strengths(comparison.votes)
+    tables.reasons([f"{s.system}: {s.strength.reason}" for s in strengths if s.strength.reason])
     st.subheader("Pairs of systems", anchor=False)
     tables.text_table(campaign_results.win_rows(comparison))
 
@@ -334,3 +304,77 @@ def _agreement(comparison: CampaignComparison) -> None:
         page.info(f"{said}.")
     else:
         st.markdown(said, help=definition("Krippendorff's α"))
+
+
+def draw_effect(campaign: Campaign, version: Hashable) -> None:
+    """Draw the section; nothing in a campaign without suggestions. `version` is what the results depend on."""
+    design = design_from_json(campaign.design)
+    if design.suggestions is None:
+        return
+    st.subheader(
+        "Effect of suggestions",
+        anchor=False,
+        help="Units with suggestions against units without. Which annotator got them for which unit was drawn at random, so a difference is an "
+        "effect of the suggestions. Labels may be pooled if the effect on scores is shown to lie within the margin.",
+    )
+    measured = _measured(campaign, design.suggestions, design.seed, version)
+    if measured is None:
+        return
+    rows, report = measured
+    if not rows:
+        page.info("No unit with a random arm is submitted yet.")
+        return
+    st.markdown(f"**{escape_markdown(pooling_sentence(report))}**")
+    page.caption(" ".join(basis_sentences(report)))
+    tables.text_table(effect_rows(report), tall=20)
+    if by_system := system_rows(report):
+        st.markdown("Score effect by system, minus the mean over the systems (arm × system)")
+        tables.text_table(by_system)
+    page.caption(_layer(campaign))
+    with st.container(horizontal=True):
+        name = file_name(campaign.name)
+        key = f"campaign-suggestions-{campaign.id}"
+        download("Effects (CSV)", lambda: _effects_csv(report), f"{name}.suggestions.csv", key)
+        if campaign_data.sees_people(campaign):
+            download(
+                "Rated outputs with arms (CSV)",
+                lambda: csv_text(SuggestionRow._fields, rows),
+                f"{name}.arms.csv",
+                f"{key}-rows",
+            )
+
+
+def _measured(
+    campaign: Campaign, design: Suggestions, seed: int, version: Hashable
+) -> tuple[list[SuggestionRow], SuggestionReport] | None:
+    key: tuple[Hashable, ...] = ("campaign-suggestions", load_settings().database, campaign.id, version)
+
+    def work(progress: Progress) -> tuple[list[SuggestionRow], SuggestionReport]:
+        progress(0.05)
+        rows = suggestions.suggestion_rows(wiring.store(), campaign, campaign_data.current(campaign).labels)
+        progress(0.3)
+        return rows, suggestion_report(rows, design.margin, seed=seed)
+
+    return run_cached(key, "Measuring the effect of suggestions …", work)
+
+
+def _layer(campaign: Campaign) -> str:
+    """Return where the suggestions come from, and what of the layer could not be shown."""
+    stored = wiring.store().settings.get(campaign.texts, suggestions.SETTING) or {}
+    changed = "; ".join(f"{reason}: {n:,}" for reason, n in stored.get("changed", {}).items())
+    return (
+        f"Suggestions: {stored.get('label', '')}, {format_count(stored.get('spans', 0), 'error span')} in "
+        f"{format_count(stored.get('outputs', 0), 'output')}, copied {stored.get('copied', '')[:10]} (SHA-256 {stored.get('sha256', '')[:12]}…)"
+        f"{f'. {changed[:1].upper()}{changed[1:]}' if changed else ''}."
+    )
+
+
+def _effects_csv(report: SuggestionReport) -> str:
+    columns = ("effect", "system", "kind", "suggested", "control", "value", "low", "high", "p", "outputs_suggested", "outputs_control", "reason")  # fmt: skip
+
+    def row(name: str, system: str, e: SuggestionEffect) -> list[str | float | None]:
+        numbers = (e.suggested, e.control, e.value, e.low, e.high, e.p, *e.outputs)
+        return [name, system, e.kind, *numbers, e.reason]
+
+    effects = [row(e.key, "", e) for e in report.effects] + [row("arm × system", e.key, e) for e in report.systems]
+    return csv_text(columns, effects)

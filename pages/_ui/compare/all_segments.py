@@ -22,7 +22,7 @@ from core.services.compare.segment import SegmentQuery, names_of
 from core.services.projects.time_estimates import incomplete
 from core.services.projects.view import Column, View
 from pages._ui.compare.toolbar import first_score
-from pages._ui.shared import deferred, drafts, errors, files, jobs, page, state, tables, wiring
+from pages._ui.shared import drafts, errors, files, jobs, page, state, tables, wiring
 from pages._ui.shared.long_jobs import digest
 
 TEXT = 160
@@ -72,7 +72,7 @@ AT_ONCE = 100
 
 def come_later(project: Project) -> bool:
     """Return whether the charts and lists are drawn in the next run, after the cards are shown."""
-    return project.n_segments > AT_ONCE and deferred.comes_later("compare", "Loading charts and lists …")
+    return project.n_segments > AT_ONCE and page.comes_later("compare", "Loading charts and lists …")
 
 
 def overview(project: Project, view: View, query: Query, lam: float, blind: bool) -> None:

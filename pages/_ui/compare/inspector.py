@@ -27,9 +27,7 @@ from core.services.projects.view import Column, View
 from core.signature import fields_of
 from pages._ui.annotate import identity
 from pages._ui.compare import marks
-from pages._ui.components.alignment import alignment
-from pages._ui.components.inspector import inspector
-from pages._ui.components.shared import last
+from pages._ui.components import alignment, inspector, last
 from pages._ui.shared import errors, page
 from pages._ui.shared.markdown import escape_markdown
 

@@ -1,4 +1,4 @@
-"""The parts of the Help page: workflow, documentation, glossary, keys, and facts for a problem report."""
+"""The parts of the Help page: workflow, documentation, glossary, keys, and facts for a problem report; the installation for Models."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import json
 import platform
 import posixpath
 import re
+import tomllib
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,12 +17,12 @@ import streamlit as st
 from core.data import SEVERITIES
 from core.metrics.readiness import ConfiguredModel, configured_models
 from core.settings import Settings, load_settings
-from pages._ui.models.model_cards import PACKAGES, installed, own_version
 from pages._ui.shared import page, tables
 from pages._ui.shared.markdown import doc_link
 from pages._ui.shared.page import terms
 
-INDEX = Path(__file__).parents[3] / "docs" / "README.md"
+ROOT = Path(__file__).resolve().parents[3]
+INDEX = ROOT / "docs" / "README.md"
 _LINK = re.compile(r"\[([^]]+)\]\(([^)]+)\)")
 
 
@@ -73,6 +75,51 @@ def draw_keys() -> None:
         tables.text_table([{"key": key, "what it does": what} for key, what in keys], tall=len(keys))
 
 
+PACKAGES = ("streamlit", "sqlalchemy", "sacrebleu", "rouge-score", "torch", "transformers")
+
+
+def hidden(url: str) -> str:
+    """Return a database address without its passwords."""
+    shown = re.sub(r"^([^:/]+://[^:/@]*):.*@", r"\1:***@", url)
+    return re.sub(r"(?i)([?&][^=&]*(?:pass|pwd|secret|token|key)[^=&]*=)[^&]*", r"\1***", shown)
+
+
+def own_version() -> str:
+    """Return the version in pyproject.toml."""
+    try:
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    except (OSError, ValueError, KeyError):
+        return "unknown"
+    return str(project["version"])
+
+
+def installed(package: str) -> str:
+    """Return the version of a package, or "not installed"."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def draw_installation(chosen: Settings) -> None:
+    """Draw the settings and the versions."""
+    rows = [
+        ("Database", hidden(chosen.database), "ERRORSCOPE_DB"),
+        ("Folder for database and logs", str(chosen.home), "ERRORSCOPE_HOME"),
+        ("Device", chosen.device, "ERRORSCOPE_DEVICE"),
+        ("Number format of the seq2seq model", chosen.dtype, "ERRORSCOPE_DTYPE"),
+        ("Languages of a multilingual seq2seq model", chosen.languages, "ERRORSCOPE_LANGUAGES"),
+        ("Prompt lists", str(chosen.prompts or "mt (built in)"), "ERRORSCOPE_PROMPTS"),
+        ("Scoring worker", chosen.worker, "ERRORSCOPE_WORKER"),
+        ("Errorscope", own_version(), ""),
+        ("Python", platform.python_version(), ""),
+        *((name, installed(name), "") for name in PACKAGES),
+    ]
+    tables.text_table(
+        [{"setting": w, "value": v or "not set", "environment variable": by} for w, v, by in rows], tall=len(rows)
+    )
+
+
 def facts(chosen: Settings, models: list[ConfiguredModel], browser: str) -> str:
     """Return the versions, one per line."""
     database = chosen.database.partition(":")[0]
@@ -112,9 +159,6 @@ def matching(words: str) -> dict[str, str]:
     search_words = words.casefold().split()
     matches = {t: text for t, text in terms().items() if all(word in f"{t} {text}".casefold() for word in search_words)}
     return dict(sorted(matches.items(), key=lambda item: not all(word in item[0].casefold() for word in search_words)))
-
-
-ACROSS = 3
 
 
 class WorkflowStep(NamedTuple):
@@ -159,13 +203,9 @@ STEPS = (
 
 def draw_workflow() -> None:
     """Draw the steps, three side by side."""
-    for first in range(0, len(STEPS), ACROSS):
-        for i, column in enumerate(st.columns(ACROSS), first):
-            with column.container(border=True, height="stretch"):
-                st.subheader(f"{i + 1}. {STEPS[i].title}", anchor=False)
-                st.markdown(STEPS[i].text)
-                for target, label in STEPS[i].links:
-                    page.link(target, label)
+    for number in page.cards([(f"{n}. {step.title}", step.text) for n, step in enumerate(STEPS, 1)]):
+        for target, label in STEPS[number].links:
+            page.link(target, label)
     st.markdown(
         "*Projects* names the next step of the open project. The sample project is scored and labelled already."
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 import pandas as pd
@@ -11,7 +11,7 @@ import streamlit as st
 from core.calibration.presets import ENOUGH_RATERS
 from core.data import SEVERITIES, Judgement
 from core.formats.labels.judgements import is_rank
-from core.formatting import format_clock, format_count, format_figure, format_number, format_percent
+from core.formatting import format_clock, format_count, format_figure, format_interval, format_number, format_percent
 from core.mqm.label_columns import LabelColumns
 from core.plots.campaigns import matrix_width, severity_confusion, tau_matrix
 from core.ports.projects import Project
@@ -20,6 +20,7 @@ from core.services.labels.agreement import Agreement, Dispute, reading
 from core.services.labels.judgements import ALPHAS, NumberAgreement, number_agreement
 from core.services.labels.labels import finished
 from core.settings import load_settings
+from core.stats.bootstrap import Interval
 from core.stats.correlation.correlation import Statistic
 from core.stats.raters.rater_agreement import RaterPair
 from core.stats.raters.span_agreement import SpanAgreement
@@ -133,15 +134,11 @@ def raters(all_of: Agreement, *, scored: bool) -> None:
     tables.data_table(
         pd.DataFrame(rows).dropna(axis="columns", how="all"),
         formats,
-        {f"{s} per output": st.column_config.NumberColumn(help=f"{s} errors per output") for s in SEVERITIES}
+        helps={f"{s} per output": f"{s} errors per output" for s in SEVERITIES}
         | {
-            "time, h:min:s": st.column_config.NumberColumn(
-                help="Time on Annotate; a pause counts at most two minutes. None for imported labels"
-            ),
-            "no error, %": st.column_config.NumberColumn(help="Share of outputs without errors"),
-            "mean MQM score ↑": st.column_config.NumberColumn(
-                help="Mean MQM score of this annotator’s outputs: 0 = no error, more negative = worse"
-            ),
+            "time, h:min:s": "Time on Annotate; a pause counts at most two minutes. None for imported labels",
+            "no error, %": "Share of outputs without errors",
+            "mean MQM score ↑": "Mean MQM score of this annotator’s outputs: 0 = no error, more negative = worse",
         },
     )
 
@@ -155,12 +152,10 @@ def figures(all_of: Agreement, *, scored: bool) -> None:
         return
     alpha = all_of.alpha
     if alpha.value is not None:
-        between = f" [{format_number(alpha.low)}, {format_number(alpha.high)}]" if alpha.low is not None else ""
         st.markdown(
-            escape_markdown(
-                f"Agreement of the MQM scores of the error spans: α = {format_number(alpha.value)}{between} on {format_count(all_of.twice, 'output')} of "
-                f"{format_count(alpha.n, 'segment')} labelled by two or more"
-            ).join(("**", "**") if scored else ("#### ", "")),
+            _headline("MQM scores of the error spans", alpha, all_of.twice, "labelled").join(
+                ("**", "**") if scored else ("#### ", "")
+            ),
             help=f"{ALPHA}: {definition(ALPHA)} In brackets: the likely range (95 % CI, bootstrap over segments). Computed on MQM "
             "scores (interval level).",
         )
@@ -294,34 +289,31 @@ def draw_number_agreement(project: Project) -> None:
     if not wiring.judgements(project):
         return
     st.subheader("Scores and ranks by annotator", anchor=False)
-    by_name = {f.name: f for f in _agreements(*wiring.version(project))}
+    by_name = {f.name: f for f in _agreements(project)}
     name = next(iter(by_name))
     if len(by_name) > 1:
         name = st.selectbox("Human scores", by_name, key="people-numbers", width=320)
     imported = name in {j.name for j in wiring.store().judgements.list(project.id)}
-    _headline(by_name[name])
-    _raters(by_name[name], imported=imported)
-    _agreement(by_name[name])
+    of_name = by_name[name]
+    kind, what = ("ordinal", "ranks") if of_name.ranks else ("interval", "scores")
+    if (alpha := of_name.alphas[kind]).value is not None:
+        st.markdown(f"#### {_headline(f'{what} “{name}”', alpha, of_name.twice, 'rated')}")
+        st.markdown(escape_markdown(reading(alpha)))
+    _raters(of_name, imported=imported)
+    _agreement(of_name)
 
 
-@st.cache_resource(max_entries=8, ttl=1800, show_spinner="Comparing scores …")
-def _agreements(database: str, project: Project, generation: Hashable) -> tuple[NumberAgreement, ...]:
+@wiring.cached(wiring.version, 8, spinner="Comparing scores …")
+def _agreements(project: Project) -> tuple[NumberAgreement, ...]:
     return number_agreement(wiring.judgements(project))
 
 
-def _headline(agreement: NumberAgreement) -> None:
-    """Draw α of the scores, or of the ranks by their order; nothing if it is undefined."""
-    kind, what = ("ordinal", "ranks") if agreement.ranks else ("interval", "scores")
-    alpha = agreement.alphas[kind]
-    if alpha.value is None:
-        return
-    between = f" [{format_number(alpha.low)}, {format_number(alpha.high)}]" if alpha.low is not None else ""
-    said = (
-        f"Agreement of the {what} “{agreement.name}”: α = {format_number(alpha.value)}{between} on "
-        f"{format_count(agreement.twice, 'output')} of {format_count(alpha.n, 'segment')} rated by two or more"
+def _headline(what: str, alpha: Interval, twice: int, verb: str) -> str:
+    """Return α of the scores or ranks `what`, and on how many outputs it is computed, as Markdown."""
+    return escape_markdown(
+        f"Agreement of the {what}: α = {format_interval(alpha.value, alpha.low, alpha.high)} on {format_count(twice, 'output')} of "
+        f"{format_count(alpha.n, 'segment')} {verb} by two or more"
     )
-    st.markdown(escape_markdown(said).join(("#### ", "")))
-    st.markdown(escape_markdown(reading(alpha)))
 
 
 def _raters(agreement: NumberAgreement, *, imported: bool) -> None:

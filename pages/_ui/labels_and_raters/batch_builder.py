@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from core.calibration.presets import ENOUGH_OUTPUTS, ENOUGH_RATERS
@@ -13,11 +15,11 @@ from core.ports.projects import Project
 from core.services.labels import batches as service
 from core.services.labels.batches import ANY_LAMBDA, Plan
 from core.services.projects.view import Column, View
-from pages._ui.annotate.batches import address
+from pages._ui.annotate.annotate_parts import address
 from pages._ui.calibrate.calibration_result import interval
 from pages._ui.labels_and_raters import known_labels
-from pages._ui.labels_and_raters.copy_link import copy_link
 from pages._ui.shared import errors, page, wiring
+from pages._ui.shared.addresses import copy_link
 from pages._ui.shared.long_jobs import compute
 from pages._ui.shared.markdown import escape_markdown
 
@@ -68,22 +70,14 @@ def builder(project: Project) -> None:
             )
         left, middle, right = st.columns(3)
         n = int(left.number_input("Outputs", 1, 100_000, ENOUGH_OUTPUTS, key="batch-n"))
-        enough = int(
-            middle.number_input(
-                "Annotators per output", 1, 9, ENOUGH_RATERS, key="batch-enough",
-                help="Outputs that already have this many annotators are left out",
-            )
-        )  # fmt: skip
-        seed = int(
-            right.number_input(
-                "Random number (seed)",
-                0,
-                2**31 - 1,
-                0,
-                key="batch-seed",
-                help="The same number gives the same selection",
-            )
+        left_out, same = (
+            "Outputs that already have this many annotators are left out",
+            "The same number gives the same selection",
         )
+        enough = int(
+            middle.number_input("Annotators per output", 1, 9, ENOUGH_RATERS, key="batch-enough", help=left_out)
+        )
+        seed = int(right.number_input("Random number (seed)", 0, 2**31 - 1, 0, key="batch-seed", help=same))
         whole_segments = st.radio("Select", WHOLE, format_func=WHOLE.__getitem__, horizontal=True, key="batch-whole")
         documents = _documents(project, view)
         _make(project, column, Plan(n, method, bool(whole_segments), strata, between, enough, seed, documents))
@@ -194,18 +188,14 @@ def batches(project: Project, rated: RatedByOutput) -> None:
 
 def _delete(project: Project, batch: SavedBatch, rated: RatedByOutput, labelled: int) -> None:
     """Draw the button that deletes a set, which asks first."""
-    with st.popover("Delete", type="tertiary", key=f"batch-ask-{batch.id}"):
-        if labelled:
-            st.markdown(
-                f"**{format_count(labelled, 'output')} of this set are labelled.** Annotators can no longer open the set. Its labels "
-                "and sampling probabilities are kept, so that estimates and λ stay correct."
-            )
-        else:
-            st.markdown("**Nobody has submitted labels for this set.** The set is deleted, and its link stops working.")
-        if st.button("Delete this set", key=f"batch-delete-{batch.id}"):
-            with errors.boundary():
-                service.remove(wiring.store(), project.id, batch, rated)
-                st.rerun()
+    words = "**Nobody has submitted labels for this set.** The set is deleted, and its link stops working."
+    if labelled:
+        words = (
+            f"**{format_count(labelled, 'output')} of this set are labelled.** Annotators can no longer open the set. Its labels "
+            "and sampling probabilities are kept, so that estimates and λ stay correct."
+        )
+    remove = partial(service.remove, wiring.store(), project.id, batch, rated)
+    page.ask_first("Delete", words, "Delete this set", remove, f"batch-delete-{batch.id}", type="tertiary")
 
 
 def facts(batch: SavedBatch) -> str:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
 import streamlit as st
 
 from core.mqm.label_columns import LabelColumns
 from core.mqm.rated_by_output import RatedByOutput
 from core.ports.projects import Project
 from core.services.labels.kept_labels import KeptLabels
+from core.settings import load_settings
 from pages._ui.shared import wiring
 from pages._ui.shared.long_jobs import showing_progress
-
-HOURS = 3600
 
 
 def raters(project: Project) -> list[str]:
@@ -21,7 +18,7 @@ def raters(project: Project) -> list[str]:
     labels = wiring.store().labels
     if not wiring.campaigns(project):
         return labels.raters(project.id)
-    return _raters(*wiring.version(project), labels.newest(project.id))
+    return _raters(project, labels.newest(project.id))
 
 
 def submitted(project: Project) -> LabelColumns:
@@ -40,11 +37,11 @@ def _read(project: Project) -> tuple[LabelColumns, RatedByOutput]:
         return _kept(database, project.id).read(wiring.store(), wiring.campaigns(project), progress)
 
 
-@st.cache_resource(max_entries=32, ttl=HOURS, show_spinner="Reading labels …")
-def _raters(database: str, project: Project, generation: Hashable, newest: int) -> list[str]:
-    return _kept(database, project.id).raters(wiring.store(), wiring.campaigns(project))
+@wiring.cached(wiring.version, 32, seconds=3600, spinner="Reading labels …")
+def _raters(project: Project, newest: int) -> list[str]:
+    return _kept(load_settings().database, project.id).raters(wiring.store(), wiring.campaigns(project))
 
 
-@st.cache_resource(max_entries=8, ttl=4 * HOURS, show_spinner=False)
+@st.cache_resource(max_entries=8, ttl=4 * 3600, show_spinner=False)
 def _kept(database: str, project_id: int) -> KeptLabels:
     return KeptLabels(project_id)

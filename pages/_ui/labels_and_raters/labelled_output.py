@@ -12,7 +12,7 @@ from core.mqm.typology import TYPOLOGIES, Category, Explained
 from core.ports.projects import Project
 from core.services.labels import protocols
 from core.services.labels.agreement import stretches
-from pages._ui.components.marked_texts import marked_texts
+from pages._ui.components import marked_texts
 from pages._ui.shared import errors, page, state, wiring
 from pages._ui.shared.markdown import escape_markdown
 from pages._ui.shared.page import definition
@@ -29,16 +29,21 @@ def draw_labelled_output(
             links(project, key.segment)
         left, right = st.columns([2, 3], gap="large")
         with left:
-            for what, text in (("Source", segment.source), ("Reference", next(iter(segment.references), None))):
-                if text:
-                    st.caption(what)
-                    st.text(text)
+            captioned("Source", segment.source)
+            captioned("Reference", next(iter(segment.references), None))
         with right:
             st.caption(f"Output of {escape_markdown(key.system)}")
             if columns:
                 marked_texts(columns, key=name)
             else:
                 st.text(texts.get(key.system, ""))
+
+
+def captioned(what: str, text: str | None) -> None:
+    """Draw a text of a segment below what it is; nothing without a text."""
+    if text:
+        st.caption(what)
+        st.text(text)
 
 
 def links(project: Project, key: SegmentKey) -> None:
@@ -66,6 +71,18 @@ def column(rater: str, note: str, spans: Sequence[Span], text: str, source: str)
 
 
 WHERE = {"output": "output", "source": "source", "either": "output or source"}
+
+
+def category_columns() -> dict[str, Any]:
+    """Return the configuration of the columns of categories, for tables of them."""
+    columns = st.column_config
+    return {
+        "path": columns.TextColumn("Category", required=True),
+        "definition": columns.TextColumn("Definition", width="medium"),
+        "example": columns.TextColumn("Example", width="medium"),
+        "where": columns.SelectboxColumn("Marked in", options=list(WHERE), format_func=lambda where: WHERE[str(where)]),
+        "needs_note": columns.CheckboxColumn("Needs a note"),
+    }
 
 
 def draw_typology_form(project: Project) -> None:
@@ -103,22 +120,12 @@ def draw_typology_form(project: Project) -> None:
 def _table(
     rows: tuple[Explained, ...] | tuple[Category, ...], key: str, *, fixed: bool = False, read_only: bool = False
 ) -> list[dict[str, Any]]:
-    columns = st.column_config
     edited = st.data_editor(
         [row._asdict() for row in rows],
         key=key,
         hide_index=True,
         num_rows="fixed" if fixed else "dynamic",
         disabled=True if read_only else ["name"] if fixed else [],
-        column_config={
-            "name": columns.TextColumn("Severity"),
-            "path": columns.TextColumn("Category", required=True),
-            "definition": columns.TextColumn("Definition", width="medium"),
-            "example": columns.TextColumn("Example", width="medium"),
-            "where": columns.SelectboxColumn(
-                "Marked in", options=list(WHERE), format_func=lambda where: WHERE[str(where)]
-            ),
-            "needs_note": columns.CheckboxColumn("Needs a note"),
-        },
+        column_config={"name": st.column_config.TextColumn("Severity"), **category_columns()},
     )
     return [dict(row) for row in edited]

@@ -19,7 +19,7 @@ from core.services.evaluate import significance as tests
 from core.services.evaluate.evaluate import LABELS, STATISTICS, AgreementRow, Evaluation, StatisticName
 from core.services.evaluate.evaluation_data import ScoredMetric
 from core.services.projects.view import View
-from pages._ui.access import public_pages
+from pages._ui.access import links
 from pages._ui.meta_evaluation import evaluation_data
 from pages._ui.meta_evaluation.evaluation_data import BASELINES, matrix, with_heading
 from pages._ui.meta_evaluation.evaluation_form import METRIC, STATISTIC, TABLE, UNITS, EvaluationOptions
@@ -132,7 +132,7 @@ def files(project: Project, evaluation: Evaluation, statistic: StatisticName, sy
             download(label, make, f"{file_name(project.name)}.evaluation.{ending}", f"evaluate-{ending}")
     with st.expander("LaTeX table to copy"):
         st.code(latex, language=None)
-    public_pages.draw_public_page(
+    links.draw_public_page(
         project, None, project.name, lambda page: public_page.of_evaluation(evaluation, statistic, done, systems, page)
     )
 

@@ -18,8 +18,7 @@ from core.services.evaluate.evaluation_data import EvaluationData, ScoredMetric,
 from core.services.projects.task import language_warning, output_languages
 from core.services.projects.view import View
 from pages._ui.meta_evaluation.evaluation_form import EvaluationOptions
-from pages._ui.shared import jobs, tables, wiring
-from pages._ui.shared.deferred import comes_later
+from pages._ui.shared import jobs, page, tables, wiring
 from pages._ui.shared.long_jobs import digest, digest_of_many
 from pages._ui.shared.markdown import escape_markdown
 
@@ -112,7 +111,7 @@ def evaluated(data: EvaluationData, choice: AgreementOptions, statistic: Statist
         with place.container():
             if len(data.keys) >= MANY and choice.level == "segment":
                 values(service.evaluate(data, choice._replace(draws=0), (statistic,)), statistic)
-                if comes_later(SECOND_PART, "Computing 95 % CIs …"):
+                if page.comes_later(SECOND_PART, "Computing 95 % CIs …"):
                     return None
             bar = st.progress(0.0, "Computing agreement and 95 % CIs …")
         rows: list[AgreementRow] = []

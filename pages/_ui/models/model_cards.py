@@ -1,22 +1,21 @@
-"""The model configured for each job, checkpoints that papers name, and the versions of this installation."""
+"""The model configured for each job, checkpoints that papers name, and the judges."""
 
 from __future__ import annotations
 
 import json
 import os
-import platform
-import re
 import shlex
 import sys
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from secrets import token_hex
 
 import streamlit as st
 
 from core.errors import UserError
+from core.judges import probe
+from core.judges.endpoints import EXAMPLE, FILE, HOSTS, VARIABLE
+from core.judges.probe import JudgeState
 from core.metrics.embedding import mauve
 from core.metrics.readiness import ConfiguredModel, Readiness
 from core.metrics.registry import specs
@@ -27,55 +26,8 @@ from core.models.folders import OTHERS, FileCheck, ModelFolder
 from core.models.prepared import PreparedModel
 from core.progress import Progress
 from core.services.models import preparing
-from core.settings import Settings
-from pages._ui.shared import errors, long_jobs, page, tables, wiring
+from pages._ui.shared import errors, long_jobs, page, wiring
 from pages._ui.shared.markdown import escape_markdown, with_doc_links
-
-PACKAGES = ("streamlit", "sqlalchemy", "sacrebleu", "rouge-score", "torch", "transformers")
-ROOT = Path(__file__).resolve().parents[3]
-
-
-def hidden(url: str) -> str:
-    """Return a database address without its passwords."""
-    shown = re.sub(r"^([^:/]+://[^:/@]*):.*@", r"\1:***@", url)
-    return re.sub(r"(?i)([?&][^=&]*(?:pass|pwd|secret|token|key)[^=&]*=)[^&]*", r"\1***", shown)
-
-
-def own_version() -> str:
-    """Return the version in pyproject.toml."""
-    try:
-        project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    except (OSError, ValueError, KeyError):
-        return "unknown"
-    return str(project["version"])
-
-
-def installed(package: str) -> str:
-    """Return the version of a package, or "not installed"."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
-
-
-def draw_installation(chosen: Settings) -> None:
-    """Draw the settings and the versions."""
-    rows = [
-        ("Database", hidden(chosen.database), "ERRORSCOPE_DB"),
-        ("Folder for database and logs", str(chosen.home), "ERRORSCOPE_HOME"),
-        ("Device", chosen.device, "ERRORSCOPE_DEVICE"),
-        ("Number format of the seq2seq model", chosen.dtype, "ERRORSCOPE_DTYPE"),
-        ("Languages of a multilingual seq2seq model", chosen.languages, "ERRORSCOPE_LANGUAGES"),
-        ("Prompt lists", str(chosen.prompts or "mt (built in)"), "ERRORSCOPE_PROMPTS"),
-        ("Scoring worker", chosen.worker, "ERRORSCOPE_WORKER"),
-        ("Errorscope", own_version(), ""),
-        ("Python", platform.python_version(), ""),
-        *((name, installed(name), "") for name in PACKAGES),
-    ]
-    tables.text_table(
-        [{"setting": w, "value": v or "not set", "environment variable": by} for w, v, by in rows], tall=len(rows)
-    )
-
 
 ANOTHER = "Another folder"
 _STARTED = "errorscope_prepared"
@@ -342,3 +294,50 @@ def draw_presets(role: str) -> None:
                 st.caption(f"{escape_markdown(p.note[:1].upper() + p.note[1:])}.")
             if p.command:
                 st.code(for_this_machine(p.command), language=None, wrap_lines=True)
+
+
+def draw_judges() -> None:
+    """Draw one line per judge: whether it is ready, where its texts go, and what its server can do."""
+    with st.container(border=True, key="judges"):
+        st.markdown("**Judges**  :gray-badge[judge]")
+        try:
+            states = probe.judge_states()
+        except UserError as error:
+            errors.show(error)
+            return
+        using = ", ".join(spec.label for spec in specs().values() if "judge" in spec.needs)
+        if not states:
+            st.markdown(
+                ":orange-badge[not configured] A language model on a server that you start, on this machine by default."
+            )
+        for state in states:
+            _judge(state)
+        page.caption(f"Used by {using}.")
+        if not states:
+            st.code(f'{VARIABLE}="{EXAMPLE}" make run', language=None, wrap_lines=True)
+        st.caption(
+            with_doc_links(f"{FILE} names a file with several judges and with metrics of your own: docs/judges.md.")
+        )
+
+
+def _judge(state: JudgeState) -> None:
+    judge, identity = state.endpoint, state.identity
+    colour = "green" if identity else "orange"
+    facts = [judge.form.model, judge.name, judge.authority]
+    if judge.is_local or identity:
+        facts.append("texts stay on this machine" if judge.is_local else f"texts are sent to {judge.host}")
+    st.markdown(f":{colour}-badge[{state.words}] {' · '.join(map(escape_markdown, facts))}")
+    if state.problem is not None:
+        hint = f" {state.problem.hint}." if state.problem.hint and HOSTS not in state.problem.hint else ""
+        got = f" ({state.problem.got})" if state.problem.got else ""
+        st.caption(escape_markdown(f"{state.problem.what[:1].upper()}{state.problem.what[1:]}{got}.{hint}"))
+        if HOSTS in state.problem.hint:
+            st.code(f"{HOSTS}={judge.host}", language=None)
+    if identity is not None:
+        abilities = [
+            "obeys JSON schemas" if identity.obeys_schema else "ignores JSON schemas: more replies may be unreadable",
+            "gives token probabilities" if identity.has_logprobs else "gives no token probabilities",
+            *([] if identity.counts_tokens else ["does not count the tokens of the prompt: it may cut long texts"]),
+        ]  # fmt: skip
+        fingerprint = f" · fingerprint {identity.fingerprint}" if identity.fingerprint else ""
+        st.caption(escape_markdown(f"{'; '.join(abilities)} · revision {identity.rev(judge)}{fingerprint}"))

@@ -6,19 +6,15 @@ Streamlit would hold the file in memory, and Cancel could not interrupt a fragme
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
-from concurrent.futures import Future
 from datetime import UTC, datetime
 from threading import Lock
 from weakref import WeakSet
 
 import streamlit as st
 
-from core.errors import UserError
 from core.ports.projects import Project
 from core.ports.store import Store
-from core.progress import Cancelled
 from core.scoring.turns import judge_of
 from core.services.export.files import (
     EXPORT_THREADS,
@@ -31,7 +27,9 @@ from core.services.export.files import (
     ExportFile,
 )
 from core.settings import load_settings
+from pages._ui.labels_and_raters import known_labels
 from pages._ui.shared import drafts, errors, page, wiring
+from pages._ui.shared.background import BackgroundWork
 from pages._ui.shared.files import download, file_name
 from pages._ui.shared.markdown import escape_markdown
 
@@ -39,49 +37,24 @@ PACE = 0.5
 """Seconds between two updates of the progress bar."""
 
 
-class Preparation:
-    """A file that waits or is being made. `share` is the part that is done, in [0, 1], or None while the file waits for other exports.
-
-    `token` is the future token of the finished file.
-    """
+class Preparation(BackgroundWork[str]):
+    """A file that waits for other exports, or is being made; the result is the token of the file."""
 
     def __init__(self, project: Project, name: str, kind: ExportFile, store: Store) -> None:
+        super().__init__()
         self.of = (project, name)
-        self.share: float | None = None
-        self.cancelled = False
-        self.error_number = ""
         self.begun: datetime | None = None
-        self.token: Future[str] = EXPORT_THREADS.submit(self._make, kind, store)
+
+        def make() -> str:
+            self.begun = datetime.now(UTC)
+            self.progress(0.0)
+            made = kind.make(store, project.id, self.progress)
+            self.progress(1.0)  # the last chance to cancel
+            return PREPARED.keep(project.id, name, made)
+
         with _LOCK:
             _PREPARATIONS.add(self)
-
-    def _make(self, kind: ExportFile, store: Store) -> str:
-        try:
-            return self._kept(kind, store)
-        except BaseException as error:
-            traceback.clear_frames(error.__traceback__)  # the token would keep the file and the transaction that reads
-            raise
-
-    def _kept(self, kind: ExportFile, store: Store) -> str:
-        project, name = self.of
-        self.begun = datetime.now(UTC)
-        self.progress(0.0)
-        made = kind.make(store, project.id, self.progress)
-        self.progress(1.0)  # the last chance to cancel
-        return PREPARED.keep(project.id, name, made)
-
-    def progress(self, share: float) -> None:
-        if self.cancelled:
-            raise Cancelled
-        self.share = share
-
-    def cancel(self) -> None:
-        self.cancelled = True
-        self.token.cancel()  # a file that still waits is not made
-
-    def error(self) -> BaseException | None:
-        """Return why there is no file, or None if there is one. Waits until it is known."""
-        return Cancelled() if self.token.cancelled() else self.token.exception()
+        EXPORT_THREADS.submit(self.run, make)
 
 
 _PREPARATIONS: WeakSet[Preparation] = WeakSet()
@@ -108,10 +81,10 @@ def draw_export(project: Project, name: str, kind: ExportFile, store: Store) -> 
 
     if not isinstance(known, Preparation) or known.of != (project, name):
         _button("Prepare the file", begin, key)
-    elif not known.token.done():
+    elif not known.result.done():
         st.fragment(_watch, run_every=PACE)(known, key)
-    elif error := known.error():
-        _failed(known, error)
+    elif known.error() is not None:
+        known.draw_error(lambda: st.caption("Preparation cancelled."))
         _button("Prepare the file", begin, key)
     else:
         _offer(known)
@@ -127,7 +100,7 @@ def _button(label: str, begin: Callable[[], None], key: str) -> None:
 
 
 def _watch(job: Preparation, key: str) -> None:
-    if job.token.done():
+    if job.result.done():
         st.rerun()
     share = job.share or 0.0
     words = "Waiting for other exports …" if job.share is None else f"Preparing the file … {share:.0%}"
@@ -136,21 +109,9 @@ def _watch(job: Preparation, key: str) -> None:
         st.button("Cancel", on_click=job.cancel, disabled=job.cancelled, key=f"{key}-cancel")
 
 
-def _failed(job: Preparation, error: BaseException) -> None:
-    if isinstance(error, Cancelled):
-        st.caption("Preparation cancelled.")
-    elif isinstance(error, UserError):
-        errors.show(error)
-    elif isinstance(error, Exception):
-        job.error_number = job.error_number or errors.logged(error)
-        errors.apologise(job.error_number)
-    else:
-        raise error
-
-
 def _offer(job: Preparation) -> None:
     project, name = job.of
-    file = PREPARED.find(project.id, name, job.token.result())
+    file = PREPARED.find(project.id, name, job.result.result())
     if file is None:
         st.caption("The server no longer keeps this file. Prepare it again.")
         return
@@ -158,13 +119,14 @@ def _offer(job: Preparation) -> None:
         st.caption(f"Reading began on {page.moment(job.begun)}. Later changes may be missing.")
     if file.made.lost:
         st.caption("  \n".join(map(escape_markdown, file.made.lost)))
-    address = wiring.address(f"api/projects/{project.id}/exports/{name}?prepared={job.token.result()}")
+    address = wiring.address(f"api/projects/{project.id}/exports/{name}?prepared={job.result.result()}")
     size = f"{file.size / 1e6:,.1f} MB" if file.size >= 1e5 else f"{file.size:,} bytes"
     st.link_button(f"Download ({size})", address, icon=":material/download:", width="stretch", type="primary")
 
 
-def draw_exports(project: Project, labelled: bool, scored: bool) -> None:
+def draw_exports(project: Project) -> None:
     """Draw the choice of a file, what it leaves out, and the download."""
+    labelled, scored = bool(known_labels.raters(project)), wiring.store().scores.signatures(project.id)
     kinds = (
         (LABELS if labelled else {}) | (JUDGEMENTS if wiring.judgements(project) else {}) | (SCORES if scored else {})
     )
@@ -172,7 +134,7 @@ def draw_exports(project: Project, labelled: bool, scored: bool) -> None:
         st.caption("No labels to export yet.")
     if not scored:
         st.caption("No metric scores to export yet.")
-    if any(judge_of(by.metric) for by in wiring.store().scores.signatures(project.id)):
+    if any(judge_of(by.metric) for by in scored):
         kinds |= REPLIES
     if kinds := kinds | (OUTPUTS if project.n_outputs else {}):
         _choice(project, kinds)
@@ -181,11 +143,8 @@ def draw_exports(project: Project, labelled: bool, scored: bool) -> None:
 @st.fragment
 @errors.guarded
 def _choice(project: Project, kinds: dict[str, ExportFile]) -> None:
-    first = next(iter(kinds))
-    chosen = st.selectbox(
-        "Format", kinds, format_func=lambda name: kinds[name].label,
-        key=drafts.kept(f"export-format-{project.id}", first, kinds.__contains__),
-    )  # fmt: skip
+    labels = {name: kind.label for name, kind in kinds.items()}
+    chosen = drafts.select("Format", labels, next(iter(kinds)), f"export-format-{project.id}")
     kind, store = kinds[chosen], wiring.store()
     if project.n_outputs > wiring.LARGE:
         st.caption(escape_markdown(kind.holds))

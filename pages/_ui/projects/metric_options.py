@@ -81,46 +81,23 @@ def _after_phrases(spec: MetricSpec, option: Option) -> bool:
 
 
 def _small(option: Option, key: str, begin: str | None = None) -> Any:
-    label, help_ = option.label or option.name, option.help
+    label = option.label or option.name
+    common: dict[str, Any] = {"key": drafts.kept(key), "help": option.help}
     if option.kind == "whole":
-        return st.number_input(
-            label, int(option.low), int(option.high), option.default, 1, key=drafts.kept(key), help=help_,
-            placeholder=option.none or None,
-        )  # fmt: skip
+        low, high, none = int(option.low), int(option.high), option.none or None
+        return st.number_input(label, low, high, option.default, 1, placeholder=none, **common)
     if option.kind == "decimal":
-        return st.number_input(
-            label,
-            float(option.low),
-            float(option.high),
-            float(option.default),
-            0.05,
-            "%.3g",
-            key=drafts.kept(key),
-            help=help_,
-        )
+        least, most, default = float(option.low), float(option.high), float(option.default)
+        return st.number_input(label, least, most, default, 0.05, "%.3g", **common)
     if option.kind == "choice":
-        at = option.choices.index(begin or option.default)
-        return st.selectbox(label, option.choices, at, key=drafts.kept(key), help=help_)
+        return st.selectbox(label, option.choices, option.choices.index(begin or option.default), **common)
     if option.kind == "text":
-        choice = st.selectbox(
-            label,
-            option.choices,
-            option.choices.index(option.default),
-            key=drafts.kept(key),
-            help=help_,
-            accept_new_options=True,
-        )
+        at = option.choices.index(option.default)
+        choice = st.selectbox(label, option.choices, at, accept_new_options=True, **common)
         return encoded(choice or option.default)
     if option.kind == "several":
-        return st.pills(
-            label,
-            option.choices,
-            selection_mode="multi",
-            default=list(option.default),
-            key=drafts.kept(key),
-            help=help_,
-        )
-    return st.toggle(label, value=option.default, key=drafts.kept(key), help=help_)
+        return st.pills(label, option.choices, selection_mode="multi", default=list(option.default), **common)
+    return st.toggle(label, value=option.default, **common)
 
 
 def _phrases(option: Option, key: str) -> tuple[str, ...]:

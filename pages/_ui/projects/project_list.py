@@ -12,8 +12,7 @@ from core.metrics.registry import METRICS, label_of
 from core.ports.projects import Project
 from core.services.projects.next_step import Step, next_step
 from pages._ui.campaigns import campaign_data
-from pages._ui.labels_and_raters import known_labels
-from pages._ui.projects import exports, importing, scoring, scoring_time, span_layers
+from pages._ui.projects import exports, importing, other_programs, scoring, scoring_time
 from pages._ui.shared import errors, jobs, page, state, wiring
 from pages._ui.shared.long_jobs import showing_progress
 from pages._ui.shared.markdown import escape_markdown
@@ -103,7 +102,7 @@ def draw_project_list(projects: Sequence[Project], current: Project | None, *, i
                               args=(project.id,), width="stretch")  # fmt: skip
             if is_open:
                 what_next(project, panel=imported)
-                span_layers.draw_span_layers(project)
+                other_programs.draw_span_layers(project)
 
 
 def facts(project: Project) -> list[str]:
@@ -134,11 +133,7 @@ def _some(names: Sequence[str]) -> str:
 def _actions(project: Project) -> None:
     with st.container(horizontal=True, horizontal_alignment="right"):
         with st.popover("Export", icon=":material/download:"):
-            exports.draw_exports(
-                project,
-                bool(wiring.store().labels.raters(project.id) or known_labels.raters(project)),
-                bool(wiring.store().scores.signatures(project.id)),
-            )
+            exports.draw_exports(project)
         if not wiring.may_change(project.id):
             return
         with st.popover("Add references", icon=":material/menu_book:"):

@@ -21,7 +21,7 @@ from core.scoring.dataset import for_dataset
 from core.services.projects.task import Task, default_metrics, language_warning, mostly_unread, output_languages
 from core.services.projects.time_estimates import LONG_SECONDS, OpenOutputs, start
 from core.settings import load_settings
-from pages._ui.projects import external_scores, metric_options, scoring_time
+from pages._ui.projects import metric_options, other_programs, scoring_time
 from pages._ui.shared import drafts, errors, jobs, page, wiring
 from pages._ui.shared.markdown import escape_markdown, with_doc_links
 
@@ -127,7 +127,7 @@ def draw_scoring(project: Project, *, segment: SegmentKey | None = None, primary
     with head:
         _start(project, specs, chosen, scope, opened, running, primary=primary)
         scoring_time.progress(project)
-    external_scores.draw_external_scores(project)
+    other_programs.draw_external_scores(project)
     try:
         st.caption(f"The default scoring model: {escape_markdown(describe(load_settings().seq2seq))}")
     except UserError as error:
@@ -249,20 +249,19 @@ def _defaults(project: Project, data: Dataset, metric_lines: Sequence[MetricLine
         for line in metric_lines
         if line.spec.name in STANDARD and line.open(project.n_outputs)
     }
-    suited = [name for name in possible if name in default_metrics(task)]
-    unread = _unread(data, metric_lines)
-    fitting = [name for name in suited if name not in unread]
-    slow = scoring_time.too_long(scoring_time.open_of(project, fitting))
     said = []
-    if others := [label for name, label in possible.items() if name not in suited]:
-        said.append(f"Not preselected (outputs look like {TASKS[task]}): {', '.join(others)}.")
-    if others := [possible[name] for name in suited if name not in fitting]:
-        said.append(f"Not preselected (the model does not read the language of the outputs): {', '.join(others)}.")
-    if slow:
+    for why, left_out in (
+        (f"outputs look like {TASKS[task]}", possible.keys() - default_metrics(task)),
+        ("the model does not read the language of the outputs", _unread(data, metric_lines)),
+    ):
+        if others := [label for name, label in possible.items() if name in left_out]:
+            said.append(f"Not preselected ({why}): {', '.join(others)}.")
+        possible = {name: label for name, label in possible.items() if name not in left_out}
+    if slow := scoring_time.too_long(scoring_time.open_of(project, list(possible))):
         said.append(f"Not preselected (time for all outputs): {', '.join(slow.values())}. Choose it for a sample.")
     if said:
         page.caption(" ".join(said))
-    return [name for name in fitting if name not in slow]
+    return [name for name in possible if name not in slow]
 
 
 def _unread(data: Dataset, metric_lines: Sequence[MetricLine]) -> set[str]:

@@ -27,7 +27,7 @@ from core.services.projects.time_estimates import (
     total_seconds,
 )
 from core.settings import load_settings
-from pages._ui.shared import errors, jobs, judges, page, wiring
+from pages._ui.shared import errors, jobs, page, wiring
 
 SAMPLE, FIRST_SAMPLE = 100, 20
 """Segments in the sample that is offered, and in the one that is scored before a long job."""
@@ -71,7 +71,7 @@ def draw_judges(project: Project, opened: Sequence[OpenOutputs], segments: Seque
     except UserError as error:
         errors.show(error)
         return
-    judges.warn_of_hosts([metric.spec.name for metric in chosen], "the texts of this project")
+    jobs.warn_of_hosts([metric.spec.name for metric in chosen], "the texts of this project")
     lines = [one.sentence() for one in estimates]
     local = " The texts stay on this machine." if all(one.is_local for one in estimates) else ""
     page.caption("\n".join([*lines[:-1], f"{lines[-1]}.{local}"]))

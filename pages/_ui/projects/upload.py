@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from shlex import quote
 from typing import Any
@@ -14,7 +15,6 @@ from core.data import Dataset, ExternalScores, OutputKey
 from core.errors import PROGRAM, Problem
 from core.formats.campaigns.campaign_formats import BATCHES, recognised
 from core.formats.files import Upload
-from core.formats.mtme_folder import MtmeFiles
 from core.formats.problems import how_many
 from core.formats.streams.staged import StagedImport, counts_of, notes_on
 from core.formatting import MISSING, format_count
@@ -23,7 +23,7 @@ from core.ports.projects import Project
 from core.services.campaigns.files import FORMATS
 from core.services.projects import label_import, mtme
 from core.services.projects.adding import StoredOutputs
-from core.services.projects.importing import ImportPlan, Preview, ReadFiles, needs_project, preview, read_files
+from core.services.projects.importing import Preview, ReadFiles, needs_project, preview, read_files
 from core.services.projects.label_import import LabelFiles
 from pages._ui.campaigns import campaign_data
 from pages._ui.projects import upload_files, upload_lines, upload_tables
@@ -99,20 +99,18 @@ class ReadyUpload:
     what: str = "outputs"  # the upload that has the files (`upload_files.key_of`)
 
 
-def steps(
-    projects: Sequence[Project] = (), current: Project | None = None, *, labels: bool = False
-) -> tuple[ReadyUpload | None, tuple[Problem, ...]]:
-    """Draw the steps up to the preview; return what can be imported, or None and the problems."""
+def steps(projects: Sequence[Project], current: Project | None, *, labels: bool) -> ReadyUpload | None:
+    """Draw the steps up to the preview; return what can be imported, or None, with the reason on the page."""
     what = "labels" if labels else "outputs"
     files, key = upload_files.choose(
         what, "Files to import", LABEL_GUIDE if labels else GUIDE, errors.guarded(lambda: forget(what))
     )
     if not files:
-        return None, ()
+        return None
     ids = tuple(f"{f.id} {f.name}" for f in files)
     size = drafts.megabytes(sum(f.size for f in files))
     with st.spinner(f"Reading {format_count(len(files), 'file')} ({size}) …"):
-        read = _read(ids, labels, files)
+        read: ReadFiles = _kept("files", ids, labels, lambda: read_files(files, labels=labels))
     planned = read.plan
     mapped = planned
     chosen_labels = owner = None
@@ -130,60 +128,50 @@ def steps(
     elif planned.kind == "labels":
         if draw_only_campaigns(files, dict(planned.formats)):
             _choose_others(what)
-            return None, ()
+            return None
         st.subheader("2 · Format", anchor=False)
         chosen_labels = upload_tables.choose_label_formats(planned.formats, files, projects, current, key)
         if chosen_labels.waiting:
-            return None, ()
+            return None
         owner = chosen_labels.project
     if without := needs_project(mapped):
         owner = upload_tables.whose([f.name for f in files], projects, current, key, without)
         if owner is None:
-            return None, ()
+            return None
     mapping = planned.kind != "table" or planned.tables
     st.subheader(f"{3 if mapping else 2} · Preview", anchor=False)
     with st.spinner(f"Reading {size} and checking every row …"):
-        seen = _previewed(ids, mapped, owner, read)
-        mqm = _labels(ids, chosen_labels, files) if chosen_labels and not mapped.problems else None
-        if mapped.mtme is not None and not mapped.problems:
-            mqm = _folder(ids, mapped.mtme, files)
-    ready, wrong = _shown(seen, mqm, tuple(f.name for f in files), owner, what)
-    return (replace(ready, title=mapped.mtme.title) if ready and mapped.mtme else ready), wrong
+        stored = StoredOutputs(wiring.store(), owner) if owner else None
+        seen: Preview = _kept("preview", ids, (mapped, owner), lambda: preview(read, mapped, stored))
+        mqm: LabelFiles | None = None
+        if chosen_labels and not mapped.problems:
+            mqm = _kept("labels", ids, chosen_labels, partial(_labels, chosen_labels, files))
+        if (folder := mapped.mtme) is not None and not mapped.problems:
+            mqm = _kept("folder", ids, folder, partial(mtme.read_mtme, files, folder))
+    ready = _shown(seen, mqm, tuple(f.name for f in files), owner, what)
+    return replace(ready, title=mapped.mtme.title) if ready and mapped.mtme else ready
 
 
-@st.cache_resource(max_entries=3, ttl=900, show_spinner=False)
-def _read(ids: tuple[str, ...], labels: bool, _given: Sequence[Upload]) -> ReadFiles:
-    return read_files(_given, labels=labels)
+@st.cache_resource(max_entries=8, ttl=900, show_spinner=False)
+def _kept(what: str, ids: tuple[str, ...], choice: Hashable, _read: Callable[[], object]) -> Any:
+    """Return what was read of the files with these `ids` under a choice."""
+    return _read()
 
 
-@st.cache_resource(max_entries=3, ttl=900, show_spinner=False)
-def _previewed(ids: tuple[str, ...], planned: ImportPlan, owner: Project | None, _of_files: ReadFiles) -> Preview:
-    return preview(_of_files, planned, StoredOutputs(wiring.store(), owner) if owner else None)
-
-
-@st.cache_resource(max_entries=3, ttl=900, show_spinner=False)
-def _labels(ids: tuple[str, ...], chosen: LabelFormats, _given: Sequence[Upload]) -> LabelFiles:
+def _labels(chosen: LabelFormats, files: Sequence[Upload]) -> LabelFiles:
     texts = wiring.store().projects.dataset(chosen.project.id) if chosen.project else None
-    return label_import.read_label_files(_given, dict(chosen.formats), texts, metrics=dict(chosen.metrics))
-
-
-@st.cache_resource(max_entries=3, ttl=900, show_spinner=False)
-def _folder(ids: tuple[str, ...], chosen: MtmeFiles, _given: Sequence[Upload]) -> LabelFiles:
-    return mtme.read_mtme(_given, chosen)
+    return label_import.read_label_files(files, dict(chosen.formats), texts, metrics=dict(chosen.metrics))
 
 
 def forget(what: str) -> None:
     """Discard an upload, and the texts that were read for previews."""
     upload_files.forget(what)
-    _read.clear()
-    _previewed.clear()
-    _labels.clear()
-    _folder.clear()
+    _kept.clear()
 
 
 def _shown(
     seen: Preview, mqm: LabelFiles | None, names: tuple[str, ...], project: Project | None, what: str
-) -> tuple[ReadyUpload | None, tuple[Problem, ...]]:
+) -> ReadyUpload | None:
     wrong = (*seen.problems, *(mqm.problems if mqm else ()))
     if wrong:
         n = how_many(wrong)
@@ -193,12 +181,12 @@ def _shown(
         )
         tables.problem_table(wrong)
         _choose_others(what)
-        return None, wrong
+        return None
     dataset = mqm.dataset if mqm else seen.staged
     if dataset is None:
         page.info("These files have nothing to import.")
         _choose_others(what)
-        return None, ()
+        return None
     summary = mqm.summary() if mqm else seen.summary
     before = _notes(dataset)
     if project is None:
@@ -219,7 +207,7 @@ def _shown(
         st.caption(f"First {ROWS} outputs; {n - ROWS:,} more.")
     if mqm and isinstance(dataset, Dataset):
         mqm = mqm._replace(dataset=dataset)
-    return ReadyUpload(source, summary, mqm, names, project, what=what), ()
+    return ReadyUpload(source, summary, mqm, names, project, what=what)
 
 
 def _notes(texts: Dataset | StagedImport) -> tuple[str, ...]:
@@ -250,11 +238,11 @@ def _choose_others(what: str) -> None:
     )
 
 
-def first_rows(dataset: Dataset, n: int = ROWS, external: Sequence[ExternalScores] = ()) -> list[dict[str, Any]]:
+def first_rows(dataset: Dataset, external: Sequence[ExternalScores] = ()) -> list[dict[str, Any]]:
     """Return the first outputs with their segments and scores, or the first segments, one row each, without empty columns. Long texts are
     cut."""
-    texts = {o.key: o.text for o in islice(dataset.outputs, n)}
-    keys = list(texts) or _scored(dataset, external)[:n] or [OutputKey("", *s.key) for s in dataset.segments[:n]]
+    texts = {o.key: o.text for o in islice(dataset.outputs, ROWS)}
+    keys = list(texts) or _scored(dataset, external)[:ROWS] or [OutputKey("", *s.key) for s in dataset.segments[:ROWS]]
     shown_segments = {key.segment for key in keys}
     segments = {s.key: s for s in dataset.segments if s.key in shown_segments}
     judged: dict[tuple[str, str, str], dict[str, float]] = {key: {} for key in keys}

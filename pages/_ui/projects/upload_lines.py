@@ -41,11 +41,8 @@ def choose_line_roles(guessed: LineRoles, files: Sequence[Upload], key: str) -> 
             name, sample, role, system = st.columns([3, 4, 2, 3], vertical_alignment="center", gap="small")
             name.text(shown[upload.name])
             sample.caption(escape_markdown(first_line(upload)) or "(empty)")
-            this = f"{key}-{upload.name}"
-            chosen[upload.name] = role.selectbox(
-                f"Role of {escape_markdown(upload.name)}", ROLES, list(ROLES).index(guess),
-                format_func=ROLES.__getitem__, key=drafts.kept(f"{this}-role", guess), label_visibility="collapsed",
-            )  # fmt: skip
+            this, label = f"{key}-{upload.name}", f"Role of {escape_markdown(upload.name)}"
+            chosen[upload.name] = drafts.select(label, ROLES, guess, f"{this}-role", role, label_visibility="collapsed")
             if chosen[upload.name] == "system":
                 usual = names.get(upload.name, stem(upload.name))
                 typed = system.text_input(

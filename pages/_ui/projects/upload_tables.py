@@ -21,7 +21,7 @@ from core.formatting import isolated
 from core.ports.projects import Project
 from core.services.projects import label_import
 from core.services.projects.importing import TablePlan
-from pages._ui.projects.external_scores import ask
+from pages._ui.projects.other_programs import ask
 from pages._ui.projects.upload_lines import first_line
 from pages._ui.shared import drafts, page
 from pages._ui.shared.markdown import escape_markdown
@@ -144,13 +144,10 @@ def _group(group: Sequence[TablePlan], key: str) -> tuple[str, list[str], dict[s
                     name.caption(escape_markdown(f"{'Not used' if guessed == UNUSED else 'Guessed'}: {reason}"))
                 value.caption(escape_markdown(sample) or "(empty)")
                 guessed = guessed if guessed in options else UNUSED
-                role_key = drafts.kept(f"{this}-{layout}-{i}", guessed, options.__contains__)
+                label = f"Role of column {escape_markdown(column)}"
                 roles.append(
-                    choice.selectbox(
-                        f"Role of column {escape_markdown(column)}", options, list(options).index(guessed),
-                        format_func=options.__getitem__, key=role_key, label_visibility="collapsed",
-                    )
-                )  # fmt: skip
+                    drafts.select(label, options, guessed, f"{this}-{layout}-{i}", choice, label_visibility="collapsed")
+                )
                 if (score := _score(first.mapping, column, roles[-1], systems)) is not None:
                     places = st.columns(2)
                     if score.higher_is_better is None:
@@ -226,11 +223,11 @@ def choose_label_formats(
             name, sample, choice = st.columns([3, 5, 4], vertical_alignment="center", gap="small")
             name.text(upload.name)
             sample.caption(escape_markdown(first_line(upload)) or "(empty)")
-            formats[upload.name] = choice.selectbox(
-                f"Format of {escape_markdown(upload.name)}", FORMATS, list(FORMATS).index(guess or UNKNOWN),
-                format_func=lambda f: FORMATS[f].label, label_visibility="collapsed",
-                key=drafts.kept(f"{key}-{upload.name}-format", guess or UNKNOWN, FORMATS.__contains__),
-            )  # fmt: skip
+            labels, format_key = {name: of.label for name, of in FORMATS.items()}, f"{key}-{upload.name}-format"
+            label = f"Format of {escape_markdown(upload.name)}"
+            formats[upload.name] = drafts.select(
+                label, labels, guess or UNKNOWN, format_key, choice, label_visibility="collapsed"
+            )
             if formats[upload.name] == "mtme-metric":
                 called = name_in(upload.name)
                 higher = not lower_is_better(called.rpartition("-")[0] or called)
@@ -258,11 +255,7 @@ def whose(
         text = f"**{said}.** Import the outputs first, then {'this file' if one else 'these files'}."
         st.warning(text, icon=":material/info:")
         return None
-    ids = [p.id for p in projects]
     names = {p.id: p.name for p in projects}
-    first = ids.index(current.id) if current is not None and current.id in ids else 0
-    chosen = st.selectbox(
-        f"{said}. Attach {'it' if one else 'them'} to", ids, first, format_func=names.__getitem__,
-        key=drafts.kept(f"{key}-whose", ids[first], ids.__contains__),
-    )  # fmt: skip
+    first = current.id if current is not None and current.id in names else projects[0].id
+    chosen = drafts.select(f"{said}. Attach {'it' if one else 'them'} to", names, first, f"{key}-whose")
     return next(p for p in projects if p.id == chosen)

@@ -27,7 +27,6 @@ from pages._ui.robustness import session as keys
 from pages._ui.robustness.controls import TALL, choose_metrics, diff_html, save_case, warn_of_language, wide_chart
 from pages._ui.robustness.suite_results import memory
 from pages._ui.shared import drafts, errors, page, state, tables, wiring
-from pages._ui.shared.deferred import comes_later
 from pages._ui.shared.files import figure
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
@@ -65,7 +64,7 @@ def draw_reactions(texts: TextPair, metrics: Sequence[Metric]) -> list[Reaction]
         part = [m for m in metrics if m.spec.needs_model != at_once]
         if not part:
             continue
-        if not at_once and by_name and comes_later(PART_WITH_MODELS, _waiting_text(part)):
+        if not at_once and by_name and page.comes_later(PART_WITH_MODELS, _waiting_text(part)):
             break
         key = ("reactions", texts, *cache_key(part))
         with waiting, st.spinner("Computing scores …" if at_once else _waiting_text(part), show_time=not at_once):

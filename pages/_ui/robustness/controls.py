@@ -18,7 +18,7 @@ from core.services.robustness import cases
 from core.services.robustness.break_metric import TextPair
 from core.text.edits import diff
 from pages._ui.robustness.session import COLLECTION, open_case
-from pages._ui.shared import drafts, errors, judges, page, wiring
+from pages._ui.shared import drafts, errors, jobs, page, wiring
 from pages._ui.shared.files import figure
 from pages._ui.shared.markdown import escape_markdown
 
@@ -89,7 +89,7 @@ def choose_metrics(key: str, default: Sequence[str], languages: Mapping[str, flo
         page.link("models", f"{lacking} more metrics need a model or a package")
     if left := [labels[name] for name in ready if name not in usual and name not in names]:
         page.caption(f"Not preselected (the model does not read the language of the texts): {', '.join(left)}.")
-    judges.warn_of_hosts(names)
+    jobs.warn_of_hosts(names)
     return registry.chosen(names)
 
 

@@ -13,7 +13,7 @@ from core.robustness.stress.report import Offender, advice
 from core.services.robustness import tour
 from core.services.robustness.break_metric import verdict_of
 from pages._ui.robustness import controls, stress_evidence
-from pages._ui.shared import drafts, judges, page
+from pages._ui.shared import drafts, jobs, page
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -28,7 +28,7 @@ def draw_tour(project: Project) -> None:
             st.button(
                 stop.title, key=f"lab-tour-{k}", on_click=_choose, args=(k,), type="primary" if _chosen() == k else "secondary"
             )  # fmt: skip
-    judges.warn_of_hosts([stop.metric for stop in tour.STOPS], "the texts of this example")
+    jobs.warn_of_hosts([stop.metric for stop in tour.STOPS], "the texts of this example")
     if (at := _chosen()) is None:
         return
     stop = tour.STOPS[at]

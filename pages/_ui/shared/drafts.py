@@ -11,7 +11,7 @@ import hashlib
 import json
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 import streamlit as st
@@ -38,6 +38,7 @@ _NAME, _KEYS = "errorscope_draft", "errorscope_draft_keys"
 _NO_DEFAULT = object()
 
 T = TypeVar("T")
+K = TypeVar("K")
 
 
 @st.cache_resource(show_spinner=False)
@@ -206,6 +207,13 @@ def replace(key: str, value: object) -> None:
 
 def _drawn(key: str) -> str:
     return f"{key}-times-replaced"
+
+
+def select(label: str, names: Mapping[K, str], first: K, key: str, place: Any = st, **options: Any) -> K:
+    """Draw a select box that shows the names of its options and begins with `first`; return the chosen option, which is kept."""
+    at, widget = list(names).index(first), kept(key, first, names.__contains__)
+    chosen: K = place.selectbox(label, names, at, format_func=names.__getitem__, key=widget, **options)
+    return chosen
 
 
 def table(rows: T, key: str, **options: Any) -> T:

@@ -1,9 +1,9 @@
-"""Running jobs: the line at the foot of every page, messages about finished jobs, and partly scored metrics."""
+"""Running jobs: the line at the foot of every page, messages about finished jobs, partly scored metrics, and the hosts that texts are sent to."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 import streamlit as st
@@ -11,11 +11,12 @@ import streamlit as st
 from core.data import SegmentKey
 from core.errors import PROGRAM, UserError
 from core.formatting import format_count
+from core.metrics.registry import load_metric
 from core.ports.jobs import Job
 from core.ports.projects import Project
 from core.services.projects.time_estimates import finishable, start
 from core.services.projects.view import Column
-from pages._ui.shared import errors, judges, wiring
+from pages._ui.shared import errors, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 _SEEN = "errorscope_jobs_seen"
@@ -188,5 +189,20 @@ def finish_button(project: Project, metrics: Sequence[str], segments: Sequence[S
     def finish() -> None:
         queue.enqueue(project.id, metrics, segments)
 
-    judges.warn_of_hosts(metrics, "the texts of this project")
+    warn_of_hosts(metrics, "the texts of this project")
     st.button("Finish scoring", key=f"finish-{key}", icon=":material/play_arrow:", on_click=finish)
+
+
+def warn_of_hosts(expressions: Iterable[str], texts: str = "the texts") -> None:
+    """Draw which other hosts `texts` are sent to if these metrics are computed; nothing if all stay on this machine."""
+    hosts: dict[str, list[str]] = {}
+    for expression in expressions:
+        try:
+            metric = load_metric(expression)
+            if metric.judge is not None and not metric.judge.is_local:
+                hosts.setdefault(metric.judge.host, []).append(metric.spec.label)
+        except UserError:  # it cannot run
+            continue
+    for host, labels in hosts.items():
+        text = f"{', '.join(dict.fromkeys(labels))}: {texts} are sent to {host}."
+        st.warning(escape_markdown(text), icon=":material/upload:")

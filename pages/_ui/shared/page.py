@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from html import escape
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import streamlit as st
@@ -14,7 +16,7 @@ import streamlit as st
 from core.errors import UserError
 from core.plots.colours import ROLES, THEMES, VARIABLES
 from core.ports.projects import Project
-from pages._ui.shared import drafts, state, wiring
+from pages._ui.shared import drafts, errors, state, wiring
 from pages._ui.shared.markdown import escape_markdown, with_doc_links
 
 ICONS = {
@@ -106,6 +108,68 @@ def caption(text: str) -> None:
     st.caption(with_doc_links(text))
 
 
+def ask_first(label: str, words: str, button: str, act: Callable[[], object], key: str, **layout: Any) -> None:
+    """Draw a button that opens `words` (Markdown) and another button, which acts and draws the page again."""
+    with st.popover(label, key=f"{key}-ask", **layout):
+        st.markdown(words)
+        if st.button(button, key=key):
+            with errors.boundary():
+                act()
+                st.rerun()
+
+
+def cards(titles: Sequence[tuple[str, str]], across: int = 3) -> Iterator[int]:
+    """Draw framed cards side by side, each with a title and a text in Markdown; yield their numbers for what else is in them."""
+    for first in range(0, len(titles), across):
+        for number, column in enumerate(st.columns(across)[: len(titles) - first], first):
+            title, text = titles[number]
+            with column.container(border=True, height="stretch"):
+                st.subheader(title, anchor=False)
+                st.markdown(text)
+                yield number
+
+
+@contextmanager
+def row(words: str, help: str | None = None) -> Iterator[None]:
+    """Draw a framed line with `words` (Markdown) at the left; what is drawn inside stands at the right."""
+    with st.container(border=True), st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(words, help=help)
+        st.space("stretch")
+        yield
+
+
+@st.cache_resource
+def small_component(name: str, script: str, html: str | None = None, css: str | None = None) -> Any:
+    """Return a browser component that is made of these texts."""
+    return st.components.v2.component(name, js=script, html=html, css=css)
+
+
+_WHEN_IDLE = """const whenIdle = window.requestIdleCallback ?? ((call) => setTimeout(call))
+export default function ({ setTriggerValue }) {
+  const began = performance.now()
+  const isLoading = () => document.querySelector('[data-testid^="stSkeleton"]') && performance.now() - began < 2000
+  const look = () => isLoading() ? setTimeout(look, 30)
+    : whenIdle(() => setTriggerValue("shown", true), { timeout: 1000 })
+  requestAnimationFrame(look)
+}"""
+"""Asks for the rest of a page when the browser is idle and has the scripts of all elements, or after 3 s."""
+
+
+def comes_later(part: str, words: str) -> bool:
+    """Return whether this part is drawn in the next run: once per session and part, with the caption `words` in its place.
+
+    The browser shows new elements together, when the scripts of all of them are loaded: the charts and tables at the foot of a page kept
+    what people read first from them for two seconds.
+    """
+    shown: set[str] = st.session_state.setdefault("errorscope_shown", set())
+    if part in shown:
+        return False
+    st.caption(words)
+    component = small_component("errorscope_deferred", _WHEN_IDLE)
+    component(key=f"deferred-{part}", on_shown_change=lambda: shown.add(part))
+    return True
+
+
 def hidden() -> set[str]:
     """Return the pages that the sidebar and links leave out, because this person cannot use them. They refuse by themselves too."""
     try:
@@ -175,7 +239,7 @@ STYLE = """
 .stVegaLiteChart svg :is(.role-axis-label, .role-axis-title, .role-legend-label, .role-legend-title) text { fill: var(--quiet); }
 .st-key-errorscope-foot [data-stale] { opacity: 1 !important; transition: none !important; }  /* it refreshes often: no fading */
 .stMainBlockContainer a[data-testid="stPageLink-NavLink"] { border: 1px solid var(--line); }
-.st-key-campaign-links .stCode > div { opacity: 1 !important; visibility: visible !important; }  /* the copy button */
+[class*="links-box"] .stCode > div { opacity: 1 !important; visibility: visible !important; }  /* the copy button */
 :is([data-testid="stTextArea"] textarea, :is([data-testid="stTextInput"], [data-testid="stSelectbox"]) input, .stText, [role="option"] div, [data-tag] > span) {
   unicode-bidi: plaintext; text-align: start;  /* right to left for Hebrew; in Markdown and charts: `core.formatting.isolated` */
 }

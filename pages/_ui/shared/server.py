@@ -27,6 +27,7 @@ from core.errors import UserError
 from core.judges import probe
 from core.processes import host
 from pages import _ui
+from pages._ui.shared import wiring
 
 _OF_ANNOTATORS = re.compile(r"/(t/[^/]+|tasks|tasks/\d+)/?$")
 _PUBLIC = re.compile(r"/r/[^/]+/?$")
@@ -106,10 +107,9 @@ async def opens_browser(app: Any) -> AsyncIterator[None]:
 def server_address() -> str:
     """Return the address at which this server is reached from this machine."""
     host = st.get_option("server.address")
-    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     scheme = "https" if st.get_option("server.sslCertFile") else "http"
     name = "localhost" if host in (None, "", "0.0.0.0", "::") else host
-    return f"{scheme}://{name}:{st.get_option('server.port')}/{base}".rstrip("/")
+    return f"{scheme}://{name}:{st.get_option('server.port')}{wiring.base_path()}"
 
 
 DELAY = 5.0

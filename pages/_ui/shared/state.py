@@ -15,7 +15,7 @@ from core.settings import load_settings
 from pages._ui.shared import drafts, wiring
 
 PROJECT, DOC, SEGMENT, LAMBDA, REFINEMENT = "project", "doc", "segment", "lambda", "refinement"
-FILTER, SYSTEMS, LAYERS = "filter", "system", "layer"
+FILTER, SYSTEMS, LAYERS, BATCH = "filter", "system", "layer", "batch"
 _PLACE = "errorscope_place"
 _PROJECT = "errorscope_project"
 _NEXT, _ADDRESS = "errorscope_next", "address"
@@ -44,7 +44,7 @@ def projects() -> ProjectChoice:
     _write_address()
     chosen = _next().pop(PROJECT, None)
     if chosen is not None:
-        for name in (DOC, SEGMENT, LAMBDA, REFINEMENT, FILTER, SYSTEMS, LAYERS):
+        for name in (DOC, SEGMENT, LAMBDA, REFINEMENT, FILTER, SYSTEMS, LAYERS, BATCH):
             st.query_params.pop(name, None)
         st.session_state.pop(_PLACE, None)
         st.query_params[PROJECT] = str(chosen)

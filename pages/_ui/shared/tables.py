@@ -61,12 +61,13 @@ def data_table(
     rows: pd.DataFrame | Sequence[Any],
     formats: Mapping[str, Callable[..., str]] | None = None,
     columns: Mapping[str, Any] | None = None,
+    helps: Mapping[str, str] | None = None,
     *,
     height: Literal["auto", "content"] = "auto",
 ) -> None:
     """Draw a table that can be sorted; rows are mappings. Numbers are shown by `formats`, and figures stand at the right.
 
-    Numbers without a value are shown as `MISSING`; `columns` are further column configurations.
+    Numbers without a value are shown as `MISSING`; `columns` are further column configurations, and `helps` the help texts of others.
     """
     import pandas as pd
 
@@ -76,7 +77,13 @@ def data_table(
     texts = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name])]
     right = {str(n): st.column_config.TextColumn(alignment="right") for n in texts if are_figures(frame[n])}
     style = frame.style.format(shown, na_rep=MISSING, subset=list(shown))
-    config: Any = right | dict(columns or {})
+    explained = {
+        name: st.column_config.TextColumn(help=text, alignment="right" if name in right else None)
+        if name in texts
+        else st.column_config.NumberColumn(help=text)
+        for name, text in (helps or {}).items()
+    }
+    config: Any = right | explained | dict(columns or {})
     st.dataframe(style, hide_index=True, width="stretch", height=height, column_config=config, placeholder=MISSING)
 
 

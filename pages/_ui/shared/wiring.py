@@ -7,12 +7,13 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
 from threading import Lock, Thread
-from typing import cast
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import streamlit as st
 
@@ -39,6 +40,9 @@ from db.sqlite_file import private_file, private_folder
 from db.store import shared_store
 from pages._ui.shared import person
 
+P = ParamSpec("P")
+T = TypeVar("T")
+Of = TypeVar("Of")
 ROOT = Path(__file__).resolve().parents[3]
 RESTART_SECONDS = 10.0
 LARGE = 20_000
@@ -102,10 +106,15 @@ def _worker(database: str) -> Worker:
     return Worker()
 
 
+def base_path() -> str:
+    """Return the path under which the server answers, such as /errorscope, or ""."""
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    return f"/{base}" if base else ""
+
+
 def address(path: str) -> str:
     """Return the address of a route of this server, under its base path."""
-    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    return f"{f'/{base}' if base else ''}/{path}"
+    return f"{base_path()}/{path}"
 
 
 def labels_route() -> dict[str, object]:
@@ -166,44 +175,86 @@ def version(project: Project) -> tuple[str, Project, Hashable]:
     return _database(), project, (generation(project), campaigns(project))
 
 
+def cached(
+    key: Callable[[Of], tuple[Hashable, ...]], entries: int, *, seconds: float = 1800, spinner: bool | str = False
+) -> Callable[[Callable[Concatenate[Of, P], T]], Callable[Concatenate[Of, P], T]]:
+    """Let all sessions share what a function returns of its first argument, while `key` of it stays equal, and for some time at most.
+
+    Further arguments are part of the key, except those given by a name that begins with _.
+    """
+
+    def decorate(read: Callable[Concatenate[Of, P], T]) -> Callable[Concatenate[Of, P], T]:
+        def by_key(key: tuple[Hashable, ...], *more: Any, _of: Of, **named: Any) -> T:
+            return read(_of, *more, **named)
+
+        by_key.__module__, by_key.__qualname__ = (
+            read.__module__,
+            read.__qualname__,
+        )  # Streamlit names the cache after them
+        stored = st.cache_resource(max_entries=entries, ttl=seconds, show_spinner=spinner)(by_key)
+
+        @wraps(read)
+        def of_subject(of: Of, /, *more: P.args, **named: P.kwargs) -> T:
+            return stored(key(of), *more, _of=of, **named)
+
+        return of_subject
+
+    return decorate
+
+
+@cached(version, 6)
 def index(project: Project) -> ProjectIndex:
     """Return which outputs a project has."""
-    return _index(*version(project))
+    return _opened(_database()).projects.index(project.id)
 
 
+@cached(version, 12)
 def texts(project: Project) -> StoredTexts:
     """Return the texts of a project, which are read when they are needed."""
-    return _stored_texts(*version(project))
+    return StoredTexts(_opened(_database()).projects, project.id, len(project.systems))
 
 
+@cached(version, 8)
 def human_score(project: Project, name: str) -> ScoreColumn:
     """Return a human score of all outputs: as it was imported, and derived from the numbers of single raters."""
-    return _human_score(*version(project), name)
+    imported = _opened(_database()).projects.human_score(project.id, name)
+    numbers_by_output = by_output(judgements(project)).get(name, {})
+    return imported.with_values({key: Value(value) for key, value in numbers_by_output.items()})
 
 
+@cached(version, 3)
 def sampled(project: Project) -> Dataset:
     """Return the texts of a project; of a large one, those of a random sample of its segments, always the same."""
-    return _sampled(*version(project))
+    return texts(project).dataset(_sampled_keys(project))
 
 
+@cached(version, 3)
 def sampled_segments(project: Project) -> tuple[Segment, ...]:
     """Return the segments of `sampled`, without reading their outputs."""
-    return _sampled_segments(*version(project))
+    return tuple(texts(project).segments(_sampled_keys(project)).values())
 
 
+def _sampled_keys(project: Project) -> list[SegmentKey]:
+    keys = list(index(project).segments)
+    return random.Random(0).sample(keys, len(keys) * LARGE // max(LARGE, project.n_outputs))
+
+
+@cached(version, 6)
 def distinct(project: Project) -> dict[str, Item]:
     """Return the outputs of `sampled`, each text once."""
-    return _distinct(*version(project))
+    return distinct_outputs(sampled(project))
 
 
+@cached(version, 32)
 def task(project: Project) -> Task:
     """Return the task that the texts of a project look like."""
-    return _task(*version(project))
+    return task_of(sampled(project))
 
 
+@cached(version, 6)
 def judgements(project: Project) -> list[Judgement]:
     """Return the scores and ranks of single raters; read again after an import."""
-    return _judgements(*version(project))
+    return all_labels.judgements(store(), project.id)
 
 
 def campaigns(project: Project) -> tuple[CampaignVersion, ...]:
@@ -216,98 +267,40 @@ def _campaign_versions(database: str, project_id: int) -> tuple[CampaignVersion,
     return tuple(store().campaigns.versions(project_id))
 
 
-def view(project: Project) -> View:
-    """Return the project as Compare shows it; read again when texts or scores have changed."""
-    return _view(*version(project), scored(project))
-
-
 def scored(project: Project) -> tuple[ScoredBy, ...]:
     """Return the metrics with scores; they are counted again only when scores were stored."""
-    known = store().scores
-    return _counted(*version(project), known.newest(), tuple(known.external(project.id)))
+    return _counted(project, store().scores.newest(), tuple(store().scores.external(project.id)))
 
 
-@st.cache_resource(max_entries=64, ttl=1800, show_spinner=False)
-def _counted(
-    database: str, project: Project, generation: Hashable, newest: int, external: tuple[ExternalMetric, ...]
-) -> tuple[ScoredBy, ...]:
+@cached(version, 64)
+def _counted(project: Project, newest: int, external: tuple[ExternalMetric, ...]) -> tuple[ScoredBy, ...]:
     return tuple(store().scores.signatures(project.id))
 
 
-@st.cache_resource(max_entries=6, ttl=1800, show_spinner=False)
-def _index(database: str, project: Project, generation: Hashable) -> ProjectIndex:
-    return _opened(database).projects.index(project.id)
+def view(project: Project) -> View:
+    """Return the project as Compare shows it; read again when texts or scores have changed."""
+    return _view(project, scored(project))
 
 
-@st.cache_resource(max_entries=12, ttl=1800, show_spinner=False)
-def _stored_texts(database: str, project: Project, generation: Hashable) -> StoredTexts:
-    return StoredTexts(_opened(database).projects, project.id, len(project.systems))
+@cached(version, 6, spinner="Reading scores …")
+def _view(project: Project, scored: tuple[ScoredBy, ...]) -> View:
+    scores = _opened(_database()).scores
 
-
-@st.cache_resource(max_entries=3, ttl=1800, show_spinner=False)
-def _sampled(database: str, project: Project, generation: Hashable) -> Dataset:
-    return _stored_texts(database, project, generation).dataset(_sampled_keys(database, project, generation))
-
-
-@st.cache_resource(max_entries=3, ttl=1800, show_spinner=False)
-def _sampled_segments(database: str, project: Project, generation: Hashable) -> tuple[Segment, ...]:
-    keys = _sampled_keys(database, project, generation)
-    return tuple(_stored_texts(database, project, generation).segments(keys).values())
-
-
-def _sampled_keys(database: str, project: Project, generation: Hashable) -> list[SegmentKey]:
-    keys = list(_index(database, project, generation).segments)
-    return random.Random(0).sample(keys, len(keys) * LARGE // max(LARGE, project.n_outputs))
-
-
-@st.cache_resource(max_entries=8, ttl=1800, show_spinner=False)
-def _human_score(database: str, project: Project, generation: Hashable, name: str) -> ScoreColumn:
-    imported = _opened(database).projects.human_score(project.id, name)
-    numbers_by_output = by_output(_judgements(database, project, generation)).get(name, {})
-    return imported.with_values({key: Value(value) for key, value in numbers_by_output.items()})
-
-
-@st.cache_resource(max_entries=6, ttl=1800, show_spinner=False)
-def _judgements(database: str, project: Project, generation: Hashable) -> list[Judgement]:
-    return all_labels.judgements(store(), project.id)
-
-
-@st.cache_resource(max_entries=6, ttl=1800, show_spinner=False)
-def _distinct(database: str, project: Project, generation: Hashable) -> dict[str, Item]:
-    return distinct_outputs(_sampled(database, project, generation))
-
-
-@st.cache_resource(max_entries=32, ttl=1800, show_spinner=False)
-def _task(database: str, project: Project, generation: Hashable) -> Task:
-    return task_of(_sampled(database, project, generation))
-
-
-@st.cache_resource(max_entries=6, ttl=1800, show_spinner="Reading scores …")
-def _view(database: str, project: Project, generation: Hashable, scored: tuple[ScoredBy, ...]) -> View:
     def read(entry: ScoredBy | str) -> ScoreColumn:
-        if isinstance(entry, str):
-            return _human_score(database, project, generation, entry)
-        return _opened(database).scores.column(project.id, entry.signature)
+        return human_score(project, entry) if isinstance(entry, str) else scores.column(project.id, entry.signature)
 
-    human = (*project.human_scores, *by_output(_judgements(database, project, generation)))
-    return build(
-        _index(database, project, generation),
-        _stored_texts(database, project, generation),
-        scored,
-        tuple(dict.fromkeys(human)),
-        read,
-        specs(),
-    )
+    human = tuple(dict.fromkeys((*project.human_scores, *by_output(judgements(project)))))
+    return build(index(project), texts(project), scored, human, read, specs())
 
 
 def read_ahead(project: Project) -> None:
     """Begin to read the index, the scores and the human scores of the project, once after each change, if it is large."""
     if project.n_outputs > LARGE:
-        _reading(*version(project), store())
+        _reading(project, _store=store())
 
 
-@st.cache_resource(max_entries=32, ttl=1800, show_spinner=False)
-def _reading(database: str, project: Project, generation: Hashable, _store: Store) -> Thread:
+@cached(version, 32)
+def _reading(project: Project, *, _store: Store) -> Thread:
     def read() -> None:
         with suppress(UserError):  # deleted meanwhile: a page that needs it says so
             for by in _store.scores.signatures(project.id):

@@ -14,7 +14,7 @@ from core.formatting import format_count, format_duration, isolated
 from core.services.campaigns import planning, setup_design
 from core.services.campaigns.setup import CHOICES, MOST_ITEMS, item_row, labelled_by, row_key, sampled, suggested_range
 from pages._ui.campaigns.setup.choices import Setup
-from pages._ui.components.marked_texts import marked_texts
+from pages._ui.components import marked_texts
 from pages._ui.labels_and_raters import known_labels, labelled_output
 from pages._ui.shared import errors, long_jobs, page
 from pages._ui.shared.markdown import escape_markdown
@@ -60,10 +60,7 @@ def draw_tutorial_form(setup: Setup) -> None:
     if made != list(choices[ITEMS]):
         choices.keep(ITEMS, tuple(made))
     if made:
-        st.slider(
-            "Pass mark", 0.0, 1.0, step=0.05, format="percent", key=choices.widget("pass_mark"),
-            help="Whoever gets a lower mark over all items gets no units. At 0 %, everybody passes.",
-        )  # fmt: skip
+        choices.draw("pass_mark")
 
 
 def _title(key: OutputKey, labelled: Mapping[OutputKey, Sequence[Span]], texts: Mapping[OutputKey, str]) -> str:
@@ -111,27 +108,17 @@ KINDS = {
 
 
 def draw_checks_step(setup: Setup) -> None:
-    """Draw the step."""
     st.subheader("How is the work checked?", anchor=False)
     design = None
     with errors.boundary():
         design = setup.design()
     left, right = st.columns(2, gap="large")
+    checks = "Outputs with one planted error whose place is known. Annotators do not see which outputs these are."
+    repeats = "Units that the same person rates twice, to see how far people agree with themselves."
     with left:
-        _share(
-            setup, design, "checks", "Attention checks",
-            "Outputs with one planted error whose place is known. Annotators do not see which outputs these are.",
-            QualityThresholds().fewest_checks,
-        )  # fmt: skip
+        _share(setup, design, "checks", checks, QualityThresholds().fewest_checks)
     with right:
-        _share(
-            setup,
-            design,
-            "repeats",
-            "Repeated units",
-            "Units that the same person rates twice, to see how far people agree with themselves.",
-            QualityThresholds().fewest_repeats,
-        )
+        _share(setup, design, "repeats", repeats, QualityThresholds().fewest_repeats)
     if design is not None and design.checks:
         with st.expander("Examples of attention checks from your texts"), errors.boundary():
             _examples(setup, design)
@@ -140,9 +127,9 @@ def draw_checks_step(setup: Setup) -> None:
         draw_tutorial_form(setup)
 
 
-def _share(setup: Setup, design: CampaignDesign | None, name: str, label: str, about: str, fewest: int) -> None:
+def _share(setup: Setup, design: CampaignDesign | None, name: str, about: str, fewest: int) -> None:
     """Draw the choice of a share, and what it adds. A person with fewer than `fewest` cannot be assessed by it."""
-    st.slider(label, 0.0, 0.5, step=0.01, format="percent", key=setup.choices.widget(name))
+    setup.choices.draw(name)
     st.caption(about)
     if design is not None:
         with errors.boundary():

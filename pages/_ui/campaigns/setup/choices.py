@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from core.campaigns.design import CampaignDesign
-from core.campaigns.protocol import PROTOCOLS
+from core.campaigns.protocol import LONGEST_INSTRUCTIONS, PROTOCOLS
+from core.campaigns.suggestions import FEWEST_CONTROLS
 from core.campaigns.units import Outline, counts
 from core.columns import ProjectIndex
+from core.data import SEVERITIES
 from core.errors import UserError
 from core.formatting import format_count, format_percent
 from core.mqm.typology import Typology
@@ -26,7 +28,7 @@ from core.services.campaigns.setup import SavedDraft
 from core.services.campaigns.setup_design import DEFAULTS
 from core.services.labels.protocols import typology_of
 from core.services.projects.texts import StoredTexts
-from pages._ui.shared import drafts, page, wiring
+from pages._ui.shared import addresses, drafts, page, wiring
 
 REACHED = "reached"
 """The choice that holds the index of the last step that was opened."""
@@ -123,6 +125,11 @@ class SetupChoices:
         st.session_state.setdefault(_DRAWN, {})[key] = (name, usual)
         return key
 
+    def draw(self, name: str, place: Any = st, default: Any = None, **more: Any) -> Any:
+        """Draw the field of a choice (`FIELDS`) in `place`, with `more` options; return its value."""
+        field = FIELDS[name.partition("/")[0]]
+        return getattr(place, field.element)(field.label, key=self.widget(name, default), **{**field.options, **more})
+
     def table(self, name: str, rows: Sequence[Mapping[str, Any]], **options: Any) -> None:
         """Draw an editable table of a choice, which begins with its value or these rows."""
         key = self._widget_key(name)
@@ -149,6 +156,84 @@ def edited(rows: Sequence[Mapping[str, Any]], changes: Mapping[str, Any]) -> lis
     gone = set(changes.get("deleted_rows") or ())
     kept = [row for at, row in enumerate(edited_rows) if at not in gone]
     return kept + [dict(row) for row in changes.get("added_rows") or () if row]
+
+
+class Field(NamedTuple):
+    """A field of the set-up: the Streamlit element, its label, and its options besides the value."""
+
+    element: str
+    label: str
+    options: Mapping[str, Any]
+
+
+def _number(label: str, low: float, high: float, step: float, help: str, **more: Any) -> Field:
+    return Field(
+        "number_input", label, {"min_value": low, "max_value": high, "step": step, "help": help or None, **more}
+    )
+
+
+def _share(label: str, help: str = "", low: float = 0.0, high: float = 0.5, step: float = 0.05) -> Field:
+    limits = {"min_value": low, "max_value": high, "step": step}
+    return Field("slider", label, {**limits, "format": "percent", "help": help or None})
+
+
+def _among(element: str, label: str, texts: Mapping[Any, str], **more: Any) -> Field:
+    return Field(element, label, {"options": list(texts), "format_func": texts.__getitem__, **more})
+
+
+SYSTEMS = {False: "All systems", True: "Chosen systems"}
+WHICH = {"all": "All segments", "sample": "A random sample", "documents": "Chosen documents"}
+ASSIGNING = {"dynamic": "As people come", "fixed": "Fixed lists"}
+ABOUT_ASSIGNING = (
+    "The next block of units goes to whoever asks. Fast people do more, and nobody holds up the rest.",
+    "Everybody has a list from the start, equally long. For people who are paid for a fixed amount of work.",
+)
+LONGEST_NAME = 80
+FIELDS = {
+    "some_systems": _among("radio", "Systems", SYSTEMS, horizontal=True),
+    "systems": Field("multiselect", "Chosen systems", {"label_visibility": "collapsed"}),
+    "which": _among("radio", "Segments", WHICH, horizontal=True),
+    "documents": Field("multiselect", "Chosen documents", {"label_visibility": "collapsed"}),
+    "sample_size": _number("Segments in the sample", 1, 1_000_000, 10,
+        "Whole documents are drawn at random, so that annotators see texts in context. The last document may be cut."),
+    "seed": _number("Random number (seed)", 0, 2**31 - 1, 1, "The same number gives the same sample"),
+    "instructions": Field("text_area", "Instructions in Markdown", {"height": 260, "max_chars": LONGEST_INSTRUCTIONS}),
+    "ties": Field("checkbox", "Annotators may say that both outputs are equally good", {}),
+    "severities": Field("multiselect", "Severities", {
+        "options": SEVERITIES, "help": "Neutral marks something worth a remark that is no error"}),
+    "control_share": _share("Units without suggestions",
+        "The control arm, drawn for each annotator and unit. With fewer than 20 %, intervals are too wide to learn anything.", FEWEST_CONTROLS),
+    "planted_share": _share("Outputs with a wrong suggestion",
+        "A suggestion where the layer has no error span. *Quality* shows who accepts such suggestions."),
+    "withheld_share": _share("Suggestions withheld",
+        "Error spans of the layer that are not shown: do annotators with suggestions find them less often?"),
+    "margin": _number("Margin for pooling (points)", 0.1, 50.0, 0.1,
+        "Labels with and without suggestions may be used together if the effect on scores is shown to be smaller than this. Half "
+        "of the smallest difference between systems that you want to claim. It cannot be changed later: “not significant” is no reason to pool.",
+        format="%.1f"),
+    "people": _number("Annotators", 1, 10_000, 1, "People you plan to invite. More can join later."),
+    "overlap": _number("Annotators per output", 1, 20, 1,
+        "Different people who rate each output. Two or more show how far annotators agree."),
+    "assigning": _among("radio", "How units are given out", ASSIGNING, captions=ABOUT_ASSIGNING),
+    "seconds": _number("Seconds per unit", 1.0, 36_000.0, 5.0,
+        "A unit is what is on the screen at a time. The usual time of the protocol. Replace it with the time measured in a pilot.", format="%.0f"),
+    "pay_per_hour": _number("Pay per hour", 0.0, 100_000.0, 1.0, "", format="%.2f"),
+    "currency": Field("text_input", "Currency", {"max_chars": setup_design.LONGEST_CURRENCY}),
+    "block_size": _number("Segments in a block", 1, 1000, 1,
+        "One person gets up to so many consecutive segments of a document together, for the context."),
+    "lease_minutes": _number("Minutes until an idle unit goes to somebody else", 1, 60 * 24 * 14, 10,
+        "Only if units are given out as people come. What was labelled is kept, and counts if it is submitted late."),
+    "checks": _share("Attention checks", step=0.01),
+    "repeats": _share("Repeated units", step=0.01),
+    "pass_mark": _share("Pass mark", "Whoever gets a lower mark over all items gets no units. At 0 %, everybody passes.", high=1.0),
+    "name": Field("text_input", "Name of the campaign", {"max_chars": LONGEST_NAME}),
+    "title": Field("text_input", "Name that annotators see", {"max_chars": LONGEST_NAME,
+        "help": "The name of the campaign, unless you type another one or it names a system: annotators must not know the systems."}),
+    "days": _among("selectbox", "Links work for", addresses.VALID, width=220),
+    "finish_by": Field("date_input", "Finish by (optional)", {"value": None, "format": "YYYY-MM-DD", "width": 220,
+        "help": "Annotators see this deadline. The campaign does not end by itself."}),
+}  # fmt: skip
+"""The fields of all steps by the name of their choice, up to a slash: `seconds/esa` is the field `seconds`."""
 
 
 STEPS = {"data": "Data", "protocol": "Protocol", "people": "People", "checks": "Checks", "start": "Start"}

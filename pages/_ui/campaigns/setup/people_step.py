@@ -101,46 +101,19 @@ def _points(value: float | None, digits: int) -> str:
     return format_number(value, digits, leading_zero=True)
 
 
-ASSIGNING = {"dynamic": "As people come", "fixed": "Fixed lists"}
-ABOUT = (
-    "The next block of units goes to whoever asks. Fast people do more, and nobody holds up the rest.",
-    "Everybody has a list from the start, equally long. For people who are paid for a fixed amount of work.",
-)
-
-
 def draw_people_step(setup: Setup) -> None:
-    """Draw the step."""
     choices = setup.choices
     st.subheader("Who rates, and how often?", anchor=False)
     left, right = st.columns([3, 2], gap="large")
     with left:
         first, second = st.columns(2)
-        first.number_input(
-            "Annotators",
-            1,
-            10_000,
-            step=1,
-            key=choices.widget("people"),
-            help="People you plan to invite. More can join later.",
-        )
-        second.number_input(
-            "Annotators per output",
-            1,
-            20,
-            step=1,
-            key=choices.widget("overlap"),
-            help="Different people who rate each output. Two or more show how far annotators agree.",
-        )
-        st.radio(
-            "How units are given out",
-            ASSIGNING,
-            format_func=ASSIGNING.__getitem__,
-            captions=ABOUT,
-            key=choices.widget("assigning"),
-        )
+        choices.draw("people", first)
+        choices.draw("overlap", second)
+        choices.draw("assigning")
         _time_and_pay(setup)
         with st.expander("Blocks and idle units"):
-            _blocks(setup)
+            for name, place in zip(("block_size", "lease_minutes"), st.columns(2), strict=True):
+                choices.draw(name, place)
     design = None
     with right, errors.boundary():
         design = setup.design()
@@ -154,41 +127,13 @@ def _time_and_pay(setup: Setup) -> None:
     choices, name = setup.choices, setup_design.protocol_name(setup.choices.values)
     first, second, third = st.columns(3)
     usual = setup_design.seconds_of({"protocol": name, **_systems(setup)}, setup.outline)
-    first.number_input(
-        "Seconds per unit",
-        1.0,
-        36_000.0,
-        step=5.0,
-        format="%.0f",
-        key=choices.widget(f"seconds/{name}", usual),
-        help="A unit is what is on the screen at a time. The usual time of the protocol. Replace it with the time measured in a pilot.",
-    )
-    second.number_input("Pay per hour", 0.0, 100_000.0, step=1.0, format="%.2f", key=choices.widget("pay_per_hour"))
-    third.text_input("Currency", max_chars=setup_design.LONGEST_CURRENCY, key=choices.widget("currency"))
+    choices.draw(f"seconds/{name}", first, usual)
+    choices.draw("pay_per_hour", second)
+    choices.draw("currency", third)
 
 
 def _systems(setup: Setup) -> dict[str, object]:
     return {name: setup.choices[name] for name in ("some_systems", "systems")}
-
-
-def _blocks(setup: Setup) -> None:
-    first, second = st.columns(2)
-    first.number_input(
-        "Segments in a block",
-        1,
-        1000,
-        step=1,
-        key=setup.choices.widget("block_size"),
-        help="One person gets up to so many consecutive segments of a document together, for the context.",
-    )
-    second.number_input(
-        "Minutes until an idle unit goes to somebody else",
-        1,
-        60 * 24 * 14,
-        step=10,
-        key=setup.choices.widget("lease_minutes"),
-        help="Only if units are given out as people come. What was labelled is kept, and counts if it is submitted late.",
-    )
 
 
 def _costs(setup: Setup, design: CampaignDesign) -> None:

@@ -1,30 +1,32 @@
-"""Step 1, which outputs are rated, and step 5: links, a summary of all choices, a preview, and the start."""
+"""Step 1, which outputs are rated, and step 5: links, a summary of all choices, a preview, and the creation of the campaign."""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from typing import Any, NamedTuple
 
 import streamlit as st
 
 from core.campaigns.design import CampaignDesign
 from core.campaigns.units import counts
 from core.formatting import format_count, format_percent
+from core.ports.campaigns import Campaign
 from core.ports.labels import Ask
 from core.ports.people import Account
+from core.progress import Progress
 from core.services.campaigns import people, running, setup_design
 from core.services.campaigns.planning import LONG_TEXT, long_texts
-from core.services.campaigns.setup import estimate, preview_data, preview_suggestions, preview_units
+from core.services.campaigns.setup import create, estimate, preview_data, preview_suggestions, preview_units
 from core.services.labels.editor import nearby
 from core.services.people.accounts import LONGEST_PERSON_NAME
-from pages._ui.access.links import VALID, warn_if_local
-from pages._ui.campaigns import people_tab
-from pages._ui.campaigns.setup import creation, people_step, suggestions_form
-from pages._ui.campaigns.setup.choices import Setup, summary
-from pages._ui.campaigns.setup.people_step import ASSIGNING
-from pages._ui.components.span_annotator import span_editor
-from pages._ui.shared import errors, page, tables, wiring
+from pages._ui.campaigns import campaign_data, people_tab
+from pages._ui.campaigns.setup import people_step, protocol_step
+from pages._ui.campaigns.setup.choices import ASSIGNING, WHICH, Setup, summary
+from pages._ui.components import span_editor
+from pages._ui.shared import addresses, errors, long_jobs, page, tables, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 _AT = "campaign-preview-at"
@@ -56,44 +58,27 @@ def _next() -> None:
     st.session_state[_AT] = st.session_state.get(_AT, 0) + 1
 
 
-SYSTEMS = {False: "All systems", True: "Chosen systems"}
-WHICH = {"all": "All segments", "sample": "A random sample", "documents": "Chosen documents"}
-
-
 def draw_data_step(setup: Setup) -> None:
-    """Draw the step."""
     choices, outline = setup.choices, setup.outline
     st.subheader("Which outputs are rated?", anchor=False)
     names = list(setup.outputs.systems)
     left, right = st.columns(2, gap="large")
     with left:
         if len(names) > 1:
-            st.radio(
-                "Systems", SYSTEMS, format_func=SYSTEMS.__getitem__, key=choices.widget("some_systems"), horizontal=True
-            )
+            choices.draw("some_systems")
             if choices["some_systems"]:
-                st.multiselect("Chosen systems", names, key=choices.widget("systems"), label_visibility="collapsed")
+                choices.draw("systems", options=names)
     with right:
         documents = list(dict.fromkeys(key.doc_id for key in outline))
         which = [name for name in WHICH if name != "documents" or len(documents) > 1]
-        st.radio("Segments", which, format_func=WHICH.__getitem__, key=choices.widget("which"), horizontal=True)
+        choices.draw("which", options=which)
         if choices["which"] == "sample":
-            _sample(setup)
+            size, seed = st.columns(2)
+            choices.draw("sample_size", size, setup_design.usual_sample(outline))
+            choices.draw("seed", seed)
         elif choices["which"] == "documents":
-            st.multiselect("Chosen documents", documents, key=choices.widget("documents"), label_visibility="collapsed")
+            choices.draw("documents", options=documents)
     _facts(setup)
-
-
-def _sample(setup: Setup) -> None:
-    size, seed = st.columns(2)
-    size.number_input(
-        "Segments in the sample", 1, 1_000_000, step=10, key=setup.choices.widget("sample_size", setup_design.usual_sample(setup.outline)),
-        help="Whole documents are drawn at random, so that annotators see texts in context. The last document may be cut.",
-    )  # fmt: skip
-    seed.number_input(
-        "Random number (seed)", 0, 2**31 - 1, step=1, key=setup.choices.widget("seed"),
-        help="The same number gives the same sample",
-    )  # fmt: skip
 
 
 def _facts(setup: Setup) -> None:
@@ -115,12 +100,10 @@ def _facts(setup: Setup) -> None:
         )
 
 
-LONGEST_NAME = 80
 ACCOUNTS = "accounts"
 
 
 def draw_start_step(setup: Setup) -> None:
-    """Draw the step."""
     st.subheader("Who annotates?", anchor=False)
     design = None
     with errors.boundary():
@@ -141,7 +124,7 @@ def _form(setup: Setup, design: CampaignDesign) -> None:
     choices, today, draft = setup.choices, datetime.now(UTC).date(), setup.draft
     taken = [c.name for c in wiring.store().campaigns.list(setup.project.id)]
     usual = draft.name if draft is not None else setup_design.usual_name(choices.values, taken, today)
-    name = st.text_input("Name of the campaign", max_chars=LONGEST_NAME, key=choices.widget("name", usual))
+    name = choices.draw("name", default=usual)
     design = replace(design, title=_title(setup, name, design))
     invited = running.invited(wiring.store(), draft) if draft is not None else []
     if invited:
@@ -154,29 +137,26 @@ def _form(setup: Setup, design: CampaignDesign) -> None:
         help=f"Each gets a personal link. Names have up to {LONGEST_PERSON_NAME} characters and appear in results; pseudonyms are fine.",
     )  # fmt: skip
     with st.container(horizontal=True):
-        days = st.selectbox(
-            "Links work for", VALID, format_func=VALID.__getitem__, key=choices.widget("days"), width=220
-        )
+        days = choices.draw("days")
         _deadline(setup)
     names = setup_design.names_of(typed)
     _compare_with_plan(len(names) + len(accounts) + len(invited), design)
-    warn_if_local()
-    expires = setup_design.expiry(int(days), today)
+    addresses.warn_if_local()
     with st.container(horizontal=True):
         label = f"Create {format_count(len(names), 'link')} and start" if names else "Create and start"
         st.button(
             label, type="primary", icon=":material/play_arrow:", disabled=not (names or accounts or invited),
             key="campaign-create",
-            on_click=creation.press, args=(True,),
+            on_click=press, args=(True,),
         )  # fmt: skip
         st.button(
             "Save as draft" if draft is None else "Save draft", key="campaign-keep",
-            help="Nobody is invited, and nothing starts yet", on_click=creation.press, args=(False,),
+            help="Nobody is invited, and nothing starts yet", on_click=press, args=(False,),
         )  # fmt: skip
     with errors.boundary():
-        creation.ask_if_pressed(setup, name, design, names, accounts, expires)
+        ask_if_pressed(setup, name, design, names, accounts, int(days))
     with errors.boundary():
-        creation.draw_creation(setup)
+        draw_creation(setup)
 
 
 def _compare_with_plan(n_people: int, design: CampaignDesign) -> None:
@@ -194,10 +174,7 @@ def _title(setup: Setup, name: str, design: CampaignDesign) -> str:
     """Draw the field for the name that annotators see, and return this name."""
     systems = design.systems or setup.outputs.systems
     usual = setup_design.usual_title(name, systems, design.protocol)
-    typed = st.text_input(
-        "Name that annotators see", max_chars=LONGEST_NAME, key=setup.choices.widget("title"), placeholder=usual,
-        help="The name of the campaign, unless you type another one or it names a system: annotators must not know the systems.",
-    )  # fmt: skip
+    typed = setup.choices.draw("title", placeholder=usual)
     shown = " ".join(typed.split()) or usual
     if named := setup_design.named_system(shown, systems):
         st.warning(
@@ -212,10 +189,7 @@ def _deadline(setup: Setup) -> None:
     key = setup.choices.widget("finish_by")
     if isinstance(st.session_state[key], str):
         st.session_state[key] = date.fromisoformat(st.session_state[key])
-    st.date_input(
-        "Finish by (optional)", key=key, value=None, format="YYYY-MM-DD", width=220,
-        help="Annotators see this deadline. The campaign does not end by itself.",
-    )  # fmt: skip
+    setup.choices.draw("finish_by")
 
 
 def _accounts(setup: Setup, invited: Sequence[str]) -> list[Account]:
@@ -251,10 +225,78 @@ def _rows(setup: Setup, design: CampaignDesign) -> list[tuple[str, str]]:
         *([("Error typology", design.protocol.typology.title)] if design.protocol.name == "mqm" else []),
         ("Annotators", f"{design.people}, {design.overlap} per output"),
         ("Units given out", ASSIGNING[design.assigning].lower()),
-        *suggestions_form.rows(setup, design),
+        *protocol_step.suggestion_rows(setup, design),
         ("Attention checks", format_percent(design.checks)),
         ("Repeats", format_percent(design.repeats)),
         *([("Deadline", f"{design.finish_by:%d %b %Y}")] if design.finish_by else []),
         ("Tutorial", tutorial),
         *people_step.rows(estimate(dict(setup.outline), design), design),
     ]
+
+
+_PRESSED, _ASKED = "campaign-pressed", "campaign-new"
+
+
+class NewCampaign(NamedTuple):
+    """A campaign that was asked for, and what it is created with. With `start`, people are invited and may begin."""
+
+    project: int
+    draft: Campaign | None
+    token: str
+    start: bool
+    options: Mapping[str, Any]
+
+
+def press(start: bool) -> None:
+    """Remember the click. A click that is seen in a run only is lost if that run is interrupted."""
+    st.session_state[_PRESSED] = start
+
+
+def ask_if_pressed(
+    setup: Setup, name: str, design: CampaignDesign, names: Sequence[str], accounts: Sequence[Account], days: int
+) -> None:
+    """Ask for a campaign if a button was pressed: the page creates it in this run and, if it is interrupted, in the next one.
+
+    Raises `UserError` for what would stop its start.
+    """
+    start, project, draft = st.session_state.pop(_PRESSED, None), setup.project.id, setup.draft
+    if start is None:
+        return
+    names, accounts = (tuple(names), tuple(accounts)) if start else ((), ())
+    running.check_start(wiring.store(), project, name, design, names, draft, accounts)
+    options: dict[str, Any] = {"name": name, "design": design, "setup": setup.choices.values, "draft": draft}
+    if start:
+        options |= {"names": names, "accounts": accounts, "expires": addresses.expiry(days)}
+    st.session_state[_ASKED] = NewCampaign(project, draft, secrets.token_hex(8), start, options)
+
+
+def draw_creation(setup: Setup) -> None:
+    """Create the campaign that was asked for, and open it."""
+    new: NewCampaign | None = st.session_state.get(_ASKED)
+    if new is None or (new.project, new.draft) != (setup.project.id, setup.draft):
+        return
+    st.empty().button(
+        "Change the settings", on_click=_forget, type="tertiary", help="Stops the creation of the campaign"
+    )
+
+    def work(progress: Progress) -> int:
+        store, who = wiring.store(), wiring.identity().who
+        if new.start:
+            made, links = running.start(store, who, new.project, progress=progress, **new.options)
+            paths = [(link.link.rater, link.path) for link in links]
+            names = [account.name for account in new.options["accounts"]]
+            addresses.show_campaign_links(addresses.NewCampaignLinks(made.id, paths, names, started=True))
+        else:
+            made = create(store, who, new.project, progress=progress, **new.options)
+        _forget()  # from here on, nothing may interrupt before the campaign is opened: it would be created again
+        return made.id
+
+    made = long_jobs.run_cached(("campaign", new.token), "Preparing texts and checks …", work)
+    if made is not None:
+        setup.choices.clear()
+        campaign_data.go(made)
+        st.rerun()
+
+
+def _forget() -> None:
+    st.session_state.pop(_ASKED, None)

@@ -1,17 +1,21 @@
-"""Error spans from files: import them as layers of the open project, list, download and delete them."""
+"""What other programs computed: external scores with their names and directions, and error spans from files as layers of a project."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.formats.files import Upload, stem
 from core.formats.problems import shown
 from core.formats.spans.layer_file import LayerFile
 from core.formats.spans.layer_formats import FORMATS
 from core.formatting import format_count
+from core.metrics.base import MARK
 from core.ports.projects import Project
+from core.ports.scores import ExternalMetric
 from core.ports.spans import StoredLayer
 from core.progress import Progress
 from core.services.spans import files
@@ -19,6 +23,51 @@ from pages._ui.shared import drafts, errors, page, wiring
 from pages._ui.shared.files import download, file_name
 from pages._ui.shared.long_jobs import run_cached, showing_progress
 from pages._ui.shared.markdown import escape_markdown
+
+DIRECTIONS = {True: "higher is better", False: "lower is better"}
+
+
+def ask(name: str, higher: bool, of: str, key: str, places: Sequence[DeltaGenerator]) -> tuple[str, bool]:
+    """Draw the fields for the scores of a column or file; return name and direction."""
+    metric_name = places[0].text_input(
+        f"Name of the metric in {escape_markdown(of)}", name, key=drafts.kept(f"{key}-metric", name), max_chars=120
+    )
+    return metric_name.strip(), drafts.select("Direction", DIRECTIONS, higher, f"{key}-direction", places[1])
+
+
+def draw_external_scores(project: Project) -> None:
+    """Draw the external metrics of a project, each with a Remove button; nothing if there are none."""
+    metrics = wiring.store().scores.external(project.id)
+    if not metrics:
+        return
+    st.markdown("**External scores**")
+    for metric in metrics:
+        said, action = st.columns([5, 1], vertical_alignment="center")
+        files = ", ".join(file.name for file in metric.files)
+        said.markdown(f"{escape_markdown(metric.name)} :gray-badge[{MARK}]  \n:small[{escape_markdown(facts(metric, project))}]",
+                      help=f"From {escape_markdown(files)}. Signature: {escape_markdown(metric.signature)}")  # fmt: skip
+        words = (
+            f"{format_count(metric.n, 'score')} of **{escape_markdown(metric.name)}** in **{escape_markdown(project.name)}** will be "
+            "deleted for all users of the project. They were computed by another program: to restore them, import the file again."
+        )
+        remove = partial(wiring.store().scores.remove_external, project.id, metric.name)
+        with action:
+            page.ask_first(
+                "Delete",
+                words,
+                "Delete metric",
+                remove,
+                f"external-remove-{project.id}-{metric.name}",
+                icon=":material/delete:",
+            )
+
+
+def facts(metric: ExternalMetric, project: Project) -> str:
+    """Return `higher is better · 160 of 160 outputs · from comet.seg.score`; more than two files are counted."""
+    names = [file.name for file in metric.files]
+    files = ", ".join(names[:2]) + (f" and {format_count(len(names) - 2, 'more file')}" if len(names) > 2 else "")
+    return f"{DIRECTIONS[metric.higher_is_better]} · {metric.n:,} of {format_count(project.n_outputs, 'output')} · from {files}"
+
 
 LISTED = 200
 """Rows of the table of what is left out; the CSV file has all."""
@@ -62,8 +111,14 @@ def _draw_layer(project: Project, layer: StoredLayer, *, manages: bool) -> None:
                     file = f"{file_name(project.name)}.{file_name(layer.name)}.{of.ending}"
                     make = partial(_written, project.id, f"file:{layer.name}", name)
                     download(of.label, make, file, f"span-download-{project.id}-{layer.name}-{name}", help=of.holds)
-        if manages and st.button("Delete", icon=":material/delete:", key=f"span-delete-{project.id}-{layer.name}"):
-            _delete(project, layer)
+        if manages:
+            words = (
+                f"{format_count(layer.spans, 'error span')} of **{escape_markdown(layer.name)}** in **{escape_markdown(project.name)}** "
+                "will be deleted for all users of the project. To restore them, import the file again."
+            )
+            remove = partial(wiring.store().spans.remove, project.id, layer.name)
+            key = f"span-delete-{project.id}-{layer.name}"
+            page.ask_first("Delete", words, "Delete error spans", remove, key, icon=":material/delete:")
 
 
 def _written(project_id: int, layer: str, format: str) -> str:
@@ -114,22 +169,3 @@ def _read(project: Project, file: Upload) -> tuple[str, LayerFile] | None:
         return files.read_file(store, project.id, file)
 
     return run_cached(("span-file", *version, file.sha256(), file.name), "Reading the error spans …", work)
-
-
-@st.dialog("Delete these error spans?", width="medium")
-@errors.guarded
-def _delete(project: Project, layer: StoredLayer) -> None:
-    """Ask for confirmation, naming what will be lost."""
-    spans = wiring.store().spans
-    what = f"{format_count(layer.spans, 'error span')} of **{escape_markdown(layer.name)}** in **{escape_markdown(project.name)}**"
-    st.markdown(f"{what} will be deleted for all users of the project.")
-    st.caption("To restore them, import the file again.")
-    keep, go = st.columns(2)
-    if keep.button("Cancel", width="stretch", key="span-delete-no"):
-        st.rerun()
-    asked = go.button(
-        "Delete error spans", type="primary", width="stretch", key="span-delete-yes", on_click=errors.guarded(spans.remove),
-        args=(project.id, layer.name),
-    )  # fmt: skip
-    if asked and all(of.name != layer.name for of in spans.list(project.id)):
-        st.rerun()

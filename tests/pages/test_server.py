@@ -1,20 +1,29 @@
-"""The browser opens when the app starts, once and only where there is a display; headers, and addresses beside Streamlit's."""
+"""What the server does besides pages: it opens the browser, sends headers, redirects addresses, and loads modules in the background."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
+import threading
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
 import pytest
+import streamlit as st
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 import app
+from core.processes import host
+from pages._ui.projects import exports
 from pages._ui.shared import server
 from pages._ui.shared.server import SecurityHeaders, content_security_policy
+from tests.paths import ROOT
 
 
 def finish(work: Coroutine[Any, Any, None]) -> None:
@@ -76,3 +85,49 @@ def test_headers_are_strict_and_projects_is_the_default_page(monkeypatch: pytest
         answer = TestClient(Starlette(routes=app.routes())).get(address, follow_redirects=False)
         assert answer.status_code == 307, address
         assert urljoin(f"http://testserver{address}", answer.headers["location"]) == target
+
+
+LOADED = """
+import sys
+import app
+import pages._ui.campaigns.campaign_data, pages._ui.projects.importing, pages._ui.projects.project_list, pages._ui.projects.upload
+print("first page:", *{"scipy.optimize", "scipy.stats", "pandas", "altair", "vl_convert", "torch"} & sys.modules.keys())
+from pages._ui.shared import server
+server.load_modules()
+print("missing:", *{"altair", "vl_convert", "pandas", "scipy.stats", "pages._ui.robustness.combine"} - sys.modules.keys())
+print("models:", *{"torch"} & sys.modules.keys())
+"""
+
+
+@pytest.mark.extended
+def test_pages_wait_for_no_library_they_do_not_need(tmp_path: Path) -> None:
+    """The first page of a server loads no library of charts, tables or models; later the others are there before a visitor."""
+    environ = {"PATH": "", "PYTHONPATH": str(ROOT), "ERRORSCOPE_HOME": str(tmp_path)}
+    said = subprocess.run(
+        [sys.executable, "-c", LOADED], cwd=ROOT, env=environ, capture_output=True, text=True, check=True
+    )
+    assert said.stdout.split("\n")[:3] == ["first page:", "missing:", "models:"]
+
+
+def test_the_server_starts_while_they_are_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    started, done, ended = threading.Event(), threading.Event(), list[str]()
+
+    def load() -> None:
+        started.set()
+        done.wait(60)
+
+    monkeypatch.setattr(server, "DELAY", 0.0)
+    monkeypatch.setattr(server, "load_modules", load)
+    monkeypatch.setattr(st, "get_option", lambda _: True)
+    monkeypatch.setattr(exports, "cancel_all", lambda: ended.append("exports"))
+
+    async def run() -> None:
+        async with server.prepared(None):
+            assert started.wait(60)
+            assert not done.is_set()
+            assert host.has_model_process() == (os.name == "posix")
+            done.set()
+        assert not host.has_model_process()
+
+    finish(run())
+    assert ended == ["exports"]
