@@ -24,84 +24,47 @@ def judged(
     return judge(labels, down, up, gold=1.0, sd=sd, higher_is_better=higher, texts=values.shape[1])
 
 
-RNG = np.random.default_rng(1)
-SPREAD = RNG.normal(0, 0.05, 40)
+SPREAD = np.random.default_rng(1).normal(0, 0.05, 40)
+EVEN = SPREAD - SPREAD.mean()
+OTHER = np.random.default_rng(2).normal(0, 0.05, 40)
+WIDE = np.array([-1.0, 1.2] * 10)
+STILL = "At 10% the mean is 1 (good texts: 1):"
+SMALL = "a drop of more than 0.02 (0.1 SD of the scores of the good texts) is excluded"
 
-
-def test_a_clear_fall_from_level_to_level_passes() -> None:
-    result = judged([0.1 + SPREAD, 0.3 + SPREAD, 0.6 + SPREAD])
-    assert (result.verdict, result.published) == ("pass", True)
-    assert "Weakest level: at 10%" in result.why
-
-
-def test_a_level_that_excludes_a_meaningful_drop_fails() -> None:
-    result = judged([0.2 + SPREAD, SPREAD - SPREAD.mean() - 0.02, 0.4 + SPREAD])
-    assert (result.verdict, result.published) == ("fail", False)
-    assert result.why.startswith(
-        "At 20% the mean is 1.02 (good texts: 1): a drop of more than 0.02 (0.1 SD of the scores of the good texts) is excluded (95 % CI −0.0"
-    )
-
-
-def test_a_chance_rise_above_gold_is_inconclusive() -> None:
+VERDICTS = {
+    "a clear fall from level to level": ([0.1 + SPREAD, 0.3 + SPREAD, 0.6 + SPREAD], {}, "pass", True, ""),
+    "a level that excludes a meaningful drop": (
+        [0.2 + SPREAD, EVEN - 0.02, 0.4 + SPREAD], {}, "fail", False, f"At 20% the mean is 1.02 (good texts: 1): {SMALL} (95 % CI −0.0"),
     # the interval of a mean of −0.005 over 40 texts of deviation 0.05 goes up to about −0.005 + 2 · 0.05 / √40 = 0.011
-    falls = [SPREAD - SPREAD.mean() - 0.005, 0.4 + SPREAD]
-    assert [judged(falls, sd=sd)[::2] for sd in (0.05, 0.2)] == [("unclear", False), ("fail", False)]
+    "a chance rise above gold": ([EVEN - 0.005, 0.4 + SPREAD], {"sd": 0.05}, "unclear", False, ""),
+    "a rise above gold that excludes a drop": ([EVEN - 0.005, 0.4 + SPREAD], {"sd": 0.2}, "fail", False, ""),
+    "a drop that is shown, however small": ([0.01 + SPREAD / 100], {"sd": 1.0}, "pass", True, "The drop is significant at every level. Weakest level: at 10%"),
+    "no move at all": ([[0.0] * 10], {"graded": False}, "fail", False, f"{STILL} {SMALL} (95 % CI 0 to 0)."),
+    "one score for all gold texts": ([[0.0] * 10], {"graded": False, "sd": 0.0}, "fail", False, f"{STILL} any drop is excluded (95 % CI 0 to 0)."),
+    "a significant rise between levels": (
+        [0.5 + SPREAD, 0.2 + SPREAD, 0.6 + SPREAD], {}, "fail", False, "With more noise the mean rises from 0.4999 at 10% to 0.7999 at 20%"),
+    "levels that are no grades, in any order": ([0.5 + SPREAD, 0.2 + SPREAD, 0.6 + SPREAD], {"graded": False}, "pass", True, ""),
+    "a chance rise between levels": ([0.31 + EVEN, 0.305 + OTHER - OTHER.mean()], {}, "pass", False, ""),
+    "a drop that is not significant": (
+        [WIDE, 0.5 + 0 * WIDE], {}, "unclear", True,
+        "At 10% the mean is 0.9 (good texts: 1): the drop is not significant, but a meaningful drop is not excluded (drop 0.1, "),
+    "fewer than five texts": ([[1.0] * 4], {}, "untold", None, "4 texts could be compared; at least 5 are needed."),
+    "five texts": ([[1.0] * 5], {}, "pass", True, ""),
+    "a rise where lower is better": ([[-0.5] * 6], {"higher": False}, "fail", False, "At 10% the mean is 0.5 (good texts: 1): a drop of more than"),
+}  # fmt: skip
 
 
-def test_a_drop_that_is_shown_passes_however_small_it_is() -> None:
-    result = judged([0.01 + SPREAD / 100], sd=1.0)
-    assert result.verdict == "pass"
-
-
-def test_a_metric_that_does_not_move_at_all_fails() -> None:
-    result = judged([[0.0] * 10], graded=False)
-    assert (result.verdict, result.published) == ("fail", False)
-    assert result.why == (
-        "At 10% the mean is 1 (good texts: 1): a drop of more than 0.02 (0.1 SD of the scores of the good texts) is excluded (95 % CI 0 to 0)."
-    )
-    same = judged([[0.0] * 10], graded=False, sd=0.0)  # all gold texts have one score
-    assert same.why == "At 10% the mean is 1 (good texts: 1): any drop is excluded (95 % CI 0 to 0)."
-
-
-def test_a_significant_rise_between_levels_fails() -> None:
-    result = judged([0.5 + SPREAD, 0.2 + SPREAD, 0.6 + SPREAD])
-    assert (result.verdict, result.published) == ("fail", False)
-    assert result.why.startswith("With more noise the mean rises from 0.4999 at 10% to 0.7999 at 20%")
-    assert "at 10%" in result.why
-    assert "at 20%" in result.why
-
-
-def test_levels_that_are_no_grades_may_stand_in_any_order() -> None:
-    result = judged([0.5 + SPREAD, 0.2 + SPREAD, 0.6 + SPREAD], graded=False)
-    assert (result.verdict, result.published) == ("pass", True)
-
-
-def test_a_chance_rise_between_levels_does_not_fail() -> None:
-    other = np.random.default_rng(2).normal(0, 0.05, 40)
-    result = judged([0.31 + SPREAD - SPREAD.mean(), 0.305 + other - other.mean()])
-    assert (result.verdict, result.published) == ("pass", False)
-
-
-def test_a_drop_that_is_not_significant_is_inconclusive() -> None:
-    wide = np.array([-1.0, 1.2] * 10)
-    result = judged([wide, 0.5 + 0 * wide])
-    assert (result.verdict, result.published) == ("unclear", True)
-    assert result.why.startswith(
-        "At 10% the mean is 0.9 (good texts: 1): the drop is not significant, but a meaningful drop is not excluded (drop 0.1, "
-    )
-
-
-def test_fewer_than_five_texts_are_not_judged() -> None:
-    result = judged([[1.0, 1.0, 1.0, 1.0]])
-    assert (result.verdict, result.published) == ("untold", None)
-    assert result.why == "4 texts could be compared; at least 5 are needed."
-    assert judged([[1.0] * 5]).verdict == "pass"
+@pytest.mark.parametrize(("falls", "options", "verdict", "published", "why"), VERDICTS.values(), ids=VERDICTS)
+def test_a_metric_passes_fails_or_has_no_result(
+    falls: "list[list[float]]", options: dict[str, float], verdict: str, published: bool | None, why: str
+) -> None:
+    result = judged(falls, **options)  # type: ignore[arg-type]
+    assert (result.verdict, result.published) == (verdict, published)
+    assert result.why.startswith(why)
 
 
 def test_where_lower_is_better_a_drop_is_a_rise_of_the_number() -> None:
     assert drops(np.array([10.0]), np.array([[12.0], [9.0]]), higher_is_better=False).tolist() == [[2.0], [-1.0]]
-    result = judged([[-0.5] * 6], higher=False)
-    assert result.why.startswith("At 10% the mean is 0.5 (good texts: 1): a drop of more than")
 
 
 def test_differences_of_rounding_are_none() -> None:
@@ -169,11 +132,11 @@ def test_a_step_without_changed_texts_is_not_tested() -> None:
 def simulated(levels: int, n: int, drop: float, *, graded: bool = False, runs: int = 400) -> Counter[str]:
     """Verdicts where every level has that true drop, in standard deviations of gold, and differences deviate by one of them,
     independently over texts and levels: the least favourable to several levels."""
-    rng, told = np.random.default_rng([levels, n, round(drop * 10)]), Counter[str]()
+    rng, verdicts = np.random.default_rng([levels, n, round(drop * 10)]), Counter[str]()
     for _ in range(runs):
         sd = float(rng.normal(size=n).std(ddof=1))
-        told[judged(drop + rng.normal(size=(levels, n)), graded=graded, draws=300, sd=sd).verdict] += 1
-    return told
+        verdicts[judged(drop + rng.normal(size=(levels, n)), graded=graded, draws=300, sd=sd).verdict] += 1
+    return verdicts
 
 
 @pytest.mark.parametrize(
