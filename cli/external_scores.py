@@ -23,7 +23,7 @@ from core.metrics import base
 from core.services.compare.systems import GivenScores
 from core.services.evaluate.evaluation_data import ScoredMetric
 from core.services.projects.adding import name_problems
-from core.services.projects.mtme import missing_sentence, read_texts
+from core.services.projects.label_import import missing_sentence, read_mtme_texts
 from core.signature import external_metric, external_signature
 
 SCORE = "score"
@@ -224,5 +224,5 @@ def open_folder(path: Path, pair: str | None, roles: GivenRoles) -> MtmeFolder:
     stored = stored_files(path)
     files = chosen_pair(stored, pair, path).with_roles(roles)
     print_note(*files.as_read())
-    texts, missing = read_texts({file.name: file for file in stored}, files.roles)
+    texts, missing = read_mtme_texts({file.name: file for file in stored}, files.roles)
     return MtmeFolder(path, files, texts, missing)

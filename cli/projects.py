@@ -18,12 +18,12 @@ from core.errors import PROGRAM, ImportProblems, UserError
 from core.formats.files import file_at, stem
 from core.formats.given_roles import GivenRoles
 from core.formats.mtme_folder import chosen_pair, stored_files
-from core.formats.output import check, copy, named
+from core.formats.output import check, named, write_files
 from core.memory import collect_garbage_rarely
 from core.ports.store import Store
 from core.progress import part
 from core.services.export.files import EXPORTS
-from core.services.projects import mtme
+from core.services.projects import label_import
 from core.services.projects.adding import Imported, ImportTarget, StoredOutputs, add, sentence
 from core.services.projects.importing import ImportPlan, needs_project, preview, read_files
 from core.services.projects.label_import import import_labels
@@ -96,7 +96,7 @@ def export_file(
         check([], named("FILE", file))
         exported = project_of(store, project)
         made = EXPORTS[format].make(store, exported.id, percent("export"))
-        copy(made.file, file)
+        write_files({file: made.file})
         store.audit.record(WHO, "exported", exported.id, file=format)
         print_note(*(f"note: {note}" for note in made.lost))
         print_result(f"{file}: {file.stat().st_size:,} bytes")
@@ -144,7 +144,7 @@ def _import_folder(store: Store, options: _Import) -> str:
     roles.check()
     for line in chosen.as_read():
         print_note(line)
-    read = mtme.read_mtme(stored, chosen)
+    read = label_import.read_mtme(stored, chosen)
     for warning in read.warnings:
         print_note(f"note: {warning.sentence()}")
     project = project_of(store, options.into) if options.into else None

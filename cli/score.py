@@ -27,7 +27,7 @@ from core.refine.result import EditStep
 from core.scoring.cache import InMemoryScores
 from core.scoring.dataset import Keep, for_dataset, score_dataset
 from core.scoring.items import METRICS, set_scores
-from core.services.projects.references import with_references
+from core.services.projects.adding import with_references
 from core.signature import content_key
 
 NO_PARTS: Mapping[str, float] = MappingProxyType({})

@@ -21,8 +21,7 @@ from core.services.spans.compared_layers import SpanChoice
 from core.services.spans.evaluation import EVERY_ANNOTATOR, SpanEvaluation, evaluate_layers, evaluate_project
 from core.services.spans.layers import LayerInfo, list_layers
 from core.spans.layers import SpanLayer
-from core.spans.measures import SpanMeasure
-from core.spans.resampling import Average
+from core.spans.measures import Average, SpanMeasure
 
 SCORE = "compare layers with gold error spans: F with 95 % CIs beside annotators and trivial layers, tests, parts of the data"
 

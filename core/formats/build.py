@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.data import Dataset, ExternalScores, OutputKey
+from core.data import Dataset, OutputKey
 from core.errors import Problem
 from core.formats.external import MetricScores, named, number_in, other_score
 from core.formats.mapping import ColumnMapping, MetricColumn
@@ -15,7 +15,6 @@ from core.formats.parsing.cells import (
     Meter,
     TableRow,
     characters_in,
-    limits,
     too_much,
 )
 from core.formats.parsing.numbers import is_absent
@@ -25,6 +24,7 @@ from core.formats.streams.stage import Stage, StagedSegment
 from core.formats.streams.staged import KnownOutputs, KnownTexts, StagedImport
 from core.formatting import format_count
 from core.progress import Progress, no_progress
+from core.settings import load_limits
 from core.stats.means import decimal_mean
 
 ROWS = 2000
@@ -47,7 +47,7 @@ class Builder:
     """
 
     def __init__(self, known: Dataset | KnownOutputs | None = None) -> None:
-        self.problems, self._most, self.stage = Collector(), limits().rows, Stage()
+        self.problems, self._most, self.stage = Collector(), load_limits().rows, Stage()
         self._known = KnownTexts(known) if isinstance(known, Dataset) else known
         self._metrics = MetricScores(self.problems, self.stage)
         self._counts = RowCounts(self.stage)
@@ -295,9 +295,9 @@ class Builder:
             progress((1 + done / ratings) / 2)
 
     def _score(self, key: OutputKey, column: str, value: float, place: FilePlace) -> None:
-        old = self.stage.scores.setdefault((key, column), (value, place))
-        if old[0] != value:
-            other_score(key, column, value, place, *old, self.problems)
+        old, at = self.stage.scores.setdefault((key, self.stage.human_kind(column)), (value, place))
+        if old is not None and old != value:
+            other_score(key, column, value, place, old, at, self.problems)
 
     def staged(self) -> StagedImport:
         """Return the import: segments in the order of the files, outputs in segment order. Raises `ImportProblems`."""
@@ -348,14 +348,6 @@ class Builder:
             todo = "Give the systems the same names in both, or choose other outputs"
             self.problems.add(place.file, place.line, "", f"a system named {shown(system)}", expected, todo)
         return staged_import.has_scores()
-
-    def dataset(self) -> Dataset:
-        """Return all of the import in memory. Raises `ImportProblems`."""
-        return self.staged().dataset()
-
-    def external(self) -> tuple[ExternalScores, ...]:
-        """Return the external scores in memory; call it after `dataset` found no problem."""
-        return self.staged().external()
 
 
 def _system_score_faults(mapping: ColumnMapping) -> list[tuple[str, str, str, str]]:

@@ -20,13 +20,13 @@ from core.formats.column_facts import (
     is_nameless,
     numbers_outputs,
     role_by_words,
+    scores_of_systems,
 )
 from core.formats.external import looks_like_a_metric, lower_is_better
 from core.formats.files import stem
 from core.formats.mapping import ColumnMapping, MetricColumn, SystemScoreColumn
 from core.formats.parsing.cells import FileTable
 from core.formats.role_names import words_of
-from core.formats.system_scores import scores_of_systems
 
 _NAMES: dict[str, list[str]] = {
     "document": "docid documentid doc document docname documentname".split(),

@@ -1,6 +1,6 @@
 """Read cases of errors: adversarial suites, and pairs of a good and a perturbed output.
 
-Read pairs of a good and a perturbed output with one error per pair, to measure the sensitivity of metrics.
+Pairs, with one error per pair, measure the sensitivity of metrics.
 Tables (CSV, TSV, JSONL, also `.gz`) have the columns type, reference, good, perturbed, and optionally source and id. Other usual names
 are recognised, among them those of three released suites:
 
@@ -11,7 +11,7 @@ are recognised, among them those of three released suites:
 - MENLI (Chen and Eger 2023): `error`, `source`, `ref`, `hyp_para` (good), `hyp_adv_based` (perturbed, made from `ref`).
 - ACES (Amrhein et al. 2022): `phenomena`, `source`, `reference`, `good-translation`, `incorrect-translation`.
 
-Read adversarial suites: each case has an anchor, a text that a metric should prefer, and a text with an error.
+Each case of an adversarial suite has an anchor, a text that a metric should prefer, and a text with an error.
 MENLI's suites (Chen and Eger 2023, section 3) are CSV, also `.gz`, with the columns `error`, `id`, `source`, `ref`, `r`, `hyp_para`,
 `hyp_adv_based`, `hyp_adv_free`, and optionally `hyp_para_fixed`, `hyp_adv_based_fixed`. Equation 1:
 
@@ -19,7 +19,7 @@ MENLI's suites (Chen and Eger 2023, section 3) are CSV, also `.gz`, with the col
 - reference-free   m(source, ref) > m(source, hyp_adv_free), the adversarial text made from r, a close translation of the source.
 
 The `_fixed` columns, added later, correct blanks and case that revealed the adversarial text. Other files of pairs
-(`core.formats.error_cases`: DEMETR, ACES, your own) are read as reference-based cases: good against perturbed.
+(DEMETR, ACES, your own) are read as reference-based cases: good against perturbed.
 
 A CSV file whose columns are exactly `COLUMNS` is read as one that this program wrote (`core.formats.parsing.cells`).
 """
@@ -94,27 +94,31 @@ def read_pairs(uploads: Sequence[Upload]) -> PerturbedPairs:
 
     Raises `ImportProblems` with every problem: unreadable files, missing columns, missing texts, no pairs.
     """
-    problems = Collector()
-    pairs: list[PerturbedPair] = []
-    left_out = 0
+    problems, read = Collector(), list[PerturbedPairs]()
     for upload in uploads:
         try:
-            table = read_table(upload)
-            reader = CellReader(table, problems)
-            roles, references = _columns(table)
+            read.append(_pairs_in(read_table(upload), problems))
         except ImportProblems as error:
             problems.extend(error.problems)
-            continue
-        for row in table.rows:
-            if _applies(reader, row, roles.get("applies")):
-                pairs.append(_pair(reader, row, roles, references))
-            else:
-                left_out += 1
-    if not pairs and not problems:
+    pairs = tuple(pair for of_file in read for pair in of_file.pairs)
+    _check(problems, uploads, pairs)
+    return PerturbedPairs(pairs, sum(of_file.left_out for of_file in read))
+
+
+def _pairs_in(table: FileTable, problems: Collector) -> PerturbedPairs:
+    reader, (roles, references) = CellReader(table, problems), _columns(table)
+    pairs = tuple(
+        _pair(reader, row, roles, references) for row in table.rows if _applies(reader, row, roles.get("applies"))
+    )
+    return PerturbedPairs(pairs, len(table.rows) - len(pairs))
+
+
+def _check(problems: Collector, uploads: Sequence[Upload], read: Sequence[PerturbedPair | AdversarialCase]) -> None:
+    """Raise `ImportProblems` if there are problems, or nothing was read."""
+    if not read and not problems:
         name = ", ".join(u.name for u in uploads)
         problems.add(name, 0, "", "no perturbed pair", "at least one", "Check the column pert_check")
     problems.check()
-    return PerturbedPairs(tuple(pairs), left_out)
 
 
 def _columns(table: FileTable) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -188,10 +192,11 @@ class Cases(NamedTuple):
 
 
 def read_cases(uploads: Sequence[Upload], *, reference_free: bool = False, fixed: bool = False) -> Cases:
-    """Read the cases of all files. Raises `ImportProblems` for missing cells, `UserError` for a file without such cases."""
+    """Read the cases of all files. Raises `ImportProblems` as `read_pairs` does, `UserError` for a file without such cases."""
     problems, cases, notes = Collector(), list[AdversarialCase](), list[str]()
     for upload in uploads:
-        if table := _menli_table(upload):
+        table = read_table(upload)
+        if _MARK in map(plain, table.columns):
             cases += _menli(table, reference_free, fixed, problems)
         elif reference_free or fixed:
             column = "hyp_adv_free" if reference_free else "hyp_adv_based_fixed"
@@ -199,12 +204,12 @@ def read_cases(uploads: Sequence[Upload], *, reference_free: bool = False, fixed
                 "no such cases: only MENLI's files have them", where=upload.name, expected=f"a column {column}"
             )
         else:
-            read = read_pairs([upload])
+            read = _pairs_in(table, problems)
             notes += read.notes()
             for p in read.pairs:
                 good, bad = (Item(p.source, text, p.references) for text in (p.good, p.perturbed))
                 cases.append(AdversarialCase(phenomenon(p.type), p.id, good, bad))
-    problems.check()
+    _check(problems, uploads, cases)
     return Cases(tuple(cases), (*notes, *_odd(cases)))
 
 
@@ -213,20 +218,8 @@ def phenomenon(name: str) -> str:
     return TYPES.get(name) or _OURS.get(name, name)
 
 
-def _menli_table(upload: Upload) -> FileTable | None:
-    try:
-        table = read_table(upload)
-    except ImportProblems:
-        return None  # `read_pairs` says what is wrong with it, or reads it as JSON
-    return table if _MARK in {_plain(c) for c in table.columns} else None
-
-
-def _plain(column: str) -> str:
-    return column.lower().replace("_", "").strip()
-
-
 def _menli(table: FileTable, free: bool, fixed: bool, problems: Collector) -> list[AdversarialCase]:
-    reader, by_name = CellReader(table, problems), {_plain(c): c for c in table.columns}
+    reader, by_name = CellReader(table, problems), {plain(c): c for c in table.columns}
     good, bad = ("ref", "hypadvfree") if free else ("hyppara", _MARK)
     if fixed and not free:
         good, bad = good + "fixed", bad + "fixed"

@@ -167,7 +167,7 @@ class MetricScores:
 
     def score(self, place: FilePlace, key: OutputKey, metric: MetricColumn, number: int, text: str | None) -> None:
         """Add a cell; an empty cell becomes a missing score with a reason."""
-        scores = self.stage.metric_scores
+        scores = self.stage.scores
         if text is None or is_absent(text):
             scores.setdefault((key, number), (None, place))
             return

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, TextIO, cast
 
 from core.errors import ImportProblems, UserError
-from core.formats.parsing.text_check import refused
+from core.formats.problems import refused
 from core.settings import Limits
 
 CHUNK = 1 << 20
@@ -76,6 +76,11 @@ def beginning(upload: Upload, size: int) -> bytes:
         return zlib.decompressobj(31).decompress(head, size)
     except zlib.error:
         return b""
+
+
+def beginning_text(upload: Upload, size: int = CHUNK) -> str:
+    """Return the text of about the first `size` bytes of a file, by which its format is recognised."""
+    return beginning(upload, size).decode("utf-8-sig", "replace")
 
 
 def file_name(path: Path) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from core.data import grouped
 from core.errors import UserError, unknown
+from core.formats.column_facts import score_of_system
 from core.formats.columns import JUDGED, Guess
 from core.formats.files import base_name, stem
 from core.formats.mapping import ColumnMapping, LineRoles, MetricColumn, SystemScoreColumn
 from core.formats.parsing.cells import Cell, FileTable
-from core.formats.system_scores import score_of_system
 
 SINGLE = ("document", "segment", "source", "system", "output")
 ROLES = (*SINGLE, "reference", "human", "metric", "unused")
@@ -28,7 +29,7 @@ class GivenRoles:
 
     def __init__(self, texts: Sequence[str] = ()) -> None:
         self._given: list[tuple[str, str]] = []
-        self._found: set[str] = set()
+        self._used: set[str] = set()
         for text in texts:
             role, equals, name = text.partition("=")
             if not equals or role not in ROLES:
@@ -39,7 +40,7 @@ class GivenRoles:
         """Return the mapping of a table with the roles given to its columns."""
         for role, name in self._given:
             if name in columns:
-                self._found.add(name)
+                self._used.add(name)
                 mapping = with_role(mapping, role, name)
         return _with_systems_of_scores(mapping) if mapping.layout == "wide" else mapping
 
@@ -49,17 +50,21 @@ class GivenRoles:
             file = next((file for file in files_of(roles) if name in (file, base_name(file))), None)
             if file is None:
                 continue
-            self._found.add(name)
+            self._used.add(name)
             if role not in FILE_ROLES:
                 raise UserError(
                     "a text file cannot have this role", where=name, got=role, expected=", ".join(FILE_ROLES)
                 )
-            roles = _with_file_role(roles, role, file)
+            of = dict(file_roles_of(roles))
+            replaced = [other for other, its in of.items() if role in ("source", "document") and its == role]
+            del of[file]
+            of |= dict.fromkeys(replaced, "unused") | {file: role}
+            roles = line_roles(of, dict(roles.systems))
         return roles
 
     def check(self) -> None:
         """Raise `UserError` if a name is neither a column of a table nor a text file among those read so far."""
-        if unused := [name for _, name in self._given if name not in self._found]:
+        if unused := [name for _, name in self._given if name not in self._used]:
             raise UserError("no file has this column, and no text file has this name", where="--column", got=unused[0])
 
 
@@ -82,33 +87,26 @@ def _with_systems_of_scores(mapping: ColumnMapping) -> ColumnMapping:
     return mapping.with_(human_scores=(), metrics=(), system_scores=(*mapping.system_scores, *scores))
 
 
+def file_roles_of(roles: LineRoles) -> list[tuple[str, str]]:
+    """Return each file with its role, one of `FILE_ROLES`, by role."""
+    of = {
+        "source": filter(None, [roles.source]), "reference": roles.references, "document": filter(None, [roles.document]),
+        "system": (file for file, _ in roles.systems), "unused": roles.unused,
+    }  # fmt: skip
+    return [(file, role) for role, files in of.items() for file in files]
+
+
+def line_roles(of: Mapping[str, str], systems: Mapping[str, str]) -> LineRoles:
+    """Return the roles of files from the role of each; `systems` names systems that are not named after their file."""
+    files = {role: tuple(file for file, its in of.items() if its == role) for role in FILE_ROLES}
+    source, document = (next(iter(files[role]), None) for role in ("source", "document"))
+    named = tuple((file, systems.get(file, stem(file))) for file in files["system"])
+    return LineRoles(source, files["reference"], named, files["unused"], document)
+
+
 def files_of(roles: LineRoles) -> list[str]:
     """Return the files that have a role, also “unused”."""
-    single = filter(None, [roles.source, roles.document])
-    return [*single, *roles.references, *(file for file, _ in roles.systems), *roles.unused]
-
-
-def _with_file_role(roles: LineRoles, role: str, file: str) -> LineRoles:
-    names = dict(roles.systems)
-    roles = LineRoles(
-        None if roles.source == file else roles.source,
-        tuple(f for f in roles.references if f != file),
-        tuple(pair for pair in roles.systems if pair[0] != file),
-        tuple(f for f in roles.unused if f != file),
-        None if roles.document == file else roles.document,
-    )
-    match role:
-        case "source":
-            replaced = (roles.source,) if roles.source else ()
-            return roles._replace(source=file, unused=(*roles.unused, *replaced))
-        case "document":
-            replaced = (roles.document,) if roles.document else ()
-            return roles._replace(document=file, unused=(*roles.unused, *replaced))
-        case "reference":
-            return roles._replace(references=(*roles.references, file))
-        case "system":
-            return roles._replace(systems=(*roles.systems, (file, names.get(file, stem(file)))))
-    return roles._replace(unused=(*roles.unused, file))
+    return [file for file, _ in file_roles_of(roles)]
 
 
 def with_role(mapping: ColumnMapping, role: str, column: str) -> ColumnMapping:
@@ -217,12 +215,6 @@ def files_as_read(roles: LineRoles) -> list[str]:
     """Return how line-aligned text files were read: a heading, then a line for each role with its files."""
     shown = short_names(files_of(roles))
     shown |= {file: f"{shown[file]} ({name})" for file, name in roles.systems if stem(file) != name}
-    of = {
-        "source": [*filter(None, [roles.source])],
-        "reference": roles.references,
-        "document": [*filter(None, [roles.document])],
-        "system": [file for file, _ in roles.systems],
-        "unused": roles.unused,
-    }
-    lines = [f"  {role}: {', '.join(map(shown.__getitem__, files))}" for role, files in of.items() if files]
+    of = grouped((role, shown[file]) for file, role in file_roles_of(roles))
+    lines = [f"  {role}: {', '.join(files)}" for role, files in of.items()]
     return ["How the text files were read (--column ROLE=FILE changes it):", *lines]

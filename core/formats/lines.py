@@ -9,10 +9,10 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from core.data import OutputKey, SegmentKey
-from core.errors import ImportProblems, Problem
+from core.errors import ImportProblems
 from core.formats.build import CHARACTERS
 from core.formats.columns import roles_of
 from core.formats.files import base_name, extension, stem, without_end
@@ -20,7 +20,7 @@ from core.formats.mapping import LineRoles
 from core.formats.parsing.cells import FilePlace, FileTable, Meter
 from core.formats.parsing.json_text import NotJson, parsed
 from core.formats.parsing.numbers import means_a_number
-from core.formats.problems import Collector, OddTexts, shown
+from core.formats.problems import Collector, OddTexts, OtherFormat, refused, shown
 from core.formats.role_names import file_roles, mtme_name, names_a_language, words_of
 from core.formats.streams.file_rows import KeptFile
 from core.formats.streams.stage import Stage, StagedSegment
@@ -59,13 +59,6 @@ _LOGS = (
         "Write the best output of each segment on a line of its own, without the other fields",
     ),
 )
-
-
-class OtherFormat(NamedTuple):
-    """What a file is instead of lines of text, and what to do."""
-
-    got: str
-    todo: str
 
 
 def other_format(lines: Iterable[str], role: str) -> OtherFormat | None:
@@ -270,4 +263,4 @@ def _field(file: FileTable, number: int, line: str, name: str) -> str:
 
 
 def _unread(file: FileTable, number: int, line: str, expected: str) -> ImportProblems:
-    return ImportProblems([Problem(file.name, number, "", shown(line), expected, "Correct the line")])
+    return refused(file.name, number, shown(line), expected, "Correct the line")

@@ -23,8 +23,7 @@ from core.formats.files import Upload
 from core.formats.labels.label_file import Gatherer, LabelFile, Severities
 from core.formats.labels.mtme_rating import blocks, name_in, needed, refuse_name
 from core.formats.parsing.numbers import expected_number, is_absent, parse_number
-from core.formats.parsing.text_check import refused
-from core.formats.problems import Collector, shown
+from core.formats.problems import Collector, refused, shown
 from core.formats.streams.opened import numbered_lines
 
 _OF_SYSTEMS = re.compile(r"\.sys\.scores?(\.gz)?$", re.IGNORECASE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import re
 import secrets
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from core.errors import UserError
+from core.formats.files import CHUNK
 from core.settings import load_settings
 
 Named = tuple[str, Path]
@@ -72,52 +74,29 @@ def check_folder(inputs: Sequence[Named], label: str, folder: Path) -> None:
             )
 
 
-def write_files(contents: Mapping[Path, str | bytes]) -> None:
-    """Write all files completely, or none of them: existing files stay until all new ones are complete on disk.
+def write_files(contents: Mapping[Path, str | bytes | IO[bytes]]) -> None:
+    """Write texts, bytes or streams to files: all completely, or none of them. Existing files stay until all new ones are complete on disk.
 
     Links are followed. A file that cannot be replaced by renaming (a mount point, or in a folder without write permission), or that has
     several hard links, is written in place: after a failure the old content is restored, and a complete copy of the new data stays on
     disk until then. Standard output, pipes and devices are written to directly. Raises UserError for a text that is not valid Unicode,
     and OSError with the name of the file.
     """
-    encoded = {path: _bytes(path, data) for path, data in contents.items()}
+    streams = {path: _stream(path, data) for path, data in contents.items()}
     files = {path: Path(os.path.realpath(path)) for path in contents if _replaceable(path)}
     with ExitStack() as stack:
         parts: dict[Path, Path | None] = {}
         for path, target in files.items():
             with _named_in_errors(path):
-                parts[path] = stack.enter_context(_staged(target, encoded[path]))
+                parts[path] = stack.enter_context(_staged(target, streams[path]))
         for path, part in parts.items():
             with _named_in_errors(path):
-                _put(part, files[path], encoded[path])
+                _put(part, files[path], streams[path])
     for folder in {target.parent for target in files.values()}:
         _sync_folder(folder)
     for path in (path for path in contents if path not in files):
         with _named_in_errors(path):
-            _write_directly(path, encoded[path])
-
-
-def copy(source: IO[bytes], path: Path) -> None:
-    """Write a stream to a file, completely or not at all; standard output, pipes and devices are written to directly. Raises OSError."""
-    source.seek(0)
-    with _named_in_errors(path):
-        if not _replaceable(path):
-            with path.open("wb") as direct:
-                shutil.copyfileobj(source, direct)
-            return
-        target = Path(os.path.realpath(path))
-        part = target.with_name(f".errorscope-{secrets.token_hex(8)}.part")
-        try:
-            with part.open("xb") as file:
-                shutil.copyfileobj(source, file)
-                file.flush()
-                if target.exists():
-                    _copy_rights(target, file.fileno())
-                os.fsync(file.fileno())
-            os.replace(part, target)
-        finally:
-            part.unlink(missing_ok=True)
-        _sync_folder(target.parent)
+            _write_directly(path, streams[path])
 
 
 def _check_writable(path: Path) -> None:
@@ -160,9 +139,9 @@ def _of_settings(writes_ranges: bool) -> Iterator[Named]:
             yield from named(f"ERRORSCOPE_{role.upper()}", *folder.glob("*"), *folder.glob("*/*"))
 
 
-def _bytes(path: Path, data: str | bytes) -> bytes:
+def _stream(path: Path, data: str | bytes | IO[bytes]) -> IO[bytes]:
     try:
-        return data if isinstance(data, bytes) else data.encode("utf-8")
+        data = data.encode("utf-8") if isinstance(data, str) else data
     except UnicodeEncodeError as error:
         raise UserError(
             "a text is not valid Unicode and cannot be written",
@@ -170,6 +149,13 @@ def _bytes(path: Path, data: str | bytes) -> bytes:
             got=f"half of a surrogate pair, U+{ord(error.object[error.start]):04X}",
             hint="Correct the text in the input; nothing was written",
         ) from error
+    return io.BytesIO(data) if isinstance(data, bytes) else data
+
+
+def _pour(source: IO[bytes], file: IO[bytes]) -> None:
+    source.seek(0)
+    shutil.copyfileobj(source, file)
+    file.flush()
 
 
 def _descriptor(path: Path) -> int | None:
@@ -184,14 +170,12 @@ def _replaceable(path: Path) -> bool:
     return _descriptor(path) is None and (target.is_file() or not target.exists())
 
 
-def _write_directly(path: Path, data: bytes) -> None:
+def _write_directly(path: Path, source: IO[bytes]) -> None:
     number = _descriptor(path)
-    if number is None:
-        path.write_bytes(data)
-        return
-    (sys.stdout if number == 1 else sys.stderr).flush()
-    with os.fdopen(os.dup(number), "wb") as handle:
-        handle.write(data)
+    if number is not None:
+        (sys.stdout if number == 1 else sys.stderr).flush()
+    with path.open("wb") if number is None else os.fdopen(os.dup(number), "wb") as file:
+        _pour(source, file)
 
 
 @contextmanager
@@ -204,7 +188,7 @@ def _named_in_errors(path: Path) -> Iterator[None]:
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
-def _put(part: Path | None, target: Path, data: bytes) -> None:
+def _put(part: Path | None, target: Path, source: IO[bytes]) -> None:
     if part is not None and not (target.exists() and target.stat().st_nlink > 1):
         try:
             os.replace(part, target)
@@ -217,52 +201,52 @@ def _put(part: Path | None, target: Path, data: bytes) -> None:
         before = target.read_bytes()
     handle = os.open(target, os.O_WRONLY | getattr(os, "O_BINARY", 0))
     try:
-        _fill(handle, data)
+        _fill(handle, source)
     except BaseException:
         if before is not None:
             with contextlib.suppress(OSError):
-                _fill(handle, before)
+                _fill(handle, io.BytesIO(before))
         raise
     finally:
         os.close(handle)
 
 
-def _fill(handle: int, data: bytes) -> None:
+def _fill(handle: int, source: IO[bytes]) -> None:
+    source.seek(0)
     os.lseek(handle, 0, os.SEEK_SET)
-    left = memoryview(data)
-    while left:
-        left = left[os.write(handle, left) :]
-    os.ftruncate(handle, len(data))
+    while left := memoryview(source.read(CHUNK)):
+        while left:
+            left = left[os.write(handle, left) :]
+    os.ftruncate(handle, os.lseek(handle, 0, os.SEEK_CUR))
     os.fsync(handle)
 
 
 @contextmanager
-def _staged(target: Path, data: bytes) -> Iterator[Path | None]:
+def _staged(target: Path, source: IO[bytes]) -> Iterator[Path | None]:
     """Write a complete copy of the data to disk; yield its path if it can be renamed to the target."""
     with ExitStack() as stack:
         part: Path | None = None
         try:
-            part = stack.enter_context(_beside(target, data))
+            part = stack.enter_context(_beside(target, source))
         except OSError as error:
             if error.errno not in _NO_RENAME or not target.exists():
                 raise
             with contextlib.suppress(OSError):  # no folder for temporary files
-                stack.enter_context(_elsewhere(data))
+                stack.enter_context(_elsewhere(source))
         yield part
 
 
 @contextmanager
-def _elsewhere(data: bytes) -> Iterator[None]:
+def _elsewhere(source: IO[bytes]) -> Iterator[None]:
     """Keep a copy in the temporary folder, readable only by its owner."""
     with tempfile.NamedTemporaryFile(prefix="errorscope-", suffix=".part") as file:
-        file.write(data)
-        file.flush()
+        _pour(source, file.file)
         os.fsync(file.fileno())
         yield
 
 
 @contextmanager
-def _beside(target: Path, data: bytes) -> Iterator[Path]:
+def _beside(target: Path, source: IO[bytes]) -> Iterator[Path]:
     """Write a copy next to the file it will replace, with the permissions of that file.
 
     Where the system allows it, the copy has no name until it is complete, so that a killed process leaves nothing behind.
@@ -274,8 +258,7 @@ def _beside(target: Path, data: bytes) -> Iterator[Path]:
         if handle is None:
             handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
+            _pour(source, file)
             if target.exists():
                 _copy_rights(target, file.fileno())
             os.fsync(file.fileno())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from core.data import SegmentKey
 from core.errors import ImportProblems, Problem
@@ -51,6 +52,18 @@ class Collector:
         """Raise `ImportProblems` if there was any problem."""
         if self:
             raise ImportProblems(self.closed())
+
+
+def refused(file: str, row: int, got: str, expected: str, todo: str, column: str = "") -> ImportProblems:
+    """Return the error with this one problem."""
+    return ImportProblems([Problem(file, row, column, got, expected, todo)])
+
+
+class OtherFormat(NamedTuple):
+    """What a file is that a reader does not know, and what to do instead."""
+
+    got: str
+    todo: str
 
 
 def _more(problem: Problem) -> int:

@@ -8,19 +8,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, dropwhile, islice
 from typing import Literal, NamedTuple
 
-from core.errors import ImportProblems, Problem
 from core.formats.columns import is_reference_name, roles_of
 from core.formats.documents import by_output, holds_documents
-from core.formats.files import Upload, beginning, extension, without_end
-from core.formats.parsing.cells import FileTable, Meter, Nested, TableReading, TableRow, limits, unescaped
+from core.formats.files import Upload, beginning_text, extension, without_end
+from core.formats.parsing.cells import FileTable, Meter, Nested, TableReading, TableRow, unescaped
 from core.formats.parsing.json_text import holds_members, jsonl_rows, list_rows, member_rows
 from core.formats.parsing.numbers import looks_like_a_number
-from core.formats.parsing.text_check import refuse_cr_only
-from core.formats.problems import Collector, shown
+from core.formats.problems import Collector, refused, shown
 from core.formats.streams.columnar import COLUMNAR_EXTENSIONS, columnar_rows
-from core.formats.streams.opened import CheckedText, of_text
+from core.formats.streams.opened import CheckedText, of_text, refuse_cr_only
 from core.formatting import format_count
 from core.progress import Progress, no_progress
+from core.settings import load_limits
 
 TABLE_EXTENSIONS = frozenset({"csv", "tsv", "tab", "jsonl", "ndjson", "json"}) | COLUMNAR_EXTENSIONS
 
@@ -71,7 +70,7 @@ def kept_table(
         _refuse_one_object_of_lists(table)
     if not table.rows:
         got = "a header and no rows" if table.columns else "no rows"
-        raise ImportProblems([Problem(name, 0, "", got, "at least one row", "Check that the export has finished")])
+        raise refused(name, 0, got, "at least one row", "Check that the export has finished")
     return table
 
 
@@ -97,7 +96,7 @@ def open_table(file: Upload, limit: int | None = None, progress: Progress = no_p
 def _json(file: Upload, limit: int | None, progress: Progress) -> TableReading:
     """Read the objects of a JSON file: one per line, one list, or an object {system: [objects]}."""
     name = file.name
-    head = beginning(file, HEAD_BYTES).decode("utf-8-sig", "replace").strip()
+    head = beginning_text(file, HEAD_BYTES).strip()
     first, _, below = head.partition("\n")
     lines = below and first.rstrip().endswith(("}", "]"))  # each line is complete
     listed = head.startswith("[") and (extension(name) == "json" or not lines)
@@ -109,7 +108,7 @@ def _json(file: Upload, limit: int | None, progress: Progress) -> TableReading:
     elif below and first.startswith("{") and first.rstrip().endswith(("{", "[", ",")):
         text.finish()
         got = "one JSON object over several lines"
-        raise ImportProblems([Problem(name, 1, "", got, "one object per line, or a list of objects", _RECORDS)])
+        raise refused(name, 1, got, "one object per line, or a list of objects", _RECORDS)
     else:
         reading = jsonl_rows(name, text.lines(), limit)
     return of_text(reading, text, reading.rows)
@@ -120,7 +119,7 @@ def _refuse_one_object_of_lists(table: FileTable) -> None:
     rows = list(islice(table.rows, 2))
     if len(rows) == 1 < len(table.columns) and all(isinstance(cell, Nested | tuple) for cell in rows[0].cells):
         got = f"one object with lists or objects: {', '.join(map(shown, table.columns[:6]))}"
-        raise ImportProblems([Problem(table.name, rows[0].line, "", got, "one object per row", _RECORDS)])
+        raise refused(table.name, rows[0].line, got, "one object per row", _RECORDS)
 
 
 class TableLayout(NamedTuple):
@@ -355,7 +354,7 @@ def quoted_records(
             start, records.size = before + reader.line_num + 1, 0
     except csv.Error as error:
         if "field limit" in str(error):
-            got = f"a field of more than {limits().cell_chars:,} characters, or a quote that is never closed"
+            got = f"a field of more than {load_limits().cell_chars:,} characters, or a quote that is never closed"
         elif "unexpected end" in str(error):
             got = "a quote that is never closed"
         else:
@@ -371,7 +370,7 @@ class _CsvLines:
     """
 
     def __init__(self, lines: Iterable[str], *, keep: bool = False) -> None:
-        self._lines, self._keep, self._longest = lines, keep, limits().cell_chars
+        self._lines, self._keep, self._longest = lines, keep, load_limits().cell_chars
         self.size, self.stands_in, self.raw = 0, False, list[str]()
         csv.field_size_limit(self._longest)
 

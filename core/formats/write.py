@@ -72,14 +72,9 @@ def scores_csv(scores: Iterable[Score]) -> str:
     return csv_text(SCORE_COLUMNS, scores)
 
 
-def score_records(scores: Iterable[Score]) -> Iterator[dict[str, Any]]:
-    """Yield scores as objects with the keys `SCORE_COLUMNS`; a missing score is None."""
-    return (dict(zip(SCORE_COLUMNS, score, strict=True)) for score in scores)
-
-
 def scores_jsonl(scores: Iterable[Score]) -> str:
     """Return scores as one JSON object per line with the keys `SCORE_COLUMNS`; a missing score is null."""
-    return json_lines(score_records(scores))
+    return json_lines(dict(zip(SCORE_COLUMNS, score, strict=True)) for score in scores)
 
 
 def each_json_line(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:

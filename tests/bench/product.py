@@ -43,7 +43,7 @@ from core.services.export.files import EXPORTS
 from core.services.labels.agreement import agreement
 from core.services.labels.all_labels import judgements
 from core.services.labels.judgements import number_agreement
-from core.services.projects import label_import, references, sample
+from core.services.projects import adding, label_import, sample
 from core.services.projects.adding import ImportTarget
 from core.services.projects.texts import StoredTexts
 from core.services.projects.view import View, build
@@ -93,7 +93,7 @@ def imported_labels(store: Store, path: Path, name: str, reference: str = "") ->
     read = label_import.read_label_files([Upload(path.name, path.read_bytes())])
     project = label_import.import_labels(store, ImportTarget(name), read).project
     if reference:
-        references.use(store, project.id, reference)
+        adding.use_as_references(store, project.id, reference)
     return store.projects.get(project.id)
 
 

@@ -21,16 +21,14 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from core.data import Dataset, OutputKey
-from core.errors import ImportProblems, Problem
 from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating, CampaignReading, moment
 from core.formats.campaigns.span_json import APPRAISE
 from core.formats.files import Upload, raw_lines
 from core.formats.labels.annotator_answers import EXACT, Kind, ScoredRow, placeholders
-from core.formats.labels.label_file import Severities
 from core.formats.parsing.json_records import Record, records
 from core.formats.parsing.json_text import NotJson, parsed
 from core.formats.parsing.numbers import expected_number, parse_number
-from core.formats.problems import shown
+from core.formats.problems import refused, shown
 from core.formats.streams.opened import text_bytes
 from core.formats.table import quoted_records
 from core.formatting import format_count
@@ -205,22 +203,22 @@ class AppraiseRow(NamedTuple):
     whole: bool = False
 
 
-def read_appraise(upload: Upload, texts: Upload | Dataset | None, severities: Severities | None = None) -> CampaignFile:
+def read_appraise(upload: Upload, texts: Upload | Dataset | None) -> CampaignFile:
     """Read the ratings of a CSV, running or finished.
 
     `texts` are the batches of the campaign, or (for WMT25, whose rows name the source) the outputs that were rated. Raises
     `ImportProblems` with every row that cannot be read or joined with its text.
     """
-    reading = CampaignReading(upload.name, severities or Severities(), APPRAISE)
+    reading = CampaignReading(upload.name, APPRAISE)
     if texts is None:
         todo = "Give the JSON file of batches that the campaign was created from, too"
-        raise ImportProblems([Problem(upload.name, 0, "", "ratings without texts", "the texts that were rated", todo)])
+        raise refused(upload.name, 0, "ratings without texts", "the texts that were rated", todo)
     rows = _rows(upload, reading)
     if isinstance(texts, Dataset):
         reading.add_dataset(texts)
         joined: Iterable[tuple[AppraiseRow, BatchItem | None]] = [(row, _from_release(row, reading)) for row in rows]
     else:
-        in_batches = CampaignReading(texts.name, reading.severities, APPRAISE)
+        in_batches = CampaignReading(texts.name, APPRAISE)
         items = read_batches(texts, in_batches, {row.name[3] for row in rows})
         in_batches.problems.check()
         reading.take_texts(in_batches)

@@ -16,7 +16,7 @@ from core.data import Dataset, OutputKey, Span, distinct_errors, grouped
 from core.errors import Problem, UserError
 from core.formats.campaigns.span_json import SpanStyle, SpanText, category_of, read_span
 from core.formats.labels.annotator_answers import INSTRUCTIONS, FileAnswer, FileProtocol, Kind
-from core.formats.labels.label_file import Severities, repeated_errors
+from core.formats.labels.label_file import repeated_errors, sentences_left_out
 from core.formats.labels.record_texts import TextReading
 from core.formats.parsing.numbers import json_number
 from core.formats.problems import shown, shown_segment
@@ -24,6 +24,10 @@ from core.formatting import format_count
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST = 253402300799.0  # the last second of the year 9999, the last that `datetime` stores
+
+
+Identity = tuple[str, Kind, OutputKey]
+"""What a rating is of: rater, kind and key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,10 @@ class CampaignRating:
     passed: bool | None = None
     sliders: tuple[tuple[str, float], ...] = ()
     unread: int = 0
+
+    @property
+    def identity(self) -> Identity:
+        return self.rater, self.kind, self.key
 
     @property
     def all_errors(self) -> tuple[Span, ...] | None:
@@ -98,10 +106,10 @@ class CampaignFile:
 class CampaignReading(TextReading):
     """Combine the records of a file into a `CampaignFile`. Different texts of one output are a problem."""
 
-    def __init__(self, file: str, severities: Severities, style: SpanStyle) -> None:
+    def __init__(self, file: str, style: SpanStyle) -> None:
         super().__init__(file)
-        self.severities, self.style, self.replaced = severities, style, 0
-        self._rated: dict[tuple[str, Kind, OutputKey], tuple[CampaignRating, tuple[OddSpan, ...], bool]] = {}
+        self.style, self.replaced = style, 0
+        self._rated: dict[Identity, tuple[CampaignRating, tuple[OddSpan, ...], bool]] = {}
         self._texts: dict[tuple[str | None, str | None], SpanText] = {}
 
     def errors(
@@ -112,7 +120,7 @@ class CampaignReading(TextReading):
         errors, odd = [], []
         for value in spans:
             self.meter.row(0)
-            span, why = read_span(value, texts, self.severities)
+            span, why = read_span(value, texts)
             if span is not None:
                 errors.append(span)
                 if span.category == INSTRUCTIONS and not category_of(value):
@@ -143,12 +151,12 @@ class CampaignReading(TextReading):
         if not rating.rater.strip():
             self.problem(line, "rater", "no rater", "the name of the annotator", "Name the annotator in every row")
             return
-        identity, of = (rating.rater, rating.kind, rating.key), tuple(odd)
-        self.replaced += self._rated.pop(identity, None) is not None
-        self._rated[identity] = replace(rating, unread=sum(o.raw is not None for o in of)), of, said
+        of = tuple(odd)
+        self.discard([rating.identity])
+        self._rated[rating.identity] = replace(rating, unread=sum(o.raw is not None for o in of)), of, said
 
-    def discard(self, identities: Iterable[tuple[str, Kind, OutputKey]]) -> None:
-        """Remove ratings, since they were reset."""
+    def discard(self, identities: Iterable[Identity]) -> None:
+        """Remove ratings, since they were changed or reset."""
         for identity in identities:
             self.replaced += self._rated.pop(identity, None) is not None
 
@@ -251,7 +259,7 @@ def texts_of(rating: CampaignRating, known: dict[OutputKey, tuple[str, str | Non
     return known[rating.key] if rating.kind == "item" else (rating.text, rating.source)
 
 
-def raw_spans(file: CampaignFile, offset: str = "start_i") -> dict[tuple[str, Kind, OutputKey], list[dict[str, Any]]]:
+def raw_spans(file: CampaignFile, offset: str = "start_i") -> dict[Identity, list[dict[str, Any]]]:
     """Return the odd spans that are in no rating, as they were written, by rater, kind and key.
 
     Only objects with the key `offset` are returned: those of formats that write spans in the same way.
@@ -274,9 +282,9 @@ def lost_parts(
     """
     rated = {r.key for r in file.ratings if r.kind == "item"}
     ratings = [r for r in file.ratings if checks or r.kind == "item"]
-    kept = {(r.rater, r.kind, r.key) for r in ratings}
+    kept = {r.identity for r in ratings}
     odd = [o for o in file.odd if o.raw is not None and (o.rater, o.kind, o.key) in kept]
-    amounts = (
+    return sentences_left_out(
         (len(file.ratings) - len(ratings), "rating of checks and tutorials", "ratings of checks and tutorials"),
         (0 if times else sum(r.began is not None or r.ended is not None for r in ratings), "time", "times"),
         (0 if comments else sum(bool(r.comment) for r in ratings), "comment", "comments"),
@@ -288,4 +296,3 @@ def lost_parts(
         (sum(max(0, len(s.references) - references) for s in file.dataset.segments), "reference", "references"),
         (len(file.dataset.human_scores), "human score", "human scores"),
     )  # fmt: skip
-    return [f"Left out: {format_count(n, one, many)}." for n, one, many in amounts if n]

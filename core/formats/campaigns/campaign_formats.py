@@ -21,6 +21,7 @@ from core.formats.campaigns.appraise import COLUMNS, WITH_BATCH, spans_cell, wit
 from core.formats.campaigns.campaign_file import (
     CampaignFile,
     CampaignRating,
+    Identity,
     checked_campaign,
     lost_parts,
     raw_spans,
@@ -29,13 +30,10 @@ from core.formats.campaigns.campaign_file import (
 )
 from core.formats.campaigns.pearmut import JOINTS, split_id
 from core.formats.campaigns.span_json import APPRAISE, PEARMUT, SpanText, write_span
-from core.formats.files import Upload, beginning
+from core.formats.files import Upload, beginning_text
 from core.formats.labels.annotator_answers import EXACT, NO_ERROR, RANDOM, WELCOME, kind_of
 from core.formats.labels.label_file import Written
 from core.formats.parsing.numbers import parse_number
-
-LOOK = 1 << 20
-"""How many bytes of a file are read."""
 
 RecognisedFormat = Literal["appraise", "appraise-batches", "wmt25", "wmt25-spans", "pearmut"]
 BATCHES: Literal["appraise-batches"] = "appraise-batches"
@@ -48,7 +46,7 @@ _KEYS: tuple[tuple[RecognisedFormat, tuple[str, ...]], ...] = (
 
 def recognised(upload: Upload) -> RecognisedFormat | None:
     """Return the format of a campaign file, `BATCHES` for the texts of an Appraise campaign, or None for any other file."""
-    head = beginning(upload, LOOK).decode("utf-8-sig", "replace").lstrip()
+    head = beginning_text(upload).lstrip()
     if head[:1] in ("{", "["):
         keys = set(re.findall(r'"(\w+)"\s*:', head))
         return next((name for name, needed in _KEYS if keys.issuperset(needed)), None)
@@ -73,17 +71,17 @@ def _is_appraise(head: str) -> bool:
     )
 
 
-def write_appraise(file: CampaignFile, *, source_language: str = "", target_language: str = "") -> Written:
+def write_appraise(file: CampaignFile) -> Written:
     """Return the CSV and the batches. Raises `UserError` for a rating whose output or spans do not match the texts."""
     checked_campaign(file)
     known = file.texts()
     place = {o.key: i for i, o in enumerate(file.dataset.outputs)}
-    numbers: dict[tuple[str, str, OutputKey], int] = {}
+    numbers: dict[Identity, int] = {}
     batches = []
     for of in grouped((r.rater, r) for r in file.ratings).values():
         items = []
         for r in of:
-            numbers[r.rater, r.kind, r.key] = len(numbers) + 1
+            numbers[r.identity] = len(numbers) + 1
             text, source = texts_of(r, known)
             items.append(_appraise_item(len(numbers), r.kind, r.key, source, text, r.of, place.get(r.key)))
             if r.errors == () and not r.unread:
@@ -96,14 +94,11 @@ def write_appraise(file: CampaignFile, *, source_language: str = "", target_lang
         batches.append([
             _appraise_item(n, "item", o.key, known[o.key][1], o.text, None, place[o.key]) for n, o in enumerate(unrated, first)
         ])  # fmt: skip
-    languages: dict[str, Any] = {"sourceLanguage": source_language, "targetLanguage": target_language}
-    tasks = [
-        {"items": items, "task": {"batchNo": n, "requiredAnnotations": 1} | languages}
-        for n, items in enumerate(batches, start=1)
-    ]
+    task: dict[str, Any] = {"requiredAnnotations": 1, "sourceLanguage": "", "targetLanguage": ""}
+    tasks = [{"items": items, "task": {"batchNo": n} | task} for n, items in enumerate(batches, start=1)]
     texts = json.dumps(tasks, ensure_ascii=False, indent=2) + "\n"
     lost = lost_parts(file, checks=True, times=True, raw="start_i", unrated=True)
-    return Written((_csv(file, numbers, tuple(languages.values())), texts), tuple(lost))
+    return Written((_csv(file, numbers), texts), tuple(lost))
 
 
 def _document(kind: str, key: OutputKey) -> str:
@@ -131,7 +126,7 @@ def _appraise_item(
     }  # fmt: skip
 
 
-def _csv(file: CampaignFile, numbers: dict[tuple[str, str, OutputKey], int], languages: tuple[str, ...]) -> str:
+def _csv(file: CampaignFile, numbers: dict[Identity, int]) -> str:
     known, raw = file.texts(), raw_spans(file)
     typed = any(e.category != "Unspecified" for r in file.ratings for e in r.errors or ())
     placeholder = "0" if typed and all(r.score is None for r in file.ratings) else ""
@@ -139,9 +134,9 @@ def _csv(file: CampaignFile, numbers: dict[tuple[str, str, OutputKey], int], lan
     rows = csv.writer(out, lineterminator="\n")
     for r in file.ratings:
         rows.writerow([
-            r.rater, r.key.system, numbers[r.rater, r.kind, r.key], _type(r.kind), *languages,
+            r.rater, r.key.system, numbers[r.identity], _type(r.kind), "", "",
             placeholder if r.score is None else _number(r.score), _document(r.kind, r.key), "False",
-            _spans(r, known, raw.get((r.rater, r.kind, r.key), [])), seconds_text(r.began), seconds_text(r.ended),
+            _spans(r, known, raw.get(r.identity, [])), seconds_text(r.began), seconds_text(r.ended),
         ])  # fmt: skip
     return out.getvalue()
 
@@ -179,7 +174,7 @@ class _Sheet:
         return all(r.key.system != other.key.system for other in self.items.get(at, ()))
 
 
-def write_pearmut(file: CampaignFile, campaign: str = "campaign") -> Written:
+def write_pearmut(file: CampaignFile) -> Written:
     """Return one JSON file. Raises `UserError` for a rating whose output or spans do not match the texts."""
     checked_campaign(file)
     known, references = file.texts(), {s.key: s.references for s in file.dataset.segments}
@@ -197,7 +192,7 @@ def write_pearmut(file: CampaignFile, campaign: str = "campaign") -> Written:
             refs = references.get(segment, ()) if first.kind == "item" else ()
             items.append(_pearmut_item(str(page), segment, source, refs, texts, of))
             annotations.append(
-                {r.key.system: _annotation(r, source, texts[r.key.system], raw.get(_name(r), [])) for r in of}
+                {r.key.system: _annotation(r, source, texts[r.key.system], raw.get(r.identity, [])) for r in of}
             )
             validations.append({r.key.system: r.passed for r in of if r.passed is not None})
         line: dict[str, Any] = {"annotation": annotations, "actions": _actions(first), "item": items}
@@ -206,15 +201,11 @@ def write_pearmut(file: CampaignFile, campaign: str = "campaign") -> Written:
         if first.comment:
             line["comment"] = first.comment
         lines.append(line | {"user_id": first.rater, "item_i": page})
-    text = json.dumps({campaign: lines}, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    text = json.dumps({"campaign": lines}, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
     lost = lost_parts(
         file, checks=True, times=True, comments=True, raw="start_i", passed=True, references=1, sliders=True
     )
     return Written((text,), tuple(lost))
-
-
-def _name(r: CampaignRating) -> tuple[str, Any, OutputKey]:
-    return r.rater, r.kind, r.key
 
 
 def _sheets(ratings: Iterable[CampaignRating], known: dict[OutputKey, tuple[str, str | None]]) -> list[_Sheet]:

@@ -18,23 +18,18 @@ from datetime import datetime
 from typing import Any, cast, get_args
 
 from core.data import OutputKey, SegmentKey
-from core.errors import ImportProblems, Problem
-from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating, CampaignReading, moment
+from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating, CampaignReading, Identity, moment
 from core.formats.campaigns.span_json import PEARMUT
 from core.formats.files import Upload, raw_lines
-from core.formats.labels.annotator_answers import EXACT, RESET, Kind, has_texts, kind_of, read_answer
-from core.formats.labels.annotator_answers import skipped as left_with_skip
-from core.formats.labels.label_file import Severities
+from core.formats.labels.annotator_answers import EXACT, RESET, Kind, has_texts, kind_of, page_answers, page_items
 from core.formats.parsing.json_records import Record, records
 from core.formats.parsing.json_text import NotJson, is_list, parsed
 from core.formats.parsing.numbers import json_number
-from core.formats.problems import shown
+from core.formats.problems import refused, shown
 from core.formats.streams.opened import text_bytes
 from core.formatting import format_count
 
 JOINTS = ("_###_", "_#_")
-
-Identity = tuple[str, Kind, OutputKey]
 
 
 def campaign_names(upload: Upload) -> tuple[str, ...]:
@@ -43,12 +38,12 @@ def campaign_names(upload: Upload) -> tuple[str, ...]:
     return tuple(whole) if whole else ()
 
 
-def read_pearmut(upload: Upload, campaign: str | None = None, severities: Severities | None = None) -> CampaignFile:
+def read_pearmut(upload: Upload, campaign: str | None = None) -> CampaignFile:
     """Read one campaign, running or finished; `campaign` is its name if the file has several.
 
     Raises `ImportProblems` with every record that cannot be read.
     """
-    reading = CampaignReading(upload.name, severities or Severities(), PEARMUT)
+    reading = CampaignReading(upload.name, PEARMUT)
     pages: dict[tuple[str, str], list[Identity]] = {}
     without = passed_over = forms = 0
     sliders = Counter[str]()
@@ -99,7 +94,7 @@ def _whole(upload: Upload) -> dict[str, Any] | None:
     except NotJson as error:
         what, expected = f"broken JSON ({error})", "{campaign: [records]}, a list of records, or one record per line"
         todo = "Export the annotations again; the file may be truncated"
-        raise ImportProblems([Problem(upload.name, 0, "", what, expected, todo)]) from error
+        raise refused(upload.name, 0, what, expected, todo) from error
     if isinstance(value, dict) and all(isinstance(of, list) for of in value.values()):
         return value
     return None
@@ -113,11 +108,9 @@ def _records(upload: Upload, campaign: str | None, reading: CampaignReading) -> 
     names = ", ".join(map(shown, whole))
     if campaign is None and len(whole) > 1:
         todo = "Choose one campaign (on the command line: --campaign NAME), because IDs repeat between campaigns"
-        raise ImportProblems([Problem(upload.name, 0, "", f"{len(whole)} campaigns ({names})", "one", todo)])
+        raise refused(upload.name, 0, f"{len(whole)} campaigns ({names})", "one", todo)
     if campaign is not None and campaign not in whole:
-        raise ImportProblems(
-            [Problem(upload.name, 0, "", f"no campaign {shown(campaign)}", names, "Choose one of these")]
-        )
+        raise refused(upload.name, 0, f"no campaign {shown(campaign)}", names, "Choose one of these")
     for n, value in enumerate(whole[campaign] if campaign is not None else next(iter(whole.values()), []), start=1):
         if isinstance(value, dict):
             yield Record(upload.name, n, value, reading.problems)
@@ -134,48 +127,25 @@ def _page(
     reading: CampaignReading, record: Record, rater: str, page: str, sliders: Counter[str]
 ) -> tuple[list[Identity], int, int]:
     """Add the ratings of one page, and the number of values of each slider to `sliders`. Return which, how many items have no annotation, and how many outputs were skipped."""
-    items = record.records("item")
-    annotations = record.values.get("annotation")
-    if not isinstance(annotations, list) or len(annotations) != len(items):
-        size = f"{len(annotations)}" if isinstance(annotations, list) else shown(str(annotations))
-        record.problem(
-            "annotation",
-            f"{size} for {format_count(len(items), 'item')}",
-            "one per item",
-            "Export the annotations again",
-        )
-        return [], 0, 0
     began, ended = _times(record.values.get("actions"))
     comment = record.text("comment", needed=False) or ""
     identities: list[Identity] = []
     empty = skipped = 0
-    left = left_with_skip(record.values.get("actions"))
-    for i, (item, annotation) in enumerate(zip(items, annotations, strict=True)):
-        if not isinstance(annotation, dict):
+    for i, (item, annotation) in enumerate(page_items(record)):
+        if annotation is None:
             empty += 1
             continue
-        said = Record(record.file, record.line, annotation, record.problems, f"{record.path}annotation[{i}].")
         kind, segment = _kind(item, page), _segment(item, page, i)
-        outputs, source = item.record("tgt"), item.text("src", needed=False) or None
-        reference = item.text("ref", needed=False)
-        for system in outputs.values if outputs else ():
-            text = outputs.text(system) if outputs else None
-            of_system = said.record(system, needed=False)
-            if text is None or of_system is None:
-                continue
-            key = OutputKey(system, *segment)
-            own = kind != "item"
+        source, reference = item.text("src", needed=False) or None, item.text("ref", needed=False)
+        for system, text, of_system, response in page_answers(record, item, annotation):
+            key, own = OutputKey(system, *segment), kind != "item"
             if not own:
                 reading.add_texts(record.line, key, source, text, [reference] if reference else [])
-            response = read_answer(of_system, left)
-            if response is None:
-                continue
-            if response.skipped:
-                skipped += not response.unread
-                reading.discard([(rater, kind, key)])
             for what in response.unread:
                 reading.unread(record.line, what, rating=not response.skipped)
             if response.skipped:
+                skipped += not response.unread
+                reading.discard([(rater, kind, key)])
                 continue
             sliders.update(name for name, _ in response.sliders)
             note = of_system.text("comment", needed=False) or comment
@@ -185,7 +155,7 @@ def _page(
                 _passed(record.values.get("validations"), i, system) if kind == "check" else None, response.sliders,
             )  # fmt: skip
             reading.rate(record.line, rating, response.spans, said=response.said)
-            identities.append((rater, kind, key))
+            identities.append(rating.identity)
     return identities, empty, skipped
 
 

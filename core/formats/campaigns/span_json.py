@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from core.data import SEVERITIES, Side, Span
@@ -86,6 +87,8 @@ class Units:
         return first, max(last, first - 1)
 
 
+units_of = lru_cache(maxsize=2)(Units)  # an output and its source: all their error spans are read one after another
+
 UNDECIDED = "undecided"
 LONGEST_OFFSET = 18
 """The most digits of an offset."""
@@ -93,6 +96,7 @@ LONGEST_OFFSET = 18
 _MISSING = ("missing", "[missing]")
 _FAULT = ("instructions fault", "[instructions fault]")
 
+_SEVERITIES = Severities()
 NO_SEVERITY = "no severity chosen"
 NO_OFFSETS = "offsets that are not whole numbers"
 NO_TEXT = "the text of the item is not known"
@@ -126,13 +130,13 @@ class SpanText(NamedTuple):
         return cls(output, source or "", units, style.tokens)
 
 
-def read_span(value: Any, texts: SpanText, severities: Severities) -> tuple[Span | None, str]:
+def read_span(value: Any, texts: SpanText) -> tuple[Span | None, str]:
     """Return the span, checked against its text, and what is odd about it ("" if nothing); None if it has no place in the text."""
     if not isinstance(value, dict):
         return None, NO_OBJECT
     if texts.output is None:
         return None, NO_TEXT
-    severity, odd = _severity(value.get("severity"), severities)
+    severity, odd = _severity(value.get("severity"))
     category, note = category_of(value), value.get("note")
     where, token = _place(value, texts)
     if isinstance(where, str):
@@ -145,11 +149,15 @@ def read_span(value: Any, texts: SpanText, severities: Severities) -> tuple[Span
     return span, odd
 
 
-def _severity(name: Any, severities: Severities) -> tuple[str, str]:
-    if not isinstance(name, str) or not name.strip() or name.strip().casefold() == UNDECIDED:
-        known = severities.find(UNDECIDED)
-        return (known, "") if known else (UNDECIDED, NO_SEVERITY)
-    known = severities.find(name)
+def _severity(name: Any) -> tuple[str, str]:
+    return read_severity(name) if isinstance(name, str) and name.strip() else (UNDECIDED, NO_SEVERITY)
+
+
+def read_severity(name: str) -> tuple[str, str]:
+    """Return the severity of this name, and what is odd about it ("" if nothing)."""
+    if name.strip().casefold() == UNDECIDED:
+        return UNDECIDED, NO_SEVERITY
+    known = _SEVERITIES.find(name)
     return (known, "") if known else (name, f"severity {shown(name)}")
 
 
@@ -218,8 +226,7 @@ def write_span(span: Span, texts: SpanText, *, key: str = "error_type") -> dict[
     if span.note:
         rest["note"] = span.note
     value = dict(zip(("start_i", "end_i"), _written(span, texts), strict=True)) | rest
-    known = Severities()
-    if read_span(value, texts, known)[0] != span:
+    if read_span(value, texts)[0] != span:
         value[EXACT] = [span.side, span.start, span.end]
     return value
 

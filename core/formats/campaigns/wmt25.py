@@ -18,7 +18,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from core.data import SEVERITIES, OutputKey, SegmentKey, Span, grouped
 from core.formats.campaigns.appraise import ListedRating, add_ratings
@@ -26,6 +26,7 @@ from core.formats.campaigns.campaign_file import (
     CampaignFile,
     CampaignRating,
     CampaignReading,
+    Identity,
     OddSpan,
     checked_campaign,
     lost_parts,
@@ -37,15 +38,14 @@ from core.formats.campaigns.span_json import (
     BACKWARDS,
     LONGEST_OFFSET,
     NO_OFFSETS,
-    NO_SEVERITY,
     OUTSIDE,
-    UNDECIDED,
     SpanText,
+    read_severity,
     write_span,
 )
 from core.formats.files import Upload
-from core.formats.labels.annotator_answers import EXACT, OMISSION, Kind
-from core.formats.labels.label_file import UNSPECIFIED, Severities, Written
+from core.formats.labels.annotator_answers import EXACT, OMISSION
+from core.formats.labels.label_file import UNSPECIFIED, Written, sentences_left_out
 from core.formats.parsing.cells import Cell
 from core.formats.parsing.json_records import Record, records
 from core.formats.problems import shown
@@ -58,9 +58,9 @@ _JOINT = "_#_"
 _PARTS = 4
 
 
-def read_wmt25(upload: Upload, severities: Severities | None = None) -> CampaignFile:
+def read_wmt25(upload: Upload) -> CampaignFile:
     """Read the texts and ratings. Raises `ImportProblems` with every line that cannot be read."""
-    reading = CampaignReading(upload.name, severities or Severities(), APPRAISE)
+    reading = CampaignReading(upload.name, APPRAISE)
     seen: Counter[str] = Counter()
     listed: list[ListedRating] = []
     unnamed = 0
@@ -138,7 +138,7 @@ def write_wmt25(file: CampaignFile) -> Written:
                 if r.errors is not None:
                     texts = SpanText.of(o.text, s.source, APPRAISE)
                     spans = [write_span(e, texts) for e in r.errors]
-                    fields[f"errors{n}"] = [*spans, *raw.get((r.rater, r.kind, r.key), [])]
+                    fields[f"errors{n}"] = [*spans, *raw.get(r.identity, [])]
                     if not fields[f"errors{n}"]:
                         fields[EXACT] = [*fields.get(EXACT, []), str(n)]
                 fields[f"annotator{n}"] = r.rater
@@ -152,9 +152,8 @@ def write_wmt25(file: CampaignFile) -> Written:
         lines.append(line)
     empty = sum(r.score is None and r.errors is None for of in ratings.values() for r in of)
     lost = lost_parts(file, raw="start_i", unrated=True)
-    return Written(
-        (json_lines(lines),), (*lost, *([f"Left out: {empty:,} ratings without score and spans."] if empty else []))
-    )
+    lost += sentences_left_out((empty, "rating without score and spans", "ratings without score and spans"))
+    return Written((json_lines(lines),), tuple(lost))
 
 
 COLUMNS = (
@@ -168,8 +167,6 @@ MISSING = "missing"
 _RAW = "start_index"
 _QUOTED = re.compile(r'["\t\r\n]')
 
-Ends = Literal["exclusive", "inclusive"]
-
 
 class _Listed(NamedTuple):
     """One error as listed: start, end and severity."""
@@ -179,14 +176,12 @@ class _Listed(NamedTuple):
     severity: str
 
 
-def read_wmt25_spans(
-    upload: Upload, severities: Severities | None = None, *, rater: str = "annotator", ends: Ends = "exclusive"
-) -> CampaignFile:
-    """Read the texts and spans; the file names no annotator, so all ratings are those of `rater`.
+def read_wmt25_spans(upload: Upload) -> CampaignFile:
+    """Read the texts and spans; the file names no annotator, so all ratings are those of “annotator”.
 
     Rows whose last three cells are empty are outputs without a rating. Raises `ImportProblems`.
     """
-    reading = CampaignReading(upload.name, severities or Severities(), APPRAISE)
+    reading = CampaignReading(upload.name, APPRAISE)
     table = read_table(upload, escaped="never")
     for name in (n for n in REQUIRED if n not in table.columns):
         reading.problem(1, name, "no such column", " ".join(REQUIRED), "Choose a file of error spans of WMT25’s task 2")
@@ -202,19 +197,19 @@ def read_wmt25_spans(
         listed = _listed(reading, row.line, *(cells[name].split() for name in COLUMNS[-3:]))
         if listed is None:
             continue
-        rating = CampaignRating(rater, key, "item", (), None)
+        rating = CampaignRating("annotator", key, "item", (), None)
         errors: list[Span] = []
         odd: list[OddSpan] = []
         for one in listed:
-            span, why = _span(one, cells["hypothesis_segment"], reading.severities, ends)
+            span, why = _span(one, cells["hypothesis_segment"])
             errors += [span] if span else []
             empty += span is not None and span.start == span.end and one.start != MISSING
             if why:
-                odd.append(_odd(rating, one, why, ends, left_out=span is None))
+                odd.append(_odd(rating, one, why, left_out=span is None))
         reading.add(row.line, replace(rating, errors=tuple(errors)), odd, said=not listed)
-    if empty and ends == "exclusive":
+    if empty:
         reading.warn(0, "end_indices", f"{format_count(empty, 'error span')} with start = end", "the end after the last character",
-                   "Read as positions without text. If the ends are inclusive, read the file with inclusive ends")  # fmt: skip
+                   "Read as positions without text. If the ends are inclusive, add 1 to each of them")  # fmt: skip
     return reading.done()
 
 
@@ -237,15 +232,13 @@ def _listed(
     return [_Listed(*of) for of in zip(starts, ends, names, strict=True) if of[2] != NO_ERROR]
 
 
-def _span(one: _Listed, text: str, severities: Severities, ends: Ends) -> tuple[Span | None, str]:
-    known = severities.find(one.severity)
-    why = "" if known else NO_SEVERITY if one.severity == UNDECIDED else f"severity {shown(one.severity)}"
-    severity = known or one.severity
+def _span(one: _Listed, text: str) -> tuple[Span | None, str]:
+    severity, why = read_severity(one.severity)
     if MISSING in one[:2]:
         return Span("output", 0, 0, "", severity, OMISSION), why
     if not (_is_offset(one.start) and _is_offset(one.end)):
         return None, NO_OFFSETS
-    start, end = int(one.start), int(one.end) + (ends == "inclusive")
+    start, end = int(one.start), int(one.end)
     if end < start:
         return None, BACKWARDS
     if end > len(text):
@@ -257,15 +250,12 @@ def _is_offset(text: str) -> bool:
     return text.isdecimal() and len(text) <= LONGEST_OFFSET
 
 
-def _odd(rating: CampaignRating, one: _Listed, why: str, ends: Ends, *, left_out: bool) -> OddSpan:
-    end = str(int(one.end) + 1) if ends == "inclusive" and _is_offset(one.end) else one.end
-    value: dict[str, Any] = {_RAW: one.start, "end_index": end, "error_type": one.severity}
+def _odd(rating: CampaignRating, one: _Listed, why: str, *, left_out: bool) -> OddSpan:
+    value: dict[str, Any] = {_RAW: one.start, "end_index": one.end, "error_type": one.severity}
     return odd_span(rating, value, why, left_out=left_out)._replace(start=one.start, end=one.end)
 
 
-def write_wmt25_spans(
-    file: CampaignFile, *, source_language: str = "", target_language: str = "", method: str = "ESA"
-) -> Written:
+def write_wmt25_spans(file: CampaignFile, *, method: str = "ESA") -> Written:
     """Return one file per annotator of an output: the n-th has the n-th rating of each output, and the first all outputs.
 
     Raises `UserError` for a rating whose output or spans do not match the texts.
@@ -285,7 +275,7 @@ def write_wmt25_spans(
             lists = _lists(ratings[n], raw) if n < len(ratings) else ("", "", "")
             reference = s.references[0] if s.references else ""
             rows.append((
-                o.doc_id, o.segment_id, source_language, target_language, "official", o.system, s.source or "", o.text,
+                o.doc_id, o.segment_id, "", "", "official", o.system, s.source or "", o.text,
                 reference, "", method, *lists,
             ))  # fmt: skip
         texts.append("".join("\t".join(map(_cell, row)) + "\n" for row in rows))
@@ -296,12 +286,9 @@ def _cell(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
 
 
-def _lists(rating: CampaignRating, raw: Mapping[tuple[str, Kind, OutputKey], Sequence[Any]]) -> tuple[str, str, str]:
+def _lists(rating: CampaignRating, raw: Mapping[Identity, Sequence[Any]]) -> tuple[str, str, str]:
     listed = [_of(e) for e in rating.errors or ()]
-    listed += [
-        _Listed(str(r[_RAW]), str(r["end_index"]), str(r["error_type"]))
-        for r in raw.get((rating.rater, rating.kind, rating.key), ())
-    ]
+    listed += [_Listed(str(r[_RAW]), str(r["end_index"]), str(r["error_type"])) for r in raw.get(rating.identity, ())]
     if not listed:
         return "-1", "-1", NO_ERROR
     return " ".join(x.start for x in listed), " ".join(x.end for x in listed), " ".join(x.severity for x in listed)
@@ -318,7 +305,7 @@ def _lost(file: CampaignFile) -> list[str]:
     ratings = [r for r in file.ratings if r.kind == "item"]
     errors = [e for r in ratings for e in r.errors or ()]
     several = len({r.rater for r in ratings})
-    amounts = (
+    return sentences_left_out(
         (sum(r.score is not None for r in ratings), "score", "scores"),
         (sum(r.errors is None for r in ratings), "rating without error spans", "ratings without error spans"),
         (several if several > 1 else 0, "annotator’s name", "annotators’ names"),
@@ -327,4 +314,3 @@ def _lost(file: CampaignFile) -> list[str]:
         (sum(e.side == "source" or (e.category == OMISSION and (e.start, e.end) != (0, 0)) for e in errors),
          "position of an omission", "positions of omissions"),
     )  # fmt: skip
-    return [f"Left out: {format_count(n, one, many)}." for n, one, many in amounts if n]

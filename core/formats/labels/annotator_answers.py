@@ -11,11 +11,12 @@ if it defines none, as in MQM). *Skip* stores the page with what is there, and `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from core.formats.parsing.json_records import Record
 from core.formats.problems import shown
+from core.formatting import format_count
 
 Kind = Literal["item", "check", "tutorial"]
 """What a rated text is for: rating, an attention check, or training."""
@@ -143,7 +144,27 @@ def has_texts(record: Record) -> bool:
     return record.values.get("item") is not None
 
 
-def skipped(actions: Any) -> bool:
-    """Return whether the annotator left a page with *Skip*."""
+def page_items(record: Record) -> list[tuple[Record, Record | None]]:
+    """Return the items of a page with what the annotator said of each, None if nothing. Other numbers of both are a problem."""
+    items, annotations = record.records("item"), record.values.get("annotation")
+    if not isinstance(annotations, list) or len(annotations) != len(items):
+        size = f"{len(annotations)}" if isinstance(annotations, list) else shown(str(annotations))
+        got = f"{size} for {format_count(len(items), 'item')}"
+        record.problem("annotation", got, "one per item", "Export the annotations again")
+        return []
+    return [
+        (item, record.inner(f"annotation[{i}]", value) if isinstance(value, dict) else None)
+        for i, (item, value) in enumerate(zip(items, annotations, strict=True))
+    ]
+
+
+def page_answers(record: Record, item: Record, annotation: Record) -> Iterator[tuple[str, str, Record, PearmutAnswer]]:
+    """Yield each output of an item of a page that has a response: its system, its text, and the response as it is and as it is read."""
+    actions = record.values.get("actions")
     listed = [a for a in actions if isinstance(a, dict) and a.get("action")] if isinstance(actions, list) else []
-    return bool(listed) and str(listed[-1]["action"]).startswith("submit_skip")
+    skipped = bool(listed) and str(listed[-1]["action"]).startswith("submit_skip")
+    outputs = item.record("tgt")
+    for system in outputs.values if outputs else ():
+        text, said = outputs.text(system) if outputs else None, annotation.record(system, needed=False)
+        if text is not None and said is not None and (answer := read_answer(said, skipped)) is not None:
+            yield system, text, said, answer

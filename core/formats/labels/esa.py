@@ -24,13 +24,12 @@ output without errors `errorscope`.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from core.data import Dataset, OutputKey, RatedOutput, Side, Span
-from core.formats.campaigns.span_json import BLANKS
+from core.formats.campaigns.span_json import BLANKS, HALF, Units, category_of, units_of
 from core.formats.files import Upload
 from core.formats.labels.annotator_answers import (
     EXACT,
@@ -43,24 +42,23 @@ from core.formats.labels.annotator_answers import (
     ScoredRow,
     has_texts,
     kind_of,
+    page_answers,
+    page_items,
     placeholders,
-    read_answer,
-    skipped,
 )
 from core.formats.labels.label_file import (
     UNSPECIFIED,
     Gatherer,
     LabelFile,
+    LabelsToWrite,
     ProjectTotals,
     Severities,
     Written,
     category_or_none,
     checked,
     left_behind,
-    utf16,
 )
 from core.formats.parsing.json_records import Record, records
-from core.formats.problems import shown
 from core.formats.write import json_lines
 from core.formatting import format_count
 
@@ -184,7 +182,7 @@ def _one_output(gatherer: Gatherer, record: Record) -> _Line | None:
     rater, score = record.text("annotator"), record.number("esa_score", "score")
     answer = FileAnswer(len(spans), score is not None, record.values.get(EXACT) == NO_ERROR)
     trimmed = 0 if record.values.get("segment_id") is not None else len(text) - len(text.lstrip(BLANKS))
-    errors = [_span(gatherer, s, key, text, before=trimmed) for s in spans]
+    errors = [_span(gatherer, s, key, units_of(text), before=trimmed) for s in spans]
     return _Line(record.line, key, rater, errors, score, answer, "esa_spans" in record.values)
 
 
@@ -196,29 +194,17 @@ def _pearmut(gatherer: Gatherer, record: Record, lines: _Lines, left_out: Counte
         return
     if not has_texts(record):
         return
-    items, annotations = record.records("item"), record.values.get("annotation")
-    if not isinstance(annotations, list) or len(items) != len(annotations):
-        size = len(annotations) if isinstance(annotations, list) else shown(str(annotations))
-        record.problem("annotation", f"{size} for {format_count(len(items), 'item')}", "one per item")
-        return
-    left = skipped(record.values.get("actions"))
-    for i, (item, value) in enumerate(zip(items, annotations, strict=True)):
-        if "form" in item.values or kind_of(item.text("item_id", needed=False), page or "") != "item":
+    for i, (item, annotation) in enumerate(page_items(record)):
+        name = item.text("item_id", needed=False)
+        if "form" in item.values or kind_of(name, page or "") != "item":
             left_out["item of tutorials, checks and forms"] += 1
             continue
-        outputs, segment = item.record("tgt"), item.text("item_id", needed=False) or f"{page or ''}-{i}"
-        if not isinstance(value, dict):
+        if annotation is None:
             left_out["item without an annotation"] += 1
             continue
-        annotation = Record(record.file, record.line, value, record.problems, f"{record.path}annotation[{i}].")
-        for system in outputs.values if outputs else ():
-            text, said = (outputs.text(system) if outputs else None), annotation.record(system, needed=False)
-            response = None if text is None or said is None else read_answer(said, left)
-            if response is None or said is None or text is None:
-                continue
-            key = OutputKey(system, "", segment)
-            reference = item.text("ref", needed=False)
-            source = item.text("src", needed=False)
+        source, reference = item.text("src", needed=False), item.text("ref", needed=False)
+        for system, text, said, response in page_answers(record, item, annotation):
+            key, units = OutputKey(system, "", name or f"{page or ''}-{i}"), units_of(text, breaks=False)
             gatherer.add_texts(record.line, key, source, text, [reference] if reference else [])
             for what in response.unread:
                 gatherer.unread(record.line, what, rating=not response.skipped)
@@ -227,46 +213,39 @@ def _pearmut(gatherer: Gatherer, record: Record, lines: _Lines, left_out: Counte
                 left_out["output that was skipped"] += not response.unread
                 continue
             spans = None if response.spans is None else said.records("error_spans")
-            errors = None if spans is None else [_span(gatherer, s, key, text, breaks=False) for s in spans]
+            errors = None if spans is None else [_span(gatherer, s, key, units, tokens=True) for s in spans]
             answer = _Line(record.line, key, rater, errors, response.score, response.answer, False, response.sliders)
             lines.replace(answer, page)
 
 
 def _span(
-    gatherer: Gatherer, record: Record, key: OutputKey, text: str, breaks: bool = True, before: int = 0
+    gatherer: Gatherer, record: Record, key: OutputKey, units: Units, *, tokens: bool = False, before: int = 0
 ) -> Span | None:
     """Return the span in code points from its first and last UTF-16 unit, which must not split a character; `before` units of the
-    output are not counted."""
+    output are not counted. With `tokens` the units after the text are special tokens."""
     side: Side = "output"
-    line, units = record.line, utf16(text, breaks)
-    severity = record.text("severity", needed=False)
-    path = record.values.get("error_type") or record.values.get("category")
-    if isinstance(path, list):
-        path = "/".join(str(part) for part in path if part is not None)
-    category = path if isinstance(path, str) else None
+    line, severity, category = record.line, record.text("severity", needed=False), category_of(record.values)
     note = record.text("note", needed=False) or ""
     starts, ends = record.values.get("start_i"), record.values.get("end_i")
-    if not breaks and starts == ends == units[-1] + 1:
+    if tokens and starts == ends == units.count + 1:
         if not category:
             gatherer.second_token(line)
         return gatherer.span(line, key, "output", 0, 0, severity, category or INSTRUCTIONS, note)
-    if MISSING in (starts, ends) or (starts == ends == units[-1] and not breaks):
+    if MISSING in (starts, ends) or (tokens and starts == ends == units.count):
         first, last = record.whole("source_start_i", needed=False), record.whole("source_end_i", needed=False)
         if first is None or last is None:
             return gatherer.span(line, key, "output", 0, 0, severity, category or OMISSION, note)
-        side, units = "source", utf16(gatherer.source(key.segment) or "")
+        side, units = "source", units_of(gatherer.source(key.segment) or "")
     else:
         first, last = record.whole("start_i"), record.whole("end_i")
         if first is None or last is None:
             return None
         first, last = (first + before, last + before) if first >= 0 else (first, last)
-    start, end = first, last + 1
-    if 0 <= start <= end <= units[-1]:
-        start, end = max(0, bisect_right(units, first) - 1), bisect_left(units, last + 1)
-        if units[start] != first or units[end] != last + 1:
-            where = f"{side} {first} to {last}"
-            gatherer.problem(line, where, "half a character", "whole characters", "Annotate it again")
-            return None
+    place = units.place(first, last)
+    if place == HALF:
+        gatherer.problem(line, f"{side} {first} to {last}", "half a character", "whole characters", "Annotate it again")
+        return None
+    start, end = (first, last + 1) if isinstance(place, str) else place
     return gatherer.span(line, key, side, start, end, severity, category, note)
 
 
@@ -278,25 +257,23 @@ def write_esa(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTo
     Raises `UserError` for labels that do not match their texts.
     """
     labels = checked(dataset, rated)
-    texts, segments = {o.key: o.text for o in dataset.outputs}, dataset.segment_of()
-    place = {s.key: i for i, s in enumerate(dataset.segments)}
     scores = {OutputKey(*h[:3]): h.value for h in dataset.human_scores if h.name == SCORE}
     records = []
-    for r in labels:
-        source, text = segments[r.key.segment].source or "", texts[r.key]
+    for r in labels.rated:
+        source, text = labels.source(r.key), labels.texts[r.key]
         records.append({
-            "line_id": place[r.key.segment], "src": source, "tgt": text, "doc_id": r.key.doc_id, "domain": None,
+            "line_id": labels.place[r.key.segment], "src": source, "tgt": text, "doc_id": r.key.doc_id, "domain": None,
             "esa_spans": [_json(e, source if e.side == "source" else text) for e in r.errors],
             "esa_score": project.rater_scores.get((r.key, r.rater), scores.get(r.key)), "system": r.key.system, "annotator": r.rater,
             "segment_id": r.key.segment_id,
         } | ({} if r.errors else {EXACT: NO_ERROR}))  # fmt: skip
     rest = project._replace(human_scores=tuple(name for name in project.human_scores if name != SCORE))
-    return Written((json_lines(records),), (*_lost(labels, scores, project.rater_scores), *left_behind(rest, labels)))
+    lost = (*_lost(labels, scores, project.rater_scores), *left_behind(rest, labels.rated))
+    return Written((json_lines(records),), lost)
 
 
 def _json(e: Span, text: str) -> dict[str, Any]:
-    units = utf16(text)
-    first, last = units[e.start], units[e.end] - 1
+    first, last = units_of(text).back(e.start, e.end)
     place: dict[str, Any] = {"start_i": first, "end_i": last}
     if e.side == "source":
         place = {"start_i": MISSING, "end_i": MISSING, "source_start_i": first, "source_end_i": last}
@@ -306,17 +283,15 @@ def _json(e: Span, text: str) -> dict[str, Any]:
 
 
 def _lost(
-    labels: list[RatedOutput], scores: Mapping[OutputKey, float], rater_scores: Mapping[tuple[OutputKey, str], float]
+    labels: LabelsToWrite, scores: Mapping[OutputKey, float], rater_scores: Mapping[tuple[OutputKey, str], float]
 ) -> list[str]:
-    errors = [e for r in labels for e in r.errors]
     said = []
-    if n := sum(e.side == "source" for e in errors):
+    if n := sum(e.side == "source" for e in labels.errors):
         said.append(f"{format_count(n, 'error span')} in the source: other tools read “missing”, without the position.")
-    if n := sum(e.side == "output" and e.start == e.end for e in errors):
+    if n := sum(e.side == "output" and e.start == e.end for e in labels.errors):
         said.append(f"{format_count(n, 'empty error span')}: other tools may not show them.")
-    if n := sum(bool(e.note) for e in errors):
-        said.append(f"{format_count(n, 'note')}: kept under a key that other tools ignore.")
-    means = [r.key for r in labels if (r.key, r.rater) not in rater_scores]
+    said += labels.notes_kept("other tools ignore")
+    means = [r.key for r in labels.rated if (r.key, r.rater) not in rater_scores]
     if n := sum(key not in scores for key in means):
         said.append(f"{format_count(n, 'rating')} without a score from 0 to 100: esa_score is null.")
     elif len(set(means)) < len(means):

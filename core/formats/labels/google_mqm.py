@@ -169,15 +169,14 @@ def write_google_mqm(dataset: Dataset, rated: Iterable[RatedOutput]) -> str:
     Cells are not escaped, even if they begin with "=": import the file as text, since a spreadsheet may run them as formulas.
     Raises `UserError` for a rated output that is not in `dataset`, or a span that does not match its text.
     """
-    texts = {o.key: o.text for o in dataset.outputs}
-    segments = dataset.segment_of()
+    labels = checked(dataset, rated)
     position: dict[SegmentKey, int] = {}
     in_document: dict[str, int] = {}
     for s in dataset.segments:
         position[s.key] = in_document[s.doc_id] = in_document.get(s.doc_id, 0) + 1
     rows = [
-        (r, error, segments[r.key.segment].source, texts[r.key], position[r.key.segment])
-        for r in checked(dataset, rated)
+        (r, error, labels.segments[r.key.segment].source, labels.texts[r.key], position[r.key.segment])
+        for r in labels.rated
         for error in r.errors or (None,)
     ]
     written = _table([_line(*row) for row in rows])

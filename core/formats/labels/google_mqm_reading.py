@@ -14,8 +14,7 @@ from core.formats.files import Upload, raw_lines, without_end
 from core.formats.labels.record_texts import described
 from core.formats.parsing.cells import Meter
 from core.formats.parsing.json_text import NotJson, parsed
-from core.formats.parsing.text_check import refused
-from core.formats.problems import Collector
+from core.formats.problems import Collector, refused
 from core.formats.streams.opened import text_bytes
 from core.formats.table import TableLayout, clearly_quoted, header_of, layout_of, quoted_records
 from core.formatting import format_count

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from core.data import Dataset, Judgement, OutputKey
-from core.errors import ImportProblems, Problem
+from core.errors import ImportProblems
 from core.formats.column_facts import counts_rows, facts_of, is_named_like_a_time, is_named_like_an_id, is_nameless
 from core.formats.columns import named_roles, plain
 from core.formats.files import Upload
@@ -22,7 +22,7 @@ from core.formats.labels.mtme_rating import needed
 from core.formats.labels.record_texts import ITEM_TYPES
 from core.formats.parsing.cells import CellReader, FileTable, TableReading, unescaped
 from core.formats.parsing.numbers import expected_number, is_absent, looks_like_a_number, parse_number
-from core.formats.problems import Collector, shown
+from core.formats.problems import Collector, refused, shown
 from core.formats.table import is_json, read_table
 from core.formats.write import csv_lines, each_json_line
 from core.formatting import format_count
@@ -168,7 +168,7 @@ def read_judgements(upload: Upload, severities: Severities, texts: Dataset | Non
         todo = "It is not imported. If it is a score or rank, rename it in the first line, and leave cells without a number empty"
         gatherer.warn(1, column, "numbers that are no scores by their name or cells", "scores or ranks", todo)
     if not parsed.lines:
-        raise ImportProblems([Problem(upload.name, 0, "", "no judgements", "at least one number", "Check the columns")])
+        raise refused(upload.name, 0, "no judgements", "at least one number", "Check the columns")
     return gatherer.done()
 
 

@@ -7,7 +7,6 @@ format cannot store.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -19,6 +18,8 @@ from core.data import (
     Judgement,
     OutputKey,
     RatedOutput,
+    Segment,
+    SegmentKey,
     Side,
     Span,
     distinct_errors,
@@ -200,8 +201,32 @@ def repeated_errors(file: str, n: int) -> Iterable[Problem]:
         yield Problem(file, 0, "", got, expected, "Each error counts once (mt-metrics-eval counts every row)")
 
 
-def checked(dataset: Dataset, rated: Iterable[RatedOutput]) -> list[RatedOutput]:
-    """Return the ratings, with those of one rater on one output merged. Raises `UserError` for one that does not match its texts."""
+class LabelsToWrite(NamedTuple):
+    """Ratings to write, those of one rater on one output merged, with the texts of the outputs, the segments, and their numbers from 0."""
+
+    rated: list[RatedOutput]
+    texts: Mapping[OutputKey, str]
+    segments: Mapping[SegmentKey, Segment]
+    place: Mapping[SegmentKey, int]
+
+    @property
+    def errors(self) -> list[Span]:
+        return [error for r in self.rated for error in r.errors]
+
+    def by_output(self) -> dict[OutputKey, list[RatedOutput]]:
+        return grouped((r.key, r) for r in self.rated)
+
+    def source(self, key: OutputKey) -> str:
+        return self.segments[key.segment].source or ""
+
+    def notes_kept(self, tools: str) -> list[str]:
+        """Return that notes are written where these tools do not see them; empty if there are none."""
+        n = sum(bool(e.note) for e in self.errors)
+        return [f"{format_count(n, 'note')}: kept under a key that {tools}."] if n else []
+
+
+def checked(dataset: Dataset, rated: Iterable[RatedOutput]) -> LabelsToWrite:
+    """Return the ratings with their texts. Raises `UserError` for one that does not match its texts."""
     texts, segments = {o.key: o.text for o in dataset.outputs}, dataset.segment_of()
     merged: dict[tuple[OutputKey, str], list[Span]] = {}
     for r in rated:
@@ -210,7 +235,13 @@ def checked(dataset: Dataset, rated: Iterable[RatedOutput]) -> list[RatedOutput]
         for e in r.errors:
             e.check(texts[r.key] if e.side == "output" else segments[r.key.segment].source or "")
         merged.setdefault((r.key, r.rater), []).extend(r.errors)
-    return [RatedOutput(key, rater, tuple(errors)) for (key, rater), errors in merged.items()]
+    labels = [RatedOutput(key, rater, tuple(errors)) for (key, rater), errors in merged.items()]
+    return LabelsToWrite(labels, texts, segments, {s.key: i for i, s in enumerate(dataset.segments)})
+
+
+def sentences_left_out(*amounts: tuple[int, str] | tuple[int, str, str]) -> list[str]:
+    """Return `Left out: 3 notes.` for each number that is not 0 with its word, and the plural if it is not regular."""
+    return [f"Left out: {format_count(*amount)}." for amount in amounts if amount[0]]
 
 
 def left_behind(
@@ -220,24 +251,10 @@ def left_behind(
 
     Every rated output must belong to the project.
     """
-    without = project.outputs - len({r.key for r in rated})
-    amounts = (
-        (unrated and without, format_count(without, "unrated output")),
-        (references and project.references, format_count(project.references, "reference")),
-        (project.human_scores, f"human scores ({', '.join(project.human_scores)})"),
-    )
-    return [f"Left out: {what}." for amount, what in amounts if amount]
+    without = project.outputs - len({r.key for r in rated}) if unrated else 0
+    lost = sentences_left_out((without, "unrated output"), (project.references if references else 0, "reference"))
+    return lost + ([f"Left out: human scores ({', '.join(project.human_scores)})."] if project.human_scores else [])
 
 
 def category_or_none(category: str) -> str | None:
     return None if category == UNSPECIFIED else category
-
-
-@lru_cache(maxsize=2)  # an output and its source: all their error spans are read one after another
-def utf16(text: str, breaks: bool = True) -> tuple[int, ...]:
-    """Return the UTF-16 offset of each code point and of the end; without `breaks` line breaks do not count."""
-    at, places = 0, [0]
-    for c in text:
-        at += 1 + (ord(c) > 0xFFFF) if breaks or c != "\n" else 0
-        places.append(at)
-    return tuple(places)

@@ -16,7 +16,7 @@ from core.errors import PROGRAM, Problem, UserError
 from core.formats import mtme_score
 from core.formats.columns import is_google_mqm, plain
 from core.formats.external import file_of_a_metric
-from core.formats.files import Upload, beginning, extension
+from core.formats.files import Upload, beginning_text, extension
 from core.formats.labels import esa, google_mqm, judgements, label_studio, marot, mtme_rating
 from core.formats.labels.label_file import (
     LabelFile,
@@ -36,18 +36,19 @@ from core.formatting import format_count
 def write_label_studio(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals) -> Written:
     """Write one task per rated output and one annotation per rater. Raises `UserError` for labels that do not match their texts."""
     labels = checked(dataset, rated)
-    texts, segments = {o.key: o.text for o in dataset.outputs}, dataset.segment_of()
-    of = grouped((r.key, r) for r in labels)
-    tasks = [_task_json(key, texts[key], segments[key.segment], ratings) for key, ratings in of.items()]
+    tasks = [
+        _task_json(key, labels.texts[key], labels.segments[key.segment], ratings)
+        for key, ratings in labels.by_output().items()
+    ]
     lost = []
-    if n := sum(e.start == e.end for r in labels for e in r.errors):
+    if n := sum(e.start == e.end for e in labels.errors):
         lost.append(f"{format_count(n, 'empty error span')}: in the file, but Label Studio does not show them.")
-    if labels:
+    if labels.rated:
         lost.append(
             "Raters: Label Studio assigns annotations to the user who imports them; the rater is in the field “rater”."
         )
     body = ",\n".join(json.dumps(task, ensure_ascii=False) for task in tasks)
-    return Written((f"[\n{body}\n]\n",), (*lost, *left_behind(project, labels, references=False)))
+    return Written((f"[\n{body}\n]\n",), (*lost, *left_behind(project, labels.rated, references=False)))
 
 
 def _task_json(key: OutputKey, text: str, segment: Segment, ratings: Iterable[RatedOutput]) -> dict[str, Any]:
@@ -81,9 +82,6 @@ def _regions(name: str, e: Span) -> list[dict[str, Any]]:
 def _task_item(name: str, control: str, to: str, kind: str, value: dict[str, Any]) -> dict[str, Any]:
     return {"id": name, "from_name": control, "to_name": to, "type": kind, "origin": "manual", "value": value}
 
-
-LOOK = 1 << 20
-"""How many bytes of a file are read to detect its format."""
 
 Reader = Callable[[Upload, Severities, Dataset | None], LabelFile]
 
@@ -213,7 +211,7 @@ def label_format(name: str) -> LabelFormat:
 
 def guess(upload: Upload) -> str | None:
     """Return the format of a file, detected from its first bytes or else its extension; None if unknown."""
-    head = beginning(upload, LOOK).decode("utf-8-sig", "replace")
+    head = beginning_text(upload)
     first = head.split("\n", 1)[0].strip("\r")
     if head.lstrip()[:1] in ("{", "["):
         return _guess_json(head)

@@ -20,20 +20,19 @@ annotation is no rating. Copies of an annotation, which have its id, count once.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from core.data import Dataset, Judgement, OutputKey, Side, Span
 from core.errors import PROGRAM
-from core.formats.files import Upload, beginning
+from core.formats.campaigns.span_json import units_of
+from core.formats.files import Upload, beginning_text
 from core.formats.labels.google_mqm_reading import is_clean
-from core.formats.labels.label_file import Gatherer, LabelFile, Severities, utf16
+from core.formats.labels.label_file import Gatherer, LabelFile, Severities
 from core.formats.parsing.json_records import Record, records
 from core.formats.parsing.numbers import json_number
-from core.formats.parsing.text_check import refused
-from core.formats.problems import shown
+from core.formats.problems import refused, shown
 from core.formats.role_names import words_of
 from core.formatting import format_count
 
@@ -93,7 +92,7 @@ def is_csv(columns: Sequence[str], head: str) -> bool:
 
 def read_label_studio(upload: Upload, severities: Severities, texts: Dataset | None = None) -> LabelFile:
     """Read the ratings with their texts. Raises `ImportProblems`, also for a span whose quote does not match its offsets."""
-    if beginning(upload, 1000).decode("utf-8-sig", "replace").lstrip()[:1] not in ("[", "{"):
+    if beginning_text(upload).lstrip()[:1] not in ("[", "{"):
         todo = "Choose JSON in Label Studio’s export"
         raise refused(upload.name, 0, "a table, such as Label Studio’s CSV", "Label Studio’s JSON", todo)
     gatherer = Gatherer(upload.name, severities)
@@ -188,9 +187,9 @@ def _task(gatherer: Gatherer, task: Record) -> OutputKey | None:
     if data is None or text is None:
         if data is not None and not _name_of(data.values, _OUTPUT):
             kinds = {_kind(item) for a in task.records(*_ANNOTATIONS, needed=False) for item in a.records("result")}
-            found_there = f"the fields {', '.join(map(shown, data.values)) or 'none'}"
-            found_there += f", with answers of type {', '.join(sorted(kinds))}" if kinds else ""
-            task.problem("data", found_there, "the rated output in a field named output, target, mt, translation, hypothesis or text",
+            fields = f"the fields {', '.join(map(shown, data.values)) or 'none'}"
+            fields += f", with answers of type {', '.join(sorted(kinds))}" if kinds else ""
+            task.problem("data", fields, "the rated output in a field named output, target, mt, translation, hypothesis or text",
                          "Name that field “output”, and make one task per output")  # fmt: skip
         return None
     segment = data.text(*_SEGMENT, needed=False) or task.text("id", needed=False) or str(task.line)
@@ -342,9 +341,8 @@ def _text_of(gatherer: Gatherer, key: OutputKey, side: Side) -> str:
 
 def _in_units(text: str, start: int, end: int) -> tuple[int, int] | None:
     """Convert two UTF-16 offsets to code points; None if they split a character or lie outside the text."""
-    units = utf16(text)
-    first, last = bisect_left(units, start), bisect_left(units, end)
-    return (first, last) if units[first : first + 1] == (start,) and units[last : last + 1] == (end,) else None
+    place = units_of(text).place(start, end - 1)
+    return None if isinstance(place, str) else place
 
 
 def _quotes(text: str, quote: str) -> bool:

@@ -72,10 +72,10 @@ def read_marot(upload: Upload, severities: Severities, texts: Dataset | None = N
     if not parsed.rows and not problems:
         problems.add(upload.name, 0, "", "no rows", "one row per error", "Check that the export has finished")
     problems.check()
-    found_there = of_rows(parsed._replace(notes=notes), upload.name)
-    rated = [_known(r, severities, upload.name, problems, found_there) for r in found_there.rated]
+    mqm = of_rows(parsed._replace(notes=notes), upload.name)
+    rated = [_known(r, severities, upload.name, problems, mqm) for r in mqm.rated]
     problems.check()
-    dataset = found_there.dataset
+    dataset = mqm.dataset
     segments = tuple(Segment(*s.key, s.source, references.get(s.key, ())) for s in dataset.segments)
     left_out = (
         Problem(
@@ -83,7 +83,7 @@ def read_marot(upload: Upload, severities: Severities, texts: Dataset | None = N
         )
         for what, n in (+unread).items()
     )
-    return LabelFile(Dataset(segments, dataset.outputs), tuple(rated), (*found_there.warnings, *left_out))
+    return LabelFile(Dataset(segments, dataset.outputs), tuple(rated), (*mqm.warnings, *left_out))
 
 
 def _row(
@@ -156,22 +156,20 @@ def write_marot(dataset: Dataset, rated: Iterable[RatedOutput], project: Project
     Raises `UserError` for labels that do not match their texts.
     """
     labels = checked(dataset, rated)
-    texts, segments = {o.key: o.text for o in dataset.outputs}, dataset.segment_of()
-    place = {s.key: i for i, s in enumerate(dataset.segments, start=1)}
-    with_labels = {r.key for r in labels}
+    with_labels = {r.key for r in labels.rated}
     silent = (RatedOutput(o.key, "", ()) for o in dataset.outputs if o.key not in with_labels)
     with_references: set[SegmentKey] = set()
     lines = ["\t".join(COLUMNS)]
-    for r in (*labels, *silent):
-        segment = segments[r.key.segment]
+    for r in (*labels.rated, *silent):
+        segment = labels.segments[r.key.segment]
         for error in r.errors or (None,):
             metadata: dict[str, Any] = {"note": error.note, "marked_text": error.quote} if error else {}
             if segment.references and segment.key not in with_references:
                 with_references.add(segment.key)
                 names = {f"ref{i}": [text] for i, text in enumerate(segment.references, start=1)}
                 metadata["segment"] = {"reference_tokens": names, "primary_reference": "ref1"}
-            lines.append(_line(r, error, segment.source, texts[r.key], place[segment.key], metadata))
-    lost = left_behind(project, labels, unrated=False, references=False)
+            lines.append(_line(r, error, segment.source, labels.texts[r.key], labels.place[segment.key] + 1, metadata))
+    lost = left_behind(project, labels.rated, unrated=False, references=False)
     if empty := len({s.key for s in dataset.segments} - {o.key.segment for o in dataset.outputs}):
         lost.append(f"Left out: {format_count(empty, 'segment')} without any output.")
     return Written(("\n".join(lines) + "\n",), tuple(lost))

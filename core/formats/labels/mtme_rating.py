@@ -23,8 +23,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from core.data import Dataset, OutputKey, RatedOutput, Side, Span, grouped
-from core.errors import ImportProblems, Problem, UserError
+from core.data import Dataset, OutputKey, RatedOutput, Side, Span
+from core.errors import UserError
 from core.formats.files import Upload, base_name
 from core.formats.labels.label_file import (
     Gatherer,
@@ -39,13 +39,14 @@ from core.formats.labels.label_file import (
 from core.formats.parsing.json_records import Record
 from core.formats.parsing.json_records import records as read_records
 from core.formats.parsing.json_text import NotJson, parsed
-from core.formats.problems import shown
+from core.formats.problems import refused, shown
 from core.formats.streams.opened import numbered_lines
 from core.formats.write import json_lines
 from core.formatting import format_count
 
 _ENDING = re.compile(r"(\.(seg|sys))?\.(rating|score)s?(\.gz)?$", re.IGNORECASE)
 _NO_NAME = re.compile(r"[\t\n\r]|^\s|\s$|^$")
+_IGNORED = "mt-metrics-eval ignores"
 
 
 def read_ratings(upload: Upload, severities: Severities, texts: Dataset | None) -> LabelFile:
@@ -82,7 +83,7 @@ def needed(upload: Upload, texts: Dataset | None) -> Dataset:
         return texts
     got = "labels or scores without texts"
     todo = "Import the outputs first, then this file into their project (on the command line, give them as --texts)"
-    raise ImportProblems([Problem(upload.name, 0, "", got, "the outputs of this file", todo)])
+    raise refused(upload.name, 0, got, "the outputs of this file", todo)
 
 
 def blocks(
@@ -150,9 +151,9 @@ def write_ratings(dataset: Dataset, rated: Iterable[RatedOutput], project: Proje
     Raises `UserError` for labels that do not match their texts, and for a system or rater name that cannot be written.
     """
     labels = checked(dataset, rated)
-    of = grouped((r.key, r) for r in labels)
-    systems = sorted({r.key.system for r in labels})
-    for name in (*systems, *(r.rater for r in labels)):
+    of = labels.by_output()
+    systems = sorted({key.system for key in of})
+    for name in (*systems, *(r.rater for r in labels.rated)):
         refuse_name(name, _NO_NAME, "tabs, line breaks, or blanks at the ends")
     files = []
     for n in range(max(map(len, of.values()), default=0)):
@@ -162,7 +163,10 @@ def write_ratings(dataset: Dataset, rated: Iterable[RatedOutput], project: Proje
                 ratings = of.get(OutputKey(system, *segment.key), [])
                 lines.append(f"{system}\t{_line(ratings[n])}\n" if n < len(ratings) else f"{system}\tNone\n")
         files.append("".join(lines))
-    return Written(tuple(files), (*_lost(labels, len(files)), *left_behind(project, labels)))
+    lost = ["Texts: not in the file. It needs the outputs in the same order.", *labels.notes_kept(_IGNORED)]
+    if len(files) > 1:
+        lost.append(f"{len(files)} files: a line has one rating, and some outputs have {len(files)}.")
+    return Written(tuple(files), (*lost, *left_behind(project, labels.rated)))
 
 
 def refuse_name(name: str, pattern: re.Pattern[str], what: str) -> None:
@@ -175,15 +179,6 @@ def refuse_name(name: str, pattern: re.Pattern[str], what: str) -> None:
 
 def _line(r: RatedOutput) -> str:
     return f"{json.dumps({'errors': [error_json(e) for e in r.errors]})}\t{r.rater}"
-
-
-def _lost(labels: list[RatedOutput], files: int) -> list[str]:
-    said = ["Texts: not in the file. It needs the outputs in the same order."]
-    if notes := sum(bool(e.note) for r in labels for e in r.errors):
-        said.append(f"{format_count(notes, 'note')}: kept under a key that mt-metrics-eval ignores.")
-    if files > 1:
-        said.append(f"{files} files: a line has one rating, and some outputs have {files}.")
-    return said
 
 
 def read_standalone(upload: Upload, severities: Severities, texts: Dataset | None = None) -> LabelFile:
@@ -209,21 +204,17 @@ def read_standalone(upload: Upload, severities: Severities, texts: Dataset | Non
 def write_standalone(dataset: Dataset, rated: Iterable[RatedOutput], project: ProjectTotals) -> Written:
     """Write one object per rating, in the order given. Raises `UserError` for labels that do not match their texts."""
     labels = checked(dataset, rated)
-    texts, segments = {o.key: o.text for o in dataset.outputs}, dataset.segment_of()
-    place = {s.key: i for i, s in enumerate(dataset.segments)}
     records: list[dict[str, Any]] = []
-    for r in labels:
-        at = place[r.key.segment]
+    for r in labels.rated:
+        at = labels.place[r.key.segment]
         records.append({
-            "source": segments[r.key.segment].source or "", "hypothesis": texts[r.key],
+            "source": labels.source(r.key), "hypothesis": labels.texts[r.key],
             "errors": [error_json(e) for e in r.errors], "document_id": r.key.doc_id, "segment_id": at,
             "system_id": r.key.system, "rater_id": r.rater, "src_lang": None, "tgt_lang": None,
         })  # fmt: skip
         if r.key.segment_id != str(at):
             records[-1]["segment_name"] = r.key.segment_id
-    lost = []
-    if notes := sum(bool(e.note) for r in labels for e in r.errors):
-        lost.append(f"{format_count(notes, 'note')}: kept under a key that mt-metrics-eval ignores.")
+    lost = labels.notes_kept(_IGNORED)
     if any("segment_name" in record for record in records):
         lost.append("Segment ids: mt-metrics-eval reads positions from 0; the original ids are kept as segment_name.")
-    return Written((json_lines(records),), (*lost, *left_behind(project, labels)))
+    return Written((json_lines(records),), (*lost, *left_behind(project, labels.rated)))

@@ -15,8 +15,8 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
 
-from core.errors import ImportProblems, Problem
-from core.formats.problems import Collector, shown
+from core.errors import ImportProblems
+from core.formats.problems import Collector, refused, shown
 from core.settings import Limits, load_limits
 
 _REMEMBERED = 1 << 20  # distinct cells that later equal ones may share
@@ -206,23 +206,18 @@ _WORDS = {
 }
 
 
-def limits() -> Limits:
-    """Return the limits of the settings. Raises `UserError` for a setting that is not a number."""
-    return load_limits()
-
-
 def too_much(file: str, line: int, field: str, limit: int) -> ImportProblems:
     """Return the error for a file that exceeds one of the `Limits`."""
     what = _WORDS[field]
     todo = f"Split the file, or set {Limits.variable(field)} to a higher number (docs/formats.md)"
-    return ImportProblems([Problem(file, line, "", f"more than {limit:,} {what}", f"at most {limit:,}", todo)])
+    return refused(file, line, f"more than {limit:,} {what}", f"at most {limit:,}", todo)
 
 
 class Meter:
     """Count the rows and cells of one file. Raises `ImportProblems` when a limit is exceeded."""
 
     def __init__(self, file: str) -> None:
-        self.file, self.limits = file, limits()
+        self.file, self.limits = file, load_limits()
         self.rows = self.cells = 0
 
     def row(self, line: int, cells: int = 1) -> None:
@@ -249,7 +244,7 @@ class Meter:
             names = f"Choose the column with the names of the systems{where}."
             todo = f"{names} If all are systems, set {Limits.variable('systems')} to a higher number (docs/formats.md)"
             got = f"more than {most:,} systems"
-            raise ImportProblems([Problem(self.file, 0, column, got, f"at most {most:,}", todo)])
+            raise refused(self.file, 0, got, f"at most {most:,}", todo, column)
 
     def project(self, segments: int, systems: int) -> None:
         """Raise `ImportProblems` if a project would have too many cells: its segments times its systems."""
@@ -258,7 +253,7 @@ class Meter:
             split = "Import systems without common segments into separate projects"
             todo = f"{split}, or set {Limits.variable('project_cells')} to a higher number (docs/formats.md)"
             got = f"{segments:,} segments × {systems:,} systems = {segments * systems:,} cells of the project"
-            raise ImportProblems([Problem(self.file, 0, "", got, f"at most {most:,} cells", todo)])
+            raise refused(self.file, 0, got, f"at most {most:,} cells", todo)
 
     def length(self, line: int, chars: int) -> None:
         if chars > self.limits.cell_chars:

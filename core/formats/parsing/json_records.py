@@ -61,7 +61,7 @@ class Record:
 
     def record(self, *names: str, needed: bool = True) -> Record | None:
         name, value = self._typed(names, dict, "an object", needed)
-        return None if value is None else self._inner(name, value)
+        return None if value is None else self.inner(name, value)
 
     def records(self, *names: str, needed: bool = True) -> list[Record]:
         """Return a list of objects, also if the list is written as a text (as Appraise exports it)."""
@@ -75,9 +75,10 @@ class Record:
         for i, item in enumerate(value):
             if not isinstance(item, dict):
                 self._wrong(f"{name}[{i}]", item, "an object", True)
-        return [self._inner(f"{name}[{i}]", item) for i, item in enumerate(value) if isinstance(item, dict)]
+        return [self.inner(f"{name}[{i}]", item) for i, item in enumerate(value) if isinstance(item, dict)]
 
-    def _inner(self, name: str, values: dict[str, Any]) -> Record:
+    def inner(self, name: str, values: dict[str, Any]) -> Record:
+        """Return an object inside this one, under this name."""
         return Record(self.file, self.line, values, self.problems, f"{self.path}{name}.")
 
     def _wrong(self, name: str, value: Any, expected: str, needed: bool) -> None:
@@ -97,17 +98,14 @@ def records(upload: Upload, problems: Collector) -> Iterator[Record]:
     meter = Meter(upload.name)
     for number, text in texts:
         meter.row(number)
-        value = _parsed(upload.name, number, text, problems)
-        if isinstance(value, dict):
-            yield Record(upload.name, number, value, problems)
-        elif value is not None:
-            got = shown(json.dumps(value, ensure_ascii=False))
-            problems.add(upload.name, number, "", got, "an object", "Write one object per line, or a list of objects")
+        if (record := read_record(upload.name, number, text, problems)) is not None:
+            yield record
 
 
-def _parsed(file: str, line: int, text: str, problems: Collector) -> Any:
+def read_record(file: str, line: int, text: str, problems: Collector) -> Record | None:
+    """Return the object of a JSON text; None, and a problem, if it is something else."""
     try:
-        return parsed(text)
+        value = parsed(text)
     except NotJson as error:
         if error.unstorable:
             todo = "Write the character itself, in UTF-8"
@@ -115,3 +113,7 @@ def _parsed(file: str, line: int, text: str, problems: Collector) -> Any:
         else:
             problems.add(file, line, "", f"{shown(text)} ({error})", "JSON", "Export the file again")
         return None
+    if isinstance(value, dict):
+        return Record(file, line, value, problems)
+    problems.add(file, line, "", shown(text), "an object", "Write one object per line, or a list of objects")
+    return None

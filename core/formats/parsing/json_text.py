@@ -9,9 +9,9 @@ from itertools import islice
 from typing import Any, Protocol
 
 from core.data import is_storable
-from core.errors import ImportProblems, Problem
+from core.errors import ImportProblems
 from core.formats.parsing.cells import Cell, Meter, TableReading, TableRow, cell_of
-from core.formats.problems import Collector, shown
+from core.formats.problems import Collector, refused, shown
 
 DEPTH = 64
 """The deepest nesting of lists and objects."""
@@ -174,7 +174,7 @@ def _items(window: _Window) -> Iterator[tuple[int, str]]:
 
 def _broken(name: str, line: int, got: str) -> ImportProblems:
     expected, todo = "a list of records [{…}, {…}]", "Export the file again; it may be truncated"
-    return ImportProblems([Problem(name, line, "", got, expected, todo)])
+    return refused(name, line, got, expected, todo)
 
 
 class _Window:
@@ -259,16 +259,14 @@ def jsonl_rows(name: str, lines: Iterable[str], limit: int | None = None) -> Tab
     that is not an object, has a repeated key or a text that no file or database can store (a NUL, half a surrogate pair), and for more
     rows, cells or columns than the limits.
     """
-    records = ((number, line.strip(" \t\r\n")) for number, line in enumerate(lines, start=1))
-    problems, meter = Collector(), Meter(name)
-    return _reading(name, _objects(name, records, problems, meter), problems, meter, limit)
+    numbered = ((number, line.strip(" \t\r\n")) for number, line in enumerate(lines, start=1))
+    return _rows(name, ((None, number, text) for number, text in numbered if text), limit)
 
 
 def list_rows(name: str, text: Readable, limit: int | None = None) -> TableReading:
     """Read the objects of one list as rows, as `jsonl_rows` does. An object gets the line it begins on, or the next line after the
     previous object's if that is higher."""
-    problems, meter = Collector(), Meter(name)
-    return _reading(name, _objects(name, _one_per_line(elements(name, text)), problems, meter), problems, meter, limit)
+    return _rows(name, _one_per_line((None, *element) for element in elements(name, text)), limit)
 
 
 def member_rows(name: str, text: Readable, limit: int | None = None) -> TableReading:
@@ -276,31 +274,7 @@ def member_rows(name: str, text: Readable, limit: int | None = None) -> TableRea
 
     An object may name its system itself; keys such as `data` are no system.
     """
-    keys: dict[str, None] = {}
-    problems, meter = Collector(), Meter(name)
-
-    def objects() -> Iterator[tuple[int, dict[str, Cell]]]:
-        last = 0
-        for key, line, member in members(name, text):
-            last = max(line, last + 1)
-            row = _object(name, last, member, problems)
-            if row is None:
-                meter.row(last)
-                continue
-            named = key.casefold() in _WRAPPERS or SYSTEM in row
-            keys.update({} if named else {key: None})
-            yield last, row if named else {SYSTEM: key, **row}
-
-    reading = _reading(name, objects(), problems, meter, limit)
-    rows = reading.rows
-
-    def noted() -> Iterator[TableRow]:
-        yield from rows
-        systems = ", ".join(map(shown, list(keys)[:8])) + (f" and {len(keys) - 8} more" if len(keys) > 8 else "")
-        reading.notes += [f"the keys of the object are systems: {systems}"] if keys else []
-
-    reading.rows = noted()
-    return reading
+    return _rows(name, _one_per_line(members(name, text)), limit)
 
 
 def holds_members(head: str) -> bool:
@@ -308,21 +282,34 @@ def holds_members(head: str) -> bool:
     return _MEMBERS.match(head) is not None
 
 
-def _one_per_line(numbered_lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+_Element = tuple[str | None, int, str]
+"""The JSON text of an object with its line, and the key of the list that it is in."""
+
+
+def _one_per_line(listed: Iterable[_Element]) -> Iterator[_Element]:
     last = 0
-    for line, text in numbered_lines:
+    for key, line, text in listed:
         last = max(line, last + 1)
-        yield last, text
+        yield key, last, text
 
 
-def _reading(
-    name: str, objects: Iterable[tuple[int, dict[str, Cell]]], problems: Collector, meter: Meter, limit: int | None
-) -> TableReading:
-    columns: dict[str, None] = {}
-    reading = TableReading(name)
+def _rows(name: str, listed: Iterable[_Element], limit: int | None) -> TableReading:
+    reading, problems, meter = TableReading(name), Collector(), Meter(name)
+    columns, systems = dict[str, None](), dict[str, None]()
+
+    def objects() -> Iterator[tuple[int, dict[str, Cell]]]:
+        for key, number, text in listed:
+            row = _object(name, number, text, problems)
+            if row is None:
+                meter.row(number)
+            elif key is None or key.casefold() in _WRAPPERS or SYSTEM in row:
+                yield number, row
+            else:
+                systems[key] = None
+                yield number, {SYSTEM: key, **row}
 
     def rows() -> Iterator[TableRow]:
-        for number, row in islice(objects, limit):
+        for number, row in islice(objects(), limit):
             if not row.keys() <= columns.keys():
                 columns.update(dict.fromkeys(row))
                 reading.columns[:] = columns
@@ -331,22 +318,13 @@ def _reading(
             if not problems:
                 yield TableRow(number, tuple(map(row.get, columns)))
         problems.check()
+        if systems:
+            more = f" and {len(systems) - 8} more" if len(systems) > 8 else ""
+            names = ", ".join(map(shown, list(systems)[:8])) + more
+            reading.notes.append(f"the keys of the object are systems: {names}")
 
     reading.rows = rows()
     return reading
-
-
-def _objects(
-    name: str, records: Iterable[tuple[int, str]], problems: Collector, meter: Meter
-) -> Iterator[tuple[int, dict[str, Cell]]]:
-    for number, text in records:
-        if not text:
-            continue
-        row = _object(name, number, text, problems)
-        if row is None:
-            meter.row(number)
-        else:
-            yield number, row
 
 
 def _object(name: str, number: int, text: str, problems: Collector) -> dict[str, Cell] | None:

@@ -1,10 +1,16 @@
 """Formats of error spans: read a file as a layer, and write a layer.
 
+Replies of GEMBA-MQM, GEMBA-ESA and AutoMQM in the form of GEMBA's first version are read strictly: a reply has the headings `Critical:`
+(optional), `Major:` and `Minor:`, each followed by `no-error` or by lines `category/subcategory - "quote"`. Anything else makes the whole
+reply unreadable: it is never "no error", and no text becomes an error that is none (the parser published with GEMBA counts an empty
+reply, a refusal and `**Major:**` as perfect).
+
 JSON records name their output by `system`, `doc_id` and `segment_id`, or by its texts `mt` and `src` (other common names are read too).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -12,12 +18,11 @@ from core.data import Dataset, Side
 from core.errors import UserError, unknown
 from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating
 from core.formats.campaigns.wmt25 import read_wmt25_spans, write_wmt25_spans
-from core.formats.files import Upload, beginning, raw_lines, stem
-from core.formats.labels.label_file import UNSPECIFIED, Written
-from core.formats.parsing.json_records import HEAD_BYTES, Record, records
+from core.formats.files import Upload, beginning_text, raw_lines, stem
+from core.formats.labels.label_file import UNSPECIFIED, Written, sentences_left_out
+from core.formats.parsing.json_records import HEAD_BYTES, Record, read_record, records
 from core.formats.parsing.json_text import NotJson, holds_members, members, parsed
 from core.formats.problems import Collector, shown
-from core.formats.spans.gemba import Unreadable, category_path, read_reply
 from core.formats.spans.layer_file import (
     DIFFERENT_TEXT,
     NO_OUTPUT,
@@ -27,7 +32,6 @@ from core.formats.spans.layer_file import (
 )
 from core.formats.streams.opened import text_bytes
 from core.formats.write import json_lines, json_text
-from core.formatting import format_count
 from core.spans.layers import LayerSpan, SpanLayer, Spans, spans_to_json
 from core.spans.quotes import Quote, place_quotes
 
@@ -36,6 +40,66 @@ SOURCE = ("src", "source")
 REPLY = ("reply", "answer", "response", "gemba_mqm")
 _QUOTE = ("span", "error_span", "quote", "text")
 _CONTEXT = ("span_with_context", "context")
+
+
+NON_TRANSLATION = "Non-translation!"
+_HEADING = re.compile(r"[*#_\s]*(critical|major|minor)(?:\s+errors?)?[*_\s]*:[*_\s]*(.*)", re.IGNORECASE)
+_NO_ERROR = re.compile(r"no[- ]errors?\.?", re.IGNORECASE)
+_ERROR = re.compile(r"(?P<category>[^\"“”„«»]+?)\s+[-–—]\s+(?P<quote>[\"“„«].*[\"”“»])\s*\.?")
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
+_NEEDED = {"major", "minor"}
+
+
+class Unreadable(ValueError):  # noqa: N818  (what the reply is)
+    """Why a reply cannot be read."""
+
+
+def read_reply(reply: str) -> list[Quote]:
+    """Return the quoted errors of a reply, empty if it says "no error" throughout. Raises `Unreadable`."""
+    listed: dict[str, list[Quote]] = {}
+    clean: set[str] = set()
+    heading = ""
+    for line in filter(str.strip, reply.splitlines()):
+        of_heading = _HEADING.fullmatch(line)
+        if of_heading:
+            heading = of_heading[1].casefold()
+            if heading in listed:
+                raise Unreadable(f"“{heading}” occurs twice")
+            listed[heading] = []
+        elif not heading:
+            raise Unreadable(f"text before the first heading: {shown(line.strip())}")
+        said = of_heading[2].strip() if of_heading else _BULLET.sub("", line, count=1).strip()
+        if not said:
+            continue
+        if _NO_ERROR.fullmatch(said):
+            clean.add(heading)
+        else:
+            listed[heading].append(_error(said, heading))
+    if missing := sorted(_NEEDED - listed.keys()):
+        raise Unreadable(
+            f"no heading “{missing[0].capitalize()}:”; the reply may be cut" if reply.strip() else "the reply is empty"
+        )
+    for name, errors in listed.items():
+        if (name in clean) == bool(errors):
+            raise Unreadable(
+                f"“{name}” has errors and no-error" if errors else f"nothing is under “{name}”; the reply may be cut"
+            )
+    return [quote for errors in listed.values() for quote in errors]
+
+
+def _error(line: str, severity: str) -> Quote:
+    error = _ERROR.fullmatch(line)
+    if error is None:
+        raise Unreadable(f"this line is not an error: {shown(line)}")
+    return Quote(error["quote"][1:-1], severity, category_path(error["category"]))
+
+
+def category_path(name: str) -> str:
+    """Return a category with capitals as in our tree: accuracy/mistranslation → Accuracy/Mistranslation."""
+    parts = [part.strip() for part in name.split("/")]
+    if parts[0].casefold().startswith("non-translation"):
+        return NON_TRANSLATION
+    return "/".join(part[:1].upper() + part[1:] for part in parts if part) or "Unspecified"
 
 
 def _names(record: Record, system: str | None = None) -> OutputNames:
@@ -48,12 +112,12 @@ def _names(record: Record, system: str | None = None) -> OutputNames:
 def _each_record(upload: Upload, reading: LayerReading) -> Iterator[tuple[Record, OutputNames]]:
     """Yield the records with the names of their outputs: one per line, one list, or an object with a list per system (COMET)."""
     every: Iterator[tuple[Record, str | None]] = ((record, None) for record in records(upload, reading.problems))
-    if holds_members(beginning(upload, HEAD_BYTES).decode("utf-8", "replace")):
+    if holds_members(beginning_text(upload, HEAD_BYTES)):
         of_systems = members(upload.name, raw_lines(text_bytes(upload, by_line=False)))
         every = (
-            (Record(upload.name, line, values, reading.problems), stem(system))
+            (record, stem(system))
             for system, line, text in of_systems
-            if isinstance(values := _member(upload.name, line, text, reading), dict)
+            if (record := read_record(upload.name, line, text, reading.problems)) is not None
         )
     for record, system in every:
         names = _names(record, system)
@@ -61,16 +125,6 @@ def _each_record(upload: Upload, reading: LayerReading) -> Iterator[tuple[Record
             record.problem("", "no output", "system and segment_id, or mt", "Add the name of the output, or its text")
         else:
             yield record, names
-
-
-def _member(file: str, line: int, text: str, reading: LayerReading) -> Any:
-    try:
-        value = parsed(text)
-    except NotJson as error:
-        value = str(error)
-    if not isinstance(value, dict):
-        reading.problems.add(file, line, "", shown(text), "an object per output", "Export the file again")
-    return value
 
 
 class _ReadError(NamedTuple):
@@ -191,7 +245,7 @@ def write_xcomet(layer: SpanLayer, texts: Dataset) -> Written:
             member = {"text": error.quote, "confidence": confidence, "severity": error.severity.lower(), "start": error.start, "end": error.end, "category": error.category, "note": error.note}  # fmt: skip
             errors.append({name: value for name, value in member.items() if value not in (None, "") or name == "text"})
         by_system.setdefault(record["system"], []).append(record | {"errors": errors})
-    return Written((json_text(by_system),), _lost(lost, "span of a source", "spans of sources"))
+    return Written((json_text(by_system),), tuple(sentences_left_out((lost, "span of a source", "spans of sources"))))
 
 
 def write_quotes(layer: SpanLayer, texts: Dataset) -> Written:
@@ -206,9 +260,8 @@ def write_quotes(layer: SpanLayer, texts: Dataset) -> Written:
                 member = {"span": quote.text, "span_with_context": quote.context, "severity": quote.severity.lower(), "category": quote.category, "is_source_error": quote.side == "source", "confidence": quote.confidence, "note": quote.note}  # fmt: skip
                 errors.append({name: value for name, value in member.items() if value not in (None, "")})
         lines.append(record | {"errors": errors})
-    return Written(
-        (json_lines(lines),), _lost(lost, "span whose place no quote gives", "spans whose places no quote gives")
-    )
+    without_place = sentences_left_out((lost, "span whose place no quote gives", "spans whose places no quote gives"))
+    return Written((json_lines(lines),), tuple(without_place))
 
 
 def _placed_quote(span: LayerSpan, output: str, source: str | None) -> Quote | None:
@@ -230,17 +283,13 @@ def write_wmt25(layer: SpanLayer, texts: Dataset) -> Written:
         ratings.append(CampaignRating(layer.label, key, "item", tuple(error for error, _ in spans), None))
     written = write_wmt25_spans(CampaignFile(texts, tuple(ratings)), method=layer.label)
     n = sum(confidence is not None for spans in layer.spans.values() for _, confidence in spans)
-    return written._replace(lost=(*written.lost, *_lost(n, "confidence", "confidences")))
+    return written._replace(lost=(*written.lost, *sentences_left_out((n, "confidence"))))
 
 
 def _with_texts(layer: SpanLayer, texts: Dataset) -> Iterator[tuple[dict[str, Any], Spans]]:
     outputs, sources = {o.key: o.text for o in texts.outputs}, {s.key: s.source for s in texts.segments}
     for key, spans in layer.spans.items():
         yield {**key._asdict(), "src": sources[key.segment], "mt": outputs[key]}, spans
-
-
-def _lost(n: int, one: str, several: str) -> tuple[str, ...]:
-    return (f"Left out: {format_count(n, one, several)}.",) if n else ()
 
 
 class LayerFormat(NamedTuple):
@@ -264,8 +313,8 @@ FORMATS: Mapping[str, LayerFormat] = {
 
 def guess(upload: Upload) -> str:
     """Return the format of a file by its content. Raises `UserError` if none fits."""
-    head = beginning(upload, 1 << 20).decode("utf-8", "replace")
-    if not head.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
+    head = beginning_text(upload)
+    if not head.lstrip(" \t\r\n").startswith(("{", "[")):
         if "start_indices" in head.partition("\n")[0]:
             return "wmt25"
     elif '"start"' in head:

@@ -6,17 +6,19 @@ import itertools
 import math
 import struct
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from core.data import is_storable
 from core.errors import ImportProblems, Problem
 from core.formats.files import Upload, extension
-from core.formats.parsing.cells import Cell, Meter, Nested, TableReading, TableRow, cell_of, limits, too_much
+from core.formats.parsing.cells import Cell, Meter, Nested, TableReading, TableRow, cell_of, too_much
 from core.formats.parsing.json_text import readable
-from core.formats.problems import Collector, shown
+from core.formats.problems import Collector, refused, shown
 from core.formats.streams import arrow_files, parquet_batches
 from core.progress import Progress
+from core.settings import load_limits
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -196,7 +198,7 @@ def columnar_rows(file: Upload, limit: int | None, progress: Progress) -> TableR
 
 def _rows(file: Upload, reading: TableReading, limit: int | None, progress: Progress) -> Iterator[TableRow]:
     size, line, problems = max(1, file.size), itertools.count(1), Collector()
-    with file.open() as raw, _ReadErrors(file):
+    with file.open() as raw, _explained(file):
         names, batches = _batches_of(file, raw)
         _check_names(file.name, names)
         reading.columns[:] = names
@@ -238,7 +240,7 @@ class _Check:
 
     def __init__(self, file: str, names: Sequence[str], problems: Collector) -> None:
         self._file, self._names, self._problems = file, names, problems
-        self._meter, self._limits = Meter(file), limits()
+        self._meter, self._limits = Meter(file), load_limits()
         self._characters = 0
 
     def add(self, columns: Sequence[Sequence[Cell]]) -> None:
@@ -319,27 +321,22 @@ def _slices(file: Upload, batches: Any) -> Iterator[pa.RecordBatch]:
     ):
         if size > LARGEST_BATCH:
             got, expected = f"{what} of {size >> 20:,} MB", f"at most {LARGEST_BATCH >> 20} MB"
-            raise ImportProblems([Problem(file.name, 0, "", got, expected, todo)])
+            raise refused(file.name, 0, got, expected, todo)
     for batch in batches:
         batch.validate(full=True)  # damaged offsets would crash the process
         for start in range(0, batch.num_rows, ROWS):
             yield batch.slice(start, ROWS)
 
 
-class _ReadErrors:
+@contextmanager
+def _explained(file: Upload) -> Iterator[None]:
     """Convert errors of the library. Raises `ImportProblems`."""
+    import pyarrow as pa
 
-    def __init__(self, file: Upload) -> None:
-        self._name = file.name
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        import pyarrow as pa
-
-        if isinstance(error, pa.ArrowException | struct.error | OSError | OverflowError | ValueError | MemoryError):
-            what = "a Parquet file" if extension(self._name) in PARQUET else "an Arrow file"
-            got = f"a file that cannot be read ({' '.join(str(error).split())[:120]})"
-            todo = "Write the file again; is its name right?"
-            raise ImportProblems([Problem(self._name, 0, "", got, what, todo)]) from error
+    try:
+        yield
+    except (pa.ArrowException, struct.error, OSError, OverflowError, ValueError, MemoryError) as error:
+        what = "a Parquet file" if extension(file.name) in PARQUET else "an Arrow file"
+        got = f"a file that cannot be read ({' '.join(str(error).split())[:120]})"
+        todo = "Write the file again; is its name right?"
+        raise refused(file.name, 0, got, what, todo) from error

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from core.errors import ImportProblems, Problem
-from core.formats.parsing.cells import Meter, limits, too_much
+from core.errors import ImportProblems
+from core.formats.parsing.cells import Meter, too_much
+from core.formats.problems import refused
+from core.settings import load_limits
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -192,16 +194,16 @@ def _check_footer(name: str, raw: Any) -> None:
     raw.seek(0)
     if LARGEST_FOOTER < size <= end:
         got, expected = f"metadata of {size >> 20:,} MB", f"at most {LARGEST_FOOTER >> 20} MB"
-        raise ImportProblems([Problem(name, 0, "", got, expected, "Write the file with fewer columns or row groups")])
+        raise refused(name, 0, got, expected, "Write the file with fewer columns or row groups")
 
 
 def _check_rows(name: str, table: Any) -> None:
     """Raise `ImportProblems` if the table has too many columns, rows or cells."""
     n, width = table.metadata.num_rows, len(table.schema_arrow.names)
     Meter(name).columns(1, max(width, len(table.schema)))
-    if n > (most := limits().rows):
+    if n > (most := load_limits().rows):
         raise too_much(name, most + 1, "rows", most)
-    if n * width > (most := limits().cells):
+    if n * width > (most := load_limits().cells):
         raise too_much(name, most // width + 1, "cells", most)
 
 
@@ -212,7 +214,7 @@ def _row_bytes(name: str, raw: Any, table: Any) -> int:
     if max(widths, default=0) > LONGEST_FIXED:
         column = columns[widths.index(max(widths))].path
         got, expected = f"binary values of {max(widths):,} bytes", f"at most {LONGEST_FIXED:,} bytes"
-        raise ImportProblems([Problem(name, 0, column, got, expected, "Write the column as text")])
+        raise refused(name, 0, got, expected, "Write the column as text", column)
     encoded = decoded = entries = 0
     for i in range(table.num_row_groups):
         group, held = table.metadata.row_group(i), 0
@@ -239,14 +241,14 @@ def _row_bytes(name: str, raw: Any, table: Any) -> int:
                     f"at most {LARGEST_PAGES >> 20} MB",
                     "with smaller pages (pyarrow: data_page_size, write_batch_size)",
                 )
-            if entries > limits().cells:
-                raise too_much(name, 0, "cells", limits().cells)
+            if entries > load_limits().cells:
+                raise too_much(name, 0, "cells", load_limits().cells)
     return int(max(encoded, decoded) // max(1, table.metadata.num_rows) + 1)
 
 
 def _refused(name: str, column: str, got: str, expected: str, todo: str) -> ImportProblems:
     todo = f"Write the file {todo}, or save it as CSV"
-    return ImportProblems([Problem(name, 0, column, got, expected, todo)])
+    return refused(name, 0, got, expected, todo, column)
 
 
 def _of_group(compact: Any, plain: Any, group: int, rows: int) -> Iterator[pa.RecordBatch]:

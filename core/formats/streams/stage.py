@@ -29,11 +29,9 @@ CREATE TABLE segments(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, doc TEXT
 CREATE TABLE outputs(code INTEGER PRIMARY KEY, text TEXT, file INT, line INT);
 CREATE TABLE seen(code INTEGER PRIMARY KEY, line INT);
 CREATE TABLE ratings(id INTEGER PRIMARY KEY, code INT, name TEXT, value REAL, line INT);
-CREATE TABLE scores(id INTEGER PRIMARY KEY, code INT, name TEXT, value REAL, file INT, line INT, UNIQUE(code, name));
-CREATE TABLE metric_scores(id INTEGER PRIMARY KEY, code INT, metric INT, value REAL, file INT, line INT, UNIQUE(code, metric));
+CREATE TABLE scores(id INTEGER PRIMARY KEY, code INT, kind INT, value REAL, file INT, line INT, UNIQUE(code, kind));
 """
 T = TypeVar("T")
-Placed = tuple[float, FilePlace]
 
 
 @dataclass(slots=True)
@@ -74,8 +72,9 @@ class Stage:
         self.outputs: dict[OutputKey, tuple[str, FilePlace]] = {}
         self.first: dict[OutputKey, int] = {}
         self.ratings: list[tuple[OutputKey, str, float, int]] = []
-        self.scores: dict[tuple[OutputKey, str], Placed] = {}
-        self.metric_scores: dict[tuple[OutputKey, int], tuple[float | None, FilePlace]] = {}
+        self.scores: dict[tuple[OutputKey, int], tuple[float | None, FilePlace]] = {}
+        """Scores by output and kind: the number of a metric (from 0), or below 0 that of a human score (`human_kind`)."""
+        self.human_names: list[str] = []
         self.n_outputs = self.n_segments = 0
         self.ranks: dict[str, int] = {}  # systems in the order of their first output
         self._systems: dict[str, int] = {}
@@ -89,17 +88,17 @@ class Stage:
         """Begin a batch with rows of these keys, which hold these outputs."""
         self.load_segments(rows)
         codes = {code: key for key in outputs if (code := self._code(key))}
-        for code, text, file, line in self._found("SELECT * FROM outputs WHERE code", list(codes)):
+        for code, text, file, line in self._of_keys("SELECT * FROM outputs WHERE code", list(codes)):
             self.outputs[codes[code]] = text, self.place(file, line)
         self._stored.update(self.outputs)
         codes = {code: key for key in rows if (code := self._code(key))}
-        for code, line in self._found("SELECT * FROM seen WHERE code", list(codes)):
+        for code, line in self._of_keys("SELECT * FROM seen WHERE code", list(codes)):
             self.first[codes[code]] = line
 
     def load_segments(self, keys: Iterable[OutputKey]) -> None:
         """Bring the stored segments of these outputs into the dictionary."""
         missing_keys = {key[1:] for key in keys} - self.segments.keys()
-        for row in self._found("SELECT * FROM segments WHERE key", [_text_key(*key) for key in missing_keys]):
+        for row in self._of_keys("SELECT * FROM segments WHERE key", [_text_key(*key) for key in missing_keys]):
             _, _, doc, segment, source, source_file, source_line, references, _, file, line = row
             key = SegmentKey(doc, segment)
             self.segments[key] = StagedSegment(
@@ -109,19 +108,18 @@ class Stage:
             self._held += _size(key, source, references)
 
     def load_scores(self, keys: Iterable[OutputKey], metrics: bool = False) -> None:
-        """Bring the stored scores of these outputs into the dictionaries; call it after `load`."""
+        """Bring the stored human scores of these outputs into the dictionary, or those of metrics; call it after `load`."""
         codes = {code: key for key in keys if (code := self._code(key))}
-        if metrics:
-            query = "SELECT code, metric, value, file, line FROM metric_scores WHERE code"
-            for code, metric, value, file, line in self._found(query, list(codes)):
-                self.metric_scores[codes[code], metric] = value, self.place(file, line)
-                self._stored.add((codes[code], metric, value))
-            return
-        for code, name, value, file, line in self._found(
-            "SELECT code, name, value, file, line FROM scores WHERE code", list(codes)
-        ):
-            self.scores[codes[code], name] = value, self.place(file, line)
-            self._stored.add((codes[code], name))
+        query = f"SELECT code, kind, value, file, line FROM scores WHERE kind {'>=' if metrics else '<'} 0 AND code"
+        for code, kind, value, file, line in self._of_keys(query, list(codes)):
+            self.scores[codes[code], kind] = value, self.place(file, line)
+            self._stored.add((codes[code], kind, value))
+
+    def human_kind(self, name: str) -> int:
+        """Return the kind of a human score: −1, −2, … in the order of their names."""
+        if name not in self.human_names:
+            self.human_names.append(name)
+        return -1 - self.human_names.index(name)
 
     def keep(self) -> None:
         """End a batch: store what is new, and empty the dictionaries."""
@@ -138,20 +136,12 @@ class Stage:
         ratings = ((self.code(key), name, value, line) for key, name, value, line in self.ratings)
         self.many("INSERT INTO ratings(code, name, value, line) VALUES (?, ?, ?, ?)", ratings)
         self.many(
-            "INSERT INTO scores(code, name, value, file, line) VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO scores(code, kind, value, file, line) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT(code, kind) DO UPDATE SET value = excluded.value, file = excluded.file, line = excluded.line",
             (
-                (self.code(key), name, value, self._file(at.file), at.line)
-                for (key, name), (value, at) in self.scores.items()
-                if (key, name) not in self._stored
-            ),
-        )
-        self.many(
-            "INSERT INTO metric_scores(code, metric, value, file, line) VALUES (?, ?, ?, ?, ?) "
-            "ON CONFLICT(code, metric) DO UPDATE SET value = excluded.value, file = excluded.file, line = excluded.line",
-            (
-                (self.code(key), metric, value, self._file(at.file), at.line)
-                for (key, metric), (value, at) in self.metric_scores.items()
-                if (key, metric, value) not in self._stored
+                (self.code(key), kind, value, self._file(at.file), at.line)
+                for (key, kind), (value, at) in self.scores.items()
+                if (key, kind, value) not in self._stored
             ),
         )
         self._empty()
@@ -162,7 +152,7 @@ class Stage:
         self._empty()
 
     def _empty(self) -> None:
-        for batch in (self.outputs, self.first, self.ratings, self.scores, self.metric_scores, self._stored):
+        for batch in (self.outputs, self.first, self.ratings, self.scores, self._stored):
             batch.clear()
         if self._held > HELD or not self.segments:
             self.segments.clear()
@@ -197,7 +187,7 @@ class Stage:
         output_keys = list(keys)
         self.load_segments(output_keys)
         codes = {code: key for key in output_keys if (code := self._code(key))}
-        present_keys = {codes[code] for (code,) in self._found("SELECT code FROM outputs WHERE code", list(codes))}
+        present_keys = {codes[code] for (code,) in self._of_keys("SELECT code FROM outputs WHERE code", list(codes))}
         self._empty()
         return present_keys
 
@@ -206,7 +196,7 @@ class Stage:
         ids = {code // self.SYSTEMS for code in codes}
         of = {
             i: (doc, segment)
-            for i, doc, segment in self._found("SELECT id, doc, segment FROM segments WHERE id", list(ids))
+            for i, doc, segment in self._of_keys("SELECT id, doc, segment FROM segments WHERE id", list(ids))
         }
         return {code: OutputKey(self._names[code % self.SYSTEMS], *of[code // self.SYSTEMS]) for code in codes}
 
@@ -259,7 +249,7 @@ class Stage:
             self._held += _size(key, s.source, references)
         s.changed = False
 
-    def _found(self, query: str, keys: Sequence[str] | Sequence[int]) -> Iterable[Any]:
+    def _of_keys(self, query: str, keys: Sequence[str] | Sequence[int]) -> Iterable[Any]:
         if not keys:
             return []
         with explained():

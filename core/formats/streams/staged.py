@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
-from core.data import Dataset, ExternalScores, HumanScore, Output, OutputKey, Segment, SegmentKey, Value
+from core.data import Dataset, ExternalScores, HumanScore, Output, OutputKey, Segment, SegmentKey, Value, grouped
 from core.errors import UserError
 from core.formats.external import no_score
 from core.formats.parsing.cells import FilePlace
@@ -47,26 +47,19 @@ def counts_of(dataset: Dataset) -> DatasetCounts:
     )
 
 
-def dataset_summary(dataset: Dataset | DatasetCounts) -> str:
+def dataset_summary(of: DatasetCounts) -> str:
     """Return the size of a dataset, such as `412 segments × 5 systems, 2 references, 1 human score`."""
-    of = counts_of(dataset) if isinstance(dataset, Dataset) else dataset
     fewest, most = of.references
-    references = (
-        f"{fewest}–{most} references"
-        if most != fewest
-        else format_count(most, "reference")
-        if most
-        else "no references"
-    )
+    references = f"{fewest}–{most} references" if most != fewest else format_count(most, "reference")
+    references = references if most else "no references"
     parts = [f"{format_count(of.segments, 'segment')} × {format_count(len(of.systems), 'system')}", references]
     if of.human_scores:
         parts.append(format_count(len(of.human_scores), "human score"))
     return ", ".join(parts)
 
 
-def notes_on(dataset: Dataset | DatasetCounts) -> tuple[str, ...]:
+def notes_on(of: DatasetCounts) -> tuple[str, ...]:
     """Return notes on missing references, sources and outputs and on empty outputs, none of which prevent an import."""
-    of = counts_of(dataset) if isinstance(dataset, Dataset) else dataset
     notes = []
     n = of.segments
     for what, without in zip(("reference", "source"), of.without, strict=True):
@@ -146,22 +139,17 @@ class StagedImport:
 
     def with_references(self, systems: Sequence[str]) -> StagedImport:
         """Return the import with the outputs of these systems as additional references. Raises `UserError` if one has no texts."""
+        query = f"SELECT DISTINCT code % {self.stage.SYSTEMS} FROM outputs WHERE TRIM(text) <> ''"
+        with_text = {self.stage.split(code)[1] for (code,) in self.stage.query(query)}
         for system in systems:
-            query = "SELECT code FROM outputs WHERE TRIM(text) <> ''"
-            if not any(self.stage.split(code)[1] == system for (code,) in self.stage.query(query)):
-                raise UserError(
-                    "this system has no outputs with text", where=f"system “{system}”", hint="Choose another"
-                )
+            if system not in with_text:
+                raise without_text(system)
         return StagedImport(self.stage, self.metrics, self._known, self._notes, self.holds_means, systems)
 
     @property
     def n_rows(self) -> int:
-        tables = (
-            "SELECT COUNT(*) FROM scores",
-            "SELECT COUNT(*) FROM metric_scores",
-            "SELECT SUM(n_refs) FROM segments",
-        )
-        return self.n_outputs + self.stage.n_segments + sum(self._number(query) for query in tables)
+        counts = ("SELECT COUNT(*) FROM scores", "SELECT SUM(n_refs) FROM segments")
+        return self.n_outputs + self.stage.n_segments + sum(map(self._number, counts))
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -173,15 +161,14 @@ class StagedImport:
         return n or 0
 
     def has_scores(self) -> bool:
-        query = "SELECT EXISTS(SELECT 1 FROM scores) OR EXISTS(SELECT 1 FROM metric_scores WHERE value IS NOT NULL)"
-        return bool(self._number(query))
+        return bool(self._number("SELECT EXISTS(SELECT 1 FROM scores WHERE value IS NOT NULL)"))
 
     def n_human_scores(self) -> int:
-        return self._number("SELECT COUNT(*) FROM scores")
+        return self._number("SELECT COUNT(*) FROM scores WHERE kind < 0")
 
     def n_metric_scores(self) -> int:
         """Return the number of external scores that are not missing."""
-        return self._number("SELECT COUNT(*) FROM metric_scores WHERE value IS NOT NULL")
+        return self._number("SELECT COUNT(*) FROM scores WHERE kind >= 0 AND value IS NOT NULL")
 
     def counts(self) -> DatasetCounts:
         """Return the counts of the texts; systems are in the order of their first output in segment order."""
@@ -192,26 +179,24 @@ class StagedImport:
         by_system.sort(key=lambda row: (row[2], self.stage.ranks[row[0]]))
         query = "SELECT MIN(n_refs), MAX(n_refs), SUM(n_refs = 0), SUM(source IS NULL) FROM segments"
         ((fewest, most, no_reference, no_source),) = self.stage.query(query)
-        names = self.stage.query("SELECT name FROM scores GROUP BY name ORDER BY MIN(id)")
+        kinds = self.stage.query("SELECT kind FROM scores WHERE kind < 0 GROUP BY kind ORDER BY MIN(id)")
         if self.as_references:
             sizes = Counter(len(segment.references) for part in self.parts() for segment in part.texts.segments)
             fewest, most, no_reference = min(sizes, default=0), max(sizes, default=0), sizes[0]
         return DatasetCounts(
             self.stage.n_segments, (fewest or 0, most or 0), (no_reference or 0, no_source or 0),
             {system: n for system, n, _ in by_system},
-            self._number("SELECT COUNT(*) FROM outputs WHERE text = ''"), tuple(name for (name,) in names),
+            self._number("SELECT COUNT(*) FROM outputs WHERE text = ''"), tuple(self._name(kind) for (kind,) in kinds),
         )  # fmt: skip
 
     def notes(self) -> tuple[str, ...]:
         """Return notes on the import that are not problems."""
         missing = []
         for number, metric in enumerate(self.metrics):
-            empty = "SELECT code, file, line FROM metric_scores WHERE value IS NULL AND metric = ?"
-            rows = ((code, metric.name, file, line) for code, file, line in self.stage.query(empty, number))
-            without = sum(1 for _ in self._without_output(rows))
-            total = self._number(f"SELECT COUNT(*) FROM metric_scores WHERE value IS NULL AND metric = {number}")
-            if total > without:
-                missing.append(f"{metric.name}: {format_count(total - without, 'output')} without a score.")
+            empty = f"FROM scores WHERE value IS NULL AND kind = {number}"
+            without = sum(1 for _ in self._without_output(self.stage.query(f"SELECT code, kind, file, line {empty}")))
+            if n := self._number(f"SELECT COUNT(*) {empty}") - without:
+                missing.append(f"{metric.name}: {format_count(n, 'output')} without a score.")
         return (*(notes_on(self.counts()) if self.n_outputs else ()), *self._notes, *missing)
 
     def documents(self) -> set[str]:
@@ -229,22 +214,23 @@ class StagedImport:
 
     def without_output(self) -> Iterator[tuple[OutputKey, str, FilePlace]]:
         """Yield the scores whose output is neither in the files nor known: its key, the name of the score, and its place."""
-        columns = "SELECT s.code, {name}, s.file, s.line FROM {table} s LEFT JOIN outputs o ON o.code = s.code WHERE o.code IS NULL "
-        human = columns.format(name="s.name", table="scores") + "ORDER BY s.id"
-        metric = (
-            columns.format(name="s.metric", table="metric_scores") + "AND s.value IS NOT NULL ORDER BY s.metric, s.id"
+        query = (
+            "SELECT s.code, s.kind, s.file, s.line FROM scores s LEFT JOIN outputs o ON o.code = s.code "
+            "WHERE o.code IS NULL AND s.value IS NOT NULL ORDER BY MAX(s.kind, -1), s.id"
         )
-        yield from self._without_output(self.stage.query(human))
-        named = ((code, self.metrics[number].name, file, line) for code, number, file, line in self.stage.query(metric))
-        yield from self._without_output(named)
+        return self._without_output(self.stage.query(query))
 
-    def _without_output(self, rows: Iterator[tuple[int, str, int, int]]) -> Iterator[tuple[OutputKey, str, FilePlace]]:
+    def _without_output(self, rows: Iterator[tuple[int, int, int, int]]) -> Iterator[tuple[OutputKey, str, FilePlace]]:
         for some in batched(rows, AT_ONCE):
             keys = self.stage.keys([row[0] for row in some])
             with_output = self._present(list(keys.values()))
-            for code, name, file, line in some:
+            for code, kind, file, line in some:
                 if keys[code] not in with_output:
-                    yield keys[code], name, self.stage.place(file, line)
+                    yield keys[code], self._name(kind), self.stage.place(file, line)
+
+    def _name(self, kind: int) -> str:
+        """Return the name of a kind of scores (`Stage.scores`)."""
+        return self.metrics[kind].name if kind >= 0 else self.stage.human_names[-1 - kind]
 
     def _present(self, keys: Collection[OutputKey]) -> set[OutputKey]:
         ours = self.stage.present(keys)
@@ -253,50 +239,40 @@ class StagedImport:
     def parts(self, rows: Callable[[], int] = lambda: AT_ONCE) -> Iterator[ImportPart]:
         """Yield the segments with their outputs and scores, in the order of the import."""
         outputs = _Rows(self.stage, "SELECT code, text FROM outputs ORDER BY code")
-        scores = _Rows(self.stage, "SELECT code, id, name, value FROM scores ORDER BY code")
-        metrics = _Rows(self.stage, "SELECT code, metric, value, file, line FROM metric_scores ORDER BY code, id")
+        scores = _Rows(self.stage, "SELECT code, kind, value, file, line FROM scores ORDER BY code, id")
         part, target_rows, n, characters = _Part(len(self.metrics)), rows(), 0, 0
         for number, doc, name, source, references in self.stage.query(
             "SELECT id, doc, segment, source, refs FROM segments ORDER BY id"
         ):
             segment = Segment(doc, name, source, tuple(json.loads(references)))
             of_segment = outputs.of(number)
-            n += 1 + len(of_segment) + len(segment.references)
+            scores_of_segment = scores.of(number)
+            n += 1 + len(of_segment) + len(segment.references) + len(scores_of_segment)
             characters += len(source or "") + len(references) + sum(len(row[1]) for _, row in of_segment)
             part.segments.append(segment)
             of_segment.sort(key=lambda row: self.stage.ranks[row[0]])
-            if self.as_references:
-                more = (
-                    row[1]
-                    for reference_system in self.as_references
-                    for system, row in of_segment
-                    if system == reference_system
-                )
-                joined = dict.fromkeys((*segment.references, *(text for text in more if text.strip())))
-                segment = replace(segment, references=tuple(joined))
-                part.segments[-1] = segment
             part.outputs += [Output(system, doc, name, row[1]) for system, row in of_segment]
             ranks = {system: rank for rank, (system, _) in enumerate(of_segment)}
-            human = scores.of(number)
-            human.sort(key=lambda row: (ranks.get(row[0], math.inf), row[1][1]))
-            part.scores += [HumanScore(system, doc, name, row[2], row[3]) for system, row in human]
-            external = metrics.of(number)
-            n += len(human) + len(external)
-            for system, (_, metric, value, file, line) in external:
+            human = [row for row in scores_of_segment if row[1][1] < 0]
+            human.sort(key=lambda row: ranks.get(row[0], math.inf))
+            part.scores += [HumanScore(system, doc, name, self._name(row[1]), row[2]) for system, row in human]
+            for system, (_, kind, value, file, line) in scores_of_segment:
+                if kind < 0:
+                    continue
                 key = OutputKey(system, doc, name)
                 if value is None and system not in ranks:
-                    part.doubtful[key].append(metric)
+                    part.doubtful[key].append(kind)
                 missing = None if value is not None else no_score(self.stage.place(file, line).file)
-                part.external[metric][key] = missing or Value(value)
+                part.external[kind][key] = missing or Value(value)
             if n >= target_rows or characters >= CHARACTERS:
-                yield part.done(self._known)
+                yield part.done(self._known, self.as_references)
                 part, target_rows, n, characters = _Part(len(self.metrics)), rows(), 0, 0
         if part.segments:
-            yield part.done(self._known)
+            yield part.done(self._known, self.as_references)
 
     def n_scored(self) -> int:
         """Return the number of outputs with a human or an external score."""
-        return self._number("SELECT COUNT(*) FROM (SELECT code FROM scores UNION SELECT code FROM metric_scores)")
+        return self._number("SELECT COUNT(DISTINCT code) FROM scores")
 
     def beginning(self, rows: int) -> tuple[Dataset, tuple[ExternalScores, ...]]:
         """Return the first part, of about so many rows."""
@@ -319,7 +295,7 @@ class StagedImport:
                 "SELECT code, text FROM outputs WHERE code BETWEEN ? AND ?", first, first + self.stage.SYSTEMS - 1
             )
             chosen.outputs += [Output(self.stage.split(code)[1], doc, name, text) for code, text in rows]
-        return chosen.done(None).texts
+        return chosen.done(None, ()).texts
 
     def dataset(self) -> Dataset:
         """Return all of the import in memory, without external scores."""
@@ -347,9 +323,27 @@ class _Part:
         self.external: tuple[dict[OutputKey, Value], ...] = tuple({} for _ in range(metrics))
         self.doubtful: dict[OutputKey, list[int]] = defaultdict(list)
 
-    def done(self, known: KnownOutputs | None) -> ImportPart:
+    def done(self, known: KnownOutputs | None, as_references: Sequence[str]) -> ImportPart:
         with_output = known.present(self.doubtful.keys()) if known and self.doubtful else set()
         for key, metrics in self.doubtful.items():
             for metric in metrics if key not in with_output else ():
                 del self.external[metric][key]
-        return ImportPart(Dataset(tuple(self.segments), tuple(self.outputs), tuple(self.scores)), self.external)
+        texts = Dataset(tuple(self.segments), tuple(self.outputs), tuple(self.scores))
+        return ImportPart(with_references(texts, as_references), self.external)
+
+
+def with_references(dataset: Dataset, systems: Sequence[str]) -> Dataset:
+    """Return the dataset with the outputs of these systems, if they have text, as additional references."""
+    if not systems:
+        return dataset
+    written = grouped((o.key.segment, o) for o in dataset.outputs if o.system in systems and o.text.strip())
+
+    def with_more(segment: Segment) -> Segment:
+        more = sorted(written.get(segment.key, ()), key=lambda output: systems.index(output.system))
+        return replace(segment, references=tuple(dict.fromkeys((*segment.references, *(o.text for o in more)))))
+
+    return replace(dataset, segments=tuple(map(with_more, dataset.segments)))
+
+
+def without_text(system: str) -> UserError:
+    return UserError("this system has no outputs with text", where=f"system “{system}”", hint="Choose another")

@@ -15,7 +15,8 @@ from core.formats import mtme_score
 from core.formats.labels import judgements
 from core.formats.labels.label_file import ProjectTotals, Written, left_behind, totals_of
 from core.formats.labels.label_formats import FORMATS, label_format
-from core.formats.write import SCORE_COLUMNS, LabelRow, csv_lines, each_json_line, score_records
+from core.formats.streams.arrow_files import Kind, write_columnar
+from core.formats.write import SCORE_COLUMNS, LabelRow, csv_lines, each_json_line
 from core.formatting import format_count
 from core.judges.replies import reply_rows
 from core.metrics.base import name_of
@@ -30,7 +31,10 @@ from core.services.labels import all_labels
 from core.services.labels.judgements import derived
 from core.services.projects.texts import joined, output_parts
 
-MIME = {"csv": "text/csv", "jsonl": "application/jsonl"}
+MIME = {
+    "csv": "text/csv", "jsonl": "application/jsonl", "parquet": "application/vnd.apache.parquet",
+    "arrow": "application/vnd.apache.arrow.file",
+}  # fmt: skip
 ROWS = 5000
 """Rows between two reports of progress."""
 HELD = 1 << 20
@@ -135,12 +139,25 @@ def judgements_as(store: Store, project_id: int, progress: Progress = no_progres
     return Export(spooled(pieces), f"judgements.{ending}", MIME[ending], ())
 
 
-def score_table_as(store: Store, project_id: int, progress: Progress = no_progress, *, ending: str) -> Export:
-    """Return the rows of `score_rows` as csv or jsonl."""
+def scores_as(store: Store, project_id: int, progress: Progress = no_progress, *, ending: str) -> Export:
+    """Return the rows of `score_rows` as csv, jsonl, parquet or arrow."""
     progress(0.0)
-    rows = score_rows(store, project_id, progress)
-    lines = csv_lines(SCORE_COLUMNS, rows) if ending == "csv" else each_json_line(score_records(rows))
-    return Export(spooled(lines), f"scores.{ending}", MIME[ending], tuple(partly_scored(store, project_id)))
+    columns: list[tuple[str, Kind]] = [(name, "number" if name == "score" else "text") for name in SCORE_COLUMNS]
+    made = table_as("scores", ending, columns, score_rows(store, project_id, progress))
+    return made._replace(lost=tuple(partly_scored(store, project_id)))
+
+
+def table_as(name: str, ending: str, columns: Sequence[tuple[str, Kind]], rows: Iterable[Sequence[Any]]) -> Export:
+    """Return rows as csv, jsonl, parquet or arrow."""
+    names = [column for column, _ in columns]
+    if ending == "csv":
+        file = spooled(csv_lines(names, rows))
+    elif ending == "jsonl":
+        file = spooled(each_json_line(dict(zip(names, row, strict=True)) for row in rows))
+    else:
+        file = spooled()
+        write_columnar(file, columns, rows, parquet=ending == "parquet")
+    return Export(file, f"{name}.{ending}", MIME[ending], ())
 
 
 def replies_as_jsonl(store: Store, project_id: int, progress: Progress = no_progress) -> Export:

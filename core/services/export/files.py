@@ -15,18 +15,17 @@ from typing import Any, NamedTuple, Protocol
 
 from core.data import OutputKey
 from core.formats.labels.label_formats import FORMATS
-from core.formats.streams.arrow_files import Kind, write_columnar
-from core.formats.write import SCORE_COLUMNS, SPREADSHEET, csv_lines, each_json_line
+from core.formats.streams.arrow_files import Kind
+from core.formats.write import SPREADSHEET
 from core.ports.store import Store
 from core.progress import Progress, no_progress, report_parts
 from core.services.export import export
-from core.services.export.export import MIME, Export, partly_scored, score_rows, spooled
+from core.services.export.export import MIME, Export, table_as
 from core.services.labels import all_labels
 from core.services.labels.judgements import by_output
 
 KEYS = ("system", "doc_id", "segment_id")
 TEXT_COLUMNS = (*KEYS, "source", "references", "output")
-PARQUET, ARROW = "application/vnd.apache.parquet", "application/vnd.apache.arrow.file"
 
 
 def output_rows(
@@ -60,25 +59,18 @@ def outputs_as(store: Store, project_id: int, progress: Progress = no_progress, 
     n = store.exports.most_references(project_id)
     references = ["reference", *(f"reference {i}" for i in range(2, n + 1))][:n]
     names = _score_columns(scores, {*TEXT_COLUMNS, *references})
-    columns = [*TEXT_COLUMNS, *names]
     lost = [
         f"The human score “{score}” is exported as the column “{name}”, because a column with texts is called “{score}”."
         for score, name in zip(scores, names, strict=True)
         if score != name
     ]
-    match ending:
-        case "csv":
-            flat = ([*r[:4], *(r[4] + [None] * n)[:n], *r[5:]] for r in rows)
-            pieces = csv_lines([*KEYS, "source", *references, "output", *names], flat)
-            lost.append(
-                "Texts that a spreadsheet could run as formulas begin with an apostrophe, which an import keeps."
-            )
-            return Export(spooled(pieces), "outputs.csv", "text/csv", tuple(lost))
-        case "jsonl":
-            records = (dict(zip(columns, row, strict=True)) for row in rows)
-            return Export(spooled(each_json_line(records)), "outputs.jsonl", "application/jsonl", tuple(lost))
     texts: list[tuple[str, Kind]] = [(name, "texts" if name == "references" else "text") for name in TEXT_COLUMNS]
-    return _columnar([*texts, *((name, "number") for name in names)], rows, "outputs", ending, tuple(lost))
+    if ending == "csv":
+        texts = [(name, "text") for name in (*KEYS, "source", *references, "output")]
+        rows = ([*r[:4], *(r[4] + [None] * n)[:n], *r[5:]] for r in rows)
+        lost.append("Texts that a spreadsheet could run as formulas begin with an apostrophe, which an import keeps.")
+    made = table_as("outputs", ending, [*texts, *((name, "number") for name in names)], rows)
+    return made._replace(lost=tuple(lost))
 
 
 def _score_columns(scores: Sequence[str], texts: set[str]) -> list[str]:
@@ -89,19 +81,6 @@ def _score_columns(scores: Sequence[str], texts: set[str]) -> list[str]:
         names.append(next(name for name in free if name not in taken) if score in texts else score)
         taken.add(names[-1])
     return names
-
-
-def scores_as(store: Store, project_id: int, progress: Progress = no_progress, *, ending: str) -> Export:
-    """Return the scores with signature, status and reason as parquet or arrow."""
-    kinds: list[tuple[str, Kind]] = [(name, "number" if name == "score" else "text") for name in SCORE_COLUMNS]
-    rows = score_rows(store, project_id, progress)
-    return _columnar(kinds, rows, "scores", ending, tuple(partly_scored(store, project_id)))
-
-
-def _columnar(columns: Any, rows: Any, name: str, ending: str, lost: tuple[str, ...]) -> Export:
-    file = spooled()
-    write_columnar(file, columns, rows, parquet=ending == "parquet")
-    return Export(file, f"{name}.{ending}", PARQUET if ending == "parquet" else ARROW, lost)
 
 
 class MakeFile(Protocol):
@@ -139,33 +118,24 @@ JUDGEMENTS = {
         partial(export.judgements_as, ending="jsonl"),
     ),
 }  # fmt: skip
+COLUMNAR = {"parquet": "Parquet", "arrow": "Arrow"}
 SCORES = {
-    "scores-csv": ExportFile(
-        "Scores: CSV", "One row per output and metric, with signature, status and reason. Safe to open in a spreadsheet: texts cannot run as formulas.",
-        partial(export.score_table_as, ending="csv"),
-    ),
-    "scores-jsonl": ExportFile(
-        "Scores: JSONL", "The same rows, one JSON object per line; a missing score is null.",
-        partial(export.score_table_as, ending="jsonl"),
-    ),
-    "scores-mtme": ExportFile(
-        "Scores: .seg.score (ZIP)", "For mt-metrics-eval (Google’s toolkit for WMT metrics): one file per metric and human score.",
-        export.scores_as_mtme,
-    ),
+    f"scores-{ending}": ExportFile(f"Scores: {name}", holds, partial(export.scores_as, ending=ending))
+    for ending, name, holds in (
+        ("csv", "CSV", "One row per output and metric, with signature, status and reason. Safe to open in a spreadsheet: texts cannot run as formulas."),
+        ("jsonl", "JSONL", "The same rows, one JSON object per line; a missing score is null."),
+        *((ending, name, "The same rows with types: a score is a number or missing. For large projects.") for ending, name in COLUMNAR.items()),
+    )
 }  # fmt: skip
-
+SCORES["scores-mtme"] = ExportFile(
+    "Scores: .seg.score (ZIP)",
+    "For mt-metrics-eval (Google’s toolkit for WMT metrics): one file per metric and human score.",
+    export.scores_as_mtme,
+)
 REPLIES = {
     "judge-replies": ExportFile(
         "Replies of judges: JSONL", "One JSON object per reply: its text, state, tokens, time, seed and model. Texts unchanged.", export.replies_as_jsonl
     )
-}  # fmt: skip
-COLUMNAR = {"parquet": "Parquet", "arrow": "Arrow"}
-SCORES |= {
-    f"scores-{ending}": ExportFile(
-        f"Scores: {name}", "The same rows with types: a score is a number or missing. For large projects.",
-        partial(scores_as, ending=ending),
-    )
-    for ending, name in COLUMNAR.items()
 }  # fmt: skip
 OUTPUTS = {
     f"outputs-{ending}": ExportFile(f"Outputs: {name}", holds, partial(outputs_as, ending=ending))

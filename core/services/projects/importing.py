@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from core.data import SEVERITIES, Dataset, ExternalScores
+from core.data import SEVERITIES, Dataset
 from core.errors import ImportProblems, Problem, UserError
 from core.formats.build import Builder
 from core.formats.campaigns.campaign_formats import recognised
@@ -25,9 +25,9 @@ from core.formats.mapping_warnings import mapping_warnings
 from core.formats.mtme_folder import MtmeFiles, is_layout, pairs_of
 from core.formats.mtme_folder import files_of as files_of_pair
 from core.formats.parsing.cells import FileTable, TableRow, characters_in
-from core.formats.parsing.text_check import binary_kind, instead_of
 from core.formats.problems import Collector, how_many
 from core.formats.streams.file_rows import FileRows, KeptFile, StoredRows
+from core.formats.streams.opened import binary_kind, instead_of
 from core.formats.streams.staged import KnownOutputs, KnownTexts, StagedImport, dataset_summary
 from core.formats.table import TABLE_EXTENSIONS, sample_values
 from core.formatting import format_count
@@ -105,15 +105,6 @@ class Preview(NamedTuple):
     notes: tuple[str, ...]
     summary: str
     warnings: tuple[Problem, ...] = ()
-
-    @property
-    def dataset(self) -> Dataset | None:
-        """All of the import in memory."""
-        return None if self.staged is None else self.staged.dataset()
-
-    @property
-    def external(self) -> tuple[ExternalScores, ...]:
-        return () if self.staged is None else self.staged.external()
 
 
 def _same_names(files: Sequence[Upload]) -> tuple[list[Upload], list[Problem]]:

@@ -1,4 +1,5 @@
-"""Import label files of any format into a project: outputs, labels by rater, and scores."""
+"""Read label files of any format, or the files of a language pair in mt-metrics-eval's layout, and import them into a project:
+outputs, labels by rater, and scores."""
 
 from __future__ import annotations
 
@@ -23,11 +24,17 @@ from core.data import (
 from core.errors import ImportProblems, Problem
 from core.formats.external import merge
 from core.formats.files import Upload
+from core.formats.given_roles import file_roles_of
 from core.formats.labels import judgements
 from core.formats.labels.label_file import Severities, repeated_errors
 from core.formats.labels.label_formats import FORMATS, guess, label_format
+from core.formats.lines import stage_roles
+from core.formats.mapping import LineRoles
+from core.formats.mtme_folder import MtmeFiles
+from core.formats.mtme_score import higher_is_better
 from core.formats.parsing.cells import Meter
 from core.formats.problems import Collector, shown
+from core.formats.streams.file_rows import FileRows
 from core.formatting import format_count
 from core.mqm.actions import label_actions
 from core.mqm.log import fold
@@ -166,21 +173,11 @@ def _similar(kind: str, names: Sequence[str]) -> list[Problem]:
     """Return the warning about names that differ only in case and blanks."""
     by_letters = grouped(("".join(name.split()).casefold(), name) for name in dict.fromkeys(names))
     similar = [", ".join(map(shown, same)) for same in by_letters.values() if len(same) > 1]
+    if not similar:
+        return []
+    got = f"names that differ only in case or blanks: {'; '.join(similar)}"
     todo = f"They are different {kind}s. If they are one, correct the file"
-    return (
-        [
-            Problem(
-                "",
-                0,
-                kind,
-                f"names that differ only in case or blanks: {'; '.join(similar)}",
-                f"one name per {kind}",
-                todo,
-            )
-        ]
-        if similar
-        else []
-    )
+    return [Problem("", 0, kind, got, f"one name per {kind}", todo)]
 
 
 def _differs(problems: Collector, file: str, place: str, got: str | None, before: str | None) -> None:
@@ -229,3 +226,72 @@ def import_labels(
                 store, project_id, "other" if label_files.rated else task_of(label_files.dataset)
             )
     return Imported(store.projects.get(project_id), report, notes, report.labelled, typology)
+
+
+NO_TRANSLATION = "[No translation supplied]"
+"""The line of mt-metrics-eval for a text that is missing."""
+
+
+def read_mtme_texts(files: Mapping[str, Upload], roles: LineRoles) -> tuple[Dataset, frozenset[OutputKey]]:
+    """Return the texts, with an output for each line of each system, and the outputs that are missing (`NO_TRANSLATION`).
+
+    Lines of score files belong to all outputs; `without_outputs` then leaves the missing ones out. Missing sources and references are left out
+    here. Raises `ImportProblems`.
+    """
+    rows = FileRows()
+    dataset = stage_roles(
+        {name: rows.add_lines(files[name]) for name, role in file_roles_of(roles) if role != "unused"}, roles
+    ).dataset()
+    segments = tuple(
+        changed(
+            s,
+            source=None if s.source == NO_TRANSLATION else s.source,
+            references=tuple(text for text in s.references if text != NO_TRANSLATION),
+        )
+        for s in dataset.segments
+    )
+    return changed(dataset, segments=segments), frozenset(o.key for o in dataset.outputs if o.text == NO_TRANSLATION)
+
+
+def without_outputs(texts: Dataset, missing: Collection[OutputKey]) -> Dataset:
+    """Return the texts and human scores without those of missing outputs."""
+    if not missing:
+        return texts
+    scores = tuple(h for h in texts.human_scores if OutputKey(*h[:3]) not in missing)
+    return changed(texts, outputs=tuple(o for o in texts.outputs if o.key not in missing), human_scores=scores)
+
+
+def missing_sentence(missing: Collection[OutputKey]) -> str:
+    """Return what is left out because outputs are missing, or ""."""
+    n = format_count(len(missing), "output")
+    return f"{n} left out, with their scores: their text is “{NO_TRANSLATION}”." if missing else ""
+
+
+def read_mtme(files: Sequence[Upload], chosen: MtmeFiles) -> LabelFiles:
+    """Return the texts, scores of outputs, and error spans of all files. Never raises for invalid files; the result lists the problems."""
+    by_name = {file.name: file for file in files}
+    try:
+        texts, missing = read_mtme_texts(by_name, chosen.roles)
+    except ImportProblems as error:
+        return LabelFiles(Dataset((), ()), (), problems=tuple(error.problems))
+    kinds = (("mtme-score", chosen.human), ("mtme", chosen.spans), ("mtme-metric", chosen.metrics))
+    formats = {of.file: kind for kind, some in kinds for of in some}
+    if not formats:
+        return LabelFiles(without_outputs(texts, missing), ())
+    named = {of.file: (of.name, True) for of in chosen.metrics}
+    labels = read_label_files([by_name[name] for name in formats], formats, texts, metrics=named)
+    external = []
+    warnings = [Problem("", 0, "", sentence, "texts", "") for sentence in [missing_sentence(missing)] if sentence]
+    for scores in labels.external:
+        higher = higher_is_better(scores.name, scores.values.values())
+        values = {key: value for key, value in scores.values.items() if key not in missing}
+        external.append(changed(scores, higher_is_better=higher, values=values))
+        if not higher:
+            todo = "Lower is assumed to be better, because of the name and because no score is negative"
+            warnings.append(
+                Problem("", 0, scores.name, "an error rate", "higher is better, as in mt-metrics-eval", todo)
+            )
+    return labels._replace(
+        dataset=without_outputs(labels.dataset, missing), rated=tuple(r for r in labels.rated if r.key not in missing),
+        warnings=(*labels.warnings, *warnings), external=tuple(external),
+    )  # fmt: skip

@@ -14,7 +14,7 @@ HELD, HELD_CHARACTERS = 64, 8_000_000
 """At most this many segments, and characters in them, are held."""
 PER_OUTPUT = 100
 """Characters added per output for the memory of its objects."""
-SEARCHES, FOUND = 16, 300_000
+SEARCHES, SEARCHED_SEGMENTS = 16, 300_000
 """At most this many searches, and segments found by them, are held."""
 AT_ONCE, OUTPUTS_AT_ONCE = 500, 5_000
 """A query reads at most this many segments and outputs, but always at least one whole segment."""
@@ -42,7 +42,7 @@ class StoredTexts:
         self._at_once = min(AT_ONCE, max(1, OUTPUTS_AT_ONCE // max(1, n_systems)))
         self._held: OrderedDict[SegmentKey, tuple[SegmentTexts, int]] = OrderedDict()
         self._held_characters = 0
-        self._found: OrderedDict[str, list[SegmentKey]] = OrderedDict()
+        self._searches: OrderedDict[str, list[SegmentKey]] = OrderedDict()
 
     def segment(self, key: SegmentKey) -> SegmentTexts:
         """Return one segment. Raises KeyError if there is none."""
@@ -114,13 +114,15 @@ class StoredTexts:
     def search(self, phrase: str) -> list[SegmentKey]:
         """Return the segments with the phrase in a text or name (`core.ports.projects.Projects.search`)."""
         with self._lock:
-            if phrase in self._found:
-                return self._found[phrase]
+            if phrase in self._searches:
+                return self._searches[phrase]
         keys = self._reader.search(self._project_id, phrase)
         with self._lock:
-            self._found[phrase] = keys
-            while len(self._found) > SEARCHES or (len(self._found) > 1 and sum(map(len, self._found.values())) > FOUND):
-                self._found.popitem(last=False)
+            self._searches[phrase] = keys
+            while len(self._searches) > SEARCHES or (
+                len(self._searches) > 1 and sum(map(len, self._searches.values())) > SEARCHED_SEGMENTS
+            ):
+                self._searches.popitem(last=False)
         return keys
 
 

@@ -23,17 +23,20 @@ from core.spans.measures import (
     PREDICTED,
     PREDICTED_CREDIT,
     SEVERITIES_COUNTED,
+    Average,
     F,
     SpanColumns,
     SpanMeasure,
+    average_f,
     every_word,
+    intervals,
     joined,
+    permutation_tests,
     severity_index,
     span_columns,
     span_statistics,
     whole_texts,
 )
-from core.spans.resampling import Average, average_f, intervals, permutation_tests
 from core.stats.correlation.correlation import group_ids
 from core.stats.correlation.pairs import Floats, Ints
 from core.stats.significance.system_comparison import holm

@@ -27,8 +27,7 @@ from core.services.spans.compared_layers import (
 )
 from core.services.spans.layers import list_layers, load_layer
 from core.spans.layers import SpanLayer
-from core.spans.measures import MEASURES, SpanMeasure
-from core.spans.resampling import AVERAGES, Average, average_f
+from core.spans.measures import AVERAGES, MEASURES, Average, SpanMeasure, average_f
 
 EVERY_ANNOTATOR = "every annotator"
 """The name of the gold that every annotator is in turn."""

@@ -12,8 +12,7 @@ from core.services.spans.compared_layers import Part, SpanChoice, SpanRow, SpanT
 from core.services.spans.evaluation import EVERY_ANNOTATOR, SpanEvaluation, evaluate_project
 from core.services.spans.layers import LayerInfo, list_layers
 from core.spans.layers import ORIGINS
-from core.spans.measures import MEASURES
-from core.spans.resampling import AVERAGES
+from core.spans.measures import AVERAGES, MEASURES
 from pages._ui.compare import marks
 from pages._ui.labels_and_raters import known_labels
 from pages._ui.shared import drafts, page, tables, wiring

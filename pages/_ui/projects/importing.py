@@ -21,7 +21,7 @@ from core.formatting import format_count
 from core.ports.projects import Project
 from core.ports.store import Store
 from core.services.labels import judgements
-from core.services.projects import adding, label_import, references
+from core.services.projects import adding, label_import
 from core.services.projects.adding import Imported, ImportTarget
 from pages._ui.projects.upload import ReadyUpload
 from pages._ui.shared import drafts, errors, page, tables, wiring
@@ -191,7 +191,7 @@ def start_references(project: Project, system: str) -> None:
     _begin(
         f"Adding the outputs of {system} as references …",
         project.id,
-        lambda job: references.use(store, project.id, system, job.progress),
+        lambda job: adding.use_as_references(store, project.id, system, job.progress),
     )
 
 

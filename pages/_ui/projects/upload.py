@@ -21,7 +21,7 @@ from core.formatting import MISSING, format_count
 from core.ports.files import DatasetImport
 from core.ports.projects import Project
 from core.services.campaigns.files import FORMATS
-from core.services.projects import label_import, mtme
+from core.services.projects import label_import
 from core.services.projects.adding import StoredOutputs
 from core.services.projects.importing import Preview, ReadFiles, needs_project, preview, read_files
 from core.services.projects.label_import import LabelFiles
@@ -147,7 +147,7 @@ def steps(projects: Sequence[Project], current: Project | None, *, labels: bool)
         if chosen_labels and not mapped.problems:
             mqm = _kept("labels", ids, chosen_labels, partial(_labels, chosen_labels, files))
         if (folder := mapped.mtme) is not None and not mapped.problems:
-            mqm = _kept("folder", ids, folder, partial(mtme.read_mtme, files, folder))
+            mqm = _kept("folder", ids, folder, partial(label_import.read_mtme, files, folder))
     ready = _shown(seen, mqm, tuple(f.name for f in files), owner, what)
     return replace(ready, title=mapped.mtme.title) if ready and mapped.mtme else ready
 

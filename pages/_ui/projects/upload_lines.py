@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import streamlit as st
 
-from core.data import Dataset
+from core.data import Dataset, grouped
 from core.errors import PROGRAM, Problem
 from core.formats.files import Upload, beginning, stem
-from core.formats.given_roles import files_of, short_names
+from core.formats.given_roles import file_roles_of, files_of, line_roles, short_names
 from core.formats.mapping import LineRoles
-from core.formats.parsing.text_check import binary_kind
 from core.formats.role_names import is_human_name
+from core.formats.streams.opened import binary_kind
 from core.formats.streams.staged import StagedImport, counts_of
-from core.services.projects import references
+from core.services.projects import adding
 from core.services.projects.importing import ImportPlan, plan_pair
 from pages._ui.shared import drafts, page
 from pages._ui.shared.markdown import escape_markdown
@@ -29,15 +29,11 @@ LONGEST = 80
 
 def choose_line_roles(guessed: LineRoles, files: Sequence[Upload], key: str) -> tuple[LineRoles, tuple[Problem, ...]]:
     """Draw one row per file; return the chosen roles, and a problem if there are two files with the source or with the documents."""
-    names, shown = dict(guessed.systems), short_names([f.name for f in files])
+    roles, names, shown = dict(file_roles_of(guessed)), dict(guessed.systems), short_names([f.name for f in files])
     chosen: dict[str, str] = {}
-    systems: list[tuple[str, str]] = []
     with st.container(border=True):
         for upload in {f.name: f for f in files}.values():
-            guess = "reference" if upload.name in guessed.references else "system"
-            guess = "source" if upload.name == guessed.source else guess
-            guess = "document" if upload.name == guessed.document else guess
-            guess = "unused" if upload.name in guessed.unused else guess
+            guess = roles.get(upload.name, "system")
             name, sample, role, system = st.columns([3, 4, 2, 3], vertical_alignment="center", gap="small")
             name.text(shown[upload.name])
             sample.caption(escape_markdown(first_line(upload)) or "(empty)")
@@ -49,15 +45,14 @@ def choose_line_roles(guessed: LineRoles, files: Sequence[Upload], key: str) -> 
                     f"System that wrote {escape_markdown(upload.name)}", usual, key=drafts.kept(f"{this}-system", usual),
                     label_visibility="collapsed", placeholder="System name",
                 )  # fmt: skip
-                systems.append((upload.name, typed.strip()))
-    by_role = {role: [name for name, chosen_role in chosen.items() if chosen_role == role] for role in ROLES}
+                names[upload.name] = typed.strip()
+    by_role = grouped((role, name) for name, role in chosen.items())
     wrong = [
         Problem(", ".join(named), 0, "", f"{len(named)} {role} files", "one", "Choose one of them above")
         for role in ("source", "document")
-        if len(named := by_role[role]) > 1
+        if len(named := by_role.get(role, [])) > 1
     ]
-    source, document = (next(iter(by_role[role]), None) for role in ("source", "document"))
-    return LineRoles(source, tuple(by_role["reference"]), tuple(systems), document=document), tuple(wrong)
+    return line_roles(chosen, names), tuple(wrong)
 
 
 def first_line(upload: Upload) -> str:
@@ -114,4 +109,4 @@ def offer_references(dataset: Dataset | StagedImport, key: str) -> Dataset | Sta
     )
     if isinstance(dataset, StagedImport):
         return dataset.with_references(chosen) if chosen else dataset
-    return references.with_references(dataset, chosen)
+    return adding.with_references(dataset, chosen)

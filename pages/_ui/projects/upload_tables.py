@@ -10,13 +10,13 @@ from typing import NamedTuple
 import streamlit as st
 
 from core.errors import Problem
+from core.formats.column_facts import score_of_system
 from core.formats.external import lower_is_better
 from core.formats.files import Upload
 from core.formats.given_roles import SINGLE, role_in, score_in
 from core.formats.labels.label_formats import FORMATS
 from core.formats.labels.mtme_rating import name_in
 from core.formats.mapping import ColumnMapping, MetricColumn, SystemScoreColumn
-from core.formats.system_scores import score_of_system
 from core.formatting import isolated
 from core.ports.projects import Project
 from core.services.projects import label_import

@@ -21,7 +21,9 @@ TEXT = st.one_of(
 )
 NAME = st.text(_CHARACTERS, min_size=1, max_size=4).filter(lambda t: t.strip() == t)
 PLAIN_NAME = st.text("abcXYZ0189_-é😀", min_size=1, max_size=4)
-CATEGORY = st.sampled_from(["Style", "Accuracy/Mistranslation", "Other", "Unspecified", NON_TRANSLATION_ROW])
+CATEGORY = st.sampled_from(
+    ["Style", "Accuracy/Mistranslation", "Other", "Unspecified", "No-error", NON_TRANSLATION_ROW]
+)
 
 
 @st.composite

@@ -13,12 +13,12 @@ import random
 
 import pytest
 
+from core.formats.column_facts import score_of_system, scores_of_systems
 from core.formats.columns import guessed
 from core.formats.files import Upload
 from core.formats.mapping import ColumnMapping
 from core.formats.mapping_warnings import mapping_warnings
 from core.formats.parsing.cells import FileTable
-from core.formats.system_scores import score_of_system, scores_of_systems
 from core.formats.table import read_table
 
 LONG = {

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files are read as the texts that a CSV with the same values would have, within the limits."""
+"""Parquet and Arrow files: read as the texts that a CSV with the same values would have, within the limits, and written in parts."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyarrow import feather, parquet
+from pyarrow import feather, ipc, parquet
 
-from core.errors import ImportProblems
 from core.formats.files import Upload
 from core.formats.parsing.cells import Cell, Nested
-from core.formats.streams import columnar, parquet_batches
+from core.formats.streams import arrow_files, columnar, parquet_batches
+from core.formats.streams.arrow_files import Kind, Size, write_columnar
 from core.formats.streams.columnar import columnar_rows
 from core.progress import no_progress
+from tests.core.formats.problems import problems_of
 
 
 def parquet_file(columns: dict[str, list[Any]]) -> Upload:
@@ -39,9 +40,7 @@ def cells_of(file: Upload, limit: int | None = None) -> list[tuple[Cell, ...]]:
 
 
 def refused(file: Upload) -> list[tuple[int, str]]:
-    with pytest.raises(ImportProblems) as error:
-        columnar_rows(file, None, no_progress).held()
-    return [(problem.row, problem.column) for problem in error.value.problems]
+    return [(p.row, p.column) for p in problems_of(lambda: columnar_rows(file, None, no_progress).held())]
 
 
 @pytest.mark.parametrize("make", MAKERS)
@@ -140,3 +139,34 @@ def test_damaged_offsets_are_a_problem() -> None:
     with pa.ipc.new_file(raw, pa.schema([("text", pa.string())])) as file:
         file.write(pa.record_batch([damaged], names=["text"]))
     assert refused(Upload("t.arrow", raw.getvalue())) == [(0, "")]
+
+
+COLUMNS: list[tuple[str, Kind]] = [("id", "text"), ("references", "texts"), ("score", "number")]
+SHORT: list[list[Any]] = [[str(i), None, 0.5] for i in range(7)]
+LONG: list[list[Any]] = [["1234", ["567", "890"], 0.5] for _ in range(7)]
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrow_files, "BATCH", Size(3, 20))
+    monkeypatch.setattr(arrow_files, "GROUP", Size(6, 40))
+
+
+def written(rows: list[list[Any]], *, as_parquet: bool) -> io.BytesIO:
+    file = io.BytesIO()
+    write_columnar(file, COLUMNS, rows, parquet=as_parquet)
+    file.seek(0)
+    return file
+
+
+@pytest.mark.parametrize(("rows", "sizes"), [(SHORT, [3, 3, 1]), (LONG, [2, 2, 2, 1]), ([], [])])
+def test_a_batch_ends_at_its_rows_or_its_characters(rows: list[list[Any]], sizes: list[int]) -> None:
+    with ipc.open_file(written(rows, as_parquet=False)) as file:
+        assert [file.get_batch(i).num_rows for i in range(file.num_record_batches)] == sizes
+
+
+@pytest.mark.parametrize(("rows", "sizes"), [(SHORT, [6, 1]), (LONG, [4, 3]), ([], [])])
+def test_a_row_group_ends_at_its_rows_or_its_characters(rows: list[list[Any]], sizes: list[int]) -> None:
+    file = parquet.ParquetFile(written(rows, as_parquet=True))
+    assert [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)] == sizes
+    assert [list(row.values()) for row in file.read().to_pylist()] == rows

@@ -1,16 +1,14 @@
 """JSON Lines of documents with the outputs of many systems: SummEval's form, wherever a table is read."""
 
 import json
-from pathlib import Path
 
 import pytest
 
-from core.data import HumanScore, SegmentKey
-from core.errors import ImportProblems
 from core.formats.columns import guess
 from core.formats.files import Upload
 from core.formats.table import read_table
 from core.services.projects.importing import load
+from tests.core.formats.problems import problems_of
 from tests.paths import DATA
 
 SUMMEVAL = DATA / "summeval.jsonl.gz"
@@ -39,28 +37,13 @@ def test_there_is_a_row_an_output_with_what_people_said_of_it() -> None:
     assert len(read_table(upload(DOCUMENTS), 1).rows) == 1
 
 
-def test_it_is_a_dataset_like_any_other(tmp_path: Path) -> None:
-    path = tmp_path / "s.jsonl"
-    path.write_bytes(upload(DOCUMENTS).data)
-    data = load([path]).dataset
-    assert [s.key for s in data.segments] == [SegmentKey("d1", "1"), SegmentKey("d2", "1")]
-    assert data.segments[0].references == ("r1", "r2")
-    assert [(o.system, o.doc_id, o.text) for o in data.outputs] == [
-        ("A", "d1", "a1"),
-        ("B", "d1", "b1"),
-        ("A", "d2", "a2"),
-    ]
-    assert data.human_scores == (HumanScore("A", "d1", "1", "fluency", 4.5), HumanScore("B", "d1", "1", "fluency", 3.0))
-
-
 @pytest.mark.parametrize(
     "outputs",
     ["text", None, ["a"], {"A": ["a"]}, {"A": {"human": {}}}, {"": "a"}, {"A": {"text": "a", "human": {"f": [1]}}}],
 )
 def test_a_document_of_another_form_is_told_with_its_line(outputs: object) -> None:
-    with pytest.raises(ImportProblems) as caught:
-        read_table(upload([*DOCUMENTS, {"doc_id": "d3", "outputs": outputs}]))
-    assert [(p.row, p.column) for p in caught.value.problems] == [(3, "outputs")]
+    (problem,) = problems_of(read_table, upload([*DOCUMENTS, {"doc_id": "d3", "outputs": outputs}]))
+    assert (problem.row, problem.column) == (3, "outputs")
 
 
 @pytest.mark.parametrize(
@@ -71,9 +54,7 @@ def test_ambiguous_human_score_names_are_a_problem(name: str) -> None:
         {"doc_id": doc, "source": "A text.", "domain": "news", "outputs": {"A": {"text": "a", "human": {"overall": 1, name: 2}}}}
         for doc in ("d1", "d2")
     ]  # fmt: skip
-    with pytest.raises(ImportProblems) as caught:
-        read_table(upload(documents))
-    (problem,) = caught.value.problems  # once a name, where it is met first
+    (problem,) = problems_of(read_table, upload(documents))  # once a name, where it is met first
     assert (problem.row, problem.column) == (1, "outputs")
     assert f"“{name}”" in problem.got
     renamed = " ".join(f"human {name} score".split())

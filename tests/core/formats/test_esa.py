@@ -5,11 +5,12 @@ import json
 import pytest
 
 from core.data import Dataset, HumanScore, OutputKey, Span
-from core.errors import ImportProblems, Problem
+from core.errors import Problem
 from core.formats.files import Upload
 from core.formats.labels.esa import read_esa, write_esa
 from core.formats.labels.label_file import LabelFile, totals_of
 from tests.core.formats.label_cases import KEY, SEVERITIES, dataset, rating
+from tests.core.formats.problems import problems_of
 
 WMT = {
     "langs": "en-cs", "line_id": 12, "src": "A red house", "tgt": "😀 a read house", "doc_id": "d", "domain": "news",
@@ -24,9 +25,7 @@ def found(*objects: object) -> LabelFile:
 
 
 def problems(*objects: object) -> tuple[Problem, ...]:
-    with pytest.raises(ImportProblems) as caught:
-        found(*objects)
-    return caught.value.problems
+    return problems_of(found, *objects)
 
 
 def spans(*given: dict[str, object]) -> list[Span]:

@@ -1,7 +1,10 @@
-"""Formula characters in CSV files: escaped behind whatever cannot be seen, and read back by every reader of our exports."""
+"""CSV files: safe in a spreadsheet, exact for a program, and read back by every reader of our exports."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import unicodedata
 from pathlib import Path
 
@@ -21,7 +24,7 @@ from core.formats.files import Upload
 from core.formats.labels import judgements
 from core.formats.parsing.cells import EXPORTED, raw_cell, safe_cell
 from core.formats.table import read_table
-from core.formats.write import SCORE_COLUMNS, LabelRow, csv_text, read_export, scores_csv
+from core.formats.write import SCORE_COLUMNS, LabelRow, csv_text, read_export, scores_csv, scores_jsonl
 from core.mqm.scores import SegmentScore
 
 UNSEEN = [
@@ -50,9 +53,12 @@ def test_no_cell_shows_a_formula_character_first(text: str) -> None:
 
 @given(st.lists(st.lists(TEXT | HOSTILE, min_size=3, max_size=3), min_size=1, max_size=4))
 def test_any_export_reads_back_exactly(rows: list[list[str]]) -> None:
-    read = read_export(Upload("a.csv", csv_text(("=a", "'=b", " c"), rows).encode()))
+    written = csv_text(("=a", "'=b", " c"), rows)
+    read = read_export(Upload("a.csv", written.encode()))
     assert read.columns == ("=a", "'=b", " c")
     assert [list(row.cells) for row in read.rows] == rows
+    _, *others = csv.reader(io.StringIO(written, newline=""))  # any other reader sees the same cells
+    assert [list(map(raw_cell, row)) for row in others] == rows
 
 
 def test_the_headers_that_are_told_by_are_those_written() -> None:
@@ -69,7 +75,7 @@ def test_exported_scores_and_labels_keep_their_names(name: str, tmp_path: Path) 
     table = read_table(Upload("scores.csv", path.read_bytes()))
     builder = Builder()
     builder.add(table, guess(table).with_(output="status"))
-    assert builder.dataset().outputs[0].system == name
+    assert builder.staged().dataset().outputs[0].system == name
     mark = LabelRow(name, name, name, name, "output", 0, 1, name, "Major", name, name, "", "yes")
     assert (
         read_table(Upload("labels.csv", csv_text(LabelRow._fields, [mark]).encode())).rows[0].cells[:4] == (name,) * 4
@@ -110,3 +116,41 @@ def test_a_table_that_is_not_ours_keeps_its_apostrophes() -> None:
 def test_json_lines_keep_their_apostrophes() -> None:
     row = '{"system": "\'=A", "doc_id": "", "segment_id": "1", "score": 1}\n'
     assert list(read_human(Upload("h.jsonl", row.encode()))[0]) == [OutputKey("'=A", "", "1")]
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-x", "@SUM(A1)", "\tx", "\rx", "\n=1", "＝1", "'=1", "''-"])
+def test_a_text_like_a_formula_gets_one_apostrophe(text: str) -> None:
+    assert safe_cell(text) == "'" + text
+
+
+@pytest.mark.parametrize("text", ["", "x=1", "'tis", "'", " x=1", "1", "<b>", "“=”", "\u3164", "−1"])
+def test_other_text_is_left_alone(text: str) -> None:
+    assert safe_cell(text) == text
+    assert raw_cell(text) == text
+
+
+SCORES = [
+    Score("=A", "d", "1", "chrf", "chrf|beta:2", -0.1, "ok", ""),
+    Score("B", "", "-2", "bleu", "bleu|x", None, "needs", 'no reference, "so"'),
+]
+
+
+def test_scores_are_written_with_numbers_as_numbers() -> None:
+    assert scores_csv(SCORES) == (
+        "system,doc_id,segment_id,metric,signature,score,status,reason\n"
+        "'=A,d,1,chrf,chrf|beta:2,-0.1,ok,\n"
+        'B,,\'-2,bleu,bleu|x,,needs,"no reference, ""so"""\n'
+    )
+
+
+def test_scores_are_written_as_json_lines_with_null_for_none() -> None:
+    rows = [json.loads(line) for line in scores_jsonl(SCORES).splitlines()]
+    assert rows[0]["system"] == "=A"
+    assert rows[0]["score"] == -0.1
+    assert rows[1]["score"] is None
+
+
+def test_labels_are_written_with_their_offsets() -> None:
+    row = LabelRow("A", "d", "1", "ann", "output", 0, 5, "=😀 x", "Major", "Accuracy", "-", "", "yes")
+    (got,) = csv.DictReader(io.StringIO(csv_text(LabelRow._fields, [row])))
+    assert (got["start"], got["end"], got["quote"], got["note"], got["submitted"]) == ("0", "5", "'=😀 x", "'-", "yes")

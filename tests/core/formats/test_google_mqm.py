@@ -1,18 +1,16 @@
 import csv
 import gzip
 import io
-from contextlib import suppress
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
-from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span, distinct_errors
-from core.errors import ImportProblems, UserError
+from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span
+from core.errors import ImportProblems
 from core.formats.files import Upload
 from core.formats.labels.google_mqm import COLUMNS, read_google_mqm, write_google_mqm
 from core.formats.labels.label_formats import guess
-from core.formats.problems import CAP
+from tests.core.formats.label_cases import dataset, rating
+from tests.core.formats.problems import problems_of
 from tests.paths import DATA
 
 HEAD = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n"
@@ -36,10 +34,20 @@ def test_an_error_is_read_with_its_span_and_the_tags_are_removed() -> None:
     assert not found.warnings
 
 
-def test_an_omission_is_marked_in_the_source() -> None:
-    assert errors(tsv("ein <v>altes</v> Haus|a house|Accuracy/Omission|minor")) == [
-        Span("source", 4, 9, "altes", "Minor", "Accuracy/Omission")
-    ]
+@pytest.mark.parametrize(
+    ("row", "span", "odd"),
+    [
+        ("ein <v>altes</v> Haus|a house|Accuracy/Omission|minor", Span("source", 4, 9, "altes", "Minor", "Accuracy/Omission"), ""),
+        ("s|ab<v></v>cd|Style|Minor", Span("output", 2, 2, "", "Minor", "Style"), ""),
+        ("s|a <v>b c|Style|Minor", Span("output", 2, 5, "b c", "Minor", "Style"), "a <v> without its </v>"),
+        ("s|a b</v> c|Style|Minor", Span("output", 0, 3, "a b", "Minor", "Style"), "a </v> without its <v>"),
+        ("s|t|Non-translation!|Major", Span("output", 0, 0, "", "Major", "Non-translation!"), "an error without a span"),
+    ],
+)  # fmt: skip
+def test_unusual_marks_keep_their_error(row: str, span: Span, odd: str) -> None:
+    found = read_google_mqm(tsv(row))
+    assert found.rated[0].errors == (span,)
+    assert [w[:4] for w in found.warnings] == [("MQM TSV", 2, "target", odd)] * bool(odd)
 
 
 @pytest.mark.parametrize("word", ["No-error", "no-error", "NO ERROR"])
@@ -55,28 +63,6 @@ def test_exact_duplicates_of_an_error_count_once_and_that_is_told() -> None:
     assert [(e.start, e.end) for r in found.rated for e in r.errors] == [(2, 3), (4, 5)]
     (warning,) = found.warnings
     assert (warning.got, "count" in warning.todo) == ("2 exact duplicates of errors", True)
-
-
-def test_an_empty_mark_is_a_place_without_text() -> None:
-    assert errors(tsv("s|ab<v></v>cd|Fluency/Punctuation|Minor")) == [
-        Span("output", 2, 2, "", "Minor", "Fluency/Punctuation")
-    ]
-
-
-def test_a_mark_that_never_closes_runs_to_the_end_and_is_told() -> None:
-    found = read_google_mqm(tsv("s|a <v>b c|Style|Minor"))
-    assert found.rated[0].errors == (Span("output", 2, 5, "b c", "Minor", "Style"),)
-    assert found.warnings[0][:3] == ("MQM TSV", 2, "target")
-
-
-def test_a_mark_that_never_opens_starts_at_the_beginning() -> None:
-    assert errors(tsv("s|a b</v> c|Style|Minor")) == [Span("output", 0, 3, "a b", "Minor", "Style")]
-
-
-def test_an_error_without_any_mark_is_kept_and_told() -> None:
-    found = read_google_mqm(tsv("s|t|Non-translation!|Major"))
-    assert found.rated[0].errors == (Span("output", 0, 0, "", "Major", "Non-translation!"),)
-    assert "without a span" in found.warnings[0].got
 
 
 def test_several_spans_in_one_row_are_one_error() -> None:
@@ -147,18 +133,8 @@ def test_rows_that_only_carry_texts_are_no_ratings() -> None:
     ],
 )
 def test_what_cannot_be_read_is_a_table_of_problems(data: bytes, row: int, column: str) -> None:
-    with pytest.raises(ImportProblems) as caught:
-        read_google_mqm(data, "labels.tsv")
-    first = caught.value.problems[0]
+    first = problems_of(read_google_mqm, data, "labels.tsv")[0]
     assert (first.file, first.row, first.column) == ("labels.tsv", row, column)
-
-
-def test_many_broken_rows_are_counted_not_listed() -> None:
-    with pytest.raises(ImportProblems) as caught:
-        read_google_mqm(("\t".join(COLUMNS) + "\n" + "one cell\n" * 500).encode())
-    problems = caught.value.problems
-    assert problems[0].got == "1 cell"
-    assert (len(problems), problems[-1].got) == (CAP + 1, f"{500 - CAP} more problems")
 
 
 def test_ratings_of_one_rater_on_one_output_are_written_together() -> None:
@@ -170,14 +146,6 @@ def test_ratings_of_one_rater_on_one_output_are_written_together() -> None:
         RatedOutput(key, "r", (first, second)),
         RatedOutput(key, "s", ()),
     )
-
-
-def dataset(source: str | None = "ein altes Haus", text: str = "an old house") -> Dataset:
-    return Dataset((Segment("d", "7", source),), (Output("S", "d", "7", text),))
-
-
-def rating(*found: Span, rater: str = "r") -> RatedOutput:
-    return RatedOutput(OutputKey("S", "d", "7"), rater, found)
 
 
 def test_ordinary_labels_are_written_as_google_writes_them() -> None:
@@ -258,77 +226,6 @@ def test_metadata_that_is_not_ours_is_passed_over(kept: str) -> None:
     assert [e.quote for e in errors((HEAD.rstrip("\n") + "\tmetadata\n" + row).encode())] == ["t"]
 
 
-def test_labels_that_do_not_fit_their_text_are_not_written() -> None:
-    with pytest.raises(UserError, match="differs from the stored text"):
-        write_google_mqm(dataset(), [rating(Span("output", 0, 3, "xyz", "Minor", "Style"))])
-    with pytest.raises(UserError, match="unknown output"):
-        write_google_mqm(dataset(), [RatedOutput(OutputKey("T", "d", "7"), "r", ())])
-
-
-CHARACTERS = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
-TEXT = st.one_of(
-    st.text(CHARACTERS, max_size=12),
-    st.lists(st.sampled_from(["<v>", "</v>", "a", " ", "\t", "\n", "\r", "😀"]), max_size=8).map("".join),
-)
-NAME = st.text(CHARACTERS, min_size=1, max_size=5)
-
-
-@st.composite
-def labelled(draw: st.DrawFn) -> tuple[Dataset, tuple[RatedOutput, ...]]:
-    keys = draw(st.lists(st.tuples(NAME, NAME), min_size=1, max_size=3, unique=True))
-    segments = tuple(Segment(d, s, draw(st.none() | TEXT)) for d, s in keys)
-    systems = draw(st.lists(NAME, min_size=1, max_size=2, unique=True))
-    outputs = tuple(Output(system, s.doc_id, s.segment_id, draw(TEXT)) for s in segments for system in systems)
-    of = {s.key: s for s in segments}
-    rated = []
-    for o in outputs:
-        for rater in draw(st.lists(NAME, min_size=1, max_size=2, unique=True)):
-            spans = []
-            for _ in range(draw(st.integers(0, 3))):
-                source = of[o.key.segment].source
-                side = draw(st.sampled_from(["output", "source"])) if source is not None else "output"
-                text = o.text if side == "output" else source or ""
-                a, b = sorted((draw(st.integers(0, len(text))), draw(st.integers(0, len(text)))))
-                severity = draw(st.sampled_from(["Major", "Minor", "Neutral"]))
-                spans.append(
-                    Span(
-                        side,
-                        a,
-                        b,
-                        text[a:b],
-                        severity,
-                        draw(st.sampled_from(["Style", "No-error", "Other"])),
-                        draw(TEXT),
-                    )
-                )
-            rated.append(RatedOutput(o.key, rater, distinct_errors(spans)))
-    return Dataset(segments, outputs), tuple(rated)
-
-
-@example(
-    (
-        Dataset((Segment("d", '"', None),), (Output("A", "d", '"', ""),)),
-        (RatedOutput(OutputKey("A", "d", '"'), '"', ()),),
-    )
-)
-@given(labelled())
-def test_write_then_read_gives_the_same_labels(case: tuple[Dataset, tuple[RatedOutput, ...]]) -> None:
-    data, rated = case
-    back = read_google_mqm(write_google_mqm(data, rated).encode())
-    assert back.rated == rated
-    assert back.dataset == data
-    assert not back.warnings
-
-
-@given(
-    st.binary(max_size=60)
-    | st.lists(TEXT | st.just("\t"), max_size=40).map(lambda p: (HEAD + "S\td\t1\t7\tr\t" + "".join(p)).encode())
-)
-def test_no_file_brings_anything_but_problems(data: bytes) -> None:
-    with suppress(ImportProblems):
-        read_google_mqm(data)
-
-
 def test_ted_zh_en_survives_the_round_trip() -> None:
     path = DATA / "mqm_ted_zhen.tsv.gz"
     if not path.exists():
@@ -385,9 +282,7 @@ def test_files_that_spreadsheets_and_pandas_saved_are_read_without_quotes() -> N
     ],
 )  # fmt: skip
 def test_a_file_of_another_kind_is_one_problem_that_names_it(data: str, found: str, todo: str) -> None:
-    with pytest.raises(ImportProblems) as caught:
-        read_google_mqm(data.encode(), "file.csv")
-    (problem,) = caught.value.problems
+    (problem,) = problems_of(read_google_mqm, data.encode(), "file.csv")
     assert found in problem.got
     assert todo in problem.todo
 

@@ -9,6 +9,7 @@ from core.errors import ImportProblems
 from core.formats.files import Upload
 from core.formats.labels.judgements import each_csv_line, each_jsonl_line, is_rank, parse, read_judgements
 from tests.core.formats.label_cases import SEVERITIES
+from tests.core.formats.problems import problems_of
 
 TEXTS = Dataset((Segment("", "1", "s"),), tuple(Output(system, "", "1", system) for system in "ABC"))
 DA = "system,segment,rater,score,z\nA,1,ann,70,0.5\nA,1,bob,80,\nB,1,ann,0,-1\n"
@@ -26,10 +27,11 @@ def test_every_number_is_kept_with_its_rater() -> None:
         Judgement(B, "ann", "score", 0), Judgement(B, "ann", "z", -1),
     )  # fmt: skip
     assert (got.dataset.human_scores, got.rated, got.warnings) == ((), (), ())
-
-
-def test_a_number_knows_its_line() -> None:
+    assert read_judgements(table(DA + "A,1,ann,70,0.5\n"), SEVERITIES, TEXTS).judgements == got.judgements
     assert parse(table(DA)).lines[1] == (2, Judgement(A, "ann", "z", 0.5))
+    assert [is_rank(name) for name in ("rank", "Ranking", "score", "adequacy")] == [True, True, False, False]
+    with pytest.raises(ImportProblems):
+        read_judgements(table(DA), SEVERITIES, None)
 
 
 def test_a_file_with_its_outputs_needs_no_others() -> None:
@@ -37,14 +39,6 @@ def test_a_file_with_its_outputs_needs_no_others() -> None:
     got = read_judgements(table(text), SEVERITIES, None)
     assert got.dataset.outputs == (Output("A", "", "1", "x"),)
     assert [j.value for j in got.judgements] == [4, 5]
-
-
-def test_the_same_number_twice_is_one() -> None:
-    assert len(read_judgements(table(DA + "A,1,ann,70,0.5\n"), SEVERITIES, TEXTS).judgements) == 5
-
-
-def test_ranks_are_told_from_scores_by_their_name() -> None:
-    assert [is_rank(n) for n in ("rank", "Ranking", "score", "adequacy")] == [True, True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -59,14 +53,7 @@ def test_ranks_are_told_from_scores_by_their_name() -> None:
     ],
 )
 def test_what_cannot_be_read_is_a_problem(text: str, found: str) -> None:
-    with pytest.raises(ImportProblems) as caught:
-        read_judgements(table(text), SEVERITIES, TEXTS)
-    assert found in [p.got for p in caught.value.problems]
-
-
-def test_without_outputs_there_and_here_nothing_can_be_read() -> None:
-    with pytest.raises(ImportProblems):
-        read_judgements(table(DA), SEVERITIES, None)
+    assert found in [p.got for p in problems_of(read_judgements, table(text), SEVERITIES, TEXTS)]
 
 
 PLAIN = st.sampled_from(["ann", "bob", "Zoë 😀", 'a "b", c'])
@@ -106,9 +93,8 @@ def test_a_number_that_was_not_given_stays_away() -> None:
 def test_an_index_is_no_score_and_a_column_with_other_cells_is() -> None:
     rows = [f"{9 - i},A,{i},ann,{'#N/A' if i == 3 else i},{'x' if i else '2'}" for i in range(10)]
     header = ",system,segment,rater,quality,seed"
-    with pytest.raises(ImportProblems) as caught:
-        parse(Upload("a.csv", "\n".join([header, *rows]).encode()))
-    assert [(p.row, p.column, p.got) for p in caught.value.problems] == [(5, "quality", "“#N/A”")]
+    (problem,) = problems_of(parse, Upload("a.csv", "\n".join([header, *rows]).encode()))
+    assert (problem.row, problem.column, problem.got) == (5, "quality", "“#N/A”")
     got = parse(Upload("a.csv", "\n".join([header, *rows]).replace("#N/A", "").encode()))
     assert {g.judgement.name for g in got.lines} == {"quality"}
     assert got.unread == ("column 1", "seed")

@@ -12,6 +12,7 @@ from core.formats.labels.label_file import LabelFile, totals_of
 from core.formats.labels.label_formats import guess, write_label_studio
 from core.formats.labels.label_studio import read_label_studio
 from tests.core.formats.label_cases import SEVERITIES, dataset, rating
+from tests.core.formats.problems import problems_of
 
 TEXT = "😀 a bad cat"
 
@@ -20,15 +21,8 @@ def region(
     start: int, end: int, *labels: str, quote: str | None = None, name: str = "x1", **more: Any
 ) -> dict[str, Any]:
     value = {"start": start, "end": end, "labels": list(labels)} | ({"text": quote} if quote is not None else {})
-    return {
-        "id": name,
-        "from_name": "label",
-        "to_name": "text",
-        "type": "labels",
-        "origin": "manual",
-        "value": value,
-        **more,
-    }
+    names = {"id": name, "from_name": "label", "to_name": "text", "type": "labels", "origin": "manual"}
+    return {**names, "value": value, **more}
 
 
 def task(*result: dict[str, Any], **annotation: Any) -> dict[str, Any]:
@@ -41,9 +35,7 @@ def found(*tasks: dict[str, Any]) -> LabelFile:
 
 
 def problems(*tasks: dict[str, Any]) -> tuple[Problem, ...]:
-    with pytest.raises(ImportProblems) as caught:
-        found(*tasks)
-    return caught.value.problems
+    return problems_of(found, *tasks)
 
 
 def errors(*tasks: dict[str, Any]) -> list[Span]:

@@ -25,6 +25,7 @@ from core.services.projects import label_import
 from core.services.projects.importing import preview, read_files
 from core.settings import Limits, load_settings
 from tests.core.formats.found import TEXTS, found_in
+from tests.core.formats.problems import problems_of
 from tests.paths import ROOT
 
 SMALL = {"rows": 1000, "cells": 5000, "columns": 50, "cell_chars": 20_000, "text_mb": 1, "systems": 45}
@@ -101,9 +102,7 @@ def test_a_file_over_a_limit_is_one_clear_problem(packed: bool) -> None:
 
 @pytest.mark.usefixtures("small")
 def test_the_message_names_file_line_limit_and_setting() -> None:
-    with pytest.raises(ImportProblems) as caught:
-        read_table(Upload("a.csv", b"a\n" + b"x\n" * 2000))
-    [problem] = caught.value.problems
+    [problem] = problems_of(read_table, Upload("a.csv", b"a\n" + b"x\n" * 2000))
     assert (problem.file, problem.row, problem.expected) == ("a.csv", 1002, "at most 1,000")
     assert "ERRORSCOPE_MAX_ROWS" in problem.todo
 
@@ -138,11 +137,6 @@ def test_other_readers_keep_the_limits(tmp_path: Path) -> None:
     ):
         with pytest.raises(ImportProblems, match="more than 1,000 rows"):
             read()
-
-
-def test_nested_gzip_is_refused() -> None:
-    bomb = gzip.compress(gzip.compress(bytes(10**6)))
-    assert found_in(Upload("a.csv.gz", bomb)) == ("a gzip file inside a gzip file",)
 
 
 DEEP = [(opened, depth) for opened in ("[", '{"a":', "[{") for depth in (70, 400, 990, 100_000)]
@@ -181,13 +175,6 @@ def test_elements_of_a_list_are_found_across_pieces(monkeypatch: pytest.MonkeyPa
         assert [json.loads(text) for _, text in found] == values
         lines = data.decode("utf-8-sig").split("\n")
         assert all(text.split("\n")[0] in lines[line - 1] for line, text in found)
-
-
-@pytest.mark.parametrize("value", ["0", "-1", "many", "1.5", "9" * 13, "１"])
-def test_a_limit_that_is_no_number_is_refused(value: str) -> None:
-    with pytest.raises(UserError, match="ERRORSCOPE_MAX_ROWS"):
-        load_settings({"ERRORSCOPE_MAX_ROWS": value})
-    assert load_settings({}).limits == Limits()
 
 
 def test_lines_as_long_as_the_limit_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,7 +274,7 @@ def test_numbers_in_settings_are_refused_with_their_range() -> None:
     for name, most, unusable in (
         ("ERRORSCOPE_STALL", "10,080", ("0", "10081", "-1", "1e3", "9" * 30)),
         ("ERRORSCOPE_WORKERS", "999", ("0", "1000", "two")),
-        ("ERRORSCOPE_MAX_ROWS", "999,999,999,999", ("0", "1" + "0" * 12)),
+        ("ERRORSCOPE_MAX_ROWS", "999,999,999,999", ("0", "-1", "many", "1.5", "１", "1" + "0" * 12)),
     ):
         for text in unusable:
             with pytest.raises(UserError, match=f"expected a whole number from 1 to {most}"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.data import Dataset, Output, Segment
-from core.errors import ImportProblems, Problem, UserError
+from core.errors import Problem, UserError
 from core.formats import lines
 from core.formats.files import Upload
 from core.formats.given_roles import GivenRoles, files_as_read
@@ -13,6 +13,7 @@ from core.formats.lines import guess_roles
 from core.formats.mapping import LineRoles
 from core.formats.streams.opened import read_lines
 from core.formats.streams.stage import Stage
+from tests.core.formats.problems import problems_of
 from tests.line_files import stage_lines
 
 
@@ -29,9 +30,7 @@ def aligned(source: Upload | None, references: list[Upload], systems: dict[str, 
 
 
 def problems(source: Upload | None, references: list[Upload], systems: dict[str, Upload]) -> tuple[Problem, ...]:
-    with pytest.raises(ImportProblems) as caught:
-        aligned(source, references, systems)
-    return caught.value.problems
+    return problems_of(aligned, source, references, systems)
 
 
 def test_lines_belong_together_by_number() -> None:
@@ -75,24 +74,16 @@ def test_unicode_separators_do_not_shift_the_lines() -> None:
     assert cells(up("a", "x\u2028y\nz\x85\x0b\x0c\x1c\n")) == ("x\u2028y", "z\x85\x0b\x0c\x1c")
 
 
-def test_different_lengths_name_both_files_and_both_lengths() -> None:
+def test_the_file_whose_length_differs_is_named() -> None:
     (problem,) = problems(
         None, [up("ref.txt", "r\n" * 100)], {"hyp": up("hyp.txt", "h\n" * 98), "B": up("b.txt", "h\n" * 100)}
     )
-    assert (
-        problem.sentence()
-        == "hyp.txt: found 98 lines; expected 100, as ref.txt has. Each output needs one reference line"
-    )
-
-
-def test_the_file_that_differs_from_the_others_is_named() -> None:
-    (problem,) = problems(up("src.txt", "s\n" * 3), [up("ref.txt", "r\n" * 2)], {"A": up("a.txt", "h\n" * 3)})
-    assert (problem.file, problem.got) == ("ref.txt", "2 lines")
-
-
-def test_of_one_reference_and_one_output_the_output_is_blamed() -> None:
-    (problem,) = problems(None, [up("ref.txt", "r\n" * 2)], {"A": up("a.txt", "h\n")})
-    assert (problem.file, problem.got) == ("a.txt", "1 line")
+    said = "hyp.txt: found 98 lines; expected 100, as ref.txt has. Each output needs one reference line"
+    assert problem.sentence() == said
+    for source, references, outputs, file in ((3, 2, 3, "ref.txt"), (0, 2, 1, "a.txt")):
+        files = (up("src.txt", "s\n" * source) if source else None, [up("ref.txt", "r\n" * references)])
+        (problem,) = problems(*files, {"A": up("a.txt", "h\n" * outputs)})
+        assert problem.file == file
 
 
 def test_all_unreadable_files_are_named() -> None:

@@ -11,6 +11,7 @@ from core.formats.files import Upload
 from core.formats.labels import mtme_rating
 from core.formats.labels.label_file import Severities, totals_of
 from tests.core.formats.label_cases import SEVERITIES
+from tests.core.formats.problems import problems_of
 
 TEXTS = Dataset(
     (Segment("d", "1", "rotes Haus"), Segment("d", "2", "zwei"), Segment("e", "1", "drei")),
@@ -40,9 +41,7 @@ def rated(text: str, name: str = "en-de.mqm.rater1.seg.rating") -> tuple[RatedOu
 
 
 def problems(text: str, texts: Dataset | None = TEXTS) -> tuple[Problem, ...]:
-    with pytest.raises(ImportProblems) as caught:
-        mtme_rating.read_ratings(Upload("x.seg.rating", text.encode()), SEVERITIES, texts)
-    return caught.value.problems
+    return problems_of(mtme_rating.read_ratings, Upload("x.seg.rating", text.encode()), SEVERITIES, texts)
 
 
 def test_rating_lines_follow_segment_order_and_none_is_unrated() -> None:
@@ -127,9 +126,8 @@ def test_standalone_ratings_may_have_no_rater() -> None:
     assert got.rated[0].rater == "rater"
     other = record | {"hypothesis": "another text"}
     lines = "\n".join(map(json.dumps, (record, other)))
-    with pytest.raises(ImportProblems) as caught:
-        mtme_rating.read_standalone(Upload("x.jsonl", lines.encode()), SEVERITIES)
-    assert caught.value.problems[0].expected == "“a red home”, as in line 1"
+    first = problems_of(mtme_rating.read_standalone, Upload("x.jsonl", lines.encode()), SEVERITIES)[0]
+    assert first.expected == "“a red home”, as in line 1"
 
 
 def test_score_files_allow_any_white_space_and_none() -> None:
@@ -145,16 +143,17 @@ def test_score_files_allow_any_white_space_and_none() -> None:
     ("text", "found"),
     [
         ("A 1\nA 2\n", "2 lines of “A”"),
+        ("Z 1\nZ 2\nZ 3\n", "a system named “Z”"),
         ("A x\nA 1\nA 1\n", "“x”"),
         ("B 1\nB 2\nB 3\n", "a score of “B”, segment “2”"),
         ("A 1\nA 1\nA 1\nA 1\n", "4 lines of “A”"),
-        ("A None\n" * 3, "no labels and no scores"),
+        ("A None\n" * 3, "no scores"),
     ],
 )
 def test_scores_that_do_not_fit_the_outputs_are_problems(text: str, found: str) -> None:
-    with pytest.raises(ImportProblems) as caught:
-        mtme_score.read_mtme_scores(Upload("x.seg.score", text.encode()), SEVERITIES, TEXTS)
-    assert found in [p.got for p in caught.value.problems]
+    for read in (mtme_score.read_mtme_scores, mtme_score.read_metric):
+        with pytest.raises(ImportProblems, match=found):
+            read(Upload("x.seg.score", text.encode()), SEVERITIES, TEXTS)
 
 
 def test_scores_written_and_read_again_are_the_same_numbers() -> None:
@@ -187,9 +186,7 @@ def test_human_scores_of_an_unusual_name_are_a_warning() -> None:
 )
 def test_scores_that_are_not_one_per_segment_are_refused(name: str, text: str, found: str) -> None:
     for read in (mtme_score.read_mtme_scores, mtme_score.read_metric):
-        with pytest.raises(ImportProblems) as caught:
-            read(Upload(name, text.encode()), SEVERITIES, TEXTS)
-        assert [p.got for p in caught.value.problems] == [found]
+        assert [p.got for p in problems_of(read, Upload(name, text.encode()), SEVERITIES, TEXTS)] == [found]
 
 
 def test_standalone_ratings_of_several_language_pairs_are_refused() -> None:

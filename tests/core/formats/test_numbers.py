@@ -125,7 +125,7 @@ def summeval(value: str, tmp_path: Path) -> None:
 def imported(table: FileTable, mapping: ColumnMapping) -> Dataset:
     builder = Builder()
     builder.add(table, mapping)
-    return builder.dataset()
+    return builder.staged().dataset()
 
 
 def column(value: str, tmp_path: Path) -> None:

@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from core.errors import ImportProblems, Problem
+from core.errors import Problem
 from core.formats.error_cases import PerturbedPair, PerturbedPairs, read_pairs
 from core.formats.files import Upload
+from tests.core.formats.problems import problems_of
 
 
 def read(name: str, text: str) -> PerturbedPairs:
@@ -16,9 +17,7 @@ def read(name: str, text: str) -> PerturbedPairs:
 
 
 def refused(name: str, text: str) -> tuple[Problem, ...]:
-    with pytest.raises(ImportProblems) as caught:
-        read(name, text)
-    return caught.value.problems
+    return problems_of(read, name, text)
 
 
 def test_csv_tsv_and_jsonl_say_the_same() -> None:
@@ -58,19 +57,10 @@ def test_released_suites_are_recognised(header: str) -> None:
 def record(number: int, perturbed: str, applies: bool) -> dict[str, object]:
     """A record with the field names and kinds of value of the DEMETR release."""
     return {
-        "id": number,
-        "src_sent": "Quelle",
-        "eng_sent": "They sold 25 of them.",
-        "mt_sent": "They have sold 25 “of them”.",
-        "pert_sent": perturbed,
-        "lang_tag": "german",
-        "data_source": "WMT",
-        "pert_check": applies,
-        "severity": "critical",
-        "pert_id": 10,
-        "pert_desc": "numbers changed in a reasonable range",
-        "pert_name": "critical_id10_numbers_replaced",
-    }
+        "id": number, "src_sent": "Quelle", "eng_sent": "They sold 25 of them.", "mt_sent": "They have sold 25 “of them”.",
+        "pert_sent": perturbed, "lang_tag": "german", "data_source": "WMT", "pert_check": applies, "severity": "critical",
+        "pert_id": 10, "pert_desc": "numbers changed in a reasonable range", "pert_name": "critical_id10_numbers_replaced",
+    }  # fmt: skip
 
 
 def test_unperturbed_demetr_records_are_left_out() -> None:
@@ -143,6 +133,4 @@ def test_every_cell_that_cannot_be_used_is_a_problem() -> None:
 
 def test_problems_of_all_files_are_told_together() -> None:
     uploads = [Upload("a.csv", b"type,good\nt,g\n"), Upload("b.csv", b"type,ref,good,perturbed\n,r,g,p\n")]
-    with pytest.raises(ImportProblems) as caught:
-        read_pairs(uploads)
-    assert {p.file for p in caught.value.problems} == {"a.csv", "b.csv"}
+    assert {p.file for p in problems_of(read_pairs, uploads)} == {"a.csv", "b.csv"}

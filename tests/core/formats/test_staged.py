@@ -74,10 +74,10 @@ def result(tables: list[tuple[FileTable, ColumnMapping]], known: Dataset | None 
         try:
             for table, mapping in tables:
                 builder.add(table, mapping)
-            dataset = builder.dataset()
+            dataset = builder.staged().dataset()
         except ImportProblems as error:
             return error.problems
-        external = [(e.name, e.higher_is_better, e.files, dict(e.values)) for e in builder.external()]
+        external = [(e.name, e.higher_is_better, e.files, dict(e.values)) for e in builder.staged().external()]
         human = dataset.human_scores
         if not dataset.outputs:  # scores of stored outputs may come by segment
             human = tuple(sorted(human))

@@ -25,7 +25,7 @@ from core.ports.labels import Action
 from core.ports.projects import ImportReport
 from core.ports.store import Store
 from core.progress import Cancelled, Progress, no_progress
-from core.services.projects import references
+from core.services.projects import adding as project_adding
 from core.services.projects.adding import ImportTarget, StoredOutputs, add
 from core.signature import content_key
 from db.engine import reading
@@ -411,14 +411,14 @@ def test_scores_of_unknown_outputs_are_refused(store: Store) -> None:
 
 
 def test_outputs_become_references_in_parts_all_or_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(references, "OUTPUTS", 4)  # 30 parts of 10 segments
+    monkeypatch.setattr(project_adding, "OUTPUTS", 4)  # 30 parts of 10 segments
     project = add(store, ImportTarget("p"), staged(many())).project
     before = content(store, project.id)
     for share in (0.3, 0.8):  # while it is planned, and while it is written
         with pytest.raises(Cancelled):
-            references.use(store, project.id, "B", stop_when(lambda done, share=share: done >= share))
+            project_adding.use_as_references(store, project.id, "B", stop_when(lambda done, share=share: done >= share))
         assert content(store, project.id) == before
-    done = references.use(store, project.id, "B")
+    done = project_adding.use_as_references(store, project.id, "B")
     assert done.report == ImportReport(segments=0, outputs=0, references=N, human_scores=0, unchanged=N)
     found = store.projects.dataset(project.id)
     assert [s.references for s in found.segments] == [(f"r{i}", f"B{i}") for i in range(N)]

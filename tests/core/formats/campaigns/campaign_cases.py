@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from hypothesis import strategies as st
 
 from core.data import Dataset, Output, OutputKey, Segment, Span, distinct_errors
-from core.errors import ImportProblems
 from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating
 from tests.core.formats.label_cases import NAME, TEXT, marks
 
@@ -88,7 +87,3 @@ def _rating(
 
 def contents(file: CampaignFile) -> tuple[object, ...]:
     return file.dataset, file.ratings, file.odd
-
-
-def said(caught: ImportProblems) -> list[str]:
-    return [p.sentence() for p in caught.problems]

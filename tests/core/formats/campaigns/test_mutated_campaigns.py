@@ -44,22 +44,8 @@ READERS: dict[str, tuple[str, Reader]] = {
     ),
 }
 VALUES: list[Any] = [
-    None,
-    True,
-    -1,
-    10**30,
-    1.5,
-    "",
-    "x",
-    "9" * 5000,
-    [],
-    [1],
-    [[]],
-    {},
-    {"a": []},
-    "missing",
-    ["a", "b"],
-]
+    None, True, -1, 10**30, 1.5, "", "x", "9" * 5000, [], [1], [[]], {}, {"a": []}, "missing", ["a", "b"],
+]  # fmt: skip
 
 
 def other_value(value: Any, rng: random.Random) -> Any:

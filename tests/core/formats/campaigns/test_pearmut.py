@@ -16,7 +16,8 @@ from core.formats.campaigns import campaign_formats, pearmut
 from core.formats.campaigns.campaign_file import CampaignFile
 from core.formats.files import Upload
 from core.services.campaigns.files import labels_of
-from tests.core.formats.campaigns.campaign_cases import campaigns, contents, said
+from tests.core.formats.campaigns.campaign_cases import campaigns, contents
+from tests.core.formats.problems import problems_of
 
 ITEM = {
     "item_id": "news_###_a.1_###_0",
@@ -188,17 +189,15 @@ def test_unfinished_pages_forms_and_comments_are_read() -> None:
     ],
 )  # fmt: skip
 def test_a_fault_of_a_record_has_one_message(changed: dict[str, Any], expected: str) -> None:
-    with pytest.raises(ImportProblems) as caught:
-        found(RECORD | changed)
-    assert len(caught.value.problems) == 1
-    assert expected in said(caught.value)[0]
+    (problem,) = problems_of(found, RECORD | changed)
+    assert expected in problem.sentence()
 
 
 def test_a_truncated_file_has_one_message() -> None:
-    with pytest.raises(ImportProblems) as caught:
-        pearmut.read_pearmut(Upload("a.json", json.dumps({"x": [RECORD]}, indent=1)[:-5].encode()))
-    assert len(caught.value.problems) == 1
-    assert "truncated" in said(caught.value)[0]
+    (problem,) = problems_of(
+        pearmut.read_pearmut, Upload("a.json", json.dumps({"x": [RECORD]}, indent=1)[:-5].encode())
+    )
+    assert "truncated" in problem.sentence()
 
 
 @given(campaigns(extras=True))

@@ -11,8 +11,7 @@ import pytest
 from core.data import Dataset, Output, OutputKey, Segment, Span
 from core.errors import ImportProblems, UserError
 from core.formats.files import Upload
-from core.formats.spans.gemba import Unreadable, read_reply
-from core.formats.spans.layer_formats import FORMATS, guess
+from core.formats.spans.layer_formats import FORMATS, Unreadable, guess, read_reply
 from core.spans.layers import LayerSpan, SpanLayer
 
 TEXTS = Dataset(

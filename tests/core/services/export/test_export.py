@@ -1,4 +1,4 @@
-"""What leaves a project."""
+"""What leaves a project, and files that several requests read."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from core.errors import UserError
 from core.formats.files import Upload
 from core.formats.labels import google_mqm
 from core.formats.labels.label_formats import FORMATS
-from core.formats.write import scores_csv, scores_jsonl
+from core.formats.write import SPREADSHEET
 from core.ports.labels import Action, ActionKind
 from core.ports.store import Store
 from core.services.export.export import (
+    Export,
     labels_as,
     labels_as_csv,
-    score_rows,
     scores_as_mtme,
 )
+from core.services.export.files import KEPT, PIECE, PreparedFile, PreparedFiles
 from core.services.projects.label_import import read_label_files
 from core.signature import content_key
 from tests.stores import new_store
@@ -39,15 +40,9 @@ def act(number: int, kind: ActionKind, system: str | None, **payload: Any) -> Ac
 
 
 MARK = {
-    "mark": "m",
-    "side": "output",
-    "start": 3,
-    "end": 6,
-    "quote": "bad",
-    "severity": "Major",
-    "category": "Fluency/Grammar",
+    "mark": "m", "side": "output", "start": 3, "end": 6, "quote": "bad", "severity": "Major", "category": "Fluency/Grammar",
     "note": "-",
-}
+}  # fmt: skip
 SCORED = {
     "chrf|v": {OutputKey("A", "d", "2"): Value(3.0), OutputKey("A", "d", "1"): Value(-1.5)},
     "bleu|v": {OutputKey("B", "d", "1"): Value(None, "needs", "no reference")},
@@ -67,16 +62,6 @@ def store() -> Store:
         found = {content_key(*items[key]): value for key, value in values.items()}
         made.scores.put(signature.split("|")[0], signature, found, 0.1)
     return made
-
-
-def test_scores_are_exported_in_dataset_order() -> None:
-    assert [(s.metric, s.segment_id, s.value, s.status) for s in score_rows(store(), 1)] == [
-        ("chrf", "1", -1.5, "ok"),
-        ("chrf", "2", 3.0, "ok"),
-        ("bleu", "1", None, "needs"),
-    ]
-    assert scores_csv(score_rows(store(), 1)).splitlines()[3] == "B,d,1,bleu,bleu|v,,needs,no reference"
-    assert scores_jsonl(score_rows(store(), 1)).count("\n") == 3
 
 
 def test_labels_are_written_one_row_per_mark_or_verdict() -> None:
@@ -143,3 +128,30 @@ def test_seg_scores_have_one_file_per_signature() -> None:
         "1 score undefined, with the reason: None in the file.",
         "Only partly scored: chrf (2 of 3 outputs), bleu (1 of 3 outputs).",
     )
+
+
+CONTENT = bytes(range(256)) * (3 * PIECE // 256) + b"end"
+
+
+def made(content: bytes = CONTENT) -> Export:
+    return Export(io.BytesIO(content), "csv", "text/csv", ())
+
+
+def test_two_requests_read_one_file_at_the_same_time() -> None:
+    file = PreparedFile(made())
+    first, second = file.pieces(), file.pieces()
+    begun = next(first)
+    assert b"".join(second) == SPREADSHEET + CONTENT
+    assert begun + b"".join(first) == SPREADSHEET + CONTENT
+    assert file.size == len(SPREADSHEET) + len(CONTENT)
+
+
+def test_a_file_is_found_by_project_name_and_token_until_newer_ones_replace_it() -> None:
+    files = PreparedFiles()
+    token = files.keep(1, "labels", made())
+    assert files.find(1, "labels", token) is not None
+    for other in ((2, "labels", token), (1, "scores", token), (1, "labels", "guessed")):
+        assert files.find(*other) is None
+    for _ in range(KEPT):
+        files.keep(1, "labels", made(b""))
+    assert files.find(1, "labels", token) is None

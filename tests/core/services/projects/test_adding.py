@@ -1,21 +1,23 @@
-"""What an import would change, and doing it."""
+"""What an import would change, doing it, and outputs of a system as references."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.data import Dataset, HumanScore, Output, Segment
+from core.data import Dataset, HumanScore, Output, Segment, SegmentKey
 from core.errors import ImportProblems, UserError
 from core.formats.files import Upload
 from core.ports.files import DatasetImport
-from core.ports.projects import ImportReport
+from core.ports.projects import ImportReport, Project
 from core.ports.store import Store
 from core.services.labels.protocols import typology_of
-from core.services.projects.adding import ImportTarget, add, describe_new, sentence
+from core.services.projects import adding
+from core.services.projects.adding import ImportTarget, add, describe_new, sentence, use_as_references, with_references
 from core.services.projects.label_import import LabelFiles, import_labels
-from tests.builders import small_dataset
+from tests.core.formats.problems import problems_of
 from tests.line_files import stage_lines
 from tests.stores import add_dataset, new_store
 
@@ -40,9 +42,7 @@ def test_what_is_foretold_is_what_storage_does(shared_store: Store, old: Dataset
     store.projects.add(project, old)
     report, problems, _ = store.imports.compare(project, DatasetImport(new))
     if problems:
-        with pytest.raises(ImportProblems) as refused:
-            store.projects.add(project, new)
-        assert problems == tuple(refused.value.problems)
+        assert problems == problems_of(store.projects.add, project, new)
     else:
         assert report == store.projects.add(project, new)
 
@@ -66,49 +66,10 @@ def test_a_new_project_that_cannot_be_filled_is_not_left_behind() -> None:
     assert store.projects.list() == []
 
 
-def test_a_taken_project_name_is_refused() -> None:
-    store = new_store()
-    add_dataset(store, ImportTarget("p"), small_dataset())
-    with pytest.raises(UserError):
-        add_dataset(store, ImportTarget("p"), small_dataset())
-    assert [p.n_outputs for p in store.projects.list()] == [6]
-
-
-def test_a_system_is_added_to_a_project_that_is_there() -> None:
-    store = new_store()
-    made = add_dataset(store, ImportTarget("p"), small_dataset(3, "A"))
-    done = add_dataset(store, ImportTarget("p", made.project.id), small_dataset(3, "AB"))
-    assert done.project.systems == ("A", "B")
-    assert (done.report.segments, done.report.outputs) == (0, 3)
-
-
-def test_imports_together_have_no_more_systems_than_one_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ERRORSCOPE_MAX_SYSTEMS", "3")
-    store = new_store()
-    made = add_dataset(store, ImportTarget("p"), small_dataset(2, "AB"))
-    into = ImportTarget("p", made.project.id)
-    add_dataset(store, into, small_dataset(2, "BC"))
-    with pytest.raises(ImportProblems, match="more than 3 systems"):
-        add_dataset(store, into, small_dataset(2, "CD"))
-    assert store.projects.get(made.project.id).systems == ("A", "B", "C")
-
-
 def own_segments(systems: str, n: int = 2) -> Dataset:
     """A dataset in which each system has segments of its own."""
     segments = tuple(Segment(system, str(i), None) for system in systems for i in range(n))
     return Dataset(segments, tuple(Output(s.doc_id, s.doc_id, s.segment_id, "x") for s in segments))
-
-
-def test_a_project_of_too_many_cells_is_not_created(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ERRORSCOPE_MAX_PROJECT_CELLS", "17")
-    store = new_store()
-    with pytest.raises(ImportProblems) as caught:
-        add_dataset(store, ImportTarget("p"), own_segments("ABC"))
-    (problem,) = caught.value.problems
-    assert problem.got == "6 segments × 3 systems = 18 cells of the project"
-    assert problem.expected == "at most 17 cells"
-    assert "ERRORSCOPE_MAX_PROJECT_CELLS" in problem.todo
-    assert store.projects.list() == []
 
 
 def test_adding_to_a_project_counts_its_segments_and_systems(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,20 +100,14 @@ def test_a_project_above_a_limit_still_takes_scores_and_labels(monkeypatch: pyte
         add_dataset(store, ImportTarget("p", project.id), own_segments("D"))
 
 
-def test_label_files_of_too_many_systems_make_no_project(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ERRORSCOPE_MAX_SYSTEMS", "2")
-    store = new_store()
-    with pytest.raises(ImportProblems, match="more than 2 systems"):
-        import_labels(store, ImportTarget("p"), LabelFiles(own_segments("ABC"), ()))
-    assert store.projects.list() == []
-
-
 def test_files_of_too_many_cells_store_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_MAX_PROJECT_CELLS", "17")
     store = new_store()
     staged = stage_lines(None, [], {system: Upload(f"{system}.txt", b"x\n" * 6) for system in "ABC"})
-    with pytest.raises(ImportProblems, match="18 cells"):
-        add(store, ImportTarget("p"), staged)
+    for source in (staged, DatasetImport(own_segments("ABC"))):
+        (problem,) = problems_of(add, store, ImportTarget("p"), source)
+        assert problem.got == "6 segments × 3 systems = 18 cells of the project"
+        assert (problem.expected, "ERRORSCOPE_MAX_PROJECT_CELLS" in problem.todo) == ("at most 17 cells", True)
     assert store.projects.list() == []
     project = add_dataset(store, ImportTarget("p"), own_segments("AB")).project
     with pytest.raises(ImportProblems, match="30 cells"):
@@ -195,3 +150,55 @@ def test_a_new_project_gets_the_typology_of_its_task() -> None:
     assert (title, typology_of(store, translation).name) == ("Translation (MQM)", "mqm")
     assert imported(article, "It met.", translation)[1] == ""
     assert typology_of(store, translation).name == "mqm"
+
+
+DATA = Dataset(
+    (Segment("d", "1", "一"), Segment("d", "2", "二", ("two",)), Segment("d", "3", "三")),
+    (Output("refB", "d", "1", "one"), Output("refB", "d", "2", "a pair"), Output("refB", "d", "3", " "), Output("A", "d", "1", "won")),
+)  # fmt: skip
+
+
+def stored(data: Dataset = DATA) -> tuple[Store, Project]:
+    store = new_store()
+    project = store.projects.create("p")
+    store.projects.add(project.id, data)
+    return store, project
+
+
+def test_outputs_are_added_once_to_existing_references() -> None:
+    store, project = stored()
+    done = use_as_references(store, project.id, "refB")
+    assert (done.report.references, done.references_of, done.project.id) == (2, "refB", project.id)
+    assert use_as_references(store, project.id, "refB").report.references == 0
+    data = store.projects.dataset(project.id)
+    assert [s.references for s in data.segments] == [("one",), ("two", "a pair"), ()]
+    assert set(data.outputs) == set(DATA.outputs)
+    assert with_references(DATA, ["refB"]).segments == data.segments
+
+
+@pytest.mark.parametrize(("limit", "most", "parts"), [("OUTPUTS", 2, [1, 1, 1]), ("CHARACTERS", 12, [2, 1])])
+def test_a_project_is_read_in_parts(limit: str, most: int, parts: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adding, limit, most)
+    store, project = stored()
+    read: list[int] = []
+    texts = store.projects.texts
+
+    def counting(project_id: int, segments: Sequence[SegmentKey], systems: Collection[str] | None = None) -> Dataset:
+        read.append(len(segments))
+        return texts(project_id, segments, systems)
+
+    monkeypatch.setattr(store.projects, "texts", counting)
+    assert use_as_references(store, project.id, "refB").report.references == 2
+    assert read == parts
+    assert [s.references for s in store.projects.dataset(project.id).segments] == [("one",), ("two", "a pair"), ()]
+
+
+def test_a_system_that_cannot_be_used_changes_nothing() -> None:
+    data = Dataset(DATA.segments, (Output("A", "d", "1", "won"), Output("B", "d", "1", " "), Output("C", "d", "1", "")))
+    store, project = stored(data)
+    for system, why in (("B", "no outputs with text"), ("C", "no outputs with text"), ("D", "no such system")):
+        with pytest.raises(UserError, match=why):
+            use_as_references(store, project.id, system)
+        with pytest.raises(UserError, match=why):
+            with_references(data, [system])
+    assert store.projects.dataset(project.id) == data

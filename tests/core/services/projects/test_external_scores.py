@@ -86,6 +86,10 @@ def test_what_an_import_would_do_is_said_before_it_is_done() -> None:
     assert (clash.clashes, len(clash.problems)) == (("chrf",), 1)
     replaced = made.imports.compare(project, other, clash.clashes)
     assert (replaced.report.metric_scores, replaced.report.unchanged, replaced.clashes) == (6, 0, ())
+    done = add_dataset(made, ImportTarget("", project), Dataset((), ()), [judge(name="other")])
+    assert adding.sentence(done.report) == "New: 6 metric scores."
+    assert adding.external_summary([judge()]) == "5 metric scores (chrf ↓)"
+    assert adding.external_summary([]) == ""
 
 
 def test_an_invalid_metric_name_leaves_no_project() -> None:
@@ -96,14 +100,3 @@ def test_an_invalid_metric_name_leaves_no_project() -> None:
     with pytest.raises(ImportProblems):
         add_dataset(made, ImportTarget("p"), small_dataset(), [stranger])
     assert made.projects.list() == []
-
-
-def test_what_is_new_is_counted_apart_from_human_scores() -> None:
-    made, project = store()
-    done = add_dataset(made, ImportTarget("", project), Dataset((), ()), [judge(name="other")])
-    assert adding.sentence(done.report) == "New: 6 metric scores."
-
-
-def test_a_summary_says_direction_and_how_many_scores_there_are() -> None:
-    assert adding.external_summary([judge()]) == "5 metric scores (chrf ↓)"
-    assert adding.external_summary([]) == ""

@@ -40,21 +40,15 @@ def plan(files: Sequence[Upload]) -> ImportPlan:
     return read_files(files).plan
 
 
-def test_a_wide_csv() -> None:
-    got = seen(up("a.csv", "id,source,ref,A,B,C\n1,s,r,x,y,z\n2,s,r,x,y,z\n"))
-    assert got.summary == "2 segments × 3 systems, 1 reference"
-    assert (got.problems, got.notes) == ((), ())
-
-
 def test_a_wide_csv_with_scores_of_each_system() -> None:
     head = "id,source,A,B,A_quality,B_quality,A_comet,B_comet,A_TER,B_TER\n"
     got = seen(up("a.csv", head + "1,s,x,y,3,4.5,.7,.8,50,40\n2,t,u,v,1,,.6,,30,20\n"))
     assert got.summary == "2 segments × 2 systems, no references, 1 human score, 7 metric scores (comet ↑, TER ↓)"
-    assert got.dataset is not None
+    assert got.staged is not None
     assert (got.problems, got.warnings) == ((), ())
-    scores = [(h.system, h.segment_id, h.name, h.value) for h in got.dataset.human_scores]
+    scores = [(h.system, h.segment_id, h.name, h.value) for h in got.staged.dataset().human_scores]
     assert scores == [("A", "1", "quality", 3), ("B", "1", "quality", 4.5), ("A", "2", "quality", 1)]
-    comet, ter = got.external
+    comet, ter = got.staged.external()
     assert [comet.values[OutputKey(*key)].value for key in (("A", "", "1"), ("B", "", "2"))] == [0.7, None]
     assert comet.files[0].column == "A_comet, B_comet"
     assert (ter.higher_is_better, ter.values[OutputKey("B", "", "1")].value) == (False, 40)
@@ -69,9 +63,9 @@ def test_rows_of_a_wide_csv_that_repeat_a_segment_are_ratings() -> None:
             (first if ids else "") + row + "\n" for first, row in rows
         )
         got = seen(up("a.csv", text))
-        assert got.dataset is not None
+        assert got.staged is not None
         assert any("rated several times" in note for note in got.notes)
-        assert [h.value for h in got.dataset.human_scores] == [1.5, 4.5, 3, 3.5]
+        assert [h.value for h in got.staged.dataset().human_scores] == [1.5, 4.5, 3, 3.5]
     (problem,) = seen(up("a.csv", "id,source,A,B,A_quality\n1,s,x,y,1\n1,s,x,z,2\n")).problems
     assert problem.expected == "each key once"
 
@@ -81,8 +75,8 @@ def test_a_long_tsv_with_scores() -> None:
         up("a.tsv", 'doc\tseg\tsrc\tref1\tref2\tsystem\thyp\tscore\nd\t1\ts\tr\tq\tA\tx\t0.5\nd\t1\ts\tr\tq\tB\t"y\t\n')
     )
     assert got.summary == "1 segment × 2 systems, 2 references, 1 human score"
-    assert got.dataset is not None
-    assert got.dataset.outputs[1].text == '"y'
+    assert got.staged is not None
+    assert got.staged.dataset().outputs[1].text == '"y'
 
 
 def test_a_file_that_fails_late_does_not_make_the_next_one_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +137,7 @@ def test_line_files() -> None:
 
 def test_no_references_are_a_note_and_stop_nothing() -> None:
     got = seen(up("a.csv", "id,source,A\n1,s,x\n"))
-    assert got.dataset is not None
+    assert got.staged is not None
     assert got.notes == ("No segment has a reference; metrics that need one cannot be computed.",)
     assert got.summary == "1 segment × 1 system, no references"
 
@@ -155,16 +149,16 @@ def test_a_person_can_map_the_columns_by_hand() -> None:
     mapping = guessed.tables[0].mapping.with_(segment="k", source="Ausgangstext", systems=("Eins", "Zwei"))
     got = preview(read_files(files), replace(guessed, tables=(replace(guessed.tables[0], mapping=mapping),)))
     assert got.summary == "1 segment × 2 systems, 1 reference"
-    assert got.dataset is not None
-    assert got.dataset.segments[0].segment_id == "1"
+    assert got.staged is not None
+    assert got.staged.dataset().segments[0].segment_id == "1"
 
 
 def test_a_person_can_change_the_roles_of_files() -> None:
     files = [up("one.txt", "s\n"), up("two.txt", "r\n"), up("three.txt", "x\n")]
     roles = LineRoles("one.txt", ("two.txt",), (("three.txt", "My system"),))
     got = preview(read_files(files), replace(plan(files), roles=roles))
-    assert got.dataset is not None
-    assert got.dataset.systems == ("My system",)
+    assert got.staged is not None
+    assert got.staged.dataset().systems == ("My system",)
     wrong = preview(
         read_files(files),
         replace(plan(files), roles=LineRoles("one.txt", ("one.txt",), (("two.txt", ""), ("gone.txt", "X")))),
@@ -180,7 +174,7 @@ def test_all_problems_of_all_files_are_reported_at_once() -> None:
         up("notes.txt", "hello\n"),
         Upload("real.xlsx", b"PK\x03\x04 xl/workbook.xml"),
     )
-    assert got.dataset is None
+    assert got.staged is None
     assert [(p.file, p.got) for p in got.problems] == [
         ("ragged.csv", "1 field"),
         ("ragged.csv", "3 fields"),
@@ -208,7 +202,7 @@ def test_file_copies_are_merged_and_equal_names_refused() -> None:
     a = up("a.csv", "id,A\n1,x\n")
     assert seen(a, a).summary == "1 segment × 1 system, no references"
     got = seen(a, up("a.csv", "id,A\n1,y\n"))
-    assert got.dataset is None
+    assert got.staged is None
     assert [p.got for p in got.problems] == ["2 different files of this name"]
 
 
@@ -250,7 +244,7 @@ def test_real_files_are_planned() -> None:
 )
 def test_nothing_that_is_uploaded_raises(files: list[tuple[str, bytes]]) -> None:
     got = seen(*(Upload(*f) for f in files))
-    assert (got.dataset is None) == bool(got.problems) or plan([Upload(*f) for f in files]).kind == "labels"
+    assert (got.staged is None) == bool(got.problems) or plan([Upload(*f) for f in files]).kind == "labels"
 
 
 CELLS = st.sampled_from(
@@ -261,7 +255,7 @@ CELLS = st.sampled_from(
 @given(st.lists(CELLS, max_size=40).map("".join), st.sampled_from(["a.csv", "a.tsv"]))
 def test_nothing_that_looks_like_a_table_raises(text: str, name: str) -> None:
     got = seen(up(name, "id,system,output\n" + text))
-    assert (got.dataset is None) == bool(got.problems)
+    assert (got.staged is None) == bool(got.problems)
 
 
 def test_json_is_lines_or_one_list_or_one_problem_and_a_campaign_is_none() -> None:
@@ -316,8 +310,8 @@ def test_references_alone_belong_to_the_segments_of_a_project() -> None:
         assert preview(read).problems != ()
         got = preview(read, None, texts)
         assert (got.summary, got.problems) == ("references of 2 segments", ())
-        assert got.dataset is not None
-        assert [segment.references for segment in got.dataset.segments] == [("r",), ("s",)]
+        assert got.staged is not None
+        assert [segment.references for segment in got.staged.dataset().segments] == [("r",), ("s",)]
     for file, texts, found in (
         (
             up("r.csv", "doc,id,reference\ndoc,0,r\ndoc,7,s\n"),

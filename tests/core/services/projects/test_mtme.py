@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.data import Dataset, OutputKey
 from core.formats.files import Upload
 from core.formats.mtme_folder import files_of, is_layout, pairs_of
-from core.services.projects import mtme
+from core.services.projects import label_import
 from core.services.projects.importing import preview, read_files
 from tests.mtme import DOCS, files
 from tests.views import view_of
@@ -27,7 +27,7 @@ def test_a_folder_and_its_files_alone_hold_the_same() -> None:
         assert planned.mtme is not None
         assert planned.mtme.reference_systems == ("refB",)
         assert preview(read_as).problems == ()
-        found.append(mtme.read_mtme(given, planned.mtme))
+        found.append(label_import.read_mtme(given, planned.mtme))
     for read in found:
         assert read.problems == ()
         assert (read.dataset, read.rated) == (found[0].dataset, found[0].rated)
@@ -55,7 +55,7 @@ def test_missing_translations_have_no_output_and_no_scores() -> None:
         "system-outputs/en-de/A.txt": "[No translation supplied]\n" + "x\n" * 4,
         "references/en-de.refA.txt": "eins\nzwei\n[No translation supplied]\nvier\nfünf\n",
     }
-    read = mtme.read_mtme(uploads(given), files_of(list(given), "en-de"))
+    read = label_import.read_mtme(uploads(given), files_of(list(given), "en-de"))
     lost = OutputKey("A", "n1", "1")
     assert lost not in {o.key for o in read.dataset.outputs}
     assert lost not in {OutputKey(*h[:3]) for h in read.dataset.human_scores} | {r.key for r in read.rated}
@@ -68,7 +68,7 @@ def test_systems_whose_outputs_are_references_are_known_by_their_texts() -> None
     given = {
         name.replace("refB", "synthetic_ref"): text.replace("refB", "synthetic_ref") for name, text in GIVEN.items()
     }
-    data = mtme.read_mtme(uploads(given), files_of(list(given), "en-de")).dataset
+    data = label_import.read_mtme(uploads(given), files_of(list(given), "en-de")).dataset
     assert view_of(data, (), {}, {}).reference_systems == ("synthetic_ref",)
     four = Dataset(data.segments[:4], tuple(o for o in data.outputs if o.key.segment != data.segments[4].key))
     assert view_of(four, (), {}, {}).reference_systems == ()
@@ -99,5 +99,5 @@ def test_files_of_the_same_thing_and_wrong_lines_are_problems() -> None:
         ("metric-scores/en-de/QE.v2-src.seg.score", "Z 1\n" * 5, "“A”, “B.1”, “C”, “refB”"),
     ):
         given = GIVEN | {name: text}
-        [problem] = mtme.read_mtme(uploads(given), files_of(list(given), "en-de")).problems
+        [problem] = label_import.read_mtme(uploads(given), files_of(list(given), "en-de")).problems
         assert (problem.file, problem.expected) == (name, expected)

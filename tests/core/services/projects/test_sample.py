@@ -41,82 +41,53 @@ def words(text: str) -> int:
     return len(text.split())
 
 
-def test_the_sample_has_forty_segments_in_six_documents() -> None:
+def test_the_texts_are_as_varied_as_the_docs_say() -> None:
     assert Counter(row["language"] for row in ROWS) == {"de": 20, "ar": 20}
     assert len({s.doc_id for s in DATA.segments}) == 6
-    assert all(row["doc_id"].startswith(row["language"] + "-") for row in ROWS)
-
-
-def test_every_segment_has_an_output_of_each_of_the_four_systems() -> None:
-    assert DATA.systems == SYSTEMS
-    assert len(DATA.outputs) == 160
-    assert all(tuple(o.system for o in outputs) == SYSTEMS for outputs in DATA.outputs_of().values())
-
-
-def test_segments_have_one_reference_and_twelve_have_a_second() -> None:
     assert Counter(len(s.references) for s in DATA.segments) == {1: 28, 2: 12}
-
-
-def test_no_sentence_stands_twice() -> None:
-    texts = [text for s in DATA.segments for text in (s.source, *s.references)]
-    assert [text for text, n in Counter(texts).items() if n > 1] == []
-    assert all(len({o.text for o in outputs}) == 4 for outputs in DATA.outputs_of().values())
-
-
-def test_sources_and_references_are_of_an_everyday_length() -> None:
-    assert [t for s in DATA.segments for t in (s.source or "", *s.references) if not 8 <= words(t) <= 30] == []
-
-
-def test_arabic_is_written_in_arabic_and_some_texts_hold_an_emoji() -> None:
+    for outputs in DATA.outputs_of().values():
+        assert tuple(o.system for o in outputs) == SYSTEMS
+        assert len({o.text for o in outputs}) == len(SYSTEMS)
+    texts = [text or "" for s in DATA.segments for text in (s.source, *s.references)]
+    assert [text for text, n in Counter(texts).items() if n > 1 or not 8 <= words(text) <= 30] == []
     arabic = [s.source or "" for s in DATA.segments if s.doc_id.startswith("ar-")]
     assert all(sum("\u0600" <= c <= "\u06ff" for c in text) > len(text) / 2 for text in arabic)
     assert sum(any(ord(c) > 0xFFFF for c in s.source or "") for s in DATA.segments) >= 3
+    clean = [
+        (output["text"], row["references"])
+        for row in ROWS
+        for output in row["outputs"].values()
+        if not output["planted"]
+    ]
+    assert sum(text in references for text, references in clean) >= 4
+    assert sum(len(set(t.lower().split()) & set(refs[0].lower().split())) < words(t) / 2 for t, refs in clean) >= 3
 
 
-def test_every_planted_quote_stands_once_in_its_text() -> None:
-    for row, system, p in PLANTED:
-        text = row["source"] if p["side"] == "source" else row["outputs"][system]["text"]
-        assert text.count(p["quote"]) == 1, (row["doc_id"], row["segment_id"], system, p)
-
-
-def test_every_category_of_the_tree_and_every_severity_is_planted() -> None:
+def test_planted_errors_stand_once_and_cover_the_typology() -> None:
+    for row, system, planted in PLANTED:
+        text = row["source"] if planted["side"] == "source" else row["outputs"][system]["text"]
+        assert text.count(planted["quote"]) == 1, (row["doc_id"], row["segment_id"], system, planted)
     assert {p["category"] for _, _, p in PLANTED} == set(paths())
     assert {p["severity"] for _, _, p in PLANTED} == set(SEVERITIES)
-
-
-def test_wrong_names_numbers_dates_and_negations_are_planted() -> None:
     kinds = Counter(p["kind"] for _, _, p in PLANTED)
     assert all(kinds[kind] >= 5 for kind in ("name", "number", "date", "negation", "omission", "untranslated"))
     assert kinds["non_translation"] == 3
 
 
-def test_sample_outputs_vary_in_overlap_with_references() -> None:
-    clean = [
-        (row["outputs"][system]["text"], row["references"])
-        for row in ROWS
-        for system in SYSTEMS
-        if not row["outputs"][system]["planted"]
-    ]
-    assert sum(text in references for text, references in clean) >= 4
-    far = [t for t, refs in clean if len(set(t.lower().split()) & set(refs[0].lower().split())) < words(t) / 2]
-    assert len(far) >= 3
-
-
-@pytest.mark.parametrize("rater", RATERS)
-def test_sample_raters_labelled_over_a_hundred_outputs(rater: str) -> None:
-    mine = [r.key for r in RATED if r.rater == rater]
-    assert len(mine) == len(set(mine)) == 108
-    assert len({key.segment for key in mine}) == 27
-
-
-def test_both_raters_labelled_the_same_outputs_in_every_document() -> None:
+def test_both_raters_labelled_the_same_outputs_of_all_documents() -> None:
     seen = {rater: {r.key for r in RATED if r.rater == rater} for rater in RATERS}
     assert set(seen) == {r.rater for r in RATED}
     assert seen[RATERS[0]] == seen[RATERS[1]]
+    assert (len(RATED), len(seen[RATERS[0]]), len({key.segment for key in seen[RATERS[0]]})) == (216, 108, 27)
     assert {key.doc_id for key in seen[RATERS[0]]} == {s.doc_id for s in DATA.segments}
+    a, b = ({r.key: r for r in RATED if r.rater == rater} for rater in RATERS)
+    same = sum(set(a[key].errors) == set(b[key].errors) for key in a)
+    close = sum(abs(rater_penalty(a[key].errors, GOOGLE) - rater_penalty(b[key].errors, GOOGLE)) <= 1 for key in a)
+    assert 0.4 < same / len(a) < 0.9
+    assert 0.75 < close / len(a) < 1
 
 
-def test_every_sample_span_matches_its_text_and_side() -> None:
+def test_labels_match_their_texts_and_cover_the_typology() -> None:
     for r in RATED:
         for span in r.errors:
             span.check(TEXTS[r.key] if span.side == "output" else SEGMENT[r.key.segment].source or "")
@@ -125,22 +96,12 @@ def test_every_sample_span_matches_its_text_and_side() -> None:
                 (category,) = [c for c in MQM.categories if c.path == span.category]
                 assert category.where in (span.side, "either")
                 assert span.note or not category.needs_note
-
-
-def test_sample_labels_cover_categories_and_severities() -> None:
     spans = [span for r in RATED for span in r.errors]
     branches = {NON_TRANSLATION if is_non_translation(s.category) else s.category.split("/")[0] for s in spans}
     assert branches == {path.split("/")[0] for path in paths()}
     assert {span.severity for span in spans} == set(SEVERITIES)
     assert sum(not r.errors for r in RATED) >= 30
-
-
-def test_the_raters_agree_mostly_but_not_wholly() -> None:
-    a, b = ({r.key: r for r in RATED if r.rater == rater} for rater in RATERS)
-    same = sum(set(a[key].errors) == set(b[key].errors) for key in a)
-    close = sum(abs(rater_penalty(a[key].errors, GOOGLE) - rater_penalty(b[key].errors, GOOGLE)) <= 1 for key in a)
-    assert 0.4 < same / len(a) < 0.9
-    assert 0.75 < close / len(a) < 1
+    assert label_actions(RATED).notes == ()
 
 
 @pytest.mark.parametrize("raters", [RATERS, RATERS[:1], RATERS[1:]])
@@ -182,42 +143,25 @@ def test_the_first_start_creates_the_sample_project(store: Store) -> None:
     assert (job.metrics, job.state) == (registry.STANDARD, "queued")
 
 
-def test_the_label_log_takes_every_label_over_without_a_remark() -> None:
-    assert label_actions(RATED).notes == ()
-
-
-def test_a_second_start_changes_nothing(store: Store) -> None:
+def test_a_second_start_changes_nothing_also_if_the_sample_was_renamed_or_deleted(store: Store) -> None:
     first = sample.ensure(store, NOWHERE)
     assert first is not None
     before = store.labels.events(first.id)
     store.jobs.cancel(store.jobs.recent(first.id)[0].id)
-    assert sample.ensure(store, NOWHERE) == first
+    store.projects.rename(first.id, "Mine")
+    assert sample.ensure(store, NOWHERE) == first._replace(name="Mine")
     assert store.labels.events(first.id) == before
     assert [job.state for job in store.jobs.recent(first.id)] == ["cancelled"]
-
-
-def test_a_renamed_sample_is_still_the_sample(store: Store) -> None:
-    first = sample.ensure(store, NOWHERE)
-    assert first is not None
-    store.projects.rename(first.id, "Mine")
-    again = sample.ensure(store, NOWHERE)
-    assert again is not None
-    assert (again.id, again.name) == (first.id, "Mine")
-    assert len(store.projects.list()) == 1
-
-
-def test_a_deleted_sample_does_not_come_back(store: Store) -> None:
-    project = sample.ensure(store, NOWHERE)
-    assert project is not None
-    store.projects.delete(project.id)
+    store.projects.delete(first.id)
     assert sample.ensure(store, NOWHERE) is None
-    assert store.projects.list() == []
+    store.projects.create("Other")
+    assert sample.ensure(store, NOWHERE) is None
+    assert [p.name for p in store.projects.list()] == ["Other"]
 
 
-def test_it_is_not_pushed_into_a_store_with_projects_of_its_own(store: Store) -> None:
+def test_a_store_with_projects_gets_no_sample(store: Store) -> None:
     store.projects.create("Mine")
     assert sample.ensure(store, NOWHERE) is None
-    assert [p.name for p in store.projects.list()] == ["Mine"]
 
 
 def test_a_start_that_was_cut_off_is_completed_by_the_next(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

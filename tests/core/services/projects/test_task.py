@@ -47,11 +47,8 @@ def test_the_task_is_guessed_from_the_texts(source: str | None, output: str, tas
     assert task_of(texts(source, output)) == task
 
 
-def test_the_sample_is_a_translation() -> None:
+def test_the_sample_is_a_translation_and_summaries_are_not_scored_with_ter_at_first() -> None:
     assert task_of(sample.dataset()) == "translation"
-
-
-def test_summaries_are_not_scored_with_ter_at_first() -> None:
     assert set(STANDARD) - set(default_metrics("summary")) == {"ter"}
     assert default_metrics("translation") == STANDARD
 

@@ -48,17 +48,12 @@ def test_whole_segments_are_read_some_at_a_time(reader: Reader) -> None:
     assert [len(of) for _, of in read] == [min(20, i + 6) for i in range(15)]
     assert max(reader.sizes) <= 50
     assert len(reader.sizes) == 8
-
-
-def test_a_segment_is_read_at_once_with_any_number_of_systems(reader: Reader) -> None:
-    read = list(StoredTexts(reader, 0, 1_000).each(keys_of([13, 14])))
+    reader.sizes.clear()
+    read = list(StoredTexts(reader, 0, 1_000).each(keys_of([13, 14])))  # always a whole segment
     assert [len(of) for _, of in read] == reader.sizes == [19, 20]
-
-
-def test_segments_without_outputs_are_read_as_one_part(reader: Reader) -> None:
-    read = list(StoredTexts(reader, 0, len(SYSTEMS)).each_without_outputs(keys_of([3, 1, 99])))
-    assert read == [DATA.segments[1], DATA.segments[3]]
-    assert reader.sizes == [0]
+    reader.sizes.clear()
+    without = list(StoredTexts(reader, 0, len(SYSTEMS)).each_without_outputs(keys_of([3, 1, 99])))
+    assert (without, reader.sizes) == ([DATA.segments[1], DATA.segments[3]], [0])
 
 
 @given(st.lists(st.sampled_from(KEYS), unique=True), st.integers(1, 60))
@@ -93,11 +88,5 @@ def test_held_segments_are_limited_by_their_characters(reader: Reader, monkeypat
     assert read(0, 1, 0, 1) == [6, 7]
     assert read(14, 1) == [20, 7]  # about 2,240 characters, with which only one of the others is held
     assert read(13, 13) == [19]
-
-
-def test_the_newest_segment_is_held_whatever_its_size(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stored_texts, "HELD_CHARACTERS", 1)
-    texts = StoredTexts(reader, 0, len(SYSTEMS))
-    for _ in range(3):
-        texts.segment(SegmentKey("d", "14"))
-    assert reader.sizes == [20]
+    assert read(14, 14, 14) == [20]  # the newest one is held whatever its size
