@@ -75,8 +75,8 @@ def _drawn(r: ParsedText, group: list[int], random: Random) -> list[str]:
     old = [(_value(r.low(i)) or 0) * n for i, n in zip(group, times, strict=True)]
     for _ in range(_TRIES):
         new = [_other(r, i, random) for i in group]
-        said = [(_value(word or r.low(i)) or 0) * n for i, word, n in zip(group, new, times, strict=True)]
-        both = zip(pairwise(old), pairwise(said), strict=True)
+        drawn = [(_value(word or r.low(i)) or 0) * n for i, word, n in zip(group, new, times, strict=True)]
+        both = zip(pairwise(old), pairwise(drawn), strict=True)
         if all((a < b, a > b) == (c < d, c > d) for (a, b), (c, d) in both):
             return new
     return []

@@ -131,8 +131,8 @@ def ranked(texts: tuple[str, ...], n: int) -> tuple[Gram, ...]:
     """
     counts: Counter[Gram] = Counter()
     for text in dict.fromkeys(texts):
-        said = [text[start:end].lower() for start, end in words(text)]
-        counts.update(tuple(said[i : i + n]) for i in range(len(said) - n + 1))
+        lows = [text[start:end].lower() for start, end in words(text)]
+        counts.update(tuple(lows[i : i + n]) for i in range(len(lows) - n + 1))
     return tuple(sorted(counts, key=lambda gram: (-counts[gram], gram)))
 
 

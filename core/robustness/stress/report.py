@@ -257,7 +257,7 @@ _QE = "In He et al. (2023), its variants without references failed this: use ref
 _LENGTH = "A mean over words ignores length"
 _FLUENCY = "BARTScore’s recall failed several fluency tests in He et al. (2023), those of function words among them: do not use it alone (appendix I)."
 
-_FOUND: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = (
+_FINDINGS: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = (
     (("truncation",), ("rouge2", "rougeL"), "He et al. (2023) found ROUGE-2 and ROUGE-L, as F, to fail this on news summaries: show their precision and recall (appendix I)."),
     (("truncation",), ("bertscore",), "He et al. (2023) found BERTScore’s precision and F to fail this, its recall not: show all three (section 5.5.2, Figure 5)."),
     (("truncation",), ("bartscore", "bartscore-p", "bartscore-faithfulness"), _RECALL),
@@ -281,7 +281,7 @@ _FOUND: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = (
 )  # fmt: skip
 
 SPECIAL: Mapping[tuple[str, str], str] = {
-    (test, metric): said for tests, metrics, said in _FOUND for test in tests for metric in metrics
+    (test, metric): finding for tests, metrics, finding in _FINDINGS for test in tests for metric in metrics
 }
 """Findings of the paper, by test and by the metric's name without options."""
 

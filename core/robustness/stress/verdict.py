@@ -204,13 +204,13 @@ def cell(
     whole: Bools = np.asarray(~np.isnan(scores).any(axis=1), dtype=np.bool_)
     texts = int(whole.sum())
     if not texts:
-        why = next((v.reason for v in cell_values if v.value is None), "")
-        said = f"Every text has a missing score: {why}." if why else "No text could be changed."
+        reason = next((v.reason for v in cell_values if v.value is None), "")
+        why = f"Every text has a missing score: {reason}." if reason else "No text could be changed."
         points = tuple(
             LevelResult(level.label, level.strength, ratio, None, None, None, None, None, None)
             for level, ratio in zip(test.noise.levels, test.ratios, strict=True)
         )
-        return StressTestResult(test.noise.name, spec.name, 0, n, None, {}, points, "untold", said, None)
+        return StressTestResult(test.noise.name, spec.name, 0, n, None, {}, points, "untold", why, None)
     gold = scores[whole, 0]
     noised = scores[whole, 1:].reshape(texts, levels, seeds).transpose(1, 2, 0)  # level, seed, text
     worse = drops(gold, noised, higher_is_better=spec.higher_is_better)
