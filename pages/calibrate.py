@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.calibration.calibrate import Calibration, CalibrationPoint
-from core.calibration.top_systems import FEWEST_SYSTEMS, ranking
+from core.calibration.learning import FEWEST_SYSTEMS, ranking
 from core.ports.projects import Project
 from core.services.calibrate import calibration as service
 from core.services.calibrate.calibration import HumanScores, LambdaFitOptions

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
+from core.calibration.breakpoints import start_order
 from core.calibration.many_outputs import SortedOutputs, collect, histogram, sort_outputs
-from core.calibration.terms import start_order
 from core.progress import Progress
 from core.stats.correlation.kernel import mid_ranks
 from core.stats.correlation.pairs import Floats, Ints, dense_ranks, ratio

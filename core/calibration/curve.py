@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from core.stats.correlation.pairs import Floats, Ints
 
@@ -74,6 +75,12 @@ def middle(plateau: Plateau) -> float:
     return 2 * low if math.isinf(high) else low + (high - low) / 2
 
 
+def runs(mask: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """Return the first and the last position of each run of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], mask, [False])).astype(np.int8)))
+    return edges[::2], edges[1::2] - 1
+
+
 def defined(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
@@ -121,8 +128,7 @@ class StepCurve:
         if np.isnan(cells[stretch]).all():
             return None
         top = float(np.nanmax(cells[stretch]))
-        edges = np.flatnonzero(np.diff(np.concatenate(([False], cells >= top - SAME, [False])).astype(np.int8)))
-        first, last = edges[::2], edges[1::2] - 1
+        first, last = runs(cells >= top - SAME)
         real = (first < last) | stretch[first]
         first, last = first[real], last[real]
         low, high = self._bounds(first)[0], self._bounds(last)[1]
@@ -153,14 +159,13 @@ class StepCurve:
             stop = np.searchsorted(shares, shares[start] + narrow, "left")
             lowest = np.minimum.reduceat(np.append(values, np.inf), np.column_stack((start, stop)).ravel())[::2]
             top = max(top, float(lowest.max()))
-        edges = np.flatnonzero(np.diff(np.concatenate(([False], values >= top - SAME, [False])).astype(np.int8)))
-        first, last = edges[::2], edges[1::2]
-        widths = shares[last] - shares[first]
+        first, last = runs(values >= top - SAME)
+        widths = shares[last + 1] - shares[first]
         if not len(widths) or widths.max() < narrow:
             end = 0.0 if self.zero >= top - SAME else math.inf
             return top, Plateau(end, end, True, True)
         k = int(np.argmax(widths))
-        low, high = float(ends[first[k]]), float(ends[last[k]])
+        low, high = float(ends[first[k]]), float(ends[last[k] + 1])
         return top, Plateau(
             low, high, low == 0 and self.zero >= top - SAME, math.isinf(high) and self.inf >= top - SAME
         )

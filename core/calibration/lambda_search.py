@@ -15,10 +15,19 @@ import numpy as np
 import numpy.typing as npt
 
 from core.calibration.bootstrap_draws import BootstrapBatch, DrawAgreements, by_pairs, by_ranks
-from core.calibration.breakpoints import DECIMALS, find_breakpoints, on_grid, without_noise
+from core.calibration.breakpoints import (
+    DECIMALS,
+    Prepared,
+    find_breakpoints,
+    on_grid,
+    start_order,
+    step_curve,
+    terms,
+    ties_of,
+    without_noise,
+)
 from core.calibration.curve import BestLambda, Curve, StepCurve
 from core.calibration.many_outputs import GRID, BinnedCurve, SmoothCurve, correlations, moments, ranks_at
-from core.calibration.terms import Prepared, start_order, step_curve, terms, ties_of
 from core.calibration.tie_scan import ScanCurve, TieScan
 from core.errors import UserError
 from core.progress import Progress
@@ -156,15 +165,14 @@ def search(
     group: Group = "pooled",
     segments: Sequence[Hashable] = (),
     systems: Sequence[Hashable] = (),
-    noise: float = NOISE,
 ) -> tuple[Curve, BestLambda]:
-    """Return agreement by λ and its optimum; distances closer than `noise` are equal for rank measures.
+    """Return agreement by λ and its optimum; distances closer than `NOISE` are equal for rank measures.
 
     Raises `UserError` if agreement is undefined at every λ.
     """
     e, i, h = (np.asarray(x, dtype=np.float64) for x in (exp, imp, human))
     if measure != "pearson":
-        e, i = without_noise(e, noise), without_noise(i, noise)
+        e, i = without_noise(e, NOISE), without_noise(i, NOISE)
     curve = curve_of(e, i, h, measure=measure, group=group, segments=segments, systems=systems)(np.ones(len(h)))
     return curve, best_of(curve, e, i, h, group)
 

@@ -25,9 +25,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
-from core.calibration.breakpoints import NO_BREAKPOINTS, breakpoints_of_pairs
+from core.calibration.breakpoints import (
+    NO_BREAKPOINTS,
+    Prepared,
+    Terms,
+    breakpoints_of_pairs,
+    start_order,
+    step_curve,
+    terms,
+)
 from core.calibration.curve import SAME, BestLambda, CurvePoint, Plateau, StepCurve, defined, from_omega, omega
-from core.calibration.terms import Prepared, Terms, start_order, step_curve, terms
 from core.stats.correlation.correlation import Measure, agreement_values
 from core.stats.correlation.kernel import mid_ranks
 from core.stats.correlation.pairs import Floats, Ints, ratio

@@ -18,10 +18,10 @@ from scipy.sparse import csc_matrix
 
 from core.calibration.bootstrap_draws import STEPS, DrawAgreements
 from core.calibration.breakpoints import on_grid
-from core.calibration.curve import SAME, BestLambda, CurvePoint, Plateau, defined, from_omega, omega
+from core.calibration.curve import SAME, BestLambda, CurvePoint, Plateau, defined, from_omega, omega, runs
 from core.progress import Progress
 from core.stats.correlation.kernel import tied_pairs
-from core.stats.correlation.pairs import Floats, Ints, pairs_within, random_pairs_within, ratio
+from core.stats.correlation.pairs import Floats, Ints, changes, pairs_within, random_pairs_within, ratio
 from core.stats.correlation.ties import calibrate_ties
 from core.stats.threads import in_threads
 
@@ -92,8 +92,7 @@ class TieScan:
         gap = np.abs(apart)
         order = np.argsort(gap)
         ascending, n = gap[order], len(gap)
-        fresh = np.concatenate(([True], ascending[1:] != ascending[:-1])) if n else np.zeros(0, dtype=bool)
-        first = np.maximum.accumulate(np.where(fresh, np.arange(n), 0))
+        first = np.maximum.accumulate(np.where(changes(ascending), np.arange(n), 0))
         code = np.empty(n, dtype=np.int64)
         code[order] = np.where(ascending == 0, 0, 1 + (first * BINS // n if n > BINS else first))
         ordered = self.pairs.human != 0
@@ -199,12 +198,9 @@ class ScanCurve:
         top = float(values.max())
         best_steps = np.flatnonzero(values >= top - SAME)
         k = int(best_steps[np.argmin(np.abs(omegas[best_steps] - 0.5))])
-        low = high = k
-        while low > 0 and values[low - 1] >= top - SAME:
-            low -= 1
-        while high + 1 < len(omegas) and values[high + 1] >= top - SAME:
-            high += 1
-        first, last = (from_omega(float(omegas[at])) for at in (low, high))
+        lows, highs = runs(values >= top - SAME)
+        plateau = int(np.searchsorted(lows, k, "right")) - 1
+        first, last = (from_omega(float(omegas[ends[plateau]])) for ends in (lows, highs))
         return BestLambda(from_omega(float(omegas[k])), top, Plateau(first, last, True, True))
 
     def points(self, limit: int = 400) -> list[CurvePoint]:

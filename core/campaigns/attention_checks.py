@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from core.data import Span
 from core.perturbations.registry import load_perturbation
 from core.text.edits import Change, Edit, apply
-from core.text.languages import language as language_of
+from core.text.languages import language
 from core.text.sentences import movable_sentences
 from core.text.words import is_unspaced, words
 
@@ -82,17 +82,14 @@ def overlapping(place: tuple[int, int], other: tuple[int, int]) -> bool:
     return c - 1 <= a and b <= d + 1 if c == d else a < d and c < b
 
 
-def planted(
-    output_text: str, source: str | None, language: str, rng: Random, others: Sequence[str] = ()
-) -> PlantedError | None:
+def planted(output_text: str, source: str | None, rng: Random, others: Sequence[str] = ()) -> PlantedError | None:
     """Return the output with one planted error of a random kind, or None if none is certain to be clear.
 
-    `language` is the code of the output's language, or "" to guess. `others` are outputs of other documents in this language.
+    `others` are outputs of other documents in the same language.
     Without a source, only kinds are used that readers notice in the output alone. With neither of the preferred kinds, a stretch of
     words is shuffled. The result depends on the arguments and the state of `rng` only.
     """
-    code = language.casefold()
-    english = language_of(output_text) == "English" if not code else code == "english" or code.split("-")[0] == "en"
+    english = language(output_text) == "English"
     first: list[PlantedKind] = [*(ENGLISH if english else ("omission",))] if source else []
     kinds = [*first, *ANY_LANGUAGE] if others else first
     rng.shuffle(kinds)

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from core.campaigns.protocol import PROTOCOLS, Protocol
-from core.campaigns.suggestions import Suggestions
+from core.campaigns.suggestions import Suggestions, check_ranges
 from core.data import OutputKey, SegmentKey, Span
 from core.errors import UserError
 
@@ -65,7 +65,7 @@ class CampaignDesign:
 
     def check(self) -> None:
         """Raise `UserError` for a design that cannot be carried out."""
-        for name, value, low, high in (
+        check_ranges(
             ("raters per unit", self.overlap, 1, 20),
             ("people", self.people, 1, 10_000),
             ("segments in a block", self.block_size, 1, 1000),
@@ -73,9 +73,7 @@ class CampaignDesign:
             ("share of attention checks", self.checks, 0, 0.5),
             ("share of repeats", self.repeats, 0, 0.5),
             ("pass mark", self.pass_mark, 0, 1),
-        ):
-            if not low <= value <= high:
-                raise UserError(f"{name} is out of range", got=f"{value:g}", expected=f"{low} to {high:,}")
+        )
         if self.suggestions is not None:
             self.suggestions.check()
             if "spans" not in self.protocol.asks:

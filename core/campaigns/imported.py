@@ -19,11 +19,10 @@ from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating
 from core.formats.campaigns.span_json import UNDECIDED
 from core.mqm.schemes import ANY, GOOGLE, Scheme, WeightRule
 from core.mqm.scores import rater_penalty
-from core.stats.bootstrap import Interval, mean_interval
+from core.stats.bootstrap import Interval, mean_interval, wilson
 from core.stats.means import decimal_mean
-from core.stats.proportion import wilson
 from core.stats.raters.rater_agreement import RaterPair, krippendorff_alpha, rater_pairs, ratings
-from core.stats.raters.span_agreement import SpanAgreement, SpanLabel, SpanMatch, match_spans, span_agreement
+from core.stats.raters.span_agreement import SpanAgreement, SpanMatch, match_spans, on_one_text, span_agreement
 
 CAMPAIGN_SCHEME = Scheme(
     "campaign", 1, (*GOOGLE.rules, WeightRule("critical", ANY, 25.0), WeightRule(UNDECIDED, ANY, 0.0))
@@ -87,14 +86,13 @@ class CampaignTimes(NamedTuple):
     `per_item` is the median time from the end of an annotator's previous rating to the end of this one; of a page with several ratings
     each gets an equal part. It includes reading and breaks. `per_span` is the median of this time divided by the number of spans, over
     ratings with spans. `recorded` is the median from the recorded beginning to the end, which is short where a tool starts at the first
-    click. `timed` ratings have a time, `with_spans` of them error spans.
+    click. `timed` ratings have a time.
     """
 
     per_item: float | None
     per_span: float | None
     recorded: float | None
     timed: int
-    with_spans: int
 
 
 def penalty_of(rating: CampaignRating) -> float | None:
@@ -124,23 +122,23 @@ def check_results(file: CampaignFile) -> tuple[CheckResult, ...]:
             passed = r.passed and (before is None or before.passed is not False)
             results[identity] = CheckResult(r.rater, r.key, r.of, passed)
         else:
-            results[r.rater, r.key] = _against(r, items.get((r.rater, r.of)) if r.of else None)
+            is_worse, reason = _against(r, items.get((r.rater, r.of)) if r.of else None)
+            results[r.rater, r.key] = CheckResult(r.rater, r.key, r.of, is_worse, reason)
     return tuple(results.values())
 
 
-def _against(check: CampaignRating, item: CampaignRating | None) -> CheckResult:
+def _against(check: CampaignRating, item: CampaignRating | None) -> tuple[bool | None, str]:
+    """Return whether the check is rated worse than the output it was made from; None, with a reason, if this is not known."""
     if check.of is None:
-        return CheckResult(check.rater, check.key, None, None, "the output it was made from is not known")
+        return None, "the output it was made from is not known"
     if item is None:
-        return CheckResult(
-            check.rater, check.key, check.of, None, "the annotator did not rate the output it was made from"
-        )
+        return None, "the annotator did not rate the output it was made from"
     if check.score is not None and item.score is not None:
-        return CheckResult(check.rater, check.key, check.of, check.score < item.score)
+        return check.score < item.score, ""
     worse, better = penalty_of(check), penalty_of(item)
     if worse is None or better is None:
-        return CheckResult(check.rater, check.key, check.of, None, "neither scores nor error spans on both")
-    return CheckResult(check.rater, check.key, check.of, worse > better)
+        return None, "neither scores nor error spans on both"
+    return worse > better, ""
 
 
 def attention(file: CampaignFile) -> tuple[RaterChecks, ...]:
@@ -193,7 +191,9 @@ def campaign_agreement(file: CampaignFile, *, seed: int = 0, draws: int = 1000) 
     lengths = {key: (len(text), len(source or "")) for key, (text, source) in texts.items()}
     matches: list[SpanMatch] = []
     for key, of in several.items():
-        for a, b in combinations([_labels(r, lengths[key][0]) for r in of if r.all_errors is not None], 2):
+        for a, b in combinations(
+            [on_one_text(r.errors or (), lengths[key][0]) for r in of if r.all_errors is not None], 2
+        ):
             matches.append(match_spans(a, b, sum(lengths[key])))
     return CampaignAgreement(
         len(several), score_alpha, penalty_alpha, tuple(pairs or penalty_pairs), span_agreement(matches)
@@ -214,12 +214,6 @@ def _scores(
         p for p in rater_pairs(table)
         if (shared[table.raters.index(p.first)] & shared[table.raters.index(p.second)]).any()
     ]  # fmt: skip
-
-
-def _labels(rating: CampaignRating, length: int) -> list[SpanLabel]:
-    """Return the spans of a rating; those in the source are moved by `length`, the length of the output."""
-    by = {"output": 0, "source": length}
-    return [SpanLabel(e.start + by[e.side], e.end + by[e.side], e.severity, e.category) for e in rating.errors or ()]
 
 
 def rating_seconds(file: CampaignFile) -> list[tuple[CampaignRating, float]]:
@@ -249,5 +243,4 @@ def times(file: CampaignFile) -> CampaignTimes:
         median(per_span) if per_span else None,
         median(recorded) if recorded else None,
         len(seconds),
-        len(per_span),
     )

@@ -72,9 +72,8 @@ def _read(name: ProtocolName, row: Mapping[str, Any]) -> Protocol:
 
 _FOLDER = Path(__file__).parent / "protocols"
 _NAMES: tuple[ProtocolName, ...] = ("mqm", "esa", "cesa", "da", "pairwise")
-PROTOCOLS: Mapping[ProtocolName, Protocol] = {
-    name: _read(name, tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8"))) for name in _NAMES
-}
+_ROWS = {name: tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8")) for name in _NAMES}
+PROTOCOLS: Mapping[ProtocolName, Protocol] = {name: _read(name, row) for name, row in _ROWS.items()}
 
 
 class ProtocolNote(NamedTuple):
@@ -85,38 +84,14 @@ class ProtocolNote(NamedTuple):
     seconds: float
 
 
-NOTES: Mapping[ProtocolName, ProtocolNote] = {
-    "esa": ProtocolNote(
-        "Mark error spans as Major or Minor, then set a score from 0 to 100.",
-        "Good for ranking systems with annotators who are not linguists.",
-        60,
-    ),
-    "cesa": ProtocolNote(
-        "See all outputs of a segment side by side; mark error spans and set a score for each.",
-        "Good for small differences between systems: each annotator compares them directly.",
-        40,
-    ),
-    "mqm": ProtocolNote(
-        "Mark error spans with a severity and a category.",
-        "Good for knowing which errors systems make. Needs trained annotators.",
-        90,
-    ),
-    "da": ProtocolNote(
-        "Set a score from 0 to 100 for each output.",
-        "Good for many outputs on a small budget. Shows no errors.",
-        25,
-    ),
-    "pairwise": ProtocolNote(
-        "Choose the better of two outputs, or a tie.",
-        "Good for two or three systems, and for annotators without training.",
-        30,
-    ),
-}
+_SHOWN: tuple[ProtocolName, ...] = ("esa", "cesa", "mqm", "da", "pairwise")
+NOTES: Mapping[ProtocolName, ProtocolNote] = {name: ProtocolNote(**_ROWS[name]["note"]) for name in _SHOWN}
+"""In the order in which protocols are offered."""
 
 
 def usual_seconds(name: ProtocolName, n_systems: int) -> float:
-    """Return the usual working time per unit: a unit of contrastive ESA shows the outputs of all systems."""
-    return NOTES[name].seconds * (n_systems if name == "cesa" else 1)
+    """Return the usual working time per unit, which may show the outputs of all systems."""
+    return NOTES[name].seconds * (n_systems if PROTOCOLS[name].on_screen is None else 1)
 
 
 class StartingPoint(NamedTuple):

@@ -12,21 +12,23 @@ from scipy.stats import binomtest, norm
 from scipy.stats import t as student
 
 from core.campaigns.submitted import (
+    LIMITS,
     ByRater,
     OutputPlace,
     QualityEvidence,
-    QualityThresholds,
     Signal,
     UnitJudgement,
     answers,
     format_p,
+    interval_text,
     of_kind,
     percent,
     spans_of,
 )
 from core.data import Span, grouped
+from core.stats.bootstrap import wilson
 from core.stats.correlation.kernel import spearman
-from core.stats.raters.span_agreement import match_spans
+from core.stats.raters.span_agreement import By, match_spans, on_one_text
 from core.stats.significance.system_comparison import holm
 
 Z95 = 1.959964
@@ -44,7 +46,7 @@ class _Agreeing(NamedTuple):
     n: int
 
 
-def agreement(units: ByRater, limits: QualityThresholds) -> dict[str, QualityEvidence]:
+def agreement(units: ByRater) -> dict[str, QualityEvidence]:
     """Return Spearman's ρ of each rater's answers with those of the others on the same outputs.
 
     The others' answers are standardised by rater and averaged, with the mean of the system as one answer more, so that few raters per
@@ -54,8 +56,8 @@ def agreement(units: ByRater, limits: QualityThresholds) -> dict[str, QualityEvi
     is not better than chance and below the median without Holm's correction, or significantly below the median but better than chance.
     """
     by_rater = {rater: _standardised(_answers(own)) for rater, own in _numbered(units).items()}
-    first = _correlations(by_rater, dict.fromkeys(by_rater, 1.0), limits.fewest)
-    correlations = _correlations(by_rater, {r: max(0.0, c.value or 0.0) for r, c in first.items()}, limits.fewest)
+    first = _correlations(by_rater, dict.fromkeys(by_rater, 1.0))
+    correlations = _correlations(by_rater, {r: max(0.0, c.value or 0.0) for r, c in first.items()})
     names = [r for r, c in correlations.items() if c.value is not None]
     inverted = dict(zip(names, holm([_p_negative(correlations[r]) for r in names]), strict=True))
     typical = _better_than_chance(correlations)
@@ -65,8 +67,8 @@ def agreement(units: ByRater, limits: QualityThresholds) -> dict[str, QualityEvi
             text = f"Agreement cannot be computed from {c.n} outputs that others rated too."
             evidence[rater] = QualityEvidence("agreement", "none", text, n=c.n)
             continue
-        opposite, chance = (inverted[rater] or 0.0) <= limits.level, 1 - _p_negative(c) > 0.05
-        signal = "strong" if opposite else _signal(less, adjusted, chance, limits)
+        opposite, chance = (inverted[rater] or 0.0) <= LIMITS.level, 1 - _p_negative(c) > 0.05
+        signal = "strong" if opposite else _signal(less, adjusted, chance)
         say = "opposite to" if opposite else "not better than chance with" if chance else "with"
         low, high = (math.tanh(c.z + side * Z95 * c.error) for side in (-1, 1))
         p = (inverted[rater] or 0.0) if opposite else adjusted
@@ -78,7 +80,7 @@ def agreement(units: ByRater, limits: QualityThresholds) -> dict[str, QualityEvi
     return evidence
 
 
-def span_agreement_with_others(units: ByRater, limits: QualityThresholds) -> dict[str, QualityEvidence]:
+def span_agreement_with_others(units: ByRater) -> dict[str, QualityEvidence]:
     """Return the mean F1 (over characters) of each rater's error spans with those of the others on the same outputs.
 
     Outputs that both call free of errors are left out. Strong if the mean is significantly below the median rater (Holm) and at most a third
@@ -93,7 +95,7 @@ def span_agreement_with_others(units: ByRater, limits: QualityThresholds) -> dic
                 gaps = [_f1(own, spans_of(o.labels, system)) for o in of if o.rater != judgement.rater]
                 known = [f for f in gaps if f is not None]
                 values[judgement.rater] += [fmean(known)] if known else []
-    mean_f1 = {r: _mean(v, limits.fewest) for r, v in values.items()}
+    mean_f1 = {r: _mean(v) for r, v in values.items()}
     evidence = {}
     for rater, (c, less, adjusted) in _below_median(mean_f1, mean_f1).items():
         if c.value is None:
@@ -101,7 +103,7 @@ def span_agreement_with_others(units: ByRater, limits: QualityThresholds) -> dic
             evidence[rater] = QualityEvidence("span agreement", "none", text, n=c.n)
             continue
         middle = _middle(rater, mean_f1)
-        signal = _signal(less, adjusted, c.value <= middle / 3, limits)
+        signal = _signal(less, adjusted, c.value <= middle / 3)
         low, high = max(0.0, c.z - Z95 * c.error), min(1.0, c.z + Z95 * c.error)
         text = (
             f"Error spans agree with the others' with F1 {c.value:.2f} (95 % CI {low:.2f} to {high:.2f}) on {c.n} outputs; median "
@@ -111,11 +113,11 @@ def span_agreement_with_others(units: ByRater, limits: QualityThresholds) -> dic
     return evidence
 
 
-def _signal(less: float, adjusted: float, far: bool, limits: QualityThresholds) -> Signal:
+def _signal(less: float, adjusted: float, far: bool) -> Signal:
     """Return the signal of an agreement below the median: `far` says that the difference is also large."""
-    if adjusted <= limits.level:
+    if adjusted <= LIMITS.level:
         return "strong" if far else "weak"
-    return "weak" if far and less <= limits.level else "none"
+    return "weak" if far and less <= LIMITS.level else "none"
 
 
 def _numbered(units: ByRater) -> ByRater:
@@ -132,7 +134,7 @@ def _standardised(own_answers: Mapping[OutputPlace, float]) -> dict[OutputPlace,
     return {k: (v - float(values.mean())) / spread if spread > 1e-12 else 0.0 for k, v in own_answers.items()}
 
 
-def _correlations(by_rater: Given, weights: Mapping[str, float], fewest: int) -> dict[str, _Agreeing]:
+def _correlations(by_rater: Given, weights: Mapping[str, float]) -> dict[str, _Agreeing]:
     sums: dict[OutputPlace, float] = {}
     mass: dict[OutputPlace, float] = {}
     for rater, own_answers in by_rater.items():
@@ -157,7 +159,7 @@ def _correlations(by_rater: Given, weights: Mapping[str, float], fewest: int) ->
                 expected = level[place.system] - level.get(place.against, 0.0)
                 own.append(value)
                 rest.append((sums[place] - w * value + PRIOR * expected) / (others + PRIOR))
-        known = len(own) >= max(4, fewest) and len(set(own)) > 1 and len(set(rest)) > 1
+        known = len(own) >= max(4, LIMITS.fewest) and len(set(own)) > 1 and len(set(rest)) > 1
         rho = float(spearman(np.array(rest), np.array(own))) if known else None
         r = min(max(rho or 0.0, -0.999), 0.999)
         error = math.sqrt((1 + r * r / 2) / (len(own) - 3)) if known else math.inf
@@ -215,37 +217,34 @@ def _middle(rater: str, correlations: Mapping[str, _Agreeing]) -> float:
     return median([c.value for r, c in correlations.items() if r != rater and c.value is not None] or [0.0])
 
 
-def _mean(values: Sequence[float], fewest: int) -> _Agreeing:
-    if len(values) < max(2, fewest):
+def _mean(values: Sequence[float]) -> _Agreeing:
+    if len(values) < max(2, LIMITS.fewest):
         return _Agreeing(None, 0.0, math.inf, len(values))
     mean = fmean(values)
     return _Agreeing(mean, mean, max(stdev(values), 0.1) / math.sqrt(len(values)), len(values))
 
 
-def _f1(one: Sequence[Span], two: Sequence[Span]) -> float | None:
-    """Return F1 over characters of output and source together; None if both have no error spans."""
-    if not one and not two:
-        return None
-    shared = total = 0
-    for side in ("output", "source"):
-        ours, theirs = ([s for s in of if s.side == side] for of in (one, two))
-        match = match_spans(ours, theirs, max((s.end for s in [*ours, *theirs]), default=0))
-        shared, total = shared + match.shared, total + match.first + match.second
-    return 2 * shared / total if total else None
+def _f1(one: Sequence[Span], two: Sequence[Span], by: Sequence[By] = ()) -> float | None:
+    """Return F1 over characters of output and source together; None if nobody has marked a character."""
+    length = max((s.end for s in (*one, *two) if s.side == "output"), default=0)
+    first, second = on_one_text(one, length), on_one_text(two, length)
+    match = match_spans(first, second, max((s.end for s in (*first, *second)), default=0), by)
+    total = match.first + match.second
+    return 2 * match.shared / total if total else None
 
 
 Compared = dict[str, list[tuple[int, int]]]
 
 
-def copying(units: ByRater, limits: QualityThresholds) -> dict[str, QualityEvidence]:
+def copying(units: ByRater) -> dict[str, QualityEvidence]:
     """Return the share of answers that are nearly identical to an earlier answer of somebody else.
 
     It is compared with the share expected from the median of the other raters: a one-sided binomial test with Holm's correction.
     Strong if it is significant and at least half way from the expected share to 1, weak if it is only significant. Only the later one of two identical answers counts, so
     the rater who was copied is not accused.
     """
-    compared, partners = _identical(units, limits)
-    names = [r for r, comparisons in compared.items() if len(comparisons) >= limits.fewest]
+    compared, partners = _identical(units)
+    names = [r for r, comparisons in compared.items() if len(comparisons) >= LIMITS.fewest]
     bases = {r: _base(r, compared, names) for r in names}
     counts = {r: (sum(same > 0 for same, _ in comparisons), len(comparisons)) for r, comparisons in compared.items()}
     p_values = [float(binomtest(*counts[r], bases[r], "greater").pvalue) for r in names]
@@ -257,20 +256,18 @@ def copying(units: ByRater, limits: QualityThresholds) -> dict[str, QualityEvide
             text = f"Too few answers that somebody else gave earlier: {n}."
             evidence[rater] = QualityEvidence("copying", "none", text, n=n)
             continue
-        p, base, interval = adjusted[rater] or 0.0, bases[rater], binomtest(k, n).proportion_ci(method="wilson")
+        p, base, share = adjusted[rater] or 0.0, bases[rater], wilson(k, n)
         far = k / n >= base + (1 - base) / 2
         signal: Signal = "none"
-        if p <= limits.level:
+        if p <= LIMITS.level:
             signal = "strong" if far else "weak"
         whom = partners[rater]
         most = f"; most often {max(whom, key=lambda r: (whom[r], r))}" if whom and signal != "none" else ""
         text = (
-            f"{k} of {n} answers ({percent(k / n)}, 95 % CI {percent(interval.low)} to {percent(interval.high)}) are nearly identical "
+            f"{k} of {n} answers ({percent(k / n)}, {interval_text(share)}) are nearly identical "
             f"to an earlier one of somebody else; expected {percent(base)}, p {format_p(p)} after Holm's correction{most}."
         )
-        evidence[rater] = QualityEvidence(
-            "copying", signal, text, k / n, float(interval.low), float(interval.high), n, p
-        )
+        evidence[rater] = QualityEvidence("copying", signal, text, k / n, share.low, share.high, n, p)
     return evidence
 
 
@@ -287,7 +284,7 @@ def _base(rater: str, compared: Compared, names: Sequence[str]) -> float:
     return fmean(1 - (1 - q) ** m for _, m in own)
 
 
-def _identical(units: ByRater, limits: QualityThresholds) -> tuple[Compared, dict[str, dict[str, int]]]:
+def _identical(units: ByRater) -> tuple[Compared, dict[str, dict[str, int]]]:
     """Return per rater and answer how many of how many earlier answers are nearly identical, and per rater with whom."""
     compared: Compared = {r: [] for r in units}
     partners: dict[str, dict[str, int]] = {r: {} for r in units}
@@ -296,7 +293,7 @@ def _identical(units: ByRater, limits: QualityThresholds) -> tuple[Compared, dic
             before = [o for o in of if o.rater != judgement.rater and _earlier(o, judgement)]
             places = [""] if "preference" in judgement.labels.asks else judgement.unit.systems
             for system in places:
-                known = [(o.rater, same) for o in before if (same := _same(o, judgement, system, limits)) is not None]
+                known = [(o.rater, same) for o in before if (same := _same(o, judgement, system)) is not None]
                 if known:
                     compared[judgement.rater].append((sum(same for _, same in known), len(known)))
                 for other in (r for r, same in known if same):
@@ -309,7 +306,7 @@ def _earlier(other: UnitJudgement, judgement: UnitJudgement) -> bool:
     return other.submitted is None or judgement.submitted is None or other.submitted < judgement.submitted
 
 
-def _same(a: UnitJudgement, b: UnitJudgement, system: str, limits: QualityThresholds) -> bool | None:
+def _same(a: UnitJudgement, b: UnitJudgement, system: str) -> bool | None:
     """Return whether two answers are nearly identical; None if they say nothing: perfect or without errors for both."""
     asks = b.labels.asks
     if "preference" in asks:
@@ -321,15 +318,10 @@ def _same(a: UnitJudgement, b: UnitJudgement, system: str, limits: QualityThresh
             return None
         if "spans" not in asks and one.score == two.score and one.score in (0, 100):
             return None
-        close = abs(one.score - two.score) <= limits.close_score
+        close = abs(one.score - two.score) <= LIMITS.close_score
     if "spans" not in asks:
         return close
     first, second = spans_of(a.labels, system), spans_of(b.labels, system)
     if not first and not second:
         return None
-    shared = total = 0
-    for side in ("output", "source"):
-        ours, theirs = ([s for s in of if s.side == side] for of in (first, second))
-        match = match_spans(ours, theirs, max((s.end for s in [*ours, *theirs]), default=0), ("severity",))
-        shared, total = shared + match.shared, total + match.first + match.second
-    return close and total > 0 and 2 * shared / total >= limits.close_spans
+    return close and (_f1(first, second, ("severity",)) or 0.0) >= LIMITS.close_spans

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from core.data import Span
 from core.ports.campaigns import CampaignUnit, UnitKind
 from core.ports.labels import SegmentLabels
+from core.stats.bootstrap import Interval
 
 EvidenceKind = Literal[
     "checks", "suggestions", "repeats", "speed", "same answer", "same span", "copying", "agreement", "span agreement"
@@ -92,6 +93,8 @@ class QualityThresholds:
     fewest_repeats: int = 3
 
 
+LIMITS = QualityThresholds()
+
 ByRater = Mapping[str, Sequence[UnitJudgement]]
 
 
@@ -164,6 +167,10 @@ def of_kind(units: Sequence[UnitJudgement], *kinds: UnitKind) -> list[UnitJudgem
 
 def percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.0f} %"
+
+
+def interval_text(share: Interval) -> str:
+    return f"95 % CI {percent(share.low)} to {percent(share.high)}"
 
 
 def format_p(p: float) -> str:

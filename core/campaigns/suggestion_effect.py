@@ -12,12 +12,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from core.campaigns.attention_checks import overlapping
 from core.campaigns.suggestions import Arm
 from core.data import Span, grouped
-from core.stats.bootstrap import LEVEL
+from core.stats.bootstrap import LEVEL, wilson_bounds
 from core.stats.campaign.arm_contrasts import (
     FEW_RATERS,
     ArmMeasure,
@@ -360,10 +359,8 @@ def _too_few(outputs: tuple[int, int], *, both: bool) -> str:
 
 def _share_interval(share: Contrast, cases: float) -> tuple[float, float]:
     """Return Wilson's interval with the number of independent cases that gives the standard error of `share`, at most `cases`."""
-    p, z = share.value, float(ndtri((1 + LEVEL) / 2))
-    n = min(cases, p * (1 - p) / share.error**2) if share.error > 0 else cases
-    middle, half = p + z * z / (2 * n), z * math.sqrt(max(p * (1 - p), 0) / n + z * z / (4 * n * n))
-    return max(0.0, (middle - half) / (1 + z * z / n)), min(1.0, (middle + half) / (1 + z * z / n))
+    p = share.value
+    return wilson_bounds(p, min(cases, p * (1 - p) / share.error**2) if share.error > 0 else cases)
 
 
 def _pooling(effects: Sequence[SuggestionEffect], margin: float) -> Pooling:

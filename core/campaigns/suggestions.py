@@ -46,15 +46,20 @@ class Suggestions:
         """Raise `UserError` for values out of range."""
         if not self.layer:
             raise UserError("no layer of error spans is chosen for the suggestions", hint="Choose a layer")
-        for name, value, low, high in (
+        check_ranges(
             ("share of the control arm", self.control_share, FEWEST_CONTROLS, 1 - FEWEST_CONTROLS),
             ("share of outputs with a wrong suggestion", self.planted_share, 0, 0.5),
             ("share of withheld suggestions", self.withheld_share, 0, 0.5),
-        ):
-            if not low <= value <= high:
-                raise UserError(f"{name} is out of range", got=f"{value:g}", expected=f"{low:g} to {high:g}")
+        )
         if not 0 < self.margin < 100:
             raise UserError("the margin is out of range", got=f"{self.margin:g}", expected="more than 0, less than 100")
+
+
+def check_ranges(*ranges: tuple[str, float, float, float]) -> None:
+    """Raise `UserError` for the first value out of range, given as name, value, lowest and highest."""
+    for name, value, low, high in ranges:
+        if not low <= value <= high:
+            raise UserError(f"{name} is out of range", got=f"{value:g}", expected=f"{low:g} to {high:,g}")
 
 
 class ArmDraw(NamedTuple):

@@ -11,6 +11,9 @@ from core.campaigns.design import CampaignDesign
 from core.data import SegmentKey, grouped
 from core.errors import UserError, unknown
 
+Outline = Mapping[SegmentKey, tuple[str, ...]]
+"""The systems that have an output, by segment, in document order."""
+
 
 class PlannedUnit(NamedTuple):
     """An item unit before it is stored: `systems` of segment `of`. Units of a `block` are assigned together."""
@@ -20,12 +23,10 @@ class PlannedUnit(NamedTuple):
     systems: tuple[str, ...]
 
 
-def planned_units(
-    outline: Mapping[SegmentKey, tuple[str, ...]], design: CampaignDesign, first_block: int = 0
-) -> list[PlannedUnit]:
+def planned_units(outline: Outline, design: CampaignDesign, first_block: int = 0) -> list[PlannedUnit]:
     """Return the item units in document order, block by block.
 
-    `outline` names the systems that have an output, by segment, in document order. Each document is cut into chunks of at most
+    Each document is cut into chunks of at most
     `design.block_size` consecutive segments. A block is a chunk × one system if the protocol shows one output, a chunk × one pair
     of systems if it shows two, and a chunk with all systems otherwise. A missing output leaves its unit out, and shortens the block.
     Blocks count from `first_block`: for units that are added later, this is one more than the largest block so far.
@@ -50,7 +51,7 @@ def planned_units(
     return units
 
 
-def _chosen(outline: Mapping[SegmentKey, tuple[str, ...]], design: CampaignDesign) -> dict[SegmentKey, tuple[str, ...]]:
+def _chosen(outline: Outline, design: CampaignDesign) -> dict[SegmentKey, tuple[str, ...]]:
     """Return the chosen systems of each chosen segment that has any, in one order of systems."""
     rank = {name: i for i, name in enumerate(dict.fromkeys(s for systems in outline.values() for s in systems))}
     for name in design.systems:
@@ -62,13 +63,21 @@ def _chosen(outline: Mapping[SegmentKey, tuple[str, ...]], design: CampaignDesig
                 "a chosen segment is not in the project", got=f"{key.doc_id} {key.segment_id}".strip(),
                 hint="Choose the segments again",
             )  # fmt: skip
-    chosen_systems, only = set(design.systems or rank), set(design.segments)
+    systems_by_segment = _restricted(outline, design.systems, design.segments)
+    return {key: tuple(sorted(systems, key=rank.__getitem__)) for key, systems in systems_by_segment.items()}
+
+
+def _restricted(
+    outline: Outline, systems: Collection[str], segments: Collection[SegmentKey]
+) -> dict[SegmentKey, list[str]]:
+    """Return these systems of these segments that have outputs; an empty collection means all."""
+    only, chosen = set(segments), set(systems)
     systems_by_segment = {
-        key: tuple(sorted(chosen_systems.intersection(systems), key=rank.__getitem__))
-        for key, systems in outline.items()
+        key: [name for name in of if not chosen or name in chosen]
+        for key, of in outline.items()
         if not only or key in only
     }
-    return {key: systems for key, systems in systems_by_segment.items() if systems}
+    return {key: names for key, names in systems_by_segment.items() if names}
 
 
 def _shown_together(
@@ -81,10 +90,6 @@ def _shown_together(
     order = list(dict.fromkeys(name for systems in chunk.values() for name in systems))
     ranked = sorted(blocks, key=lambda group: [order.index(name) for name in group])
     return [dict.fromkeys(blocks[group], group) for group in ranked]
-
-
-Outline = Mapping[SegmentKey, tuple[str, ...]]
-"""The systems that have an output, by segment, in document order."""
 
 
 class DataCounts(NamedTuple):
@@ -124,12 +129,7 @@ def of_documents(keys: Iterable[SegmentKey], documents: Collection[str]) -> tupl
 
 def counts(outline: Outline, systems: Collection[str], segments: Collection[SegmentKey]) -> DataCounts:
     """Return the counts of the outputs of these systems and segments; an empty collection means all."""
-    only, chosen_systems = set(segments), set(systems)
-    systems_by_segment = {
-        key: [name for name in of if not chosen_systems or name in chosen_systems] for key, of in outline.items() if not only or key in only
-    }  # fmt: skip
-    nonempty = {key: of for key, of in systems_by_segment.items() if of}
-    names = {name for of in nonempty.values() for name in of}
-    return DataCounts(
-        len(nonempty), len(names), sum(map(len, nonempty.values())), len({key.doc_id for key in nonempty})
-    )
+    systems_by_segment = _restricted(outline, systems, segments)
+    names = {name for of in systems_by_segment.values() for name in of}
+    n_outputs = sum(map(len, systems_by_segment.values()))
+    return DataCounts(len(systems_by_segment), len(names), n_outputs, len({key.doc_id for key in systems_by_segment}))

@@ -8,11 +8,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from core.judges.annotator_test import Labels, Wins
-from core.stats.bootstrap import Interval, mean_interval, statistic_interval
+from core.stats.bootstrap import Interval, mean_interval, statistic_interval, wilson
 from core.stats.correlation.agreement_interval import agreement_interval
 from core.stats.correlation.correlation import Statistic, agreement, group_ids
 from core.stats.correlation.pairs import Floats, Ints, ratio
-from core.stats.proportion import wilson
 
 Measure = Literal["kappa", "kendall"]
 ONE_CLASS = "both give only one and the same class"

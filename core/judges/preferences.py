@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from core.columns import Mask
-from core.stats.bootstrap import Interval, statistic_interval
+from core.stats.bootstrap import Interval, statistic_interval, wilson
 from core.stats.correlation.correlation import group_ids, rows_by
 from core.stats.correlation.pairs import Floats, Ints, ratio
-from core.stats.proportion import wilson
 
 DRAWS = 1000
 

@@ -130,8 +130,3 @@ def _bundled() -> dict[str, Typology]:
 
 TYPOLOGIES = _bundled()
 MQM = TYPOLOGIES["mqm"]
-
-
-def paths(*, marks_only: bool = False) -> tuple[str, ...]:
-    """Return the categories of the MQM typology; `marks_only` leaves out the verdict."""
-    return (*(c.path for c in MQM.categories), *(() if marks_only else (NON_TRANSLATION,)))

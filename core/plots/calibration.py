@@ -9,8 +9,7 @@ import altair as alt
 
 from core.calibration.calibrate import Calibration
 from core.calibration.curve import Plateau, omega
-from core.calibration.learning import Learning, Spread
-from core.calibration.top_systems import Top
+from core.calibration.learning import Learning, Spread, Top
 from core.formatting import format_lambda
 from core.plots.base import BLUE, GREEN, GREY, ORANGE, TEXT, chart_label, inline, names_axis, tooltip
 

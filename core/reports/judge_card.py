@@ -17,9 +17,8 @@ from core.reports.evaluation import SHORT, p_text
 from core.reports.html import render, vega_script
 from core.services.judges.card import CLASSES, QUESTIONS, JudgeCard, Question
 from core.services.judges.verdict import RULES, Kind
-from core.stats.bootstrap import Interval
+from core.stats.bootstrap import Interval, wilson
 from core.stats.correlation.correlation import Statistic
-from core.stats.proportion import wilson
 
 VERDICTS: dict[Kind, str] = {
     "may": "may replace an annotator",

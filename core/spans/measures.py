@@ -27,8 +27,8 @@ from core.data import Span
 from core.progress import Progress, no_progress
 from core.stats.bootstrap import Interval, draws_of, percentiles
 from core.stats.correlation.pairs import Floats, Ints
-from core.stats.significance.random_signs import random_signs
-from core.stats.significance.system_comparison import SLACK, Comparison
+from core.stats.significance.random_signs import SLACK, random_signs
+from core.stats.significance.system_comparison import Comparison
 from core.text.words import words
 
 SpanMeasure = Literal["mpp", "em", "mp", "wmt25"]

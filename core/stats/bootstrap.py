@@ -1,4 +1,4 @@
-"""Percentile bootstrap over units (segments, documents) rather than single outputs."""
+"""Intervals: the percentile bootstrap over units (segments, documents) rather than single outputs, and Wilson's of a share."""
 
 from __future__ import annotations
 
@@ -51,8 +51,13 @@ def content_order(*columns: npt.NDArray[Any]) -> Ints:
 def draws_of(n: int, seed: int, draws: int) -> Iterator[Floats]:
     """Yield `draws` resamples of n units with replacement, each as counts of the units, shape (n,)."""
     for block in resamples(n, seed, draws):
-        rows = np.arange(len(block))[:, None] * n
-        yield from np.bincount((block + rows).ravel(), minlength=block.size).reshape(block.shape).astype(np.float64)
+        yield from counts_of(block)
+
+
+def counts_of(drawn: Ints) -> Floats:
+    """Return how often each unit is in each of these resamples, both of shape (some, n)."""
+    rows = np.arange(len(drawn))[:, None] * drawn.shape[1]
+    return np.bincount((drawn + rows).ravel(), minlength=drawn.size).reshape(drawn.shape).astype(np.float64)
 
 
 def resamples(n: int, seed: int, draws: int) -> Iterator[Ints]:
@@ -94,11 +99,23 @@ def mean_interval(
         half = float(values.std()) / math.sqrt(n) * float(ndtri((1 + LEVEL) / 2))
         low, high = max(mean - half, float(values.min())), min(mean + half, float(values.max()))
         return Interval(mean, low, high, n, method="normal")
-    order = content_order(sizes, sums)
-    sums, sizes = sums[order], sizes[order]
-    means = [sums[drawn].sum(1) / sizes[drawn].sum(1) for drawn in resamples(n, seed, draws)]
-    low, high = percentiles(np.concatenate(means))
-    return Interval(mean, low, high, n)
+    return ratio_interval(sums, sizes, seed, draws)._replace(value=mean)
+
+
+def ratio_interval(
+    above: npt.NDArray[Any], below: npt.NDArray[Any], seed: int, draws: int, too_few: str = ""
+) -> Interval:
+    """Return Σ above / Σ below over units, both of shape (n,), with its percentile interval; `too_few` is why one unit has none.
+
+    The order of the units changes nothing.
+    """
+    order = content_order(below, above)
+    above, below = above[order], below[order]
+    value, n = float(above.sum() / below.sum()), len(above)
+    if n < 2:
+        return Interval(value, None, None, n, too_few)
+    ratios = [above[drawn].sum(1) / below[drawn].sum(1) for drawn in resamples(n, seed, draws)]
+    return Interval(value, *percentiles(np.concatenate(ratios)), n)
 
 
 def statistic_interval(
@@ -111,8 +128,35 @@ def statistic_interval(
     """
     if n < 2:
         return Interval(value, None, None, n, "an interval needs at least two documents")
-    drawn = np.concatenate([of_draws(block) for block in resamples(n, seed, draws)])
+    return drawn_interval(value, np.concatenate([of_draws(block) for block in resamples(n, seed, draws)]), n)
+
+
+def drawn_interval(value: float, drawn: Floats, n: int, *, name: str = "", note: str = "") -> Interval:
+    """Return a statistic of n units with the interval of its values on resamples, NaN where undefined; none if most are.
+
+    `name` is what the reason calls the statistic, and `note` the reason of an interval that needs a remark.
+    """
     defined = drawn[~np.isnan(drawn)]
-    if len(defined) < draws / 2:
-        return Interval(value, None, None, n, f"undefined on {draws - len(defined)} of {draws} resamples")
-    return Interval(value, *percentiles(defined), n)
+    if not len(defined) or len(defined) < len(drawn) / 2:
+        undefined = f"{name} is undefined" if name else "undefined"
+        return Interval(value, None, None, n, f"{undefined} on {len(drawn) - len(defined)} of {len(drawn)} resamples")
+    return Interval(value, *percentiles(defined), n, note)
+
+
+def wilson(yes: int, n: int) -> Interval:
+    """Return the share yes/n in [0, 1] with Wilson's score interval (1927, p. 209), which is not degenerate at 0 and 1.
+
+    All values are None, with a reason, if n is 0.
+    """
+    if n == 0:
+        return Interval(None, None, None, 0, "there are no cases")
+    low, high = wilson_bounds(yes / n, n)
+    return Interval(yes / n, low if yes else 0.0, high if yes < n else 1.0, n)
+
+
+def wilson_bounds(share: float, n: float) -> tuple[float, float]:
+    """Return Wilson's interval of a share of n independent cases, which need not be a whole number."""
+    square = float(ndtri((1 + LEVEL) / 2)) ** 2
+    middle = share + square / (2 * n)
+    half = math.sqrt(square * (max(share * (1 - share), 0.0) / n + square / (4 * n * n)))
+    return max(0.0, (middle - half) / (1 + square / n)), min(1.0, (middle + half) / (1 + square / n))

@@ -17,12 +17,11 @@ from core.stats.bootstrap import percentiles
 from core.stats.correlation.correlation import Statistic, agreement, group_ids, rows_by
 from core.stats.correlation.kernel import mid_ranks
 from core.stats.correlation.pairs import Floats, Ints, tables, vectors
-from core.stats.significance.random_signs import random_signs
+from core.stats.significance.random_signs import at_least, random_signs
 from core.stats.threads import in_threads
 
 TOO_FEW_SYSTEMS = "at least two systems are needed"
 TOO_FEW_SEGMENTS = "at least two segments that every system translated are needed"
-ROUNDING = 1e-10
 PERMUTATIONS = 500
 """Of each bootstrap draw."""
 
@@ -76,20 +75,6 @@ def soft_pairwise_accuracy(metric: npt.ArrayLike, human: npt.ArrayLike, *, seed:
     pairs = np.triu_indices(len(m), 1)
     p_metric, p_human = (counts / draws)[:, *pairs]
     return Statistic(float(1 - np.abs(p_human - p_metric).mean()), "", len(m))
-
-
-def at_least(scores: Floats, signs: Floats) -> Floats:
-    """Count the sign vectors for which system i's lead over j > i is at least the observed one; shape (n_systems, n_systems).
-
-    A sign of −1 swaps the two systems' scores of that segment. Other cells are 0.
-    """
-    drawn, seen = signs @ scores.T, scores.sum(1)
-    counts = np.zeros((len(scores), len(scores)))
-    for i, row in enumerate(scores):
-        slack = ROUNDING * np.abs(row - scores[i + 1 :]).sum(1)
-        far = drawn[:, [i]] - drawn[:, i + 1 :] >= seen[i] - seen[i + 1 :] - slack
-        counts[i, i + 1 :] = np.count_nonzero(far, axis=0)
-    return counts
 
 
 def soft_pairwise_intervals(

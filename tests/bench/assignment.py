@@ -16,11 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.campaigns.assignment import draw_block
+from core.campaigns.assignment import draw_block, inclusion_weights
 from core.campaigns.design import CampaignDesign
 from core.campaigns.fixed_lists import fixed_lists
 from core.campaigns.units import planned_units
-from core.campaigns.weights import inclusion_weights
 from core.data import SegmentKey, grouped
 from core.ports.campaigns import Assignment, CampaignUnit, DrawState, NewAssignment
 

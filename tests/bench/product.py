@@ -13,10 +13,9 @@ from typing import Any
 
 from cli.__main__ import COMMANDS
 from core.calibration.calibrate import CalibrationPoint
-from core.calibration.learning import learn
+from core.calibration.learning import by_top, learn, ranking
 from core.calibration.presets import PRESETS
 from core.calibration.sampling import LabelCandidate, choose
-from core.calibration.top_systems import by_top, ranking
 from core.campaigns.design import design_from_json
 from core.campaigns.imported import attention, campaign_agreement, slider_means, times
 from core.campaigns.imported import ranking as imported_ranking

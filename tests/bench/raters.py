@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 from core.campaigns.attention_checks import AttentionCheck, PlantedError, check_to_json, planted
 from core.campaigns.protocol import PROTOCOLS, ProtocolName
-from core.campaigns.rater_evidence import DEFAULT_THRESHOLDS, verdicts
+from core.campaigns.rater_evidence import verdicts
 from core.campaigns.submitted import QualityAdvice, RaterVerdict, UnitJudgement
 from core.data import SegmentKey, Span
 from core.ports.campaigns import CampaignUnit
-from core.stats.proportion import wilson
+from core.stats.bootstrap import wilson
 from tests.bots import UNSPECIFIED, BotAnswer, BotOutput, BotRater, Habit, answer, bot_rater, labels_of
 
 USUAL: Mapping[Habit, int] = {"careful": 20, "careless": 2, "same": 2, "copycat": 3, "adversarial": 3}
@@ -142,7 +142,7 @@ def _check(
     unit: SimulatedUnit, on_screen: int, rng: Random, others: Sequence[str]
 ) -> tuple[dict[str, BotOutput], dict[str, object]] | None:
     system = rng.choice(list(unit.shown))
-    error = planted(unit.shown[system].text, None, "xx", rng, others)
+    error = planted(unit.shown[system].text, None, rng, others)
     if error is None:
         return None
     shown, clean = dict(unit.shown), ""
@@ -171,7 +171,7 @@ def main() -> None:
         signals: Counter[tuple[Habit, str]] = Counter()
         for seed in range(options.first, options.first + options.campaigns):
             made = campaign(protocol, seed, units=options.units)
-            found = verdicts(made.units, DEFAULT_THRESHOLDS)
+            found = verdicts(made.units)
             total += flags(found, made.raters)
             for v in found:
                 habit = made.raters[v.rater].habit

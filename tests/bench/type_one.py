@@ -14,9 +14,9 @@ import time
 import numpy as np
 from scipy.stats import ttest_ind, ttest_rel
 
+from core.stats.bootstrap import wilson
 from core.stats.campaign.campaign_scores import CampaignScore, Unit, output_means
 from core.stats.campaign.paired_differences import compare_campaign_systems
-from core.stats.proportion import wilson
 from tests.core.stats.campaign.simulated import Design, simulated
 
 ALPHA = 0.05

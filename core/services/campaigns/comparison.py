@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
+from core.campaigns.assignment import inclusion_weights
 from core.campaigns.design import CampaignDesign, design_from_json
 from core.campaigns.submitted import UnitJudgement
-from core.campaigns.weights import inclusion_weights
 from core.data import SegmentKey
 from core.ports.campaigns import Campaign
 from core.ports.store import Store

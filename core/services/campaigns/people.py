@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 from core.campaigns.design import CampaignDesign, design_from_json
-from core.campaigns.handing_over import ListOwner, ListRest, ListState
+from core.campaigns.fixed_lists import ListOwner, ListRest, ListState
 from core.campaigns.submitted import UnitJudgement
 from core.data import grouped
 from core.errors import UserError

@@ -15,7 +15,7 @@ from core.data import Dataset, OutputKey, SegmentKey
 from core.ports.store import Store
 from core.services.campaigns.answers import read_labels
 from core.services.campaigns.comparison import default_unit, labels_of_raters, scores
-from core.stats.campaign.campaign_scores import Unit
+from core.stats.campaign.campaign_scores import CampaignVariances, Unit, variances_of_pilot
 from core.stats.campaign.paired_differences import fewest_units, smallest_p
 from core.stats.campaign.planned_power import (
     ASSUMED,
@@ -27,7 +27,6 @@ from core.stats.campaign.planned_power import (
     planned_preference,
     planned_share,
 )
-from core.stats.campaign.variance_components import CampaignVariances, variances_of_pilot
 
 ALPHA = 0.05
 LONG_TEXT = 2000
@@ -217,7 +216,7 @@ def example_checks(dataset: Dataset, design: CampaignDesign, n: int, seed: int) 
             others = [o.text for o in candidates if o.system == output.system and o.doc_id != output.doc_id][
                 :MOST_OTHERS
             ]
-            error = planted(output.text, sources[output.key.segment].source, "", rng, others)
+            error = planted(output.text, sources[output.key.segment].source, rng, others)
             if error is not None:
                 yield ExampleCheck(output.key, output.text, error)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from core.campaigns.attention_checks import check_from_json
 from core.campaigns.rater_evidence import check_passed
-from core.campaigns.submitted import EvidenceKind, QualityThresholds, UnitJudgement, answers
+from core.campaigns.submitted import EvidenceKind, UnitJudgement, answers
 from core.data import Span, grouped
 from core.ports.campaigns import Campaign
 from core.ports.store import Store
@@ -61,10 +61,7 @@ def evidence_units(rater: str, kind: EvidenceKind, submitted: Sequence[UnitJudge
 def _checks(mine: Sequence[UnitJudgement]) -> list[EvidenceUnit]:
     rows = []
     for judgement in mine:
-        if (
-            judgement.unit.kind == "check"
-            and (passed := check_passed(judgement, mine, QualityThresholds())) is not None
-        ):
+        if judgement.unit.kind == "check" and (passed := check_passed(judgement, mine)) is not None:
             check = check_from_json(judgement.unit.details)
             text = f"{'passed' if passed else 'failed'}: planted {check.planted.kind}"
             rows.append((passed, EvidenceUnit(judgement, text, check.planted.spans, check.broken)))

@@ -228,7 +228,7 @@ def _add_checks(
     for unit in rng.sample(list(items), len(items)) if n else []:
         system = rng.choice(unit.systems)
         text = made.texts[OutputKey(system, *unit.of)]
-        error = planted(text, made.source(unit.of), "", rng, made.others(unit.of.doc_id, system))
+        error = planted(text, made.source(unit.of), rng, made.others(unit.of.doc_id, system))
         if error is None:
             continue
         if pairs:

@@ -12,7 +12,7 @@ from typing import Any
 
 from core.campaigns.assignment import draw_block, tutorial_first, with_checks
 from core.campaigns.design import CampaignDesign, design_from_json
-from core.campaigns.handing_over import ListOwner, ListState
+from core.campaigns.fixed_lists import ListOwner, ListState
 from core.campaigns.tutorial import TutorialResult, tutorial_from_json, tutorial_mark, tutorial_result
 from core.data import Dataset, Output, Segment, SegmentKey
 from core.errors import UserError

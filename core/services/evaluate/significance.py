@@ -24,9 +24,8 @@ from core.stats.buckets import quantile_buckets
 from core.stats.correlation.correlation import group_ids
 from core.stats.correlation.pairs import Floats
 from core.stats.means import group_means, row_means
-from core.stats.significance.perm_both import CLEAR, ENOUGH, FEWEST, PermBoth
+from core.stats.significance.perm_both import CLEAR, ENOUGH, FEWEST, PermBoth, williams
 from core.stats.significance.system_comparison import Comparison, Ended, compare_systems, holm, rank_ranges, wins_of
-from core.stats.significance.williams import williams
 from core.stats.system_ranking import soft_pairwise_intervals
 
 ALPHA = 0.05

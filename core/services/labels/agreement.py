@@ -33,6 +33,7 @@ from core.stats.raters.span_agreement import (
     SpanLabel,
     SpanTotals,
     match_spans,
+    on_one_text,
     severity_confusion,
 )
 
@@ -170,7 +171,7 @@ class _Compared:
         if len(rated) < 2:
             return
         rated, length = [with_text(r, text) for r in rated], len(text) + len(source)
-        marks = _marks(rated, len(text))
+        marks = {r.rater: on_one_text(r.errors, len(text)) for r in rated}
         self.n_outputs += 1
         for a, b in combinations(marks, 2):
             first, second = (a, b) if (a, b) in self._taus else (b, a)
@@ -202,16 +203,6 @@ class _Compared:
     def disputes(self) -> tuple[Dispute, ...]:
         """Return the `MOST_DISPUTES` worst disputes, worst first; ties are in the order of the project."""
         return tuple(sorted(self._disputes, key=lambda d: -(d.disagreement.value or 0.0))[:MOST_DISPUTES])
-
-
-def _marks(rated: Sequence[RatedOutput], length: int) -> dict[str, list[SpanLabel]]:
-    """Return each rater's marks; those on the source are moved by `length`, the length of the output."""
-
-    def moved(error: Span) -> SpanLabel:
-        by = length if error.side == "source" else 0
-        return SpanLabel(error.start + by, error.end + by, error.severity, error.category)
-
-    return {r.rater: list(map(moved, r.errors)) for r in rated}
 
 
 def _confusion(first: Sequence[SpanLabel], second: Sequence[SpanLabel], length: int) -> Ints:

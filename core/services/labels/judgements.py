@@ -18,10 +18,18 @@ from core.formats.labels.judgements import DIFFERS, is_rank
 from core.formats.problems import Collector, shown
 from core.formatting import format_count
 from core.stats.bootstrap import Interval
+from core.stats.campaign.preferences import bradley_terry, wins_of_rankings
 from core.stats.correlation.correlation import agreement, averaged
 from core.stats.means import equal_decimal_means
-from core.stats.raters.rater_agreement import RaterPair, Ratings, krippendorff_alpha, rank_scores, rater_pairs, ratings
-from core.stats.raters.rater_scale import bradley_terry, standardised, wins_of_rankings
+from core.stats.raters.rater_agreement import (
+    RaterPair,
+    Ratings,
+    krippendorff_alpha,
+    rank_scores,
+    rater_pairs,
+    ratings,
+    standardised,
+)
 
 OfOutput = Literal["mean", "z", "wins"]
 Way = OfOutput | Literal["strengths"]

@@ -21,10 +21,9 @@ from core.scoring.cache import ScoreCache
 from core.scoring.items import score_items
 from core.scoring.progress import OnScoring
 from core.signature import signature
-from core.stats.bootstrap import DRAWS_AT_ONCE, Interval, content_order, percentiles
+from core.stats.bootstrap import DRAWS_AT_ONCE, Interval, content_order, percentiles, wilson
 from core.stats.correlation.correlation import group_ids
 from core.stats.correlation.pairs import Floats, Ints
-from core.stats.proportion import wilson
 
 VERSION = 2
 DRAWS = 1000

@@ -76,7 +76,7 @@ def levels(rows: ArmRows, measures: Sequence[ArmMeasure]) -> Floats:
     return _linked(np.stack([np.where(arms, 0, controls).sum(0), np.where(arms, treated, 0).sum(0)]), measures)
 
 
-def contrasts(rows: ArmRows, measures: Sequence[ArmMeasure], wanted: Sequence[Terms]) -> list[Contrast]:
+def contrasts(rows: ArmRows, measures: Sequence[ArmMeasure], all_terms: Sequence[Terms]) -> list[Contrast]:
     """Return each contrast with its error, see the module. NaN where a measure is undefined in an arm that the contrast uses."""
     linked, n = levels(rows, measures), len(measures)
     influence = np.zeros((2, n, len(rows.treated)))
@@ -90,7 +90,7 @@ def contrasts(rows: ArmRows, measures: Sequence[ArmMeasure], wanted: Sequence[Te
                 ratio = math.exp(linked[arm, m]) if measure.log else float(linked[arm, m])
                 influence[arm, m] = w * (measure.top - ratio * measure.bottom) / (total * (ratio if measure.log else 1))
     clusters = (rows.raters, rows.units, rows.cells)
-    return [_contrast(clusters, linked, influence, terms) for terms in wanted]
+    return [_contrast(clusters, linked, influence, terms) for terms in all_terms]
 
 
 def _contrast(clusters: tuple[Ints, Ints, Ints], linked: Floats, influence: Floats, terms: Terms) -> Contrast:
@@ -131,8 +131,10 @@ def randomisation_p(
         return [[None] * len(family) for family in families]
     treated, controls = _tables(rows, measures)
     of_rows, all_controls = np.hstack([treated, controls]), controls.sum(0)
-    wanted = [terms for family in families for terms in family]
-    signs = np.array([[terms.get((arm, m), 0.0) for arm in (0, 1) for m in range(len(measures))] for terms in wanted])
+    all_terms = [terms for family in families for terms in family]
+    signs = np.array(
+        [[terms.get((arm, m), 0.0) for arm in (0, 1) for m in range(len(measures))] for terms in all_terms]
+    )
     family_of = np.repeat(np.arange(len(families)), [len(family) for family in families])
 
     def distances(shown: Floats) -> Floats:
@@ -148,7 +150,7 @@ def randomisation_p(
     observed = distances(rows.treated[None].astype(np.float64))[0]
     arms_in_order = arms[np.argsort(blocks, kind="stable")].astype(np.float64)
     rng, step = np.random.default_rng(seed), max(1, CELLS_AT_ONCE // len(rows.treated))
-    at_least = np.ones(len(wanted))
+    at_least = np.ones(len(all_terms))
     for start in range(0, draws, step):
         order = np.argsort(rng.random((min(step, draws - start), len(blocks))) + blocks, axis=1)
         again = np.empty(order.shape)

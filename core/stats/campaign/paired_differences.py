@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, combinations, product
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from core.stats.bootstrap import LEVEL, Interval
 from core.stats.campaign.campaign_scores import CampaignScore, OutputMeans, Unit, output_means
 from core.stats.correlation.pairs import Floats, Ints
-from core.stats.significance.power import minimum_detectable_difference
-from core.stats.significance.random_signs import random_signs
-from core.stats.significance.system_comparison import Comparison, holm
+from core.stats.significance.random_signs import SLACK, random_signs
+from core.stats.significance.system_comparison import Comparison, holm, minimum_detectable_difference
 
 CELLS = 2_000_000
-SLACK = 1e-10
 DRAWS = 9999
 EXACT_UNITS = 12
 TOO_FEW = "at least two units (items or documents) with scores of both systems are needed"
 NO_INTERVAL = "an interval needs at least six units (items or documents) with scores of both systems"
 NO_COMMON_RATER = "no rater scored outputs of both systems, so the difference may be one between raters"
-
-Drawn = Literal["together", "apart"]
 
 
 class PairedDifference(NamedTuple):
@@ -54,17 +50,12 @@ class _Sums(NamedTuple):
 
 
 def compare_campaign_systems(
-    scores: Iterable[CampaignScore],
-    *,
-    seed: int,
-    by: Unit = "item",
-    drawn: Drawn = "together",
-    draws: int = DRAWS,
+    scores: Iterable[CampaignScore], *, seed: int, by: Unit = "item", draws: int = DRAWS
 ) -> list[PairedDifference]:
     """Compare each pair of systems on the items with scores of both: D = Σ w_i·d_i / Σ w_i, d_i the first's mean minus the second's.
 
-    w_i is 1 / the probability that both outputs were drawn: their common weight if the outputs of an item are drawn
-    `together` (the geometric mean, should the weights differ), the product of their weights if drawn `apart`.
+    w_i is 1 / the probability that both outputs were drawn: their common weight, as the outputs of an item are drawn together
+    (the geometric mean, should the weights differ).
 
     Test: the signs of whole items, or of whole documents, are drawn at random, weights unchanged;
     p = (1 + #{|D_k| ≥ |D|})/(draws + 1), two-sided (Fisher 1935), or the share of all sign vectors with at most 12 units. It is exact
@@ -78,8 +69,6 @@ def compare_campaign_systems(
     An unpaired comparison over all outputs is not reported: it adds the difficulty of different items to the error, and calling
     systems different if either test does has a type-I error of more than α.
     """
-    if by not in ("item", "document") or drawn not in ("together", "apart"):
-        raise ValueError(f"unknown choice: by={by!r}, drawn={drawn!r}")
     table = output_means(scores)
     ids = table.unit_ids(by)
     pairs = list(combinations(range(len(table.systems)), 2))
@@ -87,7 +76,7 @@ def compare_campaign_systems(
     step = max(1, CELLS // max(draws, len(ids), 1))
     for start in range(0, len(pairs), step):
         some = pairs[start : start + step]
-        sums = _unit_sums(table, some, ids, drawn)
+        sums = _unit_sums(table, some, ids)
         tests, intervals = _tests(sums, seed, draws)
         differences += [
             _compared(table, pair, test, interval, column)
@@ -113,11 +102,10 @@ def fewest_units(pairs: int, alpha: float) -> int | None:
     return next((n for n in range(2, EXACT_UNITS + 2) if pairs * smallest_p(n) <= alpha), None)
 
 
-def _unit_sums(table: OutputMeans, pairs: Sequence[tuple[int, int]], ids: Ints, drawn: Drawn) -> _Sums:
+def _unit_sums(table: OutputMeans, pairs: Sequence[tuple[int, int]], ids: Ints) -> _Sums:
     first, second = (np.array(rows, dtype=np.int64) for rows in zip(*pairs, strict=True))
     difference = table.values[first] - table.values[second]
-    weight = table.weights[first] * table.weights[second]
-    weight = np.nan_to_num(np.sqrt(weight) if drawn == "together" else weight)
+    weight = np.nan_to_num(np.sqrt(table.weights[first] * table.weights[second]))
     n_units = int(ids.max(initial=-1)) + 1
     blank = np.zeros((n_units, len(pairs)))
     sums = _Sums(blank, blank.copy())

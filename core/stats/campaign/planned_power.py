@@ -11,11 +11,11 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from core.stats.campaign.paired_differences import Drawn
-from core.stats.campaign.variance_components import CampaignVariances
+from core.stats.campaign.campaign_scores import CampaignVariances
 from core.stats.correlation.pairs import Floats
-from core.stats.significance.power import POWER, noncentrality
+from core.stats.significance.system_comparison import POWER, noncentrality
 
+ALPHA = 0.05
 TIES, KAPPA = 0.25, 1 / 3
 """Assumed for two systems of equal quality: the share of ties, and Cohen's κ of two raters of a pair on what is no tie."""
 CAMPAIGNS = 4000
@@ -36,13 +36,12 @@ et al. 2021), 7,935 outputs of 15 systems with one of 9 raters each. Output and 
 class PlannedDifference(NamedTuple):
     """True differences of two systems, > 0, in the unit of the scores, that are detected with 80 % power.
 
-    `one_pair`: by a test at `alpha`. `all_pairs`: by a test at `alpha`/(number of pairs), the strictest step of Holm's correction.
-    `shared` is the expected number of items with scores of both, `sd` the standard deviation of an item's difference.
+    `one_pair`: by a test at .05. `all_pairs`: by a test at .05/(number of pairs), the strictest step of Holm's correction.
+    `sd` is the standard deviation of an item's difference.
     """
 
     one_pair: float | None
     all_pairs: float | None
-    shared: float
     sd: float
     reason: str = ""
 
@@ -52,43 +51,35 @@ def planned_detectable(
     n_systems: int,
     *,
     raters_per_output: int = 1,
-    coverage: float = 1.0,
-    drawn: Drawn = "together",
     same_raters: bool = False,
     variances: CampaignVariances = ASSUMED,
-    alpha: float = 0.05,
 ) -> PlannedDifference:
-    """Return the difference that `compare_campaign_systems` by item detects with 80 % power: ncp·√(V/m) (Bloom 1995).
+    """Return the difference that `compare_campaign_systems` by item detects with 80 % power: ncp·√(V/n_items) (Bloom 1995).
 
     V = 2·(interaction + (rater + residual)/k) is the variance of an item's difference, with k `raters_per_output`; without
-    the rater variance if `same_raters` score all systems of an item. m, the expected number of shared items, is
-    n_items·coverage if the outputs of an item are drawn `together`, n_items·coverage² if drawn `apart`. ncp as in
-    `minimum_detectable_difference`, with m − 1 degrees of freedom.
+    the rater variance if `same_raters` score all systems of an item. `n_items` have scores of both systems. ncp as in
+    `minimum_detectable_difference`, with n_items − 1 degrees of freedom.
 
-    Assumes independent items: no effect of document × system. Undefined if fewer than two shared items are expected, and if the
-    variances are undefined.
+    Assumes independent items: no effect of document × system. Undefined for fewer than two items, and if the variances are
+    undefined.
     """
-    if n_items < 1 or n_systems < 2 or raters_per_output < 1 or not 0 < coverage <= 1 or not 0 < alpha < 1:
-        raise ValueError("needed: n_items ≥ 1, n_systems ≥ 2, raters_per_output ≥ 1, 0 < coverage ≤ 1, 0 < alpha < 1")
-    shared = n_items * (coverage if drawn == "together" else coverage**2)
+    if n_items < 1 or n_systems < 2 or raters_per_output < 1:
+        raise ValueError("needed: n_items ≥ 1, n_systems ≥ 2, raters_per_output ≥ 1")
     interaction, rater, residual = variances.interaction, variances.rater, variances.residual
     if interaction is None or rater is None or residual is None:
-        return PlannedDifference(None, None, shared, math.nan, variances.reason or "the variances are not known")
+        return PlannedDifference(None, None, math.nan, variances.reason or "the variances are not known")
     scoring = residual + (0.0 if same_raters else rater)
     sd = math.sqrt(2 * (interaction + scoring / raters_per_output))
-    if shared < 2:
-        return PlannedDifference(None, None, shared, sd, "fewer than two items would have scores of both systems")
-    error = sd / math.sqrt(shared)
-    pairs = math.comb(n_systems, 2)
-    return PlannedDifference(
-        noncentrality(shared, alpha) * error, noncentrality(shared, alpha / pairs) * error, shared, sd
-    )
+    if n_items < 2:
+        return PlannedDifference(None, None, sd, "fewer than two items would have scores of both systems")
+    one, every = (noncentrality(n_items, ALPHA / n) * sd / math.sqrt(n_items) for n in (1, math.comb(n_systems, 2)))
+    return PlannedDifference(one, every, sd)
 
 
 class PlannedPreference(NamedTuple):
     """Smallest win shares > ½ (ties count half) of the better of two systems that are detected with 80 % power.
 
-    `one_pair`: at `alpha`. `all_pairs`: at `alpha`/(number of pairs). `strength` is the difference of the Bradley–Terry strengths that
+    `one_pair`: at .05. `all_pairs`: at .05/(number of pairs). `strength` is the difference of the Bradley–Terry strengths that
     `one_pair` stands for, in log odds.
     """
 
@@ -99,23 +90,19 @@ class PlannedPreference(NamedTuple):
     reason: str = ""
 
 
-def planned_preference(
-    n_items: int, n_systems: int, *, raters_per_pair: int = 1, ties: float = TIES, kappa: float = KAPPA,
-    alpha: float = 0.05, seed: int = 0,
-) -> PlannedPreference:  # fmt: skip
+def planned_preference(n_items: int, n_systems: int, *, raters_per_pair: int = 1) -> PlannedPreference:
     """Return the win share that a two-sided test of the mean preference per item detects with 80 % power.
 
     Each of the `n_items` has the votes of `raters_per_pair` on a pair. A vote is a win, tie or loss as a normal variable with mean μ, an
-    effect of the item and noise of the rater lies above, between or below two thresholds; `ties` and `kappa` set the thresholds and the
+    effect of the item and noise of the rater lies above, between or below two thresholds; `TIES` and `KAPPA` set the thresholds and the
     variance of the effect. 4,000 campaigns are drawn for each μ, from the distribution of an item's votes, and μ is found by bisection. Other pairs of the same systems, which Bradley–Terry strengths use too, are left out: with many systems
     the true power is higher. Undefined for fewer than five items and if no preference reaches the power.
     """
-    if n_items < 1 or n_systems < 2 or raters_per_pair < 1 or not 0 <= ties < 1 or not 0 <= kappa < 1:
-        raise ValueError("needed: n_items ≥ 1, n_systems ≥ 2, raters_per_pair ≥ 1, 0 ≤ ties < 1, 0 ≤ kappa < 1")
+    if n_items < 1 or n_systems < 2 or raters_per_pair < 1:
+        raise ValueError("needed: n_items ≥ 1, n_systems ≥ 2, raters_per_pair ≥ 1")
     if n_items < FEWEST:
         return PlannedPreference(None, None, None, n_items, f"fewer than {FEWEST} segments have both outputs")
-    one = planned_share(n_items, raters_per_pair, ties, kappa, alpha, seed)
-    every = planned_share(n_items, raters_per_pair, ties, kappa, alpha / math.comb(n_systems, 2), seed)
+    one, every = (planned_share(n_items, raters_per_pair, alpha=ALPHA / n) for n in (1, math.comb(n_systems, 2)))
     if one is None:
         return PlannedPreference(None, None, None, n_items, "too few segments for any preference")
     return PlannedPreference(one, every, math.log(one / (1 - one)), n_items)
@@ -123,7 +110,7 @@ def planned_preference(
 
 @lru_cache(maxsize=4096)
 def planned_share(
-    n_items: int, raters: int = 1, ties: float = TIES, kappa: float = KAPPA, alpha: float = 0.05, seed: int = 0
+    n_items: int, raters: int = 1, ties: float = TIES, kappa: float = KAPPA, alpha: float = ALPHA, seed: int = 0
 ) -> float | None:
     """Return the win share of `planned_preference` for one pair; None if no preference reaches the power."""
 

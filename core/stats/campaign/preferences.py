@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+from scipy.sparse.csgraph import connected_components
 
+from core.data import grouped
 from core.stats.bootstrap import Interval, content_order, draws_of, percentiles
-from core.stats.correlation.correlation import group_ids
 from core.stats.correlation.pairs import Floats
-from core.stats.raters.rater_scale import bradley_terry
 
 MOST_UNDEFINED = 0.05
 TOO_FEW = "an interval needs at least two items"
@@ -89,15 +90,11 @@ def preference_strengths(votes: Iterable[PreferenceVote], *, seed: int, draws: i
 
 
 def _wins_by_item(votes: list[PreferenceVote], names: list[str]) -> Floats:
-    """Return `wins[item, i, j]`, how often i beat j."""
-    place = {name: i for i, name in enumerate(names)}
-    items = group_ids([vote.item for vote in votes])
-    wins = np.zeros((int(items.max(initial=-1)) + 1, len(names), len(names)))
-    for item, vote in zip(items.tolist(), votes, strict=True):
-        i, j = place[vote.first], place[vote.second]
-        share = 0.5 if vote.winner is None else float(vote.winner == vote.first)
-        wins[item, i, j] += share
-        wins[item, j, i] += 1 - share
+    """Return `wins[item, i, j]`, how often i beat j. Each vote is a ranking of two systems."""
+    rankings = grouped((v.item, {name: 2.0 - (name == v.winner) for name in (v.first, v.second)}) for v in votes)
+    wins = np.array([wins_of_rankings(of, names) for of in rankings.values()]).reshape(
+        len(rankings), len(names), len(names)
+    )
     return wins[content_order(*wins.reshape(len(wins), len(names) ** 2).T)] if names else wins
 
 
@@ -136,3 +133,68 @@ def _rates(votes: list[PreferenceVote], names: list[str], samples: list[Floats])
         interval = Interval(rate, low, high, n_items, "" if enough else TOO_FEW)
         rates.append(WinRate(a, b, interval, wins, losses, ties))
     return rates
+
+
+ROUNDS = 100_000
+TOLERANCE = 1e-12
+
+
+class Strengths(NamedTuple):
+    """`scores[i]` is log γ_i with mean 0, higher is better: exp(s_i − s_j) are the odds that i beats j.
+
+    None, with a reason, if the likelihood has no maximum; `parts` then gives each item's group of comparable items.
+    """
+
+    scores: tuple[float, ...] | None
+    reason: str = ""
+    parts: tuple[int, ...] = ()
+
+
+def wins_of_rankings(rankings: Iterable[Mapping[str, float]], names: Sequence[str]) -> Floats:
+    """Return `wins[i, j]`, how often i was ranked before j, from rankings (name → rank, 1 is best), which may be partial.
+
+    Equal ranks count as half a win for each side.
+    """
+    place = {name: i for i, name in enumerate(names)}
+    wins = np.zeros((len(names), len(names)))
+    for ranking in rankings:
+        for (a, rank_a), (b, rank_b) in combinations(ranking.items(), 2):
+            share = 0.5 if rank_a == rank_b else float(rank_a < rank_b)
+            wins[place[a], place[b]] += share
+            wins[place[b], place[a]] += 1 - share
+    return wins
+
+
+def bradley_terry(wins: npt.ArrayLike) -> Strengths:
+    """Return the maximum likelihood strengths for `wins` of shape (n, n): how often i beat j, ties as ½ and ½.
+
+    γ_i ← W_i / Σ_j n_ij/(γ_i + γ_j) (Hunter 2004, equation 3), with W_i the wins of i and n_ij the comparisons, until no log γ
+    changes by more than 10⁻¹². The maximum exists only if the graph "i beat j at least once" is strongly connected (assumption
+    1). Otherwise some group never lost to the rest, its strength is unbounded, and the result is undefined.
+    """
+    w = np.asarray(wins, dtype=np.float64)
+    if w.ndim != 2 or w.shape[0] != w.shape[1]:
+        raise ValueError(f"wins must be a square table, not {w.shape}")
+    if not np.isfinite(w).all() or (w < 0).any() or np.diagonal(w).any():
+        raise ValueError("wins must be finite and ≥ 0, with 0 on the diagonal")
+    if len(w) < 2:
+        return Strengths(None, f"at least two systems are needed, there are {len(w)}")
+    n_parts, parts = connected_components(w > 0, directed=True, connection="strong")
+    if n_parts > 1:
+        return Strengths(None, _why(w), tuple(int(p) for p in parts))
+    meetings, total = w + w.T, w.sum(1)
+    strength = np.ones(len(w))
+    for _ in range(ROUNDS):
+        moved = total / (meetings / np.add.outer(strength, strength)).sum(1)
+        moved /= np.exp(np.log(moved).mean())
+        step = float(np.abs(np.log(moved / strength)).max())
+        strength = moved
+        if step < TOLERANCE:
+            return Strengths(tuple(float(s) for s in np.log(strength)))
+    return Strengths(None, f"the strengths did not converge in {ROUNDS:,} iterations")
+
+
+def _why(wins: Floats) -> str:
+    if connected_components(wins > 0, directed=True, connection="weak")[0] > 1:
+        return "some systems were never compared with the others, directly or indirectly"
+    return "some systems never lost to the others, directly or indirectly, so their strength is unbounded"

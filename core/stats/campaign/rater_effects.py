@@ -12,11 +12,10 @@ from scipy.optimize import OptimizeResult, minimize
 from scipy.stats import norm
 
 from core.stats.bootstrap import LEVEL
-from core.stats.campaign.campaign_scores import CampaignScore, checked, repeats_averaged
-from core.stats.campaign.variance_components import estimable, pair_kinds
+from core.stats.campaign.campaign_scores import CampaignScore, checked, estimable, pair_kinds, repeats_averaged
 from core.stats.correlation.correlation import group_ids
 from core.stats.correlation.pairs import Floats, Ints
-from core.stats.raters.rater_scale import standardised
+from core.stats.raters.rater_agreement import standardised
 
 EVALUATIONS = 4000
 LARGEST = 1000.0
@@ -216,7 +215,7 @@ class RaterEffects(NamedTuple):
 def standardised_scores(scores: Iterable[CampaignScore]) -> StandardisedScores:
     """Return the z-scores per rater: (score − the rater's mean)/(the rater's standard deviation), over all the rater's scores.
 
-    See `core.stats.raters.rater_scale.standardised`. They remove severity and spread of a rater, but also a true difference in
+    See `core.stats.raters.rater_agreement.standardised`. They remove severity and spread of a rater, but also a true difference in
     the quality of the outputs that different raters saw. They need raters with random or balanced outputs.
     """
     valid_scores = checked(scores)

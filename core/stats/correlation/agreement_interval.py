@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.bootstrap import Interval, draws_of, percentiles
+from core.stats.bootstrap import Interval, drawn_interval, draws_of
 from core.stats.correlation.correlation import (
     Group,
     Measure,
@@ -69,7 +69,7 @@ def agreement_interval(
         if sampled:
             values = np.clip(values - float(pairs.best(np.ones((1, n)), ids)[0]) + seen.value, 0, 1)
             note = f"the interval uses a random sample of {len(pairs.i):,} of {total:,} pairs"
-            return _interval(seen.value, values, n, draws, note)
+            return drawn_interval(seen.value, values, n, note=note)
     elif group == "system":
         table = complete_table(systems, segments)
         weights = unit_draws(ids[table.rows[0]].tolist(), seed, draws)
@@ -80,14 +80,7 @@ def agreement_interval(
         # τ-b sorts the scores once per block; for the others, small blocks fit into the cache of the processor
         blocks = _weights(n, seed, draws, (4 if measure == "kendall" else 16) * len(m))
         values = np.concatenate([agreement_values(measure, m, h, block[:, ids]) for block in blocks])
-    return _interval(seen.value, values, n, draws)
-
-
-def _interval(value: float, drawn: Floats, n: int, draws: int, note: str = "") -> Interval:
-    defined = drawn[~np.isnan(drawn)]
-    if not len(defined) or len(defined) < draws / 2:
-        return Interval(value, None, None, n, f"undefined on {draws - len(defined)} of {draws} resamples")
-    return Interval(value, *percentiles(defined), n, note)
+    return drawn_interval(seen.value, values, n)
 
 
 def _weights(n: int, seed: int, draws: int, cells: int) -> Iterator[Floats]:

@@ -121,14 +121,13 @@ class TiedPairs(NamedTuple):
     """Pairs of outputs for the best ε of acc_eq, where a metric tie is |Δ metric| ≤ ε (Deutsch et al. 2023).
 
     `order` has all pairs: first the k that become correct (`gain` 1) or wrong (−1) when the metric ties them, by ascending
-    |Δ metric| (`gap`), then the others. `right` says, in this order, which are correct at ε = 0. `ends` are the places among
+    |Δ metric|, then the others. `right` says, in this order, which are correct at ε = 0. `ends` are the places among
     the k where ε can lie: pairs of equal |Δ metric| tie together.
     """
 
     order: Ints
     right: Flags
     gain: npt.NDArray[np.int8]
-    gap: Floats
     ends: Ints
 
     def best(self, weights: Floats | None = None) -> Floats:
@@ -151,5 +150,4 @@ def tied_pairs(apart: Floats, human_sign: npt.NDArray[Any]) -> TiedPairs:
     changing, gap = np.flatnonzero(gain), np.abs(apart)
     changing = changing[np.argsort(gap[changing])]
     order = np.concatenate([changing, np.flatnonzero(gain == 0)])
-    gap = gap[changing]
-    return TiedPairs(order, right[order], gain[changing], gap, np.flatnonzero(np.diff(gap, append=np.inf)))
+    return TiedPairs(order, right[order], gain[changing], np.flatnonzero(np.diff(gap[changing], append=np.inf)))

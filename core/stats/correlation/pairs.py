@@ -58,6 +58,15 @@ def _same(scores: tuple[npt.ArrayLike, ...], dimensions: int) -> tuple[Floats, .
     return arrays
 
 
+def changes(*columns: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return the rows that differ from the row before, and the first one; each column has the shape (n,)."""
+    changed = np.zeros(len(columns[0]), dtype=bool)
+    changed[:1] = True
+    for column in columns:
+        changed[1:] |= column[1:] != column[:-1]
+    return changed
+
+
 def dense_ranks(values: npt.ArrayLike) -> Ints:
     """Return ranks 0, 1, … by ascending value; equal values share a rank."""
     return np.unique(np.asarray(values), return_inverse=True)[1].astype(np.int64).reshape(-1)

@@ -7,11 +7,12 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from core.stats.bootstrap import Interval, content_order, percentiles, resamples
-from core.stats.correlation.correlation import Statistic, agreement, group_ids
+from core.stats.bootstrap import Interval, content_order, drawn_interval, resamples
+from core.stats.correlation.correlation import Statistic, agreement, group_ids, rows_by
 from core.stats.correlation.kernel import mid_ranks
-from core.stats.correlation.pairs import Floats, ratio
+from core.stats.correlation.pairs import Floats, ratio, vectors
 from core.stats.raters.span_agreement import SpanLike, match_spans
 
 ONE_MAJOR_ERROR = 5.0
@@ -78,11 +79,8 @@ def krippendorff_alpha(scores: Floats, *, seed: int, segments: Sequence[Hashable
     if n < 2:
         return Interval(value, None, None, n, "an interval needs at least two segments")
     blocks = resamples(n, seed, draws)
-    alphas = np.concatenate([_alpha(np.stack([part[drawn].sum(1) for part in parts])) for drawn in blocks])
-    alphas = alphas[~np.isnan(alphas)]
-    if len(alphas) < draws / 2:
-        return Interval(value, None, None, n, f"α is undefined on {draws - len(alphas)} of {draws} resamples")
-    return Interval(value, *percentiles(alphas), n)
+    alphas = [_alpha(np.stack([part[drawn].sum(1) for part in parts])) for drawn in blocks]
+    return drawn_interval(value, np.concatenate(alphas), n, name="α")
 
 
 def _moments(scores: Floats) -> Floats:
@@ -234,3 +232,20 @@ def _window(outputs: list[list[TimedRating]], seed: int, draws: int) -> Agreemen
     alpha = krippendorff_alpha(table.scores, seed=seed, segments=segments, draws=draws)
     completed = [max(r.time for r in own) for own in outputs]
     return AgreementWindow(completed[0], completed[-1], len(outputs), len(rows), len(table.raters), alpha)
+
+
+def standardised(raters: Sequence[str], scores: npt.ArrayLike) -> Floats:
+    """Return z = (score − the rater's mean)/(the rater's standard deviation, with n − 1), over all the rater's scores; shape (n,).
+
+    Unbounded, with the direction of the scores; mean 0 and standard deviation 1 for each rater. NaN for raters with one score or
+    constant scores.
+    """
+    (values,) = vectors(scores)
+    if len(raters) != len(values):
+        raise ValueError(f"{len(raters)} raters for {len(values)} scores")
+    z = np.full(len(values), np.nan)
+    for rows in rows_by(group_ids(raters)):
+        own = values[rows]
+        if own.min() < own.max():
+            z[rows] = (own - own.mean()) / own.std(ddof=1)
+    return z

@@ -7,12 +7,12 @@ rater overlap, a character counts once per different label.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from core.data import SEVERITIES
+from core.data import SEVERITIES, Span
 from core.errors import UserError
 from core.stats.correlation.correlation import Statistic
 from core.stats.correlation.pairs import Ints
@@ -24,19 +24,6 @@ NOTHING = "both raters found no errors"
 NO_CHARACTERS = "both raters marked only empty spans"
 
 
-class SpanLike(Protocol):
-    """The fields needed of a span, such as `core.data.Span`."""
-
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
-    @property
-    def severity(self) -> str: ...
-    @property
-    def category(self) -> str: ...
-
-
 class SpanLabel(NamedTuple):
     """A span without quote and note. It is empty if `start == end`."""
 
@@ -44,6 +31,15 @@ class SpanLabel(NamedTuple):
     end: int
     severity: str
     category: str
+
+
+SpanLike = Span | SpanLabel
+
+
+def on_one_text(spans: Iterable[Span], length: int) -> list[SpanLabel]:
+    """Return error spans of an output of `length` characters and its source as spans of one text: the source after the output."""
+    by = {"output": 0, "source": length}
+    return [SpanLabel(s.start + by[s.side], s.end + by[s.side], s.severity, s.category) for s in spans]
 
 
 class SpanMatch(NamedTuple):
@@ -141,16 +137,14 @@ class SpanTotals:
         )
 
 
-def severity_confusion(
-    first: Sequence[SpanLike], second: Sequence[SpanLike], length: int, severities: Sequence[str] = SEVERITIES
-) -> Ints:
+def severity_confusion(first: Sequence[SpanLike], second: Sequence[SpanLike], length: int) -> Ints:
     """Count characters marked by both raters, with severity i by the first and j by the second; sum over texts.
 
-    `severities` are in descending order: if a rater's spans overlap, the worst counts. Raises `UserError` for others.
+    `SEVERITIES` are in descending order: if a rater's spans overlap, the worst counts. Raises `UserError` for others.
     """
-    rows, columns = _worst(first, length, severities), _worst(second, length, severities)
+    rows, columns = _worst(first, length), _worst(second, length)
     both = (rows >= 0) & (columns >= 0)
-    size = len(severities)
+    size = len(SEVERITIES)
     counts = np.bincount(rows[both] * size + columns[both], minlength=size * size)
     return counts.reshape(size, size).astype(np.int64)
 
@@ -163,15 +157,15 @@ def _labelled(spans: Sequence[SpanLike], length: int, by: Sequence[By]) -> dict[
     return masks
 
 
-def _worst(spans: Sequence[SpanLike], length: int, severities: Sequence[str]) -> Ints:
+def _worst(spans: Sequence[SpanLike], length: int) -> Ints:
     """Return the index of the worst severity of each character, −1 where it is not marked."""
-    severity_index = np.full(length, len(severities), dtype=np.int64)
+    severity_index = np.full(length, len(SEVERITIES), dtype=np.int64)
     for span in spans:
-        if span.severity not in severities:
-            raise UserError("there is no such severity", got=repr(span.severity), expected=", ".join(severities))
+        if span.severity not in SEVERITIES:
+            raise UserError("there is no such severity", got=repr(span.severity), expected=", ".join(SEVERITIES))
         where = _inside(span, length)
-        severity_index[where] = np.minimum(severity_index[where], severities.index(span.severity))
-    return np.where(severity_index == len(severities), -1, severity_index)
+        severity_index[where] = np.minimum(severity_index[where], SEVERITIES.index(span.severity))
+    return np.where(severity_index == len(SEVERITIES), -1, severity_index)
 
 
 def _inside(span: SpanLike, length: int) -> slice:

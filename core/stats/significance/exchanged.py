@@ -7,6 +7,7 @@ selects one of the four for each pair, so the best ε of a draw is the largest r
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from core.stats.correlation.correlation import Measure, cells, evaluator, group_
 from core.stats.correlation.kernel import mid_ranks, tied_pairs
 from core.stats.correlation.pairs import Floats, Ints, dense_ranks
 from core.stats.means import SLACK, group_means
-from core.stats.significance.exchanges import AT_ONCE, MOST, EachDraw, pair_weights, spread_of_ties
+from core.stats.significance.exchanges import AT_ONCE, EachDraw, ExchangedPair, Exchanges, pair_weights, spread_of_ties
 from core.stats.significance.random_signs import SignDraws
 
 LARGEST_TABLE = 40_000_000
@@ -27,15 +28,12 @@ SURELY = 100.0
 hypercontractivity; O'Donnell 2014, Analysis of Boolean functions, theorem 9.23)."""
 
 
-class PooledOrder:
+class PooledOrder(Exchanges):
     """τ-b or ρ over all outputs: (N_u/√S_u − N_v/√S_v)/√S_human, where N sums over pairs and S is the spread without ties.
 
     N_u − N_v is linear in the signs, and S_u and S_v are counted. N_u + N_v varies so little that its mean is enough, except for
     differences very near to the observed one.
     """
-
-    most = MOST
-    at_once = AT_ONCE
 
     def __init__(self, measure: Measure, human: Floats, scores: Floats) -> None:
         n = len(human)
@@ -63,8 +61,24 @@ class PooledOrder:
                     for sign, count in enumerate((n_positive, sizes - n_positive)):
                         self.lost[metric, sign, block] = spread_of_ties(self.measure, count).sum(1)
 
-    def pair(self, first: int, second: int) -> PooledOrderPair:
-        return PooledOrderPair(self, first, second)
+    def pair(self, first: int, second: int) -> ExchangedPair:
+        x, y = self.scores[first], self.scores[second]
+        xx, yy, xy, yx = (self.against(a, b) for a, b in ((x, x), (y, y), (x, y), (y, x)))
+        if len(np.intersect1d(x, y)):
+            return ExchangedPair((xx - yy + xy - yx) / 2, self.each.pair(first, second).differences)
+        mean = float((xx + yy + xy + yx).sum()) / 4  # of N_u + N_v
+        return ExchangedPair((xx - yy + xy - yx) / 2, partial(self._differences, first, second, mean))
+
+    def _differences(self, first: int, second: int, mean: float, draws: SignDraws, sums: Floats, at: float) -> Floats:
+        of_u = self.whole - self.lost[first, 0] - self.lost[second, 1]
+        of_v = self.whole - self.lost[second, 0] - self.lost[first, 1]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            u, v = 1 / np.sqrt(of_u * self.spread), 1 / np.sqrt(of_v * self.spread)
+            differences: Floats = sums * (u + v) / 2 + mean * (u - v) / 2
+            near = np.abs(np.abs(differences) - abs(at)) <= SURELY * self.deviation * np.abs(u - v) + 1e-9
+        doubtful = np.flatnonzero(near | ~np.isfinite(differences))
+        differences[doubtful] = self.each.of(first, second, draws, doubtful)
+        return differences
 
     def against(self, scores: Floats, others: Floats) -> Floats:
         """Return Σ_j w_ij sign(scores_i − others_j) of each output i: w is the sign of the human difference, or half that of the ranks."""
@@ -87,31 +101,6 @@ class PooledOrder:
         return (first(below) - (first(np.full(n, n)) - first(upto))).astype(np.float64)
 
 
-class PooledOrderPair:
-    def __init__(self, shared: PooledOrder, first: int, second: int) -> None:
-        self._shared, self._pair = shared, (first, second)
-        x, y = shared.scores[first], shared.scores[second]
-        xx, yy, xy, yx = (shared.against(a, b) for a, b in ((x, x), (y, y), (x, y), (y, x)))
-        self.linear: Floats = (xx - yy + xy - yx) / 2
-        self._sum = float((xx + yy + xy + yx).sum()) / 4
-        """The mean of N_u + N_v."""
-        self._across = len(np.intersect1d(x, y)) > 0
-
-    def differences(self, draws: SignDraws, sums: Floats, at: float) -> Floats:
-        shared, (first, second) = self._shared, self._pair
-        if self._across:
-            return shared.each.of(first, second, draws, np.arange(len(draws)))
-        of_u = shared.whole - shared.lost[first, 0] - shared.lost[second, 1]
-        of_v = shared.whole - shared.lost[second, 0] - shared.lost[first, 1]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            u, v = 1 / np.sqrt(of_u * shared.spread), 1 / np.sqrt(of_v * shared.spread)
-            differences: Floats = sums * (u + v) / 2 + self._sum * (u - v) / 2
-            near = np.abs(np.abs(differences) - abs(at)) <= SURELY * shared.deviation * np.abs(u - v) + 1e-9
-        doubtful = np.flatnonzero(near | ~np.isfinite(differences))
-        differences[doubtful] = shared.each.of(first, second, draws, doubtful)
-        return differences
-
-
 def _tied_rows(scores: Floats) -> tuple[Ints, Ints]:
     """Return the rows of values that occur more than once, and where each value starts among them."""
     groups = [rows for rows in rows_by(dense_ranks(scores)) if len(rows) > 1]
@@ -119,10 +108,8 @@ def _tied_rows(scores: Floats) -> tuple[Ints, Ints]:
     return (np.concatenate(groups) if groups else np.zeros(0, dtype=np.int64)), np.cumsum(sizes) - sizes
 
 
-class SystemMeans:
+class SystemMeans(Exchanges):
     """τ-b, ρ or pairwise accuracy of systems' means. Draws with tied means are computed with all rules for ties."""
-
-    at_once = AT_ONCE
 
     def __init__(self, measure: Measure, human: Floats, scores: Floats, systems: Sequence[Hashable]) -> None:
         ids = group_ids(systems)
@@ -153,29 +140,21 @@ class SystemMeans:
             for k, rows in enumerate(self._rows):
                 self.positive[:, block, k] = self._scores[:, rows] @ signs[:, rows].astype(np.float64).T
 
-    def pair(self, first: int, second: int) -> SystemMeansPair:
-        return SystemMeansPair(self, first, second)
+    def pair(self, first: int, second: int) -> ExchangedPair:
+        return ExchangedPair(None, partial(self._differences, first, second))
 
-
-class SystemMeansPair:
-    linear = None
-
-    def __init__(self, shared: SystemMeans, first: int, second: int) -> None:
-        self._shared, self._pair = shared, (first, second)
-
-    def differences(self, draws: SignDraws, sums: Floats, at: float) -> Floats:
-        shared, (first, second) = self._shared, self._pair
-        x, y = shared.positive[first], shared.positive[second]
-        u = (x + (shared.totals[second] - y)) / shared.sizes
-        v = (y + (shared.totals[first] - x)) / shared.sizes
-        differences, slack = np.zeros(len(draws)), 4 * SLACK * shared.largest
+    def _differences(self, first: int, second: int, draws: SignDraws, sums: Floats, at: float) -> Floats:
+        x, y = self.positive[first], self.positive[second]
+        u = (x + (self.totals[second] - y)) / self.sizes
+        v = (y + (self.totals[first] - x)) / self.sizes
+        differences, slack = np.zeros(len(draws)), 4 * SLACK * self.largest
         close = np.zeros(len(draws), dtype=bool)
         for means, sign in ((u, 1.0), (v, -1.0)):
-            apart = means @ shared.differ
+            apart = means @ self.differ
             close |= np.abs(apart).min(axis=1, initial=np.inf) <= slack
-            differences += sign * (np.sign(apart) @ shared.weights)
+            differences += sign * (np.sign(apart) @ self.weights)
         doubtful = np.flatnonzero(close | np.isnan(differences))
-        differences[doubtful] = shared.each.of(first, second, draws, doubtful)
+        differences[doubtful] = self.each.of(first, second, draws, doubtful)
         return differences
 
 
@@ -190,13 +169,11 @@ TIES_KEPT = 20_000_000
 """Differences of scores that a thread keeps, 10 bytes each."""
 
 
-class CalibratedTies:
+class CalibratedTies(Exchanges):
     """Pairs of outputs `i`, `j`, each counted `share` times: all shares sum to 1.
 
     With `rough`, only draws near to the observed difference are computed exactly.
     """
-
-    most = MOST
 
     def __init__(self, human: Floats, scores: Floats, i: Ints, j: Ints, share: Floats, *, rough: bool) -> None:
         self.n, self.scores, self.i, self.j, self.rough = len(human), scores, i, j, rough
@@ -207,11 +184,9 @@ class CalibratedTies:
         """What a difference of 1 in the sums is worth. With equal shares they are whole numbers."""
         self.share = None if equal else share
 
-    def prepare(self, draws: SignDraws) -> None:
-        pass
-
-    def pair(self, first: int, second: int) -> CalibratedTiesPair:
-        return CalibratedTiesPair(self, self.scores[first], self.scores[second])
+    def pair(self, first: int, second: int) -> ExchangedPair:
+        ties = CalibratedTiesPair(self, self.scores[first], self.scores[second])
+        return ExchangedPair(ties.linear, ties.differences)
 
 
 class CalibratedTiesPair:

@@ -7,9 +7,9 @@ change what it is divided by. Hence most of the work is one matrix product for m
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from functools import cache
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import cache, partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,54 +31,41 @@ SEGMENTS_AT_ONCE = 16
 Flags = npt.NDArray[np.bool_]
 
 
-class ExchangedPair(Protocol):
-    """Two metrics. `differences` needs the sums of sign × `linear`, of shape (n_outputs,), in each draw, unless it is None."""
+class ExchangedPair(NamedTuple):
+    """Two metrics. `differences` returns the difference in each draw, (n_draws,), NaN if undefined, from the draws, the sums of
+    sign × `linear`, of shape (n_outputs,), in each draw (unless it is None), and the observed difference.
 
-    @property
-    def linear(self) -> Floats | None: ...
+    A difference that is surely nearer or surely farther than the observed one may be a rough one.
+    """
 
-    def differences(self, draws: SignDraws, sums: Floats, at: float) -> Floats:
-        """Return the difference in each draw, (n_draws,), NaN if undefined.
-
-        A difference that is surely nearer or surely farther than `at` may be a rough one.
-        """
-        ...
+    linear: Floats | None
+    differences: Callable[[SignDraws, Floats, float], Floats]
 
 
-class Exchanges(Protocol):
-    """A measure, the human scores and the standardized scores of all metrics, (n_metrics, n_outputs)."""
+class Exchanges:
+    """A measure, the human scores and the standardized scores of all metrics, (n_metrics, n_outputs).
 
-    @property
-    def most(self) -> int:
-        """Draws whose shared numbers fit in memory."""
-        ...
+    The shared numbers of at most `most` draws, and the numbers of `at_once` pairs of metrics fit in memory.
+    """
 
-    @property
-    def at_once(self) -> int:
-        """Pairs of metrics whose numbers fit in memory."""
-        ...
+    most: int = MOST
+    at_once: int = AT_ONCE
 
     def prepare(self, draws: SignDraws) -> None:
         """Compute what all pairs of metrics share in these draws."""
-        ...
 
-    def pair(self, first: int, second: int) -> ExchangedPair: ...
+    def pair(self, first: int, second: int) -> ExchangedPair:
+        raise NotImplementedError
 
 
-class EachDraw:
+class EachDraw(Exchanges):
     """Compute the agreement anew in every draw. `value` does it for many score vectors, with `cells` numbers for each."""
-
-    most = MOST
-    at_once = AT_ONCE
 
     def __init__(self, scores: Floats, value: Many, cells: int) -> None:
         self.scores, self.value, self._step = scores, value, max(1, NUMBERS // max(1, cells))
 
-    def prepare(self, draws: SignDraws) -> None:
-        pass
-
-    def pair(self, first: int, second: int) -> EachDrawPair:
-        return EachDrawPair(self, first, second)
+    def pair(self, first: int, second: int) -> ExchangedPair:
+        return ExchangedPair(None, lambda draws, sums, at: self.of(first, second, draws, np.arange(len(draws))))
 
     def of(self, first: int, second: int, draws: SignDraws, which: Ints) -> Floats:
         """Return the differences in some of the draws."""
@@ -90,25 +77,12 @@ class EachDraw:
         return differences
 
 
-class EachDrawPair:
-    linear = None
-
-    def __init__(self, shared: EachDraw, first: int, second: int) -> None:
-        self._shared, self._pair = shared, (first, second)
-
-    def differences(self, draws: SignDraws, sums: Floats, at: float) -> Floats:
-        return self._shared.of(*self._pair, draws, np.arange(len(draws)))
-
-
-class InSegments:
+class InSegments(Exchanges):
     """τ-b, ρ or r averaged over segments.
 
     τ-b and ρ of a segment without ties among the scores of both metrics are linear in the signs. Other segments are computed
     once for every pattern of signs, and draws look the pattern up.
     """
-
-    most = MOST
-    at_once = AT_ONCE
 
     def __init__(self, measure: Measure, human: Floats, scores: Floats, segments: Sequence[Hashable]) -> None:
         blocks, self.n = blocks_by_size(segments, len(human)), len(human)
@@ -121,38 +95,35 @@ class InSegments:
         for block in self.blocks:
             block.prepare(draws)
 
-    def pair(self, first: int, second: int) -> InSegmentsPair:
-        return InSegmentsPair(self, first, second)
+    def pair(self, first: int, second: int) -> ExchangedPair:
+        x, y = self.each.scores[[first, second]]
+        linear: Floats = np.zeros(self.n)
+        by_pattern: list[Ints] = []
+        for block in self.blocks:
+            linear[block.rows], segments = block.linear(x[block.rows], y[block.rows])
+            by_pattern.append(segments)
+        return ExchangedPair(linear, partial(self._differences, first, second, by_pattern))
 
-
-class InSegmentsPair:
-    def __init__(self, shared: InSegments, first: int, second: int) -> None:
-        self._shared, self._pair, self._scores = shared, (first, second), shared.each.scores[[first, second]]
-        self.linear: Floats = np.zeros(shared.n)
-        self._by_pattern: list[Ints] = []
-        for block in shared.blocks:
-            terms, by_pattern = block.linear(*self._scores[:, block.rows])
-            self.linear[block.rows] = terms
-            self._by_pattern.append(by_pattern)
-
-    def differences(self, draws: SignDraws, sums: Floats, at: float) -> Floats:
-        shared, total = self._shared, sums.copy()
+    def _differences(
+        self, first: int, second: int, by_pattern: Sequence[Ints], draws: SignDraws, sums: Floats, at: float
+    ) -> Floats:
+        total, (scores, others) = sums.copy(), self.each.scores[[first, second]]
         undefined = np.zeros((2, len(draws)), dtype=np.int64)
-        for block, which in zip(shared.blocks, self._by_pattern, strict=True):
+        for block, which in zip(self.blocks, by_pattern, strict=True):
             if len(which) and block.size > LARGEST_GROUP:
-                return shared.each.of(*self._pair, draws, np.arange(len(draws)))
-            first, second = self._scores[:, block.rows]
+                return self.each.of(first, second, draws, np.arange(len(draws)))
+            x, y = scores[block.rows], others[block.rows]
             for start in range(0, len(which), SEGMENTS_AT_ONCE):
                 some = which[start : start + SEGMENTS_AT_ONCE]
-                for segment, of_u in zip(some, block.every_pattern(some, first[some], second[some]), strict=True):
+                for segment, of_u in zip(some, block.every_pattern(some, x[some], y[some]), strict=True):
                     pattern, of_v = block.patterns[segment].astype(np.intp), of_u[::-1]
                     if (gone := np.isnan(of_u)).any():
                         undefined += gone.take(pattern), gone[::-1].take(pattern)
                         of_u, of_v = np.nan_to_num(of_u), np.nan_to_num(of_v)
                     total += (of_u - of_v).take(pattern)
-        total /= np.maximum(1, shared.defined - undefined[0])
-        if (uneven := np.flatnonzero((undefined[0] != undefined[1]) | (undefined[0] == shared.defined))).size:
-            total[uneven] = shared.each.of(*self._pair, draws, uneven)
+        total /= np.maximum(1, self.defined - undefined[0])
+        if (uneven := np.flatnonzero((undefined[0] != undefined[1]) | (undefined[0] == self.defined))).size:
+            total[uneven] = self.each.of(first, second, draws, uneven)
         return total
 
 

@@ -1,6 +1,6 @@
-"""Test whether two metrics differ in their agreement with human scores: PERM-BOTH (Deutsch, Dror and Roth 2021, section 4.2).
+"""Test whether two metrics differ in their agreement with human scores: PERM-BOTH and Williams's test.
 
-Both metrics are z-scored over all outputs, then swapped output by output with probability ½. The null hypothesis is that each
+PERM-BOTH (Deutsch, Dror and Roth 2021, section 4.2): both metrics are z-scored over all outputs, then swapped output by output with probability ½. The null hypothesis is that each
 output's two scores are exchangeable between the metrics. It does not cover a metric's bias for a whole system, so the test is
 anti-conservative at system level (19 % rejections at p ≤ .05, in a simulation with biases as large as the differences between
 systems).
@@ -12,9 +12,11 @@ import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import t as student
 
 from core.errors import UserError
 from core.progress import Progress, no_progress
@@ -67,38 +69,17 @@ def agreement_with_ties(
     return agreement(measure, m, h, group=group, segments=segments, systems=systems)
 
 
-def perm_both(
-    measure: Measure,
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
-    human: npt.ArrayLike,
-    *,
-    group: Group = "pooled",
-    segments: Sequence[Hashable] = (),
-    systems: Sequence[Hashable] = (),
-    seed: int,
-    draws: int = 1000,
-) -> Comparison:
-    """Return the agreement of `first` minus that of `second`, and p = (c + 1)/(draws + 1), c the draws with at least that difference.
+class PermBoth:
+    """PERM-BOTH between many metrics, which share the random exchanges: p = (c + 1)/(draws + 1), c the draws with at least the
+    observed difference.
 
-    All scores have the shape (n_outputs,), for the same outputs; higher is better. Undefined if an agreement is undefined. Draws
-    with an undefined agreement are left out; if they are the majority, p is undefined. acc_eq uses the best ε of each draw.
-    Above `MAX_PAIRS` pooled pairs, p uses a random sample of them, and `reason` says so.
+    `scores` has the shape (n_metrics, n_outputs), `seen` the agreement of each metric (`agreement_with_ties`); higher is better.
+    Undefined if an agreement is undefined. Draws with an undefined agreement are left out; if they are the majority, p is
+    undefined. acc_eq uses the best ε of each draw. Above `MAX_PAIRS` pooled pairs, p uses a random sample of them, and the
+    reason says so.
 
     The WMT metrics task (mt-metrics-eval) swaps the results of pairs of outputs instead. That assumes independent pairs: at
     p ≤ .05 it rejects for two equally good metrics in 28 % of cases with 15 systems (tests/core/stats/type_one_error.py).
-    """
-    x, y, h = vectors(first, second, human)
-    scores = np.stack([x, y])
-    seen = [agreement_with_ties(measure, m, h, group=group, segments=segments, systems=systems) for m in scores]
-    test = PermBoth(measure, h, scores, seen, group=group, segments=segments, systems=systems, seed=seed, draws=draws)
-    return test.compare([(0, 1)])[0]
-
-
-class PermBoth:
-    """PERM-BOTH between many metrics, which share the random exchanges.
-
-    `scores` has the shape (n_metrics, n_outputs), `seen` the agreement of each metric (`agreement_with_ties`).
     """
 
     def __init__(
@@ -256,3 +237,46 @@ def _overall(left: float, before: float, share: float, progress: Progress, done:
 def _z(scores: Floats) -> Floats:
     spread = float(scores.std()) if scores.max() > scores.min() else 0.0
     return (scores - scores.mean()) / spread if spread > 0 else np.zeros(len(scores))
+
+
+NO_VARIANCE = "the two metrics are equal up to scale"
+FEWEST_OUTPUTS = 4
+
+
+class Williams(NamedTuple):
+    """`t` with n − 3 degrees of freedom and its `p`; both None, with a reason, if undefined."""
+
+    t: float | None
+    p: float | None
+    reason: str = ""
+
+
+def williams_t(r12: float, r13: float, r23: float, n: int) -> Williams:
+    """Return t = (r12−r13)√((n−1)(1+r23)) / √(2K(n−1)/(n−3) + ((r12+r13)/2)²(1−r23)³), K = 1−r12²−r13²−r23²+2·r12·r13·r23.
+
+    1 is the human score, 2 and 3 are the metrics; t > 0 if metric 2 correlates better. `p` is two-sided.
+    Undefined below four outputs and if the metrics are equal up to scale.
+    """
+    if n < FEWEST_OUTPUTS:
+        return Williams(None, None, f"at least four outputs are needed, there are {n}")
+    k = max(0.0, 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23)
+    below = 2 * k * (n - 1) / (n - 3) + ((r12 + r13) / 2) ** 2 * (1 - r23) ** 3
+    if below <= 1e-14:
+        return Williams(None, None, NO_VARIANCE)
+    t = (r12 - r13) * np.sqrt((n - 1) * max(0.0, 1 + r23)) / np.sqrt(below)
+    return Williams(float(t), float(2 * student.sf(abs(t), n - 3)))
+
+
+def williams(first: npt.ArrayLike, second: npt.ArrayLike, human: npt.ArrayLike) -> Comparison:
+    """Test whether two metrics' Pearson correlations with human scores differ, over outputs or systems.
+
+    Williams's test (Williams 1959; Graham and Baldwin 2014) for two correlations with a common variable. It assumes independent
+    outputs, but outputs of the same segment are not independent.
+    """
+    x, y, h = vectors(first, second, human)
+    of_first, of_second, between = (agreement("pearson", *pair) for pair in ((x, h), (y, h), (x, y)))
+    if of_first.value is None or of_second.value is None or between.value is None:
+        reason = of_first.reason or of_second.reason or between.reason
+        return Comparison(None, None, reason, len(h))
+    test = williams_t(of_first.value, of_second.value, between.value, len(h))
+    return Comparison(of_first.value - of_second.value, test.p, test.reason, len(h))

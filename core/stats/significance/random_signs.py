@@ -14,6 +14,7 @@ BITS_AT_ONCE = 1 << 31
 """Most signs that are kept at a time: 256 MB."""
 ROWS_AT_ONCE = 2_000_000
 CELLS_AT_ONCE = 2_000_000
+SLACK = 1e-10
 
 
 def random_signs(n: int, seed: int, draws: int, cells: int = 0) -> Iterator[Floats]:
@@ -26,6 +27,23 @@ def random_signs(n: int, seed: int, draws: int, cells: int = 0) -> Iterator[Floa
     for start in range(0, draws, step):
         bits = rng.integers(0, 2, (min(step, draws - start), n), dtype=np.int8)
         yield 2.0 * bits.astype(np.float64) - 1.0
+
+
+def at_least(scores: Floats, signs: Floats, *, two_sided: bool = False) -> Floats:
+    """Count the sign vectors for which system i's lead over j > i is at least the observed one; shape (n_systems, n_systems).
+
+    `scores` has the shape (n_systems, n). A sign of −1 swaps the two systems' scores. With `two_sided`, sizes of differences are
+    compared. Other cells are 0.
+    """
+    drawn, seen = signs @ scores.T, scores.sum(1)
+    counts = np.zeros((len(scores), len(scores)))
+    for i, row in enumerate(scores):
+        lead, observed = drawn[:, [i]] - drawn[:, i + 1 :], seen[i] - seen[i + 1 :]
+        if two_sided:
+            lead, observed = np.abs(lead), np.abs(observed)
+        slack = SLACK * np.abs(row - scores[i + 1 :]).sum(1)
+        counts[i, i + 1 :] = np.count_nonzero(lead >= observed - slack, axis=0)
+    return counts
 
 
 class SignDraws:

@@ -1,4 +1,4 @@
-"""Compare systems on the same segments, correct several tests by Holm's method, and rank systems after them.
+"""Compare systems on the same segments: tests, Holm's correction, ranks, and the minimum detectable difference.
 
 For scores whose system value is the mean over segments (so not corpus BLEU). Tables are complete, of shape
 (n_systems, n_segments); a positive difference means a higher mean for the first system.
@@ -7,17 +7,20 @@ For scores whose system value is the mean over segments (so not corpus BLEU). Ta
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import lru_cache
 from itertools import combinations
 from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import brentq
+from scipy.stats import nct
+from scipy.stats import t as student
 
-from core.stats.bootstrap import LEVEL, Interval, percentiles, resamples
-from core.stats.correlation.correlation import group_ids
-from core.stats.correlation.pairs import Floats, Ints, tables
-from core.stats.significance.power import minimum_detectable_difference
-from core.stats.significance.random_signs import random_signs
+from core.stats.bootstrap import LEVEL, Interval, counts_of, percentiles, resamples
+from core.stats.correlation.correlation import Statistic, group_ids
+from core.stats.correlation.pairs import Floats, tables, vectors
+from core.stats.significance.random_signs import at_least, random_signs
 
 Wins = npt.NDArray[np.bool_]
 ROUNDING = 1e-12
@@ -81,7 +84,6 @@ def rank_ranges(wins: Wins) -> list[tuple[int, int]]:
     return [(1 + int(wins[:, i].sum()), n - int(wins[i].sum())) for i in range(n)]
 
 
-SLACK = 1e-10
 TOO_FEW = "at least two segments that both systems translated are needed"
 
 
@@ -114,15 +116,12 @@ def approximate_randomization(
     if sums.shape[1] < 2:
         return {pair: Comparison(None, None, TOO_FEW, sums.shape[1]) for pair in pairs}
     seen = sums.sum(1)
-    as_far = dict.fromkeys(pairs, 0)
-    slack = {(i, j): SLACK * float(np.abs(sums[i] - sums[j]).sum()) for i, j in pairs}
-    for signs in random_signs(sums.shape[1], seed, draws):
-        drawn = signs @ sums.T
-        for i, j in pairs:
-            far = np.abs(drawn[:, i] - drawn[:, j]) >= abs(seen[i] - seen[j]) - slack[i, j]
-            as_far[i, j] += int(far.sum())
+    blocks = random_signs(sums.shape[1], seed, draws)
+    as_far = sum((at_least(sums, signs, two_sided=True) for signs in blocks), np.zeros((len(sums), len(sums))))
     return {
-        (i, j): Comparison(float(seen[i] - seen[j]) / n, (1 + as_far[i, j]) / (draws + 1), "", sums.shape[1], draws)
+        (i, j): Comparison(
+            float(seen[i] - seen[j]) / n, float(1 + as_far[i, j]) / (draws + 1), "", sums.shape[1], draws
+        )
         for i, j in pairs
     }
 
@@ -141,8 +140,7 @@ def paired_bootstrap(
     if n < 2:
         return {pair: Interval(None, None, None, n, TOO_FEW) for pair in pairs}
     means = []
-    for drawn_units in resamples(n, seed, draws):
-        counts = _counts(drawn_units, n)
+    for counts in map(counts_of, resamples(n, seed, draws)):
         means.append(counts @ sums.T / (counts @ sizes)[:, None])
     drawn, seen = np.concatenate(means), sums.sum(1) / sizes.sum()
     return {(i, j): Interval(float(seen[i] - seen[j]), *percentiles(drawn[:, i] - drawn[:, j]), n) for i, j in pairs}
@@ -175,8 +173,37 @@ def _by_unit(scores: npt.ArrayLike, units: Sequence[Hashable]) -> tuple[Floats, 
     return sums.astype(np.float64), np.bincount(ids).astype(np.float64), n
 
 
-def _counts(drawn: Ints, n: int) -> Floats:
-    """Return how often each of n units is drawn, shape (draws, n)."""
-    draws = len(drawn)
-    cells = (drawn + n * np.arange(draws)[:, None]).reshape(-1)
-    return np.bincount(cells, minlength=n * draws).reshape(draws, n).astype(np.float64)
+POWER = 0.8
+
+
+def minimum_detectable_difference(differences: npt.ArrayLike, *, alpha: float = 0.05) -> Statistic:
+    """Return the true mean difference that a two-sided paired t-test at `alpha` detects with 80 % power (Bloom 1995).
+
+    `differences` are the paired differences, shape (n_segments,); only their standard deviation s counts. The value is
+    ncp·s/√n > 0, in the unit of the scores, with ncp the noncentrality at which the noncentral t distribution with n − 1
+    degrees of freedom has that power; (1.960 + 0.842)·s/√n for large n. A
+    smaller observed difference may be real, but the test had little power to detect it (Card et al. 2020).
+    Undefined below two segments, and if all differences are equal.
+    """
+    (d,) = vectors(differences)
+    if len(d) < 2:
+        return Statistic(None, "at least two segments are needed", len(d))
+    spread = float(d.std(ddof=1))
+    if spread <= 1e-12 * float(np.abs(d).max()):
+        return Statistic(None, "the two differ by the same on every segment", len(d))
+    return Statistic(noncentrality(len(d), alpha) * spread / float(np.sqrt(len(d))), "", len(d))
+
+
+@lru_cache(maxsize=4096)
+def noncentrality(n: float, alpha: float) -> float:
+    """Return the noncentrality at which a two-sided paired t-test of n > 1 differences at `alpha` has 80 % power."""
+    critical = float(student.isf(alpha / 2, n - 1))
+
+    def missing(ncp: float) -> float:
+        # scipy's lower tail is NaN for some arguments where it is below 10⁻⁹, and adds nothing
+        return float(nct.sf(critical, n - 1, ncp) + np.nan_to_num(nct.cdf(-critical, n - 1, ncp))) - POWER
+
+    high = 1.0
+    while missing(high) < 0:
+        high *= 2
+    return float(brentq(missing, 0.0, high, xtol=1e-10))

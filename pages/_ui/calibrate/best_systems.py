@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.calibration.calibrate import Calibration, CalibrationPoint
-from core.calibration.top_systems import PAPER, WHOLE, SystemHumanMean, Top, by_top, ranking
+from core.calibration.learning import PAPER, WHOLE, SystemHumanMean, Top, by_top, ranking
 from core.formatting import format_lambda, format_number
 from core.plots.calibration import AgreementAtK, curves_at_top, heatmap, metrics_at_top
 from core.ports.projects import Project

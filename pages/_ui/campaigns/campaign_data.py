@@ -8,7 +8,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from core.campaigns.design import design_from_json
-from core.campaigns.handing_over import ListRest
+from core.campaigns.fixed_lists import ListRest
 from core.formatting import format_count
 from core.ports.campaigns import Campaign, Participant
 from core.ports.projects import Project

@@ -64,6 +64,6 @@ def curve(
         a, b = (1, 0) if lam is None else (lam.numerator, lam.denominator)
         score = [-(a * x + b * y) for x, y in zip(exact_exp, exact_imp, strict=True)]
         values = [statistic(measure, [score[k] for k in g], [h[k] for k in g]) for g in groups]
-        there = [v for v in values if v is not None]
-        cells.append(float(np.mean(there)) if there else np.nan)
+        defined = [v for v in values if v is not None]
+        cells.append(float(np.mean(defined)) if defined else np.nan)
     return [float(b) for b in places[2:-2:2] if b is not None], np.array(cells)

@@ -35,7 +35,6 @@ def fitted() -> Calibration:
 
 def test_the_lambda_that_made_the_scores_is_found_again(fitted: Calibration) -> None:
     assert fitted.lam == pytest.approx(2, rel=0.2)
-    assert fitted.ci is not None
     assert fitted.ci[0] <= 2 <= fitted.ci[1]
     assert fitted.plateau.low <= fitted.lam <= fitted.plateau.high
     assert (fitted.n, fitted.n_segments, fitted.n_systems, fitted.raters) == (120, 24, 5, 2)
@@ -52,7 +51,6 @@ def test_the_optimum_is_at_least_what_any_other_lambda_reaches(fitted: Calibrati
 def test_the_cross_validated_agreement_leaves_documents_out(fitted: Calibration) -> None:
     found = fitted.cross_validated
     assert (found.over, found.folds, len(found.lambdas)) == ("documents", 5, 5)
-    assert found.value is not None
     assert 0.5 < found.value < 1
 
 
@@ -61,11 +59,11 @@ def test_segments_are_left_out_where_documents_are_few() -> None:
 
 
 def test_one_segment_has_no_interval_and_no_cross_validation() -> None:
-    found = calibrate(points(1)[:5], draws=20)
-    assert (found.ci, found.agreement_ci, found.ribbon) == (None, None, ())
-    assert found.cross_validated.value is None
-    assert found.cross_validated.reason == "there is only one segment"
-    assert any("at least two segments" in note for note in found.notes)
+    fit = calibrate(points(1)[:5], draws=20)
+    assert (fit.ci, fit.agreement_ci, fit.ribbon) == (None, None, ())
+    assert fit.cross_validated.value is None
+    assert fit.cross_validated.reason == "there is only one segment"
+    assert any("at least two segments" in note for note in fit.notes)
 
 
 def test_the_report_depends_on_the_seed_only() -> None:
@@ -73,11 +71,6 @@ def test_the_report_depends_on_the_seed_only() -> None:
     assert one == same
     assert one["ci"] != other["ci"] or one["cross_validated"] != other["cross_validated"]
     assert one["signature"] == "lambda|measure:kendall|group:pooled|seed:1|draws:30|v:1"
-
-
-def test_the_order_of_the_outputs_does_not_matter_to_the_optimum() -> None:
-    there = points(3)
-    assert calibrate(there, draws=0).lam == calibrate(list(reversed(there)), draws=0).lam
 
 
 def test_what_the_guidance_asks_for_and_is_missing_is_told() -> None:
@@ -98,7 +91,6 @@ def test_the_ribbon_holds_the_curve(fitted: Calibration) -> None:
     assert [b.lam for b in fitted.ribbon][:1] == [0]
     assert fitted.ribbon[-1].lam == math.inf
     at_one = next(b for b in fitted.ribbon if b.lam == 1)
-    assert fitted.at["1"] is not None
     assert at_one.low < fitted.at["1"] < at_one.high
 
 
@@ -114,12 +106,12 @@ def test_every_measure_and_grouping_gives_a_whole_report(measure: Any, group: An
 
 def test_infinity_is_written_as_a_word() -> None:
     # people look at explicit errors only, and tie where these tie
-    there = [
+    data = [
         CalibrationPoint(OutputKey(s, f"d{k}", "1"), float(e), float(i), -float(e))
         for k in range(4)
         for s, e, i in [("A", 0, 2), ("B", 0, 5), ("C", 1, -9)]
     ]
-    report = calibrate(there, draws=10).to_json()
+    report = calibrate(data, draws=10).to_json()
     assert report["lambda"] == "inf"
     assert report["plateau"] == ["inf", "inf"]
     assert report["agreement"] == pytest.approx(1)
@@ -131,16 +123,6 @@ def test_human_scores_that_are_all_equal_cannot_be_calibrated_on() -> None:
         calibrate([p._replace(human=0.0) for p in points(2)])
     with pytest.raises(UserError, match="at least two"):
         calibrate([])
-
-
-def test_presets_are_those_of_table_7() -> None:
-    by_label = {p.label: p for p in PRESETS}
-    assert len(by_label) == len(PRESETS) == 26
-    assert [by_label[f"WMT20 {pair}"].lam for pair in ("cs-en", "de-en", "zh-en", "ta-en")] == [0.8, 0.4, 1.1, 0.6]
-    assert (by_label["SFHOT"].lam, by_label["SFHOT"].variant) == (4.9, "f")
-    assert (by_label["REALSumm COV"].lam, by_label["REALSumm COV"].variant) == (0.95, "recall")
-    assert (by_label["SummEval FLU"].lam, by_label["SummEval FLU"].variant) == (1.4, "faithfulness")
-    assert by_label["WMT20 MQM zh-en"].lam == 1.7
 
 
 def test_distances_closer_than_their_noise_decide_nothing() -> None:

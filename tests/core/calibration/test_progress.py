@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from core.calibration.calibrate import BestAgreement, CalibrationPoint, calibrate
-from core.calibration.learning import learn
-from core.calibration.top_systems import by_top
+from core.calibration.learning import by_top, learn
 from core.data import OutputKey
-from core.progress import Progress, part
+from core.progress import Progress
 from core.stats.threads import in_threads
 
 rng = np.random.default_rng(0)
@@ -34,25 +33,25 @@ class Enough(BaseException):
 
 @pytest.mark.parametrize("name", WORK)
 def test_the_share_that_is_told_grows_from_nothing_to_all(name: str) -> None:
-    told: list[float] = []
-    WORK[name](told.append)
-    assert told == sorted(told)
-    assert (told[0], told[-1]) == (0.0, 1.0)
-    assert len(told) > 10
+    reported: list[float] = []
+    WORK[name](reported.append)
+    assert reported == sorted(reported)
+    assert (reported[0], reported[-1]) == (0.0, 1.0)
+    assert len(reported) > 10
 
 
 @pytest.mark.parametrize("name", WORK)
 def test_who_is_told_can_stop_the_work(name: str) -> None:
-    told: list[float] = []
+    reported: list[float] = []
 
     def stop(share: float) -> None:
-        told.append(share)
+        reported.append(share)
         if share > 0.3:
             raise Enough
 
     with pytest.raises(Enough):
         WORK[name](stop)
-    assert told[-1] < 0.6
+    assert reported[-1] < 0.6
 
 
 def test_cancelling_drops_the_parts_that_wait_for_a_thread() -> None:
@@ -73,16 +72,10 @@ def test_cancelling_drops_the_parts_that_wait_for_a_thread() -> None:
     assert len(done) < 250
 
 
-def test_a_part_of_the_work_has_its_part_of_the_bar() -> None:
-    told: list[float] = []
-    part(told.append, 1, 4)(0.5)
-    assert told == [0.375]
-
-
 def test_the_best_lambda_is_told_before_the_intervals_which_may_be_stopped() -> None:
-    told: list[BestAgreement | float] = []
-    found = calibrate(POINTS, draws=20, progress=told.append, on_best=told.append)
-    best = next(one for one in told if isinstance(one, BestAgreement))
-    assert best == (found.lam, found.agreement, found.at["1"], len(POINTS))
-    assert all(isinstance(share, float) and share <= 0.1 for share in told[: told.index(best)])
-    assert len(told) - told.index(best) > 10
+    reported: list[BestAgreement | float] = []
+    fit = calibrate(POINTS, draws=20, progress=reported.append, on_best=reported.append)
+    best = next(one for one in reported if isinstance(one, BestAgreement))
+    assert best == (fit.lam, fit.agreement, fit.at["1"], len(POINTS))
+    assert all(isinstance(share, float) and share <= 0.1 for share in reported[: reported.index(best)])
+    assert len(reported) - reported.index(best) > 10

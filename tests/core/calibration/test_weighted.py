@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from core.calibration.calibrate import Calibration, CalibrationPoint, calibrate
-from core.calibration.sampling import LabelCandidate, choose
 from core.data import OutputKey
 from core.refine.result import weighted as score_at
 
@@ -45,16 +44,16 @@ def tau(data: list[CalibrationPoint], lam: float) -> float:
 
 def test_the_agreement_is_the_sum_over_weighted_pairs() -> None:
     data = weighed(points(14, 0), 1)
-    found = calibrate(data, draws=0)
+    fit = calibrate(data, draws=0)
     for lam, key in ((0.0, "0"), (1.0, "1")):
-        assert found.at[key] == pytest.approx(tau(data, lam))
-    assert found.agreement == pytest.approx(tau(data, found.lam))
+        assert fit.at[key] == pytest.approx(tau(data, lam))
+    assert fit.agreement == pytest.approx(tau(data, fit.lam))
     others = [tau(data, lam) for lam in np.geomspace(0.01, 100, 60)]
-    assert found.agreement >= max(others) - 1e-9
-    assert "|weights:1/probability|" in found.signature
+    assert fit.agreement >= max(others) - 1e-9
+    assert "|weights:1/probability|" in fit.signature
     # plain BARTScore is weighed alike: its score falls with the number of the segment
     plain = [p._replace(dist_exp=-(p.score_hyp or 0), dist_imp=-(p.score_hyp or 0)) for p in data]
-    assert found.at["vanilla"] == pytest.approx(tau(plain, 1.0))
+    assert fit.at["vanilla"] == pytest.approx(tau(plain, 1.0))
 
 
 def test_whole_weights_are_copies_of_outputs() -> None:
@@ -114,27 +113,3 @@ def test_unusable_weights_are_reported_and_ignored(
     found, plain = fit(data), fit([p._replace(weight=1.0) for p in data])
     assert any(said in note and "are not used" in note for note in found.notes)
     assert (found.lam, found.agreement, found.signature) == (plain.lam, plain.agreement, plain.signature)
-
-
-def test_weighted_agreement_estimates_that_of_all_outputs() -> None:
-    # a tenth is bad, and the metric takes it for good; half of a batch is bad, so it has far more such pairs than there are
-    rng = np.random.default_rng(8)
-    everything = []
-    for i in range(300):
-        bad, exp, imp = i % 10 == 0, *rng.random(2)
-        human = -10.0 + rng.normal() if bad else -exp - imp + 0.3 * rng.normal()
-        everything.append(CalibrationPoint(OutputKey("A", f"d{i % 7}", str(i)), exp - bad, imp - bad, human))
-    at = {p.key: p for p in everything}
-    candidates = [LabelCandidate(p.key, float(p.human > -5)) for p in everything]
-    truth = calibrate(everything, draws=0).at["1"]
-    plain, corrected = [], []
-    for seed in range(25):
-        batch = choose(candidates, 60, seed=seed, n_strata=10)
-        assert {round(c.probability, 6) for c in batch} == {1.0, round(30 / 270, 6)}
-        chosen = [at[c.key]._replace(weight=1 / c.probability) for c in batch]
-        corrected.append(calibrate(chosen, draws=0).at["1"] or 0.0)
-        plain.append(calibrate([p._replace(weight=1.0) for p in chosen], draws=0).at["1"] or 0.0)
-    assert truth is not None
-    # not exactly: a pair counts the product of its weights, and two of one stratum are drawn together a little more rarely
-    assert abs(np.mean(corrected) - truth) < 0.05
-    assert abs(np.mean(plain) - truth) > 0.3

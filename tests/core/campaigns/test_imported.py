@@ -48,20 +48,19 @@ def file(*ratings: CampaignRating) -> CampaignFile:
     return CampaignFile(DATASET, ratings)
 
 
-@pytest.mark.parametrize(("score", "passed"), [(49.0, True), (50.0, False), (51.0, False)])
-def test_a_check_is_passed_below_the_score_of_its_output(score: float, passed: bool) -> None:
-    results = check_results(file(item("x", "A", 0, 50.0), item("y", "A", 0, 99.0), check("x", key("A", 0), score)))
-    assert [r.passed for r in results] == [passed]
-
-
-@pytest.mark.parametrize(("severity", "passed"), [("Major", True), ("Minor", False), ("undecided", False)])
-def test_without_scores_the_penalty_must_be_higher(severity: str, passed: bool) -> None:
-    results = check_results(
-        file(
-            item("x", "A", 0, None, span(0, 1)),
-            check("x", key("A", 0), None, Span("output", 0, 1, "a", severity, "Style")),
-        )
-    )
+@pytest.mark.parametrize(
+    ("score", "severity", "passed"),
+    [
+        (49.0, "Minor", True), (50.0, "Minor", False), (51.0, "Major", False),
+        (None, "Major", True), (None, "Minor", False), (None, "undecided", False),
+    ],
+)  # fmt: skip
+def test_a_check_is_passed_below_the_score_of_its_output_or_above_its_penalty(
+    score: float | None, severity: str, passed: bool
+) -> None:
+    rated = item("x", "A", 0, None if score is None else 50.0, span(0, 1))
+    of_check = check("x", key("A", 0), score, Span("output", 0, 1, "a", severity, "Style"))
+    results = check_results(file(rated, item("y", "A", 0, 99.0), of_check))
     assert [r.passed for r in results] == [passed]
 
 
@@ -123,22 +122,22 @@ def test_errors_that_are_not_all_known_have_no_penalty() -> None:
 
 
 def test_agreement_is_that_of_outputs_with_several_ratings() -> None:
-    found = campaign_agreement(
+    result = campaign_agreement(
         file(
             item("x", "A", 0, 10.0, span(0, 5)), item("y", "A", 0, 10.0, span(0, 5, "Major")),
             item("x", "B", 0, 90.0), item("y", "B", 0, 90.0), item("x", "A", 1, 5.0), item("z", "A", 2, 7.0),
         )
     )  # fmt: skip
-    assert found.outputs == 2
-    assert found.score_alpha.value == pytest.approx(1.0)
-    assert found.spans.micro.value == 1.0
-    assert [(p.first, p.second, p.tau.n) for p in found.pairs] == [("x", "y", 2)]
+    assert result.outputs == 2
+    assert result.score_alpha.value == pytest.approx(1.0)
+    assert result.spans.micro.value == 1.0
+    assert [(p.first, p.second, p.tau.n) for p in result.pairs] == [("x", "y", 2)]
 
 
 def test_agreement_without_shared_outputs_is_undefined() -> None:
-    found = campaign_agreement(file(item("x", "A", 0, 10.0), item("y", "B", 0, 20.0)))
-    assert (found.outputs, found.score_alpha.value, found.pairs) == (0, None, ())
-    assert found.score_alpha.reason
+    result = campaign_agreement(file(item("x", "A", 0, 10.0), item("y", "B", 0, 20.0)))
+    assert (result.outputs, result.score_alpha.value, result.pairs) == (0, None, ())
+    assert result.score_alpha.reason
 
 
 def at(rating: CampaignRating, began: float | None, ended: float) -> CampaignRating:
@@ -147,17 +146,17 @@ def at(rating: CampaignRating, began: float | None, ended: float) -> CampaignRat
 
 
 def test_seconds_count_from_the_end_of_the_previous_rating() -> None:
-    found = times(
+    seconds = times(
         file(
             at(item("x", "A", 0, 1.0, span(0, 1), span(2, 3)), 0, 10), at(item("x", "A", 1, 1.0), 12, 40),
             at(check("x", key("A", 0), 1.0), 41, 50), at(item("x", "A", 2, 1.0, span(0, 1)), None, 56), item("x", "B", 2, 1.0),
         )
     )  # fmt: skip
-    assert (found.per_item, found.per_span) == (10.0, 5.5)
-    assert (found.recorded, found.timed, found.with_spans) == (19.0, 3, 2)
+    assert (seconds.per_item, seconds.per_span) == (10.0, 5.5)
+    assert (seconds.recorded, seconds.timed) == (19.0, 3)
 
 
 def test_the_seconds_of_a_page_are_divided_by_its_ratings() -> None:
-    found = times(file(*(at(item("x", system, 0, 1.0), 0, 30) for system in "AB")))
-    assert (found.per_item, found.per_span) == (15.0, None)
+    seconds = times(file(*(at(item("x", system, 0, 1.0), 0, 30) for system in "AB")))
+    assert (seconds.per_item, seconds.per_span) == (15.0, None)
     assert times(file(item("x", "A", 0, 1.0))).per_item is None

@@ -71,17 +71,6 @@ def test_places_of_checks_differ_between_people() -> None:
     assert len(places) > 3
 
 
-def test_checks_are_of_other_segments_than_the_block() -> None:
-    design = CampaignDesign(checks=0.5, block_size=5)
-    campaign = campaign_with(design)
-    for _ in range(8):
-        drawn = with_checks(draw_block(campaign.state, 1, design), campaign.state, 1, design)
-        of = {kind: {campaign.units[n.unit_id].of for n in drawn if campaign.units[n.unit_id].kind == kind}
-              for kind in ("item", "check")}  # fmt: skip
-        assert not of["item"] & of["check"]
-        campaign.add(1, drawn)
-
-
 def test_nothing_is_added_to_an_empty_block() -> None:
     design = CampaignDesign(checks=0.5, repeats=0.5)
     assert with_checks([], worked(design, 3).state, 1, design) == []
@@ -101,13 +90,13 @@ def test_a_check_is_of_another_segment_than_its_block_if_there_are_others() -> N
     items = stored(outline(40, 5, 2), design)
     drawn = draw_block(Simulation(items).state, 1, design)
     ids = {new.unit_id for new in drawn}
-    here = [unit.of for unit in items if unit.id in ids]
-    other = next(unit.of for unit in items if unit.of not in here)
+    of_block = [unit.of for unit in items if unit.id in ids]
+    other = next(unit.of for unit in items if unit.of not in of_block)
 
     def checked(segments: list[SegmentKey]) -> list[SegmentKey]:
         campaign = Simulation([*items, *extra("check", 3000, segments)])
         units = [campaign.units[new.unit_id] for new in with_checks(drawn, campaign.state, 1, design)]
         return [unit.of for unit in units if unit.kind == "check"]
 
-    assert checked([*here, other]) == [other]
-    assert set(checked(here)) < set(here)
+    assert checked([*of_block, other]) == [other]
+    assert set(checked(of_block)) < set(of_block)

@@ -30,37 +30,37 @@ def answer(*spans: Span, score: float | None = None) -> OutputLabels:
     return OutputLabels(tuple(ErrorSpan(str(i), s) for i, s in enumerate(spans)), None, score)
 
 
-def test_the_right_answer_gets_full_marks() -> None:
-    found = tutorial_result(ITEM, answer(CAT, AT, score=50), asks=("spans", "score"))
-    assert (found.mark, found.right, found.explanation) == (1.0, True, "Cats lie.")
-    assert [f.kind for f in found.feedback] == ["found", "found"]
-
-
-def test_a_missed_and_an_extra_span_lower_the_mark() -> None:
-    found = tutorial_result(ITEM, answer(CAT, span(19, 22)))
-    assert [f.kind for f in found.feedback] == ["found", "missed", "extra"]
-    assert found.mark == pytest.approx(2 * 1 / (2 + 2 + 1))
-    assert found.feedback[1].text == "You missed “at”."
-    assert found.feedback[2].text == "No error: “mat”."
-
-
-def test_a_wrong_severity_counts_half() -> None:
-    found = tutorial_result(ITEM, answer(span(4, 7, "Minor"), AT))
-    assert [f.kind for f in found.feedback] == ["severity", "found"]
-    assert found.mark == pytest.approx(2 * 1.5 / 4)
-    assert found.feedback[0].text == "You found “cat”, but its severity is Major, not Minor."
+@pytest.mark.parametrize(
+    ("spans", "kinds", "credit", "remarks"),
+    [
+        ((CAT, AT), ["found", "found"], 4 / 4, []),
+        ((CAT, span(19, 22)), ["found", "missed", "extra"], 2 / 5, ["You missed “at”.", "No error: “mat”."]),
+        (
+            (span(4, 7, "Minor"), AT), ["severity", "found"], 3 / 4,
+            ["You found “cat”, but its severity is Major, not Minor."],
+        ),
+    ],
+)  # fmt: skip
+def test_the_mark_is_the_share_of_right_error_spans(
+    spans: tuple[Span, ...], kinds: list[str], credit: float, remarks: list[str]
+) -> None:
+    result = tutorial_result(ITEM, answer(*spans))
+    assert [f.kind for f in result.feedback] == kinds
+    assert result.mark == pytest.approx(credit)
+    assert [f.text for f in result.feedback if f.kind != "found"] == remarks
 
 
 @pytest.mark.parametrize(("score", "mark"), [(40, 1.0), (60, 1.0), (70, 1 - 10 / 25), (35, 1 - 5 / 25), (100, 0.0)])
 def test_a_score_outside_its_range_lowers_the_mark(score: float, mark: float) -> None:
-    found = tutorial_result(ITEM, answer(score=score), asks=("score",))
-    assert found.mark == pytest.approx(mark)
-    assert found.right == (mark == 1)
+    result = tutorial_result(ITEM, answer(score=score), asks=("score",))
+    assert result.mark == pytest.approx(mark)
+    assert result.right == (mark == 1)
 
 
 def test_spans_and_score_count_alike() -> None:
-    found = tutorial_result(ITEM, answer(CAT, AT, score=None), asks=("spans", "score"))
-    assert found.mark == pytest.approx((1 + 0) / 2)
+    right, half = (tutorial_result(ITEM, answer(CAT, AT, score=score), asks=("spans", "score")) for score in (50, None))
+    assert (right.mark, right.right, right.explanation) == (1.0, True, "Cats lie.")
+    assert half.mark == pytest.approx((1 + 0) / 2)
 
 
 def test_an_output_without_errors_needs_no_spans() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from core.campaigns.design import CampaignDesign
 from core.campaigns.protocol import PROTOCOLS
-from core.campaigns.units import planned_units
+from core.campaigns.units import counts, of_documents, planned_units, sampled
 from core.data import SegmentKey
 from core.errors import UserError
 from tests.core.campaigns.examples import outline
@@ -43,12 +43,7 @@ def test_a_missing_output_shortens_its_block() -> None:
 def test_only_chosen_systems_and_segments_are_units() -> None:
     keys = (SegmentKey("d1", "0"), SegmentKey("d1", "2"))
     units = planned_units(outline(2, 3, 3), replace(ESA, systems=("C", "B"), segments=keys))
-    assert {u.systems for u in units} == {("B",), ("C",)}
-    assert {u.of for u in units} == set(keys)
-    assert {u.block for u in units} == {0, 1}
-
-
-def test_segments_without_a_chosen_system_are_left_out() -> None:
+    assert [(u.block, u.of, u.systems) for u in units] == [(i, key, (s,)) for i, s in enumerate("BC") for key in keys]
     outputs = outline(1, 2, 1) | {SegmentKey("d0", "5"): ("Z",)}
     assert [u.of.segment_id for u in planned_units(outputs, replace(ESA, systems=("Z",)))] == ["5"]
 
@@ -69,3 +64,38 @@ def test_nothing_to_rate_is_an_error(changes: dict[str, object], message: str) -
 def test_an_empty_project_is_an_error() -> None:
     with pytest.raises(UserError, match="nothing to rate"):
         planned_units({}, ESA)
+
+
+KEYS = [SegmentKey(f"d{d}", str(i)) for d in range(5) for i in range(4)]
+OUTLINE = {key: ("A", "B") if key.doc_id != "d0" else ("A",) for key in KEYS}
+
+
+@pytest.mark.parametrize("n", [1, 4, 6, 19, 20])
+def test_a_sample_has_exactly_the_segments_asked_for_in_order(n: int) -> None:
+    drawn = sampled(KEYS, n, seed=3)
+    assert len(set(drawn)) == n
+    assert list(drawn) == [key for key in KEYS if key in drawn]
+
+
+def test_a_sample_has_whole_documents_and_one_cut_to_consecutive_segments() -> None:
+    drawn = sampled(KEYS, 10, seed=1)
+    sizes = sorted(sum(key.doc_id == doc for key in drawn) for doc in {key.doc_id for key in drawn})
+    assert sizes == [2, 4, 4]
+    places = [int(key.segment_id) for key in sampled(KEYS, 3, seed=7)]
+    assert places == list(range(places[0], places[0] + 3))
+    assert sampled(KEYS, 8, seed=2) == sampled(KEYS, 8, seed=2)
+    assert len({sampled(KEYS, 8, seed=seed) for seed in range(20)}) > 1
+    assert sampled(KEYS, 100, seed=0) == tuple(KEYS)
+
+
+def test_no_chosen_document_is_an_error() -> None:
+    assert of_documents(KEYS, ["d1"]) == tuple(KEYS[4:8])
+    with pytest.raises(UserError, match="no document is chosen"):
+        of_documents(KEYS, [])
+
+
+def test_counts_are_of_chosen_systems_and_segments() -> None:
+    # four documents with two systems and one with A alone: 16·2 + 4 outputs
+    assert counts(OUTLINE, (), ()) == (20, 2, 36, 5)
+    assert counts(OUTLINE, ("B",), ()) == (16, 1, 16, 4)
+    assert counts(OUTLINE, (), KEYS[:5]) == (5, 2, 6, 2)

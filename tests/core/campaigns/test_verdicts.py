@@ -12,15 +12,14 @@ import pytest
 from core.campaigns.attention_checks import AttentionCheck, PlantedError, check_to_json
 from core.campaigns.rater_agreement import agreement, copying
 from core.campaigns.rater_evidence import advice, check_passed, checks, repeats, same_answer, same_span, speed, verdicts
-from core.campaigns.submitted import OutputPlace, QualityEvidence, QualityThresholds, Signal, UnitJudgement, answers
+from core.campaigns.submitted import OutputPlace, QualityEvidence, Signal, UnitJudgement, answers
 from core.data import SegmentKey, Span
 from core.ports.campaigns import CampaignUnit
 from core.ports.labels import Ask, ErrorSpan, OutputLabels, SegmentLabels
+from core.stats.bootstrap import wilson
 from core.stats.correlation.kernel import spearman
-from core.stats.proportion import wilson
 from tests.bench.raters import campaign, flags
 
-LIMITS = QualityThresholds()
 START = datetime(2026, 1, 5, tzinfo=UTC)
 
 
@@ -60,8 +59,8 @@ def check(
 
 
 def test_a_check_is_passed_by_marking_the_planted_error() -> None:
-    assert check_passed(check(labels(span(9, 15), score=90)), [], LIMITS)
-    assert not check_passed(check(labels(span(0, 6), score=10)), [], LIMITS)
+    assert check_passed(check(labels(span(9, 15), score=90)), [])
+    assert not check_passed(check(labels(span(0, 6), score=10)), [])
 
 
 @pytest.mark.parametrize(
@@ -69,19 +68,19 @@ def test_a_check_is_passed_by_marking_the_planted_error() -> None:
 )
 def test_without_spans_the_score_must_fall(clean: float, broken: float, passed: bool) -> None:
     before = unit(labels(score=clean, asks=("score",)))
-    assert check_passed(check(labels(score=broken, asks=("score",))), [before], LIMITS) is passed
+    assert check_passed(check(labels(score=broken, asks=("score",))), [before]) is passed
 
 
 def test_without_the_clean_text_the_score_must_be_below_the_median() -> None:
     others = [unit(labels(score=s, asks=("score",)), f"v{s}") for s in (50, 70, 90)]
-    assert check_passed(check(labels(score=69, asks=("score",))), others, LIMITS)
-    assert not check_passed(check(labels(score=70, asks=("score",))), others, LIMITS)
-    assert check_passed(check(labels(score=70, asks=("score",))), [], LIMITS) is None
+    assert check_passed(check(labels(score=69, asks=("score",))), others)
+    assert not check_passed(check(labels(score=70, asks=("score",))), others)
+    assert check_passed(check(labels(score=70, asks=("score",))), []) is None
 
 
 @pytest.mark.parametrize(("winner", "passed"), [("B", True), ("A", False), (None, False)])
 def test_the_clean_text_must_be_preferred(winner: str | None, passed: bool) -> None:
-    assert check_passed(check(preferred(winner), clean="B", systems=("A", "B")), [], LIMITS) is passed
+    assert check_passed(check(preferred(winner), clean="B", systems=("A", "B")), []) is passed
 
 
 def checked(passed: int, of: int) -> list[UnitJudgement]:
@@ -90,57 +89,57 @@ def checked(passed: int, of: int) -> list[UnitJudgement]:
 
 def test_missed_checks_are_compared_with_the_others() -> None:
     units = {"a": checked(0, 4), **{f"b{i}": checked(4, 4) for i in range(10)}}
-    found = checks(units, LIMITS)
-    assert found["a"].signal == "strong"
-    assert (found["a"].value, found["a"].high) == (0.0, wilson(0, 4).high)
+    evidence = checks(units)
+    assert evidence["a"].signal == "strong"
+    assert (evidence["a"].value, evidence["a"].high) == (0.0, wilson(0, 4).high)
     base = (40 + 1) / (40 + 2)
-    assert found["a"].p == pytest.approx(11 * (1 - base) ** 4)
-    assert found["b0"].signal == "none"
+    assert evidence["a"].p == pytest.approx(11 * (1 - base) ** 4)
+    assert evidence["b0"].signal == "none"
 
 
 def test_one_missed_check_of_three_is_no_signal() -> None:
     units = {"a": checked(1, 3), **{f"b{i}": checked(2, 3) for i in range(10)}}
-    assert {e.signal for e in checks(units, LIMITS).values()} == {"none"}
-    assert checks({"a": checked(0, 2)}, LIMITS)["a"].value is None
+    assert {e.signal for e in checks(units).values()} == {"none"}
+    assert checks({"a": checked(0, 2)})["a"].value is None
 
 
 def test_speed_is_in_words_per_second() -> None:
     fast = [unit(labels(score=5), f"u{i}", seconds=2) for i in range(10)]
     slow = [unit(labels(score=5), f"v{i}", seconds=20) for i in range(10)]
-    assert (speed(fast, LIMITS).value, speed(fast, LIMITS).signal) == (20.0, "strong")
-    assert (speed(slow, LIMITS).value, speed(slow, LIMITS).signal) == (2.0, "none")
-    assert speed([*fast, *slow[:8]], LIMITS).signal == "weak"  # 10 of 18; the interval starts below half
-    assert speed(fast[:9], LIMITS).value is None
+    assert (speed(fast).value, speed(fast).signal) == (20.0, "strong")
+    assert (speed(slow).value, speed(slow).signal) == (2.0, "none")
+    assert speed([*fast, *slow[:8]]).signal == "weak"  # 10 of 18; the interval starts below half
+    assert speed(fast[:9]).value is None
 
 
 def test_the_same_score_counts_only_if_others_differ() -> None:
     units = [unit(labels(score=80), f"u{i}") for i in range(30)]
     spread = {OutputPlace(f"u{i}", "A"): [float(i), 100.0 - i] for i in range(30)}
     equal = {OutputPlace(f"u{i}", "A"): [80.0, 80.0] for i in range(30)}
-    assert same_answer(units, spread, LIMITS).signal == "strong"
-    assert same_answer(units, equal, LIMITS).signal == "none"
+    assert same_answer(units, spread).signal == "strong"
+    assert same_answer(units, equal).signal == "none"
 
 
 def test_always_the_first_output_is_noticed() -> None:
     orders = [("A", "B") if i % 2 else ("B", "A") for i in range(30)]
     first = [unit(preferred(o[0], o), f"u{i}", systems=("A", "B")) for i, o in enumerate(orders)]
     system = [unit(preferred("A", o), f"u{i}", systems=("A", "B")) for i, o in enumerate(orders)]
-    assert same_answer(first, {}, LIMITS).signal == "strong"
-    assert same_answer(system, {}, LIMITS).signal == "none"
+    assert same_answer(first, {}).signal == "strong"
+    assert same_answer(system, {}).signal == "none"
 
 
 def test_the_same_place_is_noticed() -> None:
     units = [unit(labels(span(0, 3), score=i), f"u{i}") for i in range(12)]
-    assert same_span(units, LIMITS).signal == "strong"
+    assert same_span(units).signal == "strong"
     other = [unit(labels(span(i, i + 3), score=i), f"u{i}") for i in range(12)]
-    assert same_span(other, LIMITS).value == pytest.approx(1 / 12)
+    assert same_span(other).value == pytest.approx(1 / 12)
 
 
 def test_repeats_differ_by_the_mean_difference() -> None:
     first = [unit(labels(score=50), f"u{i}") for i in range(3)]
     again = [unit(labels(score=s), f"u{i}-r", kind="repeat", unit=f"u{i}") for i, s in enumerate((50, 40, 70))]
-    found = repeats([*first, *again], LIMITS)
-    assert (found.value, found.n, found.signal) == (pytest.approx((0 + 10 + 20) / 3), 3, "none")
+    evidence = repeats([*first, *again])
+    assert (evidence.value, evidence.n, evidence.signal) == (pytest.approx((0 + 10 + 20) / 3), 3, "none")
 
 
 def test_answers_are_numbers_with_a_direction() -> None:
@@ -159,10 +158,10 @@ def test_inverted_scores_disagree_beyond_chance() -> None:
     truth = [rng.uniform(20, 80) for _ in range(40)]
     units = {f"r{k}": scored(f"r{k}", [t + rng.gauss(0, 10) for t in truth]) for k in range(6)}
     units["x"] = scored("x", [100 - t + rng.gauss(0, 10) for t in truth])
-    found = agreement(units, LIMITS)
-    assert found["x"].signal == "strong"
-    assert "opposite to" in found["x"].text
-    assert {found[f"r{k}"].signal for k in range(6)} == {"none"}
+    statistic = agreement(units)
+    assert statistic["x"].signal == "strong"
+    assert "opposite to" in statistic["x"].text
+    assert {statistic[f"r{k}"].signal for k in range(6)} == {"none"}
 
 
 def test_only_the_later_of_two_equal_raters_copies() -> None:
@@ -170,10 +169,10 @@ def test_only_the_later_of_two_equal_raters_copies() -> None:
     values = {f"r{k}": [float(rng.randint(20, 80)) for _ in range(40)] for k in range(6)}
     units = {r: scored(r, v, minute=k) for k, (r, v) in enumerate(values.items())}
     units["x"] = scored("x", [v + 1 for v in values["r3"]], minute=9)
-    found = copying(units, LIMITS)
-    assert (found["x"].signal, found["x"].value) == ("strong", 1.0)
-    assert "most often r3" in found["x"].text
-    assert {found[f"r{k}"].signal for k in range(6)} == {"none"}
+    evidence = copying(units)
+    assert (evidence["x"].signal, evidence["x"].value) == ("strong", 1.0)
+    assert "most often r3" in evidence["x"].text
+    assert {evidence[f"r{k}"].signal for k in range(6)} == {"none"}
 
 
 @pytest.mark.parametrize(
@@ -217,11 +216,10 @@ def test_the_p_value_is_that_of_permutations() -> None:
     rng, others = np.random.default_rng(4), np.arange(14.0)
     own = rng.normal(0, 3.5, 14) - others
     rho = float(spearman(np.array(own), np.array(others)))
-    assert rho is not None
     assert -0.85 < rho < -0.65
     ranks = own.argsort().argsort()
     drawn = np.array([rng.permutation(ranks) for _ in range(60_000)]) @ others
     p = np.mean(drawn <= ranks @ others)
-    found = agreement({"x": scored("x", own), "y": scored("y", others), "z": scored("z", others)}, LIMITS)["x"]
-    assert found.value == pytest.approx(rho)
-    assert found.p == pytest.approx(3 * p, rel=0.4)  # Holm's correction of the least of three
+    statistic = agreement({"x": scored("x", own), "y": scored("y", others), "z": scored("z", others)})["x"]
+    assert statistic.value == pytest.approx(rho)
+    assert statistic.p == pytest.approx(3 * p, rel=0.4)  # Holm's correction of the least of three

@@ -9,7 +9,7 @@ from core.judges.agreement import ceiling, class_agreement, cohens_kappa, kappa,
 from core.judges.annotator_test import wins
 from core.judges.preferences import length_preference, own_preference, position
 from core.judges.stability import flip_rate, icc, reliability, stability
-from core.stats.proportion import wilson
+from core.stats.bootstrap import wilson
 
 NAN = math.nan
 

@@ -35,8 +35,8 @@ def applied(actions: tuple[Action, ...], before: tuple[Action, ...] = ()) -> Seg
 
 
 def test_an_import_is_marked_and_submitted() -> None:
-    found = label_actions([rated("A", TWO, DREI), rated("B", WHOLE), rated("C")])
-    actions = found.actions["ann", KEY]
+    imported = label_actions([rated("A", TWO, DREI), rated("B", WHOLE), rated("C")])
+    actions = imported.actions["ann", KEY]
     assert [a.kind for a in actions] == ["add", "add", "verdict", "verdict", "submit"]
     labels = applied(actions)
     assert labels.submitted
@@ -44,20 +44,16 @@ def test_an_import_is_marked_and_submitted() -> None:
     assert errors_of(labels.of("A")) == (TWO, DREI)
     assert labels.of("B").verdict == "non_translation"
     assert labels.of("C").verdict == "no_error"
-    assert not found.notes
+    assert not imported.notes
 
 
-def test_a_rater_who_saw_some_systems_only_can_be_imported() -> None:
+def test_a_submit_of_some_outputs_needs_only_these() -> None:
     labels = applied(label_actions([rated("A", TWO)]).actions["ann", KEY])
     assert labels.submitted
     assert not labels.of("B").complete
-
-
-def test_a_submit_of_some_outputs_still_needs_these() -> None:
-    with pytest.raises(UserError, match="1 of 1 outputs"):
-        check(Action("i", "submit", None, {"systems": ["B"]}), SegmentLabels(), SEGMENT, TEXTS)
-    with pytest.raises(UserError, match="cannot be read"):
-        check(Action("i", "submit", None, {"systems": []}), SegmentLabels(), SEGMENT, TEXTS)
+    for systems, message in ((["B"], "1 of 1 outputs"), ([], "cannot be read")):
+        with pytest.raises(UserError, match=message):
+            check(Action("i", "submit", None, {"systems": systems}), SegmentLabels(), SEGMENT, TEXTS)
 
 
 def test_importing_twice_adds_nothing() -> None:
@@ -70,16 +66,16 @@ def test_importing_twice_adds_nothing() -> None:
 
 def test_ids_differ_between_raters_segments_and_errors() -> None:
     other = OutputKey("A", "d", "2")
-    found = label_actions([rated("A", TWO, DREI), rated("A", TWO, rater="ben"), RatedOutput(other, "ann", (TWO,))])
-    ids = [a.id for actions in found.actions.values() for a in actions]
+    imported = label_actions([rated("A", TWO, DREI), rated("A", TWO, rater="ben"), RatedOutput(other, "ann", (TWO,))])
+    ids = [a.id for actions in imported.actions.values() for a in actions]
     assert len(ids) == len(set(ids)) == 3 + 2 + 2
 
 
 def test_what_was_labelled_here_is_kept_and_told() -> None:
     held = {("ann", KEY): applied(label_actions([rated("A", TWO), rated("B"), rated("C")]).actions["ann", KEY])}
-    found = label_actions([rated("A", DREI), rated("B"), rated("C")], held)
-    assert not found.actions
-    assert found.notes == ("ann, A, segment 1: already has different labels here; these are kept",)
+    imported = label_actions([rated("A", DREI), rated("B"), rated("C")], held)
+    assert not imported.actions
+    assert imported.notes == ("ann, A, segment 1: already has different labels here; these are kept",)
 
 
 def test_more_outputs_of_a_segment_are_added_to_it() -> None:
@@ -99,14 +95,8 @@ def test_labels_that_a_rater_withdrew_are_left_out_and_told() -> None:
     more = label_actions([rated("A", TWO), rated("B"), rated("C")], held, known).actions["ann", KEY]
     assert more[-1].payload == {"systems": ["B", "C"]}
     assert applied(more, gone).submitted
-
-
-def test_other_labels_for_an_output_that_was_withdrawn_are_submitted_again() -> None:
-    first = label_actions([rated("A", TWO)]).actions["ann", KEY]
-    gone = (*first, Action("d", "delete", "A", {"mark": first[0].payload["mark"]}))
-    second = label_actions([rated("A", DREI)], {("ann", KEY): applied(gone)}, {a.id for a in gone})
-    labels = applied(second.actions["ann", KEY], gone)
-    assert (labels.submitted, errors_of(labels.of("A"))) == (True, (DREI,))
+    other = applied(label_actions([rated("A", DREI)], held, known).actions["ann", KEY], gone)
+    assert (other.submits("A"), errors_of(other.of("A"))) == (True, (DREI,))
 
 
 def test_a_segment_without_new_labels_is_not_submitted_again() -> None:
@@ -119,9 +109,9 @@ def test_an_import_submits_no_draft_of_the_same_rater() -> None:
     marked = Action("a", "add", "A", {"mark": "m", **asdict(TWO)})
     drafts = (marked, Action("b", "verdict", "B", {"value": "no_error"}))
     file = [rated("B", WHOLE), rated("C")]
-    found = label_actions(file, {("ann", KEY): applied(drafts)})
-    assert found.notes == ("ann, B, segment 1: already has different labels here; these are kept and not submitted",)
-    labels = applied(found.actions["ann", KEY], drafts)
+    imported = label_actions(file, {("ann", KEY): applied(drafts)})
+    assert imported.notes == ("ann, B, segment 1: already has different labels here; these are kept and not submitted",)
+    labels = applied(imported.actions["ann", KEY], drafts)
     assert [labels.submits(system) for system in "ABC"] == [False, False, True]
     assert [labels.answered(system) for system in "ABC"] == [False, False, True]
     assert [r.key.system for r in rated_outputs({("ann", KEY): labels})] == ["C"]
@@ -138,27 +128,17 @@ def test_an_import_submits_no_draft_of_the_same_rater() -> None:
         assert [r.key.system for r in rated_outputs({("ann", KEY): labels})] == left
 
 
-def test_exact_duplicates_count_once_and_are_told() -> None:
-    found = label_actions([rated("A", TWO, TWO)])
-    assert [a.kind for a in found.actions["ann", KEY]] == ["add", "submit"]
-    assert "more than once" in found.notes[0]
-
-
-def test_errors_beside_a_non_translation_are_told() -> None:
-    found = label_actions([rated("B", TWO, WHOLE)])
-    assert [a.kind for a in found.actions["ann", KEY]] == ["verdict", "submit"]
-    assert "replaces 1 other" in found.notes[0]
-
-
 @pytest.mark.parametrize(
-    ("error", "rater", "why"),
+    ("rating", "kinds", "note"),
     [
-        (Span("output", 0, 3, "one", "Critical", "Other"), "ann", "Critical"),
-        (Span("output", 0, 3, "one", "Major", ""), "ann", "no category"),
-        (TWO, " ", "no rater"),
+        (rated("A", TWO, TWO), ["add", "submit"], "more than once"),
+        (rated("B", TWO, WHOLE), ["verdict", "submit"], "replaces 1 other"),
+        (rated("A", Span("output", 0, 3, "one", "Critical", "Other")), [], "Critical"),
+        (rated("A", Span("output", 0, 3, "one", "Major", "")), [], "no category"),
+        (rated("A", TWO, rater=" "), [], "no rater"),
     ],
 )
-def test_labels_that_the_log_cannot_hold_are_left_out_and_told(error: Span, rater: str, why: str) -> None:
-    found = label_actions([rated("A", error, rater=rater)])
-    assert not found.actions
-    assert why in found.notes[0]
+def test_what_is_not_imported_as_it_is_has_a_note(rating: RatedOutput, kinds: list[str], note: str) -> None:
+    imported = label_actions([rating])
+    assert [a.kind for actions in imported.actions.values() for a in actions] == kinds
+    assert note in imported.notes[0]

@@ -163,8 +163,8 @@ def test_scores_are_those_of_the_objects(scheme: Scheme) -> None:
         expected = segment_scores(rated, scheme)
         assert found.segment_scores(scheme) == expected
         assert found.system_scores(scheme) == system_scores(rated, scheme)
-        wanted = [s.key for s in expected[::2]]
-        assert found.scores_of([*wanted, OutputKey("Z", "d", "0")], scheme) == {s.key: s.score for s in expected[::2]}
+        keys = [s.key for s in expected[::2]]
+        assert found.scores_of([*keys, OutputKey("Z", "d", "0")], scheme) == {s.key: s.score for s in expected[::2]}
         inside = found.scores_in(INDEX, scheme)
         for s in expected:
             if (cell := INDEX.cell(s.key)) is not None:
@@ -215,11 +215,11 @@ def test_a_span_takes_few_bytes() -> None:
     columns(rated[:1])
     tracemalloc.start()
     try:
-        found = columns(rated)
+        labels = columns(rated)
         kept, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert len(found) == 400
+    assert len(labels) == 400
     assert kept / 20_000 < 50
 
 

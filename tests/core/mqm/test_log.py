@@ -38,16 +38,14 @@ def add(mark: str, start: int = 0, end: int = 3, system: str = "A", kind: str = 
     side = more.get("side", "output")
     quote = (OUTPUTS[system] if side == "output" else SEGMENT.source or "")[start:end]
     span = {
-        "mark": mark,
         "side": side,
         "start": start,
         "end": end,
         "quote": quote,
         "severity": "Major",
         "category": "Fluency/Spelling",
-        "note": "",
     }
-    return Action(f"{kind}-{mark}-{start}", kind, system, span | more)  # type: ignore[arg-type]
+    return Action(f"{kind}-{mark}-{start}", kind, system, {"mark": mark, "note": "", **span, **more})
 
 
 def simple(kind: str, system: str | None = None, **payload: Any) -> Action:
@@ -59,14 +57,17 @@ UNDO, REDO, SUBMIT, REOPEN = simple("undo"), simple("redo"), simple("submit"), s
 FINE_A, FINE_B = simple("verdict", "A", value="no_error"), simple("verdict", "B", value="no_error")
 
 
+SYSTEMS, MARKS = st.sampled_from(sorted(OUTPUTS)), st.sampled_from(["m1", "m2", "m3"])
+
+
 @st.composite
 def spans(draw: st.DrawFn) -> Action:
-    system = draw(st.sampled_from(sorted(OUTPUTS)))
+    system = draw(SYSTEMS)
     side = draw(st.sampled_from(["output", "source"]))
     text = OUTPUTS[system] if side == "output" else SEGMENT.source or ""
     start = draw(st.integers(0, len(text)))
     return add(
-        draw(st.sampled_from(["m1", "m2", "m3"])),
+        draw(MARKS),
         start,
         draw(st.integers(start, len(text))),
         system,
@@ -80,13 +81,9 @@ def spans(draw: st.DrawFn) -> Action:
 ACTIONS = st.one_of(
     spans(),
     spans(),
+    st.builds(lambda s, m: simple("delete", s, mark=m), SYSTEMS, MARKS),
     st.builds(
-        lambda s, m: simple("delete", s, mark=m), st.sampled_from(sorted(OUTPUTS)), st.sampled_from(["m1", "m2", "m3"])
-    ),
-    st.builds(
-        lambda s, v: simple("verdict", s, value=v),
-        st.sampled_from(sorted(OUTPUTS)),
-        st.sampled_from(["no_error", "non_translation", None]),
+        lambda s, v: simple("verdict", s, value=v), SYSTEMS, st.sampled_from(["no_error", "non_translation", None])
     ),
     st.sampled_from([UNDO, UNDO, REDO, SUBMIT, REOPEN, simple("open", order=["B", "A"], seed=7)]),
 )
@@ -143,9 +140,7 @@ EDITS_OF_ALL = st.one_of(
     ACTIONS,
     st.builds(lambda w: simple("prefer", winner=w), st.sampled_from(["A", "B", None])),
     st.sampled_from([simple("prefer"), simple("decline", reason="unclear"), simple("decline", reason="")]),
-    st.builds(
-        lambda s, v: simple("score", s, value=v), st.sampled_from(["A", "B"]), st.sampled_from([1.0, 50.0, None])
-    ),
+    st.builds(lambda s, v: simple("score", s, value=v), SYSTEMS, st.sampled_from([1.0, 50.0, None])),
 )
 
 
@@ -174,67 +169,49 @@ def test_two_raters_do_not_touch_each_other(one: list[Action], two: list[Action]
     assert mixed.get(("bob", KEY), SegmentLabels()) == fold_segment(events(b))
 
 
-def test_undo_works_across_the_outputs_of_a_segment() -> None:
+def test_undo_and_redo_work_across_the_outputs_of_a_segment() -> None:
     labels = labels_after(add("m1"), FINE_B, UNDO, UNDO, REDO)
-    assert labels.of("A").marks[0].id == "m1"
-    assert labels.of("B") == OutputLabels()
+    assert (labels.of("A").marks[0].id, labels.of("B")) == ("m1", OutputLabels())
     assert labels.can_undo
     assert labels.can_redo
-
-
-def test_a_new_edit_forgets_what_could_be_redone() -> None:
     assert not labels_after(add("m1"), UNDO, FINE_B).can_redo
     assert labels_after(add("m1"), UNDO, OPEN).can_redo
-
-
-def test_undo_and_redo_with_nothing_to_do_change_nothing() -> None:
     assert labels_after(FINE_A, FINE_B, SUBMIT, REDO).submitted
     assert labels_after(UNDO, REDO).outputs == {}
 
 
 def test_error_spans_and_verdict_exclude_each_other() -> None:
+    none = simple("verdict", "A", value=None)
     assert labels_after(FINE_A, add("m1")).of("A").verdict is None
     assert labels_after(add("m1"), FINE_A).of("A").marks == ()
     assert labels_after(add("m1"), FINE_A, UNDO).of("A").marks[0].id == "m1"
-
-
-def test_withdrawing_a_verdict_leaves_marks_alone() -> None:
-    none = simple("verdict", "A", value=None)
     assert len(labels_after(add("m1"), none).of("A").marks) == 1
     assert labels_after(FINE_A, none).of("A") == OutputLabels()
 
 
-def test_a_submit_needs_a_mark_or_a_verdict_for_every_output() -> None:
+def test_a_submit_needs_every_output_and_is_withdrawn_by_a_change() -> None:
     with pytest.raises(UserError, match="1 of 2 outputs"):
         labels_after(FINE_A, SUBMIT)
     assert labels_after(FINE_A, add("m1", 0, 1, "B"), SUBMIT).submitted
-
-
-def test_a_change_after_the_submit_withdraws_it() -> None:
-    assert not labels_after(FINE_A, FINE_B, SUBMIT, add("m1")).submitted
-    assert not labels_after(FINE_A, FINE_B, SUBMIT, UNDO).submitted
-    assert not labels_after(FINE_A, FINE_B, SUBMIT, REOPEN).submitted
+    for change in (add("m1"), UNDO, REOPEN):
+        assert not labels_after(FINE_A, FINE_B, SUBMIT, change).submitted
     assert labels_after(FINE_A, FINE_B, SUBMIT, REOPEN, SUBMIT).submitted
 
 
 def test_error_spans_may_overlap_but_not_repeat() -> None:
-    assert len(labels_after(add("m1", 0, 3), add("m2", 2, 5), add("m3", 0, 3, severity="Minor")).of("A").marks) == 3
-    with pytest.raises(UserError, match="already marked"):
-        labels_after(add("m1"), add("m2"))
-    with pytest.raises(UserError, match="already marked"):
-        labels_after(add("m1", 0, 3), add("m2", 2, 5), add("m2", 0, 3, kind="change"))
-    assert labels_after(add("m1"), add("m1", kind="change", note="now I see why")).of("A").marks[0].span.note
-
-
-def test_only_existing_error_spans_can_be_changed_or_deleted() -> None:
     gone = simple("delete", "A", mark="m1")
-    with pytest.raises(UserError, match="does not exist"):
-        labels_after(add("m1", kind="change"))
-    with pytest.raises(UserError, match="does not exist"):
-        labels_after(add("m1"), gone, gone)
-    with pytest.raises(UserError, match="already exists"):
-        labels_after(add("m1"), add("m1", 4, 5))
+    assert len(labels_after(add("m1", 0, 3), add("m2", 2, 5), add("m3", 0, 3, severity="Minor")).of("A").marks) == 3
+    assert labels_after(add("m1"), add("m1", kind="change", note="now I see why")).of("A").marks[0].span.note
     assert labels_after(add("m1"), gone).of("A").marks == ()
+    for actions, message in (
+        ((add("m1"), add("m2")), "already marked"),
+        ((add("m1", 0, 3), add("m2", 2, 5), add("m2", 0, 3, kind="change")), "already marked"),
+        ((add("m1", kind="change"),), "does not exist"),
+        ((add("m1"), gone, gone), "does not exist"),
+        ((add("m1"), add("m1", 4, 5)), "already exists"),
+    ):
+        with pytest.raises(UserError, match=message):
+            labels_after(*actions)
 
 
 def test_offsets_are_code_points() -> None:
@@ -280,19 +257,12 @@ def test_a_malformed_action_is_a_user_error(action: Action) -> None:
         labels_after(action)
 
 
-def test_the_recorded_order_is_the_last_one_opened() -> None:
-    labels = labels_after(simple("open", order=["B", "A"], seed=7))
-    assert (labels.order, labels.seed) == (("B", "A"), 7)
-
-
 def test_time_counts_between_events_but_not_pauses() -> None:
-    actions = [simple("open", order=[], seed=1), FINE_A, FINE_B, SUBMIT, simple("open", order=[], seed=1), REOPEN]
+    opened = simple("open", order=["B", "A"], seed=7)
     # 5 s, then 10 s, then a pause of an hour that counts as two minutes; the way to an `open` counts nothing; then 2 s
-    seconds = [0, 5, 15, 3615, 9000, 9002]
-    assert fold_segment(events(actions, seconds)).seconds == 5 + 10 + 120 + 2
-
-
-def test_a_clock_set_back_never_takes_time_away() -> None:
+    labels = fold_segment(events([opened, FINE_A, FINE_B, SUBMIT, opened, REOPEN], [0, 5, 15, 3615, 9000, 9002]))
+    assert (labels.seconds, labels.order, labels.seed) == (5 + 10 + 120 + 2, ("B", "A"), 7)
+    # a clock that is set back takes no time away
     assert fold_segment(events([FINE_A, FINE_B, SUBMIT], [100, 40, 50])).seconds == 10
 
 

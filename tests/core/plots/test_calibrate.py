@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from core.calibration.curve import CurvePoint
-from core.calibration.learning import Forecast, Law, Learning, LearningStep, Spread
-from core.calibration.top_systems import PAPER, WHOLE, Top
+from core.calibration.learning import PAPER, WHOLE, Forecast, Law, Learning, LearningStep, Spread, Top
 from core.plots import calibration
 from core.plots.calibration import AgreementAtK, NamedLambda
 

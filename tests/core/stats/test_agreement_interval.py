@@ -7,7 +7,7 @@ import pytest
 
 from core.stats.bootstrap import draws_of, percentiles
 from core.stats.correlation.agreement_interval import agreement_interval
-from core.stats.correlation.correlation import agreement
+from core.stats.correlation.correlation import GROUPS, MEASURES, agreement
 from core.stats.system_ranking import soft_pairwise_accuracy, soft_pairwise_intervals
 
 SEGMENTS, SYSTEMS = 9, 4
@@ -41,22 +41,23 @@ def brute_acc_eq(rows: np.ndarray, groups: np.ndarray | None) -> float:
 
 
 @pytest.mark.parametrize("units", [OF_SEGMENT, OF_DOCUMENT])
-@pytest.mark.parametrize("group", ["pooled", "segment"])
-@pytest.mark.parametrize("measure", ["kendall", "spearman", "pearson", "acc_eq"])
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("measure", MEASURES)
 def test_every_draw_is_the_statistic_of_the_outputs_drawn(measure, group, units) -> None:
     values = []
     for weights in draws_of(len(set(units)), 7, 12):
         rows, groups = copies(weights, units)
-        if measure == "acc_eq":
+        if measure == "acc_eq" and group != "system":
             values.append(brute_acc_eq(rows, groups if group == "segment" else None))
             continue
-        found = agreement(measure, METRIC[rows], HUMAN[rows], group=group, segments=list(groups)).value
-        values += [] if found is None else [found]
-    found = agreement_interval(
+        where = {"group": group, "segments": list(groups), "systems": [OF_SYSTEM[i] for i in rows]}
+        value = agreement(measure, METRIC[rows], HUMAN[rows], **where).value
+        values += [] if value is None else [value]
+    interval = agreement_interval(
         measure, METRIC, HUMAN, group=group, segments=OF_SEGMENT, systems=OF_SYSTEM, units=units, seed=7, draws=12
     )
-    assert (found.low, found.high) == pytest.approx(percentiles(values))
-    assert found.n == len(set(units))
+    assert (interval.low, interval.high) == pytest.approx(percentiles(values))
+    assert interval.n == len(set(units))
 
 
 @pytest.mark.parametrize("measure", ["spearman", "pearson"])
@@ -72,27 +73,6 @@ def test_a_draw_of_equal_scores_is_left_out(measure) -> None:
     assert (found.low, found.high) == pytest.approx(percentiles(values))
 
 
-@pytest.mark.parametrize("measure", ["kendall", "spearman", "pearson", "acc_eq"])
-def test_by_system_the_means_of_the_segments_drawn_are_compared(measure) -> None:
-    values = []
-    for weights in draws_of(SEGMENTS, 3, 10):
-        rows, _ = copies(weights, OF_SEGMENT)
-        of = [OF_SYSTEM[i] for i in rows]
-        values.append(agreement(measure, METRIC[rows], HUMAN[rows], group="system", systems=of).value)
-    found = agreement_interval(
-        measure,
-        METRIC,
-        HUMAN,
-        group="system",
-        segments=OF_SEGMENT,
-        systems=OF_SYSTEM,
-        units=OF_SEGMENT,
-        seed=3,
-        draws=10,
-    )
-    assert (found.low, found.high) == pytest.approx(percentiles([v for v in values if v is not None]))
-
-
 def test_an_undefined_agreement_has_no_interval_but_a_reason() -> None:
     flat = agreement_interval("kendall", np.ones(4), [1, 2, 3, 4], units=list("abcd"), seed=0)
     assert (flat.value, flat.low) == (None, None)
@@ -106,17 +86,16 @@ def test_only_identical_scores_have_a_zero_width_soft_interval() -> None:
     human = HUMAN.reshape(SEGMENTS, SYSTEMS).T
     metric = METRIC.reshape(SEGMENTS, SYSTEMS).T
     told: list[float] = []
-    found = soft_pairwise_intervals(
+    intervals = soft_pairwise_intervals(
         {"self": human, "metric": metric},
         human,
         seed=1,
         draws=40,
         progress=told.append,
     )
-    assert found["self"] == (1.0, 1.0)
-    low, high = found["metric"]
+    assert intervals["self"] == (1.0, 1.0)
+    low, high = intervals["metric"]
     value = soft_pairwise_accuracy(metric, human, seed=1).value
-    assert value is not None
     assert low < value < high + 0.02
     assert told[-1] == 1.0
     assert len(told) == 40

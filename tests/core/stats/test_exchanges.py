@@ -10,9 +10,10 @@ from core.stats.correlation.correlation import GROUPS, MEASURES, Group, Measure,
 from core.stats.correlation.pairs import Floats
 from core.stats.significance import exchanged
 from core.stats.significance import perm_both as module
-from core.stats.significance.perm_both import PermBoth, agreement_with_ties, perm_both
+from core.stats.significance.perm_both import PermBoth, agreement_with_ties
 from core.stats.significance.random_signs import random_signs, sign_stages
 from tests.bench.evaluation import campaign
+from tests.core.stats.two_metrics import perm_both
 
 DRAWS = 60
 

@@ -23,7 +23,7 @@ def test_means_of_decimals_are_exact_and_correctly_rounded() -> None:
 
 def test_means_of_computed_numbers_that_are_equal_tie() -> None:
     thirds = [1 / 3, 2 / 3, 0.1 + 0.2, 0.7]
-    found = equal_decimal_means([thirds, [0.5], [0.4999], [-(0.5**0.5), 0.5**0.5], [0.0]])
-    assert found[0] == found[1] != found[2]
-    assert found[3] == found[4]
+    means = equal_decimal_means([thirds, [0.5], [0.4999], [-(0.5**0.5), 0.5**0.5], [0.0]])
+    assert means[0] == means[1] != means[2]
+    assert means[3] == means[4]
     assert equal_decimal_means([]) == []

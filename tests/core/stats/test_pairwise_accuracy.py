@@ -1,10 +1,9 @@
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,8 +12,8 @@ from core.stats.correlation.correlation import Statistic, agreement, evaluator, 
 from core.stats.correlation.pairs import Floats
 from core.stats.means import equalized, group_means, row_means
 from core.stats.significance.perm_both import agreement_with_ties
-from core.stats.significance.random_signs import random_signs
-from core.stats.system_ranking import at_least, soft_pairwise_accuracy
+from core.stats.significance.random_signs import at_least, random_signs
+from core.stats.system_ranking import soft_pairwise_accuracy
 
 
 def pairwise_accuracy(metric: npt.ArrayLike, human: npt.ArrayLike) -> Statistic:
@@ -44,53 +43,6 @@ def test_the_p_value_worked_out_in_the_code_of_the_paper() -> None:
     assert at_least(scores, signs)[0, 1] / 10 == pytest.approx(0.1)
 
 
-@pytest.mark.parametrize("levels", [3, 10**6])
-def test_all_permutations_give_the_exact_p_value_of_scipy(levels: int) -> None:
-    rng = np.random.default_rng(levels)
-    scores = rng.integers(0, levels, (3, 8)) / 10
-    signs = np.array(list(product([1.0, -1.0], repeat=8)))
-    found = at_least(scores, signs) / len(signs)
-    for i, j in combinations(range(3), 2):
-        exact = scipy.stats.permutation_test(
-            (scores[i], scores[j]),
-            lambda a, b: float(np.sum(a - b)),
-            permutation_type="samples",
-            alternative="greater",
-            n_resamples=10_000,
-        )
-        assert found[i, j] == pytest.approx(exact.pvalue)
-
-
-def test_soft_accuracy_equals_the_exact_one_of_all_permutations() -> None:
-    rng = np.random.default_rng(5)
-    human = rng.normal(size=(5, 9)) + 0.5 * np.arange(5)[:, None]
-    metric = human + rng.normal(size=human.shape)
-    signs = np.array(list(product([1.0, -1.0], repeat=9)))
-    p_human, p_metric = at_least(human, signs) / 512, at_least(metric, signs) / 512
-    exact = 1 - np.mean([abs(p_human[i, j] - p_metric[i, j]) for i in range(5) for j in range(i + 1, 5)])
-    found = soft_pairwise_accuracy(metric, human, seed=0, draws=20_000)
-    assert found.value == pytest.approx(exact, abs=0.01)
-    assert found.n == 5
-
-
-def test_the_human_ranking_scores_1_and_its_reverse_0() -> None:
-    human = np.arange(4.0)[:, None] + np.random.default_rng(0).normal(0, 0.1, (4, 40))
-    for accuracy in (pairwise_accuracy, lambda m, h: soft_pairwise_accuracy(m, h, seed=1)):
-        assert accuracy(3 * human - 7, human).value == 1
-        assert accuracy(-human, human).value == pytest.approx(0, abs=0.002)
-
-
-def test_soft_accuracy_depends_on_certainty_and_not_only_on_order() -> None:
-    # people cannot tell the systems apart (p ≈ ½); one metric leans a little, the other is certain
-    rng = np.random.default_rng(2)
-    noise = rng.normal(size=100)
-    human = np.stack([noise - noise.mean() + 0.001, np.zeros(100)])
-    leaning, certain = human + [[0.002], [0]], human + [[5.0], [0]]
-    assert pairwise_accuracy(leaning, human).value == pairwise_accuracy(certain, human).value == 1
-    assert (soft_pairwise_accuracy(leaning, human, seed=0).value or 0) > 0.95
-    assert soft_pairwise_accuracy(certain, human, seed=0).value == pytest.approx(0.5, abs=0.05)
-
-
 def test_pairwise_accuracy_counts_pairs_of_means() -> None:
     # means: people 1, 2, 3, 3; metric 1, 3, 2, 2: pairs 01, 02, 03 right, 12, 13 wrong, 23 tied on both
     human = np.repeat([[1.0], [2], [3], [3]], 2, axis=1)
@@ -100,18 +52,11 @@ def test_pairwise_accuracy_counts_pairs_of_means() -> None:
     assert pairwise_accuracy(metric, gold).value == pytest.approx(0.5)
 
 
-def test_the_seed_decides() -> None:
-    rng = np.random.default_rng(0)
-    human, metric = rng.normal(size=(2, 4, 30))
-    values = [soft_pairwise_accuracy(metric, human, seed=s, draws=200).value for s in (1, 1, 2)]
-    assert values[0] == values[1] != values[2]
-
-
 @pytest.mark.parametrize("shape", [(0, 5), (1, 5), (3, 0), (3, 1)])
 def test_too_little_is_undefined_with_a_reason(shape: tuple[int, int]) -> None:
-    found = soft_pairwise_accuracy(np.ones(shape), np.ones(shape), seed=0)
-    assert found.value is None
-    assert "at least two" in found.reason
+    accuracy = soft_pairwise_accuracy(np.ones(shape), np.ones(shape), seed=0)
+    assert accuracy.value is None
+    assert "at least two" in accuracy.reason
 
 
 @pytest.mark.parametrize("name", ["metric", "human"])
@@ -145,12 +90,12 @@ def test_it_equals_the_definition_in_exact_numbers(columns: list[list[int]], see
     # tenths, as MQM scores are: their sums tie often, and floating point breaks such ties at random
     half = len(columns[0]) // 2
     metric, human = ([[c[k] for c in columns] for k in of] for of in (range(half), range(half, 2 * half)))
-    found = soft_pairwise_accuracy(np.array(metric) / 10, np.array(human) / 10, seed=seed, draws=200)
-    if found.value is None:
+    accuracy = soft_pairwise_accuracy(np.array(metric) / 10, np.array(human) / 10, seed=seed, draws=200)
+    if accuracy.value is None:
         assert any(all(len(set(column)) == 1 for column in zip(*t, strict=True)) for t in (metric, human))
         return
     signs = np.concatenate(list(random_signs(len(columns), seed, 200))).astype(int).tolist()
-    assert found.value == pytest.approx(float(exact_soft_accuracy(metric, human, signs)), abs=1e-12)
+    assert accuracy.value == pytest.approx(float(exact_soft_accuracy(metric, human, signs)), abs=1e-12)
 
 
 def test_one_seed_is_off_by_about_a_thousandth() -> None:
@@ -185,11 +130,11 @@ def test_equal_means_tie_in_whatever_order_they_are_added() -> None:
     systems, segments = (np.repeat(np.arange(41), 6).tolist(), list(range(6)) * 41)
     for group in (agreement, agreement_with_ties):
         assert group("kendall", metric.ravel(), human.ravel(), group="system", systems=systems).value == 1
-    found = agreement_interval(
+    interval = agreement_interval(
         "kendall", metric.ravel(), human.ravel(), group="system", segments=segments, systems=systems, units=segments,
         seed=0, draws=20,
     )  # fmt: skip
-    assert (found.value, found.n) == (1, 6)
+    assert (interval.value, interval.n) == (1, 6)
     many = evaluator("kendall", human.ravel(), group="system", systems=systems)
     assert many(metric.reshape(1, -1)).tolist() == [1]
 
@@ -212,12 +157,3 @@ def test_one_huge_score_leaves_other_means_different() -> None:
     table[4, 0] = 1e12
     assert len(set(row_means(table).tolist())) == 5
     assert len(set(group_means(table.ravel(), np.repeat(np.arange(5), 4)).tolist())) == 5
-
-
-def test_what_is_not_a_table_of_scores_is_refused() -> None:
-    with pytest.raises(ValueError, match="finite"):
-        soft_pairwise_accuracy([[1, float("nan")], [1.0, 2]], [[1, 2], [1, 2]], seed=0)
-    with pytest.raises(ValueError, match="shape"):
-        soft_pairwise_accuracy([[1, 2], [1, 2]], [[1, 2]], seed=0)
-    with pytest.raises(ValueError, match="shape"):
-        soft_pairwise_accuracy([1, 2], [1, 2], seed=0)

@@ -6,11 +6,10 @@ from scipy.stats import zscore
 
 from core.errors import UserError
 from core.stats.correlation.correlation import GROUPS, MEASURES, Group, Measure
-from core.stats.correlation.ties import tie_curve
 from core.stats.significance import perm_both as module
-from core.stats.significance.perm_both import agreement_with_ties, perm_both
-from tests.core.stats.pair_swaps import swapped_pairs
-from tests.core.stats.type_one_error import metrics, rate
+from core.stats.significance.perm_both import NO_VARIANCE, agreement_with_ties, williams, williams_t
+from tests.core.stats.two_metrics import perm_both
+from tests.core.stats.type_one_error import correlations, metrics, rate
 
 
 def test_the_p_values_of_nlpstats() -> None:
@@ -38,20 +37,19 @@ def test_it_comes_to_what_all_exchanges_give(measure: Measure, group: Group) -> 
     assert np.isfinite(values).all()
     drawn = values - values[::-1]  # the opposite exchange is as far from the end as this one from the beginning
     exact = np.mean(np.abs(drawn) >= abs(seen) - 1e-12)
-    found = perm_both(measure, x, y, human, group=group, segments=segments, systems=systems, seed=1, draws=8000)
-    assert found.difference == pytest.approx(seen)
-    assert found.p == pytest.approx(exact, abs=0.025)
-    assert (found.n, found.draws) == (9, 8000)
+    test = perm_both(measure, x, y, human, group=group, segments=segments, systems=systems, seed=1, draws=8000)
+    assert test.difference == pytest.approx(seen)
+    assert test.p == pytest.approx(exact, abs=0.025)
+    assert (test.n, test.draws) == (9, 8000)
 
 
 def test_the_difference_is_that_of_mt_metrics_eval() -> None:
     # google-research/mt-metrics-eval 38882cc, mt_metrics_eval/stats_test.py, PermutationSigDiffTest: four systems of two items
     people, first, second = [1, 2, 3, 4, 5, 5, 7, 8], [1, 2, 3, 3, 7, 3, 5, 5], [2, 1, 2, 6, 8, 8, 7, 6]
     expected = np.corrcoef(people, first)[0, 1] - np.corrcoef(people, second)[0, 1]
-    found = perm_both("pearson", first, second, people, seed=0, draws=999)
-    assert found.difference == pytest.approx(expected)
-    assert found.p is not None
-    assert found.p >= 0.001
+    test = perm_both("pearson", first, second, people, seed=0, draws=999)
+    assert test.difference == pytest.approx(expected)
+    assert test.p >= 0.001
 
 
 def test_the_unit_of_a_metric_does_not_matter() -> None:
@@ -82,33 +80,6 @@ def test_where_there_is_no_test_it_says_why() -> None:
     # two outputs: exchanging one makes (0, 1) and (1, 0) into (1, 1) and (0, 0), which have no τ
     half = perm_both("kendall", [0, 1], [1, 0], [1, 2], seed=0, draws=1000)
     assert half.draws < 1000
-    with pytest.raises(ValueError, match="finite"):
-        perm_both("kendall", [1, np.nan], [1, 2], [1, 2], seed=0)
-    with pytest.raises(ValueError, match="shape"):
-        perm_both("kendall", [1, 2, 3], [1, 2], [1, 2], seed=0)
-
-
-def test_swapped_pairs_come_to_what_all_swaps_give() -> None:
-    rng = np.random.default_rng(4)
-    segments = [0] * 4 + [1] * 3  # six pairs and three
-    human = rng.integers(0, 3, 7)
-    x, y = human + rng.normal(size=(2, 7))
-    share = np.array([1 / 12] * 6 + [1 / 6] * 3)
-    right = []
-    for metric in (x, y):
-        curve = tie_curve(metric, human, segments)
-        epsilon = curve.epsilon[curve.best()]
-        gaps = [(metric[i] - metric[j], human[i] - human[j]) for i, j in [*_pairs(0, 4), *_pairs(4, 7)]]
-        right.append(np.array([h == 0 if abs(m) <= epsilon else m * h > 0 for m, h in gaps], dtype=float))
-    seen = share @ (right[0] - right[1])
-    drawn = [share @ (np.array(s) * (right[0] - right[1])) for s in product([1, -1], repeat=9)]
-    difference, p = swapped_pairs(x, y, human, segments, seed=0, draws=8000)
-    assert difference == pytest.approx(seen)
-    assert p == pytest.approx(np.mean(np.abs(drawn) >= abs(seen) - 1e-12), abs=0.02)
-
-
-def _pairs(start: int, stop: int) -> list[tuple[int, int]]:
-    return [(i, j) for i in range(start, stop) for j in range(i + 1, stop)]
 
 
 def test_too_many_pairs_are_refused_with_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,3 +114,54 @@ def test_a_bias_for_systems_makes_the_system_test_anticonservative() -> None:
         return metrics(rng, run, measure="pearson", group="system", system_likings=0.5, draws=99)
 
     assert rate(once, runs=300) > 0.1
+
+
+def test_the_example_of_howell() -> None:
+    # Howell, Statistical Methods for Psychology (6th ed.), p. 262: r12 = .80, r13 = .72, r23 = .89, n = 26; the SPSS program of
+    # B. Weaver (MRC CBU statistics wiki, FAQ/Will) prints t = 1.361, df = 23, p = .187
+    test = williams_t(0.80, 0.72, 0.89, 26)
+    assert test.t == pytest.approx(1.361, abs=5e-4)
+    assert test.p == pytest.approx(0.187, abs=5e-4)
+
+
+def test_the_values_of_the_r_package_psych() -> None:
+    # danieldeutsch/nlpstats 796d764, tests/correlations/williams_test.py: r.test of the R package psych on the size of these
+    # correlations of 45 uniform numbers (numpy seed 12), two tails .5433956
+    np.random.seed(12)
+    first, second, people = (np.random.random((9, 5)).ravel() for _ in range(3))
+    r12, r13, r23 = (abs(np.corrcoef(a, b)[0, 1]) for a, b in ((first, people), (second, people), (first, second)))
+    assert williams_t(r12, r13, r23, 45).p == pytest.approx(0.5433956, abs=1e-6)
+
+
+def test_williams_of_mt_metrics_eval() -> None:
+    # google-research/mt-metrics-eval 0b82d96, mt_metrics_eval/stats_test.py, WilliamsSigDiffTest.testSigDiff: one-sided .019 (here
+    # two-sided, twice as much), correlations .999 and .987
+    test = williams([1.1, 2, 3.1, 4, 5.1], [1.5, 2, 3.1, 4, 5.5], [1, 2, 3, 4, 5])
+    assert test.p == pytest.approx(2 * 0.019, abs=1e-3)
+    assert test.difference == pytest.approx(0.999 - 0.987, abs=1e-3)
+    assert test.n == 5
+
+
+def test_williams_says_why_there_is_no_test() -> None:
+    rng = np.random.default_rng(0)
+    h, x = rng.normal(size=(2, 10))
+    assert williams(x, 2 * x + 1, h).reason == NO_VARIANCE
+    assert williams(x, 2 * x + 1, h).p is None
+    assert williams(x, np.ones(10), h).reason == "all metric scores are equal"
+    assert williams(x, x[::-1], np.ones(10)).reason == "all human scores are equal"
+    for n in (0, 1, 2, 3):
+        test = williams(x[:n], h[:n] * x[:n], h[:n])
+        assert test.p is None
+        assert "at least" in test.reason
+
+
+def test_a_metric_that_is_people_is_still_a_test() -> None:
+    rng = np.random.default_rng(1)
+    h, y = rng.normal(size=(2, 20))
+    test = williams(h, y, h)
+    assert test.p < 1e-6
+
+
+def test_williams_calls_five_of_a_hundred_equal_metrics_different() -> None:
+    # seen with seeds 0, 1, 2 at n = 50: 4.8, 5.2, 4.6 %
+    assert 0.04 <= rate(lambda rng, k: correlations(rng, k, n=50)) <= 0.06

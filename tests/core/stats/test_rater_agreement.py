@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import re
 
 import krippendorff
 import numpy as np
@@ -21,6 +21,7 @@ from core.stats.raters.rater_agreement import (
     krippendorff_alpha,
     rater_pairs,
     ratings,
+    standardised,
 )
 from core.stats.raters.span_agreement import SpanLabel
 from tests.paths import ROOT
@@ -33,9 +34,9 @@ def test_alpha_with_the_arithmetic_written_out() -> None:
     # D_o = [2·(3 − 4)²/(2 − 1)]/6 = 1/3
     # D_e = Σ over ordered pairs (c − k)²/(6·5) = 2·(6·Σv² − (Σv)²)/30 = 2·(6·35 − 13²)/30 = 82/30
     # α = 1 − (1/3)/(82/30) = 1 − 10/82
-    found = krippendorff_alpha(np.array([[1.0, 2, 3], [1, 2, 4]]), seed=0)
-    assert found.value == pytest.approx(1 - 10 / 82)
-    assert found.n == 3
+    alpha = krippendorff_alpha(np.array([[1.0, 2, 3], [1, 2, 4]]), seed=0)
+    assert alpha.value == pytest.approx(1 - 10 / 82)
+    assert alpha.n == 3
 
 
 def test_the_order_of_outputs_changes_no_interval() -> None:
@@ -72,14 +73,14 @@ def test_the_closed_form_gives_what_the_package_gives(n_raters: int, n_outputs: 
     scores = 1000 - rng.integers(0, 6, (n_raters, n_outputs)) / 10
     scores[rng.random(scores.shape) < 0.3] = NAN
     twice = scores[:, (~np.isnan(scores)).sum(0) >= 2]
-    found = krippendorff_alpha(scores, seed=0, draws=10)
+    alpha = krippendorff_alpha(scores, seed=0, draws=10)
     if twice.shape[1] < 2:
-        assert found.reason == NOT_TWICE
+        assert alpha.reason == NOT_TWICE
     elif np.nanmin(twice) == np.nanmax(twice):
-        assert found.reason == ALL_EQUAL
+        assert alpha.reason == ALL_EQUAL
     else:
         package = krippendorff.alpha(scores, level_of_measurement="interval")
-        assert found.value == pytest.approx(package, abs=1e-9)
+        assert alpha.value == pytest.approx(package, abs=1e-9)
 
 
 def test_scores_far_from_zero_equal_the_package() -> None:
@@ -90,19 +91,9 @@ def test_scores_far_from_zero_equal_the_package() -> None:
 
 def test_the_product_does_without_the_package() -> None:
     # krippendorff is under the GPL, Errorscope under the MIT licence: it serves as the oracle of these tests only
-    root = ROOT
-    assert "krippendorff" not in (root / "requirements.txt").read_text(encoding="utf-8")
-    for path in [*(root / "core").rglob("*.py"), *(root / "pages").rglob("*.py"), *(root / "db").rglob("*.py")]:
-        source = path.read_text(encoding="utf-8")
-        if "krippendorff" not in source:
-            continue
-        names = {
-            name
-            for node in ast.walk(ast.parse(source))
-            if isinstance(node, ast.Import | ast.ImportFrom)
-            for name in (getattr(node, "module", None) or "", *(alias.name for alias in node.names))
-        }
-        assert not any(name.partition(".")[0] == "krippendorff" for name in names), path
+    assert "krippendorff" not in (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    for path in (path for folder in ("core", "pages", "db") for path in (ROOT / folder).rglob("*.py")):
+        assert not re.search(r"^\s*(import|from) krippendorff\b", path.read_text(encoding="utf-8"), re.MULTILINE), path
 
 
 def test_the_interval_is_that_of_the_resamples_of_the_package() -> None:
@@ -110,11 +101,11 @@ def test_the_interval_is_that_of_the_resamples_of_the_package() -> None:
     truth = -rng.poisson(2, 25)
     scores = truth - rng.poisson(1, (3, 25)).astype(float)
     scores[0, :8] = NAN
-    found = krippendorff_alpha(scores, seed=0, draws=4000)
+    alpha = krippendorff_alpha(scores, seed=0, draws=4000)
     drawn = [
         krippendorff.alpha(scores[:, rng.integers(0, 25, 25)], level_of_measurement="interval") for _ in range(2000)
     ]
-    assert [found.low, found.high] == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.03)
+    assert [alpha.low, alpha.high] == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.03)
 
 
 def test_segments_are_drawn_with_all_their_outputs() -> None:
@@ -127,16 +118,6 @@ def test_segments_are_drawn_with_all_their_outputs() -> None:
     assert (copies.high or 0) - (copies.low or 0) == pytest.approx((once.high or 0) - (once.low or 0), rel=0.1)
     alone = krippendorff_alpha(np.tile(scores, 4), seed=2, draws=2000)
     assert (alone.high or 0) - (alone.low or 0) < 0.6 * ((once.high or 0) - (once.low or 0))
-
-
-def test_perfect_chance_and_opposite_agreement() -> None:
-    rng = np.random.default_rng(0)
-    same = np.tile(rng.normal(size=400), (2, 1))
-    assert krippendorff_alpha(same, seed=0)[:3] == pytest.approx((1, 1, 1))
-    chance = krippendorff_alpha(rng.normal(size=(2, 400)), seed=0)
-    assert chance.value == pytest.approx(0, abs=0.1)
-    assert (chance.low or 0) < 0 < (chance.high or 0)
-    assert (krippendorff_alpha(np.stack([same[0], -same[0]]), seed=0).value or 0) < -0.9
 
 
 def test_where_alpha_is_undefined_it_says_why() -> None:
@@ -153,8 +134,8 @@ def test_where_alpha_is_undefined_it_says_why() -> None:
 
 def test_resamples_without_any_spread_are_left_out_and_said() -> None:
     # (5/6)^6, a third, of the draws miss the last output, and with it all spread
-    found = krippendorff_alpha(np.array([[1.0, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 2]]), seed=0, draws=400)
-    assert found.low is not None
+    alpha = krippendorff_alpha(np.array([[1.0, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 2]]), seed=0, draws=400)
+    assert alpha.low is not None
     # two outputs, each with one value: half of the draws repeat one of them
     reasons = {krippendorff_alpha(np.array([[1.0, 2], [1, 2]]), seed=seed, draws=99).reason for seed in range(8)}
     assert "" in reasons
@@ -162,11 +143,11 @@ def test_resamples_without_any_spread_are_left_out_and_said() -> None:
 
 
 def test_each_two_raters_have_their_tau_over_what_both_scored() -> None:
-    found = ratings(
+    table = ratings(
         [("a", 1, 1), ("a", 2, 2), ("a", 3, 3), ("b", 3, 1), ("b", 2, 2), ("b", 4, 0), ("c", 1, 5), ("b", 1, 1.5)]
     )
-    assert (found.raters, found.outputs) == (("a", "b", "c"), (1, 2, 3, 4))
-    pairs = {(p.first, p.second): p.tau for p in rater_pairs(found)}
+    assert (table.raters, table.outputs) == (("a", "b", "c"), (1, 2, 3, 4))
+    pairs = {(p.first, p.second): p.tau for p in rater_pairs(table)}
     assert list(pairs) == [("a", "b"), ("a", "c"), ("b", "c")]
     assert pairs["a", "b"].value == pytest.approx(scipy.stats.kendalltau([1, 2, 3], [1.5, 2, 1])[0])
     assert pairs["a", "b"].n == 3
@@ -175,15 +156,8 @@ def test_each_two_raters_have_their_tau_over_what_both_scored() -> None:
 
 
 def test_a_rater_who_never_varies_is_named() -> None:
-    found = ratings([("ann", 1, 0), ("ann", 2, 0), ("bob", 1, 3), ("bob", 2, 4)])
-    assert rater_pairs(found)[0].tau.reason == "all ann's scores are equal"
-
-
-def test_what_is_no_rating_is_refused() -> None:
-    with pytest.raises(ValueError, match="ann scored 1 twice"):
-        ratings([("ann", 1, 0), ("ann", 1, 0)])
-    with pytest.raises(ValueError, match="finite"):
-        ratings([("ann", 1, NAN)])
+    constant = ratings([("ann", 1, 0), ("ann", 2, 0), ("bob", 1, 3), ("bob", 2, 4)])
+    assert rater_pairs(constant)[0].tau.reason == "all ann's scores are equal"
     assert rater_pairs(ratings([])) == []
 
 
@@ -193,44 +167,26 @@ def major(start: int, end: int) -> SpanLabel:
 
 def test_the_value_with_the_arithmetic_written_out() -> None:
     # one Major apart: 5/(5 + 5) = ½; [0, 4) and [2, 4) share 2 of 4 + 2: F1 2/3, so 1/3; mean 5/12
-    found = disagreement([-5, -10], [[major(0, 4)], [major(2, 4)]], 10)
-    assert found.value == pytest.approx((1 / 2 + 1 / 3) / 2)
-    assert found.spans == pytest.approx(1 / 3)
-    assert (found.points, found.raters) == (5, 2)
+    difference = disagreement([-5, -10], [[major(0, 4)], [major(2, 4)]], 10)
+    assert difference.value == pytest.approx((1 / 2 + 1 / 3) / 2)
+    assert difference.spans == pytest.approx(1 / 3)
+    assert (difference.points, difference.raters) == (5, 2)
 
-
-def test_three_raters_are_taken_by_twos() -> None:
     # |0−1|, |0−5|, |1−5|: mean 10/3; of the pairs of marks two share nothing and one is nothing twice
-    found = disagreement([0, -1, -5], [[], [], [major(0, 3)]], 5)
-    assert found.points == pytest.approx(10 / 3)
-    assert found.spans == pytest.approx(2 / 3)
-    assert found.value == pytest.approx(((10 / 3) / (10 / 3 + 5) + 2 / 3) / 2)
+    three = disagreement([0, -1, -5], [[], [], [major(0, 3)]], 5)
+    assert three[:3] == pytest.approx((((10 / 3) / (10 / 3 + 5) + 2 / 3) / 2, 10 / 3, 2 / 3))
 
 
-def test_scores_alone_will_do() -> None:
+def test_scores_alone_will_do_and_agreement_is_0() -> None:
     assert disagreement([0, -5]) == Disagreement(0.5, 5, None, 2)
     assert disagreement([0, -1], half=1).value == 0.5
     # marks without text only: no F1, so the scores decide
     assert disagreement([-5, -10], [[major(1, 1)], [major(2, 2)]], 5).value == 0.5
-
-
-def test_agreement_is_0_and_the_worst_is_below_1() -> None:
     assert disagreement([-5, -5], [[major(0, 2)]] * 2, 4).value == 0
     assert disagreement([0, 0], [[], []], 4).value == 0
-    assert 0.9 < (disagreement([0, -25 * 5], [[], [major(0, 4)]], 4).value or 0) < 1
-
-
-def test_one_rater_cannot_disagree() -> None:
-    assert disagreement([-5]).value is None
-    assert disagreement([-5]).reason == "at least two raters are needed, there is 1"
+    assert 0.9 < disagreement([0, -25 * 5], [[], [major(0, 4)]], 4).value < 1
+    assert disagreement([-5])[::4] == (None, "at least two raters are needed, there is 1")
     assert disagreement([]).reason == "it has not been rated"
-
-
-def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match="2 scores and the marks of 1"):
-        disagreement([0, 1], [[]], 3)
-    with pytest.raises(ValueError, match="finite"):
-        disagreement([0, float("nan")])
 
 
 def test_windows_are_consecutive_outputs_by_their_last_rating() -> None:
@@ -252,44 +208,30 @@ def test_windows_are_consecutive_outputs_by_their_last_rating() -> None:
     assert second.alpha.value is None
     assert second.alpha.reason
 
-
-def test_a_fall_of_agreement_is_seen() -> None:
+    # segments are resampled together
     rng = np.random.default_rng(0)
-    timed = []
-    for i in range(200):
-        true, noise = rng.normal(50, 10), 3 if i < 100 else 20
-        timed += [TimedRating(r, i, float(true + rng.normal(0, noise)), i + k) for k, r in enumerate("xy")]
-    windows = agreement_over_time(timed, seed=0, draws=200)
-    assert len(windows) == 4
-    early, late = windows[0].alpha, windows[-1].alpha
-    assert early.low is not None
-    assert late.high is not None
-    assert early.low > late.high
-
-
-def test_segments_are_resampled_together() -> None:
-    rng = np.random.default_rng(0)
-    timed = [TimedRating(r, i, float(rng.normal()), i, i // 10) for i in range(40) for r in "xy"]
-    (window,) = agreement_over_time(timed, seed=0, draws=50)
-    assert window.alpha.n == 4
-    assert window.outputs == 40
-
-
-def test_the_order_of_the_rows_does_not_count() -> None:
-    rng = np.random.default_rng(0)
-    timed = [TimedRating(r, i, float(rng.normal()), i) for i in range(30) for r in "xyz"]
-    plain = agreement_over_time(timed, seed=0, outputs_per_window=10, draws=20)
-    mixed = agreement_over_time(
-        [timed[i] for i in rng.permutation(len(timed))], seed=0, outputs_per_window=10, draws=20
+    (window,) = agreement_over_time(
+        [TimedRating(r, i, float(rng.normal()), i, i // 10) for i in range(40) for r in "xy"], seed=0, draws=50
     )
-    assert [w.alpha.value for w in plain] == pytest.approx([w.alpha.value for w in mixed])
-
-
-def test_ratings_that_cannot_be_used_are_refused() -> None:
+    assert (window.alpha.n, window.outputs) == (4, 40)
     assert agreement_over_time([], seed=0) == []
-    with pytest.raises(ValueError, match="twice"):
-        agreement_over_time([TimedRating("x", "a", 1, 0), TimedRating("x", "a", 2, 1)], seed=0)
-    with pytest.raises(ValueError, match="finite"):
-        agreement_over_time([TimedRating("x", "a", float("nan"), 0)], seed=0)
-    with pytest.raises(ValueError, match="at least two"):
-        agreement_over_time([], seed=0, outputs_per_window=1)
+
+
+@pytest.mark.parametrize(
+    ("value", "again", "message"), [(1, 0, "ann scored 1 twice"), (NAN, None, "finite")]
+)  # fmt: skip
+def test_what_is_no_rating_is_refused(value: float, again: float | None, message: str) -> None:
+    rows = [("ann", 1, score) for score in (value, again) if score is not None]
+    with pytest.raises(ValueError, match=message):
+        ratings(rows)
+    with pytest.raises(ValueError, match=message):
+        agreement_over_time([TimedRating(*row, 0) for row in rows], seed=0)
+
+
+def test_each_rater_is_put_on_the_own_scale() -> None:
+    # strict: 10, 20, 30: mean 20, deviation √(200/2) = 10; kind: 80, 90: mean 85, deviation √50
+    z = standardised(["strict", "kind", "strict", "kind", "strict"], [10, 80, 20, 90, 30])
+    assert z == pytest.approx([-1, -5 / np.sqrt(50), 0, 5 / np.sqrt(50), 1])
+    z = standardised(["a", "b", "b", "c", "c"], [50, 0.1, 0.1, 1, 3])  # without spread there is no z-score
+    assert np.isnan(z).tolist() == [True, True, True, False, False]
+    assert len(standardised([], [])) == 0

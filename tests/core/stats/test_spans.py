@@ -1,9 +1,10 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.data import Span
 from core.errors import UserError
 from core.stats.correlation.correlation import Statistic
 from core.stats.raters.span_agreement import (
@@ -30,12 +31,11 @@ MARKS = st.lists(
 )
 
 
-def major(start: int, end: int, category: str = "Accuracy") -> SpanLabel:
-    return SpanLabel(start, end, "Major", category)
+def major(start: int, end: int, category: str = "Accuracy", severity: str = "Major") -> SpanLabel:
+    return SpanLabel(start, end, severity, category)
 
 
-def minor(start: int, end: int, category: str = "Accuracy") -> SpanLabel:
-    return SpanLabel(start, end, "Minor", category)
+minor = partial(major, severity="Minor")
 
 
 def test_f1_with_the_arithmetic_written_out() -> None:
@@ -43,9 +43,9 @@ def test_f1_with_the_arithmetic_written_out() -> None:
     assert match_spans([major(0, 4)], [minor(2, 8)], 10).f1.value == pytest.approx(0.4)
     assert match_spans([major(0, 4)], [minor(2, 8)], 10, ["severity"]).f1.value == 0
     # Major [0, 4) + Minor [6, 8) and Major [2, 8): severities agree on 2, 3; 2·2/(6 + 6)
-    found = match_spans([major(0, 4), minor(6, 8)], [major(2, 8)], 10, ["severity"])
-    assert found == SpanMatch(6, 6, 2, "both")
-    assert found.f1.value == pytest.approx(1 / 3)
+    match = match_spans([major(0, 4), minor(6, 8)], [major(2, 8)], 10, ["severity"])
+    assert match == SpanMatch(6, 6, 2, "both")
+    assert match.f1.value == pytest.approx(1 / 3)
     assert match_spans([major(0, 4, "Fluency")], [major(0, 4)], 9, ["severity"]).f1.value == 1
     assert match_spans([major(0, 4, "Fluency")], [major(0, 4)], 9, ["severity", "category"]).f1.value == 0
 
@@ -56,11 +56,11 @@ def test_it_counts_labelled_characters(first: list[SpanLabel], second: list[Span
         return {(i, *(getattr(m, name) for name in by)) for m in marks for i in range(m.start, m.end)}
 
     a, b = characters(first), characters(second)
-    found = match_spans(first, second, LENGTH, by)
-    assert found[:3] == (len(a), len(b), len(a & b))
-    assert match_spans(second, first, LENGTH, by).f1 == found.f1
+    match = match_spans(first, second, LENGTH, by)
+    assert match[:3] == (len(a), len(b), len(a & b))
+    assert match_spans(second, first, LENGTH, by).f1 == match.f1
     if first and second and (a or b):
-        assert found.f1.value == pytest.approx(2 * len(a & b) / (len(a) + len(b)))
+        assert match.f1.value == pytest.approx(2 * len(a & b) / (len(a) + len(b)))
 
 
 def test_nothing_found_is_counted_apart_and_by_one_alone_is_0() -> None:
@@ -80,16 +80,11 @@ def test_texts_are_summed_and_averaged() -> None:
         SpanMatch(0, 0, 0, "both_empty"),
         SpanMatch(1, 1, 0, "both"),
     ]
-    found = span_agreement(matches)
-    assert found.micro.value == pytest.approx(2 * 2 / 18)
-    assert found.macro.value == pytest.approx((2 / 3 + 0 + 0) / 3)
-    assert (found.texts, found.both_empty, found.one_empty, found.macro.groups, found.macro.undefined) == (
-        4,
-        1,
-        1,
-        3,
-        1,
-    )
+    result = span_agreement(matches)
+    assert result.micro.value == pytest.approx(2 * 2 / 18)
+    assert result.macro.value == pytest.approx((2 / 3 + 0 + 0) / 3)
+    counts = (result.texts, result.both_empty, result.one_empty, result.macro.groups, result.macro.undefined)
+    assert counts == (4, 1, 1, 3, 1)
 
 
 def test_where_no_text_has_an_f1_it_says_why() -> None:
@@ -117,15 +112,10 @@ def test_the_worst_severity_of_a_character_counts(first: list[SpanLabel], second
     order = ["Major", "Minor", "Neutral"]
     expected = np.zeros((3, 3), dtype=int)
     for i in range(LENGTH):
-        here = [[order.index(m.severity) for m in marks if m.start <= i < m.end] for marks in (first, second)]
-        if all(here):
-            expected[min(here[0]), min(here[1])] += 1
+        ranks = [[order.index(m.severity) for m in marks if m.start <= i < m.end] for marks in (first, second)]
+        if all(ranks):
+            expected[min(ranks[0]), min(ranks[1])] += 1
     assert severity_confusion(first, second, LENGTH).tolist() == expected.tolist()
-
-
-def test_spans_of_the_label_log_can_be_compared() -> None:
-    span = Span("output", 0, 3, "bad", "Major", "Accuracy/Mistranslation", "note")
-    assert match_spans([span], [major(0, 3)], 5, ["severity"]).f1.value == 1
 
 
 def test_what_does_not_fit_is_refused() -> None:
@@ -134,5 +124,3 @@ def test_what_does_not_fit_is_refused() -> None:
             match_spans([wrong], [], 5)
     with pytest.raises(UserError, match="Critical"):
         severity_confusion([SpanLabel(0, 1, "Critical", "x")], [], 5)
-    own = ("Critical", "Major", "Minor", "Neutral")
-    assert severity_confusion([SpanLabel(0, 1, "Critical", "x")], [major(0, 2)], 5, own)[0, 1] == 1

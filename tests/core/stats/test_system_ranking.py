@@ -38,31 +38,22 @@ def test_the_best_has_rank_one_and_equal_scores_share_theirs() -> None:
 
 def test_rank_differences_and_derived_values_by_hand() -> None:
     # people rank A B C D 1 2 3 4, the metric 2 1 3 4 with 5, 9, 4, 1: differences 1, −1, 0, 0
-    found = rank_bias([5, 9, 4, 1], [0.9, 0.8, 0.3, 0.1])
-    assert found.human == (1, 2, 3, 4)
-    assert found.metric == (2, 1, 3, 4)
-    assert found.differences == (1, -1, 0, 0)
-    assert found.deviation == pytest.approx(
-        (2 / 4) ** 0.5
-    )  # √((1 + 1 + 0 + 0)/4): divided by the systems, not one less
-    assert found.mean_absolute == 0.5
-    assert found.accuracy == pytest.approx(5 / 6)  # only A and B are the wrong way round
+    bias = rank_bias([5, 9, 4, 1], [0.9, 0.8, 0.3, 0.1])
+    assert bias.human == (1, 2, 3, 4)
+    assert bias.metric == (2, 1, 3, 4)
+    assert bias.differences == (1, -1, 0, 0)
+    assert bias.deviation == pytest.approx((2 / 4) ** 0.5)  # √((1 + 1 + 0 + 0)/4): divided by the systems, not one less
+    assert bias.mean_absolute == 0.5
+    assert bias.accuracy == pytest.approx(5 / 6)  # only A and B are the wrong way round
 
 
 def test_ties_keep_the_sum_of_the_differences_at_zero() -> None:
     # people: 1, 2.5, 2.5, 4; metric: 2, 2, 2, 4; differences 1, −.5, −.5, 0
-    found = rank_bias([3, 3, 3, 0], [9, 5, 5, 1])
-    assert found.differences == (1, -0.5, -0.5, 0)
-    assert found.deviation == pytest.approx((1.5 / 4) ** 0.5)
+    bias = rank_bias([3, 3, 3, 0], [9, 5, 5, 1])
+    assert bias.differences == (1, -0.5, -0.5, 0)
+    assert bias.deviation == pytest.approx((1.5 / 4) ** 0.5)
     # pairs: AB and AC tied by the metric only, BC tied by both (right), AD, BD, CD right
-    assert found.accuracy == pytest.approx(4 / 6)
-
-
-def test_the_opposite_ranking_is_as_biased_as_can_be() -> None:
-    found = rank_bias([1, 2, 3, 4], [4, 3, 2, 1])
-    assert found.differences == (3, 1, -1, -3)
-    assert found.deviation == pytest.approx(5**0.5)  # (9 + 1 + 1 + 9)/4
-    assert found.accuracy == 0
+    assert bias.accuracy == pytest.approx(4 / 6)
 
 
 @pytest.mark.parametrize(
@@ -96,6 +87,6 @@ def test_tau_on_draws_is_that_of_scipy_on_the_weighted_means(levels: int) -> Non
 
 
 def test_tau_on_a_draw_with_all_systems_equal_is_not_a_number() -> None:
-    found = agreement_on_draws("kendall", [[1, 1], [1, 2]], [[1, 1], [2, 2]], np.eye(2))
-    assert np.isnan(found[0])
-    assert found[1] == 1
+    values = agreement_on_draws("kendall", [[1, 1], [1, 2]], [[1, 1], [2, 2]], np.eye(2))
+    assert np.isnan(values[0])
+    assert values[1] == 1

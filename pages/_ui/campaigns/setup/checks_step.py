@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from core.campaigns.design import CampaignDesign
-from core.campaigns.submitted import QualityThresholds
+from core.campaigns.submitted import LIMITS
 from core.data import OutputKey, Span
 from core.formatting import format_count, format_duration, isolated
 from core.services.campaigns import planning, setup_design
@@ -116,9 +116,9 @@ def draw_checks_step(setup: Setup) -> None:
     checks = "Outputs with one planted error whose place is known. Annotators do not see which outputs these are."
     repeats = "Units that the same person rates twice, to see how far people agree with themselves."
     with left:
-        _share(setup, design, "checks", checks, QualityThresholds().fewest_checks)
+        _share(setup, design, "checks", checks, LIMITS.fewest_checks)
     with right:
-        _share(setup, design, "repeats", repeats, QualityThresholds().fewest_repeats)
+        _share(setup, design, "repeats", repeats, LIMITS.fewest_repeats)
     if design is not None and design.checks:
         with st.expander("Examples of attention checks from your texts"), errors.boundary():
             _examples(setup, design)

@@ -18,9 +18,8 @@ from core.services.campaigns import planning, running, setup, setup_design
 from core.services.campaigns.monitor import completion
 from core.services.campaigns.setup import item_row, labelled_by, preview_data, preview_units, suggested_range
 from core.services.projects import label_import
-from core.stats.campaign.campaign_scores import CampaignScore
+from core.stats.campaign.campaign_scores import CampaignScore, variances_of_pilot
 from core.stats.campaign.planned_power import ASSUMED, MQM_ASSUMED, planned_detectable
-from core.stats.campaign.variance_components import variances_of_pilot
 from tests.core.services.campaigns import filled
 from tests.core.services.campaigns.world import SYSTEMS, dataset
 from tests.labels import by_output, columns

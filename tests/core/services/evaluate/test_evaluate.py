@@ -30,10 +30,10 @@ from core.services.evaluate.significance import (
     with_soft_intervals,
 )
 from core.stats.correlation import agreement_interval
-from core.stats.significance.perm_both import perm_both
+from core.stats.significance.perm_both import williams
 from core.stats.significance.system_comparison import holm
-from core.stats.significance.williams import williams
 from core.stats.system_ranking import soft_pairwise_accuracy
+from tests.core.stats.two_metrics import perm_both
 from tests.views import view_of
 
 HUMAN_SCORES = {"A": (0, -1, 0, -2), "B": (-1, -5, 0, -6), "C": (-10, -6, -25, -7)}  # means −.75, −3, −12

@@ -23,7 +23,7 @@ from core.services.robustness.adversarial import (
     failed,
     failures,
 )
-from core.stats.proportion import wilson
+from core.stats.bootstrap import wilson
 from tests.builders import stop_when
 from tests.paths import DATA
 

@@ -44,8 +44,8 @@ def simulated(rng: np.random.Generator, design: Design, gain: float = 0.0) -> li
     true = true + rng.normal(0, d.system_document_sd, (d.systems, n_documents))[:, document]
     true[0] += gain
     severity = rng.normal(0, d.rater_sd, d.raters)
-    there = rng.random((1 if d.together else d.systems, d.items)) < d.coverage
-    there = np.broadcast_to(there, (d.systems, d.items))
+    drawn = rng.random((1 if d.together else d.systems, d.items)) < d.coverage
+    drawn = np.broadcast_to(drawn, (d.systems, d.items))
     order = rng.random((d.systems, d.items, d.raters))
     if d.assignment == "item":
         order = np.broadcast_to(order[:1], order.shape)
@@ -55,6 +55,6 @@ def simulated(rng: np.random.Generator, design: Design, gain: float = 0.0) -> li
     values = true[:, :, None] + severity[chosen] + rng.normal(0, d.noise_sd, chosen.shape)
     return [
         CampaignScore(f"S{s}", i, f"r{chosen[s, i, k]}", float(values[s, i, k]), 1.0, int(document[i]))
-        for s, i in np.argwhere(there).tolist()
+        for s, i in np.argwhere(drawn).tolist()
         for k in range(d.per_output)
     ]

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom, permutation_test
+from scipy.stats import binom
 
 from core.stats.campaign.campaign_scores import CampaignScore
 from core.stats.campaign.paired_differences import compare_campaign_systems
-from core.stats.significance.power import minimum_detectable_difference
+from core.stats.significance.system_comparison import minimum_detectable_difference
 from tests.bench.type_one import ours
 from tests.core.stats.campaign.simulated import Design, simulated
 
@@ -33,18 +33,11 @@ def test_the_difference_is_weighted_and_unshared_items_count() -> None:
     assert ac.detectable_reason
 
 
-def test_outputs_drawn_apart_multiply_their_weights() -> None:
-    scores = [
-        CampaignScore("A", 0, "x", 4, 2),
-        CampaignScore("B", 0, "x", 0, 8),  # difference 4, √16 = 4 or 16
-        CampaignScore("A", 1, "x", 0, 1),
-        CampaignScore("B", 1, "x", 1, 1),  # difference −1, weight 1
-    ]
-    together, apart = (
-        compare_campaign_systems(scores, seed=0, drawn=drawn, draws=99)[0] for drawn in ("together", "apart")
-    )
-    assert together.test.difference == pytest.approx((16 - 1) / 5)
-    assert apart.test.difference == pytest.approx((64 - 1) / 17)
+def test_different_weights_have_their_geometric_mean() -> None:
+    # differences 4 and −1, weights √(2·8) = 4 and 1
+    weights = [("A", 0, 4, 2), ("B", 0, 0, 8), ("A", 1, 0, 1), ("B", 1, 1, 1)]
+    scores = [CampaignScore(system, item, "x", value, weight) for system, item, value, weight in weights]
+    assert compare_campaign_systems(scores, seed=0, draws=99)[0].test.difference == pytest.approx((16 - 1) / 5)
 
 
 def test_p_is_the_share_of_all_sign_changes() -> None:
@@ -57,38 +50,17 @@ def test_p_is_the_share_of_all_sign_changes() -> None:
     assert pair.test.draws == 256
 
 
-def test_p_agrees_with_scipy() -> None:
-    differences = np.random.default_rng(3).normal(0.4, 1, 14)
-    oracle = permutation_test((differences,), np.mean, permutation_type="samples", n_resamples=np.inf).pvalue
-    (pair,) = compare_campaign_systems(two(differences.tolist()), seed=1, draws=12_000)
-    assert pair.test.p == pytest.approx(oracle, abs=0.01)
-
-
 def test_the_interval_is_the_inverted_test() -> None:
     rng = np.random.default_rng(5)
     for n in (7, 12, 40):
         differences, weights = rng.normal(1, 2, n), rng.uniform(1, 4, n)
         (pair,) = compare_campaign_systems(two(differences.tolist(), weights.tolist()), seed=2, draws=999)
         low, high = pair.interval.low, pair.interval.high
-        assert low is not None
-        assert high is not None
         for delta, rejected in ((low - 1e-6, True), (low + 1e-6, False), (high - 1e-6, False), (high + 1e-6, True)):
             (moved,) = compare_campaign_systems(
                 two((differences - delta).tolist(), weights.tolist()), seed=2, draws=999
             )
-            assert moved.test.p is not None
             assert (moved.test.p <= 0.05) == rejected
-
-
-def test_the_interval_covers_the_difference() -> None:
-    rng, covered, runs = np.random.default_rng(0), 0, 100
-    for run in range(runs):
-        scores = simulated(rng, Design(items=40, coverage=0.7, together=True), gain=3)
-        (pair,) = compare_campaign_systems(scores, seed=run, draws=199)
-        assert pair.interval.low is not None
-        assert pair.interval.high is not None
-        covered += pair.interval.low <= 3 <= pair.interval.high
-    assert binom.ppf(0.0005, runs, 0.95) <= covered <= binom.ppf(0.9995, runs, 0.95)
 
 
 def test_the_detectable_difference_is_that_of_the_paired_test() -> None:
@@ -116,23 +88,11 @@ def test_swapping_scaling_and_shifting(values: list[int], data: st.DataObject, s
     (moved,) = compare_campaign_systems(
         [s._replace(value=s.value * scale + shift, weight=s.weight * scale) for s in scores], seed=0, draws=199
     )
-    assert pair.test.difference is not None
     assert swapped.test.difference == pytest.approx(-pair.test.difference, abs=1e-9)
     assert moved.test.difference == pytest.approx(scale * pair.test.difference, abs=1e-6)
     assert pair.test.p == swapped.test.p == moved.test.p
     if pair.interval.low is not None:
         assert swapped.interval.high == pytest.approx(-pair.interval.low, abs=1e-9)
-
-
-@settings(deadline=None, max_examples=8)
-@given(st.randoms(use_true_random=False))
-def test_names_of_raters_and_order_within_items_do_not_count(random: object) -> None:
-    scores = simulated(np.random.default_rng(0), Design(items=12, systems=3, per_output=2, raters=4))
-    names = [f"r{i}" for i in range(4)]
-    shuffled = names.copy()
-    random.shuffle(shuffled)  # type: ignore[attr-defined]
-    renamed = [s._replace(rater=dict(zip(names, shuffled, strict=True))[s.rater]) for s in scores]
-    assert compare_campaign_systems(renamed, seed=0, draws=99) == compare_campaign_systems(scores, seed=0, draws=99)
 
 
 def test_holm_is_over_all_pairs() -> None:
@@ -160,8 +120,6 @@ def test_few_items_have_no_interval_and_say_why() -> None:
     assert alone.test.difference == 1
     assert alone.test.p is None
     assert compare_campaign_systems([], seed=0) == []
-    with pytest.raises(ValueError, match="unknown choice"):
-        compare_campaign_systems([], seed=0, by="rater")  # type: ignore[arg-type]
 
 
 def test_documents_are_swapped_whole() -> None:

@@ -82,49 +82,11 @@ def test_the_likelihood_is_that_of_the_full_matrix(seed: int, point: tuple[float
 
 def test_balanced_campaigns_keep_their_plain_differences() -> None:
     scores = simulated(np.random.default_rng(0), Design(items=20, systems=3, assignment="item", raters=4))
-    found = rater_effects(scores)
+    effects = rater_effects(scores)
     plain = {name: np.mean([s.value for s in scores if s.system == name]) for name in ("S0", "S1", "S2")}
-    for pair in found.differences:
+    for pair in effects.differences:
         assert pair.difference == pytest.approx(plain[pair.first] - plain[pair.second])
         assert pair.low < pair.difference < pair.high
-
-
-def test_a_severe_rater_of_one_system_is_corrected() -> None:
-    # equal systems; severe raters score A more often than B
-    rng = np.random.default_rng(0)
-    severity = {"kind": 15.0, "mild": 5.0, "strict": -15.0, "hard": -5.0}
-    scores = []
-    for i in range(150):
-        item = rng.normal(60, 8)
-        for system in "AB":
-            share = 0.4 if system == "A" else 0.1
-            rater = rng.choice(list(severity), p=[0.5 - share, 0.5 - share, share, share])
-            scores.append(CampaignScore(system, i, str(rater), float(item + severity[rater] + rng.normal(0, 6))))
-    plain = [np.mean([s.value for s in scores if s.system == system]) for system in "AB"]
-    found = rater_effects(scores)
-    (gap,) = found.differences
-    assert plain[0] - plain[1] < -8
-    assert gap.low < 0 < gap.high
-    effects = {r.rater: r.effect for r in found.raters}
-    assert effects["strict"] < effects["hard"] < effects["mild"] < effects["kind"]
-    assert "4 raters" in found.note
-
-
-def test_shares_are_those_of_the_simulation() -> None:
-    rng = np.random.default_rng(0)
-    design = Design(items=50, systems=4, per_output=2, coverage=0.6, document_sd=0, raters=15)
-    found = [rater_effects(simulated(rng, design)).shares for _ in range(8)]
-    for name, variance in (("item", 100), ("output", 49), ("rater", 36), ("residual", 64)):
-        values = [f[name] for f in found]
-        assert np.mean(values) == pytest.approx(variance / 249, abs=4 * np.std(values) / np.sqrt(8))
-
-
-def test_intervals_of_differences_cover() -> None:
-    rng, covered, runs = np.random.default_rng(0), 0, 24
-    for _ in range(runs):
-        found = rater_effects(simulated(rng, Design(items=40, coverage=0.6, raters=8), gain=4))
-        covered += found.differences[0].low <= 4 <= found.differences[0].high
-    assert covered >= 19  # binomial(24, .95): below 19 in about one of 1,000
 
 
 def test_names_and_order_do_not_count() -> None:
@@ -156,6 +118,6 @@ def test_undefined_models_have_a_reason() -> None:
 def test_z_scores_remove_the_scale_of_a_rater() -> None:
     scores = [CampaignScore("A", i, "strict", v) for i, v in enumerate((10, 20, 30))]
     scores += [CampaignScore("A", 9, "once", 50), CampaignScore("B", 8, "flat", 5), CampaignScore("B", 7, "flat", 5)]
-    found = standardised_scores(scores)
-    assert [s.value for s in found.scores] == pytest.approx([-1, 0, 1])
-    assert found.left_out == ("once", "flat")
+    z_scores = standardised_scores(scores)
+    assert [s.value for s in z_scores.scores] == pytest.approx([-1, 0, 1])
+    assert z_scores.left_out == ("once", "flat")

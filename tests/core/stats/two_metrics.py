@@ -1,14 +1,29 @@
-"""The test of the WMT metrics task between two metrics (mt-metrics-eval), for comparison with `perm_both`.
+"""Tests between two metrics: PERM-BOTH, and for comparison that of the WMT metrics task (mt-metrics-eval).
 
-It keeps both ε and swaps the results of pairs of outputs, as if pairs were independent.
+The latter keeps both ε and swaps the results of pairs of outputs, as if pairs were independent.
 """
 
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from core.stats.correlation.pairs import Floats
+from core.stats.correlation.correlation import Measure
+from core.stats.correlation.pairs import Floats, vectors
 from core.stats.correlation.ties import blocks_by_size, calibrate_ties
+from core.stats.significance.perm_both import PermBoth, agreement_with_ties
+from core.stats.significance.system_comparison import Comparison
+
+
+def perm_both(
+    measure: Measure, first: npt.ArrayLike, second: npt.ArrayLike, human: npt.ArrayLike, *, seed: int, draws: int = 1000,
+    **where: Any,
+) -> Comparison:  # fmt: skip
+    """Return PERM-BOTH of two metrics; `where` are the group, segments and systems."""
+    x, y, h = vectors(first, second, human)
+    seen = [agreement_with_ties(measure, m, h, **where) for m in (x, y)]
+    return PermBoth(measure, h, np.stack([x, y]), seen, seed=seed, draws=draws, **where).compare([(0, 1)])[0]
 
 
 def swapped_pairs(
