@@ -91,10 +91,7 @@ def draw_imported_campaign(file: CampaignFile, key: Hashable) -> None:
     with odd:
         _odd(file)
     if file.warnings:
-        with st.expander(
-            f"{format_count(len(file.warnings), 'warning')} (the import is possible)", icon=":material/warning:"
-        ):
-            tables.problem_table(file.warnings)
+        tables.warnings_table(file.warnings, len(file.warnings))
 
 
 def not_stored(file: CampaignFile, key: Hashable, name: str) -> None:

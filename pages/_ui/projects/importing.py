@@ -165,17 +165,10 @@ class ImportJob(BackgroundWork[Imported]):
 
 
 def button(ready: ReadyUpload, what: ImportOffer) -> ImportJob | None:
-    """Draw the button, labelled with what it will do; return the import it started."""
-    label = escape_markdown(what.label)
+    """Draw the button, labelled with what it will do; begin the import if it is pressed, and return it."""
+    label, store, into = escape_markdown(what.label), wiring.store(), what.target
     if not st.button(label, type="primary", disabled=not what.possible, icon=":material/download_done:"):
         return None
-    start(ready, what)
-    return running()
-
-
-def start(ready: ReadyUpload, what: ImportOffer) -> None:
-    """Begin the import."""
-    store, into = wiring.store(), what.target
 
     def work(job: ImportJob) -> Imported:
         if ready.mqm is None:
@@ -183,6 +176,7 @@ def start(ready: ReadyUpload, what: ImportOffer) -> None:
         return label_import.import_labels(store, into, ready.mqm, job.progress, what.replace, what.corrected)
 
     _begin(f"Importing {ready.summary} …", into.project_id, work, ready.what)
+    return running()
 
 
 def start_references(project: Project, system: str) -> None:

@@ -221,11 +221,7 @@ def _warnings(summary: str, odd: Sequence[Problem], notes: Sequence[str]) -> Non
         st.markdown(f"**{summary}**; no problems.")
         return
     st.markdown(f"**{summary}**; no errors, {format_count(n, 'warning')}.")
-    with st.expander(f"{format_count(n, 'warning')} (the import is possible)", icon=":material/warning:"):
-        for note in notes:
-            st.text(note)
-        if odd:
-            tables.problem_table(odd)
+    tables.warnings_table(odd, n, notes)
 
 
 def _choose_others(what: str) -> None:

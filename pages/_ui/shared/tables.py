@@ -57,6 +57,15 @@ def problem_table(problems: Sequence[Problem]) -> None:
     text_table(rows, messages=("expected", "what to do"))
 
 
+def warnings_table(problems: Sequence[Problem], n: int, notes: Sequence[str] = ()) -> None:
+    """Draw, folded, the `n` warnings that do not prevent an import: notes, then a table of problems."""
+    with st.expander(f"{format_count(n, 'warning')} (the import is possible)", icon=":material/warning:"):
+        for note in notes:
+            st.text(note)
+        if problems:
+            problem_table(problems)
+
+
 def data_table(
     rows: pd.DataFrame | Sequence[Any],
     formats: Mapping[str, Callable[..., str]] | None = None,
