@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -55,102 +58,86 @@ class _SeveralSystems(TyperCommand):
 
 
 CampaignName = Annotated[str, typer.Argument(help="name of the campaign")]
-Protocol = Annotated[ProtocolName, typer.Option(help="mqm asks for the error typology of the project")]
-Systems = Annotated[list[str] | None, typer.Option(metavar="SYSTEM...", help="default: all")]
-People = Annotated[int, typer.Option(help="how many people are planned")]
-Overlap = Annotated[int, typer.Option(help="distinct raters of each unit")]
-Block = Annotated[int, typer.Option(help="segments of a document that one person gets together")]
-Lease = Annotated[int, typer.Option(help="minutes after which an idle unit is given to somebody else")]
-Checks = Annotated[float, typer.Option(help="share of attention checks, 0 to 0.5")]
-Repeats = Annotated[float, typer.Option(help="share of repeats, 0 to 0.5")]
-Seconds = Annotated[float, typer.Option(help="expected seconds per unit")]
-Pay = Annotated[float, typer.Option(help="pay per hour")]
-Instructions = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="instructions in Markdown; default: those of the protocol"),
-]
 FileFormat = Annotated[str, typer.Option("--format", parser=one_of(FORMATS), metavar=f"[{'|'.join(FORMATS)}]")]
 Texts = Annotated[Path | None, typer.Option(metavar="FILE", help="the batches with the texts, for Appraise")]
 CampaignInFile = Annotated[str | None, typer.Option(metavar="NAME", help="one of the campaigns in a file of Pearmut")]
 
 
 class _DesignOptions(NamedTuple):
-    """What the options of `plan` and `create` say of a design."""
+    """The options of `plan` and `create` that make a design; numbers have the names that `CampaignDesign` gives them."""
 
-    protocol: ProtocolName
-    systems: list[str] | None
-    people: int
-    overlap: int
-    assigning: Assigning
-    block: int
-    lease: int
-    checks: float
-    repeats: float
-    seconds: float
-    pay: float
-    currency: str
-    seed: int
-    instructions: Path | None
+    protocol: Annotated[ProtocolName, typer.Option(help="mqm asks for the error typology of the project")] = (
+        BASE.protocol.name
+    )
+    systems: Annotated[list[str] | None, typer.Option(metavar="SYSTEM...", help="default: all")] = None
+    people: Annotated[int, typer.Option(help="how many people are planned")] = BASE.people
+    overlap: Annotated[int, typer.Option(help="distinct raters of each unit")] = BASE.overlap
+    assigning: Annotated[Assigning, typer.Option()] = BASE.assigning
+    block_size: Annotated[int, typer.Option("--block", help="segments of a document that one person gets together")] = (
+        BASE.block_size
+    )
+    lease_minutes: Annotated[
+        int, typer.Option("--lease", help="minutes after which an idle unit is given to somebody else")
+    ] = BASE.lease_minutes
+    checks: Annotated[float, typer.Option(help="share of attention checks, 0 to 0.5")] = BASE.checks
+    repeats: Annotated[float, typer.Option(help="share of repeats, 0 to 0.5")] = BASE.repeats
+    seconds_per_unit: Annotated[float, typer.Option("--seconds", help="expected seconds per unit")] = (
+        BASE.seconds_per_unit
+    )
+    pay_per_hour: Annotated[float, typer.Option("--pay", help="pay per hour")] = BASE.pay_per_hour
+    currency: Annotated[str, typer.Option()] = BASE.currency
+    seed: Annotated[int, typer.Option()] = BASE.seed
+    instructions: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="instructions in Markdown; default: those of the protocol"),
+    ] = None
+
+    def design(self, store: Store, project: int) -> CampaignDesign:
+        """Return the design. Raises `UserError` for a seed out of range."""
+        protocol = PROTOCOLS[self.protocol]
+        if protocol.name == "mqm":
+            protocol = protocol.edited(typology=typology_of(store, project))
+        if self.instructions is not None:
+            protocol = protocol.edited(instructions=self.instructions.read_text(encoding="utf-8"))
+        if not 0 <= self.seed <= LARGEST_NUMBER:
+            raise UserError("the seed is out of range", got=str(self.seed), expected=f"0 to {LARGEST_NUMBER:,}")
+        plain = {name: value for name, value in self._asdict().items() if name not in ("instructions", "protocol")}
+        return CampaignDesign(**(plain | {"protocol": protocol, "systems": tuple(self.systems or ())}))
+
+
+def _with_design(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command all `_DesignOptions` in place of its parameter `options`."""
+    hints = get_type_hints(_DesignOptions, include_extras=True)
+    parameters: list[Parameter] = []
+    for own in signature(command, eval_str=True).parameters.values():
+        if own.name != "options":
+            parameters.append(own.replace(kind=Parameter.KEYWORD_ONLY))
+            continue
+        for name, default in _DesignOptions._field_defaults.items():
+            parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[name]))
+
+    @wraps(command)
+    def run(**values: Any) -> None:
+        command(options=_DesignOptions(*(values.pop(name) for name in _DesignOptions._fields)), **values)
+
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return run
 
 
 @campaign_command.command("plan", cls=_SeveralSystems, help=PLAN)
-def plan_campaign(
-    context: typer.Context,
-    project: ProjectName,
-    protocol: Protocol = BASE.protocol.name,
-    systems: Systems = None,
-    people: People = BASE.people,
-    overlap: Overlap = BASE.overlap,
-    assigning: Assigning = BASE.assigning,
-    block: Block = BASE.block_size,
-    lease: Lease = BASE.lease_minutes,
-    checks: Checks = BASE.checks,
-    repeats: Repeats = BASE.repeats,
-    seconds: Seconds = BASE.seconds_per_unit,
-    pay: Pay = BASE.pay_per_hour,
-    currency: str = BASE.currency,
-    seed: int = BASE.seed,
-    instructions: Instructions = None,
-) -> None:
-    options = _DesignOptions(
-        protocol,
-        systems,
-        people,
-        overlap,
-        assigning,
-        block,
-        lease,
-        checks,
-        repeats,
-        seconds,
-        pay,
-        currency,
-        seed,
-        instructions,
-    )
+@_with_design
+def plan_campaign(context: typer.Context, project: ProjectName, options: _DesignOptions) -> None:
     with opened(context) as store:
-        print_result(_plan(store, project, options))
+        print_result(_plan(store, project_of(store, project).id, options))
 
 
 @campaign_command.command("create", cls=_SeveralSystems, help="create a campaign as a draft, or start it")
+@_with_design
 def create_campaign(
     context: typer.Context,
     project: ProjectName,
     name: CampaignName,
-    protocol: Protocol = BASE.protocol.name,
-    systems: Systems = None,
-    people: People = BASE.people,
-    overlap: Overlap = BASE.overlap,
-    assigning: Assigning = BASE.assigning,
-    block: Block = BASE.block_size,
-    lease: Lease = BASE.lease_minutes,
-    checks: Checks = BASE.checks,
-    repeats: Repeats = BASE.repeats,
-    seconds: Seconds = BASE.seconds_per_unit,
-    pay: Pay = BASE.pay_per_hour,
-    currency: str = BASE.currency,
-    seed: int = BASE.seed,
-    instructions: Instructions = None,
+    options: _DesignOptions,
     invite: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="text file with one name per line; prints a link for each"),
@@ -165,25 +152,14 @@ def create_campaign(
     ] = None,
     start: Annotated[bool, typer.Option("--start", help="start at once; otherwise it is a draft")] = False,
 ) -> None:
-    options = _DesignOptions(
-        protocol,
-        systems,
-        people,
-        overlap,
-        assigning,
-        block,
-        lease,
-        checks,
-        repeats,
-        seconds,
-        pay,
-        currency,
-        seed,
-        instructions,
-    )
     with opened(context) as store:
         names = [] if invite is None else invite.read_text(encoding="utf-8").splitlines()
-        print_result(_create(store, project, name, options, names, title, finish_by, start=start))
+        of = project_of(store, project)
+        design = options.design(store, of.id)
+        systems = design.systems or store.projects.index(of.id).systems
+        title = title or setup_design.usual_title(name, systems, design.protocol)
+        campaign = setup.create(store, WHO, of.id, name, replace(design, title=title, finish_by=finish_by))
+        print_result(_created(store, campaign, design, [one for one in names if one.strip()], start=start))
 
 
 @campaign_command.command("status", help="show the progress, and the work of each person")
@@ -238,23 +214,8 @@ def export_campaign(
         print_result(_export(store, campaign_of(store, project, name), format, out))
 
 
-def _design(store: Store, options: _DesignOptions, project: int) -> CampaignDesign:
-    protocol = PROTOCOLS[options.protocol]
-    if protocol.name == "mqm":
-        protocol = protocol.edited(typology=typology_of(store, project))
-    if options.instructions is not None:
-        protocol = protocol.edited(instructions=options.instructions.read_text(encoding="utf-8"))
-    if not 0 <= options.seed <= LARGEST_NUMBER:
-        raise UserError("the seed is out of range", got=str(options.seed), expected=f"0 to {LARGEST_NUMBER:,}")
-    return CampaignDesign(
-        protocol, tuple(options.systems or ()), (), options.overlap, options.people, options.assigning, options.block, options.lease, options.seed,
-        options.checks, options.repeats, seconds_per_unit=options.seconds, pay_per_hour=options.pay, currency=options.currency,
-    )  # fmt: skip
-
-
-def _plan(store: Store, asked: str, options: _DesignOptions) -> str:
-    project = project_of(store, asked).id
-    design = _design(store, options, project)
+def _plan(store: Store, project: int, options: _DesignOptions) -> str:
+    design = options.design(store, project)
     outline = store.projects.index(project).outline
     costs = setup.estimate(outline, design)
     systems = set(design.systems) or {s for names in outline.values() for s in names}
@@ -286,27 +247,13 @@ def _detectable(outline: Outline, design: CampaignDesign) -> str:
     return f"{least.one_pair:.1f} points of 100" if of_100 else f"{least.one_pair:.2f} points of the MQM score"
 
 
-def _create(
-    store: Store,
-    asked: str,
-    name: str,
-    options: _DesignOptions,
-    invited: list[str],
-    title: str | None,
-    finish_by: date | None,
-    *,
-    start: bool,
-) -> str:
-    project = project_of(store, asked).id
-    design = _design(store, options, project)
-    systems = design.systems or store.projects.index(project).systems
-    title = title or setup_design.usual_title(name, systems, design.protocol)
-    campaign = setup.create(store, WHO, project, name, replace(design, title=title, finish_by=finish_by))
+def _created(store: Store, campaign: Campaign, design: CampaignDesign, names: list[str], *, start: bool) -> str:
+    """Invite people to a new campaign, start it on demand, and say what was done."""
     store.audit.record(WHO, "campaign created", campaign.project_id, name=campaign.name)
     units = format_count(len(store.campaigns.units(campaign.id)), "unit")
     typology = f", error typology {design.protocol.typology.title}" if design.protocol.name == "mqm" else ""
     lines = [f"created {campaign.name}: {units}{typology}"]
-    if names := [one for one in invited if one.strip()]:
+    if names:
         lines += [f"{made.link.rater}\t{made.path}" for made in people.invite(store, WHO, campaign, names)]
     if start:
         store.campaigns.set_state(campaign.id, "running")

@@ -77,22 +77,17 @@ def read_metric_files(
                 hint="Choose a name: --external NAME=FILE",
             )
         if name in by_name:
-            raise UserError(
-                "two files have the same metric name",
-                where="--external",
-                got=name,
-                hint="Give different names: NAME=FILE",
-            )
-        column = "" if of_metric_file else _column(upload, name)
+            raise _named_twice(name)
+        column = "" if of_metric_file else name if name in read_export(upload, 1).columns else SCORE
         if of_metric_file:
             values, missing, higher = _lines(upload, texts, name)
         else:
-            (values, missing), higher = _table(upload, column), not lower_is_better(name)
-        turned = name in lower or not higher
-        signed = external_signature(name, not turned, [source_file(upload, column)])
-        stored = external_metric(name)
-        metric = ScoredMetric(stored, base.describe(stored, signed).label, signed, turned=turned)
-        by_name[name] = ExternalMetricScores(metric, {k: -v if turned else v for k, v in values.items()}, missing)
+            scored, missing = read_human(upload, column)
+            values, higher = {key: value for key, (value, _) in scored.items()}, not lower_is_better(name)
+        metric = _scored_metric(name, upload, column, turned=name in lower or not higher)
+        by_name[name] = ExternalMetricScores(
+            metric, {k: -v if metric.turned else v for k, v in values.items()}, missing
+        )
     return list(by_name.values())
 
 
@@ -103,15 +98,22 @@ def read_systems(files: Sequence[MetricFile], lower: Collection[str] = ()) -> li
         upload = file_at(file.path)
         name = name_in(upload.name) if file.name is None else file.name
         if name in by_name:
-            hint = "Give different names: NAME=FILE"
-            raise UserError("two files have the same metric name", where="--external", got=name, hint=hint)
+            raise _named_twice(name)
         values = {s: v for s, v in mtme_score.read_systems(upload).items() if v is not None}
-        turned = name in lower or not mtme_score.higher_is_better(name, map(Value, values.values()))
-        signed = external_signature(name, not turned, [source_file(upload, "")])
-        stored = external_metric(name)
-        metric = ScoredMetric(stored, base.describe(stored, signed).label, signed, turned=turned)
-        by_name[name] = GivenScores(metric, {s: -v if turned else v for s, v in values.items()})
+        higher = mtme_score.higher_is_better(name, map(Value, values.values()))
+        metric = _scored_metric(name, upload, "", turned=name in lower or not higher)
+        by_name[name] = GivenScores(metric, {s: -v if metric.turned else v for s, v in values.items()})
     return list(by_name.values())
+
+
+def _scored_metric(name: str, upload: Upload, column: str, *, turned: bool) -> ScoredMetric:
+    signed, stored = external_signature(name, not turned, [source_file(upload, column)]), external_metric(name)
+    return ScoredMetric(stored, base.describe(stored, signed).label, signed, turned=turned)
+
+
+def _named_twice(name: str) -> UserError:
+    hint = "Give different names: NAME=FILE"
+    return UserError("two files have the same metric name", where="--external", got=name, hint=hint)
 
 
 def _lines(upload: Upload, texts: Dataset | None, name: str) -> tuple[dict[OutputKey, float], int, bool]:
@@ -123,15 +125,6 @@ def _lines(upload: Upload, texts: Dataset | None, name: str) -> tuple[dict[Outpu
     values = {key: math.nan if v.value is None else v.value for key, v in scores.values.items()}
     missing = sum(map(math.isnan, values.values()))
     return values, missing, mtme_score.higher_is_better(name, scores.values.values())
-
-
-def _column(upload: Upload, name: str) -> str:
-    return name if name in read_export(upload, 1).columns else SCORE
-
-
-def _table(upload: Upload, column: str) -> tuple[dict[OutputKey, float], int]:
-    scored, missing = read_human(upload, column)
-    return {key: value for key, (value, _) in scored.items()}, missing
 
 
 MQM = "mqm"

@@ -1,4 +1,4 @@
-"""Read summaries with human scores for `reproduce`, in the formats of REALSumm, QAGS, Rank19 and Newsroom.
+"""Read summaries with human scores for `reproduce`, in the formats of SummEval, REALSumm, QAGS, Rank19 and Newsroom.
 
 Pickles are refused, because reading one can run any code.
 """
@@ -6,11 +6,8 @@ Pickles are refused, because reading one can run any code.
 from __future__ import annotations
 
 import csv
-import gzip
 import io
-import json
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import mean
@@ -18,10 +15,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from core.data import Item
 from core.errors import UserError
+from core.formats.files import beginning, file_at
+from core.formats.parsing.json_text import NotJson, parsed
+from core.formats.parsing.numbers import BOUNDS, json_number
+from core.formats.problems import shown
+from core.formats.streams.opened import text_bytes
 
 T = TypeVar("T")
-LARGEST = 1 << 29
-"""Maximum size of the text, in bytes."""
 CORRECT, INCORRECT = "correct", "incorrect"
 RATINGS = {
     "CoherenceRating": "coherence", "FluencyRating": "fluency", "InformativenessRating": "informativeness",
@@ -55,29 +55,28 @@ def read_summaries(path: Path) -> list[Summary]:
     return summaries
 
 
+def check_human(summaries: Sequence[Summary], names: Iterable[str], file: str) -> None:
+    """Raise `UserError` unless all summaries have human scores of these names."""
+    for name in names:
+        if lacking := sum(name not in s.human for s in summaries):
+            raise UserError(
+                f"{lacking} of {len(summaries)} summaries have no human score of this name", where=file, expected=name,
+                got=", ".join(sorted({n for s in summaries for n in s.human})) or "no human scores",
+            )  # fmt: skip
+
+
 def _text(path: Path) -> str:
-    data = path.read_bytes()
-    try:
-        if data[:2] == b"\x1f\x8b":
-            with gzip.open(io.BytesIO(data)) as handle:
-                data = handle.read(LARGEST + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise UserError("this gzip file cannot be read", where=path.name, got=str(error)) from error
-    if data[:1] == b"\x80" or path.name.removesuffix(".gz").endswith((".pkl", ".pickle")):
+    file = file_at(path)
+    if beginning(file, 1) == b"\x80" or path.name.removesuffix(".gz").endswith((".pkl", ".pickle")):
         raise UserError("pickles are not read, because opening one can run any program", where=path.name, hint=TO_JSON)
-    if len(data) > LARGEST:
-        raise UserError("this file is too large", where=path.name, expected=f"at most {LARGEST:,} bytes of text")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError("this file is not UTF-8", where=path.name, got=str(error), expected=FORMS) from error
+    return text_bytes(file, by_line=False).decode("utf-8-sig")
 
 
 def _documents(path: Path, text: str) -> Iterator[Summary]:
     """Read one JSON value for the whole file, or one per line."""
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
+        document = parsed(text)
+    except NotJson:
         document = None
     lines: Iterable[tuple[str, Any]]
     if isinstance(document, list):
@@ -94,13 +93,13 @@ def _lines(path: Path, text: str) -> Iterator[tuple[str, Any]]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             where = f"line {number}"
-            yield where, _checked(path, where, partial(json.loads, line))
+            yield where, _checked(path, where, partial(parsed, line))
 
 
 def _checked(path: Path, where: str, make: Callable[[], T]) -> T:
     try:
         return make()
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, csv.Error) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, csv.Error) as error:
         got = f"{type(error).__name__} {error}"
         raise UserError(
             "no summaries with human scores can be read", where=f"{path.name}, {where}", got=got, expected=FORMS
@@ -131,7 +130,7 @@ def _unified(number: int, entry: Any) -> Iterator[Summary]:
     references = tuple(map(_string, entry.get("ref_summs") or [entry["ref_summ"]]))
     for system, output in entry["sys_summs"].items():
         scores = output["scores"]
-        human = {name: _number(v) for name, v in scores.items() if type(v) in (int, float, bool)}
+        human = {name: _number(+v) for name, v in scores.items() if type(v) in (int, float, bool)}
         yield Summary(number, str(system), Item(_string(entry["src"]), _string(output["sys_summ"]), references), human)
 
 
@@ -151,7 +150,7 @@ def _rank19(number: int, entry: Any) -> Iterator[Summary]:
 
 def _newsroom(text: str) -> Iterator[Summary]:
     """Read Newsroom's table, which has one row per rater and no references; the human score is the mean over raters."""
-    csv.field_size_limit(LARGEST)
+    csv.field_size_limit(1 << 29)  # an article is one field
     ratings: dict[tuple[str, str], tuple[Item, dict[str, list[float]]]] = {}
     for row in csv.DictReader(io.StringIO(text, newline=""), strict=True):
         reference = row.get("ReferenceSummary")
@@ -160,7 +159,7 @@ def _newsroom(text: str) -> Iterator[Summary]:
             (row["ArticleID"], row["System"]), (item, {name: [] for name in RATINGS.values()})
         )
         for column, name in RATINGS.items():
-            of_raters[name].append(float(row[column]))
+            of_raters[name].append(_number(row[column]))
     numbers = {article: n for n, article in enumerate(dict.fromkeys(article for article, _ in ratings))}
     for (article, system), (item, of_raters) in ratings.items():
         yield Summary(numbers[article], system, item, {name: mean(values) for name, values in of_raters.items()})
@@ -173,9 +172,8 @@ def _string(value: Any) -> str:
 
 
 def _number(value: Any) -> float:
-    number = float(value)
-    if not abs(number) < float("inf"):
-        raise ValueError(f"a human score is {value}")
+    if (number := json_number(value)) is None:
+        raise ValueError(f"{shown(repr(value))} is not {BOUNDS}")
     return number
 
 

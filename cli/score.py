@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +10,11 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from cli.options import Columns, Files, Out, Workers, chosen, print_note, read_texts, show_scoring, status
+from cli.options import Columns, Files, Out, Workers, chosen, counted, print_note, read_texts, show_scoring
 from core.data import Dataset, OutputKey, Score, Value
 from core.errors import UserError
 from core.formats import output
-from core.formats.write import csv_text, each_json_line, scores_csv, scores_jsonl
+from core.formats.write import csv_text, json_lines, scores_csv, scores_jsonl
 from core.formatting import format_count
 from core.judges.replies import reply_rows
 from core.metrics import registry
@@ -63,10 +62,8 @@ def score_command(
     _print_costs(dataset, fitted)
     scores = scored(dataset, fitted, workers=processes(workers), keep=None if replies else _without_parts)
     write = scores_jsonl if out.suffix == ".jsonl" else scores_csv
-    files_written = {out: write(_rows(dataset, fitted, scores))}
-    output.write_files(
-        files_written | ({replies: "".join(each_json_line(_replies(dataset, fitted, scores)))} if replies else {})
-    )
+    texts = {out: write(_rows(dataset, fitted, scores))}
+    output.write_files(texts | ({replies: json_lines(_replies(dataset, fitted, scores))} if replies else {}))
 
 
 def _print_costs(dataset: Dataset, metrics: Sequence[Metric]) -> None:
@@ -132,18 +129,12 @@ def set_score(files: Sequence[Path], metric: str, out: Path, column: Sequence[st
     output.check(output.named("an input", *files), [("--out", out)])
     dataset = read_texts(files, column)
 
-    def progress(share: float) -> None:
-        status(f"{metric} · {round(share * len(dataset.systems))} of {len(dataset.systems)}")
-
     rows = [
         (score.system, metric, score.value.value, score.value.status, score.value.reason, score.signature)
-        for score in set_scores(dataset, progress=progress)
+        for score in set_scores(dataset, progress=counted(metric, len(dataset.systems)))
     ]
-    output.write_files({out: _set_jsonl(rows) if out.suffix == ".jsonl" else csv_text(SET_COLUMNS, rows)})
-
-
-def _set_jsonl(rows: Sequence[tuple[str | float | None, ...]]) -> str:
-    return "".join(json.dumps(dict(zip(SET_COLUMNS, row, strict=True)), ensure_ascii=False) + "\n" for row in rows)
+    in_json = (dict(zip(SET_COLUMNS, row, strict=True)) for row in rows)
+    output.write_files({out: json_lines(in_json) if out.suffix == ".jsonl" else csv_text(SET_COLUMNS, rows)})
 
 
 def refine_command(
@@ -192,12 +183,20 @@ def refine_command(
     output.check([*output.named("an input", *files), *output.named("--prompts", prompts_file)], [("--out", out)])
     dataset = read_texts(files, column)
     scores = scored(dataset, [metric])
+    values = dict(values_of(dataset, scores, metric.signature()))
+    output.write_files({out: json_lines(_refined(dataset, values, refinement_of(metric.signature())))})
+    other_tokens = sum(bool((value.detail or {}).get("refined_ids")) for value in values.values())
+    if other_tokens:
+        print_note(
+            f"{format_count(other_tokens, 'refined text')} would be divided into other tokens than those that were edited and scored "
+            "(score_refined_of: tokens, with their refined_ids). The BARTScore of such a text differs from score_refined."
+        )
+
+
+def _refined(dataset: Dataset, values: Mapping[OutputKey, Value], signature: str) -> Iterator[dict[str, Any]]:
     segments = dataset.segment_of()
     texts = {o.key: o.text for o in dataset.outputs}
-    lines: list[str] = []
-    other_tokens = 0
-    for key, value in values_of(dataset, scores, metric.signature()):
-        segment = segments[key.segment]
+    for key, value in values.items():
         row: dict[str, Any] = {
             **key._asdict(),
             "output": texts[key],
@@ -205,7 +204,7 @@ def refine_command(
             "reason": value.reason,
         }
         if value.detail is not None:
-            at, ids = value.detail["condition"], value.detail.get("refined_ids")
+            segment, at, ids = segments[key.segment], value.detail["condition"], value.detail.get("refined_ids")
             row |= {
                 "reference": segment.source if at < 0 else segment.references[at],
                 "refined": value.detail["refined"],
@@ -215,12 +214,4 @@ def refine_command(
                 **({"refined_ids": ids} if ids else {}),
                 "steps": [EditStep(*step)._asdict() for step in value.detail["steps"]],
             }
-            other_tokens += bool(ids)
-        row["signature"] = refinement_of(metric.signature())
-        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
-    output.write_files({out: "".join(lines)})
-    if other_tokens:
-        print_note(
-            f"{format_count(other_tokens, 'refined text')} would be divided into other tokens than those that were edited and scored "
-            "(score_refined_of: tokens, with their refined_ids). The BARTScore of such a text differs from score_refined."
-        )
+        yield row | {"signature": signature}

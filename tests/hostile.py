@@ -10,7 +10,6 @@ from core.data import (
     HumanScore,
     Judgement,
     Output,
-    OutputKey,
     RatedOutput,
     Segment,
     SegmentKey,
@@ -129,7 +128,3 @@ def fill(store: Store) -> int:
     )  # fmt: skip
     store.cases.keep(project, case)
     return project
-
-
-def key_of_first() -> OutputKey:
-    return outputs(segments())[0].key

@@ -45,8 +45,3 @@ def _make(template: Path, write: Callable[[Store], object]) -> None:
     engine.dispose()  # the last connection to go empties the log into the file
     assert not making.with_name(f"{making.name}-wal").exists()
     making.rename(template)
-
-
-def sample_store(path: Path) -> Store:
-    """The store over a copy of the sample."""
-    return store_over(connect(sample_database(path)))

@@ -35,12 +35,11 @@ from core.reports import campaign_results, score_tables
 from core.scoring.dataset import score_dataset
 from core.services.calibrate import calibration, lambda_sensitivity
 from core.services.campaigns import comparison, files, monitor, people, planning
-from core.services.campaigns.answers import read_labels
+from core.services.campaigns.answers import judgements, read_labels
 from core.services.campaigns.quality import submitted_units
 from core.services.evaluate import bias, evaluate, evaluation_data, lengths, significance
 from core.services.export.files import EXPORTS
 from core.services.labels.agreement import agreement
-from core.services.labels.all_labels import judgements
 from core.services.labels.judgements import number_agreement
 from core.services.projects import adding, label_import, sample
 from core.services.projects.adding import ImportTarget

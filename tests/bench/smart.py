@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from sacrebleu.metrics.chrf import CHRF
 
-from cli.reproduce_summeval import summeval
+from cli.reproduce import summeval
 from core.data import Item
 from core.metrics import registry
 from core.progress import no_progress

@@ -11,9 +11,8 @@ from playwright.sync_api import Browser, expect
 from core.campaigns.design import CampaignDesign
 from core.campaigns.protocol import PROTOCOLS, ProtocolName
 from core.data import grouped
-from core.services.campaigns import people, setup
+from core.services.campaigns import answers, people, setup
 from core.services.campaigns.answers import read_labels
-from core.services.labels import all_labels
 from tests.browser.campaigns import judge, work
 from tests.browser.conftest import PATIENCE, Server
 from tests.core.services.campaigns.world import dataset
@@ -45,9 +44,9 @@ def test_three_annotators_rate_each_unit_twice(shared: Server, browser: Browser,
     assert all(len(set(who)) == 2 for who in raters.values())
     assert {p.rater: p.code for p in store.campaigns.participants(campaign.id)} == codes
     if name == "mqm":
-        assert len(all_labels.labels(store, project)) == 2 * UNITS
+        assert len(answers.all_labels(store, project)) == 2 * UNITS
     else:
-        assert len(all_labels.judgements(store, project)) == 2 * UNITS * len(systems)
+        assert len(answers.judgements(store, project)) == 2 * UNITS * len(systems)
     for tab in tabs:
         tab.context.close()
 

@@ -40,22 +40,6 @@ def test_json_and_html_list_failures(suite: Path, tmp_path: Path) -> None:
     assert "It costs 9 euros." in page.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--metrics", "chrf", "--reference-free"), "no metric scored any case"),
-        (("--metrics", "chrf", "--solved-by", "bleu"), "this metric is not scored"),
-        (("--metrics", "crhf"), "Did you mean chrf"),
-    ],
-)
-def test_what_cannot_be_done_is_one_clear_line(
-    suite: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
-) -> None:
-    done = run("adversarial", str(suite), *arguments, "--out", str(tmp_path / "a.csv"))
-    assert done.returncode == 2
-    assert message in done.stderr
-
-
 def test_ranges_are_taken_from_the_scores_of_a_file(tmp_path: Path) -> None:
     scores, out = tmp_path / "s.csv", tmp_path / "ranges.json"
     scores.write_text(

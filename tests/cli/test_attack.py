@@ -75,24 +75,6 @@ def test_a_judge_that_lacks_a_reference_says_so(
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--metric", "crhf"), "Did you mean chrf"),
-        (("--metric", "chrf", "--others", "blue"), "Did you mean bleu"),
-        (("--metric", "chrf", "--gold", "B"), "there is no system “B”"),
-        (("--metric", "chrf", "--bound", "0"), "invalid bound of the noise ratio"),
-    ],
-)
-def test_what_cannot_be_done_is_one_clear_line(
-    table: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
-) -> None:
-    done = run("attack", str(table), *arguments, "--out", str(tmp_path / "a.csv"))
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert not (tmp_path / "a.csv").exists()
-
-
 def test_files_are_looked_at_before_the_work(table: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot write this type"):
         command.attack_command([table], tmp_path / "a.json", "chrf")

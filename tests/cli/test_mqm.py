@@ -5,7 +5,6 @@ import pytest
 
 from cli.labels import mqm_command
 from core.errors import ImportProblems, UserError
-from tests.cli.program import run as run_command
 from tests.paths import DATA
 
 ROWS = """system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity
@@ -40,14 +39,6 @@ def test_system_means_are_written_best_first(labels: Path, tmp_path: Path) -> No
     assert (tmp_path / "F.csv").read_text(
         encoding="utf-8"
     ) == "system,score,n_segments,n_raters\n'=A,-3.0,1,2\nB,-5.0,1,1\n"
-
-
-@pytest.mark.parametrize("choice", [("--by", "rater"), ("--scheme", "wmt")])
-def test_another_choice_is_refused(labels: Path, tmp_path: Path, choice: tuple[str, str]) -> None:
-    done = run_command("mqm", str(labels), *choice, "--out", str(tmp_path / "F.csv"))
-    assert done.returncode == 2
-    assert choice[1] in done.stderr
-    assert not (tmp_path / "F.csv").exists()
 
 
 def test_bad_input_is_one_clear_error_and_writes_nothing(labels: Path, tmp_path: Path) -> None:

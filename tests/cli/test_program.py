@@ -14,7 +14,7 @@ import typer
 from cli.__main__ import COMMANDS
 from cli.database import UNCHANGED, cancellable
 from core.errors import ImportProblems, Problem, UserError
-from tests.cli.program import run, status_of
+from tests.cli.program import status_of
 from tests.paths import ROOT
 from tests.templates import empty_database
 
@@ -89,24 +89,6 @@ def test_errors_of_commands_on_the_database_are_one_line_each(
         said = capsys.readouterr().err
         assert said.startswith(message)
         assert said.count("\n") == 1
-
-
-def test_wrong_options_of_commands_on_the_database_end_with_status_2(tmp_path: Path) -> None:
-    database = ("--database", empty_database(tmp_path / "e.db"))
-    for arguments, message in (
-        (("jobs", *database, "priority", "1", "101"), "100"),
-        (("users", *database, "role", "ann", "news", "king"), "adjudicator"),
-        (("users", *database, "add", "ann", "--no-password", "--password-stdin"), "--no-password"),
-        (("projects", *database, "import", "a.csv", "--name", "a", "--into", "b"), "--into"),
-        (("projects", *database, "export", "news", "docx"), "scores-parquet"),
-        (("campaign", *database, "plan", "news", "--protocol", "esb"), "esa"),
-        (("campaign", *database, "import", "a.json", "--format", "pearmut"), "--name"),
-        (("campaign", *database, "create", "news", "x", "--finish-by", "soon"), "--finish-by"),
-        (("db",), "backup"),
-    ):
-        done = run(*arguments)
-        assert done.returncode == 2, arguments
-        assert message in done.stdout + done.stderr, arguments
 
 
 def test_several_systems_follow_one_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -127,31 +127,6 @@ def test_refine_writes_the_distances_and_the_steps(table: Path, tmp_path: Path) 
     assert lacking["status"] == "needs"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["score", "nowhere.csv", "--out", "x.csv"], "nowhere.csv"),
-        (["score", "{table}", "--metrics", "crhf", "--out", "x.csv"], "Did you mean chrf"),
-        (["score", "{table}", "--metrics", ",", "--out", "x.csv"], "no metric given"),
-        (["score", "{table}", "--metrics", "chrf", "--out", "no/such/folder/x.csv"], "cannot be written"),
-        (["score", "{table}", "--metrics", "bartscore++|k:x", "--out", "x.csv"], "a whole number from 1 to 1000"),
-        (["score", "{table}", "--metrics", "chrf|bta:3", "--out", "x.csv"], "Did you mean beta"),
-        (["refine", "{table}", "--rounds", "few", "--out", "x.jsonl"], "or “half”"),
-        (["refine", "{table}", "--side", "decoder", "--out", "x.jsonl"], "--prompt"),
-        (["refine", "{table}", "--prompt", " ", "--out", "x.jsonl"], "a phrase on one line"),
-        (["refine", "{table}", "--prompts", "no.json:mt", "--out", "x.jsonl"], "no.json"),
-        (["refine", "{table}", "--prompts", "mtt", "--out", "x.jsonl"], "Did you mean mt"),
-        (["mqm", "{table}", "--out", "x.csv"], "rater"),
-        (["score"], "Missing argument"),
-    ],
-)
-def test_bad_input_ends_with_2_and_a_clear_line(table: Path, arguments: list[str], message: str) -> None:
-    done = run(*[a.format(table=table) for a in arguments])
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_bad_input_ends_the_program_with_2_and_one_line(table: Path) -> None:
     done = run_program("score", str(table), "--metrics", "crhf", "--out", "x.csv")
     assert (done.returncode, done.stdout) == (2, "")

@@ -49,26 +49,6 @@ def test_json_holds_the_same_with_null_for_what_is_missing(pairs: Path, tmp_path
     assert len(report["notes"]) == 2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["nowhere.csv", "--out", "x.csv"], "nowhere.csv"),
-        (["{pairs}", "--metrics", "crhf", "--out", "x.csv"], "Did you mean chrf"),
-        (["{pairs}", "--metrics", ",", "--out", "x.csv"], "no metric given"),
-        (["{pairs}", "--metrics", "chrf", "--out", "x.html"], ".csv or .json"),
-        (["{pairs}", "--metrics", "chrf", "--lambda", "-1", "--out", "x.csv"], "--lambda"),
-        (["{pairs}", "--metrics", "chrf", "--lambda", "nan", "--out", "x.csv"], "--lambda"),
-        (["{pairs}", "--metrics", "chrf", "--out", "no/such/folder/x.csv"], "cannot be written"),
-        (["README.md", "--metrics", "chrf", "--out", "x.csv"], "README.md"),
-    ],
-)
-def test_bad_input_ends_with_2_and_a_clear_line(pairs: Path, arguments: list[str], message: str) -> None:
-    done = run("sensitivity", *[a.format(pairs=pairs) for a in arguments])
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_when_no_pair_can_be_scored_the_reason_is_said(tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text("type,source,good,perturbed\nt,s,g,p\n", encoding="utf-8")

@@ -93,30 +93,6 @@ def test_gold_may_be_a_system_and_texts_may_be_fewer(texts: Path, tmp_path: Path
     assert "6 segments, 6 outputs of 1 systems" in report.data
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--tests", "truncatoin", "--out", "{}"), "Did you mean truncation"),
-        (("--metrics", "crhf", "--out", "{}"), "Did you mean chrf"),
-        (("--gold", "T", "--out", "{}"), "there is no system “T”"),
-        (("--tests", "truncation", "--fail-on", "token-drop", "--out", "{}"), "no such test in this run"),
-        (("--tests", "truncation"), "no output file given"),
-        (("--out", "{}", "--json", "{}"), "the same file is given twice"),
-        (("--tests", "none", "--out", "{}"), "no name given"),
-        (("--seed", "-1", "--out", "{}"), "--seed"),
-        (("--draws", "99", "--out", "{}"), "--draws"),
-        (("--metrics", "", "--out", "{}"), "no name given"),
-    ],
-)
-def test_what_cannot_be_done_is_one_clear_line(
-    texts: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
-) -> None:
-    done = run("stress", str(texts), *(a.format(tmp_path / "r.html") for a in arguments))
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert not (tmp_path / "r.html").exists()
-
-
 DIES = """
 import os, signal, sys
 from cli import __main__ as program

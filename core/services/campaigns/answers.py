@@ -1,4 +1,4 @@
-"""The labels of a campaign unit by unit, and its results as labels and judgements of the project.
+"""The labels of a campaign unit by unit, its results as labels and judgements of the project, and all labels and judgements of a project.
 
 Only submitted units of participants who are not excluded count; checks, repeats and tutorials do not. A decision of the
 adjudication replaces the labels of the raters. Raters are named with their campaign: "Ana (pilot)".
@@ -94,6 +94,12 @@ def labels(store: Store, project_id: int) -> dict[tuple[str, SegmentKey], Segmen
     return by_place
 
 
+def all_labels(store: Store, project_id: int) -> dict[tuple[str, SegmentKey], SegmentLabels]:
+    """Return the labels of a project by rater and segment: those made on Annotate or imported, and the submitted ones of its campaigns."""
+    own = sorted(store.labels.folded(project_id), key=lambda of: of.first)
+    return {(of.rater, of.segment): of.labels for of in own} | labels(store, project_id)
+
+
 def labels_of(store: Store, campaign: Campaign) -> dict[tuple[str, SegmentKey], SegmentLabels]:
     """Return the error spans of a campaign, by rater and segment."""
     by_place = grouped(
@@ -115,10 +121,13 @@ def _merged(parts: Iterable[SegmentLabels]) -> SegmentLabels:
 
 
 def judgements(store: Store, project_id: int) -> list[Judgement]:
-    """Return the scores of all campaigns of a project: those of ESA and direct assessment, 0 to 100, and the share of comparisons
-    that an output won, 0 to 1, ties counted half.
+    """Return the numbers of all raters of a project: its own, then the scores of its campaigns.
+
+    The scores of campaigns are those of ESA and direct assessment, 0 to 100, and the share of comparisons that an output won, 0 to 1,
+    ties counted half.
     """
-    return [j for campaign in store.campaigns.list(project_id) for j in judgements_of(store, campaign)]
+    of_campaigns = [j for campaign in store.campaigns.list(project_id) for j in judgements_of(store, campaign)]
+    return store.judgements.list(project_id) + of_campaigns
 
 
 def judgements_of(store: Store, campaign: Campaign) -> list[Judgement]:

@@ -17,7 +17,7 @@ from core.ports.campaigns import Assignment, Campaign, CampaignState, DrawState,
 from core.ports.people import Account, Identity
 from core.ports.store import Store
 from core.services.campaigns.answers import read_labels
-from core.services.campaigns.work import participant
+from core.services.campaigns.work import gets_units, participant
 from core.services.people import links
 from core.services.people.accounts import cleaned_name
 
@@ -183,11 +183,6 @@ class HandOverPreview(NamedTuple):
         return self.units - self.staying
 
 
-def gets_units(who: Participant) -> bool:
-    """Return whether a participant is given units at present."""
-    return not (who.left or who.excluded or who.passed_tutorial is False)
-
-
 def rests(store: Store, campaign: Campaign) -> Mapping[int, ListRest]:
     """Return by participant id what is left of the lists; nothing if units are drawn on request, because then others get them anyway."""
     if design_from_json(campaign.design).assigning != "fixed":
@@ -327,7 +322,7 @@ def _gets_more(
     store: Store, campaign: Campaign, design: CampaignDesign, me: Participant, mine: Sequence[Assignment]
 ) -> bool:
     """Return whether a participant who has submitted everything gets more units."""
-    if me.left or me.excluded or me.passed_tutorial is False:
+    if not gets_units(me):
         return False
     rated = sum(a.unit.kind == "item" for a in mine)
     if design.assigning == "fixed":

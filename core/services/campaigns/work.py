@@ -43,26 +43,16 @@ def draw_for(design: CampaignDesign, who: Participant, place: int) -> Draw:
     return drawn
 
 
-def result_of_tutorial(design: CampaignDesign, unit: CampaignUnit, labels: SegmentLabels) -> TutorialResult:
+def _tutorial_result(design: CampaignDesign, unit: CampaignUnit, labels: SegmentLabels) -> TutorialResult:
     """Compare an answer with the right one."""
     item = tutorial_from_json(unit.details, *unit.of)
     return tutorial_result(item, labels.of(item.key.system), asks=design.protocol.asks)
 
 
-def tutorial_feedback(design: CampaignDesign, unit: CampaignUnit, labels: SegmentLabels) -> dict[str, Any]:
+def _feedback(result: TutorialResult) -> dict[str, Any]:
     """Return what the page tells after an answer: whether it was right, and remarks in the order of the text."""
-    outcome = result_of_tutorial(design, unit, labels)
-    return {
-        "right": outcome.right,
-        "remarks": [f.remark.parts() for f in outcome.feedback],
-        "explanation": outcome.explanation,
-    }
-
-
-def mark_of_tutorial(design: CampaignDesign, answered: Sequence[tuple[CampaignUnit, SegmentLabels]]) -> float:
-    """Return the mark of all answers, in [0, 1]."""
-    reached: float = tutorial_mark([result_of_tutorial(design, unit, labels) for unit, labels in answered])
-    return reached
+    remarks = [f.remark.parts() for f in result.feedback]
+    return {"right": result.right, "remarks": remarks, "explanation": result.explanation}
 
 
 LEAST_FOR_PACE = 5
@@ -72,6 +62,11 @@ LEAST_FOR_PACE = 5
 def participant(store: Store, campaign: Campaign, rater: str) -> Participant:
     """Return the participant with this name, who joins the campaign if new."""
     return store.campaigns.join(campaign.id, rater, secrets.token_hex(4).upper())
+
+
+def gets_units(who: Participant) -> bool:
+    """Return whether a participant is given units at present."""
+    return not (who.left or who.excluded or who.passed_tutorial is False)
 
 
 def require_started(campaign: Campaign) -> None:
@@ -167,7 +162,7 @@ def _shown(design: CampaignDesign, who: Participant, assignments: Sequence[Assig
 
 def _wants_more(campaign: Campaign, who: Participant, mine: Sequence[Assignment], labelled: LabelsBySegment) -> bool:
     """Return whether everything is submitted and the participant may get more."""
-    return _more_later(campaign, who) and not _open_units(mine, labelled)
+    return campaign.state == "running" and gets_units(who) and not _open_units(mine, labelled)
 
 
 def _open_units(mine: Sequence[Assignment], labelled: LabelsBySegment) -> list[Assignment]:
@@ -176,10 +171,6 @@ def _open_units(mine: Sequence[Assignment], labelled: LabelsBySegment) -> list[A
 
 def _is_submitted(labelled: LabelsBySegment, key: SegmentKey) -> bool:
     return key in labelled and labelled[key].labels.submitted
-
-
-def _more_later(campaign: Campaign, who: Participant) -> bool:
-    return campaign.state == "running" and not (who.left or who.excluded or who.passed_tutorial is False)
 
 
 def _why_nothing(campaign: Campaign, who: Participant) -> str:
@@ -204,8 +195,8 @@ def _after_tutorial(
     tutorial = [a for a in mine if a.unit.kind == "tutorial"]
     if who.passed_tutorial is not None or not tutorial or _open_units(tutorial, labelled):
         return who
-    reached = mark_of_tutorial(design, [(a.unit, labelled[key_of(a.unit.name)].labels) for a in tutorial])
-    who = who._replace(passed_tutorial=reached >= design.pass_mark)
+    results = [_tutorial_result(design, a.unit, labelled[key_of(a.unit.name)].labels) for a in tutorial]
+    who = who._replace(passed_tutorial=tutorial_mark(results) >= design.pass_mark)
     store.campaigns.change(who)
     return who
 
@@ -276,7 +267,7 @@ def _about(
         "state": campaign.state,
         "tutorial": {"at": tutorial.index(assignment) + 1, "of": len(tutorial)} if assignment in tutorial else None,
         "passed": who.passed_tutorial,
-        "feedback": tutorial_feedback(design, assignment.unit, own) if shown else None,
+        "feedback": _feedback(_tutorial_result(design, assignment.unit, own)) if shown else None,
         "done": _without_tutorial(mine) - _without_tutorial(waiting),
         "left": left,
         "seconds_left": (left + len(waiting) - _without_tutorial(waiting)) * seconds_per_unit(design, mine, labelled),
@@ -302,7 +293,7 @@ def units_left(
     """
     at_hand = _without_tutorial(waiting)
     listed = design.assigning == "fixed" and _without_tutorial(mine) > 0
-    if listed or campaign.state == "finished" or who.left or who.excluded or who.passed_tutorial is False:
+    if listed or campaign.state == "finished" or not gets_units(who):
         return at_hand
     rest = store.campaigns.remaining_work(campaign.id)
     people = max(1, max(design.people, rest.people) - rest.gone)

@@ -27,7 +27,6 @@ from core.ports.store import Store
 from core.progress import Progress, no_progress, part, report_parts
 from core.scoring.turns import judge_of
 from core.services.campaigns import answers
-from core.services.labels import all_labels
 from core.services.labels.judgements import derived
 from core.services.projects.texts import joined, output_parts
 
@@ -131,7 +130,7 @@ def labels_as_csv(store: Store, project_id: int, progress: Progress = no_progres
 def judgements_as(store: Store, project_id: int, progress: Progress = no_progress, *, ending: str) -> Export:
     """Return the numbers of all raters as csv or jsonl. `progress` is called once per `ROWS` rows."""
     progress(0.0)
-    numbers = all_labels.judgements(store, project_id)
+    numbers = answers.judgements(store, project_id)
     each_line = {"csv": judgements.each_csv_line, "jsonl": judgements.each_jsonl_line}[ending]
     lines, rows = each_line(numbers), len({(j.key, j.rater) for j in numbers})
     parts = iter(lambda: list(islice(lines, ROWS)), [])
@@ -181,7 +180,7 @@ def labels_as(store: Store, project_id: int, progress: Progress = no_progress, *
     per part that is read. Raises `UserError` if the format cannot hold the name of a system or rater.
     """
     progress(0.0)
-    labels = all_labels.labels(store, project_id)
+    labels = answers.all_labels(store, project_id)
     stored_project, replaced = store.projects.get(project_id), _Replaced()
     replaced.n = sum(_is_replaced(m.span) for of in labels.values() for o in of.outputs.values() for m in o.marks)
     project = ProjectTotals(
@@ -300,7 +299,7 @@ def _human_scores(
     store: Store, project_id: int, places: Mapping[SegmentKey, int], progress: Progress
 ) -> dict[str, mtme_score.ScoreColumns]:
     """Return the human scores by name, with those derived from raters' numbers. Derived ones replace imported ones of the same name."""
-    made = derived(all_labels.judgements(store, project_id))
+    made = derived(answers.judgements(store, project_id))
     project = store.projects.get(project_id)
     names = dict.fromkeys((*project.human_scores, *(h.name for h in made)))
     columns = {name: mtme_score.ScoreColumns(places) for name in names}

@@ -19,9 +19,9 @@ from core.formats.streams.arrow_files import Kind
 from core.formats.write import SPREADSHEET
 from core.ports.store import Store
 from core.progress import Progress, no_progress, report_parts
+from core.services.campaigns import answers
 from core.services.export import export
 from core.services.export.export import MIME, Export, table_as
-from core.services.labels import all_labels
 from core.services.labels.judgements import by_output
 
 KEYS = ("system", "doc_id", "segment_id")
@@ -53,7 +53,7 @@ def outputs_as(store: Store, project_id: int, progress: Progress = no_progress, 
 
     Human scores include those derived from raters' numbers, such as the scores of campaigns.
     """
-    rated = by_output(all_labels.judgements(store, project_id))
+    rated = by_output(answers.judgements(store, project_id))
     scores = tuple(dict.fromkeys((*store.projects.get(project_id).human_scores, *rated)))
     rows = output_rows(store, project_id, scores, rated, progress)
     n = store.exports.most_references(project_id)

@@ -13,7 +13,7 @@ import numpy as np
 from core.calibration.presets import ENOUGH_OUTPUTS, ENOUGH_RATERS, enough_outputs
 from core.calibration.sampling import EVENLY, STRATA, LabelCandidate, Method, batch_mean, choose, design
 from core.columns import Mask, ProjectIndex
-from core.data import SegmentKey, grouped
+from core.data import SegmentKey
 from core.formatting import format_count
 from core.mqm.rated_by_output import RatedByOutput
 from core.mqm.schemes import scheme as scheme_of
@@ -208,12 +208,6 @@ def remove(store: Store, project_id: int, batch: SavedBatch, rated: RatedByOutpu
         store.batches.archive(project_id, batch.name)
     else:
         store.batches.delete(project_id, batch.name)
-
-
-def outline(batch: SavedBatch) -> Outline:
-    """Return the segments of a batch in its order, each with the systems whose outputs were drawn."""
-    by_segment = grouped((chosen.key.segment, chosen.key.system) for chosen in batch.outputs)
-    return {segment: tuple(systems) for segment, systems in by_segment.items()}
 
 
 def outputs_done(asked: Outline, mine: LabelsBySegment) -> int:

@@ -7,11 +7,19 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from core.campaigns.protocol import PROTOCOLS, Protocol
-from core.data import Dataset, OutputKey, Segment, SegmentKey, grouped, is_storable
+from core.data import Dataset, OutputKey, Segment, SegmentKey, is_storable
 from core.errors import Stale, Unavailable, UserError
 from core.ports.labels import ON_OUTPUT, STEPS, Action, Ask, ErrorSpan, RecordedSegment, SegmentLabels, UnitTouch
 from core.ports.store import Store
-from core.services.labels.labels import LabelsBySegment, Outline, finished, next_unlabelled, open_segment, shown_order
+from core.services.labels.labels import (
+    LabelsBySegment,
+    Outline,
+    finished,
+    next_unlabelled,
+    open_segment,
+    outline_of,
+    shown_order,
+)
 from core.services.labels.protocols import asked_of, is_protocol_stored, protocol_of, typology_of
 
 _SPAN = ("mark", "side", "start", "end", "quote", "severity", "category", "note", "seen")
@@ -324,8 +332,7 @@ def outline(store: Store, project_id: int, batch: str | None = None, *, archived
     )
     if chosen_batch is None:
         raise UserError("the calibration set of this link no longer exists", hint="Ask for a new link")
-    by_segment = grouped((chosen.key.segment, chosen.key.system) for chosen in chosen_batch.outputs)
-    return {segment: tuple(systems) for segment, systems in by_segment.items()}
+    return outline_of(chosen_batch)
 
 
 def choose_segment(asked: Outline, mine: LabelsBySegment, current: SegmentKey | None, step: Step) -> SegmentKey:

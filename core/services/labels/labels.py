@@ -10,13 +10,20 @@ import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from core.data import SegmentKey
+from core.data import SegmentKey, grouped
+from core.ports.calibration import SavedBatch
 from core.ports.labels import Action, FoldedSegment, RecordedSegment, SegmentLabels, UnitTouch
 from core.ports.store import Store
 
 LabelsBySegment = Mapping[SegmentKey, FoldedSegment]
 Outline = Mapping[SegmentKey, tuple[str, ...]]
 """The segments to label in their order, each with its systems."""
+
+
+def outline_of(batch: SavedBatch) -> Outline:
+    """Return the segments of a calibration set in its order, each with the systems whose outputs were drawn."""
+    by_segment = grouped((chosen.key.segment, chosen.key.system) for chosen in batch.outputs)
+    return {segment: tuple(systems) for segment, systems in by_segment.items()}
 
 
 class SegmentProgress(NamedTuple):

@@ -13,7 +13,7 @@ from core.ports.calibration import SavedBatch
 from core.ports.projects import Project
 from core.services.compare.segment import lanes_json, layers_json
 from core.services.labels import batches as service
-from core.services.labels.labels import LabelsBySegment, Outline, SegmentProgress, reveal
+from core.services.labels.labels import LabelsBySegment, Outline, SegmentProgress, outline_of, reveal
 from core.services.projects.view import Column, View
 from pages._ui.compare import marks
 from pages._ui.compare.layers import available, spans_of
@@ -49,7 +49,7 @@ def asked(project: Project) -> Outline | None:
         )  # fmt: skip
     name: str | None = st.session_state[key]
     state.keep(state.BATCH, project.id, [name] if name else [])
-    return service.outline(by_name[name]) if name else wiring.index(project).outline
+    return outline_of(by_name[name]) if name else wiring.index(project).outline
 
 
 def _gone(name: str, by_name: Collection[str], key: str) -> None:

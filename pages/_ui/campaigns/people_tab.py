@@ -16,6 +16,7 @@ from core.ports.projects import Project
 from core.services.campaigns import people
 from core.services.campaigns.monitor import CampaignSnapshot
 from core.services.campaigns.people import HandOverPreview
+from core.services.campaigns.work import gets_units
 from core.services.people import links
 from pages._ui.campaigns import campaign_data
 from pages._ui.campaigns.progress_tab import note
@@ -29,7 +30,7 @@ def waiting(campaign: Campaign, snapshot: CampaignSnapshot) -> None:
     rests = campaign_data.rests(campaign)
     if not rests:
         return
-    idle = [w for p in snapshot.people if not people.gets_units(w := p.work.participant) and rests[w.id].items]
+    idle = [w for p in snapshot.people if not gets_units(w := p.work.participant) and rests[w.id].items]
     if idle:
         of = ", ".join(f"{len(rests[w.id].items)} of {w.rater} ({note(w)})" for w in idle)
         page.info(
@@ -48,7 +49,7 @@ def draw_hand_over(campaign: Campaign, who: Participant, participants: Mapping[i
     if rest is None or not rest.items or campaign.state == "finished":
         return
     with st.popover("Hand over the rest", key=f"campaign-ask-hand-over-{who.id}"), errors.boundary():
-        others = [p.id for p in participants.values() if p.id != who.id and people.gets_units(p)]
+        others = [p.id for p in participants.values() if p.id != who.id and gets_units(p)]
         if not others:
             st.markdown("**No other annotator can receive units.** Invite somebody, and hand this list over then.")
             return

@@ -26,7 +26,7 @@ from core.ports.people import Identity
 from core.ports.projects import Project
 from core.ports.scores import ExternalMetric, ScoredBy
 from core.ports.store import Store
-from core.services.labels import all_labels
+from core.services.campaigns import answers
 from core.services.labels.judgements import by_output
 from core.services.people.guard import guarded
 from core.services.people.sessions import CSRF_HEADER, SESSION_COOKIE, csrf_token, outbox_name
@@ -254,7 +254,7 @@ def task(project: Project) -> Task:
 @cached(version, 6)
 def judgements(project: Project) -> list[Judgement]:
     """Return the scores and ranks of single raters; read again after an import."""
-    return all_labels.judgements(store(), project.id)
+    return answers.judgements(store(), project.id)
 
 
 def campaigns(project: Project) -> tuple[CampaignVersion, ...]:

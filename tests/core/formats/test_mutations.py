@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cli import calibrate, evaluate, human_scores, labels, metrics, reproduce_summeval
+from cli import calibrate, evaluate, human_scores, labels, metrics, reproduce
 from cli.stress import own_injection
 from core.data import Dataset, Output, Segment
 from core.errors import UserError
@@ -106,7 +106,7 @@ def by_name(upload: Upload, path: Path) -> None:
     out = path.with_suffix(".out")
     readers: list[Callable[[], object]] = [
         lambda: calibrate.read_refined(upload), lambda: human_scores.read_human(upload), lambda: evaluate.read_scores(path),
-        lambda: metrics.ranges_command([path], out), lambda: reproduce_summeval.summeval(path), lambda: read_pairs([upload]),
+        lambda: metrics.ranges_command([path], out), lambda: reproduce.summeval(path), lambda: read_pairs([upload]),
         lambda: read_cases([upload]), lambda: labels.mqm_command(path, out), lambda: own_injection(path),
         lambda: load_lists(path), lambda: from_json(upload.data.decode("utf-8", "surrogateescape")),
         lambda: opened(path).__enter__(),

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from cli import calibrate, evaluate, human_scores, metrics, reproduce_summeval
+from cli import calibrate, evaluate, human_scores, metrics, reproduce
 from cli.__main__ import program
 from cli.adversarial import sensitivity_command as sensitivity
 from core.data import Dataset, Output, Segment
@@ -119,7 +119,7 @@ def summeval(value: str, tmp_path: Path) -> None:
     outputs = {s: {"text": "x", "human": said} for s in "AB"}
     text = json.dumps({"source": "s", "references": ["r"], "outputs": outputs})
     path.write_text(text.replace('"coherence": 1', f'"coherence": {value}', 1) + "\n")
-    reproduce_summeval.summeval(path)
+    reproduce.summeval(path)
 
 
 def imported(table: FileTable, mapping: ColumnMapping) -> Dataset:

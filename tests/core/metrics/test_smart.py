@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from cli.reproduce_summeval import smart_cells, summeval
+from cli.reproduce import smart_cells, summeval
 from core.data import Item, Value
 from core.errors import UserError
 from core.metrics import registry, smart_matchers

@@ -5,7 +5,7 @@ import pytest
 from core.ports.store import Store
 from db.engine import connect
 from db.store import store_over
-from tests.stores import close_stores
+from tests.stores import close_stores, new_store
 from tests.templates import empty_database
 
 
@@ -21,3 +21,8 @@ def shared_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     engine = connect(empty_database(tmp_path_factory.mktemp("shared") / "errorscope.db"))
     yield store_over(engine)
     engine.dispose()
+
+
+@pytest.fixture
+def store() -> Store:
+    return new_store()

@@ -14,9 +14,9 @@ from core.data import Dataset, HumanScore, Output, Segment, SegmentKey
 from core.mqm.scores import rated_outputs
 from core.ports.labels import Action
 from core.ports.store import Store
+from core.services.campaigns import answers
 from core.services.export import export
 from core.services.export.files import LABELS
-from core.services.labels import all_labels
 from core.services.projects import texts as stored_texts
 
 N = 40
@@ -54,7 +54,7 @@ def test_a_file_of_labels_has_the_bytes_of_the_whole_project(store: Store, proje
         dataset = store.projects.dataset(project)
         texts = {o.key: o.text for o in dataset.outputs}
         order = {key: i for i, key in enumerate(texts)}
-        rated = rated_outputs(all_labels.labels(store, project), texts)
+        rated = rated_outputs(answers.all_labels(store, project), texts)
         rated.sort(key=lambda r: (order[r.key], r.rater))
         assert len(rated) == 12
         whole = export.write_labels(dataset, rated, name)
@@ -78,7 +78,7 @@ def test_the_csv_has_all_labels_in_the_order_of_the_project(
     unfinished = Action("open work", "verdict", "B", {"value": "no_error"})
     store.labels.append(project, "Cem", SegmentKey("d3", "s39"), [unfinished])
     store.labels.append(project, "Ana", SegmentKey("d2", "s20"), [Action("o", "open", None, {"order": [], "ids": []})])
-    own = all_labels.labels(store, project)
+    own = answers.all_labels(store, project)
     given = {
         ("Dia (pilot)", SegmentKey("d0", "s0")): own["Ana", SegmentKey("d0", "s3")],
         ("Dia (pilot)", SegmentKey("d1", "s17")): own["Ana", SegmentKey("d1", "s17")],

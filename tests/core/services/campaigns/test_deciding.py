@@ -22,12 +22,6 @@ from core.services.export.export import labels_as
 from core.services.export.files import outputs_as
 from core.services.labels.labels import open_segment
 from tests.core.services.campaigns import filled
-from tests.stores import new_store
-
-
-@pytest.fixture
-def store() -> Store:
-    return new_store()
 
 
 def person(name: str, project: int, role: str) -> Identity:

@@ -13,13 +13,6 @@ from core.reports.campaign_results import difference_legend, difference_rows, se
 from core.services.campaigns import comparison, people, running
 from core.services.campaigns.monitor import snapshot
 from tests.core.services.campaigns import filled
-from tests.stores import new_store
-
-
-@pytest.fixture
-def store() -> Store:
-    return new_store()
-
 
 NOW = datetime.now(UTC)
 FEW = filled.texts(1, 4)

@@ -10,11 +10,10 @@ from core.campaigns.design import TutorialItem
 from core.campaigns.protocol import ProtocolName
 from core.data import OutputKey, SegmentKey, Span, grouped
 from core.errors import UserError
-from core.services.campaigns import people
+from core.services.campaigns import answers, people
 from core.services.campaigns.answers import PART, read_labels
 from core.services.campaigns.monitor import progress
 from core.services.campaigns.work import in_context, leave
-from core.services.labels import all_labels
 from tests.core.services.campaigns.world import (
     SYSTEMS,
     CampaignWorld,
@@ -212,19 +211,19 @@ def test_results_are_labels_and_judgements_of_the_project_without_checks_and_exc
     world.work("Ana", scores(80))
     world.work("Ben", scores(60))
     assert {a.unit.kind for a in read_labels(world.store, world.campaign).answers} == {"item", "check", "repeat"}
-    given = all_labels.judgements(world.store, world.project)
+    given = answers.judgements(world.store, world.project)
     assert {j.name for j in given} == {"ESA (pilot)"}
     assert {(j.rater, j.value) for j in given} == {("Ana (pilot)", 80), ("Ben (pilot)", 60)}
     assert len(given) == 18
     assert {j.key for j in given} == {OutputKey(s, "doc 0", str(n)) for s in SYSTEMS for n in range(3)}
-    labels = all_labels.labels(world.store, world.project)
+    labels = answers.all_labels(world.store, world.project)
     assert len(labels) == 6
     assert all(of.submitted for of in labels.values())
     ben = next(p for p in world.store.campaigns.participants(world.campaign.id) if p.rater == "Ben")
     people.exclude(world.store, "ann", world.campaign, ben.id, "same score everywhere")
-    assert {j.rater for j in all_labels.judgements(world.store, world.project)} == {"Ana (pilot)"}
+    assert {j.rater for j in answers.judgements(world.store, world.project)} == {"Ana (pilot)"}
     people.exclude(world.store, "ann", world.campaign, ben.id, "")
-    assert len(all_labels.judgements(world.store, world.project)) == 18
+    assert len(answers.judgements(world.store, world.project)) == 18
     assert [e.act for e in world.store.audit.entries(world.project)][:2] == [
         "participant included again", "participant excluded",
     ]  # fmt: skip
@@ -236,7 +235,7 @@ def test_a_preference_is_the_share_of_comparisons_won() -> None:
         "Ana",
         lambda unit: [{"kind": "prefer", "payload": {"winner": min(unit["outputs"], key=lambda o: o["text"])["id"]}}],
     )
-    values = {j.key.system: j.value for j in all_labels.judgements(world.store, world.project)}
+    values = {j.key.system: j.value for j in answers.judgements(world.store, world.project)}
     assert values == {"Ada": 1.0, "Bob": 0.5, "Cyd": 0.0}
 
 
@@ -258,7 +257,7 @@ def test_the_tutorial_comes_first_tells_what_was_right_and_can_end_the_work() ->
     assert world.send("Ben", unit, [*scores(100)(unit), {"kind": "submit"}]) == []
     shown = world.page("Ben", "unlabelled")
     assert (shown["campaign"]["passed"], shown["campaign"]["finished"], shown["total"]) == (False, True, 1)
-    assert {r.rater for r in all_labels.judgements(world.store, world.project)} == {"Ana (pilot)"}
+    assert {r.rater for r in answers.judgements(world.store, world.project)} == {"Ana (pilot)"}
 
 
 def test_checks_and_repeats_are_shown_among_the_units() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from cli.reproduce_summeval import DIMENSIONS, summeval
+from cli.reproduce import DIMENSIONS, summeval
 from core.data import Dataset, Output, OutputKey, Segment, SegmentKey
 from core.metrics import registry
 from core.progress import no_progress

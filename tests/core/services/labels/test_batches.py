@@ -101,7 +101,7 @@ def test_outputs_without_a_value_are_no_candidates() -> None:
 def test_only_the_outputs_of_a_batch_are_asked_for_in_its_order() -> None:
     outputs = (OutputKey("B", "doc", "7"), OutputKey("A", "doc", "2"), OutputKey("B", "doc", "2"))
     batch = SavedBatch("b", "stratified", 0, "s", tuple(Chosen(key, 0.5) for key in outputs), 24)
-    asked = batches.outline(batch)
+    asked = labels.outline_of(batch)
     assert list(asked.items()) == [(SegmentKey("doc", "7"), ("B",)), (SegmentKey("doc", "2"), ("A", "B"))]
     store, made = project()
     assert labels.next_unlabelled(asked, {}) == SegmentKey("doc", "7")

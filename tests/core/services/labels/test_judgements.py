@@ -14,7 +14,6 @@ from core.services.calibrate.calibration import from_judgements
 from core.services.labels import judgements
 from core.services.projects.adding import ImportTarget
 from core.services.projects.label_import import import_labels, read_label_files
-from tests.stores import new_store
 
 TEXTS = Dataset(
     (Segment("", "1", "s"), Segment("", "2", "t")),
@@ -30,11 +29,6 @@ def given(text: str, name: str = "da.csv") -> list[Judgement]:
 
 def key(system: str, segment: str = "1") -> OutputKey:
     return OutputKey(system, "", segment)
-
-
-@pytest.fixture
-def store() -> Store:
-    return new_store()
 
 
 @pytest.fixture

@@ -16,18 +16,12 @@ from core.ports.store import Store
 from core.progress import Cancelled
 from core.services.campaigns import answers, decisions
 from core.services.campaigns.answers import key_of
-from core.services.labels import all_labels, kept_labels
+from core.services.labels import kept_labels
 from core.services.labels.kept_labels import KeptLabels
 from tests.core.services.campaigns import filled
-from tests.stores import new_store
 
 TEXTS = filled.texts(2, 3)
 KEYS = [segment.key for segment in TEXTS.segments]
-
-
-@pytest.fixture
-def store() -> Store:
-    return new_store()
 
 
 def labelled(store: Store, project: int, rater: str, key: SegmentKey, kind: Any = "submit") -> None:
@@ -39,7 +33,7 @@ def labelled(store: Store, project: int, rater: str, key: SegmentKey, kind: Any 
 def check(store: Store, project: int, kept: KeptLabels) -> None:
     """Check that the kept labels count as all labels do, in the same order."""
     found, by_output = kept.read(store, store.campaigns.versions(project))
-    wanted = {place: of for place, of in all_labels.labels(store, project).items() if of.submitted}
+    wanted = {place: of for place, of in answers.all_labels(store, project).items() if of.submitted}
     assert list(found) == rated_outputs(wanted)
     assert dict(by_output) == grouped((r.key, r) for r in rated_outputs(wanted))
     raters, segments = found.names.raters.values, found.names.segments.values

@@ -21,11 +21,6 @@ SYSTEMS = ("A", "B", "C", "D")
 
 
 @pytest.fixture
-def store() -> Store:
-    return new_store()
-
-
-@pytest.fixture
 def project(store: Store) -> int:
     made = store.projects.create("p").id
     store.projects.add(made, small_dataset(3, SYSTEMS))

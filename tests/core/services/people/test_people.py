@@ -16,15 +16,9 @@ from core.settings import AccessSettings, load_access
 from db.engine import connect
 from db.store import store_over
 from tests.builders import small_dataset
-from tests.stores import new_store
 from tests.templates import empty_database
 
 PASSWORD = "correct horse battery"
-
-
-@pytest.fixture
-def store() -> Store:
-    return new_store()
 
 
 @pytest.fixture
