@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -90,6 +91,10 @@ def _holds_nan(value: Any) -> bool:
     if isinstance(value, dict):
         return any(_holds_nan(v) for v in value.values())
     return isinstance(value, list | tuple) and any(_holds_nan(v) for v in value)
+
+
+def digest_of(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def now() -> datetime:

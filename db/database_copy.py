@@ -131,31 +131,30 @@ def _require_empty(connection: Connection, engine: Engine) -> None:
 def _copy_rows(origin: Connection, copy: Connection, target: Engine, progress: Progress) -> dict[str, _Content]:
     counts = {t: origin.execute(select(func.count()).select_from(t)).scalar() or 0 for t in metadata.sorted_tables}
     steps = 2 * sum(counts.values()) or 1
-    done, contents = 0, dict[str, _Content]()
-    for rows in metadata.sorted_tables:
+    done = 0
+
+    def read(connection: Connection, rows: Table, write: bool) -> _Content:
+        nonlocal done
         content, stored = _Content(), _stored(rows)
-        for some in _slices(origin, stored):
+        for some in _slices(connection, stored):
             for row in some:
                 content = content.plus(row)
-            _insert(copy, stored, some)
-            done += len(some)
-            progress(done / steps)
-        contents[rows.name] = content
-    for rows in metadata.sorted_tables:
-        content = _Content()
-        for some in _slices(copy, _stored(rows)):
-            for row in some:
-                content = content.plus(row)
+            if write:
+                _insert(copy, stored, some)
             done += len(some)
             progress(min(1.0, done / steps))
-        if content != contents[rows.name]:
+        return content
+
+    contents = {rows.name: read(origin, rows, write=True) for rows in metadata.sorted_tables}
+    for rows in metadata.sorted_tables:
+        content, source = read(copy, rows, write=False), contents[rows.name]
+        if content != source:
+            as_many = content.n == source.n
             raise UserError(
                 "the copy differs from the source",
                 where=f"{target.url.render_as_string(hide_password=True)}, table {rows.name}",
-                got=f"{content.n:,} rows" if content.n != contents[rows.name].n else "other values",
-                expected=f"{contents[rows.name].n:,} rows"
-                if content.n != contents[rows.name].n
-                else "those of the source",
+                got="other values" if as_many else f"{content.n:,} rows",
+                expected="those of the source" if as_many else f"{source.n:,} rows",
                 hint="Nothing was copied. Please report this",
             )
     return contents

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -25,7 +25,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, Insert, create_engine, event, inspect, text
+from sqlalchemy import Connection, Engine, Insert, Select, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import ArgumentError
@@ -56,7 +56,29 @@ class _EngineState:
     file: SqliteFile | None = None
 
 
-_SIDES: WeakKeyDictionary[Engine, _EngineState] = WeakKeyDictionary()
+class Repository:
+    """Implements a port of `core.ports` over a database."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def _rows(self, query: Select[Any]) -> Sequence[Any]:
+        """Return the rows of a query, read in a transaction of its own."""
+        with reading(self._engine) as connection:
+            return connection.execute(query).all()
+
+    def _first(self, query: Select[Any]) -> Any:
+        """Return the first row of a query, or None."""
+        with reading(self._engine) as connection:
+            return connection.execute(query).first()
+
+    def _scalar(self, query: Select[Any]) -> Any:
+        """Return the first cell of the first row of a query, or None."""
+        with reading(self._engine) as connection:
+            return connection.execute(query).scalar()
+
+
+_STATES: WeakKeyDictionary[Engine, _EngineState] = WeakKeyDictionary()
 
 
 def connect(url: str, patience: float = WRITE_SECONDS) -> Engine:
@@ -68,7 +90,7 @@ def connect(url: str, patience: float = WRITE_SECONDS) -> Engine:
     address, file = _address(url), sqlite_file(url, patience)
     if file is None:
         engine = create_engine(address, pool_pre_ping=True, connect_args=_timeout_options(address), **pool)
-        _SIDES[engine] = _EngineState(Semaphore(WRITERS), patience)
+        _STATES[engine] = _EngineState(Semaphore(WRITERS), patience)
         return engine
     _make_folder(file.path)
     engine = create_engine(address, pool_use_lifo=True, **pool)
@@ -76,7 +98,7 @@ def connect(url: str, patience: float = WRITE_SECONDS) -> Engine:
     event.listen(engine, "begin", _begin_sqlite)
     event.listen(engine, "do_connect", _opening(file))
     event.listen(engine, "engine_disposed", lambda _: file.close())
-    _SIDES[engine] = _EngineState(Semaphore(1), patience, file)
+    _STATES[engine] = _EngineState(Semaphore(1), patience, file)
     return engine
 
 
@@ -188,7 +210,7 @@ def _lock(cursor: DBAPICursor, until: float) -> None:
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
     """A read-only transaction on one snapshot of the database. Raises `UserError` if storage fails (`db.failures`)."""
-    file = _SIDES[engine].file
+    file = _STATES[engine].file
     with explained(_shown(engine)):
         if file is not None:
             file.check()
@@ -208,11 +230,11 @@ def writing(engine: Engine, *, foreign_keys: bool = True, pooled: bool = True) -
     Raises `Unavailable` if the database is locked, full, missing or read-only; also if the file is no longer at its path
     after the commit, because the commit would be lost. Raises `Conflict` if a constraint is violated.
     """
-    side = _SIDES[engine]
-    until = time.monotonic() + side.patience
-    with explained(_shown(engine)), _turn(side, until, engine):
-        if side.file is not None:
-            side.file.check()
+    state = _STATES[engine]
+    until = time.monotonic() + state.patience
+    with explained(_shown(engine)), _turn(state, until, engine):
+        if state.file is not None:
+            state.file.check()
         with engine.connect() as connection:
             if not pooled:
                 connection.detach()
@@ -222,20 +244,20 @@ def writing(engine: Engine, *, foreign_keys: bool = True, pooled: bool = True) -
                     wait = max(1, int((until - time.monotonic()) * 1000))
                     connection.exec_driver_sql(f"SET LOCAL lock_timeout = {wait}")
                 yield connection
-        if side.file is not None:
-            side.file.check()
+        if state.file is not None:
+            state.file.check()
 
 
 def copy_log(engine: Engine) -> None:
     """Copy SQLite's log into the database while others read and write, so that no commit of theirs has to."""
-    if _SIDES[engine].file is not None:
+    if _STATES[engine].file is not None:
         with explained(_shown(engine)), closing(engine.raw_connection()) as connection:
             connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)").close()
 
 
 @contextmanager
-def _turn(side: _EngineState, until: float, engine: Engine) -> Iterator[None]:
-    if not side.turns.acquire(timeout=max(0.0, until - time.monotonic())):
+def _turn(state: _EngineState, until: float, engine: Engine) -> Iterator[None]:
+    if not state.turns.acquire(timeout=max(0.0, until - time.monotonic())):
         raise Unavailable(
             "the database is busy, because others are writing to it",
             where=_shown(engine),
@@ -244,7 +266,7 @@ def _turn(side: _EngineState, until: float, engine: Engine) -> Iterator[None]:
     try:
         yield
     finally:
-        side.turns.release()
+        state.turns.release()
 
 
 def explained_for(engine: Engine) -> AbstractContextManager[None]:
@@ -272,7 +294,7 @@ def migrate(engine: Engine) -> None:
     Raises `UserError` if the database is of another program, of a newer version, or of one from before the first migration, or
     cannot be opened.
     """
-    file = _SIDES[engine].file
+    file = _STATES[engine].file
     with _MIGRATING:
         current = revision(engine)
         if current != head():

@@ -8,14 +8,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import NamedTuple, ParamSpec, TypeVar
 
-from sqlalchemy.exc import (
-    DataError,
-    DBAPIError,
-    IntegrityError,
-    InterfaceError,
-    OperationalError,
-    ResourceClosedError,
-)
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, InterfaceError, OperationalError, ResourceClosedError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from core.errors import Unavailable, UserError

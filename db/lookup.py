@@ -14,6 +14,7 @@ from sqlalchemy import (
     ARRAY,
     ColumnElement,
     Connection,
+    FromClause,
     Select,
     String,
     Subquery,
@@ -175,11 +176,14 @@ def among(connection: Connection, column: ColumnElement[Any], keys: Sequence[str
     return column.in_(select(func.unnest(_array(keys, kind))))
 
 
-def segment_rows(connection: Connection, project_id: int, keys: Iterable[SegmentKey]) -> list[Any]:
-    """Return the rows of these segments in document order; those that do not exist are left out. The keys are one parameter, on
-    PostgreSQL two.
+def segment_ids(
+    connection: Connection, project_id: int, keys: Iterable[SegmentKey], of: FromClause = segments
+) -> dict[SegmentKey, int]:
+    """Return the ids of these segments in document order; those that do not exist are left out. The keys are one parameter, on PostgreSQL two.
+
+    `of` is `db.tables.segments` for segments of an import that is not complete, too.
     """
-    of, distinct_keys = segments.c, list(dict.fromkeys(keys))
+    distinct_keys = list(dict.fromkeys(keys))
     if connection.dialect.name == "sqlite":
         listed = func.json_each(json.dumps(distinct_keys)).table_valued("value")
         pair: list[ColumnElement[Any]] = [func.json_extract(listed.c.value, f"$[{at}]") for at in (0, 1)]
@@ -188,9 +192,10 @@ def segment_rows(connection: Connection, project_id: int, keys: Iterable[Segment
         listed = func.unnest(*arrays).table_valued("doc_id", "segment_id").render_derived()
         pair = [listed.c.doc_id, listed.c.segment_id]
     # an outer join makes SQLite start from the pairs and look up each one in the index
-    same = and_(of.project_id == project_id, of.doc_id == pair[0], of.segment_id == pair[1])
-    rows = connection.execute(select(segments).select_from(listed.outerjoin(segments, same)))
-    return sorted((row for row in rows if row.id is not None), key=lambda row: row.position)
+    same = and_(of.c.project_id == project_id, of.c.doc_id == pair[0], of.c.segment_id == pair[1])
+    columns = (of.c.position, of.c.id, of.c.doc_id, of.c.segment_id)
+    rows = connection.execute(select(*columns).select_from(listed.outerjoin(of, same)))
+    return {SegmentKey(doc, name): i for _, i, doc, name in sorted(tuple(row) for row in rows if row.id is not None)}
 
 
 def _array(keys: Sequence[str | int], kind: TypeEngine[Any]) -> ColumnElement[Any]:

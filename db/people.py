@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, delete, insert, select, update
+from sqlalchemy import Connection, Engine, delete, insert, select, update
 
 from core.errors import UserError
 from core.ports.people import Account, AuditEntry, Link, Role
 from db.columns import now
-from db.engine import inserted, reading, writing
+from db.engine import Repository, inserted, reading, writing
 from db.failures import require_name, retried
 from db.labels.group_commit import GroupCommit
 from db.lookup import require_project, with_roles
@@ -23,11 +23,8 @@ _LINK = tuple(links.c[name] for name in Link._fields)
 _SECRET_ID = 1
 
 
-class SqlPeople:
+class SqlPeople(Repository):
     """`core.ports.people.People` over a database."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     def accounts(self) -> list[Account]:
         with reading(self._engine) as connection:
@@ -43,8 +40,7 @@ class SqlPeople:
             return _account(connection, inserted(connection, insert(accounts).values(**row)))
 
     def password_hash(self, name: str) -> tuple[Account, str | None] | None:
-        with reading(self._engine) as connection:
-            row = connection.execute(select(*_ACCOUNT, accounts.c.password).where(accounts.c.name == name)).first()
+        row = self._first(select(*_ACCOUNT, accounts.c.password).where(accounts.c.name == name))
         return None if row is None else (Account._make(row[:-1]), row[-1])
 
     def set_password(self, account_id: int, password_hash: str) -> None:
@@ -101,16 +97,13 @@ class SqlPeople:
     def campaigns(self, account_id: int) -> list[int]:
         of = project_roles.c
         query = select(campaigns.c.texts).join_from(project_roles, campaigns, campaigns.c.texts == of.project_id)
-        with reading(self._engine) as connection:
-            mine = query.where(of.account == account_id).order_by(campaigns.c.id)
-            return list(connection.execute(mine).scalars())
+        return [texts for (texts,) in self._rows(query.where(of.account == account_id).order_by(campaigns.c.id))]
 
     def taking_part(self, project_id: int) -> list[Account]:
         same_project = campaigns.c.texts == project_roles.c.project_id
         query = select(*_ACCOUNT).join_from(accounts, project_roles).join(campaigns, same_project)
-        with reading(self._engine) as connection:
-            rows = connection.execute(query.where(campaigns.c.texts == project_id).order_by(accounts.c.name))
-            return [Account._make(row) for row in rows]
+        in_order = query.where(campaigns.c.texts == project_id).order_by(accounts.c.name)
+        return [Account._make(row) for row in self._rows(in_order)]
 
     def start_session(self, token_hash: str, account_id: int, expires: datetime) -> None:
         row = {"token_hash": token_hash, "account": account_id, "created": now(), "expires": expires}
@@ -121,9 +114,7 @@ class SqlPeople:
     def session(self, token_hash: str) -> Account | None:
         of = login_sessions.c
         query = select(*_ACCOUNT).join_from(accounts, login_sessions)
-        with reading(self._engine) as connection:
-            live = query.where(of.token_hash == token_hash, of.expires > now(), accounts.c.active)
-            row = connection.execute(live).first()
+        row = self._first(query.where(of.token_hash == token_hash, of.expires > now(), accounts.c.active))
         return None if row is None else Account._make(row)
 
     def end_session(self, token_hash: str) -> None:
@@ -141,22 +132,19 @@ class SqlPeople:
         with writing(self._engine) as connection:
             require_project(connection, project_id)
             made = inserted(connection, insert(links).values(**row))
-            return _link(connection.execute(select(*_LINK).where(links.c.id == made)).one())
+            return Link._make(connection.execute(select(*_LINK).where(links.c.id == made)).one())
 
     def link(self, token_hash: str) -> Link | None:
-        with reading(self._engine) as connection:
-            row = connection.execute(select(*_LINK).where(links.c.token_hash == token_hash)).first()
-        return None if row is None else _link(row)
+        row = self._first(select(*_LINK).where(links.c.token_hash == token_hash))
+        return None if row is None else Link._make(row)
 
     def links(self, project_id: int) -> list[Link]:
         query = select(*_LINK).where(links.c.project_id == project_id).order_by(links.c.id)
-        with reading(self._engine) as connection:
-            return [_link(row) for row in connection.execute(query)]
+        return [Link._make(row) for row in self._rows(query)]
 
     def has_link(self, rater: str) -> bool:
-        with reading(self._engine) as connection:
-            names = connection.execute(select(links.c.rater).distinct()).scalars()
-            return any(name.casefold() == rater.casefold() for name in names)
+        names = self._rows(select(links.c.rater).distinct())
+        return any(name.casefold() == rater.casefold() for (name,) in names)
 
     def revoke(self, link_id: int) -> None:
         open_link = (links.c.id == link_id, links.c.revoked.is_(None))
@@ -168,8 +156,7 @@ class SqlPeople:
     @retried
     def secret(self) -> bytes:
         query = select(server_secret.c.value).where(server_secret.c.id == _SECRET_ID)
-        with reading(self._engine) as connection:
-            secret = connection.execute(query).scalar()
+        secret = self._scalar(query)
         if secret is None:
             with writing(self._engine) as connection:
                 secret = connection.execute(query).scalar()
@@ -194,18 +181,14 @@ def _end_sessions(connection: Connection, account_id: int) -> None:
     connection.execute(delete(login_sessions).where(login_sessions.c.account == account_id))
 
 
-def _link(row: Row[Any]) -> Link:
-    return Link._make(row)
-
-
-class SqlAudit:
+class SqlAudit(Repository):
     """`core.ports.people.Audit` over a database.
 
     Entries that arrive at the same time are committed together, as labels are: many refused requests at once hold up nobody.
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+        super().__init__(engine)
         self._commits = GroupCommit(self._write)
 
     def record(self, who: str, act: str, project_id: int | None = None, **details: Any) -> None:
@@ -225,5 +208,4 @@ class SqlAudit:
             query = query.where(audit.c.project_id == project_id)
         if before is not None:
             query = query.where(audit.c.number < before)
-        with reading(self._engine) as connection:
-            return [AuditEntry._make(row) for row in connection.execute(query)]
+        return [AuditEntry._make(row) for row in self._rows(query)]

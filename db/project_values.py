@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import builtins
 import zlib
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, ClassVar, Generic, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Delete, Engine, Table, Update, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Delete, Table, Update, delete, insert, or_, select, update
 
 from core.data import OutputKey
 from core.errors import UserError
@@ -17,7 +16,7 @@ from core.ports.calibration import Chosen, SavedBatch, SavedLambda
 from core.ports.people import SharedResult
 from core.ports.robustness import KeptCase, SavedScore, StressTestRun, short_name
 from db.columns import now
-from db.engine import inserted, reading, writing
+from db.engine import Repository, inserted, reading, writing
 from db.failures import require_name, unique
 from db.lookup import output_ids, require_project
 from db.tables import batches, calibrations, campaigns, cases, project_settings, projects
@@ -27,25 +26,24 @@ from db.tables import stress_test_runs as runs
 T = TypeVar("T")
 
 
-class ProjectRows(ABC, Generic[T]):
+class ProjectRows(Repository, Generic[T]):
     """Rows of `table` that belong to projects; columns in `unread` are not part of their values."""
 
     table: ClassVar[Table]
+    value: ClassVar[Callable[..., Any]]
     unread: ClassVar[frozenset[str]] = frozenset({"project_id"})
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    @abstractmethod
     def _value(self, fields: dict[str, Any]) -> T:
         """Return the value of a row, given by column."""
+        made: T = type(self).value(**fields)
+        return made
 
     def list(self, project_id: int) -> builtins.list[T]:
         """Return the values of a project, oldest first."""
         with reading(self._engine) as connection:
-            return self._found(connection, self.table.c.project_id == project_id)
+            return self._values(connection, self.table.c.project_id == project_id)
 
-    def _found(self, connection: Connection, *which: ColumnElement[bool]) -> builtins.list[T]:
+    def _values(self, connection: Connection, *which: ColumnElement[bool]) -> builtins.list[T]:
         columns = [column for column in self.table.c if column.name not in self.unread]
         rows = connection.execute(select(*columns).where(*which).order_by(self.table.c.id))
         return [self._value(dict(row)) for row in rows.mappings()]
@@ -54,13 +52,21 @@ class ProjectRows(ABC, Generic[T]):
         """Insert a row, created now unless `fields` says when; return its value."""
         row = {**fields, "project_id": project_id, "created": fields["created"] or now()}
         made = inserted(connection, insert(self.table).values(row))
-        return self._found(connection, self.table.c.id == made)[0]
+        return self._values(connection, self.table.c.id == made)[0]
 
     def _change(self, change: Delete | Update, project_id: int, which: ColumnElement[bool], missing: UserError) -> None:
         """Change or delete rows of a project. Raises `missing` if there are none."""
         with writing(self._engine) as connection:
             if not connection.execute(change.where(self.table.c.project_id == project_id, which)).rowcount:
                 raise missing
+
+
+def _packed(text: str) -> bytes:
+    return zlib.compress(text.encode("utf-8", "surrogatepass"))
+
+
+def _unpacked(packed: bytes) -> str:
+    return zlib.decompress(packed).decode("utf-8", "surrogatepass")
 
 
 def _fields_of(value: Any) -> dict[str, Any]:
@@ -74,7 +80,6 @@ class SqlBatches(ProjectRows[SavedBatch]):
     table = batches
 
     def save(self, project_id: int, batch: SavedBatch) -> SavedBatch:
-        """Store a batch. Raises `UserError` for an empty or taken name, no outputs, or outputs not in the project."""
         require_name("a batch", batch.name)
         if not batch.outputs:
             raise UserError("this batch has no outputs", hint="Choose at least one")
@@ -85,18 +90,16 @@ class SqlBatches(ProjectRows[SavedBatch]):
         with unique(f"batch “{batch.name}”"), writing(self._engine) as connection:
             require_project(connection, project_id)
             stored = output_ids(connection, project_id)
-            if strange := [c.key for c in batch.outputs if c.key not in stored]:
-                raise UserError("there is no such output", got=" / ".join(strange[0]), hint="Choose the batch again")
+            if unknown := [c.key for c in batch.outputs if c.key not in stored]:
+                raise UserError("there is no such output", got=" / ".join(unknown[0]), hint="Choose the batch again")
             return self._insert(connection, project_id, row)
 
     def archive(self, project_id: int, name: str) -> None:
-        """Mark a batch as archived; its outputs and probabilities stay."""
         options = next((dict(b.options) for b in self.list(project_id) if b.name == name), {})
         change = update(batches).values(options=options | {"archived": True})
         self._change(change, project_id, batches.c.name == name, _no_batch(name))
 
     def delete(self, project_id: int, name: str) -> None:
-        """Delete a batch; its labels stay."""
         self._change(delete(batches), project_id, batches.c.name == name, _no_batch(name))
 
     def _value(self, fields: dict[str, Any]) -> SavedBatch:
@@ -114,7 +117,6 @@ class SqlCalibrations(ProjectRows[SavedLambda]):
     table = calibrations
 
     def save(self, project_id: int, fitted: SavedLambda) -> SavedLambda:
-        """Store a λ in [0, ∞]. Raises `UserError` if the name is empty or taken."""
         require_name("a saved λ", fitted.name)
         if not fitted.value >= 0:
             raise ValueError(f"λ must be a number ≥ 0 or ∞, got {fitted.value}")
@@ -137,11 +139,10 @@ class SqlCases(ProjectRows[KeptCase]):
     table = cases
 
     def keep(self, project_id: int, case: KeptCase) -> KeptCase:
-        """Store a case. Raises `UserError` if the collection has no name, or already has these texts."""
         require_name("a collection", case.collection)
         with writing(self._engine) as connection:
             require_project(connection, project_id)
-            stored = self._found(connection, cases.c.project_id == project_id, cases.c.collection == case.collection)
+            stored = self._values(connection, cases.c.project_id == project_id, cases.c.collection == case.collection)
             if any(kept.texts == case.texts for kept in stored):
                 raise UserError(f"this case is in “{case.collection}” already", hint="Choose another collection")
             return self._insert(connection, project_id, _fields_of(case))
@@ -157,13 +158,13 @@ class SqlCases(ProjectRows[KeptCase]):
 class SqlStressTestRuns(ProjectRows[StressTestRun]):
     """`core.ports.robustness.StressTestRuns` over a database."""
 
-    table = runs
+    table, value = runs, StressTestRun
     unread = frozenset({"project_id", "report"})
 
     def save(
         self, project_id: int, name: str, report: str, settings: Mapping[str, Any], created: datetime | None = None
     ) -> StressTestRun:
-        packed = zlib.compress(report.encode("utf-8", "surrogatepass"))
+        packed = _packed(report)
         row = {"name": _run_name(name), "settings": dict(settings), "report": packed, "created": created}
         with writing(self._engine) as connection:
             require_project(connection, project_id)
@@ -171,20 +172,16 @@ class SqlStressTestRuns(ProjectRows[StressTestRun]):
 
     def report(self, project_id: int, run_id: int) -> str:
         mine = select(runs.c.report).where(runs.c.project_id == project_id, runs.c.id == run_id)
-        with reading(self._engine) as connection:
-            packed = connection.execute(mine).scalar()
+        packed = self._scalar(mine)
         if packed is None:
             raise _no_run()
-        return zlib.decompress(packed).decode("utf-8", "surrogatepass")
+        return _unpacked(packed)
 
     def rename(self, project_id: int, run_id: int, name: str) -> None:
         self._change(update(runs).values(name=_run_name(name)), project_id, runs.c.id == run_id, _no_run())
 
     def delete(self, project_id: int, run_id: int) -> None:
         self._change(delete(runs), project_id, runs.c.id == run_id, _no_run())
-
-    def _value(self, fields: dict[str, Any]) -> StressTestRun:
-        return StressTestRun(**fields)
 
 
 def _run_name(name: str) -> str:
@@ -199,7 +196,7 @@ def _no_run() -> UserError:
 class SqlSharedResults(ProjectRows[SharedResult]):
     """`core.ports.people.SharedResults` over a database."""
 
-    table = shared
+    table, value = shared, SharedResult
     unread = frozenset({"project_id", "page", "token_hash"})
 
     def add(
@@ -214,7 +211,7 @@ class SqlSharedResults(ProjectRows[SharedResult]):
     ) -> SharedResult:
         require_name("a public page", title)
         row = {
-            "campaign": campaign_id, "title": title, "blind": blind, "page": zlib.compress(page.encode("utf-8", "surrogatepass")),
+            "campaign": campaign_id, "title": title, "blind": blind, "page": _packed(page),
             "token_hash": token_hash, "created": None, "created_by": created_by,
         }  # fmt: skip
         mine = select(campaigns.c.id).where(campaigns.c.id == campaign_id, campaigns.c.project_id == project_id)
@@ -227,30 +224,21 @@ class SqlSharedResults(ProjectRows[SharedResult]):
     def page(self, token_hash: str) -> str | None:
         stays = or_(projects.c.importing.is_(None), projects.c.cleanup.is_not(None))  # is not being deleted
         query = select(shared.c.page).join_from(shared, projects).where(shared.c.token_hash == token_hash, stays)
-        with reading(self._engine) as connection:
-            packed = connection.execute(query).scalar()
-        return None if packed is None else zlib.decompress(packed).decode("utf-8", "surrogatepass")
+        packed = self._scalar(query)
+        return None if packed is None else _unpacked(packed)
 
     def revoke(self, project_id: int, shared_id: int) -> None:
         missing = UserError("there is no such public page, or it was revoked already", hint="Reload the page")
         ended = update(shared).where(shared.c.revoked.is_(None)).values(page=None, revoked=now())
         self._change(ended, project_id, shared.c.id == shared_id, missing)
 
-    def _value(self, fields: dict[str, Any]) -> SharedResult:
-        return SharedResult(**fields)
 
-
-class SqlProjectSettings:
+class SqlProjectSettings(Repository):
     """`core.ports.projects.ProjectSettings` over a database."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     def get(self, project_id: int, name: str) -> Any:
         of = project_settings.c
-        with reading(self._engine) as connection:
-            query = select(of.value).where(of.project_id == project_id, of.name == name)
-            return connection.execute(query).scalar()
+        return self._scalar(select(of.value).where(of.project_id == project_id, of.name == name))
 
     def put(self, project_id: int, name: str, value: Any) -> None:
         of = project_settings.c

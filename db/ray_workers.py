@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import sys
 import time
 import uuid
@@ -28,7 +27,7 @@ from core.scoring.worker import ScoringWorker
 from core.settings import Settings, load_settings, offline, share_cores
 from db.engine import sqlite_file
 from db.store import open_store
-from db.worker import END_SECONDS, HUNG, LARGEST, RESTART_SECONDS, ending_in_time, log_to, watch_parent
+from db.worker import END_SECONDS, HUNG, LARGEST, RESTART_SECONDS, ending_in_time, log_to, stop_event
 
 log = logging.getLogger("errorscope.worker")
 LAST_SECONDS = 10.0
@@ -99,7 +98,6 @@ def run_ray_workers(
     `cpus` and `gpus` are per actor, `folder` is that of Errorscope on the nodes, and `load` returns a metric by name. Raises
     `UserError` and `OSError` before anything is computed.
     """
-    stop = Event()
     if not 0 <= smallest <= largest <= LARGEST or largest < 1:
         bounds = f"--min {smallest} --max {largest}"
         raise UserError("these numbers of actors are not possible", got=bounds, expected=f"0 to {LARGEST}")
@@ -110,10 +108,7 @@ def run_ray_workers(
     url = _usable(chosen.database, address)
     store = open_store(url)
     ray = _connected(address, folder)
-    for number in (signal.SIGTERM, signal.SIGINT):  # after Ray has set its own
-        signal.signal(number, lambda *_: stop.set())
-    if parent:
-        Thread(target=watch_parent, args=(parent, stop), daemon=True).start()
+    stop = stop_event(parent)  # after Ray has set its own handlers
     try:
         options: dict[str, Any] = {"num_cpus": cpus, "num_gpus": gpus, "scheduling_strategy": "SPREAD"}
         options |= {"max_concurrency": 3, "max_restarts": 0}

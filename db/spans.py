@@ -12,14 +12,14 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Engine, Row, Select, Text, delete, insert, select, type_coerce, update
+from sqlalchemy import Row, Select, Text, delete, insert, select, type_coerce, update
 
 from core.data import OutputKey, SegmentKey
 from core.errors import UserError
-from core.ports.spans import SpanRows, StoredLayer
+from core.ports.scores import SpanRows, StoredLayer
 from core.progress import Progress, no_progress
 from db.columns import copy_rows, now
-from db.engine import inserted, reading, writing
+from db.engine import Repository, inserted, writing
 from db.failures import require_name, unique
 from db.lookup import HIDDEN_NAME, output_ids, outputs, parts, require_project, segments, select_outputs
 from db.tables import span_layer_outputs as rows
@@ -31,24 +31,19 @@ ABANDONED = timedelta(hours=1)
 """Age from which a layer that is not complete belongs to a process that has died."""
 
 
-class SqlSpanLayers:
-    """`core.ports.spans.SpanLayers` over a database."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+class SqlSpanLayers(Repository):
+    """`core.ports.scores.SpanLayers` over a database."""
 
     def list(self, project_id: int) -> builtins.list[StoredLayer]:
         shown = ~layers.c.name.startswith(HIDDEN_NAME)
         query = select(layers).where(layers.c.project_id == project_id, shown).order_by(layers.c.id)
-        with reading(self._engine) as connection:
-            return [_stored(row) for row in connection.execute(query)]
+        return [_stored(row) for row in self._rows(query)]
 
     def load(self, project_id: int, name: str) -> dict[OutputKey, SpanRows]:
         if all(layer.name != name for layer in self.list(project_id)):
             raise no_layer(name)
         query = self._spans(project_id).where(layers.c.name == name)
-        with reading(self._engine) as connection:
-            read = connection.execute(query.order_by(segments.c.position, outputs.c.position)).all()
+        read = self._rows(query.order_by(segments.c.position, outputs.c.position))
         return {OutputKey(*row[:3]): spans for row, spans in zip(read, _parsed(read), strict=True)}
 
     def of_segment(
@@ -57,8 +52,7 @@ class SqlSpanLayers:
         of = self._spans(project_id).where(
             segments.c.doc_id == segment.doc_id, segments.c.segment_id == segment.segment_id, layers.c.name.in_(names)
         )
-        with reading(self._engine) as connection:
-            read = connection.execute(of.order_by(outputs.c.position)).all()
+        read = self._rows(of.order_by(outputs.c.position))
         by_layer: dict[str, dict[str, SpanRows]] = {}
         for row, spans in zip(read, _parsed(read), strict=True):
             by_layer.setdefault(row.name, {})[row.system] = spans
@@ -120,8 +114,7 @@ class SqlSpanLayers:
         return select(layers.c.id).where(layers.c.project_id == project_id, layers.c.name == name)
 
     def _delete(self, layer: int) -> None:
-        with reading(self._engine) as connection:
-            ids = connection.execute(select(rows.c.output).where(rows.c.layer == layer)).scalars().all()
+        ids = [row.output for row in self._rows(select(rows.c.output).where(rows.c.layer == layer))]
         for part in parts(ids):
             with writing(self._engine) as connection:
                 connection.execute(delete(rows).where(rows.c.layer == layer, rows.c.output.in_(part)))

@@ -9,11 +9,9 @@ from sqlalchemy import Engine
 from core.ports.store import Store
 from db.campaigns.repository import SqlCampaigns
 from db.engine import connect, migrate
-from db.imports.adding import SqlImports
 from db.imports.slices import remove_interrupted
 from db.jobs.chunks import SqlChunks
 from db.jobs.repository import SqlJobs, SqlTimings
-from db.labels.judgements import SqlJudgements
 from db.labels.repository import SqlLabels
 from db.people import SqlAudit, SqlPeople
 from db.project_values import (
@@ -57,7 +55,6 @@ def store_over(engine: Engine) -> Store:
         SqlLabels(engine),
         SqlCalibrations(engine),
         SqlBatches(engine),
-        SqlJudgements(engine),
         SqlCases(engine),
         SqlStressTestRuns(engine),
         SqlTimings(engine),
@@ -66,7 +63,6 @@ def store_over(engine: Engine) -> Store:
         SqlAudit(engine),
         SqlCampaigns(engine),
         SqlChunks(engine),
-        SqlImports(engine),
         SqlExports(engine),
         SqlSharedResults(engine),
         SqlSpanLayers(engine),

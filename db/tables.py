@@ -60,14 +60,11 @@ projects = _table(
     Column("created", Utc, nullable=False),
     Column("sample", Boolean, nullable=False),
     Column("importing", Utc),  # time of the last slice of an import or deletion; NULL unless the project is hidden
-    Column(
-        "cleanup", String(8)
-    ),  # what is done if an import is interrupted, see db.imports.slices; NULL for a deletion
-    Column(
-        "adds_to", Integer
-    ),  # the project to which a hidden one adds, see db.imports.slices; no reference: it may be deleted
+    # of an interrupted import, see db.imports.slices: what is done then, NULL for a deletion
+    Column("cleanup", String(8)),
+    Column("adds_to", Integer),  # the project to which a hidden one adds, see there; no reference: it may be deleted
     Column("imports", Integer),  # so far; NULL for none since this column exists
-    Column("summary", Json),  # see db.projects.summaries
+    Column("summary", Json),  # see db.projects.repository
     sqlite_autoincrement=True,  # deleted ids are never reused, because links and open pages may contain them
 )
 
@@ -272,11 +269,7 @@ timings = _table(
     Column("created", Utc, nullable=False),
 )
 
-raters = _table(
-    "raters",
-    Column("name", TEXT, nullable=False, unique=True),
-    Column("created", Utc, nullable=False),
-)
+raters = _table("raters", Column("name", TEXT, nullable=False, unique=True), Column("created", Utc, nullable=False))
 
 events = Table(
     "events",

@@ -60,9 +60,7 @@ def run_workers(
     default `intervals` is that of the settings. Raises `UserError` and `OSError` before anything is computed.
     """
     collect_garbage_rarely()
-    stop = Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    stop = stop_event(parent)
     chosen = load_settings()
     workers = chosen.workers or 1 if workers is None else workers
     if not 1 <= workers <= LARGEST:
@@ -70,8 +68,6 @@ def run_workers(
     log_to(chosen.home)
     url = database or chosen.database
     store = open_store(url)
-    if parent:
-        Thread(target=watch_parent, args=(parent, stop), daemon=True).start()
     if workers == 1:
         intervals = intervals or WorkerIntervals(stall=60.0 * chosen.stall)
         worker = ScoringWorker(store, load, stop, intervals, on_stall=lambda: os._exit(HUNG))
@@ -181,7 +177,17 @@ class _PrivateLog(RotatingFileHandler):
         return opened
 
 
-def watch_parent(pid: int, stop: Event) -> None:
+def stop_event(parent: int | None) -> Event:
+    """Return what SIGTERM, SIGINT or the end of the process `parent` sets."""
+    stop = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    if parent:
+        Thread(target=_watch_parent, args=(parent, stop), daemon=True).start()
+    return stop
+
+
+def _watch_parent(pid: int, stop: Event) -> None:
     is_ours = os.getppid() == pid
     while not stop.wait(1.0):
         if (is_ours and os.getppid() != pid) or not _exists(pid):

@@ -1,19 +1,21 @@
-"""Other processes for tests, forked from one that has loaded the program: to load it takes a second of computation."""
+"""Other processes and threads for tests. Processes are forked from one that has loaded the program: to load it takes a second of computation."""
 
 from __future__ import annotations
 
 import multiprocessing
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from threading import Barrier
 from types import ModuleType
 from typing import Any
 
 _CONTEXT: Any = multiprocessing.get_context(
     "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 )
-_CONTEXT.set_forkserver_preload(["tests.db.other_processes", "tests.db.label_server", "tests.db.workers.slow_worker"])
+_CONTEXT.set_forkserver_preload(["tests.db.other_processes", "tests.db.workers.slow_worker"])
 
 
 def started(work: Callable[..., object], *arguments: object) -> BaseProcess:
@@ -40,3 +42,15 @@ def ended(process: BaseProcess, seconds: float = 60.0) -> int:
     process.join(seconds)
     assert process.exitcode is not None, "the process did not end in time"
     return process.exitcode
+
+
+def at_once(*work: Callable[[], Any]) -> list[Any]:
+    """Run functions in threads of their own that begin together; return their results."""
+    together = Barrier(len(work))
+
+    def begin(one: Callable[[], Any]) -> Any:
+        together.wait()
+        return one()
+
+    with ThreadPoolExecutor(len(work)) as pool:
+        return list(pool.map(begin, work))

@@ -7,15 +7,17 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from sqlalchemy import event
 
 from core.data import Dataset, ExternalScores
-from core.ports.files import DatasetImport
+from core.ports.files import DatasetImport, ImportSource
 from core.ports.store import Store
 from core.services.projects.adding import Imported, ImportTarget, add
 from db.engine import connect
 from db.store import store_over
+from tests.builders import small_dataset
 from tests.templates import empty_database
 
 _open = ExitStack()
@@ -35,6 +37,13 @@ def add_dataset(
     store: Store, target: ImportTarget, dataset: Dataset, external: Sequence[ExternalScores] = ()
 ) -> Imported:
     return add(store, target, DatasetImport(dataset, external))
+
+
+def project_with(store: Store, source: Dataset | ImportSource | None = None, name: str = "p", **more: Any) -> int:
+    """Create a project with these data, by default 3 segments of 2 systems, and what else `Projects.add` takes; return its id."""
+    project = store.projects.create(name).id
+    store.projects.add(project, small_dataset() if source is None else source, **more)
+    return project
 
 
 @atexit.register

@@ -44,7 +44,7 @@ class SavedBatch:
 class Batches(Protocol):
     @change_project("calibration set saved", "batch")
     def save(self, project_id: int, batch: SavedBatch) -> SavedBatch:
-        """Store a batch. Raises `UserError` if the name is empty or taken, or an output is not in the project."""
+        """Store a batch. Raises `UserError` if the name is empty or taken, without outputs, or if one is not in the project."""
         ...
 
     @read_project.or_own_tasks
@@ -72,7 +72,7 @@ class SavedLambda:
 
 class Calibrations(Protocol):
     @change_project("λ saved", "fitted")
-    def save(self, project_id: int, fitted: SavedLambda) -> SavedLambda: ...  # UserError when the name is taken
+    def save(self, project_id: int, fitted: SavedLambda) -> SavedLambda: ...  # λ ≥ 0; UserError: name empty or taken
 
     @read_project.kept
     def list(self, project_id: int) -> list[SavedLambda]: ...

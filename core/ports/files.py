@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple, Protocol
 
 from core.data import Dataset, ExternalScores, OutputKey, SegmentKey, SourceFile, Value, grouped
 from core.errors import Problem
-from core.ports.projects import ImportReport
-from core.ports.rules import import_data, read_project
-from core.progress import Progress, no_progress
+from core.ports.rules import read_project
 
 
 class Exports(Protocol):
@@ -27,7 +25,7 @@ class Exports(Protocol):
 
     @read_project
     def scores(self, project_id: int, signature: str) -> Iterator[Sequence[tuple[OutputKey, Value]]]:
-        """Yield the values that `Scores.table` returns, in the order of the outputs."""
+        """Yield the values under a signature, without `detail`, in the order of the outputs."""
         ...
 
     @read_project
@@ -116,40 +114,23 @@ class DatasetImport:
             yield ImportPart(part, values, tuple(key for key in keys if key not in segments))
 
 
+class ImportReport(NamedTuple):
+    """Counts of new rows, and of `unchanged` rows that were already stored."""
+
+    segments: int
+    outputs: int
+    references: int
+    human_scores: int
+    unchanged: int
+    sources: int = 0  # segments that had no source and now have one
+    labelled: int = 0  # outputs with new labels, counted per rater
+    metric_scores: int = 0  # new external scores
+    judgements: int = 0  # new numbers of raters
+
+
 class ImportComparison(NamedTuple):
     """What an import would change in a project, everything that contradicts what is stored, and the metrics whose stored scores differ."""
 
     report: ImportReport
     problems: tuple[Problem, ...] = ()
     clashes: tuple[str, ...] = ()
-
-
-class Imports(Protocol):
-    @import_data
-    def add(
-        self, project_id: int, source: ImportSource, progress: Progress = no_progress, *, replace: Collection[str] = (),
-        new_project: bool = False,
-    ) -> ImportReport:  # fmt: skip
-        """Add an import as `Projects.add` does: all or nothing, also if `progress` raises or the process dies.
-
-        `progress` is called with the share that is done.
-        """
-        ...
-
-    @read_project
-    def compare(self, project_id: int, source: ImportSource, replace: Collection[str] = ()) -> ImportComparison:
-        """Return what `add` would change, or why it would fail. Raises `UserError` for an unknown project."""
-        ...
-
-    @read_project
-    def continues(self, project_id: int, source: ImportSource) -> bool:
-        """Return whether an import continues a project: they share segments, and each of these has the same source, reference or output.
-
-        Equal numbering is not enough, because line files are all numbered from 1. Raises `UserError` for an unknown project.
-        """
-        ...
-
-    @read_project
-    def present(self, project_id: int, keys: Collection[OutputKey]) -> set[OutputKey]:
-        """Return those of the outputs that are stored. Raises `UserError` for an unknown project."""
-        ...

@@ -13,21 +13,8 @@ from core.ports.rules import label_own, read_project, visible_raters
 from core.progress import Progress, no_progress
 
 ActionKind = Literal[
-    "open",
-    "add",
-    "change",
-    "delete",
-    "reject",
-    "verdict",
-    "score",
-    "prefer",
-    "decline",
-    "undo",
-    "redo",
-    "submit",
-    "reopen",
-    "reveal",
-]
+    "open", "add", "change", "delete", "reject", "verdict", "score", "prefer", "decline", "undo", "redo", "submit", "reopen", "reveal",
+]  # fmt: skip
 ON_OUTPUT = frozenset({"add", "change", "delete", "reject", "verdict", "score"})
 ON_SEGMENT = frozenset({"prefer", "decline"})
 EDITS = ON_OUTPUT | ON_SEGMENT
@@ -127,14 +114,6 @@ class SegmentLabels:
     arm: str = ""
     probability: float = 1.0
 
-    @property
-    def can_undo(self) -> bool:
-        return bool(self.last)
-
-    @property
-    def can_redo(self) -> bool:
-        return bool(self.undone)
-
     def version(self, kind: str, system: str | None) -> str:
         """Return the version of the labels that an action of this kind replaces or confirms."""
         if kind in EDITS:
@@ -223,7 +202,7 @@ ActionOf = Callable[[str, Mapping[str, str]], Action]
 
 
 class LabelLog(Protocol):
-    """Labels that are returned are shared with other callers: nobody changes them."""
+    """Labels that are returned are shared with other callers: nobody changes them. `Projects.add` stores the numbers of raters."""
 
     @label_own.or_own_tasks
     def append(
@@ -290,9 +269,5 @@ class LabelLog(Protocol):
     @read_project.kept
     def newest(self, project_id: int) -> int: ...  # number of the newest event; 0 without events
 
-
-class Judgements(Protocol):
-    """The numbers of raters. `Projects.add` stores them; they are deleted with their project."""
-
     @read_project
-    def list(self, project_id: int) -> list[Judgement]: ...  # in the order of import
+    def judgements(self, project_id: int) -> list[Judgement]: ...  # the numbers of raters, in the order of import

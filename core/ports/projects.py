@@ -1,4 +1,4 @@
-"""Projects, their datasets and settings, and reports of imports."""
+"""Projects, their datasets, imports and settings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from core.data import Dataset, ExternalScores, Judgement, SegmentKey
+from core.data import Dataset, ExternalScores, Judgement, OutputKey, SegmentKey
+from core.ports.files import ImportComparison, ImportReport, ImportSource
 from core.ports.labels import LabelBatch
 from core.ports.rules import change_project, create_project, delete_project, import_data, read_project, visible_projects
 from core.progress import Progress, no_progress
@@ -31,20 +32,6 @@ class Project(NamedTuple):
     imports: int = 0
 
 
-class ImportReport(NamedTuple):
-    """Counts of new rows, and of `unchanged` rows that were already stored."""
-
-    segments: int
-    outputs: int
-    references: int
-    human_scores: int
-    unchanged: int
-    sources: int = 0  # segments that had no source and now have one
-    labelled: int = 0  # outputs with new labels, counted per rater
-    metric_scores: int = 0  # new external scores
-    judgements: int = 0  # new numbers of raters
-
-
 class Projects(Protocol):
     @visible_projects.kept
     def list(self) -> list[Project]: ...
@@ -63,22 +50,40 @@ class Projects(Protocol):
 
     @import_data
     def add(
-        self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch] = (), progress: Progress = no_progress,
+        self, project_id: int, source: Dataset | ImportSource, labels: Sequence[LabelBatch] = (), progress: Progress = no_progress,
         judgements: Sequence[Judgement] = (), *, external: Sequence[ExternalScores] = (), replace: Collection[str] = (),
         corrected: Collection[str] = (), new_project: bool = False,
     ) -> ImportReport:  # fmt: skip
-        """Add new data and record `labels` as `LabelLog.append` does: all or nothing. Stored data stays.
+        """Add new data and record `labels` as `LabelLog.append` does: all or nothing, also if `progress` raises or the process dies.
 
-        Raises `ImportProblems` for a different source or output under an existing key, or a different number of the same
+        Stored data stays. Raises `ImportProblems` for a different source or output under an existing key, or a different number of the same
         rater under the same name. New references of a segment are appended. `progress` is called with the share that is done.
         `external` scores are merged with those of the same metric (`core.formats.external.merge`), or replace them if the
-        metric is in `replace`. `judgements` under a name in `corrected` replace all that the same raters gave under it.
+        metric is in `replace`. The scores of a source are its own. `judgements` under a name in `corrected` replace all that the same raters gave under it.
         `new_project`: the project was created for this import, so it is removed if the process dies; any other one is then as before.
         """
         ...
 
     @read_project
-    def dataset(self, project_id: int) -> Dataset: ...
+    def compare(self, project_id: int, source: ImportSource, replace: Collection[str] = ()) -> ImportComparison:
+        """Return what `add` would change, or why it would fail. Raises `UserError` for an unknown project."""
+        ...
+
+    @read_project
+    def continues(self, project_id: int, source: ImportSource) -> bool:
+        """Return whether an import continues a project: they share segments, and each of these has the same source, reference or output.
+
+        Equal numbering is not enough, because line files are all numbered from 1. Raises `UserError` for an unknown project.
+        """
+        ...
+
+    @read_project
+    def present(self, project_id: int, keys: Collection[OutputKey]) -> set[OutputKey]:
+        """Return those of the outputs that are stored. Raises `UserError` for an unknown project."""
+        ...
+
+    @read_project
+    def dataset(self, project_id: int) -> Dataset: ...  # all data as they were imported, in document order
 
     @read_project.or_own_tasks
     def document(self, project_id: int, doc_id: str) -> Dataset:

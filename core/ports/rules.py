@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from core.errors import NotAllowed
 
@@ -85,86 +85,50 @@ class StorageCall(NamedTuple):
         return self.who.annotates(self.project) or self.project in shown
 
 
-class _OfProject(Protocol):
-    def __call__(self, port: Any, /, project_id: int, *args: Any, **named: Any) -> Any: ...
-
-
-class _OfCampaign(Protocol):
-    def __call__(self, port: Any, /, campaign_id: int, *args: Any, **named: Any) -> Any: ...
-
-
-class _OfJob(Protocol):
-    def __call__(self, port: Any, /, job_id: int, *args: Any, **named: Any) -> Any: ...
-
-
 M = TypeVar("M", bound=Callable[..., Any])
-P = TypeVar("P", bound=_OfProject)
-C = TypeVar("C", bound=_OfCampaign)
-J = TypeVar("J", bound=_OfJob)
 Decide = Callable[[StorageCall], Any]
 Tasks = Literal["none", "own", "context"]
 
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """`decide` returns what the method returns, or raises `NotAllowed`. `details` are arguments that the record of a change names.
+    """`decide` returns what the method returns, or raises `NotAllowed`. `first` is the argument that the method must begin with, "" for any;
+    `details` are arguments that the record of a change names.
 
     `reads`: the method changes nothing. `keeps`: several parts of a page call it with the same arguments, so its answer is given again until
     something changes. `tasks`: routes may call it for the tasks of an annotator too, or also for the project around a campaign.
     """
 
     decide: Decide
+    first: str = ""
     details: tuple[str, ...] = ()
     reads: bool = False
     keeps: bool = False
     tasks: Tasks = "none"
 
-    @classmethod
-    def reading(cls, decide: Decide) -> Self:
-        return cls(decide, reads=True)
+    def __call__(self, method: M) -> M:
+        names = [] if isinstance(method, type) else [*inspect.signature(method).parameters][1:]
+        if (self.first and self.first not in names[:1]) or not {*self.details} <= {*names}:
+            raise TypeError(f"{method.__qualname__} lacks one of: {', '.join((self.first, *self.details))}")
+        method.rule = self  # type: ignore[attr-defined]
+        return method
 
     @property
-    def kept(self) -> Self:
+    def kept(self) -> Rule:
         return replace(self, keeps=True)
 
     @property
-    def or_own_tasks(self) -> Self:
+    def or_own_tasks(self) -> Rule:
         return replace(self, tasks="own")
 
     @property
-    def or_context_of_tasks(self) -> Self:
+    def or_context_of_tasks(self) -> Rule:
         return replace(self, tasks="context")
 
-    def _mark(self, method: Any) -> None:
-        if self.details and (unknown := {*self.details} - {*inspect.signature(method).parameters}):
-            raise TypeError(f"{method.__qualname__} has no {', '.join(sorted(unknown))}")
-        method.rule = self
 
-
-class AnyRule(Rule):
-    def __call__(self, method: M) -> M:
-        self._mark(method)
-        return method
-
-
-class ProjectRule(Rule):
-    """The rule of methods whose first argument is a project."""
-
-    def __call__(self, method: P) -> P:
-        self._mark(method)
-        return method
-
-
-class CampaignRule(Rule):
-    def __call__(self, method: C) -> C:
-        self._mark(method)
-        return method
-
-
-class JobRule(Rule):
-    def __call__(self, method: J) -> J:
-        self._mark(method)
-        return method
+def _rule(first: str = "", *, reads: bool = False) -> Callable[[Decide], Rule]:
+    """Return what makes a rule of a function that decides."""
+    return lambda decide: Rule(decide, first, reads=reads)
 
 
 def rule_of(port: type, name: str) -> Rule | None:
@@ -176,57 +140,56 @@ def rule_of(port: type, name: str) -> Rule | None:
     return rule if isinstance(rule, Rule) else None
 
 
-@ProjectRule.reading
+@_rule("project_id", reads=True)
 def read_project(call: StorageCall) -> Any:
     call.need_reader(call.project)
     return call.run()
 
 
-@AnyRule.reading
+@_rule(reads=True)
 def everyone(call: StorageCall) -> Any:
     """Allow everybody: nothing of a project can be found without knowing its texts."""
     return call.run()
 
 
-@AnyRule.reading
+@_rule(reads=True)
 def server_only(call: StorageCall) -> Any:
     """Refuse everybody: workers, login and commands do this, with storage without a guard."""
     raise NotAllowed("this is not done from a page", hint="Reload the page")
 
 
-@AnyRule
+@_rule()
 def by_some_manager(call: StorageCall) -> Any:
     if not call.who.manages:
         raise NotAllowed("only managers may do this", hint="Ask a manager")
     return call.run()
 
 
-def _by_server_manager(call: StorageCall) -> Any:
+@_rule()
+def by_server_manager(call: StorageCall) -> Any:
     if not call.who.manager:
         raise NotAllowed("only managers of the server may do this", hint="Ask a manager")
     return call.run()
 
 
-def _by_manager(call: StorageCall) -> Any:
+@_rule("project_id")
+def by_manager(call: StorageCall) -> Any:
     call.need_manager(call.project)
     return call.run()
 
 
-by_server_manager, by_manager = AnyRule(_by_server_manager), ProjectRule(_by_manager)
-
-
-def change_project(act: str, *details: str) -> ProjectRule:
+def change_project(act: str, *details: str) -> Rule:
     """Return the rule of a change of a project, recorded with the arguments (or their names) in `details`."""
 
     def decide(call: StorageCall) -> Any:
-        done = _by_manager(call)
+        done = by_manager.decide(call)
         call.record(act, call.project, **_shown(call, details))
         return done
 
-    return ProjectRule(decide, details)
+    return Rule(decide, "project_id", details)
 
 
-def change_campaign(act: str | Callable[[Mapping[str, Any]], str], *details: str) -> CampaignRule:
+def change_campaign(act: str | Callable[[Mapping[str, Any]], str], *details: str) -> Rule:
     """Return the rule of a change of a campaign, recorded in its project with its name and the arguments in `details`.
 
     `act` may depend on the arguments.
@@ -239,7 +202,7 @@ def change_campaign(act: str | Callable[[Mapping[str, Any]], str], *details: str
         call.record(text, campaign.project_id, campaign=campaign.name, **_shown(call, details))
         return done
 
-    return CampaignRule(decide, details)
+    return Rule(decide, "campaign_id", details)
 
 
 def _managed_campaign(call: StorageCall, campaign_id: int) -> Campaign:
@@ -264,20 +227,20 @@ def _detail(value: Any) -> Any:
     return list(value)
 
 
-@AnyRule.reading
+@_rule(reads=True)
 def visible_projects(call: StorageCall) -> Any:
     who = call.who
     return [p for p in call.run() if who.may_read(p.id) or (call.tasks and who.annotates(p.id))]
 
 
-@AnyRule
+@_rule()
 def create_project(call: StorageCall) -> Any:
-    project = _by_server_manager(call)
+    project = by_server_manager.decide(call)
     call.record("project created", project.id, name=project.name)
     return project
 
 
-@ProjectRule
+@_rule("project_id")
 def delete_project(call: StorageCall) -> Any:
     call.need_manager(call.project)
     name = call.store.projects.get(call.project).name
@@ -285,28 +248,28 @@ def delete_project(call: StorageCall) -> Any:
     call.record("project deleted", call.project, name=name)
 
 
-@ProjectRule
+@_rule("project_id")
 def import_data(call: StorageCall) -> Any:
-    report = _by_manager(call)
+    report = by_manager.decide(call)
     counts = {name: n for name, n in report._asdict().items() if n and name != "unchanged"}
     call.record("data imported", call.project, **counts)
     return report
 
 
-@JobRule.reading
+@_rule("job_id", reads=True)
 def read_job(call: StorageCall) -> Any:
     job = call.run()
     call.need_reader(job.project_id)
     return job
 
 
-@JobRule.reading
+@_rule("job_id", reads=True)
 def read_job_progress(call: StorageCall) -> Any:
     call.need_reader(call.store.jobs.get(call.arguments["job_id"]).project_id)
     return call.run()
 
 
-@JobRule
+@_rule("job_id")
 def cancel_job(call: StorageCall) -> Any:
     job = call.store.jobs.get(call.arguments["job_id"])
     call.need_manager(job.project_id)
@@ -314,22 +277,22 @@ def cancel_job(call: StorageCall) -> Any:
     call.record("scoring cancelled", job.project_id, metrics=list(job.metrics))
 
 
-@JobRule
+@_rule("job_id")
 def prioritize_job(call: StorageCall) -> Any:
     """Managers of the server order the jobs, because a higher priority delays those of other projects."""
-    _by_server_manager(call)
+    by_server_manager.decide(call)
     job = call.store.jobs.get(call.arguments["job_id"])
     call.record("scoring prioritized", job.project_id, priority=call.arguments["priority"])
 
 
-@AnyRule.reading
+@_rule(reads=True)
 def visible_jobs(call: StorageCall) -> Any:
     if call.arguments["project_id"] is not None:
         return read_project.decide(call)
     return [job for job in call.run() if call.who.may_read(job.project_id)]
 
 
-@ProjectRule
+@_rule("project_id")
 def label_own(call: StorageCall) -> Any:
     """Managers and adjudicators label on pages, and everybody only under their own name."""
     call.need_reader(call.project)
@@ -342,7 +305,7 @@ def label_own(call: StorageCall) -> Any:
     return call.run()
 
 
-@AnyRule.reading
+@_rule(reads=True)
 def visible_raters(call: StorageCall) -> Any:
     if call.arguments["project_id"] is not None:
         return read_project.decide(call)
@@ -352,7 +315,7 @@ def visible_raters(call: StorageCall) -> Any:
     return list(dict.fromkeys(name for project in visible for name in call.store.labels.raters(project)))
 
 
-@AnyRule
+@_rule()
 def revoke_link(call: StorageCall) -> Any:
     managed = [p.id for p in call.store.projects.list() if call.who.role(p.id) == "manager"]
     managed += [campaign.texts for project in managed for campaign in call.store.campaigns.list(project)]
@@ -361,7 +324,7 @@ def revoke_link(call: StorageCall) -> Any:
     return call.run()
 
 
-@AnyRule
+@_rule()
 def record_own(call: StorageCall) -> Any:
     if call.arguments["who"] != call.who.who:
         raise NotAllowed("acts are recorded under your own name only", hint="Reload the page")
@@ -370,25 +333,25 @@ def record_own(call: StorageCall) -> Any:
     return call.run()
 
 
-@AnyRule.reading
+@_rule(reads=True)
 def read_entries(call: StorageCall) -> Any:
-    return _by_server_manager(call) if call.arguments["project_id"] is None else _by_manager(call)
+    return by_server_manager.decide(call) if call.arguments["project_id"] is None else by_manager.decide(call)
 
 
-@ProjectRule.reading
+@_rule("project_id", reads=True)
 def read_campaigns(call: StorageCall) -> Any:
     campaigns = read_project.decide(call)
     call.known.update((campaign.id, campaign) for campaign in campaigns)
     return campaigns
 
 
-@CampaignRule.reading
+@_rule("campaign_id", reads=True)
 def read_campaign(call: StorageCall) -> Any:
     call.need_campaign(call.arguments["campaign_id"])
     return call.run()
 
 
-@ProjectRule.reading
+@_rule("project_id", reads=True)
 def campaign_of_texts(call: StorageCall) -> Any:
     """Return the campaign to readers of its project and to who takes part; a route with `tasks` asks for who annotates there."""
     campaign: Campaign | None = call.run()
@@ -402,14 +365,14 @@ def campaign_of_texts(call: StorageCall) -> Any:
     return campaign
 
 
-@CampaignRule
+@_rule("campaign_id")
 def extend_campaign(call: StorageCall) -> Any:
     campaign = _managed_campaign(call, call.arguments["campaign_id"])
     call.run()
     call.record("campaign units added", campaign.project_id, campaign=campaign.name, units=len(call.arguments["units"]))
 
 
-@AnyRule
+@_rule()
 def change_participant(call: StorageCall) -> Any:
     """Managers of the campaign change its participants; the campaign is the one that the participant names."""
     new = call.arguments["participant"]

@@ -1,14 +1,15 @@
-"""Stored scores, external scores, and measured times of scoring."""
+"""Stored scores, external scores, measured times of scoring, and error spans that were imported as layers of a project."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from core.columns import ScoreColumn
 from core.data import OutputKey, SegmentKey, SourceFile, Value
 from core.ports.rules import by_some_manager, change_project, everyone, read_project
+from core.progress import Progress, no_progress
 from core.signature import external_metric, external_signature
 
 
@@ -42,7 +43,7 @@ class ExternalMetric(NamedTuple):
 class Scores(Protocol):
     """The cache of values by signature and content key, so that equal texts are never scored twice, in any project.
 
-    External scores belong to the outputs of one project. `signatures`, `table` and `detail` return both kinds.
+    External scores belong to the outputs of one project. `signatures`, `column` and `detail` return both kinds.
     """
 
     @everyone
@@ -64,11 +65,8 @@ class Scores(Protocol):
 
     @read_project
     def column(self, project_id: int, signature: str) -> ScoreColumn:
-        """Return the values of all outputs under a signature. Raises `UserError` for an unknown project."""
+        """Return the values of all outputs under a signature, without `detail`. Raises `UserError` for an unknown project."""
         ...
-
-    @read_project
-    def table(self, project_id: int, signature: str) -> dict[OutputKey, Value]: ...  # without `detail`
 
     @read_project
     def detail(self, project_id: int, signature: str, segment: SegmentKey) -> dict[str, Value]:
@@ -104,3 +102,48 @@ class Timings(Protocol):
 
     @by_some_manager
     def add(self, metric: str, model: str, timing: Timing) -> None: ...
+
+
+SpanRows = Sequence[Mapping[str, Any]]
+"""The error spans of one output as plain values (`core.spans.layers.spans_to_json`)."""
+
+
+class StoredLayer(NamedTuple):
+    """An imported layer: its examined outputs and error spans as counts, the facts of its origin, and what was left out, by reason."""
+
+    name: str
+    outputs: int
+    spans: int
+    provenance: Mapping[str, str]
+    left_out: Mapping[str, int]
+    created: datetime
+
+
+class SpanLayers(Protocol):
+    """Imported layers by name. They belong to the outputs of one project and are deleted with them."""
+
+    @read_project.kept
+    def list(self, project_id: int) -> list[StoredLayer]: ...  # oldest first
+
+    @read_project
+    def load(self, project_id: int, name: str) -> dict[OutputKey, SpanRows]:
+        """Return the spans of all examined outputs in the order of the project. Raises `UserError` if there is no such layer."""
+        ...
+
+    @read_project
+    def of_segment(
+        self, project_id: int, segment: SegmentKey, names: Collection[str]
+    ) -> dict[str, dict[str, SpanRows]]:
+        """Return the spans of a segment by layer and system; layers without an examined output in it are left out."""
+        ...
+
+    @change_project("span layer imported", "name")
+    def add(
+        self, project_id: int, name: str, spans: Mapping[OutputKey, SpanRows], provenance: Mapping[str, str],
+        left_out: Mapping[str, int], progress: Progress = no_progress,
+    ) -> StoredLayer:  # fmt: skip
+        """Store a layer: all or nothing. Raises `UserError` if the name is empty or taken, or the project does not have an output."""
+        ...
+
+    @change_project("span layer deleted", "name")
+    def remove(self, project_id: int, name: str) -> None: ...  # UserError when there is none

@@ -6,14 +6,13 @@ from typing import NamedTuple
 
 from core.ports.calibration import Batches, Calibrations
 from core.ports.campaigns import Campaigns
-from core.ports.files import Exports, Imports
+from core.ports.files import Exports
 from core.ports.jobs import Chunks, Jobs
-from core.ports.labels import Judgements, LabelLog
+from core.ports.labels import LabelLog
 from core.ports.people import Audit, People, SharedResults
 from core.ports.projects import Projects, ProjectSettings
 from core.ports.robustness import KeptCases, StressTestRuns
-from core.ports.scores import Scores, Timings
-from core.ports.spans import SpanLayers
+from core.ports.scores import Scores, SpanLayers, Timings
 
 
 class Store(NamedTuple):
@@ -25,7 +24,6 @@ class Store(NamedTuple):
     labels: LabelLog
     calibrations: Calibrations
     batches: Batches
-    judgements: Judgements
     cases: KeptCases
     stress: StressTestRuns
     timings: Timings
@@ -34,7 +32,6 @@ class Store(NamedTuple):
     audit: Audit
     campaigns: Campaigns
     chunks: Chunks
-    imports: Imports
     exports: Exports
     shared: SharedResults
     spans: SpanLayers

@@ -8,15 +8,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, case, insert, select, update
 
-from core.ports.campaigns import (
-    Assignment,
-    AssignmentState,
-    ChooseHandOver,
-    Draw,
-    DrawState,
-    HandOver,
-    NewAssignment,
-)
+from core.ports.campaigns import Assignment, AssignmentState, ChooseHandOver, Draw, DrawState, HandOver, NewAssignment
 from db.campaigns.rows import assignments_of, require_campaign, require_participant, units_of, visible_campaigns
 from db.lookup import parts
 from db.tables import assignments, campaign_units, campaigns, participants
@@ -39,8 +31,8 @@ def assign(
     units = {unit.id: unit for unit in units_of(connection, campaign_units.c.campaign == campaign_id)}
     everything = assignments_of(connection, units, participants.c.campaign == campaign_id)
     chosen = draw(DrawState(list(units.values()), everything))
-    if strange := [new.unit_id for new in chosen if new.unit_id not in units]:
-        raise ValueError(f"campaign {campaign_id} has no unit {strange[0]}, which was drawn")
+    if unknown := [new.unit_id for new in chosen if new.unit_id not in units]:
+        raise ValueError(f"campaign {campaign_id} has no unit {unknown[0]}, which was drawn")
     first = max((a.position for a in everything if a.participant_id == participant_id), default=-1) + 1
     if not chosen:
         return []
@@ -89,10 +81,13 @@ def _insert(
 ) -> None:
     """Store new assignments, whose positions begin with `first`, except those of the units in `had`."""
     rows = [
-        _row(new, participant_id, first + i, now, lease_until) | {"state": state}
+        {
+            "unit": new.unit_id, "participant": participant_id, "slot": new.slot, "position": first + i, "systems": list(new.order),
+            "probability": new.probability, "state": state, "assigned": now, "lease_until": lease_until,
+        }
         for i, new in enumerate(chosen)
         if new.unit_id not in had
-    ]
+    ]  # fmt: skip
     if rows:
         connection.execute(insert(assignments), rows)
 
@@ -108,16 +103,6 @@ def _reclaim(connection: Connection, campaign_id: int, now: datetime) -> None:
     )
     for part in parts(connection.execute(expired).scalars().all()):
         connection.execute(update(assignments).where(_a.id.in_(part)).values(slot=None, state="reclaimed"))
-
-
-def _row(
-    new: NewAssignment, participant_id: int, position: int, now: datetime, lease_until: datetime | None
-) -> dict[str, Any]:
-    return {
-        "unit": new.unit_id, "participant": participant_id, "slot": new.slot, "position": position,
-        "systems": list(new.order), "probability": new.probability, "state": "assigned", "assigned": now,
-        "lease_until": lease_until, "opened": None, "submitted": None,
-    }  # fmt: skip
 
 
 class Touch(NamedTuple):
@@ -141,7 +126,8 @@ def touch(connection: Connection, request: Touch) -> bool:
     if assignment is None:
         return True
     changed = _change(request, assignment)
-    if changed["state"] is None or not _applied(connection, assignment.id, changed):
+    still = update(assignments).where(_a.id == assignment.id, _a.state != "reclaimed")  # since it was read
+    if changed["state"] is None or not connection.execute(still.values(changed)).rowcount:
         return False
     _extend(connection, request, assignment.participant)
     return True
@@ -208,12 +194,6 @@ def _change(request: Touch, assignment: Any) -> dict[str, Any]:
         "submitted": (assignment.submitted or request.now) if request.submitted else None,
         "state": None if assignment.state == "reclaimed" else state,
     }
-
-
-def _applied(connection: Connection, assignment_id: int, changed: dict[str, Any]) -> bool:
-    """Change an assignment unless it was reclaimed since it was read."""
-    still = update(assignments).where(_a.id == assignment_id, _a.state != "reclaimed")
-    return bool(connection.execute(still.values(changed)).rowcount)
 
 
 def _extend(connection: Connection, request: Touch, participant_id: int) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import builtins
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, Engine, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, delete, func, insert, or_, select, update
 
 from core.data import Dataset
 from core.errors import UserError
@@ -39,18 +39,15 @@ from db.campaigns.rows import (
     visible_campaigns,
 )
 from db.columns import now as current_time
-from db.engine import inserted, reading, writing
+from db.engine import Repository, inserted, reading, writing
 from db.failures import require_name, retried, unique
 from db.imports import adding, slices
-from db.lookup import HIDDEN_NAME, events, hidden_project, parts, require_project, segments
+from db.lookup import events, hidden_project, parts, require_project, segments
 from db.tables import assignments, campaign_units, campaigns, links, participants, project_settings, projects
 
 
-class SqlCampaigns:
+class SqlCampaigns(Repository):
     """`core.ports.campaigns.Campaigns` over a database."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     def create(
         self,
@@ -70,27 +67,23 @@ class SqlCampaigns:
         with _unique_name(name), writing(self._engine) as connection:
             require_project(connection, project_id)
             _refuse_hidden(connection, project_id, name)
-            texts_id, hidden = self._begin_texts(connection, settings)
+            hidden = self._begin_texts(connection, settings)
             row = {
-                "project_id": project_id, "texts": texts_id, "name": name, "design": dict(design), "state": "draft",
+                "project_id": project_id, "texts": hidden.id, "name": name, "design": dict(design), "state": "draft",
                 "created": current_time(), "created_by": who,
             }  # fmt: skip
             campaign_id = inserted(connection, insert(campaigns).values(**row))
-        try:
-            adding.fill(hidden, texts_id, texts)
+        with _removed_if_it_fails(hidden):
+            adding.fill(hidden, texts)
             hidden.insert(campaign_units, unit_rows(campaign_id, units, 0))
             hidden.show(campaign_of=project_id)
-        except BaseException:
-            with suppress(UserError):  # what cannot be deleted now stays hidden and is deleted later
-                hidden.remove()
-            raise
         return self.get(campaign_id)
 
-    def _begin_texts(self, connection: Connection, settings: Mapping[str, Any]) -> tuple[int, slices.SlicedWriter]:
-        texts_id, hidden = slices.begin(connection, self._engine, HIDDEN_NAME + uuid4().hex)
+    def _begin_texts(self, connection: Connection, settings: Mapping[str, Any]) -> slices.SlicedWriter:
+        hidden = slices.begin(connection, self._engine, uuid4().hex)
         for key, value in settings.items():
-            connection.execute(insert(project_settings).values(project_id=texts_id, name=key, value=value))
-        return texts_id, hidden
+            connection.execute(insert(project_settings).values(project_id=hidden.id, name=key, value=value))
+        return hidden
 
     def replace(
         self,
@@ -107,36 +100,30 @@ class SqlCampaigns:
         slices.remove_interrupted(self._engine)
         with writing(self._engine) as connection:
             require_draft(connection, campaign_id)
-            texts_id, hidden = self._begin_texts(connection, settings)
-        values = {"name": name.strip(), "design": dict(design), "texts": texts_id}
-        try:
-            adding.fill(hidden, texts_id, texts)
+            hidden = self._begin_texts(connection, settings)
+        values = {"name": name.strip(), "design": dict(design), "texts": hidden.id}
+        with _removed_if_it_fails(hidden):
+            adding.fill(hidden, texts)
             with _unique_name(name.strip()), hidden.writing() as connection:
                 old = require_draft(connection, campaign_id)
                 connection.execute(delete(campaign_units).where(campaign_units.c.campaign == campaign_id))
                 if units:
                     connection.execute(insert(campaign_units), unit_rows(campaign_id, units, 0))
                 connection.execute(update(campaigns).where(campaigns.c.id == campaign_id).values(**values))
-                connection.execute(update(links).where(links.c.project_id == old.texts).values(project_id=texts_id))
-                connection.execute(update(projects).where(projects.c.id == texts_id).values(importing=None))
+                connection.execute(update(links).where(links.c.project_id == old.texts).values(project_id=hidden.id))
+                connection.execute(update(projects).where(projects.c.id == hidden.id).values(importing=None))
                 replaced = slices.hide(connection, self._engine, old.texts)
-        except BaseException:
-            with suppress(UserError):  # as in `create`
-                hidden.remove()
-            raise
         with suppress(UserError):
             replaced.remove()
         return self.get(campaign_id)
 
     def list(self, project_id: int) -> builtins.list[Campaign]:
         mine = visible_campaigns().where(campaigns.c.project_id == project_id).order_by(campaigns.c.id)
-        with reading(self._engine) as connection:
-            return [Campaign._make(row) for row in connection.execute(mine)]
+        return [Campaign._make(row) for row in self._rows(mine)]
 
     def has_any(self, project_id: int) -> bool:
         of_project = visible_campaigns(campaigns.c.id).where(campaigns.c.project_id == project_id)
-        with reading(self._engine) as connection:
-            return connection.execute(of_project.limit(1)).first() is not None
+        return self._first(of_project.limit(1)) is not None
 
     def versions(self, project_id: int) -> builtins.list[CampaignVersion]:
         of_project, of = campaigns.c.project_id == project_id, participants.c
@@ -155,8 +142,7 @@ class SqlCampaigns:
             return require_campaign(connection, campaign_id)
 
     def of_texts(self, project_id: int) -> Campaign | None:
-        with reading(self._engine) as connection:
-            row = connection.execute(visible_campaigns().where(campaigns.c.texts == project_id)).first()
+        row = self._first(visible_campaigns().where(campaigns.c.texts == project_id))
         return None if row is None else Campaign._make(row)
 
     def set_state(self, campaign_id: int, state: CampaignState) -> None:
@@ -266,8 +252,7 @@ class SqlCampaigns:
             select(func.count()).select_from(participants).where(mine).scalar_subquery(),
             select(func.count()).select_from(participants).where(mine, gone).scalar_subquery(),
         )  # fmt: skip
-        with reading(self._engine) as connection:
-            return RemainingWork._make(connection.execute(counted).one())
+        return RemainingWork._make(self._first(counted))
 
     def assign(
         self, campaign_id: int, participant_id: int, now: datetime, lease_until: datetime | None, draw: Draw
@@ -278,6 +263,16 @@ class SqlCampaigns:
     def hand_over(self, campaign_id: int, participant_id: int, now: datetime, choose: ChooseHandOver) -> HandOver:
         with writing(self._engine) as connection:
             return assigning.hand_over(connection, campaign_id, participant_id, now, choose)
+
+
+@contextmanager
+def _removed_if_it_fails(hidden: slices.SlicedWriter) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        with suppress(UserError):  # what cannot be deleted now stays hidden and is deleted later
+            hidden.remove()
+        raise
 
 
 def _unique_name(name: str) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import IO, Any, NamedTuple
+from uuid import uuid4
 
 from sqlalchemy import Connection, Engine, func, select
 
@@ -19,30 +20,26 @@ from core.data import Dataset, Judgement, OutputKey, SegmentKey
 from core.errors import ImportProblems, Problem, Unavailable
 from core.formats.problems import Collector
 from core.memory import short_collections
-from core.ports.files import DatasetImport, ImportComparison, ImportSource
+from core.ports.files import DatasetImport, ImportComparison, ImportReport, ImportSource
 from core.ports.labels import Event, LabelBatch
-from core.ports.projects import ImportReport
 from core.progress import Progress, no_progress
 from db.engine import reading, writing
-from db.failures import retried
-from db.imports.metric_merge import MetricMerge, merges_of
-from db.imports.part_rows import Change, PartRows, output_ids, segment_ids
-from db.imports.plan import ProjectTexts, TextPlan, present_outputs, stored_texts
+from db.imports.part_rows import Change, MetricMerge, PartRows, merges_of, output_ids
+from db.imports.plan import ProjectTexts, TextPlan, stored_texts
 from db.imports.slices import (
     EMPTY,
     REMOVE,
     OneTransaction,
     SlicedWriter,
     Step,
-    begin_addition,
+    begin,
     count_import,
     hide,
     remove_interrupted,
 )
 from db.labels import judgements as numbers
 from db.labels import repository as log
-from db.lookup import require_no_import, require_project, take_turns_in_log
-from db.projects.summaries import keep_summary
+from db.lookup import require_no_import, require_project, segment_ids, take_turns_in_log
 from db.tables import events, external_metrics, outputs, projects, segments
 
 SMALL = 2000
@@ -51,45 +48,26 @@ PLANS = 3
 """Plans that are made outside of transactions. If each is outdated, the next one is made while others wait, or the import fails."""
 
 
-class SqlImports:
-    """`core.ports.files.Imports` over a database."""
+def compare(
+    connection: Connection, project_id: int, source: ImportSource, replace: Collection[str]
+) -> ImportComparison:
+    """See `core.ports.projects.Projects.compare`."""
+    planner = _Planner(connection, project_id, Addition(source, replace=replace))
+    for _ in planner.parts(lambda: SMALL):
+        pass
+    clashes = planner.clashes()
+    return ImportComparison(planner.report(), (*planner.problems(), *clashes.values()), tuple(clashes))
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
-    @retried
-    def add(
-        self, project_id: int, source: ImportSource, progress: Progress = no_progress, *, replace: Collection[str] = (),
-        new_project: bool = False,
-    ) -> ImportReport:  # fmt: skip
-        report = add(self._engine, project_id, Addition(source, progress, replace, new_project=new_project))
-        keep_summary(self._engine, project_id)
-        return report
-
-    def compare(self, project_id: int, source: ImportSource, replace: Collection[str] = ()) -> ImportComparison:
-        with reading(self._engine) as connection:
-            require_project(connection, project_id)
-            planner = _Planner(connection, project_id, Addition(source, replace=replace))
-            for _ in planner.parts(lambda: SMALL):
-                pass
-        clashes = planner.clashes()
-        return ImportComparison(planner.report(), (*planner.problems(), *clashes.values()), tuple(clashes))
-
-    def continues(self, project_id: int, source: ImportSource) -> bool:
-        has_common = False
-        with reading(self._engine) as connection:
-            require_project(connection, project_id)
-            for part in source.parts(lambda: SMALL):
-                stored = stored_texts(connection, project_id, part.keys)
-                if not stored.agree_with(part.texts):
-                    return False
-                has_common = has_common or bool(stored.segments)
-        return has_common
-
-    def present(self, project_id: int, keys: Collection[OutputKey]) -> set[OutputKey]:
-        with reading(self._engine) as connection:
-            require_project(connection, project_id)
-            return present_outputs(connection, project_id, keys)
+def continues(connection: Connection, project_id: int, source: ImportSource) -> bool:
+    """See `core.ports.projects.Projects.continues`."""
+    has_common = False
+    for part in source.parts(lambda: SMALL):
+        stored = stored_texts(connection, project_id, part.keys)
+        if not stored.agree_with(part.texts):
+            return False
+        has_common = has_common or bool(stored.segments)
+    return has_common
 
 
 @dataclass(frozen=True)
@@ -149,7 +127,7 @@ def add(engine: Engine, project_id: int, new: Addition) -> ImportReport:
                 if empty:
                     hidden = hide(connection, engine, project_id, REMOVE if new.new_project else EMPTY)
                 else:
-                    hidden = begin_addition(connection, engine, project_id)
+                    hidden = begin(connection, engine, f"import {uuid4().hex}", adds_to=project_id)
                     hidden.labels_after = version.newest
             with short_collections(), hidden.shown_at_end():
                 if plan is None:
@@ -168,9 +146,9 @@ def add(engine: Engine, project_id: int, new: Addition) -> ImportReport:
         return _written_in_one(connection, project_id, new, file, _planned(connection, project_id, new, file))
 
 
-def fill(hidden: SlicedWriter, project_id: int, dataset: Dataset) -> None:
+def fill(hidden: SlicedWriter, dataset: Dataset) -> None:
     """Write the texts of a project that was just made and is hidden; the caller shows or removes it."""
-    _written_as_read(hidden, project_id, Addition(DatasetImport(dataset)))
+    _written_as_read(hidden, hidden.id, Addition(DatasetImport(dataset)))
 
 
 class _Version(NamedTuple):
@@ -317,7 +295,7 @@ def _written(
         writer.run(PartRows.from_json(line).steps(project_id, plan.merges, writer.added_by))
         progress(file.tell() / size)
     with writer.reading() as connection:
-        of_segments = segment_ids(connection, project_id, {event.segment for event in plan.events})
+        of_segments = segment_ids(connection, project_id, {event.segment for event in plan.events}, segments)
         of_outputs = output_ids(
             connection, project_id, {key for key, *_ in (*plan.judgements.new, *plan.judgements.stale)}
         )
@@ -338,7 +316,7 @@ def _written_as_read(hidden: SlicedWriter, project_id: int, new: Addition) -> Im
 
 def _begin(writer: OneTransaction | SlicedWriter, project_id: int, merges: Sequence[MetricMerge]) -> None:
     """Count the import, and write its metrics without their values."""
-    writer.run(Step(1, partial(begin, project_id=project_id)) for begin in (count_import, *(m.begin for m in merges)))
+    writer.run(Step(1, partial(begins, project_id=project_id)) for begins in (count_import, *(m.begin for m in merges)))
 
 
 def _is_empty(connection: Connection, project_id: int) -> bool:

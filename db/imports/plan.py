@@ -7,14 +7,15 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from sqlalchemy import Connection, and_, select, tuple_
+from sqlalchemy import Connection, select
 
 from core.data import Dataset, HumanScore, OutputKey, Segment, SegmentKey
 from core.errors import Problem
 from core.formats.problems import shown
-from core.ports.projects import ImportReport
+from core.ports.files import ImportReport
 from core.signature import content_keys
-from db.lookup import human_scores, outputs, parts, references, segments, select_outputs
+from db.columns import check_storable
+from db.lookup import human_scores, outputs, parts, references, segment_ids, segments, select_outputs
 
 _OTHER_TEXT = "The project has another text under this name. Fix the file, or import it into a new project"
 
@@ -165,9 +166,10 @@ def _around_difference(a: str, b: str) -> tuple[str, str]:
 
 def stored_texts(connection: Connection, project_id: int, keys: Collection[SegmentKey]) -> ProjectTexts:
     """Return the texts and human scores of some segments of a project."""
-    texts, named = ProjectTexts(), tuple_(segments.c.doc_id, segments.c.segment_id)
-    for part in parts(list(keys)):
-        which = and_(segments.c.project_id == project_id, named.in_(part))
+    check_storable(text for key in keys for text in key)
+    texts = ProjectTexts()
+    for part in parts([*segment_ids(connection, project_id, keys).values()]):
+        which = segments.c.id.in_(part)
         by_segment = references(connection, which)
         for row in connection.execute(select(segments).where(which)):
             key = SegmentKey(row.doc_id, row.segment_id)
@@ -185,7 +187,8 @@ def stored_texts(connection: Connection, project_id: int, keys: Collection[Segme
 
 def present_outputs(connection: Connection, project_id: int, keys: Collection[OutputKey]) -> set[OutputKey]:
     """Return those of the outputs that are stored."""
-    named, stored = tuple_(segments.c.doc_id, segments.c.segment_id), set[OutputKey]()
-    for part in parts(list({key.segment for key in keys})):
-        stored |= set(map(OutputKey._make, connection.execute(select_outputs(project_id).where(named.in_(part)))))
+    stored = set[OutputKey]()
+    for part in parts([*segment_ids(connection, project_id, (key.segment for key in keys)).values()]):
+        these = select_outputs(project_id).where(segments.c.id.in_(part))
+        stored |= set(map(OutputKey._make, connection.execute(these)))
     return stored.intersection(keys)

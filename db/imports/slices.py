@@ -10,7 +10,6 @@ A project that has texts is not hidden while something is added to it. A second,
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -39,7 +38,7 @@ from sqlalchemy import (
 from core.errors import Unavailable, UserError
 from db.columns import insert_rows, now
 from db.engine import copy_log, inserted, reading, writing
-from db.lookup import HIDDEN_NAME, parts, rater_id, require_no_import, require_project, take_turns_in_log
+from db.lookup import HIDDEN_NAME, parts, rater_id, require_project, take_turns_in_log
 from db.tables import (
     assignments,
     audit,
@@ -107,8 +106,9 @@ class SlicedWriter:
     """
 
     def __init__(self, engine: Engine, project_id: int, beat: datetime, adds_to: int | None = None) -> None:
-        self._engine, self._id, self._beat, self._adds_to = engine, project_id, beat, adds_to
-        self._rows, self._slices = FIRST, 0
+        self._engine, self.id, self._beat, self._adds_to, self._slices = engine, project_id, beat, adds_to, 0
+        self.rows = FIRST
+        """The number of rows to write in the next transaction, by the time that the last ones took."""
         self._new_raters: list[int] = []
         self.labels_after: int | None = None
         """The number of the newest event that added labels were compared with; None if no labels are added."""
@@ -116,18 +116,9 @@ class SlicedWriter:
         """Outputs whose added labels were left out by `show`, because their rater was at work on the segment meanwhile."""
 
     @property
-    def rows(self) -> int:
-        """The number of rows to write in the next transaction, by the time that the last ones took."""
-        return self._rows
-
-    @property
-    def id(self) -> int:
-        return self._id
-
-    @property
     def added_by(self) -> int | None:
         """What the values that it adds to another project name."""
-        return None if self._adds_to is None else self._id
+        return None if self._adds_to is None else self.id
 
     def reading(self) -> AbstractContextManager[Connection]:
         return reading(self._engine)
@@ -139,20 +130,17 @@ class SlicedWriter:
         with writing(self._engine) as connection:
             began, beat = time.monotonic(), max(now(), self._beat + timedelta(microseconds=1))
             if not self._renewed(connection, beat):
-                raise Unavailable(
-                    "the import made no progress and was removed",
-                    hint="Nothing was imported. Try again",
-                )
+                raise Unavailable("the import made no progress and was removed", hint="Nothing was imported. Try again")
             yield connection
         self._beat, self._slices = beat, self._slices + 1
         change = SLICE_SECONDS / max(time.monotonic() - began, 0.001)
-        self._rows = round(min(MOST, max(FEWEST, self._rows * min(1.25, max(0.5, change)))))
+        self.rows = round(min(MOST, max(FEWEST, self.rows * min(1.25, max(0.5, change)))))
         if self._slices % LOGGED == 0:
             copy_log(self._engine)
 
     def insert(self, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
         left = iter(rows)
-        while part := list(islice(left, self._rows)):
+        while part := list(islice(left, self.rows)):
             with self.writing() as connection:
                 if self._adds_to is not None:
                     require_project(connection, self._adds_to)
@@ -166,8 +154,8 @@ class SlicedWriter:
             with self.writing() as connection:
                 if self._adds_to is not None:
                     require_project(connection, self._adds_to)  # it may have been deleted meanwhile
-                room = self._rows
-                while step is not None and (room == self._rows or step.rows <= room):
+                room = self.rows
+                while step is not None and (room == self.rows or step.rows <= room):
                     step.do(connection)
                     room -= max(1, step.rows)
                     step = next(left, None)
@@ -176,9 +164,9 @@ class SlicedWriter:
         """Return the ids of raters by name; create those that do not exist."""
         with self.writing() as connection:
             newest = connection.execute(select(raters.c.id).order_by(raters.c.id.desc()).limit(1)).scalar() or 0
-            found = {name: rater_id(connection, name) for name in names}
-        self._new_raters += [i for i in found.values() if i > newest]
-        return found
+            ids = {name: rater_id(connection, name) for name in names}
+        self._new_raters += [i for i in ids.values() if i > newest]
+        return ids
 
     def show(self, campaign_of: int | None = None) -> None:
         """End the import: the project is in all lists from now on, or the campaign whose texts it has.
@@ -189,7 +177,7 @@ class SlicedWriter:
             if campaign_of is not None:
                 require_project(connection, campaign_of, lock=True)
             if self._adds_to is None:
-                shown = update(projects).where(projects.c.id == self._id).values(importing=None, cleanup=None)
+                shown = update(projects).where(projects.c.id == self.id).values(importing=None, cleanup=None)
                 connection.execute(shown)
                 return
             if self.labels_after is not None:
@@ -199,7 +187,7 @@ class SlicedWriter:
                 self._complete_labels(connection, self._adds_to, self.labels_after)
             count_import(connection, self._adds_to)
             self._exchange_metrics(connection, self._adds_to)
-            connection.execute(update(projects).where(projects.c.id == self._id).values(adds_to=None, cleanup=None))
+            connection.execute(update(projects).where(projects.c.id == self.id).values(adds_to=None, cleanup=None))
         self._adds_to = None
 
     def _complete_labels(self, connection: Connection, project_id: int, labels_after: int) -> None:
@@ -209,11 +197,11 @@ class SlicedWriter:
         of = events.c
         meanwhile = select(of.segment, of.rater).where(of.project_id == project_id, of.number > labels_after)
         for segment, rater in connection.execute(meanwhile.where(of.added_by.is_(None)).distinct()).all():
-            mine = (of.segment == segment, of.rater == rater, of.added_by == self._id)
+            mine = (of.segment == segment, of.rater == rater, of.added_by == self.id)
             labelled = select(func.count(of.system.distinct())).where(*mine)
             self.n_left_out += connection.execute(labelled).scalar_one()
             connection.execute(delete(events).where(*mine))
-        last = select(events).where(of.added_by == self._id).order_by(of.number.desc()).limit(1)
+        last = select(events).where(of.added_by == self.id).order_by(of.number.desc()).limit(1)
         if (row := connection.execute(last).mappings().first()) is not None:
             connection.execute(delete(events).where(of.number == row["number"]))
             connection.execute(insert(events).values({name: row[name] for name in row if name != "number"}))
@@ -221,9 +209,9 @@ class SlicedWriter:
     def _exchange_metrics(self, connection: Connection, project_id: int) -> None:
         """Move the external metrics that are written here to the other project, and its own of the same names here."""
         of = external_metrics.c
-        for row in connection.execute(select(of.id, of.name).where(of.project_id == self._id)).all():
+        for row in connection.execute(select(of.id, of.name).where(of.project_id == self.id)).all():
             old = (of.project_id == project_id, of.name == row.name)
-            away = {"project_id": self._id, "name": HIDDEN_NAME + row.name}
+            away = {"project_id": self.id, "name": HIDDEN_NAME + row.name}
             connection.execute(update(external_metrics).where(*old).values(away))
             connection.execute(update(external_metrics).where(of.id == row.id).values(project_id=project_id))
 
@@ -248,7 +236,7 @@ class SlicedWriter:
 
     def record(self, act: str, name: str) -> None:
         """Write an audit entry about the project of this name."""
-        of = self._id if self._adds_to is None else self._adds_to
+        of = self.id if self._adds_to is None else self._adds_to
         row = {"time": now(), "who": "server", "act": act, "project_id": of, "details": {"name": name}}
         with self.writing() as connection:
             connection.execute(insert(audit).values(**row))
@@ -257,15 +245,15 @@ class SlicedWriter:
         """Delete all texts, labels and scores, what was added to another project, and the raters that were created here and have no others."""
         if self._adds_to is not None:
             self._take_back(self._adds_to)
-        self._clear(self._id)
-        of_metrics = select(external_metrics.c.id).where(external_metrics.c.project_id == self._id)
+        self._clear(self.id)
+        of_metrics = select(external_metrics.c.id).where(external_metrics.c.project_id == self.id)
         with self.reading() as connection:
             metrics: Sequence[int] = connection.execute(of_metrics).scalars().all()
         for metric in metrics:
             output, mine = external_scores.c.output, external_scores.c.metric == metric
             self._each(delete(external_scores).where(mine, output == _KEY), select(output).where(mine))
         with self.writing() as connection:
-            connection.execute(delete(external_metrics).where(external_metrics.c.project_id == self._id))
+            connection.execute(delete(external_metrics).where(external_metrics.c.project_id == self.id))
             for part in parts(self._new_raters):
                 unused = (~exists().where(table.c.rater == raters.c.id) for table in (events, judgements))
                 connection.execute(delete(raters).where(raters.c.id.in_(part), *unused))
@@ -273,12 +261,12 @@ class SlicedWriter:
     def remove(self) -> None:
         """Delete the project with all that belongs to it, and the texts of its campaigns."""
         with self.reading() as connection:
-            of_campaigns: Sequence[int] = connection.execute(texts_of(self._id)).scalars().all()
+            of_campaigns: Sequence[int] = connection.execute(texts_of(self.id)).scalars().all()
         for project_id in of_campaigns:
             self._clear(project_id)
         self.clear()
         with self.writing() as connection:
-            connection.execute(delete(projects).where(projects.c.id.in_([*of_campaigns, self._id])))
+            connection.execute(delete(projects).where(projects.c.id.in_([*of_campaigns, self.id])))
 
     def _clear(self, project_id: int) -> None:
         """Delete most rows of a project, those of a campaign first if it has its texts."""
@@ -292,24 +280,24 @@ class SlicedWriter:
 
     def _take_back(self, project_id: int) -> None:
         """Delete what was added to a project, and undo the changes of its rows."""
-        mine, here = segments.c.project_id == project_id, self._id
-        self._delete(events.c.number, select(events.c.number).where(events.c.added_by == here))
-        self._delete(judgements.c.id, select(judgements.c.id).where(judgements.c.added_by == here))
+        mine, by = segments.c.project_id == project_id, self.id
+        self._delete(events.c.number, select(events.c.number).where(events.c.added_by == by))
+        self._delete(judgements.c.id, select(judgements.c.id).where(judgements.c.added_by == by))
         scored = select(human_scores.c.id).join_from(human_scores, outputs).join(segments)
-        self._delete(human_scores.c.id, scored.where(mine, human_scores.c.added_by == here))
+        self._delete(human_scores.c.id, scored.where(mine, human_scores.c.added_by == by))
         written, of = select(outputs.c.id).join_from(outputs, segments).where(mine), segment_references.c
-        self._delete(outputs.c.id, written.where(outputs.c.added_by == here))
-        added = of.added_by == here
+        self._delete(outputs.c.id, written.where(outputs.c.added_by == by))
+        added = of.added_by == by
         referred = select(of.segment).join_from(segment_references, segments).where(mine, added)
         self._each(delete(segment_references).where(of.segment == _KEY, added), referred.distinct())
-        self._delete(segments.c.id, select(segments.c.id).where(mine, segments.c.added_by == here))
+        self._delete(segments.c.id, select(segments.c.id).where(mine, segments.c.added_by == by))
         self._each(
             update(segments).where(segments.c.id == _KEY).values(source=None, source_by=None),
-            select(segments.c.id).where(mine, segments.c.source_by == here),
+            select(segments.c.id).where(mine, segments.c.source_by == by),
         )
         self._each(
             update(outputs).where(outputs.c.id == _KEY).values(next_key=None, next_key_by=None),
-            written.where(outputs.c.next_key_by == here),
+            written.where(outputs.c.next_key_by == by),
         )
 
     def _delete(self, key: ColumnElement[int], which: Select[Any]) -> None:
@@ -318,14 +306,14 @@ class SlicedWriter:
 
     def _renewed(self, connection: Connection, beat: datetime) -> bool:
         of = projects.c
-        mine = (of.id == self._id, of.importing == self._beat, of.adds_to.is_not_distinct_from(self._adds_to))
+        mine = (of.id == self.id, of.importing == self._beat, of.adds_to.is_not_distinct_from(self._adds_to))
         return bool(connection.execute(update(projects).where(*mine).values(importing=beat)).rowcount)
 
     def _each(self, change: Delete | Update, which: Select[Any]) -> None:
         """Delete or change the rows whose keys are selected."""
         with self.reading() as connection:
             left = iter(sorted(connection.execute(which).scalars()))
-        while part := list(islice(left, self._rows)):
+        while part := list(islice(left, self.rows)):
             with self.writing() as connection:
                 connection.execute(change, [{_KEY.key: value} for value in part])
 
@@ -338,14 +326,12 @@ def hide(connection: Connection, engine: Engine, project_id: int, cleanup: str |
     return SlicedWriter(engine, project_id, beat)
 
 
-def begin_addition(connection: Connection, engine: Engine, project_id: int) -> SlicedWriter:
-    """Return what adds to a project that stays visible, within the caller's transaction. Raises `UserError` as `require_no_import` does."""
-    require_project(connection, project_id, lock=True)
-    require_no_import(connection, project_id)
-    beat = now()
-    row = {"name": f"{HIDDEN_NAME}import {secrets.token_hex(16)}", "created": beat, "sample": False, "importing": beat}
-    added_by = inserted(connection, insert(projects).values(**row, cleanup=REMOVE, adds_to=project_id))
-    return SlicedWriter(engine, added_by, beat, project_id)
+def begin(connection: Connection, engine: Engine, name: str, adds_to: int | None = None) -> SlicedWriter:
+    """Insert a hidden project within the caller's transaction; return what fills it, or with `adds_to` what adds to that project, which stays visible."""
+    beat, cleanup = now(), None if adds_to is None else REMOVE
+    row = {"name": HIDDEN_NAME + name, "created": beat, "sample": False, "importing": beat, "cleanup": cleanup}
+    made = inserted(connection, insert(projects).values(**row, adds_to=adds_to))
+    return SlicedWriter(engine, made, beat, adds_to)
 
 
 def count_import(connection: Connection, project_id: int) -> None:
@@ -362,14 +348,6 @@ def hide_campaigns(connection: Connection, project_id: int) -> None:
     """Hide the texts of the campaigns of a project that is hidden, before it is deleted."""
     theirs = projects.c.id.in_(texts_of(project_id))
     connection.execute(update(projects).where(theirs, projects.c.importing.is_(None)).values(importing=now()))
-
-
-def begin(connection: Connection, engine: Engine, name: str) -> tuple[int, SlicedWriter]:
-    """Insert a hidden project within the caller's transaction; return its id and what fills it."""
-    beat = now()
-    row = {"name": name, "created": beat, "sample": False, "importing": beat}
-    project_id = inserted(connection, insert(projects).values(**row))
-    return project_id, SlicedWriter(engine, project_id, beat)
 
 
 def remove_interrupted(engine: Engine, *which: ColumnElement[bool]) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Engine, FromClause, Row, Select, Subquery, func, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Engine, FromClause, Row, Select, Subquery, func, select, tuple_
 
 from core.data import Item, SegmentKey
 from core.ports.jobs import Chunk, OutputWindow
 from db.engine import reading
-from db.lookup import LISTED, among, grouped, outputs, parts, require_project, segment_references, segments
+from db.lookup import LISTED, among, grouped, outputs, parts, require_project, segment_ids, segment_references, segments
 from db.tables import jobs, projects
 
 WINDOW = 250_000
@@ -27,7 +27,9 @@ def window(connection: Connection, chunk: Chunk) -> OutputWindow:
     if row.segments:
         candidates = [
             one
-            for part in parts(_segment_ids(connection, chunk.project_id, [SegmentKey(*key) for key in row.segments]))
+            for part in parts(
+                [*segment_ids(connection, chunk.project_id, (SegmentKey(*key) for key in row.segments)).values()]
+            )
             for one in connection.execute(_lengths(outputs, outputs.c.segment.in_(part)))
         ]
         return _columns(connection, chunk, candidates, None, None)
@@ -46,16 +48,6 @@ def window(connection: Connection, chunk: Chunk) -> OutputWindow:
         after = last if ended is None else min(ended, last)
         if candidates or after >= last:
             return _columns(connection, chunk, candidates, total, after if after < last else None)
-
-
-def _segment_ids(connection: Connection, project_id: int, keys: Sequence[SegmentKey]) -> list[int]:
-    chosen_keys, ids = set(keys), list[int]()
-    for part in parts(list({key.doc_id for key in keys})):
-        query = select(segments.c.id, segments.c.doc_id, segments.c.segment_id).where(
-            segments.c.project_id == project_id, segments.c.doc_id.in_(part)
-        )
-        ids += [row.id for row in connection.execute(query) if SegmentKey(row.doc_id, row.segment_id) in chosen_keys]
-    return ids
 
 
 def _lengths(of: FromClause | Subquery, where: Any) -> Select[Any]:
@@ -86,12 +78,19 @@ def _columns(
 
 def items(connection: Connection, numbers: Sequence[int]) -> dict[int, Item]:
     """Return the texts of outputs by id, in the order of the ids."""
-    rows: list[Row[Any]] = []
-    for part in parts(sorted(numbers), LISTED):
-        chosen = select(outputs.c.id, outputs.c.segment, outputs.c.text, segments.c.source).join_from(outputs, segments)
-        rows += connection.execute(chosen.where(among(connection, outputs.c.id, part)).order_by(outputs.c.id))
+    return {
+        i: item
+        for part in parts(sorted(numbers), LISTED)
+        for i, _, item in _texts(connection, among(connection, outputs.c.id, part), outputs.c.id)
+    }
+
+
+def _texts(connection: Connection, where: ColumnElement[bool], *order: Any) -> list[tuple[int, int, Item]]:
+    """Return outputs: their id, the id of their segment, and their texts."""
+    columns = (outputs.c.id, outputs.c.segment, outputs.c.text, segments.c.source)
+    rows = connection.execute(select(*columns).join_from(outputs, segments).where(where).order_by(*order)).all()
     references = _references(connection, sorted({row.segment for row in rows}))
-    return {row.id: Item(row.source, row.text, tuple(references.get(row.segment, ()))) for row in rows}
+    return [(i, of, Item(source, text, tuple(references.get(of, ())))) for i, of, text, source in rows]
 
 
 def _references(connection: Connection, segment_ids: Sequence[int]) -> dict[int, list[str]]:
@@ -118,8 +117,8 @@ def stream(engine: Engine, project_id: int) -> Iterator[list[tuple[int, SegmentK
             return
         for part in _parts(rows):
             with reading(engine) as connection:
-                output_rows = _outputs_of(connection, part)
-            yield output_rows
+                read = _texts(connection, outputs.c.segment.in_(part), outputs.c.segment, outputs.c.id)
+            yield [(i, part[of], item) for i, of, item in read]
         last = SegmentKey(rows[-1].doc_id, rows[-1].segment_id)
 
 
@@ -133,15 +132,3 @@ def _parts(rows: Sequence[Any]) -> Iterator[dict[int, SegmentKey]]:
         part[row.id] = SegmentKey(row.doc_id, row.segment_id)
         size += row.n
     yield part
-
-
-def _outputs_of(connection: Connection, keys: Mapping[int, SegmentKey]) -> list[tuple[int, SegmentKey, Item]]:
-    ids = list(keys)
-    chosen = select(segments.c.id, segments.c.source).where(segments.c.id.in_(ids))
-    sources = {row.id: row.source for row in connection.execute(chosen)}
-    written = select(outputs.c.id, outputs.c.segment, outputs.c.text).where(outputs.c.segment.in_(ids))
-    texts = connection.execute(written.order_by(outputs.c.segment, outputs.c.id)).all()
-    references = _references(connection, ids)
-    return [
-        (o.id, keys[o.segment], Item(sources[o.segment], o.text, tuple(references.get(o.segment, ())))) for o in texts
-    ]

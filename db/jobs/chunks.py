@@ -13,18 +13,17 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, case, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, case, delete, func, insert, or_, select, update
 
 from core.data import Item, SegmentKey
 from core.ports.jobs import Chunk, ChunkResult, Numbers, OutputWindow, PlannedChunk, PlannedMetric, is_short
 from core.scoring.turns import SMALL_JOB_CHUNKS, JobInQueue, interrupts, judge_of, queue_order
-from db.columns import now
-from db.engine import reading, take_turns, writing
+from db.columns import digest_of, now
+from db.engine import Repository, reading, take_turns, writing
 from db.failures import retried
 from db.jobs import chunk_texts
 from db.jobs.repository import UNFINISHED, add_planner, end, end_with_outcome, forget_plan, locked, new_chunk
 from db.lookup import LISTED, among, parts
-from db.scores.repository import digest_of
 from db.tables import chunks, claims, job_metrics, jobs, projects
 
 ATTEMPTS = 4  # leases without progress before a job fails
@@ -32,11 +31,8 @@ AHEAD = 8  # chunks that are left to others when a worker leases its next one in
 _METRIC = ("label", "signature", "unusable", "speed", "length")
 
 
-class SqlChunks:
+class SqlChunks(Repository):
     """`core.ports.jobs.Chunks` over a database."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     @retried
     def lease(self, worker: str, seconds: float = 30.0, *, ahead: bool = False) -> Chunk | None:
@@ -60,12 +56,10 @@ class SqlChunks:
             return any(_first(connection, job.id, None, 0, busy) is not None for job in others)
 
     def is_finished(self) -> bool:
-        with reading(self._engine) as connection:
-            return connection.execute(select(jobs.c.id).where(jobs.c.state.in_(UNFINISHED)).limit(1)).first() is None
+        return self._first(select(jobs.c.id).where(jobs.c.state.in_(UNFINISHED)).limit(1)) is None
 
     def unfinished(self) -> int:
-        with reading(self._engine) as connection:
-            return connection.execute(select(func.count(chunks.c.id)).where(chunks.c.state != "done")).scalar_one()
+        return int(self._scalar(select(func.count(chunks.c.id)).where(chunks.c.state != "done")) or 0)
 
     def beat(
         self, chunk_id: int, worker: str, done: int, total: int = 0, message: str = "", seconds: float = 0.0
@@ -82,8 +76,7 @@ class SqlChunks:
             return recorded.rowcount == 1
 
     def holds(self, chunk_id: int, worker: str) -> bool:
-        with reading(self._engine) as connection:
-            return connection.execute(select(chunks.c.id).where(_held(chunk_id, worker))).first() is not None
+        return self._first(select(chunks.c.id).where(_held(chunk_id, worker))) is not None
 
     def window(self, chunk: Chunk) -> OutputWindow:
         with reading(self._engine) as connection:
@@ -115,9 +108,8 @@ class SqlChunks:
             _end_chunk(connection, chunk, {"done": 0, "n": 0})
 
     def metrics(self, job_id: int) -> list[PlannedMetric]:
-        with reading(self._engine) as connection:
-            query = select(job_metrics).where(job_metrics.c.job == job_id).order_by(job_metrics.c.id)
-            return [_metric(row) for row in connection.execute(query)]
+        query = select(job_metrics).where(job_metrics.c.job == job_id).order_by(job_metrics.c.id)
+        return [_metric(row) for row in self._rows(query)]
 
     @retried
     def abandon(self, chunk: Chunk, worker: str, reason: str) -> None:
@@ -138,8 +130,7 @@ class SqlChunks:
         metric = select(chunks.c.metric).where(chunks.c.id == chunk.id).scalar_subquery()
         other = and_(chunks.c.job == chunk.job_id, chunks.c.state != "done", chunks.c.id != chunk.id)
         same = or_(chunks.c.metric == metric, chunks.c.metric.is_(None))  # a chunk that plans adds others
-        with reading(self._engine) as connection:
-            return connection.execute(select(chunks.c.id).where(other, same).limit(1)).first() is None
+        return self._first(select(chunks.c.id).where(other, same).limit(1)) is None
 
     def is_outdated(self, chunk: Chunk) -> bool:
         with reading(self._engine) as connection:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine, Row, Select, and_, bindparam, case, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, and_, bindparam, case, delete, func, insert, select, update
 
 from core.data import SegmentKey
 from core.errors import UserError
@@ -18,8 +17,8 @@ from core.ports.jobs import Job, JobState, MetricProgress
 from core.ports.scores import Timing
 from core.scoring.turns import MetricOutcome, OpenMetric, outcome, progress_of, sentence
 from core.settings import load_settings
-from db.columns import now, to_json
-from db.engine import inserted, reading, writing
+from db.columns import digest_of, now, to_json
+from db.engine import Repository, inserted, reading, writing
 from db.failures import retried
 from db.lookup import require_project
 from db.scores.repository import machine
@@ -62,28 +61,22 @@ _OUTCOMES = _of_metrics(
 )
 
 
-class SqlJobs:
+class SqlJobs(Repository):
     """`core.ports.jobs.Jobs` over a database."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     def enqueue(
         self, project_id: int, metrics: Sequence[str], segments: Sequence[SegmentKey] = (), *, timing: bool = False
     ) -> Job:
-        """Queue the scoring of a project, or return the unfinished job with the same metrics for the same outputs."""
         names = list(dict.fromkeys(metrics))
         if not names:
             raise UserError("no metric is chosen", hint="Choose at least one")
         with writing(self._engine) as connection:
             require_project(connection, project_id, lock=True)
             same = select(jobs).where(jobs.c.project_id == project_id, jobs.c.state.in_(UNFINISHED)).order_by(jobs.c.id)
+            asked = (set(names), set(segments), timing)
             for row in connection.execute(same):
                 queued = _job(connection, row)
-                if set(queued.metrics) == set(names) and (set(queued.segments), queued.timing) == (
-                    set(segments),
-                    timing,
-                ):
+                if (set(queued.metrics), set(queued.segments), queued.timing) == asked:
                     return queued
             fresh = {"state": "queued", "done": 0, "total": 0, "message": "", "created": now()}
             fresh |= {"segments": [list(key) for key in segments] or None, "timing": timing or None}
@@ -96,18 +89,13 @@ class SqlJobs:
             return _get(connection, job_id)
 
     def recent(self, project_id: int | None = None, limit: int = 20) -> list[Job]:
-        query = select(jobs).order_by(jobs.c.id.desc()).limit(limit)
-        if project_id is not None:
-            query = query.where(jobs.c.project_id == project_id)
-        return self._all(query)
+        return self._all(select(jobs).order_by(jobs.c.id.desc()).limit(limit), project_id)
 
     def unfinished(self, project_id: int | None = None) -> list[Job]:
-        query = select(jobs).where(jobs.c.state.in_(UNFINISHED)).order_by(jobs.c.id)
-        if project_id is not None:
-            query = query.where(jobs.c.project_id == project_id)
-        return self._all(query)
+        return self._all(select(jobs).where(jobs.c.state.in_(UNFINISHED)).order_by(jobs.c.id), project_id)
 
-    def _all(self, query: Select[Any]) -> list[Job]:
+    def _all(self, query: Select[Any], project_id: int | None) -> list[Job]:
+        query = query if project_id is None else query.where(jobs.c.project_id == project_id)
         with reading(self._engine) as connection:
             return [_job(connection, row) for row in connection.execute(query).all()]
 
@@ -117,7 +105,6 @@ class SqlJobs:
 
     @retried
     def cancel(self, job_id: int) -> None:
-        """Cancel an unfinished job. A finished job does not change."""
         with writing(self._engine) as connection:
             end(connection, job_id, "cancelled", "")
 
@@ -211,25 +198,13 @@ def _now(connection: Connection, job_id: int) -> _Now:
 
 
 def _open(connection: Connection, job_id: int) -> list[OpenMetric]:
-    open_metrics = []
-    for row in connection.execute(_PROGRESS, {"job_id": job_id}):
-        if row.unusable:
-            continue
-        unplanned = max(0, row.total - row.known - row.planned)
-        open_metrics.append(
-            OpenMetric(
-                row.metric,
-                row.label,
-                row.known + row.computed,
-                row.total,
-                row.speed,
-                round(row.size),
-                row.seconds,
-                row.left + unplanned * row.length,
-                row.workers,
-            )  # fmt: skip
+    return [
+        OpenMetric(
+            row.metric, row.label, row.known + row.computed, row.total, row.speed, round(row.size), row.seconds,
+            row.left + max(0, row.total - row.known - row.planned) * row.length, row.workers,
         )
-    return open_metrics
+        for row in connection.execute(_PROGRESS, {"job_id": job_id}) if not row.unusable
+    ]  # fmt: skip
 
 
 def _outcomes(connection: Connection, job_id: int) -> list[MetricOutcome]:
@@ -241,17 +216,13 @@ def _outcomes(connection: Connection, job_id: int) -> list[MetricOutcome]:
     ]
 
 
-class SqlTimings:
+class SqlTimings(Repository):
     """`core.ports.scores.Timings` over a database."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     def of(self, metric: str, model: str) -> list[Timing]:
         mine = timings.c.digest == _digest(metric, model)
         query = select(*(timings.c[name] for name in Timing._fields)).where(mine).order_by(timings.c.id.desc())
-        with reading(self._engine) as connection:
-            return [Timing(*row) for row in connection.execute(query.limit(KEPT))]
+        return [Timing(*row) for row in self._rows(query.limit(KEPT))]
 
     @retried
     def add(self, metric: str, model: str, timing: Timing) -> None:
@@ -270,4 +241,4 @@ def _this_machine() -> str:
 
 
 def _digest(metric: str, model: str) -> str:
-    return hashlib.sha256(to_json([metric, model, _this_machine()]).encode("ascii")).hexdigest()
+    return digest_of(to_json([metric, model, _this_machine()]))

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 from collections.abc import Collection, Container, Mapping, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, Engine, bindparam, delete
+from sqlalchemy import Connection, bindparam, delete
 
 from core.data import Judgement, OutputKey
 from core.errors import ImportProblems, Problem
 from core.formats.labels.judgements import DIFFERS
 from db import lookup
-from db.engine import reading
 from db.imports.slices import OneTransaction, SlicedWriter
 from db.lookup import select_outputs
 from db.tables import judgements, raters
-
-
-class SqlJudgements:
-    """`core.ports.labels.Judgements` over a database."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def list(self, project_id: int) -> builtins.list[Judgement]:
-        with reading(self._engine) as connection:
-            return stored(connection, project_id)
 
 
 class JudgementPlan(NamedTuple):
@@ -36,10 +23,6 @@ class JudgementPlan(NamedTuple):
     new: Mapping[tuple[OutputKey, str, str], float]
     stale: Sequence[tuple[OutputKey, str, str]]
     unchanged: int
-
-    @property
-    def changed(self) -> bool:
-        return bool(self.new or self.stale)
 
 
 def planned(
@@ -60,7 +43,7 @@ def planned(
     for of in stale:
         del stored_numbers[of]
     new: dict[tuple[OutputKey, str, str], float] = {}
-    problems: builtins.list[Problem] = []
+    problems: list[Problem] = []
     for j in new_judgements:
         known = stored_numbers.get(j[:3], new.get(j[:3]))
         place = f"“{j.name}” by {j.rater} for {' / '.join(j.key)}"
@@ -81,7 +64,7 @@ def planned(
 
 def write(writer: OneTransaction | SlicedWriter, plan: JudgementPlan, ids: Mapping[OutputKey, int]) -> None:
     """Write planned judgements; `ids` are those of the outputs."""
-    if not plan.changed:
+    if not (plan.new or plan.stale):
         return
     who = writer.raters(dict.fromkeys(rater for _, rater, _ in (*plan.stale, *plan.new)))
     if plan.stale:
@@ -98,7 +81,7 @@ def write(writer: OneTransaction | SlicedWriter, plan: JudgementPlan, ids: Mappi
     writer.insert(judgements, rows)
 
 
-def stored(connection: Connection, project_id: int) -> builtins.list[Judgement]:
+def stored(connection: Connection, project_id: int) -> list[Judgement]:
     """Return the judgements of a project in the order in which they were stored."""
     of = lookup.judgements.c
     query = select_outputs(project_id, raters.c.name, of.name, of.value)

@@ -9,9 +9,9 @@ from threading import Lock
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
-from sqlalchemy import ColumnElement, Connection, Engine, Select, exists, insert, or_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Engine, Select, exists, insert, or_, select
 
-from core.data import Segment, SegmentKey, storable
+from core.data import Judgement, Segment, SegmentKey, storable
 from core.errors import Unavailable, UserError
 from core.mqm.log import SegmentFold, check, folded
 from core.ports.labels import (
@@ -31,12 +31,13 @@ from db import tables
 from db.campaigns import assigning
 from db.campaigns.assigning import Touch
 from db.columns import now
-from db.engine import explained_for, reading, writing
+from db.engine import Repository, explained_for, reading, writing
 from db.failures import Conflict
 from db.imports.slices import OneTransaction, SlicedWriter
+from db.labels import judgements
 from db.labels.folds import KeptFolds, Place
 from db.labels.group_commit import GroupCommit
-from db.lookup import events, outputs, parts, rater_id, segments, take_turns_in_log
+from db.lookup import events, outputs, parts, rater_id, segment_ids, segments, take_turns_in_log
 from db.tables import raters
 
 LONGEST_LOG = 5000
@@ -49,7 +50,7 @@ SegmentTexts = tuple[Segment, Mapping[str, str]]
 """A segment, and the texts of its outputs by system."""
 
 
-class SqlLabels:
+class SqlLabels(Repository):
     """`core.ports.labels.LabelLog` over a database.
 
     Actions are checked against the log before the transaction, so that no batch holds up other writers for long. Batches that several
@@ -58,7 +59,7 @@ class SqlLabels:
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+        super().__init__(engine)
         self._commits = GroupCommit(self._write, lambda planned: len(planned.new) + 1)
         self._places: WeakValueDictionary[Place, Lock] = WeakValueDictionary()
         self._folds = KeptFolds(_events)
@@ -189,8 +190,8 @@ class SqlLabels:
         order = segments.c.position, of.segment, of.rater, of.number
         for part in report_parts(parts(ids, SEGMENTS_AT_ONCE), len, len(ids), progress):
             with reading(self._engine) as connection:
-                found = _read(connection, _selected().where(of.segment.in_(part)).order_by(*order))
-            for place, group in groupby(found, lambda event: (event.rater, event.segment)):
+                recorded = _read(connection, _selected().where(of.segment.in_(part)).order_by(*order))
+            for place, group in groupby(recorded, lambda event: (event.rater, event.segment)):
                 if not after or place in places:
                     yield folded(list(group))
 
@@ -198,8 +199,7 @@ class SqlLabels:
         latest = (
             select(events.c.number).where(events.c.project_id == project_id).order_by(events.c.number.desc()).limit(1)
         )
-        with reading(self._engine) as connection:
-            return connection.execute(latest).scalar() or 0
+        return int(self._scalar(latest) or 0)
 
     def raters(self, project_id: int | None = None) -> list[str]:
         """Return the names of raters in the order of their first action: all, or those of a project who did more than open a segment."""
@@ -207,8 +207,11 @@ class SqlLabels:
         if project_id is not None:
             theirs = events.c.rater == raters.c.id
             query = query.where(exists().where(theirs, events.c.project_id == project_id, events.c.kind != "open"))
+        return [name for (name,) in self._rows(query)]
+
+    def judgements(self, project_id: int) -> list[Judgement]:
         with reading(self._engine) as connection:
-            return list(connection.execute(query).scalars())
+            return judgements.stored(connection, project_id)
 
 
 def planned(
@@ -222,9 +225,9 @@ def planned(
             raise _no_such_segment(batch.segment)
     folds = {(batch.rater, batch.segment): SegmentFold() for batch in batches}
     known = _known(connection, project_id, [action.id for batch in batches for action in batch.actions])
-    for part in parts(list(dict.fromkeys(batch.segment for batch in batches)), SEGMENTS_AT_ONCE):
-        mine = segments.c.project_id == project_id, tuple_(segments.c.doc_id, segments.c.segment_id).in_(part)
-        for event in _read(connection, _selected().where(*mine).order_by(events.c.number)):
+    ids = segment_ids(connection, project_id, (batch.segment for batch in batches))
+    for part in parts([*ids.values()], SEGMENTS_AT_ONCE):
+        for event in _read(connection, _selected().where(events.c.segment.in_(part)).order_by(events.c.number)):
             if (event.rater, event.segment) in folds:
                 folds[event.rater, event.segment].add(event)
     new: list[Event] = []

@@ -6,15 +6,13 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, func, select
+from sqlalchemy import ColumnElement, func, select
 
 from core.data import Dataset, OutputKey, Value
-from db.engine import reading
+from db.engine import Repository, reading
 from db.lookup import outputs, require_project, segment_references, segments, select_outputs
 from db.projects.repository import read_part
-from db.scores.external import listed
-from db.scores.repository import VALUE, is_external, of_signature
-from db.tables import external_metrics, external_scores, scores
+from db.scores.repository import VALUE, scored
 
 SEGMENTS, FEWEST = 200, 5
 """Most and fewest segments per part. A split by `CHARACTERS` may leave fewer."""
@@ -24,11 +22,8 @@ CHARACTERS = 4_000_000
 """A part has at most this many characters of texts, unless it is a single segment."""
 
 
-class SqlExports:
+class SqlExports(Repository):
     """`core.ports.files.Exports` over a database."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     def texts(self, project_id: int) -> Iterator[Dataset]:
         for ids in self._parts_by_characters(project_id):
@@ -43,33 +38,21 @@ class SqlExports:
             yield [OutputKey(*row) for row in rows]
 
     def scores(self, project_id: int, signature: str) -> Iterator[Sequence[tuple[OutputKey, Value]]]:
-        columns: Any
-        if is_external(signature):
-            with reading(self._engine) as connection:
-                name = next((m.name for m in listed(connection, project_id) if m.signature == signature), None)
-            joined = select_outputs(
-                project_id, external_scores.c.value, external_scores.c.status, external_scores.c.reason
-            )
-            mine = (external_metrics.c.project_id == project_id, external_metrics.c.name == name)
-            columns = joined.join(external_scores).join(external_metrics).where(*mine)
-        else:
-            joined = select_outputs(project_id, *VALUE).join(scores, scores.c.content_key == outputs.c.content_key)
-            columns = joined.where(scores.c.signature == of_signature(signature).scalar_subquery())
+        with reading(self._engine) as connection:
+            every = _ordered(scored(connection, project_id, signature, *VALUE))
         for ids in self._segments(project_id):
             with reading(self._engine) as connection:
-                rows = connection.execute(_ordered(columns.where(segments.c.id.in_(ids)))).all()
+                rows = connection.execute(every.where(segments.c.id.in_(ids))).all()
             yield [(OutputKey(*row[:3]), Value(*row[3:])) for row in rows]
 
     def n_references(self, project_id: int) -> int:
         query = select(func.count()).select_from(segment_references.join(segments))
-        with reading(self._engine) as connection:
-            return connection.execute(query.where(segments.c.project_id == project_id)).scalar_one()
+        return int(self._scalar(query.where(segments.c.project_id == project_id)) or 0)
 
     def most_references(self, project_id: int) -> int:
         counted = select(func.count()).select_from(segment_references.join(segments))
         each = counted.where(segments.c.project_id == project_id).group_by(segments.c.id).subquery()
-        with reading(self._engine) as connection:
-            return connection.execute(select(func.max(each.c[0]))).scalar() or 0
+        return int(self._scalar(select(func.max(each.c[0]))) or 0)
 
     def _parts_by_characters(self, project_id: int) -> Iterator[Sequence[int]]:
         for ids in self._segments(project_id):

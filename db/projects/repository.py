@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Collection, Sequence
-from contextlib import AbstractContextManager, suppress
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
     Engine,
+    FromClause,
     LargeBinary,
     Select,
     and_,
@@ -28,33 +29,34 @@ from sqlalchemy import (
 )
 
 from core.columns import ProjectIndex, ScoreColumn
-from core.data import Dataset, ExternalScores, HumanScore, Judgement, Output, Segment, SegmentKey
+from core.data import Dataset, ExternalScores, HumanScore, Judgement, Output, OutputKey, Segment, SegmentKey
 from core.errors import UserError
-from core.ports.files import DatasetImport
+from core.ports.files import DatasetImport, ImportComparison, ImportReport, ImportSource
 from core.ports.labels import LabelBatch
-from core.ports.projects import ImportReport, Project
+from core.ports.projects import Project
 from core.progress import Progress, no_progress
 from core.text.words import fold
 from db.columns import Json, now
-from db.engine import inserted, reading, writing
+from db.engine import Repository, inserted, reading, writing
 from db.failures import require_name, retried, unique
 from db.imports import adding, slices
 from db.imports.adding import Addition
+from db.imports.plan import present_outputs
 from db.lookup import (
     among,
     hidden_project,
     human_scores,
+    judgements,
     no_such_project,
     outputs,
     parts,
     references,
     require_project,
+    segment_ids,
     segment_references,
-    segment_rows,
     segments,
     with_roles,
 )
-from db.projects.summaries import keep_summary, summary_of
 from db.scores.arrays import ArraySource, ProjectArrays
 from db.tables import campaigns, jobs, projects
 
@@ -62,15 +64,11 @@ AT_ONCE = 5000
 LONGEST_PATTERN = 1000
 
 
-class SqlProjects:
+class SqlProjects(Repository):
     """`core.ports.projects.Projects` over a database. The texts of a campaign are a project with its name that is in no list."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
     def get(self, project_id: int) -> Project:
-        with reading(self._engine) as connection:
-            require_project(connection, project_id)
+        with self._reading(project_id) as connection:
             return _projects(connection, project_id)[0]
 
     def create(self, name: str, *, sample: bool = False) -> Project:
@@ -101,27 +99,44 @@ class SqlProjects:
 
     @retried
     def add(
-        self, project_id: int, dataset: Dataset, labels: Sequence[LabelBatch] = (), progress: Progress = no_progress,
+        self, project_id: int, source: Dataset | ImportSource, labels: Sequence[LabelBatch] = (), progress: Progress = no_progress,
         judgements: Sequence[Judgement] = (), *, external: Sequence[ExternalScores] = (), replace: Collection[str] = (),
         corrected: Collection[str] = (), new_project: bool = False,
     ) -> ImportReport:  # fmt: skip
-        source = DatasetImport(dataset, external)
-        new = Addition(source, progress, replace, labels, judgements, corrected, new_project=new_project)
+        in_parts = DatasetImport(source, external) if isinstance(source, Dataset) else source
+        new = Addition(in_parts, progress, replace, labels, judgements, corrected, new_project=new_project)
         report = adding.add(self._engine, project_id, new)
-        keep_summary(self._engine, project_id)
-        with suppress(UserError):  # who opens the project first does not wait for it
-            self.index(project_id)
+        _keep_summary(self._engine, project_id)
+        if isinstance(source, Dataset):
+            with suppress(UserError):  # who opens the project first does not wait for it
+                self.index(project_id)
         return report
 
-    def dataset(self, project_id: int) -> Dataset:
-        """Return all data of a project as it was imported, in document order. Raises `UserError` if it does not exist."""
+    def compare(self, project_id: int, source: ImportSource, replace: Collection[str] = ()) -> ImportComparison:
+        with self._reading(project_id) as connection:
+            return adding.compare(connection, project_id, source, replace)
+
+    def continues(self, project_id: int, source: ImportSource) -> bool:
+        with self._reading(project_id) as connection:
+            return adding.continues(connection, project_id, source)
+
+    def present(self, project_id: int, keys: Collection[OutputKey]) -> set[OutputKey]:
+        with self._reading(project_id) as connection:
+            return present_outputs(connection, project_id, keys)
+
+    @contextmanager
+    def _reading(self, project_id: int) -> Iterator[Connection]:
+        """A transaction that reads a project. Raises `UserError` if it does not exist or is hidden."""
         with reading(self._engine) as connection:
             require_project(connection, project_id)
+            yield connection
+
+    def dataset(self, project_id: int) -> Dataset:
+        with self._reading(project_id) as connection:
             return read_part(connection, segments.c.project_id == project_id)
 
     def document(self, project_id: int, doc_id: str) -> Dataset:
-        with reading(self._engine) as connection:
-            require_project(connection, project_id)
+        with self._reading(project_id) as connection:
             return read_part(
                 connection, and_(segments.c.project_id == project_id, segments.c.doc_id == doc_id), scores=False
             )
@@ -134,13 +149,11 @@ class SqlProjects:
         return arrays.column(project_id, _human(arrays, project_id, name))
 
     def texts(self, project_id: int, segments: Sequence[SegmentKey], systems: Collection[str] | None = None) -> Dataset:
-        with reading(self._engine) as connection:
-            require_project(connection, project_id)
+        with self._reading(project_id) as connection:
             return read_texts(connection, project_id, segments, systems)
 
     def search(self, project_id: int, phrase: str) -> builtins.list[SegmentKey]:
-        with reading(self._engine) as connection:
-            require_project(connection, project_id)
+        with self._reading(project_id) as connection:
             return matching_segments(connection, project_id, phrase)
 
     def list(self) -> builtins.list[Project]:
@@ -170,9 +183,73 @@ def _projects(connection: Connection, project_id: int | None = None) -> builtins
     rows = connection.execute(every.where(chosen, projects.c.importing.is_(None))).all()
     listed = []
     for row in sorted(rows, key=lambda row: row.name):  # servers sort by their own language
-        summary, name = summary_of(connection, row.id, row.imports, row.summary), row.campaign or row.name
+        summary, name = _summary_of(connection, row.id, row.imports, row.summary), row.campaign or row.name
         listed.append(Project(row.id, name, row.created, row.sample, *summary[1:], imports=row.imports or 0))
     return listed
+
+
+class ProjectSummary(NamedTuple):
+    """What the list of projects shows of each: counts and names, those of systems in the order of their first output.
+
+    It is counted once after an import and kept in `projects.summary`. If `imports` is not the number of the last import, it is counted again when
+    it is read.
+    """
+
+    imports: int
+    n_segments: int
+    n_outputs: int
+    systems: tuple[str, ...]
+    human_scores: tuple[str, ...]
+    judged: tuple[str, ...]
+
+
+def _summary_of(connection: Connection, project_id: int, imports: int | None, kept: Any) -> ProjectSummary:
+    """Return the summary of a project whose row has these values of `imports` and `summary`."""
+    if kept is not None and kept[0] == imports:
+        number, n_segments, n_outputs, *names = kept
+        return ProjectSummary(number, n_segments, n_outputs, *map(tuple, names))
+    return _counted(connection, project_id, imports or 0)
+
+
+def _keep_summary(engine: Engine, project_id: int) -> None:
+    """Count a project and keep the result, unless it changes meanwhile. Storage that fails now costs time later, and nothing else."""
+    with suppress(UserError):
+        row = projects.c.id == project_id
+        with reading(engine) as connection:
+            imports = connection.execute(select(projects.c.imports).where(row)).scalar()
+            if imports is None:
+                return
+            summary = _counted(connection, project_id, imports)
+        with writing(engine) as connection:
+            connection.execute(update(projects).where(row, projects.c.imports == imports).values(summary=summary))
+
+
+def _counted(connection: Connection, project_id: int, imports: int) -> ProjectSummary:
+    def number(of: Select[int]) -> int:
+        return connection.execute(of.where(segments.c.project_id == project_id)).scalar_one()
+
+    def names(table: FromClause) -> tuple[str, ...]:
+        in_order = func.min(table.c.id)
+        query = select(table.c.name).join_from(table, outputs).join(segments).group_by(table.c.name).order_by(in_order)
+        return tuple(connection.execute(query.where(segments.c.project_id == project_id)).scalars())
+
+    every = select(func.count()).select_from(segments)
+    return ProjectSummary(
+        imports, number(every), number(every.join(outputs)), _systems(connection, project_id), names(human_scores),
+        names(judgements),
+    )  # fmt: skip
+
+
+def _systems(connection: Connection, project_id: int) -> tuple[str, ...]:
+    rank = func.row_number().over(partition_by=outputs.c.system, order_by=(segments.c.position, outputs.c.position))
+    every = (
+        select(outputs.c.system, segments.c.position, outputs.c.position.label("within"), rank.label("rank"))
+        .join_from(outputs, segments)
+        .where(segments.c.project_id == project_id)
+        .subquery()
+    )
+    first = select(every.c.system).where(every.c.rank == 1).order_by(every.c.position, every.c.within)
+    return tuple(connection.execute(first).scalars())
 
 
 def _human(arrays: ProjectArrays, project_id: int, name: str) -> ArraySource:
@@ -216,7 +293,7 @@ def read_texts(
     chosen = None if systems is None else among(connection, outputs.c.system, sorted(systems))
     read = [
         read_part(connection, segments.c.id.in_(ids), chosen, scores=False)
-        for ids in parts([row.id for row in segment_rows(connection, project_id, keys)])
+        for ids in parts([*segment_ids(connection, project_id, keys).values()])
     ]
     return Dataset(tuple(s for part in read for s in part.segments), tuple(o for part in read for o in part.outputs))
 

@@ -8,7 +8,6 @@ Outputs are found in the arrays by their ids or content keys (`Places`): an inde
 
 from __future__ import annotations
 
-import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -23,6 +22,7 @@ from sqlalchemy import Connection, Engine, Select, delete, func, insert, select
 from core.columns import ColumnDraft, ProjectIndex, ScoreColumn, packed, unpacked
 from core.data import SegmentKey, Status
 from core.errors import UserError
+from db.columns import digest_of
 from db.engine import reading, writing
 from db.lookup import outputs, require_project, segments
 from db.tables import project_arrays, projects
@@ -152,7 +152,7 @@ class ProjectArrays:
                 self._touch((project_id, name))
                 return in_memory
         of = project_arrays.c
-        mine = (of.project_id == project_id, of.digest == _digest(name), of.imports == imports)
+        mine = (of.project_id == project_id, of.digest == digest_of(name), of.imports == imports)
         row = connection.execute(select(of.newest, of.data).where(*mine)).first()
         if row is None:
             return None
@@ -175,7 +175,7 @@ class ProjectArrays:
 
     def keep(self, project_id: int, name: str, value: Kept) -> None:
         """Keep bytes in the database. Storage that fails now costs time later, and nothing else."""
-        row = {"project_id": project_id, "digest": _digest(name)}
+        row = {"project_id": project_id, "digest": digest_of(name)}
         mine = [project_arrays.c[column] == expected for column, expected in row.items()]
         with suppress(UserError), writing(self._engine, pooled=False) as connection:
             connection.execute(delete(project_arrays).where(*mine))
@@ -200,10 +200,6 @@ def _bytes(value: object) -> int:
             return value.names.nbytes + value.at.nbytes
         case _:
             return 0
-
-
-def _digest(name: str) -> str:
-    return hashlib.sha256(name.encode("utf-8")).hexdigest()
 
 
 def _version(project_id: int, imports: int) -> str:

@@ -7,7 +7,6 @@ under each signature.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -21,19 +20,19 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine, Row, Select, Text, delete, func, insert, select, type_coerce
+from sqlalchemy import Connection, Row, Select, Text, delete, func, insert, literal, select, type_coerce
 
 from core.columns import ScoreColumn, packed, unpacked
-from core.data import OutputKey, SegmentKey, Value
+from core.data import OutputKey, SegmentKey, SourceFile, Value
+from core.errors import UserError
 from core.ports.scores import ExternalMetric, ScoredBy
 from core.signature import EXTERNAL
-from db.columns import copy_rows, now, to_json
-from db.engine import inserted, reading, take_turns, writing
+from db.columns import Json, copy_rows, digest_of, now, to_json
+from db.engine import Repository, inserted, reading, take_turns, writing
 from db.failures import retried
-from db.lookup import LISTED, among, outputs, parts, segments, select_outputs
-from db.scores import external
+from db.lookup import LISTED, among, outputs, parts, require_no_import, segments, select_outputs
 from db.scores.arrays import AT_ONCE, FEW, ArraySource, Found, Kept, ProjectArrays, cut_keys, imports_of
-from db.tables import claims, runs, scores, signatures
+from db.tables import claims, external_metrics, external_scores, runs, scores, signatures
 
 VALUE = (scores.c.value, scores.c.status, scores.c.reason, scores.c.parts)
 PACKAGES = ("torch", "transformers", "tokenizers", "sacrebleu", "rouge-score", "numpy", "scipy")
@@ -48,11 +47,8 @@ Counts = dict[str, tuple[int, str]]
 """The number of scored outputs and the time of the last run (ISO 8601), by the digest of a signature."""
 
 
-class SqlScores:
+class SqlScores(Repository):
     """`core.ports.scores.Scores` over a database."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     def known(self, signature: str, keys: Collection[str]) -> set[str]:
         with reading(self._engine) as connection:
@@ -124,8 +120,7 @@ class SqlScores:
             )
 
     def newest(self) -> int:
-        with reading(self._engine) as connection:
-            return connection.execute(select(func.max(runs.c.id))).scalar() or 0
+        return int(self._scalar(select(func.max(runs.c.id))) or 0)
 
     def signatures(self, project_id: int) -> list[ScoredBy]:
         """Return the metrics with scores in the project, external ones included, newest last; errors do not count."""
@@ -138,7 +133,7 @@ class SqlScores:
                 for row in connection.execute(select(signatures).order_by(signatures.c.id))
                 if row.digest in counts
             ]
-            of_external = [m.scored_by for m in external.listed(connection, project_id)]
+            of_external = [m.scored_by for m in external_metrics_of(connection, project_id)]
         return sorted([*ours, *of_external], key=lambda by: by.newest)
 
     def _counts(self, project_id: int) -> Counts:
@@ -167,7 +162,7 @@ class SqlScores:
             metric = next((m for m in self.external(project_id) if m.signature == signature), None)
             if metric is None:
                 return ScoreColumn.empty(arrays.index(project_id))
-            return arrays.column(project_id, external.source(arrays, project_id, metric))
+            return arrays.column(project_id, _external_source(arrays, project_id, metric))
         own = of_signature(signature).scalar_subquery()
 
         def newest(connection: Connection) -> int:
@@ -178,33 +173,22 @@ class SqlScores:
 
         return arrays.column(project_id, ArraySource(signature, newest, changes))
 
-    def table(self, project_id: int, signature: str) -> dict[OutputKey, Value]:
-        with reading(self._engine) as connection:
-            if is_external(signature):
-                return external.table(connection, project_id, signature)
-            query = _scored(project_id, signature, *VALUE).order_by(segments.c.position, outputs.c.position)
-            return {
-                OutputKey(system, doc_id, segment_id): Value(*value)
-                for system, doc_id, segment_id, *value in connection.execute(query)
-            }
-
     def detail(self, project_id: int, signature: str, segment: SegmentKey) -> dict[str, Value]:
         with reading(self._engine) as connection:
-            if is_external(signature):
-                found_there = external.table(connection, project_id, signature, segment)
-                return {key.system: value for key, value in found_there.items()}
-            query = _scored(project_id, signature, *VALUE, scores.c.detail).where(
+            query = scored(connection, project_id, signature, *VALUE, scores.c.detail).where(
                 segments.c.doc_id == segment.doc_id, segments.c.segment_id == segment.segment_id
             )
             return {
-                row.system: Value(row.value, row.status, row.reason, row.parts, _inflated(row.detail))
-                for row in connection.execute(query.order_by(outputs.c.position))
+                system: Value(*value[:4], *map(_inflated, value[4:]))
+                for system, _, _, *value in connection.execute(query.order_by(outputs.c.position))
             }
 
     def details(self, project_id: int, signature: str) -> Iterator[tuple[OutputKey, Value]]:
-        query = _scored(project_id, signature, *_VALUE, scores.c.detail).where(scores.c.detail.is_not(None))
-        in_order = query.order_by(segments.c.position, outputs.c.position)
+        if is_external(signature):  # they have none
+            return
         with reading(self._engine) as connection:
+            query = scored(connection, project_id, signature, *_VALUE, scores.c.detail)
+            in_order = query.where(scores.c.detail.is_not(None)).order_by(segments.c.position, outputs.c.position)
             for rows in connection.execution_options(yield_per=AT_ONCE).execute(in_order).partitions():
                 parsed = json.loads(b"[%b]" % b",".join(zlib.decompress(row.detail) for row in rows))
                 for row, v, detail in zip(rows, _with_parts([row[3:7] for row in rows]), parsed, strict=True):
@@ -212,21 +196,61 @@ class SqlScores:
 
     def external(self, project_id: int) -> list[ExternalMetric]:
         with reading(self._engine) as connection:
-            return external.listed(connection, project_id)
+            return external_metrics_of(connection, project_id)
 
     def remove_external(self, project_id: int, name: str) -> None:
         """Delete an external metric and its values in this project."""
+        mine = (external_metrics.c.project_id == project_id, external_metrics.c.name == name)
         with writing(self._engine) as connection:
-            external.remove(connection, project_id, name)
+            require_no_import(connection, project_id)
+            if not connection.execute(delete(external_metrics).where(*mine)).rowcount:
+                raise UserError(f"there is no external metric “{name}”", hint="It may have been removed already")
 
 
-def _scored(project_id: int, signature: str, *columns: Any) -> Select[Any]:
-    """Select `columns` of the scores of a project's outputs under a signature, after the key of the output."""
-    return (
-        select_outputs(project_id, *columns)
-        .join(scores, scores.c.content_key == outputs.c.content_key)
-        .where(scores.c.signature == of_signature(signature).scalar_subquery())
+def scored(connection: Connection, project_id: int, signature: str, *columns: Any) -> Select[Any]:
+    """Select `columns` of the scores of a project's outputs under a signature, after the key of the output.
+
+    Those of an external signature have value, status and reason only. They belong to the outputs of a project and stay when references change.
+    """
+    if is_external(signature):
+        name = next((m.name for m in external_metrics_of(connection, project_id) if m.signature == signature), None)
+        query = select_outputs(project_id, external_scores.c.value, external_scores.c.status, external_scores.c.reason)
+        mine = (external_metrics.c.project_id == project_id, external_metrics.c.name == name)
+        return query.join(external_scores).join(external_metrics).where(*mine)
+    query = select_outputs(project_id, *columns).join(scores, scores.c.content_key == outputs.c.content_key)
+    return query.where(scores.c.signature == of_signature(signature).scalar_subquery())
+
+
+def external_metrics_of(connection: Connection, project_id: int) -> list[ExternalMetric]:
+    """Return the external metrics of a project by name."""
+    query = (
+        select(external_metrics, func.count(external_scores.c.output).label("n"))
+        .outerjoin(external_scores)
+        .where(external_metrics.c.project_id == project_id)
+        .group_by(external_metrics.c.id)
     )
+    return [
+        ExternalMetric(
+            row.name, row.higher_is_better, tuple(SourceFile(*file) for file in row.files), row.n, row.created
+        )
+        for row in sorted(connection.execute(query), key=lambda row: row.name)  # servers sort by their own language
+    ]
+
+
+def _external_source(arrays: ProjectArrays, project_id: int, metric: ExternalMetric) -> ArraySource:
+    """Return where the column of an external metric comes from."""
+    mine = (external_metrics.c.project_id == project_id, external_metrics.c.name == metric.name)
+
+    def changed(connection: Connection) -> int:
+        created = connection.execute(select(external_metrics.c.created).where(*mine)).scalar()
+        return 0 if created is None else round(created.timestamp() * 1e6)
+
+    def values(connection: Connection, _: int) -> Iterator[Found]:
+        of = external_scores.c
+        query = select(of.output, of.value, of.status, of.reason, literal(None, Json))
+        return arrays.by_id(connection, project_id, query.join_from(external_scores, external_metrics).where(*mine))
+
+    return ArraySource(metric.signature, changed, values, grows=False)
 
 
 def is_external(signature: str) -> bool:
@@ -242,10 +266,6 @@ def _check(value: Value) -> None:
         raise ValueError(f"a value of status {value.status!r} cannot be {value.value}")
     if not all(math.isfinite(number) for number in (value.value or 0.0, *value.parts.values())):
         raise ValueError("a value or a part of it is not finite; its status must say so instead")
-
-
-def digest_of(signature: str) -> str:
-    return hashlib.sha256(signature.encode("utf-8")).hexdigest()
 
 
 def of_signature(signature: str) -> Any:

@@ -121,7 +121,7 @@ def score(store: Store, project: Project, metrics: Sequence[str], segments: int 
 def scores(store: Store, project: Project) -> Iterator[tuple[str, list[tuple[object, ...]]]]:
     """Yield each metric's name with its values in the order of the project."""
     for by in store.scores.signatures(project.id):
-        table = store.scores.table(project.id, by.signature)
+        table = dict(store.scores.column(project.id, by.signature))
         yield by.metric, [(*key, by.signature, v.value, v.status, v.reason, dict(v.parts)) for key, v in table.items()]
 
 
@@ -217,7 +217,7 @@ class Statistics:
 
     def points(self, metric: str, human: Human) -> tuple[CalibrationPoint, ...]:
         column = self.view.column(metric)
-        table = self.store.scores.table(self.project.id, column.signature)
+        table = dict(self.store.scores.column(self.project.id, column.signature))
         return calibration.points(table, human)
 
     def calibrations(self, metric: str, human: Human, draws: int = 100) -> dict[str, Any]:
@@ -250,7 +250,7 @@ class Statistics:
     def lambda_by_raters(self, metric: str) -> dict[str, Any]:
         """Return λ for each rater and under each weight scheme, with the order of the systems."""
         column = self.view.column(metric)
-        table: Mapping[OutputKey, Value] = self.store.scores.table(self.project.id, column.signature)
+        table: Mapping[OutputKey, Value] = dict(self.store.scores.column(self.project.id, column.signature))
         choice, schemes = calibration.LambdaFitOptions(draws=100), list(SCHEMES.values())
         by_rater = lambda_sensitivity.by_rater(self.labels, self.raters, schemes[0], table, choice)
         by_scheme = lambda_sensitivity.by_scheme(self.labels, self.raters, schemes, table, choice)
@@ -332,7 +332,7 @@ def combined(statistics: Statistics, human: Human, cases: Path) -> dict[str, Any
     answered = answer(read, metrics)
     names = [m.spec.name for m in metrics]
     tables: dict[str, Any] = {
-        name: statistics.store.scores.table(statistics.project.id, statistics.view.column(name).signature)
+        name: dict(statistics.store.scores.column(statistics.project.id, statistics.view.column(name).signature))
         for name in names
     }
     scores = {key: value for key, (value, _) in human.scores.items()}

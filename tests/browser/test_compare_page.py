@@ -42,7 +42,7 @@ def ranking(server: Server, key: SegmentKey, lam: float) -> list[str]:
     store = server.store()
     project = sample(store)
     signature = next(s.signature for s in store.scores.signatures(project.id) if s.metric == "bartscore++")
-    table = store.scores.table(project.id, signature)
+    table = dict(store.scores.column(project.id, signature))
     parts = {k.system: v.parts for k, v in table.items() if k.segment == key}
     return sorted(parts, key=lambda s: -weighted(parts[s]["dist_exp"], parts[s]["dist_imp"], lam))
 

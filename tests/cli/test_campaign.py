@@ -140,7 +140,7 @@ def test_a_campaign_is_imported_into_an_existing_project(
 
     def counts(project: int) -> tuple[int, int, int]:
         found = store.projects.get(project)
-        return found.n_segments, found.n_outputs, len(store.judgements.list(project))
+        return found.n_segments, found.n_outputs, len(store.labels.judgements(project))
 
     data = dataset()
     other = store.projects.create("other").id

@@ -8,6 +8,7 @@ from core.ports.store import Store
 from db.engine import connect
 from db.store import store_over
 from tests.postgres import POSTGRES, postgres_database
+from tests.stores import project_with
 from tests.templates import empty_database
 
 
@@ -40,3 +41,9 @@ def engine(database: str, url: str, tmp_path: Path) -> Iterator[Engine]:
 @pytest.fixture
 def store(engine: Engine) -> Store:
     return store_over(engine)
+
+
+@pytest.fixture
+def project(store: Store) -> int:
+    """A project with 3 segments and 2 systems."""
+    return project_with(store)

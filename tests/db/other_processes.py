@@ -4,14 +4,17 @@ import io
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
 from datetime import UTC, datetime
+from itertools import count
 from multiprocessing.connection import Connection
 
 from sqlalchemy import event
 
 from core.data import SegmentKey, Value
+from core.errors import Unavailable
 from core.ports.campaigns import Draw, DrawState, NewAssignment
 from core.ports.jobs import ChunkResult
 from core.ports.labels import Action
@@ -22,7 +25,7 @@ from db.imports import adding, slices
 from db.store import open_store, store_over
 from tests.builders import small_dataset
 from tests.cli.program import status_of
-from tests.stores import add_dataset
+from tests.stores import add_dataset, project_with
 
 IMPORTED = small_dataset(30)
 K = 3
@@ -150,10 +153,27 @@ def open_database(url: str) -> None:
 def run_workers(connection: Connection, home: str, settings: Sequence[tuple[Sequence[str], str]]) -> None:
     """Start a worker with each of these arguments and numbers of workers; send the status and the errors of each."""
     os.environ["ERRORSCOPE_HOME"] = home
-    found: list[tuple[int, str]] = []
+    ends: list[tuple[int, str]] = []
     for arguments, number in settings:
         os.environ["ERRORSCOPE_WORKERS"] = number
         errors = io.StringIO()
         with redirect_stderr(errors):
-            found.append((status_of("workers", "--once", *arguments), errors.getvalue()))
-    connection.send(found)
+            ends.append((status_of("workers", "--once", *arguments), errors.getvalue()))
+    connection.send(ends)
+
+
+def record_labels(connection: Connection, url: str) -> None:
+    """Record labels without end. Send "saved ID" once a label is acknowledged, else "refused REASON"; it is sent again, as the browser does."""
+    store = open_store(url)
+    projects = store.projects.list()
+    project = projects[0].id if projects else project_with(store)
+    for number in count(len(store.labels.events(project))):
+        action = Action(f"a{number}", "verdict", "A", {"value": "no_error" if number % 2 else None})
+        while True:
+            try:
+                store.labels.append(project, "ann", SegmentKey("doc", "0"), [action])
+                connection.send(f"saved {action.id}")
+                break
+            except Unavailable as error:
+                connection.send(f"refused {error}")
+                time.sleep(0.02)

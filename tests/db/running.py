@@ -12,7 +12,7 @@ from core.ports.store import Store
 from db.engine import connect, migrate
 from db.store import store_over
 from tests.builders import small_dataset
-from tests.db.label_server import serve_through
+from tests.db.other_processes import record_labels
 from tests.processes import started_with_pipe
 
 PARTS = ("", "-wal", "-shm")
@@ -38,7 +38,7 @@ class Server:
     """A process that records labels, and what it said."""
 
     def __init__(self, db: Path) -> None:
-        self.process, self.lines = started_with_pipe(serve_through, f"sqlite:///{db}")
+        self.process, self.lines = started_with_pipe(record_labels, f"sqlite:///{db}")
         self.saved: list[str] = []
         self.refused: list[str] = []
 
@@ -78,9 +78,9 @@ def server(db: Path) -> Iterator[Server]:
 def stored(db: Path) -> set[str]:
     connection = sqlite3.connect(db)
     assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    found = {str(name) for (name,) in connection.execute("SELECT action_id FROM events")}
+    ids = {str(name) for (name,) in connection.execute("SELECT action_id FROM events")}
     connection.close()
-    return found
+    return ids
 
 
 @contextmanager

@@ -3,10 +3,8 @@
 import random
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from threading import Barrier
 from typing import Any
 
 import pytest
@@ -25,7 +23,7 @@ from tests.db.campaigns import DESIGN, NOW, SETTINGS, SegmentKey, created, label
 from tests.db.other_processes import K, assign_units, exit_while_assigning, next_free
 from tests.db.raw import counts, scalar
 from tests.db.test_races import go
-from tests.processes import ended, started, started_with_pipe
+from tests.processes import at_once, ended, started, started_with_pipe
 
 UNITS = [f"u{i}" for i in range(12)]
 SOON = timedelta(milliseconds=30)
@@ -49,18 +47,6 @@ def check_slots(found: list[Assignment]) -> None:
     assert set(positions.values()) == {1}
 
 
-def at_once(*work: Callable[[], Any]) -> list[Any]:
-    """Run functions in threads of their own that begin together; return their results."""
-    together = Barrier(len(work))
-
-    def begin(one: Callable[[], Any]) -> Any:
-        together.wait()
-        return one()
-
-    with ThreadPoolExecutor(len(work)) as pool:
-        return list(pool.map(begin, work))
-
-
 def test_threads_fill_every_slot_once(store: Store, url: str, campaign: Campaign) -> None:
     people = [store.campaigns.join(campaign.id, f"r{i}", "C").id for i in range(8)]
     stores = [store, open_store(url)]
@@ -72,10 +58,10 @@ def test_threads_fill_every_slot_once(store: Store, url: str, campaign: Campaign
         return mine
 
     returned = [a for mine in at_once(*(lambda i=i: work(i) for i in range(8))) for a in mine]
-    found = store.campaigns.assignments(campaign.id)
-    assert sorted(a.id for a in returned) == sorted(a.id for a in found)
-    assert len(found) == len(UNITS) * K
-    check_slots(found)
+    assigned = store.campaigns.assignments(campaign.id)
+    assert sorted(a.id for a in returned) == sorted(a.id for a in assigned)
+    assert len(assigned) == len(UNITS) * K
+    check_slots(assigned)
 
 
 @pytest.mark.extended
@@ -85,9 +71,9 @@ def test_processes_fill_every_slot_once(store: Store, url: str, campaign: Campai
     go(*(connection for _, connection in running))
     assert [ended(process, 120) for process, _ in running] == [0] * 3
     assert len(store.campaigns.participants(campaign.id)) == 5
-    found = store.campaigns.assignments(campaign.id)
-    assert len(found) == len(UNITS) * K
-    check_slots(found)
+    assigned = store.campaigns.assignments(campaign.id)
+    assert len(assigned) == len(UNITS) * K
+    check_slots(assigned)
 
 
 def test_simultaneous_joins_make_one_participant(store: Store, url: str, campaign: Campaign) -> None:
@@ -113,10 +99,10 @@ def test_leases_expire_while_others_touch(store: Store, url: str, campaign: Camp
                 label(stores[i % 2], campaign, f"r{i}", a.unit.name, submitted, now, now + SOON)
 
     at_once(*(lambda i=i: work(i) for i in range(6)))
-    found = store.campaigns.assignments(campaign.id)
-    check_slots(found)
-    assert {a.state for a in found} >= {"submitted"}
-    assert all((a.submitted is not None) == (a.state == "submitted") for a in found)
+    assigned = store.campaigns.assignments(campaign.id)
+    check_slots(assigned)
+    assert {a.state for a in assigned} >= {"submitted"}
+    assert all((a.submitted is not None) == (a.state == "submitted") for a in assigned)
 
 
 def test_an_expired_lease_is_reclaimed_once(store: Store, url: str, campaign: Campaign) -> None:
@@ -163,9 +149,9 @@ def test_a_unit_is_submitted_or_handed_over_and_not_both(store: Store, url: str,
             other.campaigns.hand_over(campaign.id, rosa, NOW, first_open(rosa, otto))
 
     at_once(submit, hand_over)
-    found = store.campaigns.assignments(campaign.id)
-    check_slots(found)
-    mine, theirs = ({a.unit.name: a for a in found if a.participant_id == who} for who in (rosa, otto))
+    assigned = store.campaigns.assignments(campaign.id)
+    check_slots(assigned)
+    mine, theirs = ({a.unit.name: a for a in assigned if a.participant_id == who} for who in (rosa, otto))
     assert {(a.state, a.slot) for a in mine.values()} <= {
         ("submitted", 1),
         ("submitted", 2),
@@ -185,9 +171,9 @@ def test_touches_that_arrive_together_are_all_kept(store: Store, campaign: Campa
             label(store, campaign, rater, name, True, NOW, later)
 
     at_once(*(lambda i=i: work(f"r{i}") for i in range(len(people))))
-    found = store.campaigns.assignments(campaign.id)
-    assert {a.state for a in found} == {"submitted"}
-    assert {a.participant_id for a in found} == set(people[:K]), "others keep their labels and get no assignment"
+    assigned = store.campaigns.assignments(campaign.id)
+    assert {a.state for a in assigned} == {"submitted"}
+    assert {a.participant_id for a in assigned} == set(people[:K]), "others keep their labels and get no assignment"
 
 
 def test_a_campaign_is_invisible_until_it_is_complete(
@@ -240,9 +226,9 @@ def test_a_crash_during_a_replacement_leaves_one_whole_draft(
         with pytest.raises(KeyboardInterrupt):
             replaced(store, campaign)
     new = store.campaigns.get(campaign.id)
-    there = store.projects.dataset(new.texts)
-    assert (new == campaign, there == texts_before) == (not late, not late)
-    assert {u.name for u in store.campaigns.units(new.id)} == {s.doc_id for s in there.segments}
+    texts_after = store.projects.dataset(new.texts)
+    assert (new == campaign, texts_after == texts_before) == (not late, not late)
+    assert {u.name for u in store.campaigns.units(new.id)} == {s.doc_id for s in texts_after.segments}
     monkeypatch.setattr(slices, "INTERRUPTED_SECONDS", -1.0)
     open_store(url)
     left = counts(engine)

@@ -10,7 +10,7 @@ from core.errors import UserError
 from core.ports.store import Store
 from core.signature import content_key
 from core.text.words import fold
-from tests.builders import small_dataset
+from tests.stores import project_with
 
 ONE, TWO = SegmentKey("d", "1"), SegmentKey("e", "2")
 DATA = Dataset(
@@ -22,8 +22,7 @@ DATA = Dataset(
 
 @pytest.fixture
 def project(store: Store) -> int:
-    made = store.projects.create("p").id
-    store.projects.add(made, DATA)
+    made = project_with(store, DATA)
     return made
 
 
@@ -32,19 +31,14 @@ def put(store: Store, values: dict[OutputKey, Value], signature: str = "chrf|v:1
     store.scores.put("chrf", signature, {content_key(*items[key]): value for key, value in values.items()}, 1.0)
 
 
-def test_the_index_has_the_lengths_of_the_outputs(store: Store, project: int) -> None:
-    index = store.projects.index(project)
-    assert (index.segments, index.systems) == ((ONE, TWO), ("A", "B"))
-    assert index.lengths.tolist() == [[9, 0], [-1, 9]]  # an emoji is one character, an empty output is there
-    assert list(index.keys()) == [o.key for o in DATA.outputs]
-
-
-def test_the_index_follows_an_import(store: Store, project: int) -> None:
+def test_the_index_has_the_lengths_of_the_outputs_and_follows_an_import(store: Store, project: int) -> None:
     before = store.projects.index(project)
+    assert (before.segments, before.systems) == ((ONE, TWO), ("A", "B"))
+    assert before.lengths.tolist() == [[9, 0], [-1, 9]]  # an emoji is one character, an empty output is there
+    assert list(before.keys()) == [o.key for o in DATA.outputs]
     store.projects.add(project, Dataset((Segment("e", "2", None),), (Output("C", "e", "2", "c"),)))
     after = store.projects.index(project)
-    assert after.systems == ("A", "B", "C")
-    assert (before.version == after.version, after.n_outputs) == (False, 4)
+    assert (after.systems, before.version == after.version, after.n_outputs) == (("A", "B", "C"), False, 4)
 
 
 def test_texts_are_those_of_the_segments_in_document_order(store: Store, project: int) -> None:
@@ -58,8 +52,8 @@ def test_texts_are_those_of_the_segments_in_document_order(store: Store, project
     assert store.projects.texts(project, []) == Dataset((), ())
 
 
-def test_search_ignores_case_and_variants(store: Store, project: int) -> None:
-    for phrase, found in [
+def test_search_finds_what_the_folded_texts_contain(store: Store, project: int) -> None:
+    for phrase, places in [
         ("FLUSS", [ONE]),  # ß folds to ss
         ("full", [TWO]),  # full-width letters are the same in NFKC
         ("another", [TWO]),
@@ -68,10 +62,7 @@ def test_search_ignores_case_and_variants(store: Store, project: int) -> None:
         ("100 %", []),
         ("_", []),
     ]:
-        assert store.projects.search(project, phrase) == found, phrase
-
-
-def test_search_finds_what_the_folded_texts_contain(store: Store) -> None:
+        assert store.projects.search(project, phrase) == places, phrase
     texts = [
         "Plain",
         "STRASSE",
@@ -87,10 +78,9 @@ def test_search_finds_what_the_folded_texts_contain(store: Store) -> None:
         "ΣΊΣΥΦΟΣ",
         "e\u0301",
     ]
-    made = store.projects.create("odd").id
     keys = [SegmentKey("", str(1000 + i)) for i in range(len(texts))]
     outputs = [Output("", *key, text) for key, text in zip(keys, texts, strict=True)]
-    store.projects.add(made, Dataset(tuple(Segment(*key, None, ()) for key in keys), tuple(outputs)))
+    made = project_with(store, Dataset(tuple(Segment(*key, None, ()) for key in keys), tuple(outputs)), "odd")
     for phrase in [
         *texts,
         *map(str.swapcase, texts),
@@ -111,16 +101,16 @@ def test_search_finds_what_the_folded_texts_contain(store: Store) -> None:
 
 def test_a_column_has_values_reasons_and_parts(store: Store, project: int) -> None:
     a, b = OutputKey("A", *ONE), OutputKey("B", *TWO)
-    given = {a: Value(0.5, parts={"dist_exp": 1.0, "dist_imp": -2.0}), b: Value(None, "needs", "no source")}
-    put(store, given)
+    values = {a: Value(0.5, parts={"dist_exp": 1.0, "dist_imp": -2.0}), b: Value(None, "needs", "no source")}
+    put(store, values)
     column = store.scores.column(project, "chrf|v:1")
-    assert dict(column) == given
+    assert dict(column) == values
     assert (column.at(0, 1), column.n, len(column)) == (None, 2, 2)
     assert column.parts["dist_imp"][0, 0] == -2.0
     assert column.finite() == {a: 0.5}
 
 
-def test_a_column_follows_later_runs(store: Store, project: int) -> None:
+def test_a_column_follows_later_runs_and_new_references(store: Store, project: int) -> None:
     a, b = OutputKey("A", *ONE), OutputKey("B", *TWO)
     put(store, {a: Value(None, "error", "broken")})
     assert store.scores.column(project, "chrf|v:1").n == 0  # a failure is no result
@@ -131,22 +121,9 @@ def test_a_column_follows_later_runs(store: Store, project: int) -> None:
     put(store, {OutputKey("B", *ONE): Value(3.0)})
     assert [(s.signature, s.n) for s in store.scores.signatures(project)] == [("chrf|v:1", 3)]
     assert store.scores.column(project, "chrf|v:1").numbers.tolist()[0] == [1.0, 3.0]
-
-
-def test_a_new_reference_changes_the_texts_that_were_scored(store: Store, project: int) -> None:
-    put(store, {OutputKey("A", *ONE): Value(1.0), OutputKey("B", *TWO): Value(2.0)})
-    assert store.scores.column(project, "chrf|v:1").n == 2
     store.projects.add(project, Dataset((Segment("d", "1", None, ("The stream",)),), ()))
-    assert store.scores.column(project, "chrf|v:1").finite() == {OutputKey("B", *TWO): 2.0}
+    assert store.scores.column(project, "chrf|v:1").finite() == {b: 2.0}, "other texts were scored"
     assert [s.n for s in store.scores.signatures(project)] == [1]
-
-
-def test_columns_of_one_project_have_nothing_of_others(store: Store, project: int) -> None:
-    other = store.projects.create("other").id
-    store.projects.add(other, small_dataset())
-    put(store, {OutputKey("A", *ONE): Value(1.0)})
-    assert store.scores.column(other, "chrf|v:1").n == 0
-    assert store.scores.signatures(other) == []
 
 
 def test_a_column_of_external_scores_follows_imports_and_removal(store: Store, project: int) -> None:

@@ -7,25 +7,7 @@ import pytest
 from core.errors import UserError
 from core.ports.campaigns import Campaign, DrawState, HandOver, NewAssignment
 from core.ports.store import Store
-from tests.builders import small_dataset
-from tests.db.campaigns import (
-    AFTER,
-    LATER,
-    LEASE,
-    NOW,
-    Choice,
-    assigned,
-    created,
-    only,
-    touch,
-)
-
-
-@pytest.fixture
-def project(store: Store) -> int:
-    made = store.projects.create("news").id
-    store.projects.add(made, small_dataset())
-    return made
+from tests.db.campaigns import AFTER, LATER, LEASE, NOW, Choice, assigned, created, only, touch
 
 
 @pytest.fixture
@@ -109,11 +91,11 @@ def test_a_unit_is_submitted_and_reopened(store: Store, campaign: Campaign) -> N
     rosa = assigned(store, campaign, "Rosa", "u1")
     for now in (NOW, AFTER):
         touch(store, campaign, rosa, "u1", True, now, LEASE)
-    found = only(store, campaign, rosa)
-    assert (found.state, found.submitted, found.opened) == ("submitted", NOW, NOW)
+    mine = only(store, campaign, rosa)
+    assert (mine.state, mine.submitted, mine.opened) == ("submitted", NOW, NOW)
     touch(store, campaign, rosa, "u1", False, AFTER, LATER)
-    found = only(store, campaign, rosa)
-    assert (found.state, found.submitted, found.slot, found.lease_until) == ("assigned", None, 1, LATER)
+    mine = only(store, campaign, rosa)
+    assert (mine.state, mine.submitted, mine.slot, mine.lease_until) == ("assigned", None, 1, LATER)
 
 
 @pytest.mark.parametrize("submitted", [True, False])
@@ -122,9 +104,9 @@ def test_a_reclaimed_unit_gets_a_free_slot_again(store: Store, campaign: Campaig
     otto = assigned(store, campaign, "Otto", "u2")
     store.campaigns.assign(campaign.id, otto, AFTER, LATER, Choice("u1"))
     touch(store, campaign, rosa, "u1", submitted, AFTER, LATER)
-    found = only(store, campaign, rosa)
-    assert (found.state, found.slot) == ("submitted" if submitted else "assigned", 2)
-    assert found.lease_until == LATER
+    mine = only(store, campaign, rosa)
+    assert (mine.state, mine.slot) == ("submitted" if submitted else "assigned", 2)
+    assert mine.lease_until == LATER
 
 
 def test_without_a_free_slot_a_reclaimed_unit_is_an_extra_one(store: Store, campaign: Campaign) -> None:
@@ -135,8 +117,8 @@ def test_without_a_free_slot_a_reclaimed_unit_is_an_extra_one(store: Store, camp
     touch(store, campaign, rosa, "u1", False, AFTER, LATER)
     assert (only(store, campaign, rosa).state, only(store, campaign, rosa).opened) == ("reclaimed", AFTER)
     touch(store, campaign, rosa, "u1", True, AFTER, LATER)
-    found = only(store, campaign, rosa)
-    assert (found.state, found.slot, found.submitted) == ("submitted", None, AFTER)
+    mine = only(store, campaign, rosa)
+    assert (mine.state, mine.slot, mine.submitted) == ("submitted", None, AFTER)
     assert sorted(a.slot or 0 for a in store.campaigns.assignments(campaign.id)) == [0, 1, 2]
 
 

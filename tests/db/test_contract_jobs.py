@@ -5,21 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.data import Dataset, Item, Output, OutputKey, Segment, SegmentKey, Value
+from core.data import Dataset, Item, Output, Segment, SegmentKey, Value
 from core.errors import UserError
 from core.ports.jobs import Chunk, ChunkResult, PlannedChunk, PlannedMetric
 from core.ports.store import Store
 from core.signature import content_key
 from tests.builders import small_dataset
+from tests.stores import project_with
 
 CHRF = PlannedMetric("chrf", "chrF", "chrf|v:1", speed=0.5, length=10.0)
-
-
-@pytest.fixture
-def project(store: Store) -> int:
-    made = store.projects.create("p").id
-    store.projects.add(made, small_dataset())  # 3 segments, 2 systems
-    return made
 
 
 def leased(store: Store, worker: str, seconds: float = 30.0) -> Chunk:
@@ -90,28 +84,23 @@ def test_the_time_left_follows_the_speed_within_a_chunk(store: Store, project: i
     assert "waiting" not in store.jobs.get(queued.id).message
 
 
-def test_a_job_that_scores_nothing_fails(store: Store, project: int) -> None:
-    job = store.jobs.enqueue(project, ["chrf"])
+def test_a_job_without_scores_ends_as_its_metric_says(store: Store, project: int) -> None:
+    job = store.jobs.enqueue(project, ["chrf"]).id
     planned(store, chunks=1)
     store.chunks.finish(leased(store, "w"), "w", result(6, 6, "no weights"))
-    assert store.jobs.get(job.id).state == "failed"
-    assert store.jobs.get(job.id).message == "chrf: 6 of 6 not scored: no weights"
-
-
-def test_a_job_with_nothing_to_score_is_done(store: Store, project: int) -> None:
-    job = store.jobs.enqueue(project, ["chrf"])
-    planner = leased(store, "w")
-    window = store.chunks.window(planner)
-    store.chunks.plan(planner, "w", window, [CHRF], [], {"chrf": 6})
-    assert (store.jobs.get(job.id).state, store.jobs.get(job.id).done) == ("done", 6)
-
-
-def test_a_metric_that_cannot_run_is_named(store: Store, project: int) -> None:
-    job = store.jobs.enqueue(project, ["bart"])
-    planner = leased(store, "w")
-    missing = PlannedMetric("bart", "bart", "", "its model is not here")
-    store.chunks.plan(planner, "w", store.chunks.window(planner), [missing], [], {})
-    assert store.jobs.get(job.id)[3:7] == ("failed", 0, 0, "bart: its model is not here")
+    assert store.jobs.get(job)[3:7] == ("failed", 6, 6, "chrf: 6 of 6 not scored: no weights")
+    for metric, known, ended in (
+        (CHRF, {"chrf": 6}, ("done", 6, 6, "")),
+        (
+            PlannedMetric("bart", "bart", "", "its model is not here"),
+            {},
+            ("failed", 0, 0, "bart: its model is not here"),
+        ),
+    ):
+        job = store.jobs.enqueue(project, [metric.name]).id
+        planner = leased(store, "w")
+        store.chunks.plan(planner, "w", store.chunks.window(planner), [metric], [], known)
+        assert store.jobs.get(job)[3:7] == ended
 
 
 def test_the_window_has_each_text_once_with_its_lengths(store: Store, project: int) -> None:
@@ -152,8 +141,8 @@ def test_all_texts_come_in_parts(store: Store, project: int) -> None:
     store.projects.add(project, small_dataset(600))
     parts = list(store.chunks.stream(project))
     assert len(parts) > 1
-    given = [(segment, item) for part in parts for _, segment, item in part]
-    assert sorted(given) == sorted((key.segment, item) for key, item in store.projects.dataset(project).items())
+    streamed = [(segment, item) for part in parts for _, segment, item in part]
+    assert sorted(streamed) == sorted((key.segment, item) for key, item in store.projects.dataset(project).items())
     number, _, item = parts[0][0]
     assert store.chunks.items([number, -5]) == {number: item}
 
@@ -192,8 +181,7 @@ def test_a_higher_priority_goes_first(store: Store, project: int) -> None:
 
 
 def test_projects_take_turns(store: Store, project: int) -> None:
-    other = store.projects.create("other").id
-    store.projects.add(other, small_dataset(4))
+    other = project_with(store, small_dataset(4), "other")
     jobs = [store.jobs.enqueue(of, ["chrf"]).id for of in (project, project, other)]
     jobs.append(store.jobs.enqueue(project, ["bleu"]).id)
     for _ in range(3):
@@ -287,21 +275,15 @@ def test_the_chunks_of_a_worker_that_is_gone_return_to_the_queue(store: Store, p
     assert store.jobs.get(job.id).workers == 1
 
 
-def test_an_abandoned_metric_is_told_to_later_chunks(store: Store, project: int) -> None:
+def test_later_chunks_know_that_a_metric_is_abandoned_and_which_is_the_last(store: Store, project: int) -> None:
     store.jobs.enqueue(project, ["chrf"])
     planned(store)
-    first = leased(store, "w")
-    store.chunks.abandon(first, "other", "not mine")
-    assert first.abandoned == ""
-    store.chunks.abandon(first, "w", "no weights")
-    assert leased(store, "w").abandoned == "no weights"
-
-
-def test_the_last_chunk_of_a_metric_is_known(store: Store, project: int) -> None:
-    store.jobs.enqueue(project, ["chrf"])
-    planned(store)
-    one, two = leased(store, "w1"), leased(store, "w2")
-    assert not store.chunks.is_last(two)
+    one = leased(store, "w1")
+    store.chunks.abandon(one, "other", "not mine")
+    assert one.abandoned == ""
+    store.chunks.abandon(one, "w1", "no weights")
+    two = leased(store, "w2")
+    assert (two.abandoned, store.chunks.is_last(two)) == ("no weights", False)
     store.chunks.finish(one, "w1", result(3))
     assert store.chunks.is_last(two)
 
@@ -359,8 +341,7 @@ def test_a_value_is_claimed_by_one_worker_of_two_jobs(store: Store, project: int
     planned(store, chunks=1)
     one = leased(store, "w1")
     assert store.chunks.claim(one, "w1", "s", ["a", "b"]) == {"a", "b"}  # alone, so nothing is recorded
-    other = store.projects.create("other").id
-    store.projects.add(other, small_dataset(4))
+    other = project_with(store, small_dataset(4), "other")
     store.jobs.enqueue(other, ["chrf"])
     planned(store, chunks=1)
     two = leased(store, "w2")
@@ -375,17 +356,8 @@ def test_a_value_is_claimed_by_one_worker_of_two_jobs(store: Store, project: int
     assert store.chunks.claim(two, "w2", "s", ["b"]) == {"b"}
 
 
-def test_scores_are_found_by_the_texts_of_a_window(store: Store, project: int) -> None:
-    store.jobs.enqueue(project, ["chrf"])
-    window = store.chunks.window(leased(store, "w"))
-    store.scores.put("chrf", "s", {key: Value(1.0) for key in window.keys}, 1.0)
-    assert len(store.scores.table(project, "s")) == 6
-    assert store.scores.table(project, "s")[OutputKey("A", "doc", "0")] == Value(1.0)
-
-
 def test_a_job_is_found_until_it_ends_however_many_are_newer(store: Store, project: int) -> None:
-    other = store.projects.create("other").id
-    store.projects.add(other, small_dataset())
+    other = project_with(store, name="other")
     old, elsewhere = store.jobs.enqueue(project, ["chrf"]), store.jobs.enqueue(other, ["chrf"])
     for i in range(25):
         store.jobs.cancel(store.jobs.enqueue(project, [f"m{i}"]).id)
@@ -401,8 +373,7 @@ def test_a_worker_leases_ahead_only_from_the_project_whose_turn_it_is(store: Sto
     store.jobs.enqueue(project, ["chrf"])
     planned(store, chunks=20)
     leased(store, "w1")
-    other = store.projects.create("other").id
-    store.projects.add(other, small_dataset())
+    other = project_with(store, name="other")
     assert store.chunks.lease("w1", ahead=True) is not None
     store.jobs.enqueue(other, ["chrf"])
     assert store.chunks.lease("w1", ahead=True) is None

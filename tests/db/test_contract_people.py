@@ -13,7 +13,6 @@ from core.errors import UserError
 from core.ports.store import Store
 from db import people
 from db.engine import writing
-from db.store import store_over
 from db.tables import accounts, links, login_sessions
 from tests.db.raw import rows
 
@@ -22,65 +21,45 @@ PAST = datetime.now(UTC) - timedelta(seconds=1)
 HASH, OTHER = "a" * 64, "b" * 64
 
 
-def test_accounts_are_listed_by_name(store: Store) -> None:
+def test_accounts_have_names_that_are_unique_whatever_their_case(store: Store) -> None:
     assert store.people.accounts() == []
     bob = store.people.add_account("bob", None, manager=False)
-    ann = store.people.add_account("ann", "hash", manager=True)
+    ann = store.people.add_account("Ann", "hash", manager=True)
     assert store.people.accounts() == [ann, bob]
-    assert (ann.name, ann.manager, ann.active, ann.created.tzinfo is not None) == ("ann", True, True, True)
-    assert store.people.password_hash("ann") == (ann, "hash")
-    assert store.people.password_hash("bob") == (bob, None)
-    assert store.people.password_hash("nobody") is None
-
-
-def test_account_names_are_unique_whatever_their_case(store: Store) -> None:
-    ann = store.people.add_account("Ann", None, manager=True)
+    assert (ann.name, ann.manager, ann.active, ann.created.tzinfo is not None) == ("Ann", True, True, True)
+    assert [store.people.password_hash(name) for name in ("Ann", "bob", "nobody")] == [(ann, "hash"), (bob, None), None]
     for name in ("Ann", "ann", "ANN", " ", ""):
         with pytest.raises(UserError):
             store.people.add_account(name, None, manager=False)
-    assert store.people.accounts() == [ann]
+    assert store.people.accounts() == [ann, bob]
 
 
-def test_a_session_lasts_until_it_ends_or_expires(store: Store) -> None:
-    ann = store.people.add_account("ann", None, manager=True)
+def test_a_session_lasts_until_it_expires_or_the_account_changes(store: Store) -> None:
+    ann, bob = (store.people.add_account(name, "old", manager=name == "ann") for name in ("ann", "bob"))
     store.people.start_session(HASH, ann.id, LATER)
-    assert store.people.session(HASH) == ann
-    assert store.people.session(OTHER) is None
+    assert (store.people.session(HASH), store.people.session(OTHER)) == (ann, None)
     store.people.start_session(OTHER, ann.id, PAST)
     assert store.people.session(OTHER) is None
     store.people.end_session(HASH)
     assert store.people.session(HASH) is None
 
-
-def test_a_new_password_ends_all_sessions_of_the_account(store: Store) -> None:
-    ann, bob = (store.people.add_account(name, "old", manager=True) for name in ("ann", "bob"))
-    store.people.start_session(HASH, ann.id, LATER)
-    store.people.start_session(OTHER, bob.id, LATER)
+    for token, account in ((HASH, ann), (OTHER, bob)):
+        store.people.start_session(token, account.id, LATER)
     store.people.set_password(ann.id, "new")
-    assert store.people.session(HASH) is None
-    assert store.people.session(OTHER) == bob
+    assert (store.people.session(HASH), store.people.session(OTHER)) == (None, bob)
     assert store.people.password_hash("ann") == (ann, "new")
     with pytest.raises(UserError):
         store.people.set_password(999, "new")
 
-
-def test_a_disabled_account_has_no_session(store: Store) -> None:
-    store.people.add_account("ann", None, manager=True)
-    bob = store.people.add_account("bob", None, manager=False)
-    store.people.start_session(HASH, bob.id, LATER)
     store.people.set_active(bob.id, False)
-    assert store.people.session(HASH) is None
-    store.people.start_session(OTHER, bob.id, LATER)
     assert store.people.session(OTHER) is None
-    store.people.set_active(bob.id, True)
+    store.people.start_session(HASH, bob.id, LATER)
     assert store.people.session(HASH) is None
-
-
-def test_the_last_active_manager_cannot_be_disabled(store: Store) -> None:
-    ann, eve = (store.people.add_account(name, None, manager=True) for name in ("ann", "eve"))
-    store.people.add_account("bob", None, manager=False)
+    store.people.set_active(bob.id, True)
+    assert store.people.session(OTHER) is None
+    eve = store.people.add_account("eve", None, manager=True)
     store.people.set_active(ann.id, False)
-    with pytest.raises(UserError):
+    with pytest.raises(UserError, match="only active manager"):
         store.people.set_active(eve.id, False)
     assert [a.name for a in store.people.accounts() if a.active] == ["bob", "eve"]
 
@@ -98,6 +77,8 @@ def test_an_account_has_one_role_per_project(store: Store) -> None:
     for wrong in ((999, ann.id), (project, 999)):
         with pytest.raises(UserError):
             store.people.set_role(*wrong, "viewer")
+    assert len(store.people.secret()) == 32
+    assert store.people.secret() == store.people.secret(), "made once"
 
 
 def test_links_and_public_pages_are_found_by_hash_until_revoked(store: Store, engine: Engine) -> None:
@@ -144,11 +125,6 @@ def test_links_and_public_pages_are_found_by_hash_until_revoked(store: Store, en
     assert store.shared.page(OTHER) is None
 
 
-def test_the_secret_is_made_once(store: Store) -> None:
-    assert len(store.people.secret()) == 32
-    assert store.people.secret() == store.people.secret()
-
-
 def test_audit_entries_come_newest_first_and_page_by_page(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     store.audit.record("ann", "project created", 1, name="news")
     store.audit.record("ann", "account added", name="bob", manager=False)
@@ -181,24 +157,17 @@ def test_audit_entries_come_newest_first_and_page_by_page(store: Store, monkeypa
     assert sorted(e.details["status"] for e in store.audit.entries(limit=n)) == list(range(n))
 
 
-def test_a_deleted_project_keeps_its_audit_entries(engine: Engine) -> None:
-    of = store_over(engine)
-    project, ann = of.projects.create("news").id, of.people.add_account("ann", None, manager=False)
-    of.people.set_role(project, ann.id, "viewer")
-    of.people.add_link(project, "Rosa", None, HASH, None, "ann")
-    of.audit.record("ann", "project created", project)
-    of.projects.delete(project)
-    assert of.people.roles(ann.id) == {}
-    assert of.people.link(HASH) is None
-    assert len(of.audit.entries(project)) == 1
-
-
-@pytest.mark.parametrize("change", ["UPDATE audit SET who = 'x'", "DELETE FROM audit"])
-def test_the_audit_record_is_append_only(engine: Engine, change: str) -> None:
-    store_over(engine).audit.record("ann", "account added")
-    with pytest.raises(DBAPIError, match="append-only"), writing(engine) as connection:
-        connection.execute(text(change))
-    assert rows(engine, "SELECT who FROM audit") == [("ann",)]
+def test_the_audit_record_is_append_only_and_survives_a_project(store: Store, engine: Engine) -> None:
+    project, ann = store.projects.create("news").id, store.people.add_account("ann", None, manager=False)
+    store.people.set_role(project, ann.id, "viewer")
+    store.people.add_link(project, "Rosa", None, HASH, None, "ann")
+    store.audit.record("ann", "project created", project)
+    for change in ("UPDATE audit SET who = 'x'", "DELETE FROM audit"):
+        with pytest.raises(DBAPIError, match="append-only"), writing(engine) as connection:
+            connection.execute(text(change))
+    store.projects.delete(project)
+    assert (store.people.roles(ann.id), store.people.link(HASH)) == ({}, None)
+    assert [(e.who, e.act) for e in store.audit.entries(project)] == [("ann", "project created")]
 
 
 def test_only_hashes_of_passwords_and_tokens_are_columns() -> None:

@@ -16,8 +16,7 @@ from db.database_copy import copy_database
 from db.engine import connect, migrate, writing
 from db.store import open_store, store_over
 from tests.builders import small_dataset
-from tests.db.frozen import load_frozen
-from tests.db.raw import counts, rows
+from tests.db.raw import counts, load_frozen, rows
 from tests.postgres import POSTGRES, on_both, on_postgres, postgres_database
 
 FIRST = SegmentKey("doc", "0")
@@ -55,9 +54,11 @@ def full(url: str) -> Iterator[Engine]:
 def content(url: str) -> dict[str, list[tuple[object, ...]]]:
     engine = connect(url)
     tables = [*counts(engine), "signatures", "runs"]
-    found = {name: sorted((plain(row) for row in rows(engine, f"SELECT * FROM {name}")), key=repr) for name in tables}
+    tables_rows = {
+        name: sorted((plain(row) for row in rows(engine, f"SELECT * FROM {name}")), key=repr) for name in tables
+    }
     engine.dispose()
-    return found
+    return tables_rows
 
 
 def plain(row: tuple[object, ...]) -> tuple[object, ...]:
@@ -67,12 +68,12 @@ def plain(row: tuple[object, ...]) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("kind", ["sqlite", POSTGRES])
 def test_a_copy_has_every_row_and_goes_on_with_the_ids(full: Engine, url: str, kind: str, databases: Any) -> None:
-    told: list[float] = []
+    shares: list[float] = []
     target = databases(kind)
-    copied = copy_database(url, target, told.append)
+    copied = copy_database(url, target, shares.append)
     assert (copied.projects, copied.events, copied.rows["outputs"]) == (3, 12, 2413)
-    assert told == sorted(told)
-    assert told[-1] == 1.0
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
     old, new = open_store(url), open_store(target)
     for project in old.projects.list():
         assert new.projects.get(project.id) == project

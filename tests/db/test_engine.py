@@ -14,7 +14,7 @@ from db.tables import projects
 from tests.db.other_processes import list_projects
 from tests.db.raw import scalar
 from tests.postgres import on_postgres, on_sqlite
-from tests.processes import ended, started_with_pipe
+from tests.processes import at_once, ended, started_with_pipe
 
 
 @on_sqlite
@@ -28,12 +28,6 @@ def test_sqlite_uses_wal_full_sync_and_foreign_keys(engine: Engine) -> None:
     with writing(engine) as connection:
         assert 29_000 < (connection.exec_driver_sql("PRAGMA busy_timeout").scalar() or 0) <= 30_000
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
-
-
-@on_sqlite
-def test_the_folder_of_the_database_is_made(url: str, tmp_path: Path) -> None:
-    open_store(url)
-    assert (tmp_path / "home" / "errorscope.db").exists()
 
 
 def test_migrating_twice_changes_nothing(engine: Engine) -> None:
@@ -55,19 +49,7 @@ def test_processes_that_start_together_all_find_the_tables(url: str) -> None:
 
 
 def test_threads_that_start_together_all_find_the_tables(url: str) -> None:
-    found: list[object] = []
-    threads = [threading.Thread(target=lambda: found.append(open_store(url).projects.list())) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [[]] * 4
-
-
-def test_a_file_that_is_no_database_is_a_user_error(tmp_path: Path) -> None:
-    (tmp_path / "hyp.txt").write_text("The cat sat on the mat.\n" * 50)
-    with pytest.raises(UserError, match="not an SQLite database"):
-        open_store(f"sqlite:///{tmp_path / 'hyp.txt'}")
+    assert at_once(*[lambda: open_store(url).projects.list()] * 4) == [[]] * 4
 
 
 def test_addresses_of_other_databases_are_refused(tmp_path: Path) -> None:
@@ -159,11 +141,7 @@ def test_of_two_writers_in_a_deadlock_one_may_try_again(engine: Engine) -> None:
         except Conflict as error:
             failed.append(error)
 
-    threads = [threading.Thread(target=lock, args=pair) for pair in ((1, 2), (2, 1))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(lambda: lock(1, 2), lambda: lock(2, 1))
     assert len(failed) == 1
     assert "deadlock" in str(failed[0])
 

@@ -17,8 +17,9 @@ from core.ports.labels import Action
 from db.engine import connect, migrate, reading, writing
 from db.failures import explained
 from db.store import open_store, store_over
-from tests.builders import small_dataset
 from tests.db.running import damaged
+from tests.processes import at_once
+from tests.stores import project_with
 
 
 @pytest.fixture
@@ -31,8 +32,7 @@ def test_writers_of_a_locked_database_get_an_error(url: str) -> None:
     engine = connect(url, patience=1.0)
     migrate(engine)
     store = store_over(engine)
-    project = store.projects.create("p").id
-    store.projects.add(project, small_dataset())
+    project = project_with(store)
     outside = sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)
     outside.execute("BEGIN IMMEDIATE")
     errors: list[BaseException] = []
@@ -73,11 +73,7 @@ def test_every_writer_gets_through_once_the_lock_is_gone(url: str) -> None:
     outside = sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None, check_same_thread=False)
     outside.execute("BEGIN IMMEDIATE")
     threading.Timer(0.5, outside.execute, ["ROLLBACK"]).start()
-    writers = [threading.Thread(target=store.projects.create, args=(f"p{number}",)) for number in range(60)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
+    at_once(*(lambda number=number: store.projects.create(f"p{number}") for number in range(60)))
     assert len(store.projects.list()) == 60
     engine.dispose()
 
@@ -236,11 +232,7 @@ def test_a_writer_that_waits_for_its_turn_holds_no_connection(engine: Engine) ->
             except Unavailable as error:
                 errors.append(error)
 
-        waiting = [threading.Thread(target=write) for _ in range(100)]
-        for thread in waiting:
-            thread.start()
-        for thread in waiting:
-            thread.join()
+        at_once(*[write] * 100)
         assert impatient.pool.checkedout() == 1  # type: ignore[attr-defined]
     assert len(errors) == 100
     impatient.dispose()

@@ -25,10 +25,10 @@ def test_processes_may_start_during_a_migration(db: Path, monkeypatch: pytest.Mo
 
     class Late(sqlite3.Connection):
         def execute(self, statement: str, *values: Any) -> Any:
-            found = super().execute(statement, *values)
+            cursor = super().execute(statement, *values)
             if began or "sqlite_master WHERE type" not in statement:
-                return found
-            rows = iter(found.fetchall())
+                return cursor
+            rows = iter(cursor.fetchall())
             began.append(ended(started(open_database, f"sqlite:///{db}")))
             return rows
 

@@ -17,7 +17,8 @@ from db.store import open_store
 from tests.builders import small_dataset
 from tests.db.other_processes import take_chunks
 from tests.db.raw import scalar
-from tests.processes import ended, started_with_pipe
+from tests.processes import at_once, ended, started_with_pipe
+from tests.stores import project_with
 
 N = 30
 
@@ -25,8 +26,7 @@ N = 30
 @pytest.fixture
 def job(store: Store) -> int:
     """A job of 30 chunks."""
-    project = store.projects.create("p").id
-    store.projects.add(project, small_dataset(N))
+    project = project_with(store, small_dataset(N))
     job = store.jobs.enqueue(project, ["chrf"]).id
     planner = store.chunks.lease("planner")
     assert planner is not None
@@ -51,20 +51,14 @@ def test_two_processes_never_lease_the_same_chunk(store: Store, job: int, url: s
 
 def test_threads_that_finish_the_last_chunks_end_the_job_once(store: Store, job: int, url: str) -> None:
     taken: list[int] = []
-    start = threading.Barrier(4)
 
     def take(name: str) -> None:
         own = open_store(url)
-        start.wait()
         while chunk := own.chunks.lease(name):
             taken.append(chunk.id)
             own.chunks.finish(chunk, name, ChunkResult(2, 0, 0, "", 0.1))
 
-    threads = [threading.Thread(target=take, args=(f"w{i}",)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*(lambda i=i: take(f"w{i}") for i in range(4)))
     assert len(taken) == len(set(taken)) == N
     assert store.jobs.get(job).state == "done"
 
@@ -78,13 +72,11 @@ def test_cancelling_while_chunks_are_leased_and_finished_loses_nothing(store: St
             own.chunks.finish(chunk, name, ChunkResult(2, 0, 0, "", 0.1))
             begun.set()
 
-    threads = [threading.Thread(target=take, args=(f"w{i}",)) for i in range(3)]
-    for thread in threads:
-        thread.start()
-    assert begun.wait(60)
-    store.jobs.cancel(job)
-    for thread in threads:
-        thread.join()
+    def cancel() -> None:
+        assert begun.wait(60)
+        store.jobs.cancel(job)
+
+    at_once(cancel, *(lambda i=i: take(f"w{i}") for i in range(3)))
     cancelled = store.jobs.get(job)
     assert cancelled.state in ("cancelled", "done")
     assert 2 <= cancelled.done <= 2 * N
@@ -100,8 +92,7 @@ def test_ended_jobs_leave_no_rows(store: Store, engine: Engine, job: int) -> Non
 
 def test_parts_of_a_stream_have_few_outputs_with_many_systems(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunk_texts, "STREAMED_OUTPUTS", 5)
-    project = store.projects.create("p").id
-    store.projects.add(project, small_dataset(6))
+    project = project_with(store, small_dataset(6))
     segments = (Segment("doc", "1", None), Segment("doc", "empty", "s"))
     store.projects.add(project, Dataset(segments, tuple(Output(f"system {n}", "doc", "1", f"{n}") for n in range(7))))
     parts = list(store.chunks.stream(project))
@@ -143,8 +134,7 @@ def test_one_chunk_at_a_time_asks_a_judge(store: Store) -> None:
     """Of all jobs and workers; a worker that has asked it may go on, and other judges and metrics wait for nothing."""
     names = ("judge-da", "judge-mqm|repeats:2", "judge:own|judge:b", "chrf")
     for title in ("p", "q"):
-        project = store.projects.create(title).id
-        store.projects.add(project, small_dataset(1, ["A", "B"]))
+        project = project_with(store, small_dataset(1, ["A", "B"]), title)
         store.jobs.enqueue(project, names)
     planners = [chunk for _ in range(2) if (chunk := store.chunks.lease("planner")) is not None]
     assert len(planners) == 2
@@ -183,8 +173,7 @@ def test_a_chunk_is_small_in_the_database() -> None:
 
 
 def test_a_lease_is_cheap_beside_many_chunks(store: Store) -> None:
-    project = store.projects.create("p").id
-    store.projects.add(project, small_dataset(2))
+    project = project_with(store, small_dataset(2))
     store.jobs.enqueue(project, ["chrf"])
     planner = store.chunks.lease("w")
     assert planner is not None

@@ -14,8 +14,8 @@ def test_keys_are_looked_up_as_they_are_written(store: Store, engine: Engine) ->
     for wanted in [KEYS, KEYS[3:5], ["absent"], []]:
         store.scores.put("m", "s", {key: Value(1.0) for key in KEYS}, 0.1)
         with reading(engine) as connection:
-            found = select(scores.c.content_key).where(among(connection, scores.c.content_key, wanted))
-            assert set(connection.execute(found).scalars()) == set(wanted) & set(KEYS)
+            query = select(scores.c.content_key).where(among(connection, scores.c.content_key, wanted))
+            assert set(connection.execute(query).scalars()) == set(wanted) & set(KEYS)
 
 
 def test_segments_are_found_by_document_and_name(store: Store, engine: Engine) -> None:
@@ -23,12 +23,11 @@ def test_segments_are_found_by_document_and_name(store: Store, engine: Engine) -
     keys = [SegmentKey(doc_id, name) for doc_id in (*KEYS[:-1], "1") for name in ("1", "a,b", "back\\slash", "语")]
     store.projects.add(first, Dataset(tuple(Segment(*key, f"source {i}") for i, key in enumerate(keys)), ()))
     store.projects.add(other, Dataset((Segment("a", "1", "not this one"), Segment("absent", "1", "nor this one")), ()))
-    wanted = [*keys[::-2], SegmentKey("absent", "1"), SegmentKey("1", "absent"), keys[-1]]
+    sought = [*keys[::-2], SegmentKey("absent", "1"), SegmentKey("1", "absent"), keys[-1]]
     with reading(engine) as connection:
-        rows = lookup.segment_rows(connection, first, wanted)
-    assert [(row.doc_id, row.segment_id) for row in rows] == [key for i, key in enumerate(keys) if i % 2]
-    found = store.projects.texts(first, wanted).segments
-    assert [(s.key, s.source) for s in found] == [(key, f"source {i}") for i, key in enumerate(keys) if i % 2]
+        assert list(lookup.segment_ids(connection, first, sought)) == [key for i, key in enumerate(keys) if i % 2]
+    texts = store.projects.texts(first, sought).segments
+    assert [(s.key, s.source) for s in texts] == [(key, f"source {i}") for i, key in enumerate(keys) if i % 2]
     assert store.projects.texts(first, []).segments == ()
 
 
@@ -37,8 +36,8 @@ def test_numbers_are_looked_up(store: Store, engine: Engine) -> None:
         store.scores.put("m", "s", {str(i): Value(1.0)}, 0.1)
     with reading(engine) as connection:
         ids = sorted(connection.execute(select(runs.c.id)).scalars())
-        found = select(runs.c.id).where(among(connection, runs.c.id, [ids[2], ids[0], 10**9])).order_by(runs.c.id)
-        assert list(connection.execute(found).scalars()) == [ids[0], ids[2]]
+        query = select(runs.c.id).where(among(connection, runs.c.id, [ids[2], ids[0], 10**9])).order_by(runs.c.id)
+        assert list(connection.execute(query).scalars()) == [ids[0], ids[2]]
 
 
 def test_a_long_list_of_keys_is_cut_into_parts(store: Store) -> None:

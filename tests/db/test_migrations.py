@@ -21,8 +21,7 @@ from core.services.projects import sample
 from db.engine import MIGRATIONS, connect, migrate, reading, writing
 from db.store import open_store
 from db.tables import metadata
-from tests.db.frozen import REVISION, load_frozen
-from tests.db.raw import rows, scalar
+from tests.db.raw import REVISION, load_frozen, rows, scalar
 from tests.postgres import postgres_database
 
 PILOT = SegmentKey("u1", "0")
@@ -57,7 +56,7 @@ def test_a_frozen_database_opens_and_reads_the_same(url: str) -> None:
     old = store.projects.dataset(1)
     assert (old.segments[0].source, old.segments[0].references) == ("Quelle 😀", ("reference",))
     assert [(s.name, s.value) for s in old.human_scores] == [("da", 71.5)]
-    assert [j[1:] for j in store.judgements.list(1)] == [("ann", "fluency", 4.0)]
+    assert [j[1:] for j in store.labels.judgements(1)] == [("ann", "fluency", 4.0)]
     [scored] = store.scores.values("chrf|v:1", ["0123456789abcdef0123456789abcdef"]).values()
     assert scored == Value(0.1 + 0.2)
     assert [(m.name, m.higher_is_better, m.n) for m in store.scores.external(1)] == [("COMET", True, 1)]

@@ -34,9 +34,9 @@ def test_a_new_home_and_all_in_it_are_the_owners_alone(tmp_path: Path) -> None:
     backup(f"sqlite:///{home / 'errorscope.db'}", tmp_path / "backup.db")
     environment = os.environ | {"ERRORSCOPE_HOME": str(home)}
     subprocess.run([sys.executable, "-m", "db.worker", "--once"], cwd=ROOT, env=environment, check=True)
-    found = {path.name: mode(path) for path in home.iterdir()}
+    modes = {path.name: mode(path) for path in home.iterdir()}
     names = {"errorscope.db", "errorscope.db-wal", "errorscope.db-shm", "errorscope.db.made", "worker.log"}
-    assert found == dict.fromkeys(names, 0o600)
+    assert modes == dict.fromkeys(names, 0o600)
     assert mode(home) == 0o700
     assert mode(tmp_path / "backup.db") == 0o600
 

@@ -16,6 +16,7 @@ from tests.db.other_processes import append_labels, claim_values
 from tests.db.raw import scalar
 from tests.postgres import on_postgres
 from tests.processes import ended, started_with_pipe
+from tests.stores import project_with
 
 N = 25
 
@@ -60,8 +61,7 @@ def test_labels_of_several_processes_are_all_recorded_once(store: Store, url: st
 
 def test_no_value_is_claimed_by_two_workers_at_once(store: Store, url: str) -> None:
     for name in ("p", "q"):
-        project = store.projects.create(name).id
-        store.projects.add(project, small_dataset())
+        project = project_with(store, name=name)
         store.jobs.enqueue(project, ["m"])
     workers = [started_with_pipe(claim_values, url, name) for name in ("w1", "w2")]
     go(*(connection for _, connection in workers))

@@ -74,7 +74,7 @@ def test_a_campaign_is_analysed_and_imported(store: Store) -> None:
         press(at, "Import 3 segments × 2 systems, labels of 6 outputs by 2 raters")
         (project,) = [p for p in store.projects.list() if not p.sample]
         assert project.name == "scores"
-        assert {(j.rater, j.name) for j in store.judgements.list(project.id)} == {("Ana", "ESA"), ("Ben", "ESA")}
+        assert {(j.rater, j.name) for j in store.labels.judgements(project.id)} == {("Ana", "ESA"), ("Ben", "ESA")}
         assert f"A has the highest mean score: {systems[0]['score ↑ [95 % CI]']}" in words(at)
         assert tables(at) == [systems]
         assert "Imported into “scores”" in at.success[0].value

@@ -52,7 +52,7 @@ def test_number_columns_become_metrics_or_human_scores(store: Store) -> None:
     assert project.human_scores == ("adequacy",)
     [metric] = store.scores.external(project.id)
     assert (metric.name, metric.higher_is_better, metric.n, metric.files[0].name) == ("comet", True, 4, "p.csv")
-    missing = [v for v in store.scores.table(project.id, metric.signature).values() if v.value is None]
+    missing = [v for v in store.scores.column(project.id, metric.signature).values() if v.value is None]
     assert [(v.status, v.reason) for v in missing] == [("undefined", "p.csv gives no score here")]
 
 
@@ -66,7 +66,11 @@ def test_scores_alone_are_added_to_outputs_and_replace_others(store: Store) -> N
     assert box.label.replace("\\", "") == "Replace in “p”: 4 scores of comet"
     press(box.check().run(), "Add 4 metric scores to “p”")
     [metric] = store.scores.external(project)
-    assert sorted(v.value for v in store.scores.table(project, metric.signature).values() if v.value) == [0.1, 0.7, 0.8]
+    assert sorted(v.value for v in store.scores.column(project, metric.signature).values() if v.value) == [
+        0.1,
+        0.7,
+        0.8,
+    ]
 
     at = uploaded(("judge.csv", SCORES.replace("A,", "Z,")))
     [row] = cells(at.table[-1])

@@ -122,6 +122,6 @@ def test_other_numbers_of_a_rater_replace_old_ones_on_request(store: Store) -> N
         == "Replace the existing scores of these annotators in “p”: 24 judgements by 1 rater (score)"
     )
     press(box.check().run(), "Add 2 judgements to “p”")
-    left = [j for j in store.judgements.list(project) if j.name == "score"]
+    left = [j for j in store.labels.judgements(project) if j.name == "score"]
     assert [j.value for j in left if j.rater == "ann"] == [3, 4]
     assert len([j for j in left if j.rater == "bob"]) == 24

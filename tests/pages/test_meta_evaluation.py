@@ -50,7 +50,7 @@ def opened(project_id: int) -> AppTest:
 
 def view_of(store, project_id: int):
     scored = tuple(store.scores.signatures(project_id))
-    tables = {s.signature: store.scores.table(project_id, s.signature) for s in scored}
+    tables = {s.signature: dict(store.scores.column(project_id, s.signature)) for s in scored}
     return views.view_of(store.projects.dataset(project_id), scored, tables, registry.specs())
 
 

@@ -15,7 +15,6 @@ from streamlit.testing.v1 import AppTest
 from core.columns import ProjectIndex
 from core.ports.store import Store
 from core.services.projects import sample
-from db.imports.adding import SqlImports
 from db.projects.repository import SqlProjects
 from db.scores.repository import SqlScores
 from pages._ui.projects import importing
@@ -168,7 +167,7 @@ def test_scores_are_counted_before_the_page_shows_the_project(store: Store, monk
 
         monkeypatch.setattr(of, name, called)
 
-    for of, name in ((SqlImports, "add"), (SqlProjects, "index"), (SqlScores, "signatures")):
+    for of, name in ((SqlProjects, "add"), (SqlProjects, "index"), (SqlScores, "signatures")):
         noted(of, name)
     press(uploaded(("w.csv", "seg,system,output\n1,A,x\n1,B,y\n")), "Import 1 segment")
     imported = happened.index(("add", "errorscope-import"))

@@ -127,7 +127,7 @@ def judgements(store: Store, project_id: int) -> list[Judgement]:
     ties counted half.
     """
     of_campaigns = [j for campaign in store.campaigns.list(project_id) for j in judgements_of(store, campaign)]
-    return store.judgements.list(project_id) + of_campaigns
+    return store.labels.judgements(project_id) + of_campaigns
 
 
 def judgements_of(store: Store, campaign: Campaign) -> list[Judgement]:

@@ -212,7 +212,7 @@ def _rater_scores(
     """Return what each rater gave to an output as the human score `score` ("": none), as a number or with the labels."""
     if not score:
         return {}
-    numbers = {(j.key, j.rater): j.value for j in store.judgements.list(project_id) if j.name == score}
+    numbers = {(j.key, j.rater): j.value for j in store.labels.judgements(project_id) if j.name == score}
     return numbers | {
         (OutputKey(system, *segment), rater): of_output.score
         for (rater, segment), of_segment in labels.items()

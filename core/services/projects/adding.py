@@ -16,8 +16,8 @@ from core.formats.streams import staged
 from core.formats.streams.staged import AT_ONCE, StagedImport, without_text
 from core.formatting import format_count
 from core.mqm.typology import MQM
-from core.ports.files import DatasetImport, ImportPart, StagedMetric
-from core.ports.projects import ImportReport, Project
+from core.ports.files import DatasetImport, ImportPart, ImportReport, StagedMetric
+from core.ports.projects import Project
 from core.ports.store import Store
 from core.progress import Progress, no_progress
 from core.services.labels.protocols import use_bundled_typology
@@ -137,7 +137,9 @@ def add(
     check_names(new.metrics)
     target.check_size(store, new)
     with target.opened(store) as project_id:
-        report = store.imports.add(project_id, new, progress, replace=replace, new_project=target.project_id is None)
+        report = store.projects.add(
+            project_id, new, progress=progress, replace=replace, new_project=target.project_id is None
+        )
         typology = choose_typology(store, project_id, task_of(new.sample())) if target.project_id is None else ""
     return Imported(store.projects.get(project_id), report, typology=typology)
 
@@ -149,7 +151,7 @@ class StoredOutputs:
         self.systems, self._store, self._id = project.systems, store, project.id
 
     def present(self, keys: Collection[OutputKey]) -> set[OutputKey]:
-        return self._store.imports.present(self._id, keys)
+        return self._store.projects.present(self._id, keys)
 
     def segments(self) -> Collection[SegmentKey]:
         return self._store.projects.index(self._id).row
@@ -181,7 +183,7 @@ def use_as_references(store: Store, project_id: int, system: str, progress: Prog
     All or nothing, also if `progress` raises. Scores are cached by text, so reference-based metrics must be computed again for
     segments with a new reference. Raises `UserError` as `with_references`.
     """
-    report = store.imports.add(project_id, _OutputsAsReferences(store, project_id, system), progress)
+    report = store.projects.add(project_id, _OutputsAsReferences(store, project_id, system), progress=progress)
     return Imported(store.projects.get(project_id), report, references_of=system)
 
 

@@ -20,8 +20,7 @@ from core.metrics.generation.bartscore_pp import NAMES, refinement_of
 from core.metrics.registry import label_of
 from core.mqm.rated_by_output import RatedByOutput
 from core.mqm.scores import NO_TEXT, with_text
-from core.ports.scores import ScoredBy
-from core.ports.spans import SpanRows
+from core.ports.scores import ScoredBy, SpanRows
 from core.ports.store import Store
 from core.progress import Progress, no_progress
 from core.refine.edit_spans import MAJOR_GAIN, edit_spans

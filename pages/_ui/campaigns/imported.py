@@ -155,7 +155,7 @@ def draw_stored(project: Project) -> None:
 
 @wiring.cached(wiring.version, 4, spinner="Ranking the systems …")
 def _stored(project: Project, name: str) -> tuple[tuple[CampaignRank, ...], str]:
-    stored_file = ratings_of(wiring.store().judgements.list(project.id), known_labels.submitted(project), name)
+    stored_file = ratings_of(wiring.store().labels.judgements(project.id), known_labels.submitted(project), name)
     raters = format_count(len({r.rater for r in stored_file.ratings}), "annotator")
     return ranking(stored_file), f"{format_count(len(stored_file.ratings), 'rating')} by {raters}"
 

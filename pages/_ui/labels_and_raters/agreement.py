@@ -293,7 +293,7 @@ def draw_number_agreement(project: Project) -> None:
     name = next(iter(by_name))
     if len(by_name) > 1:
         name = st.selectbox("Human scores", by_name, key="people-numbers", width=320)
-    imported = name in {j.name for j in wiring.store().judgements.list(project.id)}
+    imported = name in {j.name for j in wiring.store().labels.judgements(project.id)}
     of_name = by_name[name]
     kind, what = ("ordinal", "ranks") if of_name.ranks else ("interval", "scores")
     if (alpha := of_name.alphas[kind]).value is not None:

@@ -69,7 +69,7 @@ def offer(ready: ReadyUpload, projects: Sequence[Project], current: Project | No
     guess = 0
     if current is not None and current in projects and current.n_outputs:
         with st.spinner("Comparing with the open project …"):
-            continues = wiring.store().imports.continues(current.id, ready.source)
+            continues = wiring.store().projects.continues(current.id, ready.source)
         guess = list(names).index(current.id) if continues else 0
     key = f"import-into-{guess}-" + "|".join(ready.files)
     chosen = drafts.select("Import into", names, list(names)[guess], key, left)
@@ -95,9 +95,9 @@ def _existing(ready: ReadyUpload, project: Project) -> ImportOffer:
     into, corrected = ImportTarget(project.name, project.id), tuple[str, ...]()
     new_judgements = ready.mqm.judgements if ready.mqm else ()
     with st.spinner(f"Comparing with “{escape_markdown(project.name)}” …"):
-        compared = wiring.store().imports.compare(project.id, ready.source)
+        compared = wiring.store().projects.compare(project.id, ready.source)
     if replaced := _replaced(project, compared.clashes):
-        compared = wiring.store().imports.compare(project.id, ready.source, replaced)
+        compared = wiring.store().projects.compare(project.id, ready.source, replaced)
     report, contradictions = compared.report, compared.problems
     if new_judgements:
         old_judgements = wiring.judgements(project)

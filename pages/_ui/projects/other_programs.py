@@ -15,8 +15,7 @@ from core.formats.spans.layer_formats import FORMATS
 from core.formatting import format_count
 from core.metrics.base import MARK
 from core.ports.projects import Project
-from core.ports.scores import ExternalMetric
-from core.ports.spans import StoredLayer
+from core.ports.scores import ExternalMetric, StoredLayer
 from core.progress import Progress
 from core.services.spans import files
 from pages._ui.shared import drafts, errors, page, wiring

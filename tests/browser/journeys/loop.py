@@ -59,7 +59,7 @@ def score(page: Page, server: Server) -> None:
     expect(page.locator(".esc-card .esc-score").first).to_have_text(re.compile("[0-9]"))
     scored = {s.metric: s for s in store.scores.signatures(project)}
     assert {"chrf", "bleu", "ter", "rouge1", "rouge2", "rougeL", "bartscore", "bartscore++"} <= set(scored)
-    table = store.scores.table(project, scored["bartscore++"].signature)
+    table = dict(store.scores.column(project, scored["bartscore++"].signature))
     assert len(table) == len(ROWS)
     assert all(value.status == "ok" for value in table.values())
 

@@ -128,7 +128,7 @@ def test_a_key_is_in_no_database_export_log_or_error(
         store.projects.add(project, data)
         metric = for_dataset(registry.load_metric("judge-mqm"), data)
         score_dataset(data, [metric], store.scores)
-        assert store.scores.table(project, metric.signature())
+        assert dict(store.scores.column(project, metric.signature()))
         shown = [
             repr(endpoint()),
             repr(endpoints()),

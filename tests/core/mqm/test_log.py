@@ -121,8 +121,8 @@ def test_undo_reverts_the_last_edit_and_redo_restores_it(actions: list[Action], 
     done = fold_segment(events([*before, last]))
     undone = fold_segment(events([*before, last, UNDO]))
     assert undone.outputs == fold_segment(events(before)).outputs
-    assert done.can_undo
-    assert undone.can_redo
+    assert done.last
+    assert undone.undone
     assert fold_segment(events([*before, last, UNDO, REDO])).outputs == done.outputs
 
 
@@ -132,7 +132,7 @@ def test_all_edits_can_be_undone_and_redone(actions: list[Action]) -> None:
     n = len(taken)
     full = fold_segment(events(taken))
     assert fold_segment(events(taken + [UNDO] * n)).outputs == {}
-    undos = next(k for k in range(n + 1) if not fold_segment(events(taken + [UNDO] * k)).can_undo)
+    undos = next(k for k in range(n + 1) if not fold_segment(events(taken + [UNDO] * k)).last)
     assert fold_segment(events(taken + [UNDO] * undos + [REDO] * undos)).outputs == full.outputs
 
 
@@ -172,10 +172,10 @@ def test_two_raters_do_not_touch_each_other(one: list[Action], two: list[Action]
 def test_undo_and_redo_work_across_the_outputs_of_a_segment() -> None:
     labels = labels_after(add("m1"), FINE_B, UNDO, UNDO, REDO)
     assert (labels.of("A").marks[0].id, labels.of("B")) == ("m1", OutputLabels())
-    assert labels.can_undo
-    assert labels.can_redo
-    assert not labels_after(add("m1"), UNDO, FINE_B).can_redo
-    assert labels_after(add("m1"), UNDO, OPEN).can_redo
+    assert labels.last
+    assert labels.undone
+    assert not labels_after(add("m1"), UNDO, FINE_B).undone
+    assert labels_after(add("m1"), UNDO, OPEN).undone
     assert labels_after(FINE_A, FINE_B, SUBMIT, REDO).submitted
     assert labels_after(UNDO, REDO).outputs == {}
 

@@ -117,7 +117,7 @@ def test_each_output_is_scored_and_equal_texts_once(store: Store) -> None:
         0,
     )
     assert [item.hypothesis for item in seen] == ["aa", "b"]
-    assert [v.value for v in store.scores.table(project, "length|v:1").values()] == [2.0, 1.0, 2.0]
+    assert [v.value for v in store.scores.column(project, "length|v:1").values()] == [2.0, 1.0, 2.0]
 
 
 def test_what_is_known_is_not_scored_again(store: Store) -> None:
@@ -184,7 +184,7 @@ def test_a_metric_never_gets_items_that_lack_its_needs(store: Store) -> None:
     store.projects.add(project, data)
     for need in ("source", "reference"):
         score_dataset(data, [counting_metric(need, needs=frozenset({need}), seen=seen)], store.scores)
-    source, reference = (list(store.scores.table(project, f"{need}|v:1").values()) for need in ("source", "reference"))
+    source, reference = (list(store.scores.column(project, f"{need}|v:1").values()) for need in ("source", "reference"))
     assert [v.status for v in source] == ["needs", "ok"]  # an empty source is a source
     assert [v.status for v in reference] == ["ok", "needs"]
     assert source[0] == Value(None, "needs", "source needs a source, but this segment has none")
@@ -258,7 +258,7 @@ def test_a_detail_that_cannot_be_stored_costs_one_text(detail: Mapping[str, obje
     [result] = score_dataset(data, [of], store.scores)
     assert (result.new, result.failed) == (19, 1)
     assert "details that cannot be stored" in result.reason
-    assert [v.status for v in store.scores.table(project, "length|v:1").values()].count("error") == 1
+    assert [v.status for v in store.scores.column(project, "length|v:1").values()].count("error") == 1
 
 
 def test_errors_are_tried_again_by_the_next_job(store: Store) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gc
-import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import timedelta
+from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, text
+from sqlalchemy import Connection, Engine, event, text
 
 from core.data import Dataset, ExternalScores, HumanScore, Judgement, OutputKey, SegmentKey, SourceFile, Value
 from core.errors import ImportProblems, UserError
@@ -24,8 +24,8 @@ from db.store import open_store, store_over
 from tests.builders import small_dataset
 from tests.db.other_processes import IMPORTED, delete_project, import_project, kill_at_statement
 from tests.db.raw import counts, rows, scalar
-from tests.processes import ended, started
-from tests.stores import add_dataset
+from tests.processes import at_once, ended, started
+from tests.stores import add_dataset, project_with
 
 LARGE = IMPORTED
 SEGMENT = SegmentKey("doc", "0")
@@ -60,6 +60,18 @@ def many_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slices, "PAUSE_SECONDS", 0.0)
 
 
+def rows_of_transactions(engine: Engine) -> list[int]:
+    """Return a list to which each transaction from now on adds how many rows it writes."""
+    rows: list[int] = []
+    event.listen(engine, "begin", lambda _: rows.append(0))
+
+    def count(*statement: Any) -> None:
+        rows[-1] += len(statement[3]) if isinstance(statement[3], list) else 0
+
+    event.listen(engine, "before_cursor_execute", count)
+    return rows
+
+
 def before_slices(monkeypatch: pytest.MonkeyPatch, do: Callable[[], object]) -> None:
     """Call a function during an import, before each slice."""
     writing_one = slices.SlicedWriter.writing
@@ -79,7 +91,7 @@ def test_a_large_import_with_labels_and_scores_is_complete(store: Store, engine:
     assert (report.labelled, report.judgements, report.unchanged) == (n // 2, n, 0)
     assert store.projects.dataset(project) == scored()
     assert len(store.labels.events(project)) == n // 2
-    assert store.judgements.list(project) == judgements()
+    assert store.labels.judgements(project) == judgements()
     again = store.projects.add(project, scored(), labels(), judgements=judgements(), external=[external()])
     assert (again.segments, again.outputs, again.labelled, again.judgements, again.metric_scores) == (0, 0, 0, 0, 0)
     store.projects.delete(project)
@@ -125,7 +137,7 @@ def test_an_invalid_end_of_an_import_removes_everything(store: Store, engine: En
         project = store.projects.create(wrong).id
         before = counts(engine)
         batches = labels()
-        given = external(OutputKey("Z", "doc", "0") if wrong == "external" else None)
+        metric = external(OutputKey("Z", "doc", "0") if wrong == "external" else None)
         numbers = judgements()
         dataset = scored()
         if wrong == "label":
@@ -135,7 +147,7 @@ def test_an_invalid_end_of_an_import_removes_everything(store: Store, engine: En
         if wrong == "text":  # is found only when it is written
             batches[-1] = LabelBatch("half \ud83d", *batches[-1][1:])
         with pytest.raises(UserError):
-            store.projects.add(project, dataset, batches, judgements=numbers, external=[given])
+            store.projects.add(project, dataset, batches, judgements=numbers, external=[metric])
         assert counts(engine) == before, wrong
         assert store.projects.get(project).n_outputs == 0
         assert store.labels.raters() == []
@@ -253,8 +265,8 @@ def test_an_import_that_slept_too_long_fails_and_leaves_nothing(
     assert set(counts(engine).values()) == {0}
 
     with writing(engine) as connection:
-        project, mine = slices.begin(connection, engine, "q")
-    theirs = slices.SlicedWriter(engine, project, mine._beat)
+        mine = slices.begin(connection, engine, "q")
+    theirs = slices.SlicedWriter(engine, mine.id, mine._beat)
     theirs.record("interrupted deletion completed", "q")  # another process has begun to remove it
     with pytest.raises(UserError, match="made no progress"), mine.writing():
         pytest.fail("the import goes on while another process deletes it")
@@ -264,11 +276,7 @@ def test_an_import_that_slept_too_long_fails_and_leaves_nothing(
 def test_two_imports_at_once_into_two_projects(url: str, engine: Engine) -> None:
     store = open_store(url)
     ids = [store.projects.create(name).id for name in ("one", "two")]
-    threads = [threading.Thread(target=open_store(url).projects.add, args=(i, LARGE)) for i in ids]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*(lambda i=i: open_store(url).projects.add(i, LARGE) for i in ids))
     assert [store.projects.dataset(i) == LARGE for i in ids] == [True, True]
 
 
@@ -313,19 +321,14 @@ def test_two_imports_at_once_into_one_project_add_it_once(url: str, engine: Engi
         except UserError as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=work) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, work)
     assert store.projects.dataset(project) == LARGE
     assert all("being imported" in str(error) for error in errors)
 
 
 @pytest.mark.parametrize("systems", ["B", "BCD"], ids=["once", "as often as it is planned outside of transactions"])
 def test_an_outdated_plan_is_made_again(store: Store, engine: Engine, systems: str) -> None:
-    project = store.projects.create("p").id
-    store.projects.add(project, small_dataset(3, "A"))
+    project = project_with(store, small_dataset(3, "A"))
     others = iter(systems)
 
     def and_meanwhile(share: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event, text
+from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
 
 from core.data import Dataset, Judgement, OutputKey, RatedOutput, SegmentKey, Span
@@ -20,8 +20,9 @@ from db.engine import writing
 from db.imports import adding, slices
 from db.store import open_store
 from tests.builders import small_dataset, stop_when
-from tests.db.imports.test_imports_in_slices import age
+from tests.db.imports.test_imports_in_slices import age, rows_of_transactions
 from tests.db.raw import rows
+from tests.stores import project_with
 
 N = 40
 TEXTS = small_dataset(N)
@@ -51,8 +52,7 @@ def key(number: int) -> SegmentKey:
 @pytest.fixture
 def project(store: Store) -> int:
     """A project with labels of ann and bob."""
-    made = store.projects.create("p").id
-    store.projects.add(made, TEXTS)
+    made = project_with(store, TEXTS)
     store.labels.append(made, "ann", key(0), [verdict("first")])
     store.labels.append(made, "bob", key(1), [verdict("second")])
     return made
@@ -63,16 +63,8 @@ def add_labels(store: Store, project: int, progress: Progress = no_progress) -> 
 
 
 def test_readers_see_all_labels_of_an_import_at_once(store: Store, engine: Engine, url: str, project: int) -> None:
-    reader, kept, seen, written = open_store(url), KeptLabels(project), list[int](), list[int]()
+    reader, kept, seen, written = open_store(url), KeptLabels(project), list[int](), rows_of_transactions(engine)
     before = store.labels.events(project)
-
-    @event.listens_for(engine, "begin")
-    def begin(_: object) -> None:
-        written.append(0)
-
-    @event.listens_for(engine, "before_cursor_execute")
-    def count(*given: Any) -> None:
-        written[-1] += len(given[3]) if isinstance(given[3], list) else 0
 
     def look(share: float) -> None:
         """Another saves a label, and readers keep what they have read."""
@@ -84,7 +76,7 @@ def test_readers_see_all_labels_of_an_import_at_once(store: Store, engine: Engin
             *(f"saved {i}" for i in range(len(seen) + 1)),
         ]
         assert reader.labels.raters(project) == ["ann", "bob"]
-        assert reader.judgements.list(project) == []
+        assert reader.labels.judgements(project) == []
         assert reader.projects.get(project).judged == ()
         kept.read(reader, [])
         for rater in ("ann", "new"):
@@ -113,7 +105,7 @@ def test_readers_see_all_labels_of_an_import_at_once(store: Store, engine: Engin
         assert {key: of.labels for key, of in by_segment.items()} == {
             place[1]: of for place, of in labels.items() if place[0] == rater
         }
-    assert reader.judgements.list(project) == list(LABELS.judgements)
+    assert reader.labels.judgements(project) == list(LABELS.judgements)
     assert add_labels(store, project).labelled == 0
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import textwrap
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -14,15 +13,15 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine, event, select
+from sqlalchemy import Engine, select
 
 from core.data import OutputKey, SegmentKey
 from core.errors import ImportProblems, UserError
 from core.formats.build import Builder
 from core.formats.parsing.cells import FileTable, TableRow
 from core.formats.streams.staged import StagedImport
+from core.ports.files import ImportReport
 from core.ports.labels import Action
-from core.ports.projects import ImportReport
 from core.ports.store import Store
 from core.progress import Cancelled, Progress, no_progress
 from core.services.projects import adding as project_adding
@@ -32,12 +31,12 @@ from db.engine import reading
 from db.imports import adding, slices
 from db.lookup import outputs, segments
 from db.store import open_store
-from tests.builders import small_dataset, stop_when
+from tests.builders import stop_when
 from tests.core.formats.test_staged import COLUMNS, LONG
-from tests.db.imports.test_imports_in_slices import age
+from tests.db.imports.test_imports_in_slices import age, killed, rows_of_transactions
 from tests.db.raw import counts, scalar
 from tests.paths import ROOT
-from tests.stores import new_store
+from tests.stores import new_store, project_with
 
 N = 60
 
@@ -56,7 +55,7 @@ def many(n: int = N, systems: str = "AB", score: str = "0.5") -> list[tuple[Any,
 def content(store: Store, project: int) -> tuple[Any, ...]:
     d = store.projects.dataset(project)
     external = {
-        m.name: (m[1], m.files, store.scores.table(project, m.signature)) for m in store.scores.external(project)
+        m.name: (m[1], m.files, dict(store.scores.column(project, m.signature))) for m in store.scores.external(project)
     }
     read = (select(outputs.c.system, outputs.c.content_key, segments.c.doc_id, segments.c.segment_id)).join(segments)
     with reading(store.projects._engine) as connection:  # type: ignore[attr-defined]
@@ -102,14 +101,14 @@ class Model:
         n = dict.fromkeys(("segments", "sources", "references", "outputs", "human_scores", "metric_scores"), 0)
         segments, outputs, scores = dict(self.segments), dict(self.outputs), dict(self.scores)
         for s in texts.segments:
-            source, there = segments.get(s.key, (None, ()))
+            source, references = segments.get(s.key, (None, ()))
             if None not in (source, s.source) and source != s.source:
                 return None
-            more = tuple((Counter(s.references) - Counter(there)).elements())
+            more = tuple((Counter(s.references) - Counter(references)).elements())
             n["segments"] += s.key not in segments
             n["sources"] += s.key in segments and source is None and s.source is not None
             n["references"] += len(more)
-            segments[s.key] = (s.source if source is None else source), (*there, *more)
+            segments[s.key] = (s.source if source is None else source), (*references, *more)
         for kind, stored, new_rows in (
             ("outputs", outputs, {o.key: o.text for o in texts.outputs}),
             ("human_scores", scores, {(OutputKey(*h[:3]), h.name): h.value for h in texts.human_scores}),
@@ -146,17 +145,17 @@ def test_a_project_contains_all_that_was_imported(files: Any, first: int, in_mem
             except ImportProblems:
                 continue
             replace = ["COMET"] if replaces else []
-            compared, expected = store.imports.compare(project, source, replace), model.add(source, replace=replaces)
+            compared, expected = store.projects.compare(project, source, replace), model.add(source, replace=replaces)
             assert (compared.problems == ()) is (expected is not None)
             if expected is None:
                 with pytest.raises(ImportProblems):
-                    store.imports.add(project, source, replace=replace)
+                    store.projects.add(project, source, replace=replace)
             elif in_memory:
                 external = source.external()
                 report = store.projects.add(project, source.dataset(), external=external, replace=replace)
                 assert (report, expected.items()) == (compared.report, expected.items() & report._asdict().items())
             else:
-                report = store.imports.add(project, source, replace=replace)
+                report = store.projects.add(project, source, replace=replace)
                 assert (report, expected.items()) == (compared.report, expected.items() & report._asdict().items())
             segments, outputs, scores, external = content(store, project)
             assert {s.key: (s.source, s.references) for s in segments} == model.segments
@@ -169,28 +168,28 @@ def test_a_project_contains_all_that_was_imported(files: Any, first: int, in_mem
 @pytest.mark.parametrize("known", [False, True], ids=["with outputs", "scores only"])
 def test_a_large_import_is_complete(store: Store, engine: Engine, known: bool) -> None:
     project = store.projects.create("p").id
-    report = store.imports.add(project, staged(many()))
+    report = store.projects.add(project, staged(many()))
     assert (report.segments, report.outputs, report.references, report.human_scores) == (N, 2 * N, N, 2 * N)
     assert (report.metric_scores, report.unchanged) == (2 * N, 0)
-    again = store.imports.add(project, staged(many()))
+    again = store.projects.add(project, staged(many()))
     assert sum(again) == again.unchanged == 2 * N * 3 + 2 * N
     if known:
         mapping = LONG.with_(output=None, source=None, references=(), human_scores=())
         scores = staged(many(score="1"), mapping, StoredOutputs(store, store.projects.get(project)))
         with pytest.raises(ImportProblems, match=f"{2 * N} scores that differ"):
-            store.imports.add(project, scores)
-        assert store.imports.add(project, scores, replace=["COMET"]).metric_scores == 2 * N
-    more = store.imports.add(project, staged(many(systems="ABC", score="1" if known else "0.5")))
+            store.projects.add(project, scores)
+        assert store.projects.add(project, scores, replace=["COMET"]).metric_scores == 2 * N
+    more = store.projects.add(project, staged(many(systems="ABC", score="1" if known else "0.5")))
     assert (more.outputs, more.human_scores, more.metric_scores) == (N, N, N)
     assert store.projects.get(project).systems == ("A", "B", "C")
     keys = [OutputKey(system, "doc", segment) for system in "AZ" for segment in ("7", "x")]
-    assert store.imports.present(project, keys) == {keys[0]}
+    assert store.projects.present(project, keys) == {keys[0]}
 
 
 @pytest.mark.parametrize("there", [False, True], ids=["empty", "with outputs"])
 def test_a_cancelled_import_leaves_nothing(store: Store, engine: Engine, there: bool) -> None:
     if there:
-        store.imports.add(store.projects.create("p").id, staged(many(10)))
+        store.projects.add(store.projects.create("p").id, staged(many(10)))
     before = counts(engine)
     target = ImportTarget("p", store.projects.list()[0].id if there else None)
     for share in (0.0, 0.3, 0.9):
@@ -201,33 +200,15 @@ def test_a_cancelled_import_leaves_nothing(store: Store, engine: Engine, there: 
 
 
 def test_a_contradiction_in_the_last_part_changes_nothing(store: Store, engine: Engine) -> None:
-    project = store.projects.create("p").id
-    store.imports.add(project, staged(many()))
+    project = project_with(store, staged(many()))
     before = counts(engine)
     rows = many(systems="ABC")
     rows[-1] = (*rows[-1][:6], "another text", *rows[-1][7:])
     rows[-3] = (*rows[-3][:6], "another text", *rows[-3][7:])
     with pytest.raises(ImportProblems) as caught:
-        store.imports.add(project, staged(rows))
+        store.projects.add(project, staged(rows))
     assert [p.column for p in caught.value.problems] == ["output of system “A”, document “doc”, segment “59”"]
     assert counts(engine) == before
-
-
-def test_an_annotator_saves_while_parts_are_written(store: Store) -> None:
-    other = store.projects.create("other").id
-    store.projects.add(other, small_dataset())
-    saved: list[float] = []
-
-    def save(share: float) -> None:
-        action = Action(f"a{len(saved)}", "verdict", "A", {"value": "no_error"})
-        store.labels.append(other, "ann", small_dataset().segments[0].key, [action])
-        saved.append(share)
-
-    project = store.projects.create("p").id
-    store.imports.add(project, staged(many()), save)
-    assert len(saved) > 5
-    assert saved == sorted(saved)
-    assert len(store.labels.events(other)) == len(saved)
 
 
 def additions() -> tuple[StagedImport, StagedImport]:
@@ -240,16 +221,16 @@ def add_more(store: Store, progress: Progress = no_progress) -> ImportReport:
     """Add to the first project in small slices."""
     slices.FIRST = slices.MOST = 20
     adding.SMALL = 50
-    return store.imports.add(store.projects.list()[0].id, additions()[1], progress, replace=["COMET"])
+    return store.projects.add(store.projects.list()[0].id, additions()[1], progress=progress, replace=["COMET"])
 
 
 def test_what_is_added_in_slices_is_seen_when_all_is_written(store: Store, engine: Engine) -> None:
     project, whole = (store.projects.create(name).id for name in ("p", "whole"))
     first, more = additions()
     for one in (project, whole):
-        store.imports.add(one, first)
+        store.projects.add(one, first)
     report = store.projects.add(whole, more.dataset(), external=more.external(), replace=["COMET"])
-    before, n, rows_of = content(store, project), list[int](), list[int]()
+    before, n, rows_of = content(store, project), list[int](), rows_of_transactions(engine)
 
     def save(share: float) -> None:
         """Another reads, and saves a label in the same project."""
@@ -260,19 +241,11 @@ def test_what_is_added_in_slices_is_seen_when_all_is_written(store: Store, engin
         n.append(0)
         if share > 0.9:
             for refused in (
-                lambda: store.imports.add(project, first),
+                lambda: store.projects.add(project, first),
                 lambda: store.scores.remove_external(project, "COMET"),
             ):
                 with pytest.raises(UserError, match="another import into the project “p” is running"):
                     refused()
-
-    @event.listens_for(engine, "begin")
-    def begin(_: object) -> None:
-        rows_of.append(0)
-
-    @event.listens_for(engine, "before_cursor_execute")
-    def count(*given: Any) -> None:
-        rows_of[-1] += len(given[3]) if isinstance(given[3], list) else 0
 
     assert add_more(store, save) == report
     assert sum(rows_of) > 600
@@ -283,12 +256,11 @@ def test_what_is_added_in_slices_is_seen_when_all_is_written(store: Store, engin
 
 @pytest.mark.extended
 def test_an_interrupted_addition_leaves_a_project_as_it_was(url: str, engine: Engine, store: Store) -> None:
-    project = store.projects.create("p").id
-    store.imports.add(project, additions()[0])
-    before, seen, killed = counts(engine), content(store, project), KeyboardInterrupt
+    project = project_with(store, additions()[0])
+    before, seen = counts(engine), content(store, project)
 
     def stop(*_: object) -> None:
-        raise killed
+        raise KeyboardInterrupt
 
     def interrupted(share: float) -> None:
         """Interrupt the import so that it cannot clean up; another process does that later."""
@@ -297,7 +269,7 @@ def test_an_interrupted_addition_leaves_a_project_as_it_was(url: str, engine: En
             add_more(store, stop_when(lambda done: done > share))
 
     for share in (0.55, 0.65, 0.8, 0.97):
-        with pytest.raises((Cancelled, killed)):
+        with pytest.raises((Cancelled, KeyboardInterrupt)):
             interrupted(share)
         assert (counts(engine) != before) is (share > 0.6)
         assert content(store, project) == seen
@@ -307,7 +279,7 @@ def test_an_interrupted_addition_leaves_a_project_as_it_was(url: str, engine: En
         assert content(store, project) == seen
     acts = {(entry.act, *entry.details.values()) for entry in store.audit.entries(project)}
     assert acts == {("interrupted import removed", "p")}
-    with pytest.raises(killed):  # when all is seen, and the values that were replaced are left
+    with pytest.raises(KeyboardInterrupt):  # when all is seen, and the values that were replaced are left
         interrupted(1.0)
     done = content(store, project)
     assert done != seen
@@ -317,58 +289,17 @@ def test_an_interrupted_addition_leaves_a_project_as_it_was(url: str, engine: En
     assert counts(engine)["external_scores"] == 3 * N
 
 
-def killed(script: str) -> None:
-    """Run a script that kills its process."""
-    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], cwd=ROOT, check=False, capture_output=True)
-    assert ended.returncode == -9, ended.stderr.decode()
-
-
-@pytest.mark.extended
-def test_a_killed_import_shows_nothing(url: str) -> None:
-    killed(f"""
-        import os, signal
-        from core.services.projects.adding import ImportTarget, add
-        from db.imports import adding, slices
-        from db.store import open_store
-        from tests.db.imports.test_staged_imports import many, staged
-        slices.FIRST = slices.MOST = 20
-        adding.SMALL = 60
-
-        def strike(share):
-            if share > 0.5:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        add(open_store({url!r}), ImportTarget("p"), staged(many()), progress=strike)
-    """)
-    assert open_store(url).projects.list() == []
-
-
 @pytest.mark.extended
 def test_a_killed_addition_leaves_a_project_as_it_was(url: str) -> None:
     store = open_store(url)
-    project = store.projects.create("p").id
-    store.imports.add(project, additions()[0])
+    project = project_with(store, additions()[0])
     before = content(store, project)
     for nth, statement in (
         (2, "UPDATE outputs"),
         (3, "INSERT INTO external_scores"),
         (1, "UPDATE projects SET cleanup"),
     ):
-        killed(f"""
-            import os, signal
-            from sqlalchemy import event
-            from db.store import open_store
-            from tests.db.imports.test_staged_imports import add_more
-            store, seen = open_store({url!r}), []
-
-            def strike(connection, cursor, sql, *rest):
-                seen.extend([sql] if sql.startswith({statement!r}) else [])
-                if len(seen) == {nth}:
-                    os.kill(os.getpid(), signal.SIGKILL)
-
-            event.listen(store.projects._engine, "after_cursor_execute", strike)
-            add_more(store)
-        """)
+        killed(url, add_more, statement, nth)
         assert content(store, project) == before
         with pytest.raises(UserError, match="another import into the project “p” is running"):
             add_more(store)
@@ -399,17 +330,6 @@ def test_the_memory_of_an_import_does_not_grow_with_the_file(tmp_path: Path) -> 
     assert large - small < 80_000, "kB; the texts of the large file alone have 48 MB, and took 250 MB in memory"
 
 
-def test_scores_of_unknown_outputs_are_refused(store: Store) -> None:
-    project = store.projects.create("p").id
-    store.projects.add(project, small_dataset())
-
-    mapping = LONG.with_(output=None, source=None, references=(), human_scores=())
-    rows = [("doc", "0", None, None, None, "Z", None, None, "1")]
-    source = staged(rows, mapping, type("All", (), {"systems": (), "present": lambda _, keys: set(keys)})())
-    with pytest.raises(ImportProblems, match="an output it belongs to"):
-        store.imports.add(project, source)
-
-
 def test_outputs_become_references_in_parts_all_or_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(project_adding, "OUTPUTS", 4)  # 30 parts of 10 segments
     project = add(store, ImportTarget("p"), staged(many())).project
@@ -420,6 +340,6 @@ def test_outputs_become_references_in_parts_all_or_nothing(store: Store, monkeyp
         assert content(store, project.id) == before
     done = project_adding.use_as_references(store, project.id, "B")
     assert done.report == ImportReport(segments=0, outputs=0, references=N, human_scores=0, unchanged=N)
-    found = store.projects.dataset(project.id)
-    assert [s.references for s in found.segments] == [(f"r{i}", f"B{i}") for i in range(N)]
+    dataset = store.projects.dataset(project.id)
+    assert [s.references for s in dataset.segments] == [(f"r{i}", f"B{i}") for i in range(N)]
     assert done.project.imports == project.imports + 1

@@ -18,6 +18,8 @@ from core.services.campaigns import answers
 from core.services.export import export
 from core.services.export.files import LABELS
 from core.services.projects import texts as stored_texts
+from tests.postgres import on_sqlite
+from tests.stores import project_with
 
 N = 40
 LABELLED = (3, 17, 18, 31)
@@ -32,8 +34,7 @@ FORMATS = [name for name in LABELS if name != "csv"]
 @pytest.fixture
 def project(store: Store, monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.setattr(stored_texts, "OUTPUTS_AT_ONCE", 6)
-    made = store.projects.create("p").id
-    store.projects.add(made, TEXTS)
+    made = project_with(store, TEXTS)
     for rater in ("Ana", "Ben"):
         for i in LABELLED[:: 1 if rater == "Ana" else 2]:
             span = {
@@ -49,6 +50,7 @@ def project(store: Store, monkeypatch: pytest.MonkeyPatch) -> int:
     return made
 
 
+@on_sqlite
 def test_a_file_of_labels_has_the_bytes_of_the_whole_project(store: Store, project: int) -> None:
     for name in FORMATS:
         dataset = store.projects.dataset(project)
@@ -79,13 +81,13 @@ def test_the_csv_has_all_labels_in_the_order_of_the_project(
     store.labels.append(project, "Cem", SegmentKey("d3", "s39"), [unfinished])
     store.labels.append(project, "Ana", SegmentKey("d2", "s20"), [Action("o", "open", None, {"order": [], "ids": []})])
     own = answers.all_labels(store, project)
-    given = {
+    of_campaigns = {
         ("Dia (pilot)", SegmentKey("d0", "s0")): own["Ana", SegmentKey("d0", "s3")],
         ("Dia (pilot)", SegmentKey("d1", "s17")): own["Ana", SegmentKey("d1", "s17")],
         ("Ben", SegmentKey("d0", "s3")): own["Ana", SegmentKey("d1", "s17")],  # a campaign's labels come before
     }
-    monkeypatch.setattr("core.services.campaigns.answers.labels", lambda *_: given)
-    labels = own | given
+    monkeypatch.setattr("core.services.campaigns.answers.labels", lambda *_: of_campaigns)
+    labels = own | of_campaigns
     expected = [
         (*output.key, rater, labels[rater, output.key.segment].submitted)
         for output in store.projects.dataset(project).outputs
@@ -99,6 +101,7 @@ def test_the_csv_has_all_labels_in_the_order_of_the_project(
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "marot"])
+@on_sqlite
 def test_only_the_texts_of_rated_outputs_are_read(
     store: Store, project: int, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,10 +122,10 @@ def test_only_the_texts_of_rated_outputs_are_read(
     assert max(len(part.outputs) for part in read) == 6
 
 
+@on_sqlite
 def test_outputs_of_systems_without_labels_are_not_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     many = Dataset(TEXTS.segments, tuple(Output(f"S{k}", *s.key, "text") for s in TEXTS.segments for k in (2, 0, 1)))
-    made = store.projects.create("many").id
-    store.projects.add(made, many)
+    made = project_with(store, many, "many")
     for i, systems in ((1, ["S0", "S2"]), (2, ["S1"])):
         actions = [Action(f"{i}{system}", "verdict", system, {"value": "no_error"}) for system in systems]
         actions.append(Action(f"{i}", "submit", None, {"systems": systems}))
@@ -131,9 +134,9 @@ def test_outputs_of_systems_without_labels_are_not_read(store: Store, monkeypatc
     texts, read = type(store.projects).texts, list[str]()
 
     def noted(self: object, *asked: Any, **systems: Any) -> Dataset:
-        found = texts(store.projects, *asked, **systems)
-        read.extend(o.system for o in found.outputs)
-        return found
+        part = texts(store.projects, *asked, **systems)
+        read.extend(o.system for o in part.outputs)
+        return part
 
     monkeypatch.setattr(type(store.projects), "texts", noted)
     rows = export.labels_as(store, made, name="mtme-jsonl").data.decode().splitlines()
@@ -142,6 +145,5 @@ def test_outputs_of_systems_without_labels_are_not_read(store: Store, monkeypatc
 
 
 def test_references_of_other_projects_are_not_counted(store: Store, project: int) -> None:
-    other = store.projects.create("q").id
-    store.projects.add(other, Dataset((Segment("d", "1", "s", ("one", "two")),), ()))
+    project_with(store, Dataset((Segment("d", "1", "s", ("one", "two")),), ()), "q")
     assert store.exports.n_references(project) == sum(len(s.references) for s in TEXTS.segments)

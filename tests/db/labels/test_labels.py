@@ -16,21 +16,14 @@ from core.services.export import export
 from db.engine import writing
 from db.failures import Conflict
 from db.store import open_store
-from tests.builders import small_dataset
 from tests.db.other_processes import save_and_wait
 from tests.db.raw import counts, rows, scalar
 from tests.db.workers.helpers import until
 from tests.postgres import on_postgres
 from tests.processes import ended, started_with_pipe
+from tests.stores import project_with
 
 FIRST = SegmentKey("doc", "0")
-
-
-@pytest.fixture
-def project(store: Store) -> int:
-    made = store.projects.create("p").id
-    store.projects.add(made, small_dataset())
-    return made
 
 
 def act(id: str, kind: ActionKind, system: str | None = None, **payload: object) -> Action:
@@ -67,24 +60,6 @@ def test_what_was_acknowledged_survives_a_kill(url: str, engine: Engine, project
     ]
 
 
-def test_threads_that_send_the_same_action_record_it_once(url: str, engine: Engine, project: int) -> None:
-    start = threading.Barrier(4)
-    answers: list[list[str]] = []
-
-    def send() -> None:
-        store = open_store(url)
-        start.wait()
-        answers.append(store.labels.append(project, "ann", FIRST, [mark("e1")]).ids)
-
-    threads = [threading.Thread(target=send) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert answers == [["e1"]] * 4
-    assert scalar(engine, "SELECT count(*) FROM events") == 1
-
-
 @on_postgres
 def test_events_become_visible_in_the_order_of_their_numbers(
     store: Store, engine: Engine, url: str, project: int
@@ -115,19 +90,6 @@ def test_events_become_visible_in_the_order_of_their_numbers(
     assert seen == [2]
 
 
-def test_a_span_that_is_not_in_the_text_leaves_nothing_behind(store: Store, engine: Engine, project: int) -> None:
-    before = counts(engine)
-    with pytest.raises(UserError, match="differs from the stored text"):
-        store.labels.append(project, "ann", FIRST, [mark("e1"), mark("e2", quote="wrong", category="Style")])
-    assert counts(engine) == before
-
-
-def test_an_action_comes_back_as_it_was_sent(store: Store, project: int) -> None:
-    sent = mark("e1", note="\u2028 <b>x</b> שלום")
-    store.labels.append(project, "ann", FIRST, [sent])
-    assert [event.action for event in store.labels.events(project)] == [sent]
-
-
 def test_a_note_that_no_file_can_hold_is_refused(store: Store, engine: Engine, project: int) -> None:
     for note in ["half \ud83d", "nul \0", "x" * 10_001]:
         before = counts(engine)
@@ -150,8 +112,8 @@ def test_a_note_recorded_before_is_exported_with_a_replacement(
             written = export.labels_as(store, project, name=name)
             assert any("mark with �" in line for line in written.lost)
             if name in ("google", "marot", "mtme-jsonl", "esa", "label-studio"):
-                found = kind.read(Upload(f"a.{kind.ending}", written.data), Severities(), None)
-                assert found.rated[0].errors[0].note == "half \ufffd"
+                read = kind.read(Upload(f"a.{kind.ending}", written.data), Severities(), None)
+                assert read.rated[0].errors[0].note == "half \ufffd"
     made = export.labels_as_csv(store, project)
     assert "half �" in made.data.decode()
     assert len(made.lost) == 1
@@ -191,18 +153,17 @@ def test_deleted_projects_leave_no_log_and_free_no_ids(store: Store, engine: Eng
     store.labels.append(project, "ann", FIRST, [mark("e1"), mark("e2", severity="Minor")])
     store.projects.delete(project)
     assert scalar(engine, "SELECT count(*) FROM events") == 0
-    again = store.projects.create("again").id
-    store.projects.add(again, small_dataset())
-    store.labels.append(again, "ann", FIRST, [mark("e1")])
-    assert [event.number for event in store.labels.events(again)] == [3]
-
-
-def test_the_same_action_id_in_two_projects_is_two_actions(store: Store, project: int) -> None:
-    other = store.projects.create("other").id
-    store.projects.add(other, small_dataset())
-    for where in (project, other):
-        store.labels.append(where, "ann", FIRST, [mark("e1")])
-        assert len(store.labels.events(where)) == 1
+    again = project_with(store, name="again")
+    sent = mark("e1", note="\u2028 <b>x</b> שלום")
+    store.labels.append(again, "ann", FIRST, [sent])
+    assert [(event.number, event.action) for event in store.labels.events(again)] == [(3, sent)]
+    other = project_with(store, name="other")
+    assert other > again > project
+    store.labels.append(other, "ann", FIRST, [sent])  # the same id in another project is another action
+    assert len(store.labels.events(other)) == 1
+    job = store.jobs.enqueue(other, ["chrf"]).id
+    store.projects.delete(other)
+    assert store.jobs.enqueue(again, ["chrf"]).id > job
 
 
 def test_the_work_per_action_does_not_grow_with_the_log(

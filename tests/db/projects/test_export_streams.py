@@ -29,7 +29,7 @@ from core.formats.files import Upload
 from core.formats.table import read_table
 from core.formats.write import scores_csv, scores_jsonl
 from core.ports.store import Store
-from core.progress import Cancelled
+from core.progress import Cancelled, Progress
 from core.services.export import export as export_service
 from core.services.export.export import score_rows
 from core.services.export.files import EXPORTS, OUTPUTS, SCORES
@@ -38,9 +38,10 @@ from core.services.projects.importing import preview, read_files
 from core.signature import content_key
 from db.projects import exports
 from db.store import open_store
-from tests.builders import small_dataset
 from tests.cli.program import status_of
 from tests.mtme import files, write
+from tests.postgres import on_sqlite
+from tests.stores import project_with
 
 N = 30
 TEXTS = Dataset(
@@ -82,15 +83,16 @@ def test_parts_are_the_whole_project(store: Store, project: int) -> None:
     assert tuple(h for p in parts for h in p.human_scores) == whole.human_scores
     assert [key for part in store.exports.keys(project) for key in part] == [o.key for o in whole.outputs]
     assert store.exports.most_references(project) == 2
+    assert not any(store.exports.scores(project, "chrf|none"))
     with pytest.raises(UserError, match="no such project"):
         list(store.exports.texts(project + 1))
 
     later = tuple(Output("C", s.doc_id, s.segment_id, "new") for s in TEXTS.segments[::-1])
     store.projects.add(project, Dataset(TEXTS.segments, later))
     place = {s.key: i for i, s in enumerate(TEXTS.segments)}
-    found = [key for part in store.exports.keys(project) for key in part]
-    assert [place[key.segment] for key in found] == sorted(place[key.segment] for key in found)
-    assert [o.key for p in store.exports.texts(project) for o in p.outputs] == found
+    keys = [key for part in store.exports.keys(project) for key in part]
+    assert [place[key.segment] for key in keys] == sorted(place[key.segment] for key in keys)
+    assert [o.key for p in store.exports.texts(project) for o in p.outputs] == keys
 
 
 def test_no_transaction_is_open_while_a_part_is_written(store: Store, engine: Engine, project: int) -> None:
@@ -116,10 +118,11 @@ def test_parts_with_long_texts_have_few_segments(store: Store, project: int, mon
     assert tuple(o for p in parts for o in p.outputs) == whole.outputs
 
 
+@on_sqlite
 def test_score_files_have_the_bytes_that_whole_tables_give(store: Store, project: int) -> None:
     rows = []
     for by in store.scores.signatures(project):
-        values = store.scores.table(project, by.signature)
+        values = dict(store.scores.column(project, by.signature))
         keys = [o.key for o in store.projects.dataset(project).outputs if o.key in values]
         rows += [Score(*k, by.metric, by.signature, (v := values[k]).value, v.status, v.reason) for k in keys]
     assert {row.metric for row in rows} == {"chrf", "external:judge"}
@@ -128,11 +131,12 @@ def test_score_files_have_the_bytes_that_whole_tables_give(store: Store, project
     assert EXPORTS["scores-jsonl"].make(store, project).data == scores_jsonl(rows).encode()
     for ending in ("parquet", "arrow"):
         made = EXPORTS[f"scores-{ending}"].make(store, project)
-        found = read_table(Upload(f"s.{made.ending}", made.data))
+        table = read_table(Upload(f"s.{made.ending}", made.data))
         as_text = [[*r[:5], None if r.value is None else repr(r.value), *r[6:]] for r in rows]
-        assert [list(row.cells) for row in found.rows] == as_text
+        assert [list(row.cells) for row in table.rows] == as_text
 
 
+@on_sqlite
 def test_seg_scores_have_every_segment_of_a_project_with_long_texts(
     store: Store, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,7 +146,7 @@ def test_seg_scores_have_every_segment_of_a_project_with_long_texts(
     segments, signatures = store.projects.index(project).segments, store.scores.signatures(project)
     columns = {
         f"metric-scores/{by.metric.rpartition(':')[2]}.seg.score": {
-            key: value.value for key, value in store.scores.table(project, by.signature).items()
+            key: value.value for key, value in store.scores.column(project, by.signature).items()
         }
         for by in signatures
     }
@@ -160,52 +164,46 @@ def test_seg_scores_have_every_segment_of_a_project_with_long_texts(
     }
 
 
+def cancel_after(done: float) -> Progress:
+    def cancel(share: float) -> None:
+        if share >= done:
+            raise Cancelled
+
+    return cancel
+
+
+@on_sqlite
 def test_an_export_reports_each_part_and_can_be_cancelled(store: Store, project: int) -> None:
-    for name in [n for n in EXPORTS if n in SCORES or n in OUTPUTS]:
-        shares: list[float] = []
-        EXPORTS[name].make(store, project, shares.append)
-        assert shares == sorted(shares)
-        assert len(shares) > N // 7
-        assert 0 <= shares[0] < shares[-1] == 1
-
-        def cancel(share: float) -> None:
-            if share > 0.3:
-                raise Cancelled
-
-        with pytest.raises(Cancelled):
-            EXPORTS[name].make(store, project, cancel)
+    for name, file in EXPORTS.items():
+        in_parts = name in SCORES or name in OUTPUTS
+        for done in (0.0, 0.4) if in_parts else (0.0,):
+            with pytest.raises(Cancelled):
+                file.make(store, project, cancel_after(done))
+        if in_parts:
+            shares: list[float] = []
+            file.make(store, project, shares.append)
+            assert shares == sorted(shares)
+            assert len(shares) > N // 7
+            assert 0 <= shares[0] < shares[-1] == 1
 
 
 @pytest.mark.parametrize(("name", "head"), [("judgements-csv", 1), ("judgements-jsonl", 0)])
+@on_sqlite
 def test_judgements_are_reported_in_parts_of_rows(
     store: Store, project: int, name: str, head: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export_service, "ROWS", 4)
-    given = [Judgement(o.key, "Ana", score, 1.0) for o in TEXTS.outputs[:12] for score in ("da", "fluency")]
-    store.projects.add(project, Dataset((), ()), judgements=given)
+    numbers = [Judgement(o.key, "Ana", score, 1.0) for o in TEXTS.outputs[:12] for score in ("da", "fluency")]
+    store.projects.add(project, Dataset((), ()), judgements=numbers)
     shares: list[float] = []
     made = EXPORTS[name].make(store, project, shares.append)
     assert made.data.count(b"\n") == 12 + head
     assert shares == [0.0, 0.0, *(pytest.approx(n / 12) for n in (4, 8, 12)[: 2 + head]), 1.0]
-
-    def cancel(share: float) -> None:
-        if share > 0.5:
-            raise Cancelled
-
     with pytest.raises(Cancelled):
-        EXPORTS[name].make(store, project, cancel)
+        EXPORTS[name].make(store, project, cancel_after(0.6))
 
 
-def test_every_export_can_be_cancelled(store: Store, project: int) -> None:
-    for name in EXPORTS:
-
-        def cancel(share: float) -> None:
-            raise Cancelled
-
-        with pytest.raises(Cancelled):
-            EXPORTS[name].make(store, project, cancel)
-
-
+@on_sqlite
 def test_exported_outputs_are_imported_as_the_same_project(store: Store, project: int) -> None:
     for ending in ["jsonl", "parquet", "arrow"]:
         made = EXPORTS[f"outputs-{ending}"].make(store, project)
@@ -219,6 +217,7 @@ def test_exported_outputs_are_imported_as_the_same_project(store: Store, project
         assert set(now.human_scores) == set(was.human_scores)
 
 
+@on_sqlite
 def test_scores_named_like_text_columns_get_another_name(store: Store) -> None:
     for ending in ["csv", "jsonl", "parquet", "arrow"]:
         names = ["output score", "output", "reference", "references", "system"]
@@ -227,8 +226,7 @@ def test_scores_named_like_text_columns_get_another_name(store: Store) -> None:
             (Output("A", "d", "1", "text"),),
             tuple(HumanScore("A", "d", "1", name, float(i)) for i, name in enumerate(names)),
         )
-        made = store.projects.create(ending).id
-        store.projects.add(made, dataset)
+        made = project_with(store, dataset, ending)
         export = EXPORTS[f"outputs-{ending}"].make(store, made)
         file = Upload(f"x.{export.ending}", export.data)
         table = read_table(file)
@@ -246,6 +244,7 @@ def test_scores_named_like_text_columns_get_another_name(store: Store) -> None:
         assert set(read_files([file]).plan.tables[0].mapping.human_scores) == set(scores)
 
 
+@on_sqlite
 def test_outputs_as_csv_are_safe_and_name_their_references(store: Store, project: int) -> None:
     made = EXPORTS["outputs-csv"].make(store, project)
     table = read_table(Upload("x.csv", made.data))
@@ -371,10 +370,3 @@ def test_damaged_files_are_one_problem() -> None:
 def test_a_nul_in_a_typed_file_is_a_problem(tmp_path: Path) -> None:
     with pytest.raises(ImportProblems, match="a NUL or half a surrogate pair"):
         read_table(parquet(tmp_path, output=["x", "a\0b"]))
-
-
-def test_stored_values_of_no_project_are_refused(store: Store) -> None:
-    project = store.projects.create("q").id
-    store.projects.add(project, small_dataset())
-    assert list(store.exports.scores(project, "chrf|none")) == [[]]
-    assert OutputKey("A", "doc", "0") in next(iter(store.exports.keys(project)))

@@ -8,10 +8,10 @@ from sqlalchemy import Engine, event, update
 from core.data import Dataset, HumanScore, Output, Segment
 from core.errors import ImportProblems, UserError
 from core.ports.store import Store
-from core.signature import content_key
 from db.tables import projects
 from tests.builders import small_dataset
 from tests.db.raw import counts, rows
+from tests.stores import project_with
 
 ODD = [
     "😀 bad",
@@ -31,8 +31,7 @@ ODD = [
 def test_texts_are_stored_exactly(store: Store) -> None:
     segments = (*(Segment(text, text, text, (text, text)) for text in ODD), Segment("d", "none", None))
     data = Dataset(segments, tuple(Output(text, text, text, text) for text in ODD))
-    project = store.projects.create("p").id
-    store.projects.add(project, data)
+    project = project_with(store, data)
     assert store.projects.dataset(project) == data
 
 
@@ -49,8 +48,7 @@ def test_any_text_round_trips(store: Store, texts: list[str]) -> None:
 
 
 def test_a_conflicting_import_leaves_every_table_as_it_was(store: Store, engine: Engine) -> None:
-    project = store.projects.create("p").id
-    store.projects.add(project, small_dataset())
+    project = project_with(store)
     before, texts = counts(engine), rows(engine, "SELECT id, text, content_key FROM outputs ORDER BY id")
     good = small_dataset(9, ("A", "B", "C"))
     clash = Dataset(good.segments, (*good.outputs, Output("A", "doc", "0", "not what was imported")))
@@ -61,18 +59,15 @@ def test_a_conflicting_import_leaves_every_table_as_it_was(store: Store, engine:
         store.projects.add(project, clash)
     assert counts(engine) == before
     assert rows(engine, "SELECT id, text, content_key FROM outputs ORDER BY id") == texts
-
-
-def test_long_texts_are_quoted_where_they_differ(store: Store) -> None:
-    same = "word " * 200
-    project = store.projects.create("p").id
-    store.projects.add(project, Dataset((Segment("d", "1", same + "old end"),), ()))
+    long, score = "word " * 200, HumanScore("A", "doc", "0", "da", 70.0)
+    store.projects.add(project, Dataset((Segment("d", "1", long + "old end"),), (), (score,)))
     with pytest.raises(ImportProblems) as raised:
-        store.projects.add(project, Dataset((Segment("d", "1", same + "new end"),), ()))
-    [problem] = raised.value.problems
-    assert "new end" in problem.got
-    assert "old end" in problem.expected
-    assert len(problem.got) < 100
+        store.projects.add(project, Dataset((Segment("d", "1", long + "new end"),), (), (score._replace(value=71.0),)))
+    text, number = raised.value.problems
+    assert ("new end" in text.got, "old end" in text.expected, len(text.got) < 100) == (True, True, True), (
+        "quoted where they differ"
+    )
+    assert number.column.startswith("human score “da”")
 
 
 def test_repeated_texts_are_one_row_and_conflicts_found(store: Store, engine: Engine) -> None:
@@ -85,37 +80,6 @@ def test_repeated_texts_are_one_row_and_conflicts_found(store: Store, engine: En
     assert counts(engine)["segments"] == 1
 
 
-def test_a_different_human_score_is_a_contradiction(store: Store) -> None:
-    project = store.projects.create("p").id
-    store.projects.add(
-        project,
-        Dataset(small_dataset(1).segments, small_dataset(1).outputs, (HumanScore("A", "doc", "0", "da", 70.0),)),
-    )
-    with pytest.raises(ImportProblems, match="human score “da”"):
-        store.projects.add(project, Dataset((), (), (HumanScore("A", "doc", "0", "da", 71.0),)))
-
-
-def test_content_keys_follow_the_references(store: Store, engine: Engine) -> None:
-    project = store.projects.create("p").id
-    store.projects.add(project, small_dataset(2, ("A",)))
-    store.projects.add(project, Dataset((Segment("doc", "1", None, ("second",)),), ()))
-    assert rows(engine, "SELECT text, content_key FROM outputs ORDER BY id") == [
-        ("A output 0", content_key("source 0", "A output 0", ("reference 0",))),
-        ("A output 1", content_key("source 1", "A output 1", ("reference 1", "second"))),
-    ]
-
-
-def test_deleting_a_project_leaves_no_row_of_it(store: Store, engine: Engine) -> None:
-    empty = counts(engine)
-    project = store.projects.create("p").id
-    store.projects.add(
-        project, Dataset(small_dataset().segments, small_dataset().outputs, (HumanScore("A", "doc", "0", "da", 1.0),))
-    )
-    store.jobs.enqueue(project, ["chrf"])
-    store.projects.delete(project)
-    assert counts(engine) == empty
-
-
 def test_ten_thousand_outputs_are_imported_and_read_in_seconds(store: Store) -> None:
     data = small_dataset(2500, ("A", "B", "C", "D"))
     project = store.projects.create("large").id
@@ -126,8 +90,7 @@ def test_ten_thousand_outputs_are_imported_and_read_in_seconds(store: Store) -> 
 
 
 def test_the_list_counts_nothing_that_was_counted_after_the_import(store: Store, engine: Engine) -> None:
-    project = store.projects.create("p").id
-    store.projects.add(project, small_dataset())
+    project = project_with(store)
     counted = store.projects.get(project)
     asked: list[str] = []
     event.listen(engine, "before_cursor_execute", lambda _c, _k, statement, *_: asked.append(statement))
@@ -138,8 +101,7 @@ def test_the_list_counts_nothing_that_was_counted_after_the_import(store: Store,
 
 @pytest.mark.parametrize("kept", [None, [0, 99, 99, ["X"], [], []]], ids=["none", "of an earlier import"])
 def test_a_summary_that_is_not_of_the_last_import_is_counted_again(store: Store, engine: Engine, kept: object) -> None:
-    project = store.projects.create("p").id
-    store.projects.add(project, small_dataset())
+    project = project_with(store)
     before = store.projects.get(project)
     with engine.begin() as connection:
         connection.execute(update(projects).values(summary=kept))

@@ -20,6 +20,7 @@ from db.scores import arrays, repository
 from db.scores.arrays import Kept, Places, ProjectArrays, cut_keys
 from db.store import store_over
 from tests.builders import small_dataset
+from tests.stores import project_with
 from tests.views import index_of
 
 DATA = small_dataset(40)
@@ -34,8 +35,7 @@ def keep_everything(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def project(store: Store) -> int:
-    made = store.projects.create("p").id
-    store.projects.add(made, DATA)
+    made = project_with(store, DATA)
     return made
 
 
@@ -80,7 +80,7 @@ def test_a_kept_array_of_an_earlier_import_is_not_used(store: Store, project: in
     fresh = store_over(another)
     column = fresh.scores.column(project, SIGNATURE)
     assert (column.n, column.index.n_outputs) == (80, 90)
-    assert dict(column) == fresh.scores.table(project, SIGNATURE)
+    assert dict(column) == dict(fresh.scores.column(project, SIGNATURE))
 
 
 def held_of(engine: Engine, held: ProjectArrays, *names: tuple[int, str]) -> list[tuple[int, str]]:
@@ -186,12 +186,12 @@ def test_new_scores_of_equal_texts_and_of_other_projects(
     store.scores.put("chrf", SIGNATURE, {x: Value(1.0, parts={"n": 2.0}), y: Value(None, "error", "no")}, 1.0)
     score(store, 0, 80)
     assert [(s.metric, s.n) for s in store.scores.signatures(project)] == [("chrf", 2)]
-    assert dict(store.scores.column(project, SIGNATURE)) == store.scores.table(project, SIGNATURE)
+    assert dict(store.scores.column(project, SIGNATURE)) == dict(store.scores.column(project, SIGNATURE))
     store.scores.put("chrf", SIGNATURE, {y: Value(3.0)}, 1.0)
     fresh = store_over(another)
     assert [(s.metric, s.n) for s in fresh.scores.signatures(project)] == [("chrf", 3)]
     column = fresh.scores.column(project, SIGNATURE)
-    assert dict(column) == fresh.scores.table(project, SIGNATURE)
+    assert dict(column) == dict(fresh.scores.column(project, SIGNATURE))
     assert column.finite()[OutputKey("c", "d", "1")] == 3.0
 
 

@@ -1,4 +1,3 @@
-import threading
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,6 +19,8 @@ from tests.core.metrics.expressions import baselines
 from tests.core.metrics.test_names import usable
 from tests.db.raw import rows, scalar
 from tests.postgres import on_sqlite
+from tests.processes import at_once
+from tests.stores import project_with
 from tests.tiny_checkpoints import environment_of
 
 KEY = content_key("source 0", "A output 0", ("reference 0",))
@@ -47,11 +48,11 @@ def test_a_missing_value_is_null_with_a_status_and_a_reason(store: Store, engine
 def test_every_value_leads_to_the_run_that_made_it(store: Store, engine: Engine) -> None:
     store.scores.put("m", "s", {"a": Value(1.0), "b": Value(2.0)}, 1.5)
     store.scores.put("m", "s", {"b": Value(3.0), "c": Value(3.0)}, 0.5)
-    found = rows(
+    stored = rows(
         engine,
         "SELECT content_key, scores.value, n, seconds FROM scores JOIN runs ON run = runs.id ORDER BY content_key",
     )
-    assert found == [("a", 1.0, 2, 1.5), ("b", 2.0, 2, 1.5), ("c", 3.0, 1, 0.5)]
+    assert stored == [("a", 1.0, 2, 1.5), ("b", 2.0, 2, 1.5), ("c", 3.0, 1, 0.5)]
     assert {"python", "processor", "torch", "sacrebleu"} <= machine().keys()
 
 
@@ -61,19 +62,9 @@ def test_a_signature_belongs_to_one_metric(store: Store) -> None:
         store.scores.put("other", "s", {"b": Value(1.0)}, 0.1)
 
 
-def test_thousands_of_keys_are_looked_up_at_once(store: Store) -> None:
-    values = {f"{i:064}": Value(float(i)) for i in range(3000)}
-    store.scores.put("m", "s", values, 0.1)
-    assert store.scores.known("s", [*values, "unknown"]) == set(values)
-
-
 def test_two_workers_may_store_the_same_values_at_once(store: Store, engine: Engine) -> None:
     values = {f"{i:064}": Value(float(i)) for i in range(200)}
-    threads = [threading.Thread(target=store.scores.put, args=("m", "s", values, 0.1)) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*[lambda: store.scores.put("m", "s", values, 0.1)] * 4)
     assert scalar(engine, "SELECT count(*) FROM scores") == 200
 
 
@@ -84,8 +75,8 @@ def test_values_come_back_bit_by_bit(store: Store) -> None:
         f"r{i}": Value(None, "error", why) for i, why in enumerate(["a\tb\nc", "\\N", "\\.", "\r", "ü 😀 'x' \"y\""])
     }
     store.scores.put("m", "s", values, 0.1)
-    found = store.scores.values("s", list(values))
-    assert {key: repr(value) for key, value in found.items()} == {key: repr(value) for key, value in values.items()}
+    stored = store.scores.values("s", list(values))
+    assert {key: repr(value) for key, value in stored.items()} == {key: repr(value) for key, value in values.items()}
 
 
 def test_copied_rows_that_are_there_already_are_a_conflict(store: Store, engine: Engine) -> None:
@@ -98,8 +89,7 @@ def test_copied_rows_that_are_there_already_are_a_conflict(store: Store, engine:
 
 
 def test_signatures_count_outputs_and_know_the_newest(store: Store) -> None:
-    project = store.projects.create("p").id
-    store.projects.add(project, small_dataset())
+    project = project_with(store)
     values = {content_key(*item): Value(1.0) for _, item in small_dataset().items()}
     before = datetime.now(UTC)
     store.scores.put("m", "long signature " * 100, values, 0.1)
@@ -113,12 +103,11 @@ def test_signatures_count_outputs_and_know_the_newest(store: Store) -> None:
 
 
 def test_a_large_trace_comes_back_whole(store: Store) -> None:
-    project = store.projects.create("p").id
-    store.projects.add(project, small_dataset())
+    project = project_with(store)
     detail = {"steps": [{"text": "Ein langer Satz – 😀 " * 50, "before": -1.25, "after": -1 / 3}] * 50}
     store.scores.put("m", "s", {KEY: Value(-1 / 3, detail=detail)}, 0.1)
     assert store.scores.detail(project, "s", SegmentKey("doc", "0"))["A"].detail == detail
-    assert store.scores.table(project, "s")[OutputKey("A", "doc", "0")].detail is None
+    assert store.scores.column(project, "s")[OutputKey("A", "doc", "0")].detail is None
 
 
 @pytest.mark.extended
@@ -127,18 +116,17 @@ def test_scores_are_stored_under_every_name_as_it_was_asked_for(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, asked = small_dataset(1, ["A"]), list[str]()
-    project = store.projects.create("p").id
-    store.projects.add(project, data)
+    project = project_with(store, data)
     digest_of_text = content_key(*data.items()[0][1])
     for name in sorted(registry.METRICS):
         with monkeypatch.context() as patched:
             for variable, value in (environment_of(name) | {"ERRORSCOPE_HOME": str(tmp_path)}).items():
                 patched.setenv(variable, value)
             baselines(tmp_path, configured_model("encoder").name)
-            here = [one for one in usable(name) if one.count("|") <= 1]
-            here += ["bertscore|layer:5"] if name == "bertscore" else []
-            for one in here:
+            expressions = [one for one in usable(name) if one.count("|") <= 1]
+            expressions += ["bertscore|layer:5"] if name == "bertscore" else []
+            for one in expressions:
                 metric = registry.load_metric(one).for_outputs([(key.segment, item) for key, item in data.items()])
                 store.scores.put(metric.spec.name, metric.signature(), {digest_of_text: Value(1.0)}, 0.1)
-            asked += here
+            asked += expressions
     assert sorted(by.metric for by in store.scores.signatures(project)) == sorted(asked)

@@ -13,6 +13,7 @@ from tests.builders import small_dataset
 from tests.db.workers import slow_worker
 from tests.db.workers.helpers import N, Start, lines_of
 from tests.processes import started
+from tests.stores import project_with
 
 
 @pytest.fixture
@@ -66,8 +67,15 @@ def start(tmp_path: Path, url: str) -> Iterator[Start]:
 
 
 @pytest.fixture
+def large_job(store: Store) -> Job:
+    """A job for 200 outputs that take 3 s each, as its timing says: it has 20 chunks, so workers lease ahead."""
+    project = project_with(store, small_dataset(100))
+    store.timings.add("slow", "", Timing(100, 1200, 300.0, 12.0))
+    return store.jobs.enqueue(project, ["slow"])
+
+
+@pytest.fixture
 def job(store: Store) -> Job:
-    project = store.projects.create("p").id
-    store.projects.add(project, small_dataset(N // 2))
+    project = project_with(store, small_dataset(N // 2))
     store.timings.add("slow", "", Timing(100, 1200, 1.0, 12.0))  # a known speed, so that no sample is taken
     return store.jobs.enqueue(project, ["slow"])

@@ -20,6 +20,7 @@ from tests.db.raw import scalar
 from tests.db.workers.helpers import N, Start, expire, lines_of, until
 from tests.postgres import on_both
 from tests.processes import ended
+from tests.stores import project_with
 
 
 @on_both
@@ -72,26 +73,11 @@ def test_the_worker_ends_with_the_process_it_belongs_to(start: Start, store: Sto
 
 
 @pytest.mark.extended
-def test_a_job_that_kills_workers_fails(
-    start: Start, store: Store, engine: Engine, job: Job, begun: Callable[[], list[str]]
-) -> None:
-    store.jobs.cancel(job.id)
-    deadly = store.jobs.enqueue(job.project_id, ["deadly"])
-    for _ in range(6):
-        if ended(start(once=True)) == 0:
-            break
-        expire(engine)
-    assert store.jobs.get(deadly.id).state == "failed"
-    assert "worker died" in store.jobs.get(deadly.id).message
-
-
-@pytest.mark.extended
 def test_what_a_killed_worker_had_in_hand_is_computed_by_another(
     start: Start, store: Store, engine: Engine, job: Job, begun: Callable[[], list[str]]
 ) -> None:
     first = start(seconds=0.5)
-    other = store.projects.create("other").id
-    store.projects.add(other, small_dataset(N // 2))
+    other = project_with(store, small_dataset(N // 2), "other")
     second = store.jobs.enqueue(other, ["slow"])
     until(lambda: scalar(engine, "SELECT count(*) FROM claims") == 8)
     first.kill()
@@ -100,7 +86,7 @@ def test_what_a_killed_worker_had_in_hand_is_computed_by_another(
     store.jobs.cancel(job.id)
     assert ended(start(once=True)) == 0
     assert store.jobs.get(second.id).state == "done"
-    assert len(store.scores.table(other, "slow|v:1")) == N
+    assert len(store.scores.column(other, "slow|v:1")) == N
 
 
 def test_a_process_that_crashed_is_replaced_until_no_work_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,8 +116,7 @@ def test_workers_killed_at_random_score_each_output_once(
     start: Start, store: Store, engine: Engine, tmp_path: Path
 ) -> None:
     n, kills, draw = 480, 6, random.Random(0)
-    project = store.projects.create("p").id
-    store.projects.add(project, small_dataset(n // 2))
+    project = project_with(store, small_dataset(n // 2))
     store.timings.add("slow", "", Timing(100, 1200, 100.0, 12.0))  # 1 s per output, so that chunks are small
     job = store.jobs.enqueue(project, ["slow"])
     running, killed = [start(seconds=0.02) for _ in range(4)], set[int]()
@@ -148,7 +133,7 @@ def test_workers_killed_at_random_score_each_output_once(
             connection.exec_driver_sql(f"UPDATE chunks SET heartbeat = '2020-01-01 00:00:00.000000' {silent}")
         running.append(start(seconds=0.02))
     until(lambda: store.jobs.get(job.id).state == "done")
-    values = store.scores.table(project, "slow|v:1")
+    values = dict(store.scores.column(project, "slow|v:1"))
     # as one worker scores them
     assert {key: value.value for key, value in values.items()} == {
         key: float(len(item.hypothesis)) for key, item in small_dataset(n // 2).items()

@@ -11,12 +11,11 @@ from core.data import Dataset, Item, Output, Segment, Value
 from core.errors import Unavailable
 from core.metrics.base import AllOutputs, Metric
 from core.ports.jobs import Job, PlannedChunk, PlannedMetric
-from core.ports.scores import Timing
 from core.ports.store import Store
 from core.progress import no_progress
 from core.scoring.lease import WorkerIntervals
 from db.jobs.chunks import SqlChunks
-from tests.builders import counting_metric, small_dataset
+from tests.builders import counting_metric
 from tests.db.raw import rows, scalar
 from tests.db.workers.helpers import N, expire, until, work
 from tests.postgres import on_both
@@ -61,7 +60,7 @@ def test_what_is_imported_while_a_job_runs_is_scored_too(store: Store, job: Job)
 
     work(store, load)
     assert store.jobs.get(job.id).state == "done"
-    assert len(store.scores.table(job.project_id, "slow|v:1")) == N + 1
+    assert len(store.scores.column(job.project_id, "slow|v:1")) == N + 1
 
 
 @pytest.mark.parametrize(("busy", "state", "puts"), [(2, "done", 3), (99, "failed", 4)])
@@ -85,7 +84,7 @@ def test_jobs_with_unwritable_scores_are_retried(
     assert reasons == ["the database could not be written to."] * min(busy, 4)
     assert store.jobs.get(job.id).state == state
     assert calls[0] >= puts
-    assert len(store.scores.table(job.project_id, "slow|v:1")) == (N if state == "done" else 0)
+    assert len(store.scores.column(job.project_id, "slow|v:1")) == (N if state == "done" else 0)
 
 
 @on_both
@@ -98,20 +97,18 @@ def test_a_project_deleted_while_its_job_runs_is_no_fault(store: Store, job: Job
     assert rows(engine, "SELECT * FROM jobs") == []
 
 
-def test_a_metric_that_fails_everywhere_is_abandoned_for_all_chunks(store: Store, job: Job) -> None:
-    store.projects.add(job.project_id, small_dataset(100))
+def test_a_metric_that_fails_everywhere_is_abandoned_for_all_chunks(store: Store, large_job: Job) -> None:
     calls = [0]
 
     def fail(item: Item) -> Value:
         calls[0] += 1
         raise RuntimeError("no such kernel")
 
-    store.timings.add("slow", "", Timing(100, 1200, 300.0, 12.0))  # 3 s per output, so that there are 20 chunks
     work(store, lambda name: counting_metric(name, fail))
-    ended = store.jobs.get(job.id)
+    ended = store.jobs.get(large_job.id)
     assert (ended.state, ended.message[:28]) == ("failed", "slow: 200 of 200 not scored:")
     assert calls[0] < 100  # single texts fail 40 times in a row, after their parts
-    assert {value.status for value in store.scores.table(job.project_id, "slow|v:1").values()} == {"error"}
+    assert {value.status for value in store.scores.column(large_job.project_id, "slow|v:1").values()} == {"error"}
 
 
 def test_a_worker_with_another_model_does_not_mix_its_scores(store: Store, job: Job) -> None:
@@ -123,8 +120,8 @@ def test_a_worker_with_another_model_does_not_mix_its_scores(store: Store, job: 
     work(store, counting_metric)
     ended = store.jobs.get(job.id)
     assert (ended.state, "differs from the one" in ended.message) == ("failed", True)
-    assert {v.status for v in store.scores.table(job.project_id, "slow|v:0").values()} == {"error"}
-    assert store.scores.table(job.project_id, "slow|v:1") == {}
+    assert {v.status for v in store.scores.column(job.project_id, "slow|v:0").values()} == {"error"}
+    assert dict(store.scores.column(job.project_id, "slow|v:1")) == {}
 
 
 def test_a_fitted_metric_follows_an_import_during_the_job(store: Store, job: Job) -> None:
@@ -147,18 +144,14 @@ def test_a_fitted_metric_follows_an_import_during_the_job(store: Store, job: Job
 
     work(store, load)
     assert store.jobs.get(job.id).state == "done"
-    values = store.scores.table(job.project_id, f"slow|n:{N + 1}")
+    values = dict(store.scores.column(job.project_id, f"slow|n:{N + 1}"))
     assert [value.value for value in values.values()] == [N + 1.0] * (N + 1)
 
 
 @pytest.mark.parametrize("fault", ["items", "overtaken"])
 def test_a_chunk_returns_to_the_queue_if_storage_fails_before_it_is_begun(
-    store: Store, monkeypatch: pytest.MonkeyPatch, fault: str
+    store: Store, large_job: Job, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
-    project = store.projects.create("many chunks").id
-    store.projects.add(project, small_dataset(100))
-    store.timings.add("slow", "", Timing(100, 1200, 300.0, 12.0))  # so slow that the job has more chunks than `AHEAD`
-    job = store.jobs.enqueue(project, ["slow"])
     failed, usual = list[str](), getattr(SqlChunks, fault)
 
     def fails_once(self: SqlChunks, given: Any) -> Any:
@@ -171,4 +164,4 @@ def test_a_chunk_returns_to_the_queue_if_storage_fails_before_it_is_begun(
     pace = WorkerIntervals(beat=0.05, look=0.05, poll=0.01)
     work(store, counting_metric, pace=pace)
     assert failed
-    assert store.jobs.get(job.id).state == "done"
+    assert store.jobs.get(large_job.id).state == "done"

@@ -17,7 +17,6 @@ from core.data import Item, Value
 from core.errors import UserError
 from core.metrics.base import Metric
 from core.ports.jobs import Job
-from core.ports.scores import Timing
 from core.ports.store import Store
 from core.scoring import dataset
 from db.scores import arrays
@@ -29,6 +28,7 @@ from tests.db.workers.helpers import N, Start, expire, until, work
 from tests.paths import ROOT
 from tests.postgres import on_both
 from tests.processes import ended, started_with_pipe
+from tests.stores import project_with
 
 
 def test_a_job_is_scored_and_reported(start: Start, store: Store, engine: Engine, job: Job, tmp_path: Path) -> None:
@@ -36,14 +36,13 @@ def test_a_job_is_scored_and_reported(start: Start, store: Store, engine: Engine
     done = store.jobs.get(job.id)
     assert (done.state, done.done, done.total, done.message) == ("done", N, N, "")
     assert done.started is not None
-    assert len(store.scores.table(job.project_id, "slow|v:1")) == N
+    assert len(store.scores.column(job.project_id, "slow|v:1")) == N
     assert f"job {job.id}, chunk 2: project 1, slow" in (tmp_path / "home" / "worker.log").read_text(encoding="utf-8")
 
 
 def test_a_timing_job_keeps_the_time_of_a_sample_and_no_scores(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dataset, "SAMPLE_SECONDS", 0.05)
-    project = store.projects.create("p").id
-    store.projects.add(project, small_dataset(100))
+    project = project_with(store, small_dataset(100))
     timed, seen = store.jobs.enqueue(project, ["slow"], timing=True), list[Item]()
 
     def of(item: Item) -> Value:
@@ -69,18 +68,18 @@ def test_an_unloadable_metric_does_not_stop_others(store: Store, job: Job) -> No
     work(store, load)
     failed = store.jobs.get(second.id)
     assert (failed.state, failed.message) == ("failed", "missing: its model is not here. Fetch it")
-    assert len(store.scores.table(job.project_id, "slow|v:1")) == N
+    assert len(store.scores.column(job.project_id, "slow|v:1")) == N
 
 
 def test_wrong_settings_are_one_clear_line_each(tmp_path: Path) -> None:
     wrong = [(["--database", "nosuch://x"], "1"), *(([], number) for number in ("0", "1000", "two"))]
     process, connection = started_with_pipe(run_workers, str(tmp_path), wrong)
-    found = connection.recv()
+    ends = connection.recv()
     assert ended(process) == 0
-    assert [status for status, _ in found] == [2] * 4
-    assert [line.count("\n") for _, line in found] == [1] * 4
-    assert "this database address cannot be used" in found[0][1]
-    for number, (_, line) in zip(("0", "1000", "two"), found[1:], strict=True):
+    assert [status for status, _ in ends] == [2] * 4
+    assert [line.count("\n") for _, line in ends] == [1] * 4
+    assert "this database address cannot be used" in ends[0][1]
+    for number, (_, line) in zip(("0", "1000", "two"), ends[1:], strict=True):
         assert number in line
 
 
@@ -91,8 +90,7 @@ def test_four_workers_compute_no_value_of_equal_texts_twice(
 ) -> None:
     queued = []
     for i in range(4):
-        project = store.projects.create(f"p{i}").id
-        store.projects.add(project, small_dataset(60))
+        project = project_with(store, small_dataset(60), f"p{i}")
         queued.append(store.jobs.enqueue(project, ["slow"]))
     workers = [start(once=True, seconds=0.03) for _ in queued]
     until(lambda: max(store.jobs.get(job.id).workers for job in queued) > 0)
@@ -100,7 +98,7 @@ def test_four_workers_compute_no_value_of_equal_texts_twice(
     assert [store.jobs.get(job.id).state for job in queued] == ["done"] * 4
     assert Counter(begun()) == Counter(item.hypothesis for _, item in small_dataset(60).items())
     assert scalar(engine, "SELECT count(*) FROM claims") == 0
-    assert [len(store.scores.table(job.project_id, "slow|v:1")) for job in queued] == [120] * 4
+    assert [len(store.scores.column(job.project_id, "slow|v:1")) for job in queued] == [120] * 4
 
 
 @pytest.mark.extended
@@ -117,33 +115,25 @@ def test_several_workers_are_started_with_one_command(store: Store, url: str, tm
 
 
 def test_scores_of_large_jobs_are_kept_as_arrays_before_the_job_ends(
-    store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch
+    store: Store, engine: Engine, large_job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(arrays, "FEW", 100)
-    project = store.projects.create("p").id
-    store.projects.add(project, small_dataset(100))
-    store.timings.add("slow", "", Timing(100, 1200, 300.0, 12.0))
-    job = store.jobs.enqueue(project, ["slow"])
     work(store, lambda name: counting_metric(name))
-    assert store.jobs.get(job.id).state == "done"
+    assert store.jobs.get(large_job.id).state == "done"
     with engine.connect() as connection:
         kept = connection.execute(select(project_arrays.c.digest)).scalars().all()
-    scored = store.scores.signatures(project)[0]
+    scored = store.scores.signatures(large_job.project_id)[0]
     assert hashlib.sha256(scored.signature.encode()).hexdigest() in kept
-    assert (scored.n, store.scores.column(project, scored.signature).n) == (200, 200)
+    assert (scored.n, store.scores.column(large_job.project_id, scored.signature).n) == (200, 200)
 
 
 def test_a_job_ends_although_a_worker_died_while_it_read_the_column(
-    store: Store, engine: Engine, monkeypatch: pytest.MonkeyPatch
+    store: Store, engine: Engine, large_job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project = store.projects.create("p").id
-    store.projects.add(project, small_dataset(100))
-    store.timings.add("slow", "", Timing(100, 1200, 300.0, 12.0))
-    job = store.jobs.enqueue(project, ["slow"])
     states: list[str] = []
 
     def killed(*_: object) -> None:
-        states.append(store.jobs.get(job.id).state)
+        states.append(store.jobs.get(large_job.id).state)
         raise SystemExit
 
     monkeypatch.setattr(store.scores, "column", killed)
@@ -152,14 +142,12 @@ def test_a_job_ends_although_a_worker_died_while_it_read_the_column(
             work(store, counting_metric)
         expire(engine)
     assert states == ["running", "done"]
-    assert store.jobs.get(job.id).state == "done"
+    assert store.jobs.get(large_job.id).state == "done"
 
 
-def test_the_next_chunk_is_read_while_one_is_computed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    project = store.projects.create("p").id
-    store.projects.add(project, small_dataset(100))
-    store.timings.add("slow", "", Timing(100, 1200, 300.0, 12.0))
-    job = store.jobs.enqueue(project, ["slow"])
+def test_the_next_chunk_is_read_while_one_is_computed(
+    store: Store, large_job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ahead = list[int]()
     read = store.chunks.lease
 
@@ -172,5 +160,5 @@ def test_the_next_chunk_is_read_while_one_is_computed(store: Store, monkeypatch:
     monkeypatch.setattr(store.chunks, "lease", lease)
     seen: list[Item] = []
     work(store, lambda name: counting_metric(name, seen=seen))
-    assert (store.jobs.get(job.id).state, len(seen)) == ("done", 200)
+    assert (store.jobs.get(large_job.id).state, len(seen)) == ("done", 200)
     assert len(ahead) == len(set(ahead)) > 5

@@ -21,6 +21,7 @@ from tests.db.raw import scalar
 from tests.db.workers.helpers import lines_of, until
 from tests.paths import ROOT
 from tests.postgres import POSTGRES
+from tests.stores import project_with
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="needs Ray: pip install -r requirements-ray.txt"
@@ -52,9 +53,9 @@ def environment(tmp_path: Path, url: str) -> dict[str, str]:
     address = make_url(url)
     if address.get_backend_name() == "postgresql":
         address = address.set(password=SECRET)
-    given = {"SLOW_LOG": str(tmp_path / "begun.txt"), "SLOW_SECONDS": "0.2", "SLOW_HOLDS_AT": "0"}
-    given |= {"ERRORSCOPE_HOME": str(tmp_path / "home")}
-    return os.environ | given | {"ERRORSCOPE_DB": address.render_as_string(hide_password=False)}
+    settings = {"SLOW_LOG": str(tmp_path / "begun.txt"), "SLOW_SECONDS": "0.2", "SLOW_HOLDS_AT": "0"}
+    settings |= {"ERRORSCOPE_HOME": str(tmp_path / "home")}
+    return os.environ | settings | {"ERRORSCOPE_DB": address.render_as_string(hide_password=False)}
 
 
 @pytest.fixture
@@ -89,8 +90,7 @@ def nodes(environment: dict[str, str]) -> Iterator[TwoNodes]:
 def test_each_output_is_scored_once_when_a_node_is_killed(
     store: Store, engine: Engine, nodes: TwoNodes, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    project = store.projects.create("p").id
-    store.projects.add(project, small_dataset(N // 2))
+    project = project_with(store, small_dataset(N // 2))
     store.timings.add("slow", "", Timing(100, 1200, 100.0, 12.0))  # 1 s per output, so that chunks are small
     job = store.jobs.enqueue(project, ["slow"])
 
@@ -98,13 +98,7 @@ def test_each_output_is_scored_once_when_a_node_is_killed(
         return {int(line.partition(" ")[0]) for line in lines_of(tmp_path / "begun.txt")}
 
     command = [sys.executable, "-m", "tests.db.workers.ray_worker", nodes.address]
-    driver = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=environment,
-        stderr=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-    )
+    driver = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     try:
         until(lambda: len(begun_by()) == 2, 60)
         victims = {pid for pid in begun_by() if psutil.Process(pid).ppid() == nodes.raylet}
@@ -118,7 +112,7 @@ def test_each_output_is_scored_once_when_a_node_is_killed(
         driver.wait()
     done = store.jobs.get(job.id)
     assert (done.state, done.done, done.total, done.message) == ("done", N, N, "")
-    assert {key: value.value for key, value in store.scores.table(project, "slow|v:1").items()} == {
+    assert {key: value.value for key, value in store.scores.column(project, "slow|v:1").items()} == {
         key: float(len(item.hypothesis)) for key, item in small_dataset(N // 2).items()
     }  # as one worker scores them
     assert scalar(engine, "SELECT count(*) FROM scores") == scalar(engine, "SELECT sum(n) FROM runs") == N

@@ -117,23 +117,23 @@ def test_a_file_comes_in_once_and_further_raters_add_to_it(store: Store, project
     assert found.summary() == "2 segments × 3 systems, 4 judgements by 2 raters (score)"
     done = import_labels(store, ImportTarget("p", project), found)
     assert (done.report.judgements, done.report.human_scores, done.project.judged) == (4, 0, ("score",))
-    assert store.judgements.list(project) == given(DA)
+    assert store.labels.judgements(project) == given(DA)
     again = import_labels(store, ImportTarget("p", project), found)
     assert again.report.judgements == 0
     more = read_label_files([Upload("eve.csv", b"system,segment,rater,score\nA,1,eve,0\n")], texts=TEXTS)
     assert import_labels(store, ImportTarget("p", project), more).report.judgements == 1
-    assert judgements.scores(store.judgements.list(project), "mean")[key("A")] == (50.0, 3)
+    assert judgements.scores(store.labels.judgements(project), "mean")[key("A")] == (50.0, 3)
     assert store.projects.dataset(project).human_scores == ()
 
 
 def test_another_number_of_the_same_rater_changes_nothing_at_all(store: Store, project: int) -> None:
     import_labels(store, ImportTarget("p", project), read_label_files([Upload("da.csv", DA.encode())], texts=TEXTS))
     clash = read_label_files([Upload("b.csv", b"system,segment,rater,score\nC,1,eve,5\nA,1,ann,71\n")], texts=TEXTS)
-    found = judgements.compare(store.judgements.list(project), clash.judgements)
+    found = judgements.compare(store.labels.judgements(project), clash.judgements)
     assert (found.new, found.unchanged, [(p.got, p.expected) for p in found.problems]) == (1, 0, [("71", "70")])
     with pytest.raises(ImportProblems):
         import_labels(store, ImportTarget("p", project), clash)
-    assert store.judgements.list(project) == given(DA)
+    assert store.labels.judgements(project) == given(DA)
 
 
 def test_two_files_that_contradict_each_other_are_refused() -> None:
@@ -146,15 +146,15 @@ def test_what_is_exported_adds_nothing_when_it_comes_back(
     store: Store, project: int, each_line: Callable[[Sequence[Judgement]], Iterator[str]], name: str
 ) -> None:
     import_labels(store, ImportTarget("p", project), read_label_files([Upload("r.tsv", RANKS.encode())], texts=TEXTS))
-    back = read_label_files([Upload(name, "".join(each_line(store.judgements.list(project))).encode())], texts=TEXTS)
-    assert list(back.judgements) == store.judgements.list(project)
+    back = read_label_files([Upload(name, "".join(each_line(store.labels.judgements(project))).encode())], texts=TEXTS)
+    assert list(back.judgements) == store.labels.judgements(project)
     assert import_labels(store, ImportTarget("p", project), back).report.judgements == 0
 
 
 def test_numbers_leave_with_their_project(store: Store, project: int) -> None:
     import_labels(store, ImportTarget("p", project), read_label_files([Upload("da.csv", DA.encode())], texts=TEXTS))
     store.projects.delete(project)
-    assert store.judgements.list(project) == []
+    assert store.labels.judgements(project) == []
 
 
 def test_what_would_be_called_as_other_judgements_are_is_not_made() -> None:
@@ -169,7 +169,7 @@ def test_what_would_be_called_as_other_judgements_are_is_not_made() -> None:
 def test_what_raters_gave_is_replaced_on_purpose_and_only_theirs(store: Store, project: int) -> None:
     both = "system,segment,rater,score,ease\nA,1,ann,70,1\nB,1,ann,60,2\nB,2,ann,50,3\nA,1,bob,80,4\n"
     import_labels(store, ImportTarget("p", project), read_label_files([Upload("da.csv", both.encode())], texts=TEXTS))
-    before = store.judgements.list(project)
+    before = store.labels.judgements(project)
     new = read_label_files(
         [Upload("b.csv", b"system,segment,rater,score\nA,1,ann,71\nB,1,ann,60\nC,1,ann,9\n")], texts=TEXTS
     )
@@ -180,7 +180,7 @@ def test_what_raters_gave_is_replaced_on_purpose_and_only_theirs(store: Store, p
     assert [(j.rater, j.name, j.value) for j in gone] == [("ann", "score", v) for v in (70, 60, 50)]
     report = import_labels(store, ImportTarget("p", project), new, corrected=("score",)).report
     assert report.judgements == 2
-    there = {(j.key.system, j.key.segment_id, j.rater, j.name): j.value for j in store.judgements.list(project)}
+    there = {(j.key.system, j.key.segment_id, j.rater, j.name): j.value for j in store.labels.judgements(project)}
     assert there == {
         ("A", "1", "ann", "score"): 71, ("B", "1", "ann", "score"): 60, ("C", "1", "ann", "score"): 9,
         ("A", "1", "bob", "score"): 80, ("A", "1", "ann", "ease"): 1, ("B", "1", "ann", "ease"): 2,
@@ -193,4 +193,4 @@ def test_a_file_that_contradicts_itself_replaces_nothing(store: Store, project: 
     twice = [Judgement(key("A"), "ann", "score", 1.0), Judgement(key("A"), "ann", "score", 2.0)]
     with pytest.raises(ImportProblems):
         store.projects.add(project, Dataset((), ()), judgements=twice, corrected=("score",))
-    assert store.judgements.list(project) == given(DA)
+    assert store.labels.judgements(project) == given(DA)

@@ -51,17 +51,17 @@ NOBODY = {
 }  # fmt: skip
 READS = {
     ("exports", "texts"), ("exports", "keys"), ("exports", "scores"), ("exports", "n_references"), ("exports", "most_references"),
-    ("imports", "compare"), ("imports", "continues"), ("imports", "present"), ("projects", "get"), ("projects", "dataset"), ("projects", "document"), ("projects", "index"), ("projects", "texts"),
-    ("projects", "search"), ("projects", "human_score"), ("scores", "column"), ("scores", "signatures"), ("scores", "table"), ("scores", "detail"), ("scores", "details"),
+    ("projects", "compare"), ("projects", "continues"), ("projects", "present"), ("projects", "get"), ("projects", "dataset"), ("projects", "document"), ("projects", "index"), ("projects", "texts"),
+    ("projects", "search"), ("projects", "human_score"), ("scores", "column"), ("scores", "signatures"), ("scores", "detail"), ("scores", "details"),
     ("spans", "list"), ("spans", "load"), ("spans", "of_segment"),
     ("scores", "external"), ("jobs", "get"), ("jobs", "recent"), ("jobs", "unfinished"), ("jobs", "progress"), ("labels", "events"), ("labels", "recorded"), ("labels", "of_rater"), ("labels", "folded"), ("labels", "raters"),
-    ("labels", "newest"), ("calibrations", "list"), ("batches", "list"), ("judgements", "list"), ("cases", "list"),
+    ("labels", "newest"), ("calibrations", "list"), ("batches", "list"), ("labels", "judgements"), ("cases", "list"),
     ("stress", "list"), ("stress", "report"), ("settings", "get"), ("campaigns", "list"), ("campaigns", "get"), ("campaigns", "units"),
     ("campaigns", "has_any"), ("campaigns", "versions"),
     ("campaigns", "participants"), ("campaigns", "assignments"), ("campaigns", "remaining_work"),
 }  # fmt: skip
 WRITES = {
-    ("imports", "add"), ("projects", "rename"), ("projects", "delete"), ("projects", "add"), ("scores", "remove_external"),
+    ("projects", "rename"), ("projects", "delete"), ("projects", "add"), ("scores", "remove_external"),
     ("jobs", "enqueue"), ("jobs", "cancel"), ("calibrations", "save"), ("calibrations", "delete"), ("batches", "save"),
     ("batches", "archive"), ("batches", "delete"), ("cases", "keep"), ("cases", "remove"), ("stress", "save"),
     ("stress", "rename"), ("stress", "delete"), ("settings", "put"), ("people", "set_role"), ("people", "members"), ("people", "taking_part"),
@@ -129,7 +129,7 @@ def filled(store: Store) -> World:
     case = KeptCase("c", "p", None, None, "good", "bad")
     arguments = {
         "project_id": project, "doc_id": FIRST.doc_id, "segments": [FIRST], "phrase": "text", "name": "l", "signature": "s", "keys": [], "segment": FIRST, "metric": "chrf",
-        "metrics": ["chrf"], "values": {}, "seconds": 1.0, "dataset": Dataset((), ()), "fitted": SavedLambda("m", 1.0, "s", "r"),
+        "metrics": ["chrf"], "values": {}, "seconds": 1.0, "fitted": SavedLambda("m", 1.0, "s", "r"),
         "batch": SavedBatch("second", "random", 0, "s", chosen.outputs, 6), "case": case, "value": 1, "report": "{}",
         "settings": {}, "model": "", "timing": Timing(1, 1, 1.0, 1.0), "account_id": made["viewer"].id, "role": "viewer",
         "password_hash": "x", "manager": False, "active": False, "token_hash": "a" * 64, "rater": "Rosa", "expires": None,

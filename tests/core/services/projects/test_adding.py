@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from core.data import Dataset, HumanScore, Output, Segment, SegmentKey
 from core.errors import ImportProblems, UserError
 from core.formats.files import Upload
-from core.ports.files import DatasetImport
-from core.ports.projects import ImportReport, Project
+from core.ports.files import DatasetImport, ImportReport
+from core.ports.projects import Project
 from core.ports.store import Store
 from core.services.labels.protocols import typology_of
 from core.services.projects import adding
@@ -40,7 +40,7 @@ def test_what_is_foretold_is_what_storage_does(shared_store: Store, old: Dataset
     store = shared_store
     project = store.projects.create(f"p {len(store.projects.list())}").id
     store.projects.add(project, old)
-    report, problems, _ = store.imports.compare(project, DatasetImport(new))
+    report, problems, _ = store.projects.compare(project, DatasetImport(new))
     if problems:
         assert problems == problems_of(store.projects.add, project, new)
     else:
@@ -52,7 +52,7 @@ def test_a_contradiction_is_shown_from_where_the_texts_differ() -> None:
     old = Dataset((Segment("d", "1", "s"),), (Output("A", "d", "1", long * 3 + "cat"),))
     new = Dataset((Segment("d", "1", "s"),), (Output("A", "d", "1", long * 3 + "dog"),))
     project = add_dataset(store, ImportTarget("p"), old).project.id
-    (problem,) = store.imports.compare(project, DatasetImport(new)).problems
+    (problem,) = store.projects.compare(project, DatasetImport(new)).problems
     assert "dog" in problem.got
     assert "cat" in problem.expected
     assert "“A”" in problem.column
@@ -132,7 +132,7 @@ def test_equal_numbering_is_not_a_continuation() -> None:
         (lines("A", "x", "two"), True),
         (Dataset((), ()), False),
     ):
-        assert store.imports.continues(project, DatasetImport(new)) is continues
+        assert store.projects.continues(project, DatasetImport(new)) is continues
 
 
 def test_a_new_project_gets_the_typology_of_its_task() -> None:

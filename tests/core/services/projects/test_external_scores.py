@@ -43,7 +43,7 @@ def store() -> tuple[Store, int]:
 def view() -> View:
     made, project = store()
     scored = made.scores.signatures(project)
-    tables = {s.signature: made.scores.table(project, s.signature) for s in scored}
+    tables = {s.signature: dict(made.scores.column(project, s.signature)) for s in scored}
     return view_of(made.projects.dataset(project), scored, tables, registry.specs())
 
 
@@ -79,12 +79,12 @@ def test_it_leaves_in_every_export_with_its_signature() -> None:
 def test_what_an_import_would_do_is_said_before_it_is_done() -> None:
     made, project = store()
     fresh = ExternalScores("COMET", True, (FILE,), {KEYS[0]: Value(1.0)})
-    compared = made.imports.compare(project, DatasetImport(Dataset((), ()), [judge(), fresh]))
+    compared = made.projects.compare(project, DatasetImport(Dataset((), ()), [judge(), fresh]))
     assert (compared.report.metric_scores, compared.report.unchanged, compared.problems) == (1, 6, ())
     other = DatasetImport(Dataset((), ()), [judge(higher=True)])
-    clash = made.imports.compare(project, other)
+    clash = made.projects.compare(project, other)
     assert (clash.clashes, len(clash.problems)) == (("chrf",), 1)
-    replaced = made.imports.compare(project, other, clash.clashes)
+    replaced = made.projects.compare(project, other, clash.clashes)
     assert (replaced.report.metric_scores, replaced.report.unchanged, replaced.clashes) == (6, 0, ())
     done = add_dataset(made, ImportTarget("", project), Dataset((), ()), [judge(name="other")])
     assert adding.sentence(done.report) == "New: 6 metric scores."

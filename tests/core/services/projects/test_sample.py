@@ -199,7 +199,7 @@ def test_a_recorded_run_warms_the_cache_value_for_value(store: Store, tmp_path: 
     project = sample.ensure(store, out)
     assert project is not None
     assert {by.metric: by.n for by in store.scores.signatures(project.id)} == {"length": 160, "deep": 160}
-    assert {k: v.value for k, v in store.scores.table(project.id, "length|v:1").items()} == {
+    assert {k: v.value for k, v in store.scores.column(project.id, "length|v:1").items()} == {
         key: float(len(text)) for key, text in TEXTS.items()
     }
     shown = store.scores.detail(project.id, "deep|v:1", DATA.segments[0].key)["Meridian"]
