@@ -19,7 +19,7 @@ from streamlit.starlette import App
 
 from api.access import AccessControl, is_local_address
 from api.documentation import routes as api_routes
-from api.storage import unguarded
+from api.endpoint import unguarded
 from core.errors import UserError
 from core.memory import collect_garbage_rarely, return_freed_memory
 from core.services.people.accounts import require_manager

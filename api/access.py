@@ -15,9 +15,10 @@ from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api import auth, health, refusals
-from api.auth import identity_of, message
-from api.storage import unguarded
+from api import auth, health
+from api.auth import message
+from api.endpoint import identity_of, record_refusal, unguarded
+from api.task.catalogue import begun
 from core.errors import UserError
 from core.ports.people import Identity
 from core.services.people.accounts import accounts_required
@@ -61,27 +62,30 @@ class AccessControl:
                 or await self._refused_sender(connection)
             )
         except UserError as error:  # storage cannot be read, so nobody is known
-            refusal = Refusal(503, f"{error.what[:1].upper()}{error.what[1:]}. {error.hint}", "name")
+            refusal = Refusal(503, f"{begun(error.what)}. {error.hint}", "name")
         if refusal is None:
             await self.app(scope, receive, self._recording(connection, send))
             return
         if refusal.kind != "login":
-            await run_in_threadpool(refusals.record, connection, refusal.status)
+            await run_in_threadpool(record_refusal, connection, refusal.status)
         if scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 1008, "reason": ""})  # before it is accepted: HTTP 403
         else:
             await self._answer(refusal, connection)(scope, receive, send)
 
+    def _path(self, connection: HTTPConnection) -> str:
+        return str(connection.scope["path"]).removeprefix(self.base)
+
     def _recording(self, connection: HTTPConnection, send: Send) -> Send:
         """Return `send`, which records refusals of our own routes."""
-        path = str(connection.scope["path"]).removeprefix(self.base)
+        path = self._path(connection)
         if connection.scope["type"] != "http" or not (path in OPEN or path.startswith(OPEN_BELOW)):
             return send
 
         async def recording(message: Message) -> None:
             if message["type"] == "http.response.start":
-                await run_in_threadpool(refusals.record, connection, message["status"])
+                await run_in_threadpool(record_refusal, connection, message["status"])
             await send(message)
 
         return recording
@@ -91,12 +95,12 @@ class AccessControl:
         return None if self._reads_metrics(connection) else refused_name(connection)
 
     def _reads_metrics(self, connection: HTTPConnection) -> bool:
-        path = str(connection.scope["path"]).removeprefix(self.base)
+        path = self._path(connection)
         return connection.scope["type"] == "http" and path == "/metrics" and health.has_token(connection)
 
     async def _refused_without_accounts(self, connection: HTTPConnection) -> Refusal | None:
         """Return why a request from elsewhere is refused on a server without accounts, where everybody is the manager."""
-        path = str(connection.scope["path"]).removeprefix(self.base)
+        path = self._path(connection)
         if on_this_machine(connection) or path in STATUS or self._reads_metrics(connection):
             return None
         if await run_in_threadpool(lambda: accounts_required(unguarded().people, load_access())):
@@ -108,7 +112,7 @@ class AccessControl:
         )
 
     async def _refused_sender(self, connection: HTTPConnection) -> Refusal | None:
-        path = str(connection.scope["path"]).removeprefix(self.base)
+        path = self._path(connection)
         if path in OPEN or path.startswith(OPEN_BELOW) or (path in auth.PATHS and auth.providers()):
             return None
         who = await run_in_threadpool(identity_of, connection)

@@ -1,4 +1,7 @@
-"""`POST /api/actions`: save labels of the segments that a person may label. The answer says which actions are on disk."""
+"""What the page of an annotator asks for: open a segment, save labels of the segments that a person may label, leave a campaign.
+
+To open a segment is no GET, because that changes things: the person joins a campaign, units are given out, and the order of outputs is drawn.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from api import health, people
-from api.endpoint import body, endpoint
-from api.refusals import AT_ONCE, PER_SECOND, AtOnce, RateLimit, RequestRefused
-from api.storage import store
+from api import health
+from api.endpoint import AtOnce, RequestRefused, endpoint, key_of, received, secret, store
 from api.task import catalogue
 from core.data import SegmentKey
 from core.errors import UserError
@@ -26,7 +27,8 @@ from core.ports.people import Identity
 from core.ports.store import Store
 from core.services.campaigns import decisions, work
 from core.services.labels import editor
-from core.services.labels.editor import browser_events, locked_outputs, receive
+from core.services.labels.editor import LARGEST_NUMBER, browser_events, locked_outputs, receive
+from core.services.people.sessions import outbox_name
 from core.settings import load_settings
 
 MOST_KNOWN = 200_000
@@ -91,7 +93,6 @@ def _in_calibration_set(store: Store, project_id: int, batch: str, segment: Segm
     return segment in known
 
 
-LIMIT = RateLimit(PER_SECOND, AT_ONCE)
 AT_WORK = AtOnce(8)  # a thread each, of about 40
 LARGEST_BATCH = 200
 """Actions in a batch. The page sends at most 50 in a request."""
@@ -146,13 +147,9 @@ class ActionsSaved(BaseModel):
 @endpoint
 async def actions(request: Request) -> Response:
     began = time.perf_counter()
-    who = await run_in_threadpool(people.identify, request)
-    key = people.key_of(who, request)
-    LIMIT.take(key)
-    people.check_csrf(who, request)
-    sent = await body(request, LabelBatches)
+    who, sent = await received(request, LabelBatches)
     rater = rater_of(who, sent.rater)
-    with health.waiting(), AT_WORK.one(key):
+    with health.WAITING.track_inprogress(), AT_WORK.one(key_of(who, request)):
         saved = await run_in_threadpool(save, who, rater, sent.batches, catalogue.of_request(request))
     if saved.acknowledged:
         health.saved(len(saved.acknowledged), time.perf_counter() - began)
@@ -186,3 +183,73 @@ def _state(mine: Store, rater: str, project_id: int, segment: SegmentKey) -> Seg
         project=project_id, doc=segment.doc_id, segment=segment.segment_id, events=browser_events(recorded),
         locked=locked_outputs(recorded.labels),
     )  # fmt: skip
+
+
+class UnitChoice(BaseModel):
+    """The segment to open, or the one a step away from it; without `doc` and `segment` the first one that is not submitted."""
+
+    project: int | None = Field(
+        None, ge=0, le=LARGEST_NUMBER, description="The project; a personal link belongs to one anyway."
+    )
+    doc: str | None = None
+    segment: str | None = None
+    step: editor.Step = "here"
+
+
+@endpoint
+async def unit(request: Request) -> Response:
+    who, asked = await received(request, UnitChoice)
+    segment = None if asked.doc is None or asked.segment is None else SegmentKey(asked.doc, asked.segment)
+    project = who.link.project_id if who.link else asked.project
+    if project is None:
+        raise RequestRefused(422, "project: expected a number")
+    data = await run_in_threadpool(opened, who, project, segment, asked.step)
+    return JSONResponse(data, headers={"Cache-Control": "no-store"})
+
+
+def campaign_of(mine: Store, who: Identity, project_id: int) -> Campaign | None:
+    """Return the campaign with these texts, None in other projects. Changes nothing.
+
+    Raises `RequestRefused` for who does not label there under a name that the server knows, and `UserError` before a campaign starts.
+    """
+    if who.rater is None or not who.annotates(project_id):
+        raise RequestRefused(403, "You do not label in this project")
+    campaign = mine.campaigns.of_texts(project_id)
+    if campaign is not None:
+        if not who.takes_part(project_id):
+            raise RequestRefused(403, "You do not take part in this evaluation. Ask a manager to add you")
+        work.require_started(campaign)
+    return campaign
+
+
+def opened(who: Identity, project_id: int, segment: SegmentKey | None, step: editor.Step) -> dict[str, Any]:
+    """Open a segment and return the data of the editor, with the name of the person's outbox. Refuses as `campaign_of` does."""
+    mine = store(who, tasks=True)
+    campaign = campaign_of(mine, who, project_id)
+    if campaign is not None:
+        data = work.unit_page(mine, campaign, who.rater or "", segment, step)
+    else:
+        asked = editor.outline(mine, project_id, who.link.batch if who.link else None)
+        data = editor.unit(mine, project_id, who.rater or "", asked, segment, step)
+    return data | {"outbox": outbox_name(secret(load_settings().database), who)}
+
+
+class LeaveChoice(BaseModel):
+    """Whether the participant leaves. Submitted units count in both cases."""
+
+    project: int | None = Field(None, description="The evaluation; a personal link belongs to one anyway.")
+    left: bool = Field(description="True to leave, false to receive units again.")
+
+
+@endpoint
+async def leave(request: Request) -> Response:
+    who, sent = await received(request, LeaveChoice)
+
+    def change() -> str:
+        mine, texts = store(who, tasks=True), who.link.project_id if who.link else sent.project
+        campaign = mine.campaigns.of_texts(texts) if texts is not None and who.takes_part(texts) else None
+        if campaign is None or who.rater is None:
+            raise RequestRefused(404, "You do not take part in this evaluation")
+        return work.leave(mine, campaign, who.rater, sent.left).code
+
+    return JSONResponse({"code": await run_in_threadpool(change)}, headers={"Cache-Control": "no-store"})

@@ -1,4 +1,4 @@
-"""Who sends a request, and the routes of login and logout, also through OpenID Connect: plain HTML pages without scripts.
+"""The routes of login and logout, also through OpenID Connect: plain HTML pages without scripts.
 
 `st.login` does no more than open Streamlit's login route with a signed name of the provider. Here the login page does it,
 so that nobody without a session needs a page of Streamlit. This is the only module of `api` that imports Streamlit.
@@ -18,22 +18,22 @@ from urllib.parse import parse_qs, urlencode
 
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import HTTPConnection, Request
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 from streamlit.auth_util import encode_provider_token, get_secrets_auth_section
 from streamlit.web.server.starlette.starlette_server_config import TOKENS_COOKIE_NAME, USER_COOKIE_NAME
 from streamlit.web.server.starlette.starlette_websocket import _get_signed_cookie_with_chunks
 
-from api.refusals import network
-from api.storage import secret, unguarded
-from core.errors import Unavailable, UserError
+from api.endpoint import RequestRefused, identity_of, network, read, secret, unguarded
+from api.task.catalogue import begun
+from core.errors import UserError
 from core.plots.colours import VARIABLES
-from core.ports.people import LOCAL, Account, Identity
-from core.services.people import links, sessions
-from core.services.people.accounts import AT_ONCE, LONGEST_ACCOUNT, accounts_required, check_password, cleaned_name
+from core.ports.people import Account
+from core.services.people import sessions
+from core.services.people.accounts import AT_ONCE, LONGEST_ACCOUNT, check_password, cleaned_name
 from core.services.people.sessions import SESSION_COOKIE, LoginThrottle, csrf_token, is_csrf_token
-from core.settings import load_access, load_settings
+from core.settings import load_settings
 
 DEFAULT = "default"
 PATHS = ("/auth/login", "/auth/logout", "/oauth2callback")
@@ -91,32 +91,6 @@ FAILED = "Name or password is wrong."
 LoginHandler = Callable[["LoginPages", Request], Awaitable[Response]]
 
 
-def identity_of(connection: HTTPConnection) -> Identity | None:
-    """Return who sends a request or opens a websocket; None if the person must log in.
-
-    A personal link comes as `Authorization: Bearer TOKEN`, a login session as a cookie. Without accounts everybody is the
-    local manager. Reads storage, so call it in a thread. Raises `UserError` if storage cannot be read.
-    """
-    scheme, _, token = connection.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer":
-        try:
-            return identity_of_token(token.strip())
-        except Unavailable:  # the link may be valid
-            raise
-        except UserError:
-            return None
-    if session_token := connection.cookies.get(SESSION_COOKIE):
-        who = sessions.resolve(unguarded().people, session_token)
-        if who is not None:
-            return who
-    return None if accounts_required(unguarded().people, load_access()) else LOCAL
-
-
-def identity_of_token(token: str) -> Identity:
-    """Return the holder of a personal link. Raises `UserError` if it is unknown, revoked or expired."""
-    return links.resolve(unguarded().people, token)
-
-
 def routes(base: str = "") -> list[Route]:
     """Return the routes of login under the base path of the server, "" or "/errorscope"."""
     login = LoginPages(base)
@@ -136,9 +110,8 @@ def storage_explained(handler: LoginHandler) -> LoginHandler:
     async def answering(self: LoginPages, request: Request) -> Response:
         try:
             return await handler(self, request)
-        except UserError as error:  # without its place, a path on the server
-            text = f"{error.what[:1].upper()}{error.what[1:]}. Try again in a moment."
-            return message(503, "Not possible now", text, self.base)
+        except UserError as error:
+            return not_now(error, self.base)
 
     return answering
 
@@ -258,6 +231,11 @@ def message(status: int, title: str, text: str, base: str = "", *, logout: bool 
     return _html("message.html", status, base=base, title=title, text=text, logout=logout)
 
 
+def not_now(error: UserError, base: str = "") -> Response:
+    """Return a page that says why storage cannot be used, without its place, a path on the server."""
+    return message(503, "Not possible now", f"{begun(error.what)}. Try again in a moment.", base)
+
+
 def _active_account(name: str) -> Account | None:
     accounts = unguarded().people.accounts()
     return next((a for a in accounts if a.active and a.name.casefold() == name.casefold()), None)
@@ -279,11 +257,10 @@ async def _secret() -> bytes:
 
 async def _fields(request: Request) -> dict[str, str] | None:
     """Return the fields of a posted form, or None if it is too large."""
-    raw = bytearray()
-    async for chunk in request.stream():
-        raw += chunk
-        if len(raw) > LARGEST_FORM:
-            return None
+    try:
+        raw = await read(request, LARGEST_FORM)
+    except RequestRefused:
+        return None
     try:
         form_values = parse_qs(raw.decode("utf-8"), keep_blank_values=True, max_num_fields=20)
     except ValueError:
@@ -301,11 +278,12 @@ def _set_cookie(response: Response, request: Request, name: str, value: str, sec
 
 
 @cache
-def _templates() -> Environment:
-    folder = FileSystemLoader(Path(__file__).parent / "login")
-    return Environment(loader=folder, autoescape=select_autoescape(default=True), trim_blocks=True, lstrip_blocks=True)
+def templates() -> Environment:
+    """Return the templates of all pages."""
+    folders = FileSystemLoader([Path(__file__).parent / name for name in ("login", "task")])
+    return Environment(loader=folders, autoescape=select_autoescape(default=True), trim_blocks=True, lstrip_blocks=True)
 
 
 def _html(template: str, status: int = 200, **values: object) -> Response:
-    text = _templates().get_template(template).render(variables=VARIABLES, **values)
+    text = templates().get_template(template).render(variables=VARIABLES, **values)
     return HTMLResponse(text, status, {"Cache-Control": "no-store", "X-Robots-Tag": "noindex"})

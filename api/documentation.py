@@ -19,10 +19,9 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from api import actions, auth, exports, health, public, unit
-from api.auth import message
+from api import actions, auth, exports, health, public
+from api.auth import message, templates
 from api.task import page
-from api.task.page import templates
 
 ROOT = Path(__file__).parents[1]
 START = "docs/README.md"
@@ -171,10 +170,10 @@ FOR_PROGRAMS = (
         body=actions.LabelBatches, answer=actions.ActionsSaved,
     ),
     Described(
-        "POST", "/api/unit", unit.unit, "Open a segment, or the one a step away from it; the answer is the data of the editor", body=unit.UnitChoice,
+        "POST", "/api/unit", actions.unit, "Open a segment, or the one a step away from it; the answer is the data of the editor", body=actions.UnitChoice,
     ),
     Described(
-        "POST", "/api/leave", public.leave, "Receive no more units of a campaign, or receive some again", body=public.LeaveChoice,
+        "POST", "/api/leave", actions.leave, "Receive no more units of a campaign, or receive some again", body=actions.LeaveChoice,
     ),
     Described(
         "GET", "/api/projects/{project}/exports/{name}", exports.export, "Labels or scores of a project as a file",

@@ -14,11 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 
-from api import people
-from api.actions import LIMIT
-from api.endpoint import endpoint
-from api.refusals import RequestRefused
-from api.storage import store
+from api.endpoint import RequestRefused, endpoint, sender, store
 from core.errors import unknown
 from core.ports.people import Identity
 from core.progress import Cancelled, Progress, no_progress
@@ -32,8 +28,7 @@ CHECK_SECONDS = 0.25
 
 @endpoint
 async def export(request: Request) -> Response:
-    who = await run_in_threadpool(people.identify, request)
-    LIMIT.take(people.key_of(who, request))
+    who = await sender(request)
     asked, name = int(request.path_params["project"]), request.path_params["name"]
     if asked > LARGEST_NUMBER:
         raise RequestRefused(403, "There is no such project")

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import hmac
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, Response
 
-from api import people
-from api.endpoint import endpoint
-from api.refusals import RequestRefused
-from api.storage import unguarded
+from api.endpoint import RequestRefused, endpoint, identify, unguarded
 
 REGISTRY = CollectorRegistry()
 SAVED = Counter("errorscope_saved_actions", "Actions of annotators that are on disk", registry=REGISTRY)
@@ -24,24 +19,12 @@ SECONDS = Histogram(
     buckets=(0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.5, 1, 2, 5),
 )  # fmt: skip
 WAITING = Gauge("errorscope_waiting_saves", "Requests with actions that are not answered yet", registry=REGISTRY)
-SESSIONS = Gauge("errorscope_sessions", "Browser tabs connected to the pages", registry=REGISTRY)
 QUEUE = Gauge("errorscope_scoring_jobs", "Scoring jobs that wait or run", registry=REGISTRY)
 
 
 def saved(actions: int, seconds: float) -> None:
     SAVED.inc(actions)
     SECONDS.observe(seconds)
-
-
-@contextmanager
-def waiting() -> Iterator[None]:
-    with WAITING.track_inprogress():
-        yield
-
-
-def measures_text() -> bytes:
-    """Return all measures in the text format of Prometheus."""
-    return generate_latest(REGISTRY)
 
 
 TOKEN = "ERRORSCOPE_METRICS_TOKEN"
@@ -61,10 +44,10 @@ async def readyz(request: Request) -> Response:
 async def metrics(request: Request) -> Response:
     """Answer managers, and whoever has the token of the environment variable."""
     if not has_token(request):
-        if not (await run_in_threadpool(people.identify, request)).manager:
+        if not (await run_in_threadpool(identify, request)).manager:
             raise RequestRefused(403, f"Only managers, or the token in {TOKEN}, may read the measures")
-    await run_in_threadpool(_gather)
-    return Response(measures_text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    QUEUE.set(len(await run_in_threadpool(lambda: unguarded().jobs.unfinished())))
+    return Response(generate_latest(REGISTRY), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 def has_token(connection: HTTPConnection) -> bool:
@@ -72,7 +55,3 @@ def has_token(connection: HTTPConnection) -> bool:
     token = os.environ.get(TOKEN, "")
     sent_token = connection.headers.get("authorization", "").removeprefix("Bearer ")
     return bool(token) and hmac.compare_digest(token.encode(), sent_token.encode("utf-8", "replace"))
-
-
-def _gather() -> None:
-    QUEUE.set(len(unguarded().jobs.unfinished()))

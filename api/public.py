@@ -1,20 +1,14 @@
-"""Requests without an account: the public page of a result, and a participant who leaves a campaign."""
+"""The public page of a result, which everybody with the link may read."""
 
 from __future__ import annotations
 
-from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, Response
 
-from api import people
-from api.actions import LIMIT
-from api.auth import message
-from api.endpoint import body, endpoint
-from api.refusals import RateLimit, RequestRefused, network
-from api.storage import store, unguarded
+from api.auth import message, not_now
+from api.endpoint import RateLimit, network, unguarded
 from core.errors import UserError
-from core.services.campaigns import work
 from core.services.people.sessions import token_hash
 
 HEADERS = {"Cache-Control": "no-store", "X-Robots-Tag": "noindex, nofollow"}
@@ -27,41 +21,17 @@ async def of_token(request: Request) -> Response:
     hashed = token_hash(request.path_params["token"])
     try:
         page = await run_in_threadpool(unguarded().shared.page, hashed) if hashed else None
-    except UserError as error:  # without its place, a path on the server
-        return _said(503, "Not possible now", f"{error.what[:1].upper()}{error.what[1:]}. Try again in a moment.")
+    except UserError as error:
+        return _hidden(not_now(error))
     if page is not None:
         return HTMLResponse(page, headers=HEADERS)
     if not GUESSES.allows(network(request)):
-        return _said(429, "Not possible now", "Too many wrong links came from your network. Try again in a minute.")
+        text = "Too many wrong links came from your network. Try again in a minute."
+        return _hidden(message(429, "Not possible now", text))
     text = "The link is incomplete, or this result is no longer shared. Ask the person who sent the link."
-    return _said(404, "There is no page here", text)
+    return _hidden(message(404, "There is no page here", text))
 
 
-def _said(status: int, title: str, text: str) -> Response:
-    response = message(status, title, text)
+def _hidden(response: Response) -> Response:
     response.headers.update(HEADERS)
     return response
-
-
-class LeaveChoice(BaseModel):
-    """Whether the participant leaves. Submitted units count in both cases."""
-
-    project: int | None = Field(None, description="The evaluation; a personal link belongs to one anyway.")
-    left: bool = Field(description="True to leave, false to receive units again.")
-
-
-@endpoint
-async def leave(request: Request) -> Response:
-    who = await run_in_threadpool(people.identify, request)
-    LIMIT.take(people.key_of(who, request))
-    people.check_csrf(who, request)
-    sent = await body(request, LeaveChoice)
-
-    def change() -> str:
-        mine, texts = store(who, tasks=True), who.link.project_id if who.link else sent.project
-        campaign = mine.campaigns.of_texts(texts) if texts is not None and who.takes_part(texts) else None
-        if campaign is None or who.rater is None:
-            raise RequestRefused(404, "You do not take part in this evaluation")
-        return work.leave(mine, campaign, who.rater, sent.left).code
-
-    return JSONResponse({"code": await run_in_threadpool(change)}, headers={"Cache-Control": "no-store"})

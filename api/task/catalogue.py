@@ -39,32 +39,21 @@ def editor_texts() -> Mapping[str, str]:
 
 
 @cache
-def texts(language: str) -> Mapping[str, str]:
-    """Return the translation of each English text; texts without one are left out."""
+def texts(language: str, context: str | None = None) -> Mapping[str, str]:
+    """Return the translation of each English text, or of each sentence that the server writes (context "server"); others are left out."""
     file = HERE / f"{language}.po"
     if not file.exists():
         return {}
     with file.open("rb") as stream:
-        return {
-            str(m.id): str(m.string) for m in read_po(stream, locale=language) if m.id and m.string and not m.context
-        }
-
-
-@cache
-def sentences(language: str) -> Mapping[str, str]:
-    """Return the translations of the sentences that the server writes (context "server")."""
-    file = HERE / f"{language}.po"
-    if not file.exists():
-        return {}
-    with file.open("rb") as stream:
-        return {str(m.id): str(m.string) for m in read_po(stream, locale=language) if m.string and m.context == SERVER}
+        messages = read_po(stream, locale=language)
+    return {str(m.id): str(m.string) for m in messages if m.id and m.string and m.context == context}
 
 
 @cache
 def translator(language: str) -> Translate:
     """Return a function that translates a text, or a sentence of the server whose `{values}` are filled in already."""
-    known = {**sentences(language), **texts(language)}
-    filled = [(_form(text), other) for text, other in sentences(language).items() if "{" in text]
+    known = {**(written := texts(language, SERVER)), **texts(language)}
+    filled = [(_form(text), other) for text, other in written.items() if "{" in text]
 
     def said(text: str) -> str:
         if text in known:

@@ -1,7 +1,7 @@
 """The page of one annotator, opened with a personal link or an account. It works without Streamlit.
 
 A GET changes nothing, because scanners of mail and previews of links send it too: it answers with the page around the editor, whose script
-asks for the first segment (`api.unit`).
+asks for the first segment (`api.actions.unit`).
 """
 
 from __future__ import annotations
@@ -10,24 +10,33 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
-from functools import cache, partial, wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlencode
 
 from babel.dates import format_date
-from jinja2 import Environment, FileSystemLoader, select_autoescape
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from api import people, unit
-from api.auth import identity_of, identity_of_token
-from api.endpoint import Handler, endpoint, failed
-from api.refusals import RateLimit, RequestRefused, network
-from api.storage import secret, store
+from api.actions import campaign_of
+from api.auth import templates
+from api.endpoint import (
+    Handler,
+    RateLimit,
+    RequestRefused,
+    endpoint,
+    failed,
+    identify,
+    identity_of,
+    identity_of_token,
+    network,
+    secret,
+    store,
+)
 from api.task import catalogue
 from core.browser_scripts import imports_of, script_address, scripts
 from core.campaigns.design import design_from_json
@@ -99,12 +108,6 @@ GUESSES = RateLimit(per_second=1.0, at_once=60)
 """Refused links per network: nobody can try tokens quickly, while many annotators may share an address."""
 
 
-@cache
-def templates() -> Environment:
-    folder = FileSystemLoader(Path(__file__).parent)
-    return Environment(loader=folder, autoescape=select_autoescape(default=True), trim_blocks=True, lstrip_blocks=True)
-
-
 def annotators_page(handler: Handler) -> Handler:
     """Say on a page, not as JSON, that storage cannot be used now: a link is valid all the same."""
 
@@ -134,7 +137,7 @@ async def of_link(request: Request) -> Response:
             raise
 
     headers = {"Authorization": f"Bearer {request.path_params['token']}"}
-    return await _page(request, opened, lambda who: who.link.project_id if who.link else 0, lambda: headers)
+    return await _page(request, opened, 0, headers)
 
 
 @annotators_page
@@ -146,8 +149,7 @@ async def of_account(request: Request) -> Response:
     token = csrf_token(
         await run_in_threadpool(secret, load_settings().database), request.cookies.get(SESSION_COOKIE, "")
     )
-    headers = {CSRF_HEADER: token}
-    return await _page(request, lambda: people.identify(request), lambda who: project, lambda: headers, back=True)
+    return await _page(request, lambda: identify(request), project, {CSRF_HEADER: token}, back=True)
 
 
 @annotators_page
@@ -186,14 +188,9 @@ def _login(request: Request) -> Response:
 
 
 async def _page(
-    request: Request,
-    who: Callable[[], Identity],
-    project: Callable[[Identity], int],
-    headers: Callable[[], dict[str, str]],
-    *,
-    back: bool = False,
+    request: Request, who: Callable[[], Identity], project: int, headers: dict[str, str], *, back: bool = False
 ) -> Response:
-    """Answer with the page; with `back`, it leads back to the tasks of the account."""
+    """Answer with the page of a link, or of a project for an account; with `back`, it leads back to the tasks of the account."""
     to = ""
 
     def read() -> tuple[int, Campaign | None]:
@@ -201,7 +198,8 @@ async def _page(
         reader = who()
         request.state.who = reader
         to = _way_back(reader) if back else ""
-        return project(reader), unit.campaign_of(store(reader, tasks=True), reader, project(reader))
+        project_id = reader.link.project_id if reader.link else project
+        return project_id, campaign_of(store(reader, tasks=True), reader, project_id)
 
     said = catalogue.of_request(request)
     try:
@@ -216,7 +214,7 @@ async def _page(
         return _html(request, "refused.html", 404, title=said(REFUSED), sentence=sentence, back=to)
     design = design_from_json(campaign.design) if campaign else None
     texts = catalogue.page_texts(catalogue.language_of(request))
-    start = json.dumps({"project": project_id, "campaign": campaign is not None, "headers": headers(), "texts": texts})
+    start = json.dumps({"project": project_id, "campaign": campaign is not None, "headers": headers, "texts": texts})
     return _html(
         request, "task.html", start=start.replace("<", "\\u003c"), campaign=campaign is not None,
         title=said(design.shown_title if design else "Mark the errors"), refused=said(REFUSED), back=to,

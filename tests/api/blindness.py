@@ -17,9 +17,10 @@ from core.ports.calibration import Chosen, SavedBatch
 from core.ports.labels import Action
 from core.ports.store import Store
 from core.services.labels import labels as work
-from core.services.people import accounts, links, sessions
-from core.services.people.sessions import CSRF_HEADER, SESSION_COOKIE, csrf_token
+from core.services.people import accounts, links
 from core.signature import content_key
+from tests.api.conftest import session_headers
+from tests.stores import project_with
 
 SYSTEMS = tuple(f"Zebra-{n}-system" for n in range(4))
 SEGMENTS = tuple(SegmentKey("news", str(n)) for n in range(3))
@@ -62,8 +63,9 @@ def world(store: Store) -> World:
         {content_key(f"Quelle {SEGMENTS[0].segment_id}", texts[SYSTEMS[0]], ()): Value(0.5)},
         0.1,
     )
-    other = store.projects.create("other-project").id
-    store.projects.add(other, Dataset((Segment("d", "1", "other-text"),), (Output("X", "d", "1", "other-text"),)))
+    project_with(
+        store, Dataset((Segment("d", "1", "other-text"),), (Output("X", "d", "1", "other-text"),)), "other-project"
+    )
     chosen = tuple(Chosen(OutputKey(s, *key), 0.5) for key in SEGMENTS for s in SYSTEMS)
     store.batches.save(project, SavedBatch("secret-set", "uniform", 1, "s", chosen, 16))
     note = {
@@ -86,9 +88,7 @@ def world(store: Store) -> World:
         token = links.create(store, "boss", project, rater, "secret-set").token
         people[f"link of {rater}"] = {"Authorization": f"Bearer {token}"}
     for account in (worker, boss):
-        token = sessions.start(store, account).token
-        secret = csrf_token(store.people.secret(), token)
-        people[account.name] = {"Cookie": f"{SESSION_COOKIE}={token}", CSRF_HEADER: secret}
+        people[account.name] = session_headers(store, account.name)
     client = TestClient(AccessControl(Starlette(routes=routes())), base_url="http://127.0.0.1", follow_redirects=False)
     return World(client, store, project, people)
 

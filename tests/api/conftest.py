@@ -12,15 +12,15 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from api import actions
+from api import endpoint
 from api.documentation import routes
-from api.refusals import RateLimit
+from api.endpoint import RateLimit
 from api.task import page
 from core.data import Dataset, Output, Segment, SegmentKey
 from core.ports.store import Store
 from core.services.labels import labels as work
-from core.services.people import accounts
-from core.services.people.sessions import CSRF_HEADER, csrf_token
+from core.services.people import accounts, sessions
+from core.services.people.sessions import CSRF_HEADER, SESSION_COOKIE, csrf_token
 from db.engine import connect
 from db.store import shared_store, store_over
 from tests.templates import empty_database
@@ -62,6 +62,12 @@ class Site(NamedTuple):
 
 def no_error(name: str, output: str) -> dict[str, Any]:
     return {"id": name, "kind": "verdict", "output": output, "payload": {"value": "no_error"}, "time": ""}
+
+
+def session_headers(store: Store, name: str) -> dict[str, str]:
+    """Log an account in; return the headers of its requests."""
+    token = sessions.start(store, accounts.find(store.people, name)).token
+    return {"Cookie": f"{SESSION_COOKIE}={token}", CSRF_HEADER: csrf_token(store.people.secret(), token)}
 
 
 def token_hash(token: str) -> str:
@@ -106,7 +112,7 @@ def site(site_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     url = f"sqlite:///{shutil.copy(site_database, tmp_path / 'errorscope.db')}"
     monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
     monkeypatch.setenv("ERRORSCOPE_DB", url)
-    monkeypatch.setattr(actions, "LIMIT", RateLimit(1000, 1000))
+    monkeypatch.setattr(endpoint, "REQUESTS", RateLimit(1000, 1000))
     monkeypatch.setattr(page, "GUESSES", RateLimit(1000, 1000))
     store = shared_store(url)
     [project] = store.projects.list()

@@ -12,12 +12,8 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 ERRORS = {"UserError", "Unavailable", "Stale", "RequestRefused", "Conflict", "_Cause", "failed", "said"}
 RAISED: dict[str, tuple[str, ...]] = {
-    "api/unit.py": (),
-    "api/people.py": (),
-    "api/public.py": (),
     "api/actions.py": (),
     "api/endpoint.py": (),
-    "api/refusals.py": (),
     "api/task/page.py": ("annotators_page", "_page"),
     "api/task/catalogue.py": (),
     "core/data.py": ("Span",),
@@ -41,8 +37,8 @@ FOR_PROGRAMS = re.compile(
 
 def sentences() -> set[str]:
     """Return the sentences and their parts; a value in a sentence is `{}`."""
-    found = {text for file, names in RAISED.items() for text in _of_file(file, names)}
-    return {t for t in found if len(re.findall(r"[A-Za-z]{2,}", t)) > 1 and not FOR_PROGRAMS.search(t)}
+    texts = {text for file, names in RAISED.items() for text in _of_file(file, names)}
+    return {t for t in texts if len(re.findall(r"[A-Za-z]{2,}", t)) > 1 and not FOR_PROGRAMS.search(t)}
 
 
 def blank(text: str) -> str:

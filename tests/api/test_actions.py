@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from api import actions
-from api.endpoint import LARGEST_BODY, MOST_VALUES
-from api.refusals import AtOnce, RateLimit, RequestRefused
+from api import actions, endpoint
+from api.endpoint import MOST_VALUES, AtOnce, RateLimit, RequestRefused
 from core.data import OutputKey, SegmentKey
 from core.errors import Unavailable
 from core.ports.calibration import Chosen, SavedBatch
@@ -48,21 +47,6 @@ def test_a_batch_without_actions_asks_for_the_saved_labels(site: Site) -> None:
     assert state["locked"] == []
 
 
-def test_labels_are_saved_under_the_name_of_the_link_and_no_other(site: Site) -> None:
-    ids = site.opened("Ben")
-    answer = post(site, site.batch(no_error("a1", ids["Aardvark"])), rater="Ben")
-    assert answer.status_code == 403
-    assert site.recorded() == []
-
-
-@pytest.mark.parametrize("place", [{"project": 99}, {"segment": "99"}, {"doc": "other"}])
-def test_other_projects_and_segments_are_refused(site: Site, place: dict[str, Any]) -> None:
-    ids = site.opened("Ana")
-    answer = post(site, site.batch(no_error("a1", ids["Aardvark"])) | place)
-    assert list(answer.json()["refused"]) == ["a1"]
-    assert site.recorded() == []
-
-
 def test_without_accounts_the_page_of_the_same_server_saves_under_the_name_that_was_typed(site: Site) -> None:
     ids = site.opened("Ben")
     done = site.batch(no_error("a1", ids["Aardvark"]))
@@ -73,28 +57,6 @@ def test_without_accounts_the_page_of_the_same_server_saves_under_the_name_that_
         assert site.client.post("/api/actions", content=body, headers={**sent, **kind}).status_code == 403
     assert site.recorded() == []
     assert post(site, done, rater="Ben", **site.local).json()["acknowledged"] == ["a1"]
-
-
-@pytest.mark.parametrize(
-    ("content", "kind", "status"),
-    [
-        ("{}", "text/plain", 415),
-        ("{}", "application/x-www-form-urlencoded", 415),
-        ("", "application/json", 422),
-        ("{", "application/json", 422),
-        ("[]", "application/json", 422),
-        ('{"rater": "Ana"}', "application/json", 422),
-        ('{"rater": 7, "batches": []}', "application/json", 422),
-        ('{"rater": "Ana", "batches": ' + "[" * 100_000, "application/json", 422),
-        ('{"rater": "Ana", "batches": [' + "0," * 200 + "0]}", "application/json", 422),
-        ('{"rater": "' + "x" * LARGEST_BODY + '"}', "application/json", 413),
-    ],
-)
-def test_a_body_of_another_form_is_refused_in_a_sentence(site: Site, content: str, kind: str, status: int) -> None:
-    answer = site.client.post("/api/actions", content=content, headers={**site.link, "Content-Type": kind})
-    assert answer.status_code == status
-    assert set(answer.json()) == {"error"}
-    assert len(answer.text) < 300
 
 
 def test_an_unpaired_surrogate_in_a_note_refuses_this_action_only(site: Site) -> None:
@@ -168,7 +130,7 @@ def test_too_many_requests_are_refused_until_time_has_passed() -> None:
 
 
 def test_the_limit_of_requests_is_counted_by_person(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(actions, "LIMIT", RateLimit(0.001, 2))
+    monkeypatch.setattr(endpoint, "REQUESTS", RateLimit(0.001, 2))
     site.opened("Ana")
     assert [post(site, site.batch()).status_code for _ in range(3)] == [200, 200, 429]
     assert post(site, site.batch(), rater="Ben", **site.local).status_code == 200

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from api import actions, refusals, unit
-from api.refusals import RateLimit
+from api import endpoint
+from api.endpoint import RateLimit
 from api.task import page
 from core.services.people import links
 from core.services.people.sessions import CSRF_HEADER, SESSION_COOKIE, end, start
@@ -31,7 +31,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ERRORSCOPE_HOME", str(folder))
         patch.setenv("ERRORSCOPE_DB", url)
-        for module, limit in ((actions, "LIMIT"), (unit, "LIMIT"), (page, "GUESSES"), (refusals, "LIMIT")):
+        for module, limit in ((endpoint, "REQUESTS"), (page, "GUESSES"), (endpoint, "REFUSALS")):
             patch.setattr(module, limit, RateLimit(1e6, 10**6))
         yield world(shared_store(url))
 
@@ -152,6 +152,11 @@ ATTACKS: dict[str, tuple[Attack, set[int]]] = {
     "labels by a manager under another name": (post("boss", "Ana"), {403}),
     "a form in place of JSON": (raw("link of Ana", b"rater=Ana", "application/x-www-form-urlencoded"), {415}),
     "JSON sent as text": (raw("link of Ana", b'{"rater": "Ana", "batches": []}', "text/plain"), {415}),
+    "no body": (raw("link of Ana", b""), {422}),
+    "half of a body": (raw("link of Ana", b"{"), {422}),
+    "a list in place of fields": (raw("link of Ana", b"[]"), {422}),
+    "a body without batches": (raw("link of Ana", b'{"rater": "Ana"}'), {422}),
+    "two hundred batches": (raw("link of Ana", b'{"rater": "Ana", "batches": [' + b"0," * 200 + b"0]}"), {422}),
     "five megabytes": (raw("link of Ana", b'{"rater": "' + b"x" * 5_000_000 + b'"}'), {413}),
     "a hundred thousand brackets": (raw("link of Ana", b"[" * 100_000), {422}),
     "a number of five thousand digits": (raw("link of Ana", b'{"rater": ' + b"9" * 5000 + b"}"), {422}),
@@ -236,7 +241,3 @@ def test_html_and_sql_in_every_field_are_data(found: World) -> None:
     assert again.headers["content-type"] == "application/json"
     assert HTML + SQL in {e["payload"].get("note") for e in again.json()["events"]}
     assert shown["segment"] in {key.segment_id for key in SEGMENTS}
-
-
-def test_there_are_forty_attacks() -> None:
-    assert len(ATTACKS) + len(PARTLY) >= 50

@@ -12,8 +12,8 @@ import httpx
 import pytest
 from starlette.responses import JSONResponse
 
-from api import actions, auth, endpoint, exports, unit
-from api.refusals import RateLimit
+from api import actions, endpoint, exports
+from api.endpoint import RateLimit
 from api.task import page
 from core.data import SegmentKey
 from core.errors import UserError
@@ -32,9 +32,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     url = empty_database(tmp_path / "home" / "errorscope.db")
     monkeypatch.setenv("ERRORSCOPE_HOME", str(tmp_path))
     monkeypatch.setenv("ERRORSCOPE_DB", url)
-    monkeypatch.setattr(actions, "LIMIT", RateLimit(1e6, 10**6))
-    monkeypatch.setattr(unit, "LIMIT", RateLimit(1e6, 10**6))
-    monkeypatch.setattr(exports, "LIMIT", RateLimit(1e6, 10**6))
+    monkeypatch.setattr(endpoint, "REQUESTS", RateLimit(1e6, 10**6))
     monkeypatch.setattr(page, "GUESSES", RateLimit(1e6, 10**6))
     return world(shared_store(url))
 
@@ -154,16 +152,16 @@ def tracebacks(patch: pytest.MonkeyPatch, found: World) -> None:
     def broken(*given: object) -> None:
         raise UserError("Traceback (most recent call last)", where="errorscope.db")
 
-    patch.setattr(unit, "opened", broken)
+    patch.setattr(actions, "opened", broken)
 
 
 def unit_for_anybody(patch: pytest.MonkeyPatch, found: World) -> None:
     data = {"rater": "Quokka", "outputs": []}
-    patch.setattr(unit, "opened", lambda who, project, here, step: data)
+    patch.setattr(actions, "opened", lambda who, project, here, step: data)
 
 
 def local_manager_without_login(patch: pytest.MonkeyPatch, found: World) -> None:
-    patch.setattr(auth, "accounts_required", lambda people, settings: False)
+    patch.setattr(endpoint, "accounts_required", lambda people, settings: False)
 
 
 LEAKS: dict[str, Patch] = {

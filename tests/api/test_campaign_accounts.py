@@ -18,11 +18,10 @@ from core.mqm.log import SegmentFold
 from core.ports.campaigns import Campaign
 from core.ports.labels import Event
 from core.services.campaigns import people, setup
-from core.services.people import accounts, sessions
-from core.services.people.sessions import CSRF_HEADER, SESSION_COOKIE, csrf_token
+from core.services.people import accounts
 from core.services.spans.layers import add_layer
 from core.spans.layers import LayerSpan
-from tests.api.conftest import HERE, NEXT, TEXTS, Site
+from tests.api.conftest import HERE, NEXT, TEXTS, Site, session_headers
 
 NAME = "secret-name-of-the-campaign"
 
@@ -34,9 +33,7 @@ class Taking(NamedTuple):
     campaign: Campaign
 
     def headers(self, name: str) -> dict[str, str]:
-        token = sessions.start(self.site.store, accounts.find(self.site.store.people, name)).token
-        secret = csrf_token(self.site.store.people.secret(), token)
-        return {"Cookie": f"{SESSION_COOKIE}={token}", CSRF_HEADER: secret}
+        return session_headers(self.site.store, name)
 
     def get(self, name: str, path: str) -> Any:
         return self.site.client.get(path, headers=self.headers(name), follow_redirects=False)

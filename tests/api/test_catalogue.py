@@ -51,8 +51,8 @@ def of_script() -> set[str]:
 
 def first_argument(code: str, start: int) -> str:
     """Return the code from `start` to the comma or bracket that ends the argument; those inside strings do not count."""
-    found = re.match(r'(?:"(?:[^"\\]|\\.)*"|[^",()])*', code[start:])
-    return found[0] if found else ""
+    argument = re.match(r'(?:"(?:[^"\\]|\\.)*"|[^",()])*', code[start:])
+    return argument[0] if argument else ""
 
 
 def of_typology(typology: Typology) -> Iterator[str]:
@@ -65,14 +65,14 @@ def of_typology(typology: Typology) -> Iterator[str]:
 
 def of_protocols() -> set[str]:
     """Return what the page shows of the protocols and their typologies. A title that is an abbreviation stays as it is."""
-    found: set[str] = set()
+    texts: set[str] = set()
     for protocol in PROTOCOLS.values():
-        found |= {protocol.instructions, *(a.text for a in protocol.anchors), *of_typology(protocol.typology)}
+        texts |= {protocol.instructions, *(a.text for a in protocol.anchors), *of_typology(protocol.typology)}
         if not protocol.title.isupper():
-            found.add(protocol.title)
+            texts.add(protocol.title)
     for typology in TYPOLOGIES.values():
-        found |= set(of_typology(typology))
-    return found - {"", "ESA"}
+        texts |= set(of_typology(typology))
+    return texts - {"", "ESA"}
 
 
 def needed() -> set[str]:
@@ -93,8 +93,7 @@ def test_the_texts_are_found() -> None:
 
 
 @pytest.mark.parametrize(
-    "texts",
-    [catalogue.editor_texts().values(), of_template(), of_script(), of_protocols(), of_keys(), of_remarks()],
+    "texts", [catalogue.editor_texts().values(), of_template(), of_script(), of_protocols(), of_keys(), of_remarks()]
 )
 def test_every_text_has_a_german_one_with_the_same_placeholders(texts: set[str]) -> None:
     known = catalogue.texts("de")
@@ -104,7 +103,7 @@ def test_every_text_has_a_german_one_with_the_same_placeholders(texts: set[str])
 
 
 def test_every_sentence_of_the_server_has_a_german_one() -> None:
-    known = catalogue.sentences("de")
+    known = catalogue.texts("de", catalogue.SERVER)
     assert sentences() - {blank(text) for text in known} == {"Mark the errors"}  # the title, in the texts of the page
     assert [t for t in known if sorted(PLACEHOLDER.findall(t)) != sorted(PLACEHOLDER.findall(known[t]))] == []
     assert {blank(text) for text in known} - sentences() == {"got", "expected"}

@@ -18,7 +18,7 @@ from core.ports.people import Identity
 from core.progress import Cancelled, Progress
 from core.services.export import files as prepared
 from core.services.export.export import Export, spooled
-from core.services.export.files import EXPORTS, KEPT, PREPARED, PreparedFiles
+from core.services.export.files import EXPORTS, PREPARED, PreparedFiles
 from tests.api.conftest import Site
 
 WHO = cast(Identity, None)
@@ -140,17 +140,6 @@ def test_prepared_files_of_a_deleted_project_are_not_sent(site: Site) -> None:
     answer = site.client.get(f"/api/projects/{site.project}/exports/outputs-csv?prepared={token}")
     assert answer.status_code == 422
     assert b"texts" not in answer.content
-
-
-def test_the_oldest_prepared_files_are_removed() -> None:
-    files = PreparedFiles()
-    held = [spooled([str(i)]) for i in range(KEPT + 1)]
-    tokens = [files.keep(1, "csv", Export(file, "csv", "text/plain", ())) for file in held]
-    assert files.find(1, "csv", tokens[0]) is None
-    assert [b"".join(found.pieces()) for token in tokens[1:] if (found := files.find(1, "csv", token))] == [
-        b"1", b"2", b"3", b"4",
-    ]  # fmt: skip
-    assert files.find(2, "csv", tokens[1]) is None
 
 
 def test_prepared_files_are_removed_after_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:

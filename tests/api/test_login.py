@@ -17,11 +17,11 @@ from starlette.requests import HTTPConnection
 from starlette.testclient import TestClient
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
 
-from api import auth, refusals
+from api import auth, endpoint
 from api.access import AccessControl
 from api.documentation import routes
-from api.refusals import RateLimit
-from api.storage import unguarded as opened
+from api.endpoint import RateLimit
+from api.endpoint import unguarded as opened
 from api.task import page
 from core.errors import Unavailable
 from core.ports.store import Store
@@ -38,6 +38,7 @@ def store(team_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """Storage with a manager, a viewer and an annotator of a project."""
     monkeypatch.setenv("ERRORSCOPE_DB", f"sqlite:///{shutil.copy(team_database, tmp_path / 'errorscope.db')}")
     monkeypatch.setattr(auth, "THROTTLE", LoginThrottle())
+    monkeypatch.setattr(endpoint, "REFUSALS", RateLimit(0.2, 60))
     return opened()
 
 
@@ -53,9 +54,9 @@ def browser(store: Store) -> Iterator[TestClient]:
 
 
 def token(browser: TestClient, **query: str) -> str:
-    found = re.search(r'name="token" value="([0-9a-f]{64})"', browser.get("/login", params=query).text)
-    assert found
-    return found[1]
+    field = re.search(r'name="token" value="([0-9a-f]{64})"', browser.get("/login", params=query).text)
+    assert field
+    return field[1]
 
 
 def log_in(browser: TestClient, name: str = "ann", password: str = PASSWORD, **fields: str) -> tuple[int, str]:
@@ -67,8 +68,8 @@ def log_in(browser: TestClient, name: str = "ann", password: str = PASSWORD, **f
 def who(browser: TestClient) -> str | None:
     cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
     scope = {"type": "http", "headers": [(b"cookie", cookies.encode())]}
-    found = auth.identity_of(HTTPConnection(scope))
-    return found.who if found else None
+    identity = endpoint.identity_of(HTTPConnection(scope))
+    return identity.who if identity else None
 
 
 def test_the_right_password_starts_a_session(browser: TestClient, store: Store) -> None:
@@ -76,33 +77,32 @@ def test_the_right_password_starts_a_session(browser: TestClient, store: Store) 
     assert log_in(browser, next="/compare?project=1") == (303, "/compare?project=1")
     assert who(browser) == "ann"
     assert store.audit.entries(limit=1)[0].act == "logged in"
+    assert browser.get("/login", params={"next": "/compare"}).headers["location"] == "/compare", "no form"
 
 
-def test_the_cookie_cannot_be_read_by_scripts_or_sent_by_other_sites(browser: TestClient) -> None:
-    data = {"token": token(browser), "name": "ann", "password": PASSWORD}
-    cookie = next(c for c in browser.post("/login", data=data).headers.get_list("set-cookie") if SESSION_COOKIE in c)
-    assert {"HttpOnly", "SameSite=lax", "Path=/"} <= set(cookie.split("; "))
-    assert "Secure" not in cookie
+def test_the_cookie_cannot_be_read_by_scripts_or_sent_by_other_sites(store: Store) -> None:
+    for url in (URL, URL.replace("http", "https")):
+        with client(url) as browser:
+            data = {"token": token(browser), "name": "ann", "password": PASSWORD}
+            cookies = browser.post("/login", data=data).headers.get_list("set-cookie")
+        [cookie] = [of for of in cookies if SESSION_COOKIE in of]
+        assert {"HttpOnly", "SameSite=lax", "Path=/"} <= set(cookie.split("; "))
+        assert ("Secure" in cookie) == url.startswith("https")
 
 
-def test_over_https_the_cookie_is_secure(store: Store) -> None:
-    with client("https://127.0.0.1:8501") as browser:
-        data = {"token": token(browser), "name": "ann", "password": PASSWORD}
-        cookies = browser.post("/login", data=data).headers.get_list("set-cookie")
-    assert all("Secure" in cookie for cookie in cookies if SESSION_COOKIE in cookie)
-
-
-@pytest.mark.parametrize(("name", "password"), [("ann", "wrong"), ("nobody", PASSWORD), ("", ""), ("ann", "")])
-def test_a_wrong_name_and_a_wrong_password_get_the_same_answer(browser: TestClient, name: str, password: str) -> None:
-    status, text = log_in(browser, name, password)
-    assert status == 401
-    assert auth.FAILED in text
-    assert who(browser) is None
-
-
-def test_a_disabled_account_cannot_log_in(browser: TestClient, store: Store) -> None:
+def test_a_wrong_name_and_a_wrong_password_get_the_same_answer(browser: TestClient, store: Store) -> None:
     accounts.set_active(store, "test", accounts.find(store.people, "vera"), False)
-    assert log_in(browser, "vera")[0] == 401
+    for name, password in (
+        ("ann", "wrong"),
+        ("my password typed as name", PASSWORD),
+        ("", ""),
+        ("ann", ""),
+        ("vera", PASSWORD),
+    ):
+        status, text = log_in(browser, name, password)
+        assert (status, auth.FAILED in text, who(browser)) == (401, True, None), name
+    refused = [(e.who, e.details) for e in store.audit.entries() if e.act == "login refused"]
+    assert sorted(refused) == [("ann", {}), ("ann", {}), ("vera", {})], "those of accounts, without what was typed"
 
 
 def test_a_token_that_was_planted_before_login_is_worth_nothing(browser: TestClient) -> None:
@@ -163,52 +163,26 @@ def test_checking_passwords_holds_up_no_other_requests(browser: TestClient, monk
     assert [name.startswith("password") for name in used] == [True]
 
 
-def test_failed_logins_of_accounts_are_recorded_without_what_was_typed(browser: TestClient, store: Store) -> None:
-    log_in(browser, password="a wrong password")
-    log_in(browser, "my password typed as name", "x")
-    refused = [e for e in store.audit.entries() if e.act == "login refused"]
-    assert [(e.who, e.details) for e in refused] == [("ann", {})]
-
-
-@pytest.mark.parametrize("given", ["", "0" * 64, "é"])
+@pytest.mark.parametrize("given", ["", "0" * 64, "é", "another browser"])
 def test_a_form_from_elsewhere_is_refused(browser: TestClient, given: str) -> None:
-    assert log_in(browser, token=given)[0] == 403
-    assert who(browser) is None
-
-
-def test_the_token_of_another_browser_is_refused(browser: TestClient) -> None:
     with client() as other:
-        foreign = token(other)
-    assert log_in(browser, token=foreign)[0] == 403
+        assert log_in(browser, token=token(other) if given == "another browser" else given)[0] == 403
+    assert who(browser) is None
 
 
 def test_a_form_that_is_too_large_is_refused(browser: TestClient) -> None:
     assert browser.post("/login", data={"name": "x" * 30_000}).status_code == 413
 
 
-@pytest.mark.parametrize(
-    ("asked", "target"),
-    [
-        ("/compare?project=1", "/compare?project=1"),
-        ("//evil.example", "/"),
-        ("/\\evil.example", "/"),
-        ("\\\\evil.example", "/"),
-        ("https://evil.example", "/"),
-        ("javascript:alert(1)", "/"),
-        ("/\t/evil.example", "/"),
-        ("/a\r\nset-cookie: x=1", "/"),
-        ("//[", "/"),
-        ("compare", "/"),
-        ("/logout", "/"),
-        ("/login?next=/", "/"),
-        ("", "/"),
-    ],
-)
-def test_login_leads_to_own_pages_only(browser: TestClient, asked: str, target: str) -> None:
-    assert log_in(browser, next=asked) == (303, target)
+OWN_PATHS = ("/compare?project=1", "/a b")
+NOT_OWN = (
+    "//evil.example", "/\\evil.example", "\\\\evil.example", "https://evil.example", "javascript:alert(1)", "/\t/evil.example",
+    "/a\r\nset-cookie: x=1", "//[", "compare", "/logout", "/login?next=/", "",
+)  # fmt: skip
 
 
-def test_a_base_path_is_kept(store: Store) -> None:
+def test_login_leads_to_own_pages_only_and_a_base_path_is_kept(store: Store) -> None:
+    assert [auth.own_path(path) for path in (*OWN_PATHS, *NOT_OWN)] == [*OWN_PATHS, *["/"] * len(NOT_OWN)]
     assert auth.own_path("/other/x", "/base") == "/base/"
     assert auth.own_path("/base/compare", "/base") == "/base/compare"
     with client(base="/base") as browser:
@@ -266,11 +240,6 @@ def test_another_site_can_neither_log_in_nor_out(browser: TestClient) -> None:
     assert who(browser) == "ann"
 
 
-def test_who_is_logged_in_needs_no_form(browser: TestClient) -> None:
-    log_in(browser)
-    assert browser.get("/login", params={"next": "/compare"}).headers["location"] == "/compare"
-
-
 def test_without_accounts_nobody_logs_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRORSCOPE_DB", empty_database(tmp_path / "errorscope.db"))
     with client() as browser:
@@ -285,7 +254,9 @@ def test_a_link_is_an_identity_in_the_header_only(store: Store) -> None:
     made = links.create(store, "ann", project, "Rosa", expires=datetime.now(UTC) + timedelta(days=1))
 
     def found(header: str, value: str) -> str | None:
-        identity = auth.identity_of(HTTPConnection({"type": "http", "headers": [(header.encode(), value.encode())]}))
+        identity = endpoint.identity_of(
+            HTTPConnection({"type": "http", "headers": [(header.encode(), value.encode())]})
+        )
         return identity.who if identity else None
 
     assert found("authorization", f"Bearer {made.token}") == f"Rosa (link {made.link.id})"
@@ -299,7 +270,7 @@ def test_a_link_is_an_identity_in_the_header_only(store: Store) -> None:
 
 def test_the_sender_is_a_network_for_ipv6() -> None:
     def of(host: str) -> str:
-        return auth.network(HTTPConnection({"type": "http", "headers": [], "client": (host, 1)}))
+        return endpoint.network(HTTPConnection({"type": "http", "headers": [], "client": (host, 1)}))
 
     assert of("192.0.2.7") == "192.0.2.7"
     assert of("2001:db8:1:2:3:4:5:6") == of("2001:db8:1:2::1") == "2001:db8:1:2::/64"
@@ -310,7 +281,7 @@ def test_the_sender_is_a_network_for_ipv6() -> None:
 @pytest.mark.extended
 def test_limits_count_ipv6_addresses_of_one_network_together(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "GUESSES", RateLimit(0.0, 3))
-    monkeypatch.setattr(refusals, "LIMIT", RateLimit(0.0, 3))
+    monkeypatch.setattr(endpoint, "REFUSALS", RateLimit(0.0, 3))
     statuses = []
     for k in range(6):
         with TestClient(
@@ -341,6 +312,7 @@ def provider_cookie(secret: str = SECRETS["cookie_secret"], **changes: object) -
 
 
 def test_a_verified_email_opens_its_account(browser: TestClient, store: Store, provider: None) -> None:
+    assert "Log in with your organization" in browser.get("/login").text
     accounts.add(store, "test", "eva@example.org", None, manager=False)
     browser.cookies.set(auth.USER_COOKIE_NAME, provider_cookie(), domain="127.0.0.1")
     assert browser.get("/login", params={"next": "/compare"}).headers["location"] == "/compare"
@@ -348,9 +320,9 @@ def test_a_verified_email_opens_its_account(browser: TestClient, store: Store, p
     assert auth.USER_COOKIE_NAME not in browser.cookies  # it would open another session for 30 days
 
 
-@pytest.mark.parametrize(
-    "cookie",
-    [
+def test_other_provider_cookies_open_nothing(browser: TestClient, store: Store, provider: None) -> None:
+    accounts.add(store, "test", "eva@example.org", None, manager=False)
+    for cookie in (
         provider_cookie(email_verified=False),
         provider_cookie(email_verified="yes"),
         provider_cookie(email="someone@example.org"),
@@ -358,19 +330,12 @@ def test_a_verified_email_opens_its_account(browser: TestClient, store: Store, p
         provider_cookie(is_logged_in=False),
         provider_cookie(secret="another secret of enough length"),
         "nonsense",
-    ],
-)
-def test_other_provider_cookies_open_nothing(browser: TestClient, store: Store, provider: None, cookie: str) -> None:
-    accounts.add(store, "test", "eva@example.org", None, manager=False)
-    browser.cookies.set(auth.USER_COOKIE_NAME, cookie, domain="127.0.0.1")
-    answer = browser.get("/login")
-    assert answer.status_code == 403
-    assert "There is no active account" in answer.text
-    assert who(browser) is None
-
-
-def test_the_form_offers_the_provider_if_there_is_one(browser: TestClient, provider: None) -> None:
-    assert "Log in with your organization" in browser.get("/login").text
+    ):
+        browser.cookies.set(auth.USER_COOKIE_NAME, cookie, domain="127.0.0.1")
+        answer = browser.get("/login")
+        assert answer.status_code == 403, cookie
+        assert "There is no active account" in answer.text
+        assert who(browser) is None
 
 
 def test_without_a_provider_its_cookie_means_nothing(browser: TestClient, store: Store) -> None:

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from api import public
 from api.access import AccessControl
 from api.documentation import routes
-from api.refusals import RateLimit
+from api.endpoint import RateLimit
 from core.errors import Unavailable
 from core.services.people import links
 from pages._ui.shared.server import OF_PUBLIC_PAGES, SecurityHeaders

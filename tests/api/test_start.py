@@ -25,8 +25,10 @@ from tests.templates import empty_database
 def test_a_server_for_others_needs_a_manager(tmp_path: Path, arguments: list[str], environ: dict[str, str]) -> None:
     url = empty_database(tmp_path / "errorscope.db")
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true", "--server.port", "0"]
-    given = {**os.environ, "ERRORSCOPE_HOME": str(tmp_path), "ERRORSCOPE_DB": url, **environ}
-    done = subprocess.run([*command, *arguments], cwd=ROOT, env=given, capture_output=True, text=True, timeout=300)
+    environment = {**os.environ, "ERRORSCOPE_HOME": str(tmp_path), "ERRORSCOPE_DB": url, **environ}
+    done = subprocess.run(
+        [*command, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 1
     [said] = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     assert "errorscope users add NAME --manager" in said or "ERRORSCOPE_TEAM" in said
