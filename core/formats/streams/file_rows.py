@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from core.errors import ImportProblems, Problem
@@ -20,6 +21,9 @@ CACHE_KB, PAGE_BYTES = 4_096, 16_384
 COLUMNS = 1_000
 """Columns of a table in the database. Further cells of a row are one value there: SQLite allows 2,000 columns."""
 
+
+REPEATED = 64
+"""Number of lists that are remembered as written and as read: the outputs of a segment have the same references."""
 
 _JSON = frozenset({tuple, Nested})
 _encoded = json.JSONEncoder(ensure_ascii=False).encode
@@ -139,7 +143,7 @@ def _columns(cells: int) -> str:
 
 def _stored(cells: Sequence[Cell]) -> list[str | bytes | None]:
     """Return the values with which a row is stored."""
-    values = [cell if cell is None or isinstance(cell, str) else _packed(_as_json(cell)) for cell in cells[:COLUMNS]]
+    values = [cell if cell is None or isinstance(cell, str) else _packed_cell(cell) for cell in cells[:COLUMNS]]
     return [*values, _packed([_as_json(cell) for cell in cells[COLUMNS:]])] if len(cells) > COLUMNS else values
 
 
@@ -147,6 +151,12 @@ def _packed(value: Any) -> bytes:
     return _encoded(value).encode("utf-8")
 
 
+@lru_cache(REPEATED)
+def _packed_cell(cell: tuple[str, ...] | Nested) -> bytes:
+    return _packed(_as_json(cell))
+
+
+@lru_cache(REPEATED)
 def _unpacked(value: bytes) -> Cell:
     return _as_cell(json.loads(value.decode("utf-8")))
 
