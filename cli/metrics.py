@@ -17,8 +17,7 @@ from core.formats.parsing.numbers import expected_number, parse_number
 from core.formats.problems import shown
 from core.formats.write import SCORE_COLUMNS, aligned, read_export
 from core.metrics import ranges, readiness
-from core.metrics.base import MetricSpec
-from core.metrics.options import Option
+from core.metrics.base import MetricSpec, Option
 from core.metrics.readiness import Readiness
 from core.metrics.registry import specs, with_options
 from core.models import folders

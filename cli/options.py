@@ -21,7 +21,7 @@ from core.metrics.base import Metric
 from core.progress import Progress
 
 if TYPE_CHECKING:
-    from core.scoring.progress import ScoringProgress
+    from core.scoring.values import ScoringProgress
 
 
 FIRST, EVERY = 2.0, 10.0

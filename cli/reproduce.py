@@ -16,7 +16,7 @@ from core.data import Item, SegmentKey
 from core.errors import UserError
 from core.metrics import registry
 from core.progress import no_progress
-from core.scoring.progress import values_of
+from core.scoring.values import values_of
 from core.stats.correlation.correlation import Group, Measure, Statistic, agreement, group_ids
 from core.stats.means import group_means
 

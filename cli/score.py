@@ -16,16 +16,16 @@ from core.errors import UserError
 from core.formats import output
 from core.formats.write import csv_text, json_lines, scores_csv, scores_jsonl
 from core.formatting import format_count
-from core.judges.replies import reply_rows
+from core.judges.questions import reply_rows
 from core.metrics import registry
 from core.metrics.base import Metric
 from core.metrics.generation.bartscore_pp import NAMES, refinement_of
 from core.processes.pool import processes
 from core.refine import prompts as prompt_lists
 from core.refine.result import EditStep
-from core.scoring.cache import InMemoryScores
 from core.scoring.dataset import Keep, for_dataset, score_dataset
 from core.scoring.items import METRICS, set_scores
+from core.scoring.values import InMemoryScores
 from core.services.projects.adding import with_references
 from core.signature import content_key
 

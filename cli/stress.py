@@ -45,8 +45,8 @@ from core.robustness.stress.report import VERDICT_NAMES, Report, as_json
 from core.robustness.stress.run import StressTestRequest, checked, run_stress_tests
 from core.robustness.stress.score_log import ScoredLog, opened
 from core.robustness.stress.texts import GROUPS, REFERENCE, Gold, expanded, gold_of, left_out, no_references
-from core.scoring.cache import InMemoryScores
 from core.scoring.dataset import for_dataset
+from core.scoring.values import InMemoryScores
 
 
 def stress_command(

@@ -113,14 +113,6 @@ class ProjectIndex:
         both = np.array(cells, dtype=np.intp).reshape(-1, 2)
         return both[:, 0], both[:, 1]
 
-    def filled(self, values: Mapping[OutputKey, float]) -> Array:
-        """Return an array with these values, NaN elsewhere; outputs that the project does not have are left out."""
-        out = np.full(self.shape, np.nan)
-        for key, value in values.items():
-            if (at := self.cell(key)) is not None:
-                out[at] = value
-        return out
-
 
 class Scale(NamedTuple):
     """What the values of a score look like: the largest absolute one, whether all are whole numbers, and the names of their parts.
@@ -168,16 +160,11 @@ class ScoreColumn(Mapping[OutputKey, Value]):
 
     def with_values(self, values: Mapping[OutputKey, Value]) -> ScoreColumn:
         """Return a copy with these values; outputs that the project does not have are left out."""
-        n = self.index.shape[1]
-        cells = [(at, value) for key, value in values.items() if (at := self.index.cell(key)) is not None]
-        return self.changed([i * n + j for (i, j), _ in cells], [value for _, value in cells])
-
-    def changed(self, at: Sequence[int], values: Sequence[Value]) -> ScoreColumn:
-        """Return a copy with these values at flat positions, or this column if there are none."""
-        if not at:
+        n, draft = self.index.shape[1], ColumnDraft(self)
+        cells = [(at, v) for key, v in values.items() if (at := self.index.cell(key)) is not None]
+        if not cells:
             return self
-        draft = ColumnDraft(self)
-        draft.put(at, [(v.value, v.status, v.reason, v.parts) for v in values])
+        draft.put([i * n + j for (i, j), _ in cells], [(v.value, v.status, v.reason, v.parts) for _, v in cells])
         return draft.column()
 
     @property

@@ -118,27 +118,18 @@ def _own(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _limits(own: Mapping[str, str]) -> Limits:
-    numbers = {}
-    for field in Limits._fields:
-        name = Limits.variable(field)
-        if text := own.get(name, "").strip():
-            if not (text.isascii() and text.isdigit() and len(text) <= 12 and int(text) > 0):
-                raise UserError(
-                    "this limit is not valid", where=name, got=repr(text[:40]), expected=f"a whole number from 1 to {10**12 - 1:,}",
-                    hint=f"Unset it for the default, {Limits._field_defaults[field]:,}",
-                )  # fmt: skip
-            numbers[field] = int(text)
-    return Limits(**numbers)
+    defaults = Limits._field_defaults.items()
+    return Limits(*(_whole(own, Limits.variable(field), default, 10**12 - 1) for field, default in defaults))
 
 
 def _whole(own: Mapping[str, str], name: str, default: int, most: int) -> int:
     text = own.get(name, "").strip()
     if not text:
         return default
-    if not (text.isascii() and text.isdigit() and len(text) <= 9 and 0 < int(text) <= most):
+    if not (text.isascii() and text.isdigit() and len(text) <= 12 and 0 < int(text) <= most):
         raise UserError(
             "this setting is not valid", where=name, got=repr(text[:40]), expected=f"a whole number from 1 to {most:,}",
-            hint=f"Unset it for the default, {default}",
+            hint=f"Unset it for the default, {default:,}",
         )  # fmt: skip
     return int(text)
 
@@ -146,12 +137,7 @@ def _whole(own: Mapping[str, str], name: str, default: int, most: int) -> int:
 def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     """Return the settings from the environment. Raises `UserError` for an invalid limit or number.
 
-    Variables: ERRORSCOPE_HOME, ERRORSCOPE_DB and ERRORSCOPE_PROMPTS, and one per text in `Settings`: ERRORSCOPE_SEQ2SEQ,
-    ERRORSCOPE_DEVICE, ERRORSCOPE_WORKER, ERRORSCOPE_WORKERS and ERRORSCOPE_STALL (numbers), ERRORSCOPE_DTYPE,
-    ERRORSCOPE_LANGUAGES (source-target), ERRORSCOPE_ENCODER, ERRORSCOPE_NLI, ERRORSCOPE_LM, ERRORSCOPE_MLM,
-    ERRORSCOPE_UNIEVAL, ERRORSCOPE_BLEURT, ERRORSCOPE_COMET, ERRORSCOPE_JUDGE, ERRORSCOPE_JUDGES,
-    ERRORSCOPE_JUDGE_HOSTS. ERRORSCOPE_MAX_TEXT_MB, _ROWS, _CELLS, _COLUMNS,
-    _CELL_CHARS, _SYSTEMS and _PROJECT_CELLS are for uploaded files (`Limits`).
+    Each variable is ERRORSCOPE_ with the name of the field, ERRORSCOPE_DB for the database, and ERRORSCOPE_MAX_ with that of a limit.
     """
     own = _own(environ)
     prompts = own.get("ERRORSCOPE_PROMPTS")

@@ -17,9 +17,8 @@ from core.errors import UserError
 from core.formats import output
 from core.metrics import registry
 from core.metrics.base import Metric
-from core.scoring.cache import InMemoryScores
 from core.scoring.dataset import score_dataset
-from core.scoring.progress import ScoringProgress
+from core.scoring.values import InMemoryScores, ScoringProgress
 from core.services.projects.sample import LABELS, SCORES, SEGMENTS, dataset
 
 

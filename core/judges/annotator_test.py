@@ -183,9 +183,9 @@ def annotator_test(
     return AnnotatorTest(tuple(rows), epsilon, sum(row.rejected for row in rows) / len(tested), rho)
 
 
-def thresholds(n: int, q: float = ALPHA) -> list[float]:
-    """Return k·q/(n·Σ_{i≤n} 1/i) for k = 1 … n (Benjamini and Yekutieli 2001): all p up to the last one at or below its own are rejected."""
-    return [k * q / (n * sum(1 / i for i in range(1, n + 1))) for k in range(1, n + 1)]
+def thresholds(n: int) -> list[float]:
+    """Return k·.05/(n·Σ_{i≤n} 1/i) for k = 1 … n (Benjamini and Yekutieli 2001): all p up to the last one at or below its own are rejected."""
+    return [k * ALPHA / (n * sum(1 / i for i in range(1, n + 1))) for k in range(1, n + 1)]
 
 
 def _row(
@@ -220,11 +220,9 @@ def _wilcoxon(gaps: Floats) -> tuple[float, float]:
     return float(result.statistic), float(result.pvalue)
 
 
-def curve(
-    compared: Wins, names: Sequence[str], *, domains: Sequence[Hashable] = (), documents: Sequence[Hashable] = ()
-) -> list[float | None]:
+def curve(compared: Wins, names: Sequence[str], *, domains: Sequence[Hashable] = ()) -> list[float | None]:
     """Return ω at each ε of `CURVE`."""
-    return [annotator_test(compared, names, e, domains=domains, documents=documents).omega for e in CURVE]
+    return [annotator_test(compared, names, e, domains=domains).omega for e in CURVE]
 
 
 def constant_wins(human: Floats, labels: Labels) -> tuple[float, Wins]:

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from core.data import Item, Span, Status, Value, grouped
 from core.errors import UserError
-from core.judges import probe, prompts
+from core.judges import probe, questions
 from core.judges.client import Reply, Session, TokenBudget, each, run_to_end
 from core.judges.endpoints import Endpoint, endpoint
-from core.judges.replies import (
+from core.judges.questions import (
     PARSER,
     READABLE,
     NumberForm,
@@ -70,7 +70,7 @@ class Calls:
     records: list[dict[str, Any]] = field(default_factory=list)
 
     async def ask(
-        self, messages: prompts.Messages, form: ReplyForm | None, repeat: int, **about: object
+        self, messages: questions.Messages, form: ReplyForm | None, repeat: int, **about: object
     ) -> tuple[ReadReply, str]:
         """Return what the judge says, and its text. A reply that cannot be read is asked for again. Without a form: one digit."""
         result, text = ReadReply("failed"), ""
@@ -92,7 +92,7 @@ class Calls:
         return result, text
 
     async def _send(
-        self, messages: prompts.Messages, form: ReplyForm | None, repeat: int, attempt: int
+        self, messages: questions.Messages, form: ReplyForm | None, repeat: int, attempt: int
     ) -> tuple[Reply, int | None]:
         body = probe.request(self.judge, messages, 4 if form is None else None)
         seed = body.get("seed")
@@ -135,7 +135,7 @@ class Asking:
     judge: str
     repeats: int
     ask: Ask
-    messages: Callable[[Item], prompts.Messages]
+    messages: Callable[[Item], questions.Messages]
     forms: tuple[ReplyForm | None, ...]
     prompt: str
     options: Mapping[str, object]

@@ -241,12 +241,17 @@ def _file() -> _JudgesFile:
     return _read(Path(path).expanduser()) if path else _JudgesFile()
 
 
-def _read(path: Path) -> _JudgesFile:
+def read_text(path: Path, what: str, where: str) -> str:
+    """Return the text of a file of the settings. Raises `UserError` if it cannot be read."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        return path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror or "" if isinstance(error, OSError) else "not UTF-8"
-        raise UserError("the file of judges cannot be read", where=f"{FILE}, {path}", got=why) from error
+        raise UserError(what, where=f"{where}, {path}", got=why) from error
+
+
+def _read(path: Path) -> _JudgesFile:
+    text = read_text(path, "the file of judges cannot be read", FILE)
     try:
         content: Any = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     except (ValueError, RecursionError):  # a message of the parser would show a line of the file

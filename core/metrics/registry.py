@@ -16,8 +16,7 @@ from typing import Any
 from core.data import Item, Value
 from core.errors import UserError, unknown
 from core.metrics import base
-from core.metrics.base import AllOutputs, Metric, MetricSpec, Need
-from core.metrics.options import Option
+from core.metrics.base import AllOutputs, Metric, MetricSpec, Need, Option
 from core.processes import host
 from core.processes.pool import PreparedArgument
 from core.progress import Progress
@@ -42,8 +41,8 @@ METRICS: dict[str, str] = {
     "smartL": "core.metrics.smart:SMART_L",
     "smartX": "core.metrics.smart:SMART_X",
     "bertscore": "core.metrics.embedding.bertscore:BERTSCORE",
-    "moverscore": "core.metrics.embedding.moverscore:MOVERSCORE",
-    "sms": "core.metrics.embedding.sms:SMS",
+    "moverscore": "core.metrics.embedding.movers:MOVERSCORE",
+    "sms": "core.metrics.embedding.movers:SMS",
     "embedding": "core.metrics.embedding.cosine:EMBEDDING",
     "entailment": "core.metrics.entailment.menli:ENTAILMENT",
     "nli": "core.metrics.entailment.nli:NLI",
@@ -51,17 +50,17 @@ METRICS: dict[str, str] = {
     "nli-src": "core.metrics.entailment.nli:NLI_SOURCE",
     "menli": "core.metrics.entailment.menli:MENLI",
     "unieval": "core.metrics.learned.unieval:UNIEVAL",
-    "bleurt": "core.metrics.learned.bleurt:BLEURT",
-    "comet": "core.metrics.learned.comet:COMET",
-    "comet-qe": "core.metrics.learned.comet:QE",
-    "prism": "core.metrics.generation.prism:REFERENCE",
-    "prism-src": "core.metrics.generation.prism:SOURCE",
+    "bleurt": "core.metrics.learned.regression:BLEURT",
+    "comet": "core.metrics.learned.regression:COMET",
+    "comet-qe": "core.metrics.learned.regression:QE",
+    "prism": "core.metrics.generation.bartscore:PRISM",
+    "prism-src": "core.metrics.generation.bartscore:PRISM_SOURCE",
     "gpt-ppl": "core.metrics.generation.perplexity:CAUSAL",
     "mlm-ppl": "core.metrics.generation.perplexity:MASKED",
     "judge-da": "core.judges.metrics:DA",
     "judge-esa": "core.judges.metrics:ESA",
     "judge-mqm": "core.judges.metrics:MQM",
-    "judge-pairwise": "core.judges.comparisons:PAIRWISE",
+    "judge-pairwise": "core.judges.metrics:PAIRWISE",
 }
 
 STANDARD: tuple[str, ...] = (
@@ -70,7 +69,7 @@ STANDARD: tuple[str, ...] = (
 """Default metrics of a new project; all of them compare outputs with references."""
 
 OWN_JUDGES = "judge:"
-"""Begins the names of metrics that ask a judge with an own template, from the file of judges (`core.judges.comparisons`)."""
+"""Begins the names of metrics that ask a judge with an own template, from the file of judges (`core.judges.metrics`)."""
 
 OPTIONS = "|"
 """Precedes each option in the name of a metric with non-default options."""
@@ -98,14 +97,14 @@ def under_options(name: str, options: Changed) -> Metric:
 
 def names() -> list[str]:
     """Return the names of all metrics, own ones last."""
-    own: list[str] = import_module("core.judges.comparisons").own_names()
+    own: list[str] = import_module("core.judges.metrics").own_names()
     return [*METRICS, *own]
 
 
 @cache
 def _plain(name: str) -> Metric:
     if name.startswith(OWN_JUDGES):
-        own: Metric = import_module("core.judges.comparisons").own_metric(name)
+        own: Metric = import_module("core.judges.metrics").own_metric(name)
         return own
     if name not in METRICS:
         raise unknown("metric", name, names())

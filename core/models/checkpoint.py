@@ -86,8 +86,8 @@ def check_weights(folder: Path) -> None:
     """
     names = [ADAPTER if is_adapter(folder) else WEIGHTS]
     if names == [WEIGHTS] and not (folder / WEIGHTS).is_file() and (folder / INDEX).is_file():
-        names = _shards(folder / INDEX)
-    if config := _json(folder / "config.json") if (folder / "config.json").is_file() else {}:
+        names = _shards(folder)
+    if config := read_json(folder, "config.json") if (folder / "config.json").is_file() else {}:
         names += [str(config["transformers_weights"])] if config.get("transformers_weights") else []
     for name in names:
         if Path(name).name != name or not name.endswith(".safetensors"):
@@ -110,19 +110,23 @@ def check_weights(folder: Path) -> None:
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.msgpack", "*.h5")
 
 
-def _shards(index: Path) -> list[str]:
-    shards = _json(index).get("weight_map")
+def _shards(folder: Path) -> list[str]:
+    shards = read_json(folder, INDEX).get("weight_map")
     if not isinstance(shards, dict) or not shards:
-        raise UserError("the index of the weights lists no files", where=str(index))
+        raise UserError("the index of the weights lists no files", where=str(folder / INDEX))
     return sorted(set(map(str, shards.values())))
 
 
-def _json(path: Path) -> dict[str, Any]:
+def read_json(folder: Path, name: str) -> dict[str, Any]:
+    """Return a JSON file of a folder. Raises UserError if it is missing or not a JSON object."""
+    path = folder / name
     try:
         contents = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise UserError("cannot read this file of a model", where=str(path), got=str(error)) from error
-    return contents if isinstance(contents, dict) else {}
+        raise UserError(f"cannot read {name} of this checkpoint", where=str(folder), got=str(error)) from error
+    if not isinstance(contents, dict):
+        raise UserError("the model configuration is not a JSON object", where=str(path), got=type(contents).__name__)
+    return contents
 
 
 def describe(setting: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 from collections.abc import Iterator, Mapping
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 
 from core.errors import PROGRAM, UserError
 from core.models import prepared
-from core.models.checkpoint import FILES, PICKLED, Checkpoint, ModelPreset, preset_named, resolve
+from core.models.checkpoint import FILES, PICKLED, Checkpoint, ModelPreset, preset_named, read_json, resolve
 from core.settings import Settings, load_settings
 from core.signature import package
 
@@ -203,18 +202,6 @@ class NliLabels(NamedTuple):
 def read_config(checkpoint: Checkpoint, name: str = "config.json") -> dict[str, Any]:
     """Return a JSON file of a checkpoint. Raises UserError if it is missing or not a JSON object."""
     return read_json(checkpoint.path, name)
-
-
-def read_json(folder: Path, name: str) -> dict[str, Any]:
-    """Return a JSON file of a folder. Raises UserError if it is missing or not a JSON object."""
-    path = folder / name
-    try:
-        contents = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"cannot read {name} of this checkpoint", where=str(folder), got=str(error)) from error
-    if not isinstance(contents, dict):
-        raise UserError("the model configuration is not a JSON object", where=str(path), got=type(contents).__name__)
-    return contents
 
 
 def checked_facts(kind: str) -> dict[str, object]:

@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.serialization import get_unsafe_globals_in_checkpoint, safe_globals
 
 from core.errors import UserError
-from core.models.architectures.comet_config import HPARAMS
+from core.models.architectures.shapes import HPARAMS
 from core.models.checkpoint import SETTLING, WEIGHTS
 from core.models.folders import ModelFolder, original_of, read_hparams
 from core.progress import Progress, no_progress, part

@@ -12,8 +12,8 @@ import yaml
 
 from core.errors import UserError
 from core.models import configs
-from core.models.architectures import comet_config
-from core.models.checkpoint import INDEX, WEIGHTS, check_weights
+from core.models.architectures.shapes import HPARAMS, comet_shape_of
+from core.models.checkpoint import INDEX, WEIGHTS, check_weights, read_json
 from core.models.configs import MODEL_KINDS, fetch_encoder
 from core.models.prepared import models_folder
 
@@ -120,8 +120,8 @@ def original_of(folder: ModelFolder) -> tuple[str, str]:
 
 def read_hparams(path: Path) -> dict[str, Any]:
     """Return COMET's hyperparameters, from hparams.yaml or comet.json. Raises UserError."""
-    if (path / comet_config.HPARAMS).is_file():
-        return configs.read_json(path, comet_config.HPARAMS)
+    if (path / HPARAMS).is_file():
+        return read_json(path, HPARAMS)
     try:
         hparams = yaml.safe_load((path / YAML).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
@@ -141,14 +141,14 @@ def _below(folder: Path) -> list[Path]:
 def _resembles(kind: str, path: Path) -> bool:
     if path.name in _suggested(kind):
         return True
-    is_comet = any((path / name).is_file() for name in (YAML, comet_config.HPARAMS, COMET_WEIGHTS))
+    is_comet = any((path / name).is_file() for name in (YAML, HPARAMS, COMET_WEIGHTS))
     if kind == "comet" or is_comet:
         return kind == "comet" and is_comet
     try:
         _config(kind, path)
     except UserError:
         return False
-    return bool(configs.read_json(path, "config.json").get("architectures"))
+    return bool(read_json(path, "config.json").get("architectures"))
 
 
 def _fetch(kind: str, path: Path) -> str:
@@ -159,7 +159,7 @@ def _fetch(kind: str, path: Path) -> str:
 
 
 def _config(kind: str, path: Path) -> str:
-    config = configs.read_json(path, "config.json")
+    config = read_json(path, "config.json")
     configs.check_config(kind, config, path.name, str(path / "config.json"))
     return ", ".join(map(str, config.get("architectures") or [])) or str(config.get("model_type", "read"))
 
@@ -220,13 +220,13 @@ def _file(path: Path, name: str, command: str) -> FileCheck:
 
 def _hparams(path: Path) -> tuple[FileCheck, str]:
     """Return the check of COMET's hyperparameters, and the repository of the encoder."""
-    name = comet_config.HPARAMS if (path / comet_config.HPARAMS).is_file() else YAML
+    name = HPARAMS if (path / HPARAMS).is_file() else YAML
     encoder = MODEL_KINDS["comet"].encoder
 
     def described() -> str:
         nonlocal encoder
         hparams = read_hparams(path)
-        shape = comet_config.shape_of(hparams, path / name)
+        shape = comet_shape_of(hparams, path / name)
         encoder = _encoder(hparams) or encoder
         return f"COMET {'with' if shape.references else 'without'} references, encoder {hparams.get('pretrained_model', 'not named')}"
 
@@ -244,7 +244,7 @@ def _encoder(hparams: Mapping[str, Any]) -> str:
 
 def _encoder_files(path: Path, encoder: str) -> Iterator[FileCheck]:
     command = fetch_encoder(encoder, path)
-    yield _checked(path, "config.json", lambda: str(configs.read_json(path, "config.json").get("model_type")), command)
+    yield _checked(path, "config.json", lambda: str(read_json(path, "config.json").get("model_type")), command)
     yield _tokenizer(path, command)
 
 

@@ -1,12 +1,12 @@
-"""Load checkpoints, and run texts through them in batches of similar length within the memory. All in float32."""
+"""Load checkpoints once, and run texts through them in batches of similar length within the memory. All in float32."""
 
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterator, Sequence
-from threading import Lock
-from typing import Any, NamedTuple, TypeVar
+from functools import update_wrapper
+from threading import Lock, RLock
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -15,8 +15,10 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils import logging as transformers_logging
 
 from core.errors import UserError
+from core.memory import RecentResults
 from core.models import parallel
 from core.models.checkpoint import Checkpoint, check_weights, is_adapter
+from core.processes.pool import cores
 from core.progress import Progress, no_progress
 from core.settings import load_settings
 
@@ -100,7 +102,7 @@ def tokens_for(bytes_per_token: int, device: torch.device) -> int:
 
 def limit_threads() -> None:
     """Limit torch to the cores this process may use, which in a container may be fewer than the machine has."""
-    ours = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    ours = cores()
     if torch.get_num_threads() > ours:
         torch.set_num_threads(ours)
 
@@ -265,3 +267,31 @@ def in_pieces(
         out.update(finished)
         progress(len(out) / len(sizes))
     return [out[i] for i in range(len(sizes))]
+
+
+P = ParamSpec("P")
+_LOADING = RLock()
+
+
+class CachedLoader(Generic[P, T]):
+    """A loader that caches its last `most` results; threads with equal arguments share one load.
+
+    What is in the cache is returned while something else is loading.
+    """
+
+    def __init__(self, load: Callable[P, T], most: int) -> None:
+        self._load, self._loaded = load, RecentResults[T](most)
+        self.cache_clear = self._loaded.clear
+        update_wrapper(self, load)
+
+    def __call__(self, *args: P.args, **named: P.kwargs) -> T:
+        key = (args, tuple(sorted(named.items())))
+        for loaded in self._loaded.get(key):
+            return loaded
+        with _LOADING:
+            return self._loaded.computed(key, lambda: self._load(*args, **named))
+
+
+def cached_loader(most: int) -> Callable[[Callable[P, T]], CachedLoader[P, T]]:
+    """Return a decorator that makes a loader cache `most` results and load one at a time; arguments must be hashable."""
+    return lambda load: CachedLoader(load, most)

@@ -112,7 +112,7 @@ Numbers = npt.NDArray[np.int64]
 class PlannedMetric(NamedTuple):
     """A metric of a job. `unusable` is the reason why it cannot run, or "".
 
-    `examples` are ids of outputs whose texts decide the signature (`core.scoring.project_metric`); `speed` is in seconds per unit of size
+    `examples` are ids of outputs whose texts decide the signature (`core.scoring.ready_metrics`); `speed` is in seconds per unit of size
     (`core.scoring.timing.size_of`), None if it is not known; `length` is the mean size of an output.
     """
 

@@ -80,7 +80,7 @@ class Child:
         """The number of calls that have no result yet."""
         return len(self._waiting)
 
-    def call(self, deliver: Deliver, work: Callable[..., Any], given: tuple[Any, ...], reports: bool) -> int | None:
+    def call(self, deliver: Deliver, work: Callable[..., Any], arguments: tuple[Any, ...], reports: bool) -> int | None:
         """Send a call, whose answers are delivered in another thread, and return its number; None if the process has ended."""
         with self._lock:
             if self.ended:
@@ -88,7 +88,7 @@ class Child:
             number = next(self._numbers)
             self._waiting[number] = deliver
         try:
-            self._send((number, work, given, reports))
+            self._send((number, work, arguments, reports))
         except BaseException:
             self.cancel(number)
             raise
@@ -112,7 +112,7 @@ class Child:
             return self._waiting.pop(number, None)
 
     def _send(self, message: tuple[Any, ...]) -> None:
-        """Send a message. If the process is gone, its reader has told all calls or will."""
+        """Send a message. If the process is gone, its reader has answered all calls or will."""
         with self._sending, suppress(OSError):
             self._connection.send(message)
 
@@ -178,14 +178,14 @@ def serve(connection: Connection, calls: int) -> None:
     running, pool = _Running(connection), ThreadPoolExecutor(calls)
     while True:
         try:
-            number, work, given, reports = connection.recv()
+            number, work, arguments, reports = connection.recv()
         except (EOFError, OSError):
             os._exit(0)  # also if threads compute
         if work is None:
             running.cancel(number)
         else:
             running.begin(number)
-            pool.submit(running.compute, number, work, given, reports)
+            pool.submit(running.compute, number, work, arguments, reports)
 
 
 class _Running:
@@ -202,7 +202,7 @@ class _Running:
         if call := self._cancelled.get(number):
             call.set()
 
-    def compute(self, number: int, work: Callable[..., object], given: tuple[Any, ...], reports: bool) -> None:
+    def compute(self, number: int, work: Callable[..., object], arguments: tuple[Any, ...], reports: bool) -> None:
         """Call the function and send its result, or what it raises."""
         cancelled, sent = self._cancelled[number], -inf
 
@@ -217,7 +217,7 @@ class _Running:
         try:
             if cancelled.is_set():
                 raise Cancelled
-            self._send(number, RESULT, work(*given, progress) if reports else work(*given))
+            self._send(number, RESULT, work(*arguments, progress) if reports else work(*arguments))
         except BaseException as error:  # whatever it is, the caller must not wait for ever
             self._send_error(number, error)
         finally:
@@ -228,9 +228,9 @@ class _Running:
             self._connection.send((number, kind, what))
 
     def _send_error(self, number: int, error: BaseException) -> None:
-        told = RuntimeError(f"{type(error).__name__}: {error}")
+        sent_error = RuntimeError(f"{type(error).__name__}: {error}")
         trace = "".join(traceback.format_exception(error))
-        told.add_note(trace)
+        sent_error.add_note(trace)
         # Exceptions of other packages would be loaded with their packages, such as torch.
         if isinstance(error, Exception) and type(error).__module__.partition(".")[0] in ("builtins", "core"):
             if not isinstance(error, UserError | Cancelled):
@@ -240,7 +240,7 @@ class _Running:
                 return
             except Exception:
                 log.exception("Cannot send %s", type(error).__name__)
-        self._send(number, ERROR, told)
+        self._send(number, ERROR, sent_error)
 
 
 if __name__ == "__main__":

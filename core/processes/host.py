@@ -34,14 +34,14 @@ def has_model_process() -> bool:
 
 
 def run(
-    work: Callable[..., T], *given: Any, progress: Progress | None = None, on: PreparedArgument[Any, Any] | None = None
+    work: Callable[..., T], *arguments: Any, progress: Progress | None = None, on: PreparedArgument[Any, Any] | None = None
 ) -> T:  # fmt: skip
-    """Return `work(*given)`, or with a callback `work(*given, progress)`, computed in the model process if this program has one.
+    """Return `work(*arguments)`, or with a callback `work(*arguments, progress)`, computed in the model process if this program has one.
 
     `work` is a function of a module. With `on`, what it prepares is the first argument. See `Pool.run`.
     """
     if _used is not None:
-        return _used.run(work, *given, progress=progress, on=on)
+        return _used.run(work, *arguments, progress=progress, on=on)
     if on is not None:
-        work, given = on.call(work, given, send=True)
-    return work(*given) if progress is None else work(*given, progress)
+        work, arguments = on.call(work, arguments, send=True)
+    return work(*arguments) if progress is None else work(*arguments, progress)

@@ -43,24 +43,24 @@ class PreparedArgument(NamedTuple, Generic[V, P]):
     prepare: Callable[[V], P]
 
     def call(
-        self, work: Callable[..., T], given: tuple[Any, ...], *, send: bool
+        self, work: Callable[..., T], arguments: tuple[Any, ...], *, send: bool
     ) -> tuple[Callable[..., T], tuple[Any, ...]]:
-        """Return a function and its arguments, which call `work(prepare(value), *given)`; the value is among them on `send` only."""
-        return _on_prepared, (self.key, (self.value,) if send else (), self.prepare, work, given)
+        """Return a function and its arguments, which call `work(prepare(value), *arguments)`; the value is among them on `send` only."""
+        return _on_prepared, (self.key, (self.value,) if send else (), self.prepare, work, arguments)
 
 
 _prepared = RecentResults[Any](KEPT)
 
 
 def _on_prepared(
-    key: Hashable, value: tuple[V, ...], prepare: Callable[[V], P], work: Callable[..., T], given: tuple[Any, ...], *progress: Progress
+    key: Hashable, value: tuple[V, ...], prepare: Callable[[V], P], work: Callable[..., T], arguments: tuple[Any, ...], *progress: Progress
 ) -> T:  # fmt: skip
     def computed() -> P:
         if not value:
             raise NotPreparedError
         return prepare(*value)
 
-    return work(_prepared.computed(key, computed), *given, *progress)
+    return work(_prepared.computed(key, computed), *arguments, *progress)
 
 
 def cores() -> int:
@@ -110,20 +110,20 @@ class Pool:
             child.join()
 
     def run(
-        self, work: Callable[..., T], *given: Any, progress: Progress | None = None, on: PreparedArgument[Any, Any] | None = None
+        self, work: Callable[..., T], *arguments: Any, progress: Progress | None = None, on: PreparedArgument[Any, Any] | None = None
     ) -> T:  # fmt: skip
-        """Return `work(*given)`, or with a callback `work(*given, progress)`; with `on`, what it prepares is the first argument.
+        """Return `work(*arguments)`, or with a callback `work(*arguments, progress)`; with `on`, what it prepares is the first argument.
 
         `progress` is called in this thread, also without news every `REPEAT_SECONDS`; what it raises is raised here, and the work is
         cancelled there at its next progress. Raises what the work raises: user errors and built-in exceptions with their type, others
         as `RuntimeError`. Raises `ProcessEnded` if the process dies; the next call starts another.
         """
         if on is None:
-            return self._run(work, given, progress)
+            return self._run(work, arguments, progress)
         try:
-            return self._run(*on.call(work, given, send=False), progress)
+            return self._run(*on.call(work, arguments, send=False), progress)
         except NotPreparedError:
-            return self._run(*on.call(work, given, send=True), progress)
+            return self._run(*on.call(work, arguments, send=True), progress)
 
     def map(
         self,
@@ -187,14 +187,14 @@ class Pool:
         self._children.append(child)
         return child
 
-    def _run(self, work: Callable[..., T], given: tuple[Any, ...], progress: Progress | None) -> T:
+    def _run(self, work: Callable[..., T], arguments: tuple[Any, ...], progress: Progress | None) -> T:
         answers: SimpleQueue[tuple[str, Any]] = SimpleQueue()
         number = None
         while number is None:
             with self._lock:
                 self._children = [child for child in self._children if not child.ended]
                 child = min(self._children, key=lambda child: child.load, default=None) or self._started()
-            number = child.call(lambda kind, what: answers.put((kind, what)), work, given, progress is not None)
+            number = child.call(lambda kind, what: answers.put((kind, what)), work, arguments, progress is not None)
         share = 0.0
         try:
             while True:
@@ -264,8 +264,8 @@ class _Mapped(Generic[T]):
         return (self.work, self.calls[k]) if self.on is None else self.on.call(self.work, self.calls[k], send=send)
 
     def _send(self, child: Child, k: int, value: bool = False) -> None:
-        work, given = self._call(k, value)
-        number = child.call(lambda kind, what: self.answers.put((k, kind, what)), work, given, True)
+        work, arguments = self._call(k, value)
+        number = child.call(lambda kind, what: self.answers.put((k, kind, what)), work, arguments, True)
         if number is None:
             self._lose(k, ProcessEnded("it had ended"))
         else:
@@ -305,6 +305,6 @@ class _Mapped(Generic[T]):
             self._report()
 
         began = time.thread_time()
-        work, given = self._call(k, send=True)
-        self._keep(k, work(*given, report))
+        work, arguments = self._call(k, send=True)
+        self._keep(k, work(*arguments, report))
         self.pool.spent += time.thread_time() - began

@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
 from core.models import parallel
 from core.models.architectures.seq2seq import Array, EncodedText, Seq2SeqScorer
 from core.progress import Cancelled, Progress, no_progress
-from core.refine.prompted import DistanceScores, prompted_scores
+from core.refine.prompts import questions
 from core.refine.result import Options, Refinement, Token, Variant
 from core.refine.rounds import RoundRunner
 from core.refine.sentence_state import PreparedOutput, SentencePreparer, SentenceState
@@ -205,3 +206,29 @@ class _Engine:
             return ()
         scored = tuple(s.now.ids)
         return scored if tuple(self.scorer.encode(refined).ids) != scored else ()
+
+
+class DistanceScores(NamedTuple):
+    """BARTS(y, r), BARTS(y*, r) and BARTS(r, r); `truncated` if a text with its prompt was cut."""
+
+    hypothesis: float
+    refined: float
+    reference: float
+    truncated: bool = False
+
+
+def prompted_scores(
+    scorer: Seq2SeqScorer, texts: Sequence[tuple[str, str, str]], variant: Variant, options: Options, progress: Progress
+) -> list[DistanceScores]:
+    """Return the scores with prompts of each (output, refined text, condition). ≤ 0, higher is better."""
+    asked = [
+        question
+        for *outputs, condition in texts
+        for text in (*outputs, condition)
+        for prompt in options.prompts
+        for question in questions(condition, text, prompt, variant, options.side)
+    ]
+    answers = scorer.means(asked, progress)
+    values = np.array([f.value for f in answers]).reshape(len(texts), 3, -1).mean(axis=2)
+    cut = np.array([f.truncated for f in answers]).reshape(len(texts), -1)
+    return [DistanceScores(y, z, r, bool(of.any())) for (y, z, r), of in zip(values.tolist(), cut, strict=True)]

@@ -77,7 +77,7 @@ def _seen(
     scorer: Seq2SeqScorer, text: str, ids: Ids, encoded_condition: EncodedText, variant: Variant, k: int
 ) -> _Seen:
     from core.models.architectures.packed import DecoderRow
-    from core.models.spans import aligned
+    from core.models.pieces import aligned
 
     own, read = scorer.encode(text), scorer.read([list(encoded_condition.row)])[0]
     hidden = scorer.run([DecoderRow(read, None, 0, scorer.inputs(ids))]).hidden

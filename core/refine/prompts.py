@@ -7,11 +7,15 @@ is built in; others are read from the JSON file set as ERRORSCOPE_PROMPTS.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.errors import UserError, unknown
 from core.formats.parsing.json_text import parsed
-from core.refine.result import PromptSide, digest, one_line
+from core.refine.result import PromptSide, Variant, digest, one_line
 from core.settings import load_settings
+
+if TYPE_CHECKING:
+    from core.models.architectures.seq2seq import Question, TextSide
 
 Lists = dict[str, tuple[str, ...]]
 
@@ -27,6 +31,13 @@ def conditioned(text: str, prompt: str, side: PromptSide) -> str:
 def scored(text: str, prompt: str, side: PromptSide) -> str:
     """Return the decoder's text: `{prompt}, {text}` if the prompt is on the decoder's side."""
     return f"{prompt}, {text}" if prompt and side == "decoder" else text
+
+
+def questions(condition: str, output: str, prompt: str, variant: Variant, side: PromptSide) -> list[Question]:
+    """Return what a model scores for the BARTScore of an output: it given the condition, and the other way round, as the variant needs."""
+    of: TextSide = "source" if variant == "faithfulness" else "target"
+    pairs = [(condition, output)] * (variant != "recall") + [(output, condition)] * (variant in ("recall", "f"))
+    return [(conditioned(x, prompt, side), scored(y, prompt, side), of) for x, y in pairs]
 
 
 def load_lists(path: Path) -> Lists:

@@ -14,9 +14,16 @@ from torch import Tensor
 from core.models.architectures.packed import DecoderRow
 from core.models.architectures.seq2seq import Array, Seq2SeqScorer
 from core.models.loading import bytes_for
-from core.refine.detokenize import owners_after
 from core.refine.result import NOISE, EditStep, Options, Variant
-from core.refine.sentence_state import CandidatePool, EditCandidate, Places, ScoredText, SentenceState, edit_candidates
+from core.refine.sentence_state import (
+    CandidatePool,
+    EditCandidate,
+    Places,
+    ScoredText,
+    SentenceState,
+    edit_candidates,
+    owners_after,
+)
 
 FIRST, TOGETHER = 4, 64
 """Minimum number of candidate edits per sentence that are scored first, and their total over all sentences."""

@@ -20,7 +20,7 @@ from core.perturbations.base import noise_ratio
 from core.perturbations.candidates import Neighbours, Proposer, WordPlace
 from core.processes import host
 from core.progress import Progress, no_progress
-from core.scoring.progress import missing_value, values_of
+from core.scoring.values import missing_value, values_of
 from core.signature import signature
 from core.text.edits import Edit, apply
 from core.text.words import words

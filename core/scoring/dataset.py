@@ -16,11 +16,9 @@ from core.metrics.base import Metric, MetricEnded
 from core.ports.scores import Timings
 from core.processes.child import ProcessEnded
 from core.progress import Cancelled
-from core.scoring.cache import ScoreCache
-from core.scoring.pool import START_SECONDS, pooled
-from core.scoring.progress import OnScoring, ScoringProgress, WrongCountError, reason_of, values_of
-from core.scoring.project_metric import depends_on_texts, examples_of, for_project
+from core.scoring.ready_metrics import START_SECONDS, depends_on_texts, examples_of, for_project, pooled
 from core.scoring.timing import ENOUGH, MeasuredChunk, Stopwatch, model_of, spread
+from core.scoring.values import OnScoring, ScoreCache, ScoringProgress, WrongCountError, reason_of, values_of
 from core.signature import content_key
 
 log = logging.getLogger(__name__)

@@ -12,9 +12,8 @@ from core.metrics.base import Metric, MetricSpec
 from core.metrics.embedding import mauve
 from core.metrics.embedding.distances import encoder
 from core.progress import Progress, no_progress
-from core.scoring.cache import InMemoryScores, ScoreCache
 from core.scoring.dataset import for_dataset, score_dataset
-from core.scoring.progress import OnScoring
+from core.scoring.values import InMemoryScores, OnScoring, ScoreCache
 from core.signature import content_key
 
 

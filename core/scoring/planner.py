@@ -13,12 +13,11 @@ from core.errors import UserError
 from core.metrics.base import Metric
 from core.ports.jobs import Chunk, Job, OutputWindow, PlannedChunk, PlannedMetric
 from core.ports.store import Store
-from core.scoring.cache import InMemoryScores
 from core.scoring.dataset import Claim, score_dataset
-from core.scoring.progress import OnScoring
-from core.scoring.project_metric import Stream, examples_of, for_project
+from core.scoring.ready_metrics import Stream, examples_of, for_project
 from core.scoring.timing import model_of, seconds_per_unit, sizes_of, spread
 from core.scoring.turns import split_into_chunks
+from core.scoring.values import InMemoryScores, OnScoring
 
 log = logging.getLogger("errorscope.worker")
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from core.ports.jobs import JobState, MetricProgress, Numbers
-from core.scoring.progress import ScoringProgress
 from core.scoring.timing import spread
+from core.scoring.values import ScoringProgress
 
 CHUNK = 2000
 """Outputs in a chunk at most."""

@@ -28,9 +28,9 @@ from core.progress import Cancelled
 from core.scoring.dataset import SAMPLE_SECONDS, ChunkSizing, score_chunk
 from core.scoring.lease import HeldChunk, LeaseKeeper, WorkerIntervals
 from core.scoring.planner import KnownExamples, Load, Planner
-from core.scoring.progress import ScoringProgress
-from core.scoring.project_metric import for_project
+from core.scoring.ready_metrics import for_project
 from core.scoring.timing import MeasuredChunk, SpeedInChunk, model_of, size_of, summed
+from core.scoring.values import ScoringProgress
 from core.signature import content_key
 
 log = logging.getLogger("errorscope.worker")

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from core.data import Item
-from core.judges.replies import NumberForm, read
+from core.judges.questions import NumberForm, read
 from core.metrics.registry import load_metric
 from core.progress import no_progress
 from tests.core.judges.made_replies import made_replies

@@ -19,7 +19,7 @@ from core.processes.pool import cores
 from core.progress import no_progress
 from core.robustness.stress.run import StressTestRequest, run_stress_tests
 from core.robustness.stress.texts import REFERENCE, Gold, gold_of, noised
-from core.scoring.cache import InMemoryScores
+from core.scoring.values import InMemoryScores
 from core.services.projects.importing import load
 from tests.bench.smart import FILE, outputs
 

@@ -24,8 +24,8 @@ from core.data import Dataset, Item, Output, Segment
 from core.metrics import registry
 from core.processes.pool import cores
 from core.progress import no_progress
-from core.scoring.cache import InMemoryScores
 from core.scoring.dataset import score_dataset
+from core.scoring.values import InMemoryScores
 from tests.bench.refinement import pairs
 
 SYSTEMS, BLOCK = 20, 100

@@ -10,13 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from core.data import Item, Value
-from core.metrics.base import Metric, MetricSpec, family, texts_compared
+from core.metrics.base import Metric, MetricSpec, Option, Values, family, texts_compared
 from core.metrics.embedding.distances import NO_OUTPUT, encoder, in_blocks
 from core.metrics.learned.question_metrics import NO_REFERENCE, TRUNCATED
-from core.metrics.options import Option, Values
 from core.models import configs
 from core.progress import Progress
-from core.signature import signature
 
 NO_SOURCE = "the source is empty"
 
@@ -47,9 +45,7 @@ def _make(values: Values) -> Metric:
     against = values["against"]
 
     def sign() -> str:
-        return signature(
-            SPEC.name, {"v": 1, "against": against, "nrefs": "best", **configs.configured_facts("encoder")}
-        )
+        return SPEC.signed({"against": against, "nrefs": "best", **configs.configured_facts("encoder")})
 
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
         def texts(item: Item) -> list[str]:

@@ -15,7 +15,7 @@ from core.data import Value
 from core.errors import PROGRAM, UserError
 from core.metrics.base import MetricSpec
 from core.models import configs
-from core.signature import package, signature
+from core.signature import package
 
 Vectors = npt.NDArray[np.float32]
 PACKAGE = "mauve-text"
@@ -42,10 +42,8 @@ BUCKETS, SCALING, SEED = "auto", 5.0, 25
 
 def sign(texts: str) -> str:
     """Return the signature of a value; `texts` identifies the two sets. Raises UserError without package or encoder."""
-    return signature(
-        "mauve",
+    return SPEC.signed(
         {
-            "v": SPEC.version,
             "buckets": BUCKETS,
             "scaling": SCALING,
             "seed": SEED,

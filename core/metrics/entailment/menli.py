@@ -1,4 +1,4 @@
-"""Entailment of a text by another, and MENLI, an NLI metric combined with any other metric.
+"""MENLI, and the entailment of a text by another.
 
 MENLI: an NLI metric combined with any other metric (Chen and Eger 2023, section 5.1.3).
 C = w·N + (1 − w)·M (equation 2), both scaled to 0 … 1 by stored ranges (`core.metrics.ranges`), which the signature names. Metrics
@@ -13,20 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from math import inf, isfinite
 from typing import NamedTuple
 
 from core.data import Item, SegmentKey, Value
 from core.errors import UserError
 from core.metrics import ranges, registry
-from core.metrics.base import AllOutputs, Metric, MetricSpec, Need, family
+from core.metrics.base import AllOutputs, Metric, MetricSpec, Need, Option, Values, family
 from core.metrics.learned.question_metrics import ModelAnswer, best_answers
-from core.metrics.options import Option, Values
 from core.metrics.ranges import DECLARED, FITTED, Range
 from core.models import configs
 from core.models.configs import facts_of
 from core.progress import Progress, part
-from core.signature import GIVEN, signature
+from core.signature import GIVEN
 
 NLI_METRICS = ("nli", "nli-ref-sum", "nli-src")
 NAME = "menli"
@@ -87,7 +87,6 @@ MENLI_SPEC = MetricSpec(
     range=(-inf, inf),
     needs=frozenset({"reference", "nli", "encoder"}),
     options=OPTIONS,
-    perfect_on_copy=False,
 )
 
 
@@ -125,11 +124,11 @@ def _work(sides: tuple[_Side, _Side], w: float) -> Metric:
         signed = [side.metric.signature() for side in sides]
         side_ranges = [side.range() for side in sides]
         models = [field[4:] for s in signed for field in s.split("|") if field.startswith("rev:")]
-        facts: dict[str, object] = {"v": MENLI_SPEC.version, "w": w, "rev": "+".join(dict.fromkeys(models))}
+        facts: dict[str, object] = {"w": w, "rev": "+".join(dict.fromkeys(models))}
         facts |= {f"range_{k}": f"{r.words} ({r.origin})" for k, r in zip("nm", side_ranges, strict=True)}
         if m.range_option == DECLARED:  # differs from the fallback of `fitted`
             facts["range_m"] = f"{facts['range_m']}{GIVEN}"
-        return signature(NAME, facts | dict(zip("nm", signed, strict=True)))
+        return spec.signed(facts | dict(zip("nm", signed, strict=True)))
 
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
         scales = [side.range() for side in sides]
@@ -183,7 +182,6 @@ ENTAILMENT_SPEC = MetricSpec(
     range=(0, 1),
     needs=frozenset({"reference", "nli"}),
     options=(DIRECTION,),
-    perfect_on_copy=False,
 )
 
 
@@ -193,25 +191,19 @@ def _make_entailment(values: Values) -> Metric:
     def sign() -> str:
         model = configs.checked("nli")
         configs.labels(model)
-        return signature(ENTAILMENT_SPEC.name, {"v": 1, "direction": direction, "nrefs": "best"} | facts_of(model))
+        return ENTAILMENT_SPEC.signed({"direction": direction, "nrefs": "best"} | facts_of(model))
 
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
-        return best_answers(items, QUESTIONS[direction], _ask, progress, source=direction == SOURCE)
+        return best_answers(items, partial(_pairs, direction), _ask, progress, source=direction == SOURCE)
 
     needs: frozenset[Need] = frozenset({"source" if direction == SOURCE else "reference", "nli"})
     return Metric(replace(ENTAILMENT_SPEC, needs=needs), sign, score)
 
 
-def _forward(item: Item, text: str) -> Pair:
-    return text, item.hypothesis
-
-
-def _backward(item: Item, text: str) -> Pair:
-    return item.hypothesis, text
-
-
-QUESTIONS = {FORWARD: [_forward], BACKWARD: [_backward], BOTH: [_forward, _backward], SOURCE: [_forward]}
-"""The pairs (premise, hypothesis) of an output and its reference or source, per direction."""
+def _pairs(direction: str, item: Item, text: str) -> list[Pair]:
+    """Return the pairs (premise, hypothesis) of an output and its reference or source."""
+    forward, backward = (text, item.hypothesis), (item.hypothesis, text)
+    return {BACKWARD: [backward], BOTH: [forward, backward]}.get(direction, [forward])
 
 
 def _ask(questions: list[Pair], progress: Progress) -> list[ModelAnswer]:

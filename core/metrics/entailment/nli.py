@@ -19,15 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from core.data import Item, Value
-from core.metrics import options
-from core.metrics.base import Metric, MetricSpec, Need, family
-from core.metrics.learned.question_metrics import NO_REFERENCE, TRUNCATED, compared_with
-from core.metrics.options import Option, Values
+from core.metrics.base import SENTENCE_SPLITTER, Metric, MetricSpec, Need, Option, Values, family
+from core.metrics.learned.question_metrics import NO_REFERENCE, TRUNCATED, answers, compared_with
 from core.models import configs
 from core.models.configs import facts_of
-from core.progress import Progress, no_progress
-from core.signature import signature
-from core.text.sentences import DEFAULT, facts, sentences, splitter
+from core.progress import Progress
+from core.text.sentences import facts, sentences, splitter
 
 if TYPE_CHECKING:
     from core.models.architectures.nli import NliModel
@@ -71,30 +68,25 @@ def bounds(formula: str) -> tuple[float, float]:
     return min(FORMULAS[formula]), max(FORMULAS[formula])
 
 
-def judge(
-    pairs: Sequence[Pair], long: str = WINDOWS, split: str = DEFAULT, progress: Progress = no_progress
-) -> list[NliProbabilities]:
-    """Return the probabilities of each pair (premise, hypothesis), by the `nli` model. Equal pairs are computed once.
+def judge(pairs: Sequence[Pair], long: str, split: str, progress: Progress) -> list[NliProbabilities]:
+    """Return the probabilities of each pair (premise, hypothesis), by the `nli` model.
 
     Raises UserError if no model is configured, or if it lacks one of the three classes.
     """
-    if not pairs:
-        return []
     from core.models.architectures import nli
 
     model = nli.nli()
     pieces = _pieces(long, split, model)
-    distinct = list(dict.fromkeys(pairs))
-    cut = [pieces(*pair) for pair in distinct]
+    cut = [pieces(*pair) for pair in pairs]
     asked = [(p, h) for premises, hypotheses in cut for p in premises for h in hypotheses]
-    answers = model.judged(asked, progress)
-    known, at = {}, 0
-    for pair, (premises, hypotheses) in zip(distinct, cut, strict=True):
+    outputs = model.judged(asked, progress)
+    judged, at = [], 0
+    for premises, hypotheses in cut:
         last = at + len(premises) * len(hypotheses)
-        shares = answers.values[at:last].reshape(len(premises), len(hypotheses), 3)
-        known[pair] = NliProbabilities(supported(shares), bool(answers.truncated[at:last].any()))
+        shares = outputs.values[at:last].reshape(len(premises), len(hypotheses), 3)
+        judged.append(NliProbabilities(supported(shares), bool(outputs.truncated[at:last].any())))
         at = last
-    return [known[pair] for pair in pairs]
+    return judged
 
 
 def supported(shares: Array) -> Array:
@@ -107,7 +99,7 @@ def supported(shares: Array) -> Array:
 def _pieces(long: str, split: str, model: NliModel) -> Pieces:
     if long == CUT:
         return lambda premise, hypothesis: ([premise], [hypothesis])
-    from core.models.windows import reader
+    from core.models.pieces import reader
 
     tokens = reader(model.classifier.tokenizer)
     if long == WINDOWS:
@@ -137,15 +129,19 @@ class _NliScoring(NamedTuple):
         return [pair for pair, weight in zip(both, DIRECTIONS[self.direction], strict=True) if weight]
 
     def values(self, items: Sequence[Item], progress: Progress) -> list[Value]:
-        progress(0)
+        def ask(pairs: list[Pair], progress: Progress) -> list[NliProbabilities]:
+            return judge(pairs, self.long, self.split, progress)
+
         anchors = [compared_with(item, self.source) for item in items]
         groups = [
-            [self.pairs(a, item.hypothesis) for a in of.values()] for item, of in zip(items, anchors, strict=True)
+            [pair for anchor in of.values() for pair in self.pairs(anchor, item.hypothesis)]
+            for item, of in zip(items, anchors, strict=True)
         ]
-        flat = [pair for group in groups for pairs in group for pair in pairs]
-        answers = iter(judge(flat, self.long, self.split, progress))
-        answered = [[[next(answers) for _ in pairs] for pairs in group] for group in groups]
-        return [self._best(item_answers, list(of)) for item_answers, of in zip(answered, anchors, strict=True)]
+        n = sum(map(bool, DIRECTIONS[self.direction]))
+        return [
+            self._best([of_item[k : k + n] for k in range(0, len(of_item), n)], list(of))
+            for of_item, of in zip(answers(groups, ask, progress), anchors, strict=True)
+        ]
 
     def _best(self, anchors: Sequence[Sequence[NliProbabilities]], places: Sequence[int]) -> Value:
         if not anchors:
@@ -177,7 +173,7 @@ def _metric(name: str, label: str, anchor: Need, formula: str, direction: str, h
             "long", "choice", WINDOWS, "texts beyond the model's maximum length: read in overlapping windows, all texts sentence "
             "by sentence (SummaC), or cut", "Long texts", "long texts: {}", choices=(WINDOWS, SENTENCES, CUT),
         ),
-        replace(options.SENTENCES, when=lambda values: bool(values["long"] == SENTENCES)),
+        replace(SENTENCE_SPLITTER, when=lambda values: bool(values["long"] == SENTENCES)),
     )  # fmt: skip
     spec = MetricSpec(
         name=name,
@@ -188,7 +184,6 @@ def _metric(name: str, label: str, anchor: Need, formula: str, direction: str, h
         range=bounds(formula),
         needs=frozenset({anchor, "nli"}),
         options=choices,
-        perfect_on_copy=False,
     )
 
     def make(values: Values) -> Metric:
@@ -198,15 +193,10 @@ def _metric(name: str, label: str, anchor: Need, formula: str, direction: str, h
         def sign() -> str:
             model = configs.checked("nli")
             configs.labels(model).three()
-            how: dict[str, object] = {
-                "v": spec.version,
-                "formula": values["formula"],
-                "direction": values["direction"],
-                "long": long,
-            }
+            how = {"formula": values["formula"], "direction": values["direction"], "long": long}
             how |= facts(values["sentences"]) if long == SENTENCES else {}
             how |= {"nrefs": "best"} if anchor == "reference" else {}
-            return signature(name, how | facts_of(model))
+            return spec.signed(how | facts_of(model))
 
         return Metric(replace(spec, range=bounds(values["formula"])), sign, asking.values)
 

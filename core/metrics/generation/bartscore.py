@@ -1,7 +1,13 @@
-"""BARTScore (Yuan et al. 2021): mean log probability per token, in the four directions of Table 6 of Lu et al. 2023.
+"""BARTScore (Yuan et al. 2021): mean log probability per token, in the four directions of Table 6 of Lu et al. 2023; and Prism.
 
 With prompts (their appendix A), the score is the mean over prompts; the best reference is chosen without prompts. Empty
 references are ignored; if all are empty, the value is undefined.
+
+Prism (Thompson and Post 2020) uses a multilingual translation model as a zero-shot paraphraser. Prism-ref is the mean of H(output | reference)
+and H(reference | output), Prism-src is H(output | source). H is the mean natural log probability of a text's tokens and its end token; the
+leading language token is not scored. The formula is that of BARTScore F, with another model: BARTScore uses a monolingual model for summaries
+or paraphrases without language token, and scores BART's `<s>`. Prism needs the languages, and "translates" a text into its own. Prism's own
+model is a pickle of another library, which Errorscope does not load; use M2M100 instead.
 """
 
 from __future__ import annotations
@@ -11,18 +17,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from core.data import Item, Value
-from core.metrics.base import Metric, MetricSpec, Need, family
-from core.metrics.learned.question_metrics import ModelAnswer, best, compared_with, mean
-from core.metrics.options import Option, Values
+from core.errors import PROGRAM
+from core.metrics.base import Metric, MetricSpec, Need, Option, Values, family
+from core.metrics.learned.question_metrics import ModelAnswer, best, best_answers, compared_with, mean
+from core.models import configs
+from core.models.checkpoint import PICKLED
 from core.models.configs import configured_facts
 from core.progress import Progress
-from core.refine.prompts import conditioned, scored
+from core.refine.prompts import questions
 from core.refine.result import PromptSide, Variant, prompt_fact
 from core.settings import load_settings
-from core.signature import signature
 
 if TYPE_CHECKING:
-    from core.models.architectures.seq2seq import Seq2SeqScorer, TextSide
+    from core.models.architectures.seq2seq import MeanLogp, Question, Seq2SeqScorer
 
 DIRECTIONS: dict[Variant, str] = {
     "precision": "reference → output",
@@ -77,15 +84,14 @@ def _metric(variant: Variant, name: str, label: str) -> Metric:
         range=(float("-inf"), 0),
         needs=needs_of(variant),
         options=(PROMPT, SIDE),
-        perfect_on_copy=False,
     )
 
     def make(values: Values) -> Metric:
         prompts, side = tuple(values["prompt"]), values["side"]
-        how = {"v": 1, "variant": variant, "nrefs": "best", "prompt": prompt_fact(prompts, side)}
+        how = {"variant": variant, "nrefs": "best", "prompt": prompt_fact(prompts, side)}
 
         def sign() -> str:
-            return signature(name, how | model_facts())
+            return spec.signed(how | model_facts())
 
         def score(items: Sequence[Item], progress: Progress) -> list[Value]:
             return _Scoring(scorer(), variant, prompts, side).values(items, progress)
@@ -122,16 +128,18 @@ class _Scoring(NamedTuple):
 
     def _scored(
         self, items: Sequence[Item], texts: Sequence[Sequence[str]], prompts: Sequence[str], progress: Progress
-    ) -> list[list[list[ModelAnswer]]]:
+    ) -> list[list[list[MeanLogp]]]:
         """Return the answers per item, text and prompt, and direction: text → output first."""
-        pairs = [(t, item.hypothesis, p) for item, of in zip(items, texts, strict=True) for t in of for p in prompts]
-        condition: TextSide = "source" if self.variant == "faithfulness" else "target"
-        forward = pairs if self.variant != "recall" else []
-        back = [(h, t, p) for t, h, p in pairs] if self.variant in ("recall", "f") else []
-        asked = [(conditioned(x, p, self.side), scored(y, p, self.side), condition) for x, y, p in forward + back]
-        answers = [ModelAnswer(*answer) for answer in self.model.means(asked, progress)]
-        by_pair = iter([answers[i :: len(pairs)] for i in range(len(pairs))])
-        return [[next(by_pair) for _ in range(len(of) * len(prompts))] for of in texts]
+        asked = [
+            question
+            for item, of in zip(items, texts, strict=True)
+            for text in of
+            for prompt in prompts
+            for question in questions(text, item.hypothesis, prompt, self.variant, self.side)
+        ]
+        answers = iter(self.model.means(asked, progress))
+        directions = range(2 if self.variant == "f" else 1)
+        return [[[next(answers) for _ in directions] for _ in range(len(of) * len(prompts))] for of in texts]
 
 
 def _value(directions: Sequence[ModelAnswer], place: Sequence[int]) -> Value:
@@ -147,3 +155,55 @@ PRECISION = _metric("precision", "bartscore-p", "BARTScore P")
 RECALL = _metric("recall", "bartscore-r", "BARTScore R")
 F = _metric("f", "bartscore", "BARTScore F")
 FAITHFULNESS = _metric("faithfulness", "bartscore-faithfulness", "BARTScore faithfulness")
+
+
+SUGGESTED = "facebook/m2m100_418M"
+
+
+def _multilingual() -> None:
+    checkpoint, chosen = configs.checked("seq2seq"), load_settings()
+    if not configs.multilingual(checkpoint):
+        raise configs.WrongModel(
+            "Prism needs a multilingual translation model, and the configured model is not one",
+            "seq2seq",
+            got=checkpoint.name,
+            expected=f"M2M100, NLLB or SMaLL-100, such as {SUGGESTED} (1.9 GB, MIT)",
+            command=f"hf download {SUGGESTED} --local-dir m2m100_418M\n{PROGRAM} models seq2seq m2m100_418M\n"
+            "ERRORSCOPE_SEQ2SEQ=m2m100_418M ERRORSCOPE_LANGUAGES=de-en make run",
+            note=f"the same setting chooses the model of BARTScore and BARTScore++, whose scores change with it; {PICKLED}",
+        )
+    if not chosen.languages:
+        raise configs.missing_languages()
+
+
+def _prism(name: str, label: str, *, of_source: bool) -> Metric:
+    variant: Variant = "faithfulness" if of_source else "f"
+    spec = MetricSpec(
+        name=name,
+        label=label,
+        paper="Thompson and Post 2020",
+        help=f"{LIKELY[variant]} Mean log probability per token under a multilingual translation model; 0 is best. Works in all its languages without training on ratings.",
+        range=(float("-inf"), 0),
+        needs=needs_of(variant),
+    )
+
+    def sign() -> str:
+        _multilingual()
+        return spec.signed(({} if of_source else {"nrefs": "best"}) | model_facts())
+
+    def asked(item: Item, text: str) -> list[Question]:
+        return questions(text, item.hypothesis, "", variant, "encoder")
+
+    def score(items: Sequence[Item], progress: Progress) -> list[Value]:
+        return best_answers(items, asked, _ask, progress, source=of_source)
+
+    return Metric(spec, sign, score)
+
+
+def _ask(questions: list[Question], progress: Progress) -> list[MeanLogp]:
+    _multilingual()
+    return scorer().means(questions, progress)
+
+
+PRISM = _prism("prism", "Prism-ref", of_source=False)
+PRISM_SOURCE = _prism("prism-src", "Prism-src", of_source=True)

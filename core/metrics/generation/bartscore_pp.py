@@ -10,10 +10,9 @@ from dataclasses import replace
 from typing import get_args
 
 from core.data import Item, Value
-from core.metrics.base import Metric, MetricSpec, family
+from core.metrics.base import Metric, MetricSpec, Option, Values, family
 from core.metrics.generation.bartscore import DIRECTIONS, PROMPT, SIDE, model_facts, needs_of, scorer
 from core.metrics.learned.question_metrics import TRUNCATED
-from core.metrics.options import Option, Values
 from core.progress import Progress, no_progress
 from core.refine.result import EDITS, NonTranslation, Options, Refinement, Variant, weighted
 from core.signature import format_exact, signature
@@ -118,7 +117,6 @@ def _metric(name: str, label: str) -> Metric:
         help=f"BARTScore that separates explicit errors, which editing the output can fix, from implicit ones, which remain. λ sets how much explicit errors count; 0 is best. Formula: −(ω·explicit + (1−ω)·implicit), ω = λ/(1+λ), BARTScore {DIRECTIONS[variant]}.",
         range=(float("-inf"), float("inf")),
         needs=needs_of(variant),
-        perfect_on_copy=False,  # the implicit distance may be negative
         options=SOURCE_OPTIONS if variant == "faithfulness" else OPTIONS,
     )
 

@@ -19,7 +19,6 @@ from core.data import Item, Value
 from core.metrics.base import Metric, MetricSpec
 from core.models import configs
 from core.progress import Progress
-from core.signature import signature
 
 if TYPE_CHECKING:
     from core.models.architectures.language_models import Surprise
@@ -36,11 +35,10 @@ def _metric(name: str, label: str, paper: str, kind: Literal["lm", "mlm"], help_
         range=(1, float("inf")),
         higher_is_better=False,
         needs=frozenset({kind}),
-        perfect_on_copy=False,
     )
 
     def sign() -> str:
-        return signature(name, {"v": 1} | configs.checked_facts(kind))
+        return spec.signed(configs.checked_facts(kind))
 
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
         from core.models.architectures import language_models

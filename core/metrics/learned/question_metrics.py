@@ -9,6 +9,7 @@ from core.data import Item, Value
 from core.progress import Progress
 
 Q = TypeVar("Q")
+A = TypeVar("A")
 TRUNCATED = "a text exceeds the model's maximum length and was cut"
 NO_REFERENCE = "all references are empty"
 
@@ -21,8 +22,8 @@ class ModelAnswer(NamedTuple):
 
 
 def answers(
-    groups: Sequence[Sequence[Q]], ask: Callable[[list[Q], Progress], Sequence[ModelAnswer]], progress: Progress
-) -> list[list[ModelAnswer]]:
+    groups: Sequence[Sequence[Q]], ask: Callable[[list[Q], Progress], Sequence[A]], progress: Progress
+) -> list[list[A]]:
     """Return the answers to the questions of each item; equal questions are asked once."""
     distinct = list(dict.fromkeys(q for group in groups for q in group))
     progress(0)
@@ -32,22 +33,22 @@ def answers(
 
 def best_answers(
     items: Sequence[Item],
-    questions: Sequence[Callable[[Item, str], Q]],
-    ask: Callable[[list[Q], Progress], Sequence[ModelAnswer]],
+    questions: Callable[[Item, str], Sequence[Q]],
+    ask: Callable[[list[Q], Progress], Sequence[tuple[float, bool]]],
     progress: Progress,
     *,
     source: bool = False,
 ) -> list[Value]:
     """Return the value of the best reference (or of the source) of each item: the mean answer to `questions(item, text)`."""
     texts = [compared_with(item, source) for item in items]
-    groups = [
-        [question(item, text) for question in questions for text in of_item.values()]
-        for item, of_item in zip(items, texts, strict=True)
+    asked = [
+        {at: questions(item, text) for at, text in of_item.items()} for item, of_item in zip(items, texts, strict=True)
     ]
-    return [
-        best({at: mean(item_answers[n :: len(of_item)]) for n, at in enumerate(of_item)})
-        for item_answers, of_item in zip(answers(groups, ask, progress), texts, strict=True)
-    ]
+    answered = answers([[q for some in of_item.values() for q in some] for of_item in asked], ask, progress)
+    values = []
+    for of_item, item_answers in zip(asked, map(iter, answered), strict=True):
+        values.append(best({at: mean([next(item_answers) for _ in some]) for at, some in of_item.items()}))
+    return values
 
 
 def compared_with(item: Item, source: bool = False) -> dict[int, str]:
@@ -70,8 +71,6 @@ def best(by_condition: Mapping[int, ModelAnswer]) -> Value:
     )
 
 
-def mean(model_answers: Sequence[ModelAnswer]) -> ModelAnswer:
-    """Return the mean of some answers, truncated if any is."""
-    return ModelAnswer(
-        sum(a.value for a in model_answers) / len(model_answers), any(a.truncated for a in model_answers)
-    )
+def mean(model_answers: Sequence[tuple[float, bool]]) -> ModelAnswer:
+    """Return the mean of some answers (`ModelAnswer`), truncated if any is."""
+    return ModelAnswer(sum(v for v, _ in model_answers) / len(model_answers), any(cut for _, cut in model_answers))

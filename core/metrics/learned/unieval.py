@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from core.data import Item, Value
-from core.metrics.base import Metric, MetricSpec, Need, family
+from core.metrics.base import SENTENCE_SPLITTER, Metric, MetricSpec, Need, Option, Values, family
 from core.metrics.learned.question_metrics import (
     NO_REFERENCE,
     TRUNCATED,
@@ -25,10 +25,8 @@ from core.metrics.learned.question_metrics import (
     compared_with,
     mean,
 )
-from core.metrics.options import SENTENCES, Option, Values
 from core.models import configs
 from core.progress import Progress
-from core.signature import signature
 from core.text.sentences import Splitter, facts, sentences, splitter
 
 Parts = tuple[str, ...]
@@ -82,8 +80,8 @@ OPTIONS = (
         "data-to-text", "Aspect", "{}", choices=(OVERALL, *ASPECTS),
     ),
     replace(
-        SENTENCES,
-        help=SENTENCES.help.replace("into sentences", "into sentences for consistency and fluency"),
+        SENTENCE_SPLITTER,
+        help=SENTENCE_SPLITTER.help.replace("into sentences", "into sentences for consistency and fluency"),
         when=_in_sentences,
     ),
 )  # fmt: skip
@@ -96,7 +94,6 @@ SPEC = MetricSpec(
     range=(0, 1),
     needs=frozenset({"source", "reference", "unieval"}),
     options=OPTIONS,
-    perfect_on_copy=False,
 )
 
 
@@ -110,9 +107,7 @@ def _make(values: Values) -> Metric:
     def sign() -> str:
         split = facts(values["sentences"]) if _in_sentences(values) else {}
         nrefs = {"nrefs": "best"} if any(a.other == "reference" for a in aspects.values()) else {}
-        return signature(
-            SPEC.name, {"v": 1, "aspect": values["aspect"], **split, **nrefs, **configs.checked_facts("unieval")}
-        )
+        return SPEC.signed({"aspect": values["aspect"], **split, **nrefs, **configs.checked_facts("unieval")})
 
     def score(items: Sequence[Item], progress: Progress) -> list[Value]:
         split = splitter(values["sentences"])
@@ -158,9 +153,9 @@ def _value(
 
 
 def _ask(questions: list[Parts], progress: Progress) -> list[ModelAnswer]:
-    from core.models.architectures import yes_no
+    from core.models.architectures import seq2seq
 
-    model = yes_no.load_yes_no()
+    model = seq2seq.load_yes_no()
     read = [model.question(parts) for parts in questions]
     return [ModelAnswer(p, q.truncated) for p, q in zip(model.probabilities(read, progress), read, strict=True)]
 

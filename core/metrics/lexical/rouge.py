@@ -14,10 +14,9 @@ from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
 
 from core.data import Item, Value
-from core.metrics.base import Metric, MetricSpec, family
-from core.metrics.options import Option, Values, measure_option
+from core.metrics.base import Metric, MetricSpec, Option, Values, family, measure_option
 from core.progress import Progress
-from core.signature import GIVEN, package, signature
+from core.signature import GIVEN, package
 from core.text.languages import writing
 from core.text.words import is_unspaced
 from core.text.words import words as words_of
@@ -53,17 +52,19 @@ def lowered(text: str) -> str:
 class UnicodeWords:
     """Tokenizer for lower-cased runs of letters and digits of any script; same tokens as rouge-score on ASCII text.
 
-    With `stem`, rouge-score's stemmer is applied to ASCII words. With `characters`, each character of a script written
-    without spaces is a word, with its marks. With `marks`, combining marks (vowel signs, accents) stay in the word.
+    With `stem`, rouge-score's stemmer is applied to ASCII words. As "characters", each character of a script written without spaces is a
+    word, with its marks. As "marks", combining marks (vowel signs, accents) stay in the word.
     """
 
-    def __init__(self, *, stem: bool = False, characters: bool = False, marks: bool = False) -> None:
-        self._stemmed, self._characters, self._marks = _stemmer() if stem else None, characters, marks
+    def __init__(self, how: Reading = "unicode", *, stem: bool = False) -> None:
+        self._how, self._stemmed = how, _stemmer() if stem else None
 
     def tokenize(self, text: str) -> list[str]:
         text = lowered(text)
-        pattern = _marked_word() if self._marks and not text.isascii() else WORD
-        words = [word for part in _parts(text) for word in part] if self._characters else pattern.findall(text)
+        if self._how == "characters":
+            words = [word for part in _parts(text) for word in part]
+        else:
+            words = (_marked_word() if self._how == "marks" and not text.isascii() else WORD).findall(text)
         if self._stemmed is None:
             return words
         return [stem for word in words for stem in (self._stemmed(word) if word.isascii() else [word])]
@@ -71,9 +72,7 @@ class UnicodeWords:
 
 def tokenizer(values: Values, how: Reading) -> Callable[[str], list[str]]:
     """Return the tokenizer for given options and a kind of script."""
-    by_script = values["tokenize"] == SCRIPT
-    characters, marks = by_script and how == "characters", by_script and how == "marks"
-    return UnicodeWords(stem=bool(values["stem"]), characters=characters, marks=marks).tokenize
+    return UnicodeWords(how if values["tokenize"] == SCRIPT else "unicode", stem=bool(values["stem"])).tokenize
 
 
 @lru_cache(maxsize=1 << 14)
@@ -175,16 +174,10 @@ def _metric(name: str, label: str, n: int, help_: str) -> Metric:
         def signed(items: Sequence[Item]) -> str:
             references = [item.references for item in items if item.references]
             tok = _tokens(references) if by_script else f"{UNICODE}{GIVEN}"
-            facts: dict[str, object] = {
-                "v": spec.version,
-                "nrefs": "var",
-                "measure": values["measure"],
-                "stem": stem,
-                "tok": tok,
-            }
+            facts = {"nrefs": "var", "measure": values["measure"], "stem": stem, "tok": tok}
             facts |= {"unread": "undefined"} if any(map(_unread, references)) else {}
             facts |= {"dotted-i": "letter"} if any(map(_dotted, items)) else {}
-            return signature(name, facts | {"rouge-score": package("rouge-score")})
+            return spec.signed(facts | {"rouge-score": package("rouge-score")})
 
         return Metric(spec, lambda: signed(()), score, signature_for=signed)
 

@@ -9,11 +9,10 @@ from typing import Any
 
 from core.data import Item, Value
 from core.errors import UserError
-from core.metrics.base import Metric, MetricSpec, family
+from core.metrics.base import Metric, MetricSpec, Option, Values, family
 from core.metrics.lexical.ter import TerReference
-from core.metrics.options import Option, Values
 from core.progress import Progress
-from core.signature import GIVEN, package, signature
+from core.signature import GIVEN, package
 from core.text.languages import Writing, tokens_by, writing
 
 HELD = 16
@@ -45,8 +44,7 @@ def _metric(
             option_facts = facts(values)
             if chosen:
                 option_facts |= {"tok": tokens_by(chosen, [item.references for item in items if item.references])}
-            whole = {"v": spec.version, **option_facts, "level": "segment", "sacrebleu": package("sacrebleu")}
-            return signature(spec.name, whole)
+            return spec.signed(option_facts | {"level": "segment", "sacrebleu": package("sacrebleu")})
 
         def score(items: Sequence[Item], progress: Progress) -> list[Value]:
             @lru_cache(HELD)

@@ -82,7 +82,7 @@ Embedding = Callable[[Tensor, Tensor], Tensor]
 
 
 class Attention(NamedTuple):
-    """One attention sub-layer; `out` adds the residual. See `Anatomy.scale` for the scaling of scores."""
+    """One attention sub-layer; `out` adds the residual. See `Heads` for the scaling of scores."""
 
     norm: Function
     query: Function
@@ -108,38 +108,41 @@ class EncoderBlock(NamedTuple):
     feed: Residual
 
 
+class Heads(NamedTuple):
+    """The number of heads, and the factor of the scores. `bias_of(distance)` returns (…, heads), added to the scores of self-attention, where
+    distance is key position − query position; None if the family has no such bias."""
+
+    number: int
+    scale: float
+    bias_of: Function | None = None
+
+
 class EncoderAnatomy(NamedTuple):
     """The parts of an encoder; see `Anatomy`. `finish` is applied after the last block."""
 
     blocks: list[EncoderBlock]
     before: bool
-    heads: int
-    scale: float
+    heads: Heads
     embed: Embedding
     finish: Function
-    bias_of: Function | None
 
 
 class Anatomy(NamedTuple):
     """The encoder and the parts of the decoder.
 
-    `embed(ids, positions)` returns (tokens, d) for flat ids and positions; `finish` is applied between the last block and
-    the vocabulary; `weight` (vocabulary, d), whose product is `logits`, and `bias` (vocabulary,) or None give the logits.
-    `before` is True for pre-norm models. `bias_of(distance)` returns (…, heads), added to the self-attention scores, where distance is key
-    position − query position; None if the family has no such bias.
+    `before` is True for pre-norm models. `embed(ids, positions)` returns (tokens, d) for flat ids and positions; `finish` is applied between
+    the last block and the vocabulary; `weight` (vocabulary, d), whose product is `logits`, and `bias` (vocabulary,) or None give the logits.
     """
 
     encoder: EncoderAnatomy
     blocks: list[Block]
     before: bool
-    heads: int
-    scale: float
+    heads: Heads
     embed: Embedding
     finish: Function
     weight: Tensor
     logits: Function
     bias: Tensor | None
-    bias_of: Function | None
 
 
 def anatomy(model: Any) -> Anatomy:
@@ -183,29 +186,16 @@ def _bart_like(
         own = _attention(dense, layer.self_attn_layer_norm, layer.self_attn, names)
         other = _attention(dense, layer.encoder_attn_layer_norm, layer.encoder_attn, names)
         blocks.append(Block(own, other, layer.final_layer_norm, _feed(dense, layer)))
-    encoder_attention, decoder_attention = encoder.layers[0].self_attn, decoder.layers[0].self_attn
     bias, weight = getattr(model, "final_logits_bias", None), model.get_output_embeddings().weight
-    return Anatomy(
-        EncoderAnatomy(
-            reading,
-            before,
-            encoder_attention.num_heads,
-            encoder_attention.head_dim**-0.5,
-            embedding(encoder),
-            finish(encoder),
-            None,
-        ),
-        blocks,
-        before,
-        decoder_attention.num_heads,
-        decoder_attention.head_dim**-0.5,
-        embedding(decoder),
-        finish(decoder),
-        weight,
-        dense.logits(weight),
-        None if bias is None or not bool(bias.any()) else bias[0],
-        None,
-    )
+    bias = None if bias is None or not bool(bias.any()) else bias[0]
+    parts = EncoderAnatomy(reading, before, _bart_heads(encoder), embedding(encoder), finish(encoder))
+    own_heads, embed = _bart_heads(decoder), embedding(decoder)
+    return Anatomy(parts, blocks, before, own_heads, embed, finish(decoder), weight, dense.logits(weight), bias)
+
+
+def _bart_heads(part: Any) -> Heads:
+    attention = part.layers[0].self_attn
+    return Heads(attention.num_heads, attention.head_dim**-0.5)
 
 
 def _attention(dense: DenseLayers, norm: Function, layer: Any, names: Sequence[str]) -> Attention:
@@ -232,37 +222,21 @@ def _t5(model: Any) -> Anatomy:
         first = _attention(dense, own.layer_norm, own.SelfAttention, "qkvo")
         second = _attention(dense, other.layer_norm, other.EncDecAttention, "qkvo")
         blocks.append(Block(first, second, feed.layer_norm, _t5_feed(feed)))
-    heads = decoder.block[0].layer[0].SelfAttention.n_heads
     scale = model.config.d_model**-0.5 if getattr(model.config, "scale_decoder_outputs", False) else 1.0
     weight = model.get_output_embeddings().weight
+    heads = _t5_heads(encoder, bidirectional=True)
+    parts = EncoderAnatomy(reading, True, heads, lambda ids, at: encoder.embed_tokens(ids), encoder.final_layer_norm)
     return Anatomy(
-        EncoderAnatomy(
-            reading,
-            True,
-            heads,
-            1.0,
-            lambda ids, at: encoder.embed_tokens(ids),
-            encoder.final_layer_norm,
-            _t5_bias(encoder, bidirectional=True),
-        ),
-        blocks,
-        True,
-        heads,
-        1.0,
-        lambda ids, at: decoder.embed_tokens(ids),
-        lambda x: decoder.final_layer_norm(x) * scale,
-        weight,
-        dense.logits(weight),
-        None,
-        _t5_bias(decoder, bidirectional=False),
-    )
+        parts, blocks, True, _t5_heads(decoder, bidirectional=False), lambda ids, at: decoder.embed_tokens(ids),
+        lambda x: decoder.final_layer_norm(x) * scale, weight, dense.logits(weight), None,
+    )  # fmt: skip
 
 
 def _t5_feed(feed: Any) -> Residual:
     return lambda x, residual: residual + feed.DenseReluDense(x)
 
 
-def _t5_bias(part: Any, *, bidirectional: bool) -> Function:
+def _t5_heads(part: Any, *, bidirectional: bool) -> Heads:
     attention = part.block[0].layer[0].SelfAttention
 
     def bias_of(distance: Tensor) -> Tensor:
@@ -274,7 +248,7 @@ def _t5_bias(part: Any, *, bidirectional: bool) -> Function:
         )
         return attention.relative_attention_bias(buckets)  # type: ignore[no-any-return]
 
-    return bias_of
+    return Heads(attention.n_heads, 1.0, bias_of)
 
 
 FAMILIES: dict[str, Callable[[Any], Anatomy]] = {

@@ -17,10 +17,9 @@ from transformers import AutoConfig, AutoModel, PreTrainedTokenizerBase
 
 from core.errors import UserError
 from core.models import loading
-from core.models.architectures.comet_config import HPARAMS, CometShape, shape
+from core.models.architectures.shapes import HPARAMS, CometShape, comet_shape
 from core.models.checkpoint import Checkpoint
-from core.models.loading import TextReader, TokenRow
-from core.models.model_cache import cached_loader
+from core.models.loading import TextReader, TokenRow, cached_loader
 from core.progress import Progress, no_progress
 
 Triple = tuple[str, str, str]
@@ -140,7 +139,7 @@ def load_comet(checkpoint: Checkpoint) -> Comet:
 
 @cached_loader(1)
 def _load(checkpoint: Checkpoint, place: str) -> Comet:
-    architecture = shape(checkpoint)
+    architecture = comet_shape(checkpoint)
     try:
         weights = {k: v for path in sorted(checkpoint.path.glob("*.safetensors")) for k, v in load_file(path).items()}
     except SafetensorError as error:

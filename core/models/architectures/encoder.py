@@ -16,12 +16,11 @@ from transformers import AutoModel, PreTrainedTokenizerBase
 
 from core.errors import UserError
 from core.models import loading
-from core.models.architectures.encoder_shape import EncoderShape, shape_of
+from core.models.architectures.shapes import EncoderShape, encoder_shape
 from core.models.checkpoint import Checkpoint
 from core.models.configs import configured_model
-from core.models.loading import TextReader, TokenRow
-from core.models.model_cache import cached_loader
-from core.models.spans import aligned
+from core.models.loading import TextReader, TokenRow, cached_loader
+from core.models.pieces import aligned
 from core.progress import Progress, no_progress
 
 Vectors = npt.NDArray[np.float32]
@@ -172,7 +171,7 @@ def load_encoder() -> Encoder:
 
 @cached_loader(2)
 def _load(checkpoint: Checkpoint, place: str) -> Encoder:
-    return Encoder(loading.model(_Body, checkpoint, place), loading.tokenizer(checkpoint), shape_of(checkpoint))
+    return Encoder(loading.model(_Body, checkpoint, place), loading.tokenizer(checkpoint), encoder_shape(checkpoint))
 
 
 class _Body:

@@ -13,8 +13,7 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, PreTrainedT
 from core.errors import UserError
 from core.models import configs, loading
 from core.models.checkpoint import Checkpoint
-from core.models.loading import TextReader, TokenRow
-from core.models.model_cache import cached_loader
+from core.models.loading import TextReader, TokenRow, cached_loader
 from core.progress import Progress, no_progress
 
 WINDOW = 1024

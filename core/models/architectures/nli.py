@@ -28,8 +28,7 @@ from core.errors import UserError
 from core.models import configs, loading
 from core.models.checkpoint import MINILM, Checkpoint, check_weights, is_adapter, resolve
 from core.models.configs import NliLabels, read_config
-from core.models.loading import TextReader, TokenRow, limit_threads
-from core.models.model_cache import cached_loader
+from core.models.loading import TextReader, TokenRow, cached_loader, limit_threads
 from core.progress import Progress, no_progress
 
 

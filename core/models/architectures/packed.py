@@ -1,12 +1,9 @@
-"""Run an encoder or a decoder on many rows at once without padding, with attention group by group.
+"""Run an encoder or a decoder on many rows at once without padding, with attention group by group; decoder rows continue a cached prefix.
 
-Attention of many rows in one flat sequence of tokens: group by group on a CPU, in one padded batch on a GPU.
-On a CPU, small passes of different shapes are cheap, and padding would waste computation. On a GPU, starting a pass takes longer
-than computing it, so all rows are padded to the longest and computed in one pass.
-
-Run an encoder or a decoder on many rows at once without padding; decoder rows continue a cached prefix.
 Linear layers see one flat sequence of new tokens. Adjacent rows of equal shape form a group, whose common prefix is stored once;
-keys and values of the conditioning text are computed once.
+keys and values of the conditioning text are computed once. Attention is computed group by group on a CPU, where small passes of different
+shapes are cheap and padding would waste computation. On a GPU, starting a pass takes longer than computing it, so all rows are padded to the
+longest and computed in one pass.
 """
 
 from __future__ import annotations
@@ -21,11 +18,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from core.models.architectures.anatomy import Anatomy, Embedding, EncoderAnatomy
+from core.models.architectures.anatomy import Anatomy, Embedding, EncoderAnatomy, Heads
 
 Numbers = npt.NDArray[np.int_]
 Flags = npt.NDArray[np.bool_]
-Bias = Callable[[Tensor], Tensor]
 Attend = Callable[[int, Tensor, Tensor | None, Tensor | None], Tensor]
 """Return the attention of each token, given (layer, queries, new keys, new values), each of shape (tokens, heads · head size)."""
 
@@ -53,14 +49,6 @@ class AttentionGroup(NamedTuple):
     def length(self) -> int:
         """Return the number of new tokens per row."""
         return (self.last - self.first) // self.rows
-
-
-class Heads(NamedTuple):
-    """The number of heads, the factor of the scores, and the bias by distance (key position − query position), or None."""
-
-    number: int
-    scale: float
-    bias_of: Bias | None = None
 
 
 def attention(groups: Sequence[AttentionGroup], heads: Heads, like: Tensor, *, causal: bool) -> Attend:
@@ -231,7 +219,7 @@ def encode(parts: EncoderAnatomy, rows: Sequence[Sequence[int]], device: torch.d
     groups = _groups(sizes, sizes, [None] * len(rows), [0] * len(rows))
     x, at = _embedded(parts.embed, [i for r in rows for i in r], [i for n in sizes for i in range(n)], device)
     at = _filled(at)
-    attend = attention(groups, Heads(parts.heads, parts.scale, parts.bias_of), x, causal=False)
+    attend = attention(groups, parts.heads, x, causal=False)
     for layer, block in enumerate(parts.blocks):
         y = block.itself.norm(x) if parts.before else x
         query, keys, values = block.itself.query(y), block.itself.key(y), block.itself.value(y)
@@ -265,11 +253,10 @@ def decode_rows(parts: Anatomy, rows: Sequence[DecoderRow], *, keep: bool = True
     sizes = [len(r.ids) for r in rows]
     lengths = [r.memory.shape[2] for r in rows]
     conditions = _groups([id(r.memory) for r in rows], sizes, [r.memory for r in rows], lengths)
-    heads = Heads(parts.heads, parts.scale, parts.bias_of)
-    own = attention(_own_groups(rows), heads, parts.weight, causal=True)
-    first = own if spread is None else attention(_own_groups(firsts), heads, parts.weight, causal=True)
+    own = attention(_own_groups(rows), parts.heads, parts.weight, causal=True)
+    first = own if spread is None else attention(_own_groups(firsts), parts.heads, parts.weight, causal=True)
     cross = attention(
-        [s._replace(rows=1) for s in conditions], heads._replace(bias_of=None), parts.weight, causal=False
+        [s._replace(rows=1) for s in conditions], parts.heads._replace(bias_of=None), parts.weight, causal=False
     )
     ids = list(chain.from_iterable(r.ids for r in firsts))
     positions = list(chain.from_iterable(range(r.start, r.start + len(r.ids)) for r in firsts))

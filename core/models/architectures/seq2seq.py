@@ -1,4 +1,4 @@
-"""Score texts with an encoder–decoder: log p(y_t | y_<t, x) for every token of y, teacher-forced.
+"""Score texts with an encoder–decoder: log p(y_t | y_<t, x) for every token of y, teacher-forced; and UniEval's evaluator, which is one.
 
 All tokens of a target are scored, including `<s>` (if the family has it) and `</s>`, but no padding. Scores do not depend on the
 batch (to 1e-4 in fp32).
@@ -21,14 +21,15 @@ from core.models.architectures import packed
 from core.models.architectures.anatomy import anatomy
 from core.models.architectures.packed import DecoderRow, DecoderRun
 from core.models.checkpoint import Checkpoint, resolve
-from core.models.loading import TextReader, TokenRow
-from core.models.model_cache import cached_loader
-from core.models.spans import aligned
+from core.models.loading import TextReader, TokenRow, cached_loader
+from core.models.pieces import aligned
 from core.progress import Progress, no_progress
 
 Ids = list[int]
 Array = npt.NDArray[np.float64]
 TextSide = Literal["target", "source"]
+Question = tuple[str, str, TextSide]
+"""Conditioning text, scored text, and whether the former is in the source or the target language."""
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 LOGITS_AT_ONCE = {"cpu": 1 << 20, "cuda": 1 << 27}
 """Values per piece of the vocabulary projection: what fits into the cache of a CPU, and 512 MiB on a GPU."""
@@ -271,11 +272,8 @@ class Seq2SeqScorer(TextReader):
             progress(done / len(targets))
         return out
 
-    def means(self, texts: Sequence[tuple[str, str, TextSide]], progress: Progress = no_progress) -> list[MeanLogp]:
-        """Return the mean log probability per token of each scored text, for (conditioning text, scored text, its side).
-
-        The side is that of the conditioning text; scored texts are in the target language. Equal texts are tokenized once.
-        """
+    def means(self, texts: Sequence[Question], progress: Progress = no_progress) -> list[MeanLogp]:
+        """Return the mean log probability per token of each scored text. Scored texts are in the target language; equal ones are tokenized once."""
         sides: set[tuple[str, TextSide]] = {(x, side) for x, _, side in texts} | {(y, "target") for _, y, _ in texts}
         known = {(text, side): self.encode(text, side) for text, side in sides}
         read, written = [known[x, side] for x, _, side in texts], [known[y, "target"] for _, y, _ in texts]
@@ -330,3 +328,48 @@ def _load(checkpoint: Checkpoint, device: str, dtype: str, languages: Languages 
     words = loading.tokenizer(checkpoint)
     model, _ = loading.pretrained(AutoModelForSeq2SeqLM, checkpoint, DTYPES[dtype])
     return Seq2SeqScorer(model.to(device), words, languages=languages)
+
+
+LONGEST = 1024
+"""Maximum tokens per question, as in UniEval's training."""
+
+YES, NO = "Yes", "No"
+
+
+class YesNo:
+    """Computes P(Yes) / (P(Yes) + P(No)) at the decoder's first step."""
+
+    def __init__(self, scorer: Seq2SeqScorer) -> None:
+        self.scorer = scorer
+        self.yes, self.no = (self._bare(word)[0] for word in (YES, NO))
+
+    def question(self, parts: Sequence[str]) -> TokenRow:
+        """Return the parts joined and ended by the end token. An end token written in a part is treated as text."""
+        end = int(self.scorer.tokenizer.eos_token_id)
+        ids = [i for part in parts for i in (*self._bare(part), end)]
+        if len(ids) <= LONGEST:
+            return TokenRow(ids, [], False)
+        return TokenRow([*ids[: LONGEST - 1], end], [], True)
+
+    def _bare(self, text: str) -> Ids:
+        out = self.scorer.tokenizer(text, add_special_tokens=False, split_special_tokens=True, verbose=False)
+        return list(out["input_ids"])
+
+    @torch.inference_mode()
+    def probabilities(self, questions: Sequence[TokenRow], progress: Progress = no_progress) -> list[float]:
+        """Return P(yes) of each question, in order."""
+        scorer = self.scorer
+
+        def work(group: list[int]) -> list[float]:
+            read = scorer.read([questions[i].ids for i in group])
+            hidden = scorer.run([DecoderRow(memory, None, 0, scorer.starts) for memory in read]).hidden
+            last = hidden[len(scorer.starts) - 1 :: len(scorer.starts)]
+            yes, no = (scorer.logps(last, [token] * len(group)) for token in (self.yes, self.no))
+            return [float(p) for p in 1 / (1 + np.exp(no - yes))]
+
+        return loading.in_pieces([len(q.ids) for q in questions], scorer.budget, work, progress)
+
+
+def load_yes_no() -> YesNo:
+    """Return the configured `unieval` model, loaded once per process. Raises UserError if it is missing or does not fit."""
+    return YesNo(load_seq2seq(str(configs.checked("unieval").path), loading.device()))

@@ -26,9 +26,8 @@ from core.progress import Progress
 from core.robustness.stress.report import MetricFacts, Report
 from core.robustness.stress.texts import REFERENCE, Gold, Noised, expanded, makers, noised, work
 from core.robustness.stress.verdict import KeyedTexts, cell
-from core.scoring.cache import ScoreCache
 from core.scoring.dataset import ScoringResult, score_dataset
-from core.scoring.progress import OnScoring, ScoringProgress
+from core.scoring.values import OnScoring, ScoreCache, ScoringProgress
 from core.signature import content_key
 
 

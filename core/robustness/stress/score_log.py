@@ -17,7 +17,7 @@ from filelock import lock_descriptor
 
 from core.data import Value
 from core.errors import UserError
-from core.scoring.cache import InMemoryScores
+from core.scoring.values import InMemoryScores
 
 FORMAT = "errorscope stress scores"
 VERSION = 1

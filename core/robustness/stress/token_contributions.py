@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from core.data import Item
 from core.metrics import registry
-from core.metrics.embedding.bertscore_layers import layer_of
+from core.metrics.embedding.bertscore import layer_of
 from core.metrics.embedding.distances import encoder
 from core.metrics.generation.bartscore import scorer
 from core.models.configs import configured_model

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from core.data import Segment
-from core.metrics.smart_matchers import EMBEDDING, matching
+from core.metrics.smart import EMBEDDING, matching
 from core.processes import host
 from core.progress import Progress
 from core.signature import signature

@@ -23,8 +23,7 @@ from core.mqm.scores import with_text
 from core.ports.store import Store
 from core.processes import host
 from core.refine import inspect
-from core.refine.inspect import Round
-from core.refine.overlap import (
+from core.refine.edits import (
     CharacterCounts,
     Characters,
     Overlap,
@@ -34,6 +33,7 @@ from core.refine.overlap import (
     layers,
     marked,
 )
+from core.refine.inspect import Round
 from core.refine.result import EDITS, EditStep, NonTranslation, Options, Refinement, Token, Variant, token_labels
 from core.services.projects.texts import StoredTexts
 from core.signature import fields_of

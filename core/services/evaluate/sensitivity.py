@@ -16,7 +16,7 @@ from core.formats.error_cases import PerturbedPair
 from core.metrics.base import Metric, MetricSpec
 from core.refine.result import weighted
 from core.scoring.items import score_items
-from core.scoring.progress import OnScoring
+from core.scoring.values import OnScoring
 from core.services.compare.compare import with_lambda
 from core.signature import format_exact, signature
 from core.stats.bootstrap import METHODS

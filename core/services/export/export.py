@@ -18,7 +18,7 @@ from core.formats.labels.label_formats import FORMATS, label_format
 from core.formats.streams.arrow_files import Kind, write_columnar
 from core.formats.write import SCORE_COLUMNS, LabelRow, csv_lines, each_json_line
 from core.formatting import format_count
-from core.judges.replies import reply_rows
+from core.judges.questions import reply_rows
 from core.metrics.base import name_of
 from core.mqm.schemes import GOOGLE
 from core.mqm.scores import rated_outputs, segment_scores

@@ -8,16 +8,22 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from core.formatting import format_figure
-from core.judges.agreement import Ceiling, ClassAgreement, ceiling, class_agreement, majority, score_agreement
 from core.judges.annotator_test import AnnotatorTest, Labels, annotator_test, assumptions, constant_wins, curve, wins
-from core.judges.preferences import (
+from core.judges.card_statistics import (
+    Ceiling,
+    ClassAgreement,
     LengthPreference,
     OwnPreference,
     Position,
+    Stability,
+    ceiling,
+    class_agreement,
     length_preference,
+    majority,
     own_preference,
+    score_agreement,
+    stability,
 )
-from core.judges.stability import Stability, stability
 from core.progress import Progress, no_progress
 from core.services.evaluate.bias import MetricDisagreement, disagreements
 from core.services.judges.judged_outputs import JudgeComparison

@@ -13,8 +13,8 @@ import numpy as np
 from core.columns import ABSENT, STATUSES, ScoreColumn
 from core.data import Judgement, OutputKey, SegmentKey, in_natural_order
 from core.errors import UserError
+from core.judges.card_statistics import Position, position
 from core.judges.endpoints import endpoints
-from core.judges.preferences import Position, position
 from core.mqm.label_columns import LabelColumns
 from core.mqm.schemes import GOOGLE, Scheme
 from core.mqm.scores import rater_penalty

@@ -12,7 +12,7 @@ from core.data import Item
 from core.errors import UserError
 from core.metrics import registry
 from core.models import prepared
-from core.models.architectures import comet_config
+from core.models.architectures.shapes import HPARAMS, comet_shape
 from core.models.checkpoint import resolve, weights_digest
 from core.models.configs import MODEL_KINDS, trying
 from core.models.folders import ModelFolder, original_of
@@ -113,7 +113,7 @@ def _converted(folder: ModelFolder, progress: Progress) -> tuple[Path, str]:
     if not folder.usable:
         raise folder.error()
     if folder.pickled is None:
-        if folder.kind == "comet" and not (folder.path / comet_config.HPARAMS).is_file():
+        if folder.kind == "comet" and not (folder.path / HPARAMS).is_file():
             from core.models import conversion
 
             conversion.write_hparams(folder.path, folder.path)
@@ -158,7 +158,7 @@ def _metric(kind: str, folder: Path) -> str:
     """Return the metric that reads all that the model needs."""
     if kind != "comet":
         return METRICS[kind]
-    return "comet" if comet_config.shape(resolve(str(folder))).references else "comet-qe"
+    return "comet" if comet_shape(resolve(str(folder))).references else "comet-qe"
 
 
 def _convert(folder: ModelFolder, target: Path, progress: Progress) -> str:

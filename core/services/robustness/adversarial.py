@@ -17,9 +17,8 @@ from core.data import Value
 from core.formats.error_cases import FLUENCY, TYPES, AdversarialCase
 from core.metrics.base import Metric, MetricSpec
 from core.ports.robustness import SavedScore
-from core.scoring.cache import ScoreCache
 from core.scoring.items import score_items
-from core.scoring.progress import OnScoring
+from core.scoring.values import OnScoring, ScoreCache
 from core.signature import signature
 from core.stats.bootstrap import DRAWS_AT_ONCE, Interval, content_order, percentiles, wilson
 from core.stats.correlation.correlation import group_ids

@@ -21,8 +21,7 @@ from core.perturbations import registry
 from core.perturbations.base import Perturbation
 from core.ports.robustness import BARELY, MISSES, NOTICES, SavedScore, change_of
 from core.progress import Progress, no_progress
-from core.scoring.cache import ScoreCache
-from core.scoring.progress import OnScoring
+from core.scoring.values import OnScoring, ScoreCache
 from core.services.projects.task import may_preselect
 from core.services.robustness.adversarial import Answered, answer
 from core.text.edits import Change, Outcome, diff

@@ -15,15 +15,14 @@ import numpy as np
 from core.data import Dataset, OutputKey, Value
 from core.formats.error_cases import AdversarialCase
 from core.metrics import ranges, registry
-from core.metrics.base import Metric
+from core.metrics.base import Metric, encoded
 from core.metrics.entailment.menli import NAME, NLI_METRICS
 from core.metrics.entailment.nli import BACKWARD, BOTH, FORWARD
-from core.metrics.options import encoded
 from core.metrics.ranges import DECLARED, FITTED, NoRange, Range
 from core.ports.projects import Project
 from core.ports.store import Store
 from core.scoring.dataset import for_dataset, score_dataset
-from core.scoring.progress import OnScoring
+from core.scoring.values import OnScoring
 from core.services.calibrate.calibration import LambdaFitOptions
 from core.services.robustness import nli_weights
 from core.services.robustness.adversarial import Answered

@@ -14,7 +14,7 @@ from core.perturbations.special import custom_injection
 from core.ports.robustness import SavedScore
 from core.processes import host
 from core.progress import no_progress
-from core.scoring.progress import values_of
+from core.scoring.values import values_of
 from core.services.projects import sample
 from core.services.robustness.break_metric import TextPair
 from core.text.edits import Change

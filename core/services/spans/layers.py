@@ -23,7 +23,7 @@ from core.mqm.scores import NO_TEXT, with_text
 from core.ports.scores import ScoredBy, SpanRows
 from core.ports.store import Store
 from core.progress import Progress, no_progress
-from core.refine.edit_spans import MAJOR_GAIN, edit_spans
+from core.refine.edits import MAJOR_GAIN, edit_spans
 from core.refine.result import Refinement
 from core.services.compare.inspector import Marks
 from core.services.labels.kept_labels import KeptLabels

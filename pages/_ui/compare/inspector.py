@@ -13,7 +13,7 @@ from core.data import OutputKey, Segment, SegmentKey, Value
 from core.errors import UserError
 from core.formatting import format_count
 from core.metrics.generation.bartscore import DIRECTIONS, model_facts
-from core.metrics.smart_matchers import EMBEDDING
+from core.metrics.smart import EMBEDDING
 from core.models.configs import configured_facts
 from core.ports.projects import Project
 from core.progress import no_progress

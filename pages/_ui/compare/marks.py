@@ -11,7 +11,7 @@ import streamlit as st
 from core.data import OutputKey, RatedOutput, SegmentKey
 from core.ports.projects import Project
 from core.ports.scores import ScoredBy
-from core.refine.overlap import Characters, Overlap
+from core.refine.edits import Characters, Overlap
 from core.services.compare import inspector
 from core.services.compare.inspector import Marks
 from core.services.compare.segment import with_mqm

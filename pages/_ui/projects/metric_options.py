@@ -9,8 +9,7 @@ from typing import Any
 import streamlit as st
 
 from core.errors import UserError
-from core.metrics.base import MetricSpec
-from core.metrics.options import Option, encoded
+from core.metrics.base import MetricSpec, Option, encoded
 from core.metrics.registry import expression, load_metric
 from core.refine.prompts import known_lists
 from pages._ui.shared import drafts, errors

@@ -18,7 +18,7 @@ from core.perturbations import registry as perturbations
 from core.plots import robustness
 from core.ports.projects import Project
 from core.ports.robustness import BARELY, MISSES
-from core.scoring.cache import InMemoryScores
+from core.scoring.values import InMemoryScores
 from core.services.projects.task import languages_of
 from core.services.robustness import break_metric as service
 from core.services.robustness.break_metric import BY_HAND, SMALL, PerturbationTrial, Reaction, TextPair

@@ -21,7 +21,7 @@ from core.progress import Progress
 from core.robustness.stress.report import Report
 from core.robustness.stress.run import StressTestRequest, run_stress_tests
 from core.robustness.stress.texts import REFERENCE, Gold, gold_of, left_out, work
-from core.scoring.progress import ScoringProgress
+from core.scoring.values import ScoringProgress
 from core.services.projects.task import output_languages
 from pages._ui.robustness import attack, controls, self_evaluation, stress_evidence, stress_runs, tour
 from pages._ui.shared import drafts, errors, page, tables, wiring

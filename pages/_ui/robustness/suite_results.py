@@ -15,7 +15,7 @@ from core.plots import combining as plots
 from core.ports.projects import Project
 from core.reports import adversarial as report
 from core.reports.html import percent
-from core.scoring.cache import InMemoryScores
+from core.scoring.values import InMemoryScores
 from core.services.robustness import adversarial as suite
 from core.services.robustness import cases as service
 from core.services.robustness.adversarial import ALL, Answered, Failure, PhenomenonRow

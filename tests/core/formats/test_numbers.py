@@ -27,8 +27,8 @@ from core.formats.mapping import ColumnMapping
 from core.formats.parsing.cells import FileTable
 from core.formats.parsing.numbers import expected_number, json_number, parse_lambda, parse_number
 from core.formats.table import read_table
-from core.metrics import options
 from core.metrics import ranges as stored_ranges
+from core.metrics.base import Option
 from core.services.projects import label_import
 
 EXTREME = [
@@ -185,7 +185,7 @@ def test_every_reader_refuses_what_is_no_number(read: Callable[[str, Path], None
 
 @pytest.mark.parametrize("kind", ["whole", "decimal"])
 def test_options_of_metrics_refuse_what_is_no_number(kind: Any) -> None:
-    option = options.Option("x", kind, 1, "", high=1e9)
+    option = Option("x", kind, 1, "", high=1e9)
     found = {value[:20]: error_of(partial(option.parse, value)) for value in EXTREME + NOT_NUMBERS}
     assert [value for value, error in found.items() if not error] == []
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from core.judges.client import LARGEST_REPLY, Reply, _read
-from core.judges.replies import State
+from core.judges.questions import State
 
 
 class MadeReply(NamedTuple):
@@ -52,60 +52,47 @@ INJECTED = (
 )  # fmt: skip
 
 
+def fenced(draw: random.Random, valid: str) -> str:
+    forms = ("```json\n{}\n```", "```\n{}\n```", "  ```json\n{}```\n", "{}", "<think>why</think>\n{}")
+    return draw.choice(forms).replace("{}", valid)
+
+
+def in_prose(draw: random.Random, valid: str) -> str:
+    return draw.choice((f"Here is my rating: {valid}", f"{valid} I hope this helps!", f"Sure!\n```json\n{valid}\n```"))
+
+
+def refusal(draw: random.Random) -> Reply:
+    said = draw.choice(REFUSALS)
+    return draw.choice((completion(said), completion(None, refusal=said), completion("", "content_filter")))
+
+
+NUMBERS = ("NaN", "Infinity", "-Infinity", "1e999", "null", "true", "101", "-1", "-0.001", "1" * 5000)
+EMPTY = ("", None, " \n", [], "```json\n```")
+
+
+def _made(k: int, draw: random.Random) -> MadeReply:
+    score = draw.randint(0, 100)
+    valid = json.dumps({"score": score})
+    large = k % 600 == 8  # the others are as large after the limit, so that the test is quick
+    kinds: list[tuple[str, State, Callable[[], Reply]]] = [
+        ("valid or fenced", "ok", lambda: completion(fenced(draw, valid))),
+        ("prose around", "unparsed", lambda: completion(in_prose(draw, valid))),
+        ("truncated", "truncated", lambda: completion(draw.choice((valid, valid[:-1], '{"score": 1')), "length")),
+        ("other language", "unparsed", lambda: completion(draw.choice(FOREIGN))),
+        ("number as word", "unparsed", lambda: completion(json.dumps({"score": draw.choice(WORDS)}))),
+        ("duplicate", "unparsed", lambda: completion(f'{{"score": {score}, "score": {100 - score}}}')),
+        ("refusal", "refused", lambda: refusal(draw)),
+        ("empty", "unparsed", lambda: completion(draw.choice(EMPTY))),
+        ("10 MB", "unparsed", lambda: completion("x" * (10 << 20)) if large else _read(200, None)),
+        ("other schema", "unparsed", lambda: completion(draw.choice(OTHER).replace("%d", str(score)))),
+        ("not a number in range", "unparsed", lambda: completion(f'{{"score": {draw.choice(NUMBERS)}}}')),
+        ("injected instructions", "unparsed", lambda: completion(draw.choice(INJECTED))),
+    ]
+    kind, state, reply = kinds[k % 12]
+    return MadeReply(kind, reply(), state, score if state == "ok" else None)
+
+
 def made_replies(n: int = 2000, seed: int = 0) -> Iterator[MadeReply]:
     """Yield `n` replies to the question for a number from 0 to 100, the kinds in turn."""
     draw = random.Random(seed)
-    for k in range(n):
-        score = draw.randint(0, 100)
-        valid = json.dumps({"score": score})
-        match k % 12:
-            case 0:
-                text = draw.choice(
-                    (
-                        f"```json\n{valid}\n```",
-                        f"```\n{valid}\n```",
-                        f"  ```json\n{valid}```\n",
-                        valid,
-                        f"<think>why</think>\n{valid}",
-                    )
-                )
-                yield MadeReply("valid or fenced", completion(text), "ok", score)
-            case 1:
-                text = draw.choice(
-                    (f"Here is my rating: {valid}", f"{valid} I hope this helps!", f"Sure!\n```json\n{valid}\n```")
-                )
-                yield MadeReply("prose around", completion(text), "unparsed", None)
-            case 2:
-                text = draw.choice((valid, valid[:-1], '{"score": 1'))
-                yield MadeReply("truncated", completion(text, "length"), "truncated", None)
-            case 3:
-                yield MadeReply("other language", completion(draw.choice(FOREIGN)), "unparsed", None)
-            case 4:
-                yield MadeReply(
-                    "number as word", completion(json.dumps({"score": draw.choice(WORDS)})), "unparsed", None
-                )
-            case 5:
-                yield MadeReply(
-                    "duplicate", completion(f'{{"score": {score}, "score": {100 - score}}}'), "unparsed", None
-                )
-            case 6:
-                said = draw.choice(REFUSALS)
-                forms = (completion(said), completion(None, refusal=said), completion("", "content_filter"))
-                yield MadeReply("refusal", draw.choice(forms), "refused", None)
-            case 7:
-                yield MadeReply(
-                    "empty", completion(draw.choice(("", None, " \n", [], "```json\n```"))), "unparsed", None
-                )
-            case 8:
-                large = k % 600 == 8  # the others are as large after the limit, so that the test is quick
-                yield MadeReply("10 MB", completion("x" * (10 << 20)) if large else _read(200, None), "unparsed", None)
-            case 9:
-                pattern = draw.choice(OTHER)
-                yield MadeReply("other schema", completion(pattern % score), "unparsed", None)
-            case 10:
-                text = draw.choice(
-                    ("NaN", "Infinity", "-Infinity", "1e999", "null", "true", "101", "-1", "-0.001", "1" * 5000)
-                )
-                yield MadeReply("not a number in range", completion(f'{{"score": {text}}}'), "unparsed", None)
-            case _:
-                yield MadeReply("injected instructions", completion(draw.choice(INJECTED)), "unparsed", None)
+    yield from (_made(k, draw) for k in range(n))

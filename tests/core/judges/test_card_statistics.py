@@ -5,10 +5,22 @@ import math
 import numpy as np
 import pytest
 
-from core.judges.agreement import ceiling, class_agreement, cohens_kappa, kappa, majority, score_agreement
 from core.judges.annotator_test import wins
-from core.judges.preferences import length_preference, own_preference, position
-from core.judges.stability import flip_rate, icc, reliability, stability
+from core.judges.card_statistics import (
+    ceiling,
+    class_agreement,
+    cohens_kappa,
+    flip_rate,
+    icc,
+    kappa,
+    length_preference,
+    majority,
+    own_preference,
+    position,
+    reliability,
+    score_agreement,
+    stability,
+)
 from core.stats.bootstrap import wilson
 
 NAN = math.nan
@@ -103,19 +115,21 @@ def test_known_preferences_are_recovered() -> None:
     fair = quality + rng.normal(0, 0.3, n * systems)
     for preference in (0.0, 0.4):
         judge = fair + preference * np.log2(lengths)
-        found = length_preference(judge, human, lengths, segments.tolist(), documents.tolist(), 0, judge < 0, human < 0)
-        assert found.slope.low <= preference / judge.std() <= found.slope.high
-        assert (found.slope.low > 0) == (preference > 0)
+        measured = length_preference(
+            judge, human, lengths, segments.tolist(), documents.tolist(), 0, judge < 0, human < 0
+        )
+        assert measured.slope.low <= preference / judge.std() <= measured.slope.high
+        assert (measured.slope.low > 0) == (preference > 0)
         own_bias = own_preference(
             fair + preference * own, human, own.tolist(), segments.tolist(), documents.tolist(), 0
         )
         assert (own_bias.difference.low > 0) == (preference > 0)
     # Errors at lengths 10 and 30 for the judge (the rest: 20, 40) and 30, 40 for the annotators: 20 − 30 = −10 and 35 − 15 = 20.
-    found = length_preference(
+    measured = length_preference(
         np.zeros(4), np.zeros(4), np.array([10, 20, 30, 40.0]), [0] * 4, [0] * 4, 0, np.array([1, 0, 1, 0.0]), np.array([0, 0, 1, 1.0])
     )  # fmt: skip
-    assert (found.by_judge, found.by_human, found.longer_errors) == (-10, 20, -30)
-    assert found.slope.reason == "the scores of one side are all equal"
+    assert (measured.by_judge, measured.by_human, measured.longer_errors) == (-10, 20, -30)
+    assert measured.slope.reason == "the scores of one side are all equal"
     # Two segments: humans prefer the own output in the first and the other one in the second; the judge always picks its own.
     biased = own_preference(
         np.array([2, 1, 2, 1.0]), np.array([2, 1, 1, 2.0]), [True, False] * 2, [0, 0, 1, 1], [0, 0, 1, 1], 0

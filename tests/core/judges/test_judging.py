@@ -12,14 +12,13 @@ import pytest
 
 from core.data import Dataset, Item, Output, Segment, Value
 from core.errors import UserError
-from core.judges import client, probe, prompts
+from core.judges import client, probe, questions
 from core.judges.endpoints import endpoint
 from core.metrics import readiness, registry
 from core.progress import Cancelled
-from core.scoring.cache import InMemoryScores
 from core.scoring.dataset import for_dataset, score_dataset
 from core.scoring.items import score_items
-from core.scoring.progress import ScoringProgress
+from core.scoring.values import InMemoryScores, ScoringProgress
 from tests.judge_server import Fault, JudgeServer, fields_of, judge_server
 
 
@@ -188,7 +187,7 @@ def test_own_templates_have_a_form_of_their_own(
     registry._plain.cache_clear()
     assert readiness.of_all(["judge:polite"])["judge:polite"].state == "judge"
     injected = Item("{output}", "x {source}", ())
-    assert prompts.filled("{source}/{output}", injected, "") == '"{output}"/"x {source}"'
+    assert questions.filled("{source}/{output}", injected, "") == '"{output}"/"x {source}"'
     registry._plain.cache_clear()
 
 

@@ -19,8 +19,8 @@ from core.errors import UserError
 from core.judges import client
 from core.judges.endpoints import endpoint, endpoints
 from core.metrics import readiness, registry
-from core.scoring.cache import InMemoryScores
 from core.scoring.dataset import for_dataset, score_dataset
+from core.scoring.values import InMemoryScores
 from db.store import open_store
 from tests.judge_server import Fault, by_prompt, judge_server
 

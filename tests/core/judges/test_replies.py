@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from core.judges.client import Reply, _seconds_after
-from core.judges.replies import CATEGORIES, NumberForm, SpansForm, WordForm, expected_value, read
+from core.judges.questions import CATEGORIES, NumberForm, SpansForm, WordForm, expected_value, read
 from tests.core.judges.made_replies import completion, made_replies
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from core.metrics import registry
-from core.metrics.base import MetricSpec
-from core.metrics.options import Option
+from core.metrics.base import MetricSpec, Option
 
 BASELINES = "LAYER,P,R,F\n" + "".join(f"{layer},0.1,0.2,0.3\n" for layer in range(13))
 MATCHERS = ("chrf|beta:3", "rouge1|stem:yes")
@@ -15,33 +14,33 @@ MATCHERS = ("chrf|beta:3", "rouge1|stem:yes")
 
 def others(option: Option) -> list[Any]:
     """Values of an option that are not its default."""
-    found: list[Any]
+    values: list[Any]
     match option.kind:
         case "yes_no":
-            found = [True, False]
+            values = [True, False]
         case "choice" | "text":
             further = MATCHERS if option.name in ("matcher", "with") else ("other",) if option.name == "judge" else ()
-            found = [*option.choices, *further]
+            values = [*option.choices, *further]
         case "several":
-            found = [(c,) for c in option.choices]
+            values = [(c,) for c in option.choices]
         case "phrases":
-            found = [("Such as",), ("a|b:c", "Such as")]
+            values = [("Such as",), ("a|b:c", "Such as")]
         case "whole":
-            found = [max(int(option.low), 1), max(int(option.low), 1) + 1, *([None] if option.none else [])]
+            values = [max(int(option.low), 1), max(int(option.low), 1) + 1, *([None] if option.none else [])]
         case "decimal":
-            found = [0.25, 0.75]
-    return [value for value in found if value != option.default]
+            values = [0.25, 0.75]
+    return [value for value in values if value != option.default]
 
 
 def expressions(spec: MetricSpec) -> Iterator[str]:
     """The metric by its name, with each value of each option, with each two options, and with all of them."""
-    given: list[dict[str, Any]] = [{}]
-    given += [{o.name: value} for o in spec.options for value in others(o)]
-    given += [{a.name: others(a)[0], b.name: others(b)[-1]} for a, b in combinations(spec.options, 2)]
-    given += [{a.name: others(a)[-1], b.name: others(b)[0]} for a, b in combinations(spec.options, 2)]
-    given.append({o.name: others(o)[0] for o in spec.options})
-    given.append({o.name: others(o)[-1] for o in spec.options})
-    yield from dict.fromkeys(registry.expression(spec.name, options) for options in given)
+    settings: list[dict[str, Any]] = [{}]
+    settings += [{o.name: value} for o in spec.options for value in others(o)]
+    settings += [{a.name: others(a)[0], b.name: others(b)[-1]} for a, b in combinations(spec.options, 2)]
+    settings += [{a.name: others(a)[-1], b.name: others(b)[0]} for a, b in combinations(spec.options, 2)]
+    settings.append({o.name: others(o)[0] for o in spec.options})
+    settings.append({o.name: others(o)[-1] for o in spec.options})
+    yield from dict.fromkeys(registry.expression(spec.name, options) for options in settings)
 
 
 def baselines(home: Path, model: str) -> None:

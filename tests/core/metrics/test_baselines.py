@@ -48,9 +48,9 @@ def test_a_random_score_depends_on_seed_and_text_only() -> None:
 
 
 def test_scores_of_items_are_nan_where_a_baseline_is_undefined() -> None:
-    found = baseline_scores(iter([item("a b c d", "a b c d"), item("a b c d")]), 0)
-    np.testing.assert_array_equal(found["copying"], [1.0, np.nan])
-    assert {name: len(numbers) for name, numbers in baseline_scores([], 0).items()} == dict.fromkeys(found, 0)
+    scores = baseline_scores(iter([item("a b c d", "a b c d"), item("a b c d")]), 0)
+    np.testing.assert_array_equal(scores["copying"], [1.0, np.nan])
+    assert {name: len(numbers) for name, numbers in baseline_scores([], 0).items()} == dict.fromkeys(scores, 0)
 
 
 @pytest.mark.parametrize("baseline", BASELINES, ids=lambda s: s.name)

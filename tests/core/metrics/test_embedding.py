@@ -7,7 +7,6 @@ from core.metrics import registry
 from core.models.architectures.encoder import load_encoder
 from core.progress import no_progress
 from tests.core.tiny_encoder import use_encoder_of
-from tests.minilm import need_minilm
 
 CAT, CHINESE, CAFE = "The cat sat on the mat.", "她昨天去了北京。", "naïve café 😀"
 
@@ -38,21 +37,8 @@ def test_cosine_with_best_reference_source_or_both() -> None:
         assert value.value == pytest.approx(expected, abs=2e-5)
 
 
-def test_needs_follow_the_option() -> None:
-    assert registry.load_metric("embedding").spec.needs == {"reference", "encoder"}
-    assert registry.load_metric("embedding|against:source").spec.needs == {"source", "encoder"}
-    assert registry.load_metric("embedding|against:both").spec.needs == {"source", "reference", "encoder"}
-
-
 def test_empty_texts_have_a_reason_and_long_ones_a_caution() -> None:
     items = [Item("s", "", (CAT,)), Item("s", CAT, (" ",)), Item(" ", CAT, (CAT,)), Item("s", CAT * 99, (CAT,))]
     values = registry.load_metric("embedding|against:both").score(items, no_progress)
     assert [v.status for v in values] == ["undefined", "undefined", "undefined", "ok"]
     assert "was cut" in values[3].reason
-
-
-def test_a_copy_has_cosine_one_and_is_signed_with_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    metric = registry.load_metric("embedding")
-    assert metric.score([Item(None, CHINESE, (CHINESE,))], no_progress)[0].value == pytest.approx(1, abs=1e-6)
-    need_minilm(monkeypatch)
-    assert metric.signature().startswith("embedding|v:1|against:reference|nrefs:best|model:sentence-transformers/")

@@ -58,9 +58,9 @@ def test_each_system_gets_one_value_and_copies_score_best(monkeypatch: pytest.Mo
 def test_small_sets_are_undefined_in_a_file_per_system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     need_minilm(monkeypatch)
     assert [(s.value.value, s.value.status) for s in set_scores(dataset(5))] == [(None, "undefined")] * 2
-    given, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
-    given.write_text(json.dumps({"system": "a", "segment_id": "1", "output": "x", "reference": "y"}) + "\n")
-    set_score([given], "mauve", out)
+    data, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    data.write_text(json.dumps({"system": "a", "segment_id": "1", "output": "x", "reference": "y"}) + "\n")
+    set_score([data], "mauve", out)
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert [(r["system"], r["metric"], r["score"], r["status"]) for r in rows] == [("a", "mauve", None, "undefined")]
 

@@ -34,8 +34,8 @@ SYNONYMS = ("bertscore|layer:5", "menli|with:chrf|range:declared")
 def _untrained_models(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Configure a tiny model of every kind, and give BERTScore its baselines and its range."""
     parameters = request.node.callspec.params if hasattr(request.node, "callspec") else {}
-    given = environment_of(parameters.get("name", "")) | {"ERRORSCOPE_HOME": str(tmp_path / "home")}
-    for name, value in given.items():
+    environment = environment_of(parameters.get("name", "")) | {"ERRORSCOPE_HOME": str(tmp_path / "home")}
+    for name, value in environment.items():
         monkeypatch.setenv(name, value)
     use_tiny_encoder(monkeypatch)
     baselines(tmp_path / "home", configured_model("encoder").name)

@@ -1,4 +1,4 @@
-"""NLI metrics: the 15 pooling strategies by hand, directions, long texts, and specs."""
+"""NLI metrics: the 15 pooling strategies by hand, directions, long texts, and specs; entailment against the model's probabilities."""
 
 from pathlib import Path
 
@@ -17,10 +17,7 @@ ITEM = Item("die Katze", "the cat sat", ("the cat sat on the mat", "a red dog"))
 LONG = "The cat sat on the mat. A red dog ran. " * 12
 
 
-@pytest.fixture(autouse=True)
-def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in tiny.environment().items():
-        monkeypatch.setenv(name, value)
+pytestmark = pytest.mark.usefixtures("tiny_models")
 
 
 def said(premise: str, hypothesis: str) -> np.ndarray:
@@ -87,16 +84,6 @@ def test_defaults_are_those_the_paper_settles_on() -> None:
     assert registry.load_metric("nli-ref-sum").spec.range == (-1, 1)
 
 
-def test_the_signature_names_what_the_value_depends_on() -> None:
-    fields = registry.load_metric("nli").signature().split("|")
-    assert fields[:7] == ["nli", "v:2", "formula:e", "direction:both", "long:windows", "nrefs:best", "model:nli"]
-    assert (
-        registry.load_metric("nli-src").signature().split("|")[1] == "v:1"
-    )  # it reads no reference, so nothing of it changed
-    by_sentence = registry.load_metric("nli|long:sentences|sentences:point").signature().split("|")
-    assert by_sentence[4:6] == ["long:sentences", "sentences:point"]
-
-
 def test_hypothesis_pieces_take_their_best_premise() -> None:
     """Premises down, hypotheses across. First hypothesis: the second premise (e .6); second: the first (e .5)."""
     shares = np.array([[[0.1, 0.1, 0.8], [0.5, 0.3, 0.2]], [[0.6, 0.4, 0.0], [0.4, 0.6, 0.0]]])
@@ -106,10 +93,10 @@ def test_hypothesis_pieces_take_their_best_premise() -> None:
 def test_a_long_text_is_read_to_its_end_in_windows() -> None:
     plain, other = (Item(LONG + end, "the cat sat", ()) for end in ("", "The blue house ran. " * 6))
     windows, cut = (registry.load_metric(f"nli-src|long:{long}|formula:e") for long in ("windows", "cut"))
-    for metric, differ, told in ((windows, True, False), (cut, False, True)):
+    for metric, differ, says_cut in ((windows, True, False), (cut, False, True)):
         values = metric.score([plain, other], no_progress)
         assert (values[0].parts["n"] != values[1].parts["n"]) == differ
-        assert all(("was cut" in v.reason) == told for v in values)
+        assert all(("was cut" in v.reason) == says_cut for v in values)
 
 
 def test_sentences_are_held_against_each_other_as_in_summac() -> None:
@@ -127,15 +114,6 @@ def test_a_model_of_two_classes_is_refused_by_name(tmp_path: Path, monkeypatch: 
         registry.load_metric("nli").signature()
 
 
-def test_an_item_without_references_does_not_affect_others() -> None:
-    metric, blank = registry.load_metric("nli"), Item(None, "the cat sat", (" ", "\n"))
-    alone = metric.score([ITEM], no_progress)[0]
-    first, nothing, last = metric.score([ITEM, blank, ITEM], no_progress)
-    assert (nothing.value, nothing.status, nothing.reason) == (None, "undefined", "all references are empty")
-    assert first.value == last.value == pytest.approx(alone.value, abs=1e-6)
-    assert metric.score([blank], no_progress) == [nothing]
-
-
 def test_equal_pairs_are_computed_once_in_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     real = nli.NliModel.judged
@@ -151,3 +129,36 @@ def test_equal_pairs_are_computed_once_in_one_call(monkeypatch: pytest.MonkeyPat
         [("the cat sat on the mat", "the cat sat"), ("the cat sat", "the cat sat on the mat"), ("a red dog", "the cat sat"),
          ("the cat sat", "a red dog")]
     )  # fmt: skip
+
+
+def entailed(premise: str, hypothesis: str) -> float:
+    return float(said(premise, hypothesis)[0])
+
+
+def test_each_direction_has_its_own_question() -> None:
+    forward = [entailed(r, ITEM.hypothesis) for r in ITEM.references]
+    backward = [entailed(ITEM.hypothesis, r) for r in ITEM.references]
+    means = [(t + b) / 2 for t, b in zip(forward, backward, strict=True)]
+    expected = {
+        "entailment": forward,
+        "entailment|direction:output-reference": backward,
+        "entailment|direction:both": means,
+        "entailment|direction:source-output": [entailed("die Katze", ITEM.hypothesis)],
+    }
+    for name, of_references in expected.items():
+        value = registry.load_metric(name).score([ITEM], no_progress)[0]
+        assert value.value == pytest.approx(max(of_references), abs=1e-6)
+        assert value.parts["condition"] == of_references.index(max(of_references))
+
+
+def test_numbered_labels_are_refused_before_anything_is_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ERRORSCOPE_NLI", str(tiny.nli(tmp_path, {0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"})))
+    with pytest.raises(UserError, match="identify entailment"):
+        registry.load_metric("entailment").signature()
+
+
+def test_it_matches_sentences_in_smart() -> None:
+    """SMART's T5-ANLI: the sentence of the reference is the premise, that of the output the hypothesis."""
+    metric = registry.load_metric("smart1|matcher:entailment|against:reference")
+    value = metric.score([Item(None, "the cat sat", ("a red dog",))], no_progress)[0]
+    assert value.value == pytest.approx(entailed("a red dog", "the cat sat"), abs=1e-6)

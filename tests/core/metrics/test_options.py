@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.errors import UserError
 from core.metrics import registry
-from core.metrics.options import Option
+from core.metrics.base import Option
 from core.refine.result import one_line
 from core.services.projects.sample import recorded
 
@@ -200,8 +200,8 @@ def test_a_bad_expression_names_option_value_and_expectation(text: str, message:
 
 
 def test_values_may_be_given_as_they_are() -> None:
-    given = {"k": 5, "rounds": None, "edits": ("delete",), "share": 0.5, "prompt": ("a", "b")}
-    assert registry.expression("bartscore++", given) == "bartscore++|k:5|edits:delete|share:0.5|prompt:a;b"
+    options = {"k": 5, "rounds": None, "edits": ("delete",), "share": 0.5, "prompt": ("a", "b")}
+    assert registry.expression("bartscore++", options) == "bartscore++|k:5|edits:delete|share:0.5|prompt:a;b"
 
 
 @pytest.mark.parametrize("name", sorted(registry.METRICS))

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -28,70 +29,68 @@ def metric(sign: object, **changes: object) -> Metric:
 
 
 def test_every_metric_is_ready_or_says_what_it_lacks() -> None:
-    found = readiness.of_all()
-    assert list(found) == list(registry.METRICS)
-    for one in found.values():
+    states = readiness.of_all()
+    assert list(states) == list(registry.METRICS)
+    for one in states.values():
         assert bool(one.signature) == (one.state == "ready")
         assert bool(one.reason) == (one.state != "ready")
-    assert sum(readiness.counts(found).values()) == len(found)
+    assert sum(readiness.counts(states).values()) == len(states)
 
 
 def test_a_bare_installation_runs_what_it_ships_with() -> None:
-    found = readiness.of_all(["chrf", "bartscore++", "entailment", "gpt-ppl"])
-    assert [one.state for one in found.values()] == ["ready", "ready", "ready", "weights"]
+    states = readiness.of_all(["chrf", "bartscore++", "entailment", "gpt-ppl"])
+    assert [one.state for one in states.values()] == ["ready", "ready", "ready", "weights"]
 
 
 def test_an_empty_role_is_said_with_the_command_that_fills_it() -> None:
     one = readiness.readiness_of(registry.load_metric("gpt-ppl"))
-    assert one.reason == "a causal language model is not configured"
     assert one.command == MODEL_KINDS["lm"].command
-    assert one.command.splitlines()[-1].startswith("errorscope models lm ")
     assert "--include" not in one.command  # takes one pattern: the others would be taken for names of files
-    assert one.kind == "lm"
     assert one.sentence() == "model missing: a causal language model is not configured"
 
 
-def test_weights_that_come_as_pickles_are_said_to() -> None:
-    one = readiness.readiness_of(registry.load_metric("unieval"))
-    assert "pickle" in one.note
-    assert one.command.splitlines()[-1].startswith("errorscope models unieval ")
+class Lacking(NamedTuple):
+    """What a metric says where the NLI model is set like this; `command` is how its last line begins."""
+
+    metric: str
+    setting: str
+    state: str
+    kind: str
+    reason: str
+    command: str = ""
+    note: str = ""
 
 
-def test_a_missing_model_comes_with_its_download_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setenv("ERRORSCOPE_NLI", "someone/model")
-    one = readiness.readiness_of(registry.load_metric("entailment"))
-    assert (one.state, one.reason) == (
-        "weights",
-        "someone/model is configured as an entailment model, but it is not on this machine",
-    )
-    assert one.command.startswith("hf download someone/model ")
+ABSENT = "is configured as an entailment model, but it is not on this machine"
+LACKING = (
+    Lacking("gpt-ppl", "", "weights", "lm", "a causal language model is not configured", "errorscope models lm "),
+    Lacking("unieval", "", "weights", "unieval", "not configured", "errorscope models unieval ", "pickle"),
+    Lacking("entailment", "someone/model", "weights", "nli", f"someone/model {ABSENT}", "hf download someone/model "),
+    Lacking("menli|with:chrf", "someone/model", "weights", "nli", f"someone/model {ABSENT}"),
+    Lacking("entailment", "PICKLE", "unreadable", "nli", "no safetensors weights", "errorscope models nli ", "never loads"),
+    Lacking("entailment", "CAUSAL", "unreadable", "nli", "cannot be used as an entailment model: GPT2LMHeadModel"),
+    Lacking("prism", "", "weights", "seq2seq", "multilingual", "ERRORSCOPE_SEQ2SEQ=m2m100_418M ERRORSCOPE_LANGUAGES=de-en"),
+    Lacking("nli", "xnli-d", "weights", "nli", f"XNLI-D {ABSENT}", checkpoint.NLI["xnli-d"].command.splitlines()[-1]),
+    Lacking("nli", "NLI-R", "weights", "nli", f"NLI-R {ABSENT}", checkpoint.NLI["nli-r"].command.splitlines()[-1]),
+    Lacking("nli", "xnli-r", "weights", "nli", f"XNLI-R {ABSENT}"),
+)  # fmt: skip
 
 
-def test_a_folder_without_safetensors_cannot_be_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "pytorch_model.bin").write_bytes(b"x")
-    monkeypatch.setenv("ERRORSCOPE_NLI", str(tmp_path))
-    one = readiness.readiness_of(registry.load_metric("entailment"))
-    assert one.state == "unreadable"
-    assert "no safetensors weights" in one.reason
-    assert "never loads" in one.note
-    assert one.command == f"errorscope models nli {tmp_path}"
-
-
-def test_a_model_of_the_wrong_kind_cannot_be_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("ERRORSCOPE_NLI", str(tiny.causal(tmp_path)))
-    one = readiness.readiness_of(registry.load_metric("entailment"))
-    assert (one.state, one.reason) == (
-        "unreadable",
-        "this model cannot be used as an entailment model: GPT2LMHeadModel",
-    )
-
-
-def test_prism_beside_a_model_of_one_language_asks_for_another() -> None:
-    one = readiness.readiness_of(registry.load_metric("prism"))
-    assert (one.state, one.kind) == ("weights", "seq2seq")
-    assert "multilingual" in one.reason
-    assert "ERRORSCOPE_LANGUAGES=de-en" in one.command
+@pytest.mark.parametrize("lacking", LACKING, ids=lambda one: f"{one.metric} {one.setting}")
+def test_what_a_metric_lacks_is_said_with_the_command(
+    lacking: Lacking, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    (tmp_path / "pickle").mkdir()
+    (tmp_path / "pickle" / "pytorch_model.bin").write_bytes(b"x")
+    folders = {"PICKLE": tmp_path / "pickle", "CAUSAL": tiny.causal(tmp_path / "causal")}
+    if lacking.setting:
+        monkeypatch.setenv("ERRORSCOPE_NLI", str(folders.get(lacking.setting, lacking.setting)))
+    one = readiness.readiness_of(registry.load_metric(lacking.metric))
+    assert (one.state, one.kind) == (lacking.state, lacking.kind)
+    assert lacking.reason in one.reason
+    assert one.command.rpartition("\n")[2].startswith(lacking.command)
+    assert lacking.note in one.note
 
 
 def test_comet_qe_suggests_a_checkpoint_of_its_own_kind() -> None:
@@ -123,22 +122,6 @@ def test_a_combination_without_range_says_how_to_fit_one(monkeypatch: pytest.Mon
     assert readiness.readiness_of(registry.load_metric("menli|with:bartscore")).state == "ready"
 
 
-def test_a_combination_without_nli_model_lacks_only_the_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setenv("ERRORSCOPE_NLI", "someone/model")
-    one = readiness.readiness_of(registry.load_metric("menli|with:chrf"))
-    assert (one.state, one.kind) == ("weights", "nli")
-
-
-def test_a_missing_preset_comes_with_its_download_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
-    for name, label in (("xnli-d", "XNLI-D"), ("NLI-R", "NLI-R"), ("xnli-r", "XNLI-R")):
-        monkeypatch.setenv("ERRORSCOPE_NLI", name)
-        one = readiness.readiness_of(registry.load_metric("nli"))
-        assert one.reason == f"{label} is configured as an entailment model, but it is not on this machine"
-        assert (one.state, one.command) == ("weights", checkpoint.NLI[name.lower()].command)
-
-
 def test_a_missing_package_comes_with_its_install_command() -> None:
     def sign() -> str:
         raise PackageNotFoundError("other")
@@ -149,9 +132,9 @@ def test_a_missing_package_comes_with_its_install_command() -> None:
 
 def test_a_metric_that_cannot_be_imported_disturbs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.METRICS, "broken", "no_such_package.metric:METRIC")
-    found = readiness.of_all(["broken", "chrf"])
-    assert (found["broken"].state, found["broken"].command) == ("package", "pip install no_such_package")
-    assert found["chrf"].state == "ready"
+    states = readiness.of_all(["broken", "chrf"])
+    assert (states["broken"].state, states["broken"].command) == ("package", "pip install no_such_package")
+    assert states["chrf"].state == "ready"
 
 
 def test_every_kind_of_model_has_its_configured_model(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,13 +64,13 @@ def test_texts_that_leave_the_band_have_the_edits_of_sacrebleu() -> None:
 
 
 def test_the_search_ends_after_as_many_shifts(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = {}
+    edits = {}
     for limit in (1000, 60):
         monkeypatch.setattr(lib_ter, "_MAX_SHIFT_CANDIDATES", limit)
         monkeypatch.setattr(ter, "MAX_TRIED", limit)
-        found[limit] = [both(drawn(rng, 16, 3), drawn(rng, 16, 3)) for rng in map(random.Random, range(12))]
-        assert all(own == theirs for own, theirs in found[limit])
-    assert found[1000] != found[60]
+        edits[limit] = [both(drawn(rng, 16, 3), drawn(rng, 16, 3)) for rng in map(random.Random, range(12))]
+        assert all(own == theirs for own, theirs in edits[limit])
+    assert edits[1000] != edits[60]
 
 
 @pytest.mark.extended

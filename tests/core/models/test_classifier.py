@@ -44,15 +44,10 @@ def by_hand(folder: Path, premise: str, hypothesis: str) -> list[float]:
 
 def test_probabilities_are_the_softmax_in_the_order_e_n_c(model: NliModel, tmp_path: Path) -> None:
     """The labels of the tiny model are contradiction, entailment, neutral."""
-    found = model.judged(PAIRS).values
-    assert found.shape == (4, 3)
-    for pair, (e, n, c) in zip(PAIRS, found, strict=True):
+    probabilities = model.judged(PAIRS).values
+    assert probabilities.shape == (4, 3)
+    for pair, (e, n, c) in zip(PAIRS, probabilities, strict=True):
         assert [c, e, n] == pytest.approx(by_hand(tmp_path / "nli", *pair), abs=1e-6)
-
-
-def test_the_two_directions_are_two_questions(model: NliModel) -> None:
-    there, back = model.judged([PAIRS[0], PAIRS[2]]).values
-    assert not np.allclose(there, back, atol=1e-3)
 
 
 def test_batch_mates_and_padding_change_nothing(model: NliModel) -> None:
@@ -67,14 +62,14 @@ def test_equal_pairs_are_computed_once(model: NliModel, monkeypatch: pytest.Monk
     monkeypatch.setattr(
         model.classifier.model, "forward", lambda **batch: (rows.append(len(batch["input_ids"])), forward(**batch))[1]
     )
-    found = model.judged([PAIRS[0], PAIRS[1], PAIRS[0], PAIRS[0]]).values
+    probabilities = model.judged([PAIRS[0], PAIRS[1], PAIRS[0], PAIRS[0]]).values
     assert sum(rows) == 2
-    assert found[0] == pytest.approx(found[2])
+    assert probabilities[0] == pytest.approx(probabilities[2])
 
 
 def test_texts_over_the_models_length_are_cut_and_said_to_be(model: NliModel) -> None:
-    given = model.judged([("the cat " * 60, "a dog"), PAIRS[0]])
-    assert given.truncated.tolist() == [True, False]
+    judged = model.judged([("the cat " * 60, "a dog"), PAIRS[0]])
+    assert judged.truncated.tolist() == [True, False]
     assert len(model.classifier.encode("the cat " * 60, "a dog").ids) == model.classifier.limit == 2 * tiny.WINDOW
 
 

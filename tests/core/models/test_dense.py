@@ -25,9 +25,9 @@ def test_functions_equal_the_layer_and_ignore_batch_mates(layer: nn.Linear) -> N
     made, x, residual = DenseLayers(layer), torch.randn(300, 48), torch.randn(300, 80)
     assert made.usable
     for name, then in (("none", nn.Identity()), ("relu", nn.ReLU()), ("gelu", nn.GELU())):
-        found = made.linear(layer, name)(x)
-        torch.testing.assert_close(found, then(layer(x)), atol=1e-5, rtol=1e-5)
-        torch.testing.assert_close(made.linear(layer, name)(x[7:9]), found[7:9], atol=1e-6, rtol=0)
+        computed = made.linear(layer, name)(x)
+        torch.testing.assert_close(computed, then(layer(x)), atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(made.linear(layer, name)(x[7:9]), computed[7:9], atol=1e-6, rtol=0)
     torch.testing.assert_close(made.added(layer)(x, residual), residual + layer(x), atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(made.logits(layer.weight)(x), x @ layer.weight.T, atol=1e-5, rtol=1e-5)
 
@@ -56,8 +56,8 @@ def test_encoder_states_equal_those_of_the_model(family: str) -> None:
     rows = sorted((scorer.encode(sentence(rng, 20)).ids for _ in range(9)), key=len)
     rows += [rows[-1][:2] + rows[-1][3:]] * 2  # shares tokens and positions, and has the length of its mate
     sizes = [len(r) for r in rows]
-    found = torch.split(packed.encode(scorer.parts.encoder, rows, scorer.device)[: sum(sizes)], sizes)
-    for row, states in zip(rows, found, strict=True):
+    states_of_rows = torch.split(packed.encode(scorer.parts.encoder, rows, scorer.device)[: sum(sizes)], sizes)
+    for row, states in zip(rows, states_of_rows, strict=True):
         want = scorer.model.get_encoder()(input_ids=torch.tensor([row])).last_hidden_state[0]
         torch.testing.assert_close(states, want, atol=1e-4, rtol=1e-4)
 

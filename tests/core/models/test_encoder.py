@@ -13,7 +13,7 @@ from transformers import BartConfig, BartModel, BertConfig, BertModel, RobertaCo
 from core.errors import UserError
 from core.models.architectures import encoder
 from core.models.architectures.encoder import Encoder
-from core.models.architectures.encoder_shape import shape_of
+from core.models.architectures.shapes import encoder_shape
 from core.models.checkpoint import Checkpoint
 from tests.minilm import need_minilm
 from tests.tiny import tokenizer
@@ -71,9 +71,9 @@ def test_states_equal_the_models_own_pass_over_one_text(
     saved(tmp_path, kind)
     model = loaded(monkeypatch, tmp_path)
     assert model.layers == 3
-    for text, found in zip(TEXTS, model.tokens(TEXTS, [0, 3]), strict=True):
+    for text, tokens in zip(TEXTS, model.tokens(TEXTS, [0, 3]), strict=True):
         own = alone(model, text)
-        np.testing.assert_allclose(found.states, torch.stack([own[0], own[3]]).numpy(), atol=1e-5)
+        np.testing.assert_allclose(tokens.states, torch.stack([own[0], own[3]]).numpy(), atol=1e-5)
 
 
 def test_vectors_do_not_depend_on_order_or_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def test_a_long_text_keeps_its_start_and_closing_token(tmp_path: Path, monkeypat
     vectors, cut = model.embed([text, "dog"])
     assert cut.tolist() == [True, False]
     assert vectors[0] == pytest.approx(alone_cut(model, text, 10), abs=1e-5)
-    assert shape_of(checkpoint).sentence_tokens == 10
+    assert encoder_shape(checkpoint).sentence_tokens == 10
 
 
 def alone_cut(model: Encoder, text: str, limit: int) -> Any:
@@ -130,29 +130,25 @@ def test_offsets_are_code_points_and_special_tokens_text(tmp_path: Path, monkeyp
     assert read.words[0] == -1
 
 
-def test_first_token_pooling_works_and_unknown_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    checkpoint = saved(tmp_path)
-    (tmp_path / "1_Pooling").mkdir()
-    said = tmp_path / "1_Pooling" / "config.json"
-    said.write_text(json.dumps({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}))
+def with_pooling(folder: Path, **said: object) -> Checkpoint:
+    checkpoint = saved(folder)
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(said))
+    return checkpoint
+
+
+def test_first_token_pooling_works(tmp_path: Path) -> None:
+    checkpoint = with_pooling(tmp_path, pooling_mode_cls_token=True, pooling_mode_mean_tokens=False)
     torch.manual_seed(0)
-    model = Encoder(BertModel.from_pretrained(tmp_path), tokenizer(), shape_of(checkpoint))
+    model = Encoder(BertModel.from_pretrained(tmp_path), tokenizer(), encoder_shape(checkpoint))
     first = alone(model, "the cat")[-1][0]
     assert model.sentences(["the cat"])[0] == pytest.approx((first / first.norm()).numpy(), abs=1e-6)
-    said.write_text(json.dumps({"pooling_mode_max_tokens": True}))
-    with pytest.raises(UserError, match="pooling_mode_max_tokens"):
-        shape_of(checkpoint)
 
 
-@pytest.mark.parametrize("named", ["cls", ["cls"]])
-def test_a_pooling_under_its_newer_name_is_followed(named: object, tmp_path: Path) -> None:
-    checkpoint = saved(tmp_path)
-    (tmp_path / "1_Pooling").mkdir()
-    said = tmp_path / "1_Pooling" / "config.json"
-    said.write_text(json.dumps({"embedding_dimension": 16, "pooling_mode": named, "include_prompt": True}))
-    assert shape_of(checkpoint).pooling == "cls"
-    said.write_text(json.dumps({"embedding_dimension": 16, "pooling_mode": "mean"}))
-    assert shape_of(checkpoint).pooling == "mean"
+@pytest.mark.parametrize(("named", "pooling"), [("cls", "cls"), (["cls"], "cls"), ("mean", "mean")])
+def test_a_pooling_under_its_newer_name_is_followed(named: object, pooling: str, tmp_path: Path) -> None:
+    said = {"embedding_dimension": 16, "pooling_mode": named, "include_prompt": True}
+    assert encoder_shape(with_pooling(tmp_path, **said)).pooling == pooling
 
 
 @pytest.mark.parametrize(
@@ -160,17 +156,16 @@ def test_a_pooling_under_its_newer_name_is_followed(named: object, tmp_path: Pat
     [
         ({"embedding_dimension": 16}, "none"),
         ({"pooling_mode_cls_token": False}, "none"),
+        ({"pooling_mode_max_tokens": True}, "pooling_mode_max_tokens"),
         ({"pooling_mode": "lasttoken"}, "lasttoken"),
         ({"pooling_mode": ["cls", "mean"]}, "cls, mean"),
         ({"pooling_mode": "mean", "pooling_mode_max_tokens": True}, "pooling_mode_max_tokens, mean"),
     ],
 )
 def test_a_pooling_that_is_not_one_of_the_two_is_refused(said: dict[str, object], got: str, tmp_path: Path) -> None:
-    checkpoint = saved(tmp_path)
-    (tmp_path / "1_Pooling").mkdir()
-    (tmp_path / "1_Pooling" / "config.json").write_text(json.dumps(said))
+    checkpoint = with_pooling(tmp_path, **said)
     with pytest.raises(UserError, match="sentence pooling") as caught:
-        shape_of(checkpoint)
+        encoder_shape(checkpoint)
     assert caught.value.got == got
 
 
@@ -184,17 +179,17 @@ def test_unsupported_modules_are_refused_and_pooling_is_located(tmp_path: Path) 
     listed = tmp_path / "modules.json"
     listed.write_text(modules(Transformer="", Pooling="1_Pooling", Dense="2_Dense"))
     with pytest.raises(UserError, match="unsupported module") as caught:
-        shape_of(checkpoint)
+        encoder_shape(checkpoint)
     assert caught.value.got == "Dense"
     listed.write_text(modules(Transformer="", Pooling="pool", Normalize="2_Normalize"))
     with pytest.raises(UserError, match=r"cannot read pool/config\.json"):
-        shape_of(checkpoint)
+        encoder_shape(checkpoint)
     (tmp_path / "pool").mkdir()
     (tmp_path / "pool" / "config.json").write_text(json.dumps({"pooling_mode": "cls"}))
-    assert shape_of(checkpoint).pooling == "cls"
+    assert encoder_shape(checkpoint).pooling == "cls"
     listed.write_text("[3]")
     with pytest.raises(UserError, match="cannot read the module list"):
-        shape_of(checkpoint)
+        encoder_shape(checkpoint)
 
 
 def test_unknown_layers_are_refused_and_float32_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

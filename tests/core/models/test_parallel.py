@@ -23,7 +23,7 @@ def two(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("two")
 def test_rows_keep_their_order_with_progress_in_the_caller() -> None:
     sizes, shares, inside = [(7 * i) % 90 + 1 for i in range(200)], list[tuple[float, bool]](), set[str]()
-    here = threading.current_thread()
+    caller = threading.current_thread()
 
     def work(group: list[int]) -> list[int]:
         inside.add(threading.current_thread().name)
@@ -31,13 +31,13 @@ def test_rows_keep_their_order_with_progress_in_the_caller() -> None:
         return [i * i for i in group]
 
     def progress(share: float) -> None:
-        shares.append((share, threading.current_thread() is here))
+        shares.append((share, threading.current_thread() is caller))
 
     assert loading.in_pieces(sizes, Budget(512), work, progress) == [i * i for i in range(200)]
     assert [share for share, _ in shares] == sorted(share for share, _ in shares)
     assert shares[-1] == (1.0, True)
     assert all(mine for _, mine in shares)
-    assert here.name not in inside
+    assert caller.name not in inside
 
 
 @pytest.mark.usefixtures("two")
@@ -127,10 +127,10 @@ def test_parts_run_side_by_side_until_one_fails_or_nobody_wants_them() -> None:
         parallel.side_by_side([range(1), range(1, 3)], work, CPU, no_progress)
     assert stopped == [0]
 
-    told: list[float] = []
+    shares: list[float] = []
 
     def stop(share: float) -> None:
-        told.append(share)
+        shares.append(share)
         if share == 0.5:
             raise Cancelled
 
@@ -142,7 +142,7 @@ def test_parts_run_side_by_side_until_one_fails_or_nobody_wants_them() -> None:
 
     with pytest.raises(Cancelled):
         parallel.side_by_side([range(1), range(1, 3)], long, CPU, stop)
-    assert told[-1] == 0.5
+    assert shares[-1] == 0.5
     assert parallel.side_by_side([range(1), range(1, 3)], lambda part, _: len(part), CPU, no_progress) == [1, 2]
 
 

@@ -52,8 +52,8 @@ def given_others(folder: Path, ids: list[int], place: int) -> float:
 
 
 def test_every_token_is_scored_given_those_before_it(readers: Path) -> None:
-    found = language_models.load_causal().surprise(TEXTS)
-    for text, one in zip(TEXTS, found, strict=True):
+    surprises = language_models.load_causal().surprise(TEXTS)
+    for text, one in zip(TEXTS, surprises, strict=True):
         ids = ids_of(text)
         assert one.tokens == len(ids)
         assert one.nats == pytest.approx(given_before(readers / "lm", [0, *ids], 1), abs=1e-4)
@@ -74,13 +74,13 @@ def test_a_long_text_is_read_in_windows_that_overlap_by_half(readers: Path) -> N
     expected = sum(
         given_before(readers / "lm", ids[start:end], first - start) for start, end, first in windows(len(ids), 32)
     )
-    found = language_models.load_causal().surprise([LONG])[0]
-    assert (found.nats, found.tokens) == (pytest.approx(expected, abs=1e-3), len(ids) - 1)
+    surprise = language_models.load_causal().surprise([LONG])[0]
+    assert (surprise.nats, surprise.tokens) == (pytest.approx(expected, abs=1e-3), len(ids) - 1)
 
 
 def test_each_token_is_masked_and_scored_given_all_others(readers: Path) -> None:
-    found = language_models.load_masked().surprise(TEXTS)
-    for text, one in zip(TEXTS, found, strict=True):
+    surprises = language_models.load_masked().surprise(TEXTS)
+    for text, one in zip(TEXTS, surprises, strict=True):
         ids = ids_of(text)
         assert one.tokens == len(ids)
         expected = sum(given_others(readers / "mlm", ids, place) for place in range(len(ids)))

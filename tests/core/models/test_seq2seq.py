@@ -14,7 +14,7 @@ from core.models.architectures.packed import DecoderRow
 from core.models.architectures.seq2seq import Languages, Seq2SeqScorer
 from core.models.checkpoint import resolve
 from core.models.loading import Budget
-from core.models.spans import aligned
+from core.models.pieces import aligned
 from tests.core.refine import oracle
 from tests.core.refine.test_engine import sentence
 from tests.tiny import FAMILIES, tiny_scorer, tokenizer
@@ -199,9 +199,3 @@ def test_likely_tokens_are_most_probable_and_not_special() -> None:
 def test_missing_weights_come_with_their_download_command() -> None:
     with pytest.raises(UserError, match="hf download some-org/some-bart"):
         resolve("some-org/some-bart")
-
-
-def test_pickled_weights_are_refused(tmp_path) -> None:
-    (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04.")
-    with pytest.raises(UserError, match="safetensors"):
-        resolve(str(tmp_path))

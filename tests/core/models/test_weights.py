@@ -15,7 +15,7 @@ from transformers import AutoModel, AutoModelForMaskedLM
 
 from core.errors import UserError
 from core.models import loading
-from core.models.architectures import comet, encoder, language_models, nli, seq2seq, yes_no
+from core.models.architectures import comet, encoder, language_models, nli, seq2seq
 from core.models.checkpoint import NLI_FOLDER, Checkpoint, resolve
 from tests import tiny_checkpoints as tiny
 
@@ -43,13 +43,13 @@ def test_an_adapter_without_safetensors_is_refused(decoy: str, tmp_path: Path) -
 
 
 def test_adapters_with_other_weights_have_other_revisions(tmp_path: Path) -> None:
-    found = []
+    revisions = []
     for scale in (1, 3, 9):
         folder = tmp_path / str(scale)
         shutil.copytree(NLI_FOLDER, folder)
         save_file({k: v * scale for k, v in load_file(NLI_FOLDER / ADAPTER).items()}, folder / ADAPTER)
-        found.append(resolve(str(folder)).revision)
-    assert len(set(found)) == 3
+        revisions.append(resolve(str(folder)).revision)
+    assert len(set(revisions)) == 3
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_other_kinds_of_adapters_are_refused(change: dict[str, object], tmp_path
 
 
 MODEL_KINDS: dict[str, Callable[[], object]] = {
-    "encoder": encoder.load_encoder, "lm": language_models.load_causal, "mlm": language_models.load_masked, "unieval": yes_no.load_yes_no,
+    "encoder": encoder.load_encoder, "lm": language_models.load_causal, "mlm": language_models.load_masked, "unieval": seq2seq.load_yes_no,
     "seq2seq": lambda: seq2seq.load_seq2seq(str(Path(os.environ["ERRORSCOPE_SEQ2SEQ"]))),
     "nli": nli.nli, "bleurt": lambda: nli.regressor("bleurt"),
 }  # fmt: skip
@@ -154,10 +154,10 @@ def test_code_that_comes_with_a_checkpoint_is_never_run(tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     (folder / "own.py").write_text(f"open({str(ran)!r}, 'w').close()\nclass Own: pass\n")
     for file in ("config.json", "tokenizer_config.json"):
-        given = json.loads((folder / file).read_text())
-        given |= {"auto_map": dict.fromkeys(("AutoConfig", "AutoModel", "AutoTokenizer"), "own.Own")}
-        given |= {"model_type": "own", "tokenizer_class": "Own"}
-        (folder / file).write_text(json.dumps(given))
+        config = json.loads((folder / file).read_text())
+        config |= {"auto_map": dict.fromkeys(("AutoConfig", "AutoModel", "AutoTokenizer"), "own.Own")}
+        config |= {"model_type": "own", "tokenizer_class": "Own"}
+        (folder / file).write_text(json.dumps(config))
     with pytest.raises(UserError, match="cannot read this model"):
         loading.pretrained(AutoModel, resolve(str(folder)))
     with pytest.raises(UserError, match="cannot read this tokenizer"):

@@ -171,8 +171,8 @@ ERRORS = [
 def test_errors_keep_type_and_message(models: Pool, error: Exception) -> None:
     with pytest.raises(type(error)) as raised:
         models.run(failing, error)
-    told, given = ({k: v for k, v in vars(e).items() if k != "__notes__"} for e in (raised.value, error))
-    assert (str(raised.value), told) == (str(error), given)
+    received, sent = ({k: v for k, v in vars(e).items() if k != "__notes__"} for e in (raised.value, error))
+    assert (str(raised.value), received) == (str(error), sent)
 
 
 def test_errors_of_other_packages_are_told_by_name(models: Pool) -> None:
@@ -190,18 +190,18 @@ def test_a_result_that_cannot_be_sent_is_an_error(models: Pool) -> None:
 def test_two_calls_run_at_the_same_time(models: Pool, tmp_path: Path) -> None:
     a, b = tmp_path / "a", tmp_path / "b"
     with ThreadPoolExecutor(2) as pool:
-        found = [pool.submit(models.run, meeting, *paths) for paths in ((a, b), (b, a))]
-        assert [one.result() for one in found] == [True, True]
+        calls = [pool.submit(models.run, meeting, *paths) for paths in ((a, b), (b, a))]
+        assert [one.result() for one in calls] == [True, True]
 
 
 def test_a_killed_process_is_one_error_per_call_and_the_next_call_starts_another(fresh: Pool, tmp_path: Path) -> None:
     pid = fresh.run(process_id)
     with ThreadPoolExecutor(2) as pool:
         a, b = tmp_path / "a", tmp_path / "b"
-        found = [pool.submit(fresh.run, meeting, mine, tmp_path / "never") for mine in (a, b)]
+        calls = [pool.submit(fresh.run, meeting, mine, tmp_path / "never") for mine in (a, b)]
         wait_until(lambda: a.exists() and b.exists())
         psutil.Process(pid).kill()
-        for one in found:
+        for one in calls:
             with pytest.raises(ProcessEnded, match="got SIGKILL"):
                 one.result()
     assert fresh.run(process_id) != pid
@@ -282,9 +282,9 @@ def test_errors_of_a_call_are_raised_and_what_is_prepared_is_the_first_argument(
     with Pool(2) as pool:
         with pytest.raises(ValueError, match="not this"):
             list(pool.map(failed, [(ValueError("not this"),)]))
-        found = list(pool.map(added, [(k,) for k in range(9)], on=PreparedArgument("key", "text", length)))
-        assert [n for n, _ in found] == [4 + k for k in range(9)]
-        assert os.getpid() not in {pid for _, pid in found}
+        sums = list(pool.map(added, [(k,) for k in range(9)], on=PreparedArgument("key", "text", length)))
+        assert [n for n, _ in sums] == [4 + k for k in range(9)]
+        assert os.getpid() not in {pid for _, pid in sums}
 
 
 def failed(error: Exception, progress: Progress) -> None:
@@ -318,7 +318,7 @@ def test_no_process_starts_after_the_pool_was_stopped() -> None:
 
 
 def test_where_no_process_can_be_started_everything_is_computed_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*given: object, **more: object) -> None:
+    def refused(*arguments: object, **options: object) -> None:
         raise OSError(12, "Cannot allocate memory")
 
     monkeypatch.setattr(subprocess, "Popen", refused)

@@ -58,12 +58,12 @@ class Plain:
 
     def bartscores(self, texts: list[list[int]], reference: list[int], variant: str) -> list[float]:
         lead = self.scorer.starts[1:]
-        there = self.means([reference] * len(texts), texts) if variant != "recall" else []
+        precisions = self.means([reference] * len(texts), texts) if variant != "recall" else []
         if variant in ("precision", "faithfulness"):
-            return there
+            return precisions
         target = reference[len(lead) :]
-        back = self.means([lead + t for t in texts], [target] * len(texts))
-        return back if variant == "recall" else [(p + r) / 2 for p, r in zip(there, back, strict=True)]
+        recalls = self.means([lead + t for t in texts], [target] * len(texts))
+        return recalls if variant == "recall" else [(p + r) / 2 for p, r in zip(precisions, recalls, strict=True)]
 
     def top_k(self, reference: list[int], hypothesis: list[int], position: int, k: int) -> list[int]:
         table = self.forward([reference], [hypothesis])[0, position]
@@ -96,10 +96,10 @@ class Plain:
                 options += [y[:t] + [w] + y[t + 1 :] for w in words if w != y[t]]
             if not options:
                 break
-            found = self.bartscores(options, reference, variant)
-            best = max(range(len(options)), key=lambda i: found[i])
-            if found[best] <= scores[-1] + 1e-6:
+            option_scores = self.bartscores(options, reference, variant)
+            best = max(range(len(options)), key=lambda i: option_scores[i])
+            if option_scores[best] <= scores[-1] + 1e-6:
                 break
             texts.append(options[best])
-            scores.append(found[best])
+            scores.append(option_scores[best])
         return Found(texts, scores)

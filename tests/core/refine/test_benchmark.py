@@ -22,9 +22,9 @@ def test_the_benchmark_draws_pairs_without_the_data(monkeypatch: pytest.MonkeyPa
 def test_a_process_of_the_benchmark_ends_with_its_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refinement, "scorer", lambda *size: None)
     monkeypatch.setattr(refinement, "count_tokens", lambda model: [0])
-    here, there = mp.Pipe()
-    here.close()
-    refinement.serve(there, engine=True, size="bundled", dtype="fp32")
+    parent, child = mp.Pipe()
+    parent.close()
+    refinement.serve(child, engine=True, size="bundled", dtype="fp32")
 
 
 def test_a_benchmark_says_which_file_it_needs() -> None:

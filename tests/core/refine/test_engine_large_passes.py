@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from core.models.architectures import packed
-from core.models.architectures.packed import AttentionGroup, Heads
+from core.models.architectures.anatomy import Heads
+from core.models.architectures.packed import AttentionGroup
 from core.models.architectures.seq2seq import Languages, Seq2SeqScorer
 from core.refine import rounds
 from core.refine.result import Options, Variant
@@ -86,7 +87,7 @@ def test_padded_attention_to_known_tokens_alone() -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_gpu_finds_the_edits_of_the_plain_implementation(variant: Variant, family: str) -> None:
     rng = random.Random(f"{variant}{family}")
-    here = FAMILIES[family](1)
+    on_cpu = FAMILIES[family](1)
     languages = Languages("de", "en") if family == "m2m100" else None
-    there = Seq2SeqScorer(copy.deepcopy(here.model).to("cuda"), here.tokenizer, languages)
-    assert all(equal_the_plain_one(there, [(sentence(rng), sentence(rng)) for _ in range(6)], variant))
+    on_gpu = Seq2SeqScorer(copy.deepcopy(on_cpu.model).to("cuda"), on_cpu.tokenizer, languages)
+    assert all(equal_the_plain_one(on_gpu, [(sentence(rng), sentence(rng)) for _ in range(6)], variant))

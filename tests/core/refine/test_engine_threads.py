@@ -44,11 +44,11 @@ PLAIN = Options(rounds=0, non_translation="off")
 
 def test_outputs_are_divided_among_threads_with_their_conditions(parts: list[list[int]]) -> None:
     tasks = [Task(f"output {i}" * (1 + i % 3), (f"reference {i // 3}",)) for i in range(24)]
-    found = refine_all(tiny_scorer(), tasks, "precision", PLAIN)
+    refined = refine_all(tiny_scorer(), tasks, "precision", PLAIN)
     assert sorted(i for part in parts for i in part) == list(range(24))
     assert [len(part) for part in parts] == [12, 12]
     assert not {tasks[i].conditions for i in parts[0]} & {tasks[i].conditions for i in parts[1]}
-    assert [f.refined for f in found] == [task.hypothesis for task in tasks]
+    assert [f.refined for f in refined] == [task.hypothesis for task in tasks]
 
 
 def test_few_outputs_or_uneven_parts_are_not_divided(parts: list[list[int]]) -> None:
@@ -65,8 +65,10 @@ def test_threads_do_not_change_an_analysis(variant: Variant) -> None:
     scorer, rng, heard = tiny_scorer(3), random.Random(8), list[tuple[float, object]]()
     tasks = [Task(sentence(rng), (sentence(rng),)) for _ in range(10)]
     options = Options(rounds=2, non_translation="off")
-    found = refine_all(scorer, tasks, variant, options, lambda share: heard.append((share, threading.current_thread())))
-    for task, got in zip(tasks, found, strict=True):
+    refined = refine_all(
+        scorer, tasks, variant, options, lambda share: heard.append((share, threading.current_thread()))
+    )
+    for task, got in zip(tasks, refined, strict=True):
         alone = refine(scorer, *task, variant, options)
         assert [s.text for s in got.steps] == [s.text for s in alone.steps]
         assert got.parts() == pytest.approx(alone.parts(), abs=1e-4)

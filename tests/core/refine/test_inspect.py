@@ -11,32 +11,17 @@ import torch
 from core.refine.engine import refine
 from core.refine.inspect import inspect_text, replay, rounds
 from core.refine.result import Options
-from tests.tiny import WORDS, tiny_scorer
+from tests.core.refine.oracle import Plain
+from tests.core.refine.test_engine import sentence
+from tests.tiny import tiny_scorer
 
 VARIANTS: list[Any] = ["precision", "recall", "f", "faithfulness"]
 OPEN = Options(non_translation="off")
 
 
-def sentence(rng: random.Random) -> str:
-    return "".join(rng.choices(WORDS, k=rng.randint(2, 9))).replace("Ġ", " ").strip()
-
-
 def table(scorer: Any, condition: str, target: list[int]) -> torch.Tensor:
     """Log probabilities (tokens, vocabulary) from the model's own forward pass."""
-    given, fed = torch.tensor([scorer.encode(condition).ids]), torch.tensor([scorer.inputs(target)])
-    with torch.inference_mode():
-        logits = scorer.model(input_ids=given, decoder_input_ids=fed, use_cache=False).logits[0]
-    return torch.log_softmax(logits.float(), dim=-1)
-
-
-def mean(scorer: Any, condition: str, target: str) -> float:
-    ids = scorer.encode(target).ids
-    return float(table(scorer, condition, ids)[range(len(ids)), ids].mean())
-
-
-def bartscore(scorer: Any, text: str, condition: str, variant: str) -> float:
-    there, back = mean(scorer, condition, text), mean(scorer, text, condition)
-    return {"precision": there, "faithfulness": there, "recall": back, "f": (there + back) / 2}[variant]
+    return Plain(scorer).forward([scorer.encode(condition).ids], [target])[0]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -44,7 +29,9 @@ def bartscore(scorer: Any, text: str, condition: str, variant: str) -> float:
 def test_a_text_is_scored_as_by_the_model_itself(variant: Any, text: str) -> None:
     scorer = tiny_scorer()
     seen, ids = inspect_text(scorer, text, "The dog ran", variant), scorer.encode(text).ids
-    assert seen.score == pytest.approx(bartscore(scorer, text, "The dog ran", variant), abs=1e-4)
+    assert seen.score == pytest.approx(
+        Plain(scorer).bartscores([ids], scorer.encode("The dog ran").ids, variant)[0], abs=1e-4
+    )
     logps = table(scorer, "The dog ran", ids)[range(len(ids)), ids].tolist()[1:]  # the first is that of <s>
     assert [t.logp for t in seen.tokens] == pytest.approx(logps, abs=1e-4)
     assert seen.step is None
@@ -84,13 +71,13 @@ def test_rounds_have_the_texts_and_scores_of_the_refinement(variant: Any) -> Non
     scorer, edits = tiny_scorer(), 0
     for seed in range(2):
         rng = random.Random(f"{variant}{seed}")
-        y, r = sentence(rng), sentence(rng)
-        done, found = refine(scorer, y, [r], variant, OPEN), rounds(scorer, y, r, variant, OPEN)
-        assert [f.text for f in found] == [y, *(s.text for s in done.steps)]
-        assert [f.step for f in found] == [*done.steps, None]
+        y, r = sentence(rng, 9), sentence(rng, 9)
+        done, shown = refine(scorer, y, [r], variant, OPEN), rounds(scorer, y, r, variant, OPEN)
+        assert [f.text for f in shown] == [y, *(s.text for s in done.steps)]
+        assert [f.step for f in shown] == [*done.steps, None]
         scores = [s.before for s in done.steps] + [done.score_refined]
-        assert [f.score for f in found] == pytest.approx(scores, abs=1e-4)
-        for seen in found[:-1]:
+        assert [f.score for f in shown] == pytest.approx(scores, abs=1e-4)
+        for seen in shown[:-1]:
             assert seen.step is not None
             worst = min(range(len(seen.tokens)), key=lambda i: seen.tokens[i].logp)
             assert seen.tokens[seen.step.position].logp == pytest.approx(seen.tokens[worst].logp, abs=1e-4)
@@ -104,6 +91,6 @@ def test_scores_distinguish_tokens_with_the_same_text() -> None:
     for y in ("قط على", "الحصيرة", "кот на", "猫在垫子上"):
         done = refine(scorer, y, ["The dog sat on the mat"], "precision", OPEN)
         met += sum("\ufffd" in s.new for s in done.steps)
-        found = replay(scorer, y, "The dog sat on the mat", "precision", done.steps)
-        assert [f.score for f in found[1:]] == pytest.approx([s.after for s in done.steps], abs=1e-4)
+        scores = replay(scorer, y, "The dog sat on the mat", "precision", done.steps)
+        assert [f.score for f in scores[1:]] == pytest.approx([s.after for s in done.steps], abs=1e-4)
     assert met

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from core.data import Value
 from core.robustness.stress.score_log import opened
-from core.scoring.cache import InMemoryScores, ScoreCache
 from core.scoring.dataset import score_dataset
+from core.scoring.values import InMemoryScores, ScoreCache
 from tests.builders import counting_metric, small_dataset
 from tests.stores import new_store
 

@@ -11,7 +11,6 @@ from core.ports.jobs import OutputWindow
 from core.ports.scores import Timing
 from core.scoring import dataset as scoring
 from core.scoring.dataset import score_dataset
-from core.scoring.progress import ScoringProgress
 from core.scoring.timing import (
     MeasuredChunk,
     SpeedInChunk,
@@ -22,6 +21,7 @@ from core.scoring.timing import (
     spread,
     summed,
 )
+from core.scoring.values import ScoringProgress
 from tests.builders import counting_metric, small_dataset
 from tests.stores import new_store
 

@@ -27,9 +27,9 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 def job(number: int, project: int = 1, workers: int = 0, served: int | None = None, **more: object) -> JobInQueue:
     when = None if served is None else START + timedelta(seconds=served)
-    given: dict[str, object] = {"short": False, "priority": 0, **more}
-    few = bool(given.get("few_chunks", False))
-    return JobInQueue(number, project, bool(given["short"]), int(str(given["priority"])), workers, when, few)
+    fields: dict[str, object] = {"short": False, "priority": 0, **more}
+    few = bool(fields.get("few_chunks", False))
+    return JobInQueue(number, project, bool(fields["short"]), int(str(fields["priority"])), workers, when, few)
 
 
 def test_priority_then_short_then_few_workers_then_long_waiting() -> None:
@@ -55,16 +55,16 @@ def test_few_chunks_go_before_larger_jobs_of_their_project_only() -> None:
 def test_projects_share_workers_evenly_whatever_their_jobs(seed: int) -> None:
     draw = random.Random(seed)
     projects = {number: draw.randrange(4) for number in range(10)}
-    served, running, given = dict[int, int](), list[int](), Counter[int]()
+    served, running, turns = dict[int, int](), list[int](), Counter[int]()
     for second in range(400):
         jobs = [job(n, of, running.count(n), served.get(n)) for n, of in projects.items()]
         first = queue_order(jobs)[0]
         served[first.id] = second
         running.append(first.id)
-        given.update(projects[number] for number in running)
+        turns.update(projects[number] for number in running)
         if len(running) > 3:  # three workers, which end in any order
             running.pop(draw.randrange(len(running)))
-    assert max(given.values()) - min(given.values()) <= 0.15 * max(given.values())
+    assert max(turns.values()) - min(turns.values()) <= 0.15 * max(turns.values())
 
 
 def test_a_new_project_gets_the_next_worker() -> None:

@@ -91,9 +91,9 @@ def test_nothing_matched_is_0_and_so_is_a_side_without_sentences() -> None:
 def test_nan_in_a_matrix_does_not_affect_others() -> None:
     matrices = [np.array([[0.5, np.nan], [0.5, 0.5]]), np.full((2, 2), 0.5)]
     for variant in VARIANTS:
-        found = smart(matrices, variant)
-        assert np.isnan(found[0, 2])
-        assert not np.isnan(found[1]).any()
+        scores = smart(matrices, variant)
+        assert np.isnan(scores[0, 2])
+        assert not np.isnan(scores[1]).any()
 
 
 @given(MATRICES)

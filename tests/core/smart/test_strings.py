@@ -31,10 +31,10 @@ def check(
     matcher: Matcher, one: Callable[[str, str], float], targets: Sequence[str], candidates: Sequence[str]
 ) -> None:
     """`one(candidate, target)` is the package's own score."""
-    [found] = matcher([(tuple(targets), tuple(candidates))])
+    [matrix] = matcher([(tuple(targets), tuple(candidates))])
     expected = np.array([[one(c, t) for c in candidates] for t in targets])
-    assert found.shape == (len(targets), len(candidates))
-    assert np.abs(found - expected).max() <= 1e-9
+    assert matrix.shape == (len(targets), len(candidates))
+    assert np.abs(matrix - expected).max() <= 1e-9
 
 
 @pytest.mark.parametrize(("beta", "word_order"), [(2, 0), (3, 2)])
@@ -90,8 +90,8 @@ def test_a_batch_equals_single_pairs_to_the_last_bit(pairs: list[Texts]) -> None
     for matcher in (chrf_matrices, partial(bleu_matrices, make=partial(bleu, "script")), rouge):
         together = matcher(pairs)
         assert len(together) == len(pairs)
-        for pair, found in zip(pairs, together, strict=True):
-            assert np.array_equal(found, matcher([pair])[0])
+        for pair, matrix in zip(pairs, together, strict=True):
+            assert np.array_equal(matrix, matcher([pair])[0])
 
 
 def test_texts_that_share_nothing_do_not_fill_one_large_block(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,8 +103,8 @@ def test_texts_that_share_nothing_do_not_fill_one_large_block(monkeypatch: pytes
         return np.array([[float(t == c) for c in candidates] for t in targets])
 
     apart: list[Texts] = [((f"t{i}", "same"), (f"c{i}", "same")) for i in range(64)]
-    found = matrices(block, apart)
-    assert all(np.array_equal(m, [[0, 0], [0, 1]]) for m in found)
+    sparse = matrices(block, apart)
+    assert all(np.array_equal(m, [[0, 0], [0, 1]]) for m in sparse)
     assert sum(cells) <= alignment.WASTE * 4 * 64
     cells.clear()
     # one target against many outputs is one block, each distinct sentence once
@@ -125,9 +125,9 @@ def test_shared_counts_are_sums_of_minima(rows: list[dict[str, int]], columns: l
 def test_character_n_grams_are_those_of_sacrebleu(left: list[str], right: list[str]) -> None:
     sides = [[extract_all_char_ngrams(text, 6) for text in side] for side in (left, right)]
     for order, (rows, columns) in enumerate(characters(left, right, 6)):
-        for found, expected in ((rows, sides[0]), (columns, sides[1])):
-            assert found.sizes.tolist() == [len(grams[order]) for grams in expected]
-            assert found.totals().tolist() == [grams[order].total() for grams in expected]
+        for counts, expected in ((rows, sides[0]), (columns, sides[1])):
+            assert counts.sizes.tolist() == [len(grams[order]) for grams in expected]
+            assert counts.totals().tolist() == [grams[order].total() for grams in expected]
         again = counted([g[order] for g in sides[0]], [g[order] for g in sides[1]])
         assert np.array_equal(shared(rows, columns), shared(*again))
 

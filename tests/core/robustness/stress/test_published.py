@@ -5,7 +5,7 @@ import pytest
 from core.robustness.stress.report import Report
 from core.robustness.stress.run import StressTestRequest, run_stress_tests
 from core.robustness.stress.texts import REFERENCE, gold_of
-from core.scoring.cache import InMemoryScores
+from core.scoring.values import InMemoryScores
 from core.services.projects.importing import load
 from tests.paths import DATA
 

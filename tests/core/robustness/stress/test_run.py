@@ -12,8 +12,7 @@ from core.progress import Cancelled
 from core.robustness.stress.report import Report
 from core.robustness.stress.run import StressTestRequest, run_stress_tests
 from core.robustness.stress.texts import REFERENCE, gold_of
-from core.scoring.cache import InMemoryScores
-from core.scoring.progress import ScoringProgress
+from core.scoring.values import InMemoryScores, ScoringProgress
 from tests.builders import counting_metric, stop_when
 from tests.core.robustness.stress.fake_noise import CUT, DROP, PAD, golds, noise, of_words
 

@@ -6,7 +6,7 @@ import pytest
 from core.data import Item, Segment
 from core.errors import UserError
 from core.metrics import registry
-from core.metrics.smart_matchers import EMBEDDING, LIKELY
+from core.metrics.smart import EMBEDDING, LIKELY
 from core.progress import no_progress
 from core.services.compare.alignment import GOOD, MATCHERS, MOST_CELLS, align, payload, targets
 

@@ -12,7 +12,7 @@ from core.formats.error_cases import PerturbedPair, read_pairs
 from core.formats.files import file_at
 from core.metrics import registry
 from core.progress import Cancelled
-from core.scoring.progress import ScoringProgress
+from core.scoring.values import ScoringProgress
 from core.services.evaluate.sensitivity import SensitivityRow, score_pairs, sensitivity_table
 from tests.builders import counting_metric, stop_when
 from tests.paths import DATA

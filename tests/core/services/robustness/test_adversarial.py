@@ -13,7 +13,7 @@ from core.metrics import registry
 from core.metrics.base import Metric
 from core.progress import Cancelled, Progress
 from core.reports.adversarial import as_html, as_text, grid, headline, published, sentence_of_counts
-from core.scoring.cache import InMemoryScores
+from core.scoring.values import InMemoryScores
 from core.services.robustness.adversarial import (
     Answered,
     PhenomenonRow,

@@ -21,8 +21,8 @@ from core.robustness.attack import attack_metric
 from core.robustness.stress import token_contributions
 from core.robustness.stress.run import StressTestRequest, run_stress_tests
 from core.robustness.stress.texts import Gold
-from core.scoring.cache import InMemoryScores
 from core.scoring.items import score_items
+from core.scoring.values import InMemoryScores
 from core.services.compare import alignment, inspector
 from core.services.robustness import tour
 from tests.paths import ROOT

@@ -12,7 +12,7 @@ from core.progress import no_progress
 from core.robustness.stress.run import StressTestRequest, run_stress_tests
 from core.robustness.stress.texts import Gold
 from core.robustness.stress.token_contributions import able, strips
-from core.scoring.cache import InMemoryScores
+from core.scoring.values import InMemoryScores
 from core.services.robustness.break_metric import TextPair, quick, reactions
 from core.services.robustness.tour import STOPS, TourExample, lacking, shown
 from tests.judge_server import Body, fields_of, judge_server

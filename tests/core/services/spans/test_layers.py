@@ -10,7 +10,7 @@ from core.mqm.actions import label_actions
 from core.mqm.scores import NO_TEXT
 from core.ports.labels import LabelBatch
 from core.ports.store import Store
-from core.refine.edit_spans import edit_spans
+from core.refine.edits import edit_spans
 from core.refine.result import EditStep, Refinement
 from core.services.compare.inspector import visible_marks
 from core.services.spans.layers import add_layer, list_layers, load_layer, segment_layers

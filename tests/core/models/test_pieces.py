@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.models.windows import Reader
+from core.models.pieces import Reader
 from tests.tiny_checkpoints import pair_tokenizer
 
 READER = Reader(pair_tokenizer())
@@ -15,9 +15,9 @@ def test_a_text_that_fits_is_left_as_it_is() -> None:
 
 
 def test_windows_cover_the_text_overlap_and_end_between_words() -> None:
-    found = READER.windows(WORDS, 60)
-    assert len(found) > 2
-    words = [w.split() for w in found]
+    windows = READER.windows(WORDS, 60)
+    assert len(windows) > 2
+    words = [w.split() for w in windows]
     assert [w for piece in words for w in piece if w not in WORDS.split()] == []
     assert all(set(a) & set(b) for a, b in zip(words, words[1:], strict=False))
     assert words[0][0] == "word0"

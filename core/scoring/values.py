@@ -1,11 +1,11 @@
-"""How far scoring is, and the values of metrics in the form that can be stored."""
+"""How far scoring is, the values of metrics in the form that can be stored, what scoring needs of a store of them, and a store in memory."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from core.data import Item, Value
 from core.errors import UserError
@@ -104,3 +104,33 @@ def reason_of(error: Exception) -> str:
         return str(error)
     first = str(error).partition("\n")[0][:200]
     return f"the metric stopped with an unexpected error ({type(error).__name__.lstrip('_')}{': ' + first if first else ''}); see worker.log"
+
+
+class ScoreCache(Protocol):
+    """Values by signature and content key. `core.ports.scores.Scores` is the one in the database."""
+
+    def known(self, signature: str, keys: Collection[str]) -> set[str]:
+        """Return the keys with a stored value, without those of status "error", which are retried."""
+        ...
+
+    def values(
+        self, signature: str, keys: Collection[str]
+    ) -> dict[str, Value]: ...  # also errors; maybe without `detail`
+    def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None: ...
+
+
+class InMemoryScores:
+    """A score cache in memory."""
+
+    def __init__(self) -> None:
+        self.by_signature: dict[str, dict[str, Value]] = {}
+
+    def known(self, signature: str, keys: Collection[str]) -> set[str]:
+        return {key for key, value in self.values(signature, keys).items() if value.status != "error"}
+
+    def values(self, signature: str, keys: Collection[str]) -> dict[str, Value]:
+        stored = self.by_signature.get(signature, {})
+        return {key: stored[key] for key in keys if key in stored}
+
+    def put(self, metric: str, signature: str, values: Mapping[str, Value], seconds: float) -> None:
+        self.by_signature.setdefault(signature, {}).update(values)

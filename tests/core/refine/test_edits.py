@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.data import Span
-from core.refine.overlap import CharacterCounts, agreement, count_characters, edited, layers, marked
+from core.refine.edits import CharacterCounts, agreement, count_characters, edited, layers, marked
 from core.text.edits import diff
 
 TEXT = "The river rose 😀 its banks."
@@ -17,8 +17,8 @@ def span(start: int, end: int, severity: str = "Major", side: str = "output", te
 
 
 def test_characters_missing_from_the_refined_text_count_as_edited() -> None:
-    found = edited(TEXT, "The river burst its banks.")
-    assert found == {10, 11, 12, 13, 15}  # "rose" and the emoji, one code point; the blank between them does not count
+    edits = edited(TEXT, "The river burst its banks.")
+    assert edits == {10, 11, 12, 13, 15}  # "rose" and the emoji, one code point; the blank between them does not count
 
 
 def test_an_edit_inside_a_word_counts_the_word_an_insertion_nothing() -> None:
@@ -34,24 +34,24 @@ def test_people_mark_with_major_and_minor_in_the_output_only() -> None:
 def test_precision_recall_and_f_by_hand() -> None:
     model, human = edited(TEXT, "The river burst its banks."), marked(TEXT, [span(4, 14)])
     # model: rose + emoji = 5; people: river + rose = 9; both: rose = 4
-    found = agreement([count_characters(model, human)])
-    assert found.counts == CharacterCounts(4, 5, 9)
-    assert (found.precision, found.recall, found.f) == (
+    result = agreement([count_characters(model, human)])
+    assert result.counts == CharacterCounts(4, 5, 9)
+    assert (result.precision, result.recall, result.f) == (
         pytest.approx(4 / 5),
         pytest.approx(4 / 9),
         pytest.approx(8 / 14),
     )
-    assert (found.status, found.comparisons) == ("ok", 1)
+    assert (result.status, result.comparisons) == ("ok", 1)
 
 
 def test_raters_are_compared_separately_and_summed() -> None:
     model = frozenset(range(4))
     raters = [frozenset(range(2)), frozenset(range(2, 10)), frozenset[int]()]
     # both: 2 + 2 + 0; model: 4 each; people: 2 + 8 + 0. Precision is the mean of 2/4, 2/4 and 0
-    found = agreement([count_characters(model, r) for r in raters])
-    assert found.counts == CharacterCounts(4, 12, 10)
-    assert found.precision == pytest.approx((0.5 + 0.5 + 0) / 3)
-    assert found.recall == pytest.approx(4 / 10)
+    result = agreement([count_characters(model, r) for r in raters])
+    assert result.counts == CharacterCounts(4, 12, 10)
+    assert result.precision == pytest.approx((0.5 + 0.5 + 0) / 3)
+    assert result.recall == pytest.approx(4 / 10)
 
 
 @pytest.mark.parametrize(
@@ -64,14 +64,14 @@ def test_raters_are_compared_separately_and_summed() -> None:
     ],
 )
 def test_without_edits_or_marks_nothing_is_defined(counts: list[CharacterCounts], reason: str) -> None:
-    found = agreement(counts)
-    assert (found.status, found.precision, found.recall, found.f) == ("undefined", None, None, None)
-    assert found.reason == reason
+    result = agreement(counts)
+    assert (result.status, result.precision, result.recall, result.f) == ("undefined", None, None, None)
+    assert result.reason == reason
 
 
 def test_no_overlap_is_zero_and_defined() -> None:
-    found = agreement([CharacterCounts(0, 2, 3)])
-    assert (found.status, found.precision, found.recall, found.f) == ("ok", 0, 0, 0)
+    result = agreement([CharacterCounts(0, 2, 3)])
+    assert (result.status, result.precision, result.recall, result.f) == ("ok", 0, 0, 0)
 
 
 def test_layers_show_worst_severity_number_of_raters_and_insertion() -> None:

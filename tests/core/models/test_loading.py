@@ -4,7 +4,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event, Thread
 
-from core.models.model_cache import cached_loader
+from core.models.loading import cached_loader
 
 
 def test_equal_arguments_load_once_and_no_two_loads_overlap() -> None:
@@ -28,16 +28,6 @@ def test_equal_arguments_load_once_and_no_two_loads_overlap() -> None:
     assert one("a") is one("a")
     assert sorted(loaded)[:2] == ["a", "a"]
     assert len(loaded) in (4, 5)  # `other` keeps one result, so that its second a may have had to be loaded again
-
-
-def test_what_was_loaded_can_be_forgotten() -> None:
-    loaded: list[str] = []
-    loader = cached_loader(2)(loaded.append)
-    loader("a")
-    loader("a")
-    loader.cache_clear()
-    loader("a")
-    assert loaded == ["a", "a"]
 
 
 def test_what_is_loaded_is_used_while_something_else_loads() -> None:

@@ -1,13 +1,71 @@
-"""What was not edited stays as it was written, whatever the tokenizer can spell."""
+"""Which texts one edit away are candidates, and which of them wins; the two tests for non-translations of METHODS section 1, on numbers small
+enough to work out by hand; what was not edited stays as it was written, whatever the tokenizer can spell.
+"""
 
+import numpy as np
+import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
 
 from core.models.architectures.seq2seq import Seq2SeqScorer
-from core.refine.detokenize import Detokenizer, owners_after
 from core.refine.engine import Task, refine_all
-from core.refine.result import Options
+from core.refine.result import EDITS, Options
+from core.refine.sentence_state import (
+    CandidatePool,
+    Detokenizer,
+    EditCandidate,
+    edit_candidates,
+    owners_after,
+    token_overlap,
+    why_not_a_translation,
+)
 from tests.tiny import tiny_scorer
+
+
+def test_candidates_at_the_end_only_insert() -> None:
+    near, logps = [(7, -1.0), (9, -2.0)], np.array([-0.5, -3.0, -0.25])
+    assert {c.edit for c in edit_candidates([0, 9, 2], logps, 2, near, -9.0, EDITS)} == {"insert"}
+    # position 1 holds token 9: two insertions, one deletion, and 7 for 9; 9 for 9 would change nothing
+    candidates = edit_candidates([0, 9, 2], logps, 1, near, -9.0, EDITS)
+    assert [c.ids for c in candidates] == [[0, 7, 9, 2], [0, 9, 9, 2], [0, 2], [0, 7, 2]]
+    # known beforehand: −0.5 for the first token, and that of 7, 9, </s>, 7 in its place; the rest is at most 0
+    assert [c.precision for c in candidates] == pytest.approx([-1.5 / 4, -2.5 / 4, -9.5 / 2, -1.5 / 3])
+
+
+def test_of_equal_candidates_the_earlier_wins_even_if_it_is_scored_later() -> None:
+    first, second = (EditCandidate("delete", None, [0, 2], 1, np.zeros(0), precision=-1.0) for _ in range(2))
+    pool = CandidatePool([first, second], keep=-2.0, variant="precision", slack=1e-6)
+    pool.settle(second)
+    assert pool.can_win(first)
+    assert pool.most_promising(5, lambda c: True) == [first]
+    pool.settle(first)
+    assert pool.winner is first
+
+
+def test_overlap_is_shared_over_all_distinct_tokens() -> None:
+    # {1,2,3,4} and {3,4,5,6}: two shared of six
+    assert token_overlap([1, 2, 3, 4, 4], [3, 4, 5, 6]) == pytest.approx(2 / 6)
+
+
+@pytest.mark.parametrize(("shared", "flagged"), [(3, True), (4, False)])
+def test_ten_tokens_or_more_are_judged_by_overlap(shared: int, flagged: bool) -> None:
+    # 10 + 10 − s distinct tokens: s = 3 gives 3/17 = .176 ≤ .2, s = 4 gives 4/16 = .25
+    hypothesis, reference = list(range(10)), list(range(10 - shared, 20 - shared))
+    why = why_not_a_translation(hypothesis, reference, np.full(10, -9.0), -9.0, -0.1)
+    assert bool(why) == flagged
+
+
+@pytest.mark.parametrize(("low", "flagged"), [(7, True), (6, False)])
+def test_shorter_ones_by_the_share_of_improbable_tokens(low: int, flagged: bool) -> None:
+    # threshold (−4 + −2) / 2 = −3; `low` of ten tokens lie below it; asked for without the overlap test
+    logps = np.array([-5.0] * low + [-1.0] * (10 - low))
+    why = why_not_a_translation(list(range(10)), [99], logps, -4.0, -2.0, Options(non_translation="probability"))
+    assert bool(why) == flagged
+
+
+def test_an_empty_output_is_no_translation() -> None:
+    assert "empty" in why_not_a_translation([], [1, 2], np.empty(0), -5.0, -0.1)
+
 
 PIECES = ["▁the", "▁cat", "▁dog", "s", "▁sat", "▁", "a", "t", "."]
 
@@ -50,9 +108,9 @@ def test_an_edit_leaves_the_rest_to_the_character() -> None:
 def test_the_refined_text_keeps_what_the_tokenizer_cannot_spell() -> None:
     scorer = sentencepiece()
     tasks = [Task("the 😀 cats “sat”.", ("the dog sat .",)), Task("😀 the 😀", ("the cat",))]
-    found = refine_all(scorer, tasks, "precision", Options(rounds=1, edits=("insert",), non_translation="off"))
-    assert any(f.steps for f in found)
-    for task, f in zip(tasks, found, strict=True):
+    refined = refine_all(scorer, tasks, "precision", Options(rounds=1, edits=("insert",), non_translation="off"))
+    assert any(f.steps for f in refined)
+    for task, f in zip(tasks, refined, strict=True):
         kept = iter(f.refined)
         assert all(c in kept for c in task.hypothesis if c != " "), f.refined
 

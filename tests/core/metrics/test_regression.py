@@ -1,6 +1,6 @@
-"""COMET against the package unbabel-comet, on a tiny checkpoint whose weights are made by a formula.
+"""COMET against the package unbabel-comet, on a tiny checkpoint whose weights are made by a formula; BLEURT against its regressor.
 
-The values are what unbabel-comet 2.2.7 (transformers 4.57.6, NumPy 1.26) gives for the checkpoints of
+The values of COMET are what unbabel-comet 2.2.7 (transformers 4.57.6, NumPy 1.26) gives for the checkpoints of
 `tests.tiny_checkpoints.comet`: RegressionMetric and ReferencelessRegression built with these hyperparameters and
 load_pretrained_weights=False, the state read from model.safetensors, and forward(**prepare_sample(rows, "predict")).
 The greatest difference was 1.2e-7.
@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from transformers import RobertaForSequenceClassification
 
 from core.data import Item
 from core.errors import UserError
 from core.metrics import registry
-from core.metrics.learned.comet import COMET, QE
+from core.metrics.learned.regression import COMET, QE
 from core.models.architectures.comet import sparsemax
 from core.progress import no_progress
 from tests import tiny_checkpoints as tiny
@@ -50,10 +51,10 @@ def test_scores_are_those_of_the_package(
 ) -> None:
     monkeypatch.setenv("ERRORSCOPE_COMET", str(tiny.comet(tmp_path, **hparams)))
     metric = QE if "class_identifier" in hparams else COMET
-    found = metric.score(items(), no_progress)
-    assert [v.value for v in found] == pytest.approx(expected, abs=2e-6)
-    assert "was cut" in found[3].reason
-    assert not found[0].reason
+    values = metric.score(items(), no_progress)
+    assert [v.value for v in values] == pytest.approx(expected, abs=2e-6)
+    assert "was cut" in values[3].reason
+    assert not values[0].reason
 
 
 def test_the_best_of_several_references_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,8 +100,8 @@ def test_other_kinds_of_comet_are_refused_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hparams: dict[str, str]
 ) -> None:
     folder = tiny.comet(tmp_path)
-    given = json.loads((folder / "comet.json").read_text())
-    (folder / "comet.json").write_text(json.dumps(given | hparams))
+    config = json.loads((folder / "comet.json").read_text())
+    (folder / "comet.json").write_text(json.dumps(config | hparams))
     monkeypatch.setenv("ERRORSCOPE_COMET", str(folder))
     with pytest.raises(UserError, match="is not supported") as caught:
         registry.load_metric("comet").signature()
@@ -117,3 +118,36 @@ def test_weights_that_are_missing_are_not_made_up(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("ERRORSCOPE_COMET", str(folder))
     with pytest.raises(UserError, match="lacks weights"):
         COMET.score(items(), no_progress)
+
+
+ITEM = Item(None, "the cat sat", ("the cat sat on the mat", "a red dog"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ERRORSCOPE_BLEURT", str(tiny.regressor(tmp_path)))
+    return tmp_path
+
+
+@torch.inference_mode()
+def by_hand(folder: Path, reference: str, output: str) -> float:
+    """<s> reference </s> output </s>, and the one number that comes out."""
+    words = tiny.pair_tokenizer()
+    first, second = (words(text, add_special_tokens=False)["input_ids"] for text in (reference, output))
+    network = RobertaForSequenceClassification.from_pretrained(folder).eval()
+    return float(network(torch.tensor([[0, *first, 2, *second, 2]])).logits[0, 0])
+
+
+def test_the_reference_is_read_first_and_the_best_one_counts(folder: Path) -> None:
+    values = [by_hand(folder, reference, ITEM.hypothesis) for reference in ITEM.references]
+    assert values[0] != pytest.approx(by_hand(folder, ITEM.hypothesis, ITEM.references[0]), abs=1e-3)
+    value = registry.load_metric("bleurt").score([ITEM], no_progress)[0]
+    assert value.value == pytest.approx(max(values), abs=1e-5)
+    assert value.parts["condition"] == values.index(max(values))
+
+
+def test_a_checkpoint_that_needs_code_of_its_own_is_refused(folder: Path) -> None:
+    config = folder / "config.json"
+    config.write_text(config.read_text().replace('"roberta"', '"bleurt"').replace("RobertaFor", "BleurtFor"))
+    with pytest.raises(UserError, match="its own model code"):
+        registry.load_metric("bleurt").signature()
