@@ -27,7 +27,7 @@ from core.formats.output import check, named, write_files
 from core.formats.spans.layer_formats import FORMATS, guess, layer_format
 from core.ports.store import Store
 from core.reports.span_evaluation import as_csv, as_json, f_text, orders, sentence
-from core.services.spans import files
+from core.services.spans import layers as service
 from core.services.spans.compared_layers import SpanChoice
 from core.services.spans.evaluation import EVERY_ANNOTATOR, SpanEvaluation, evaluate_layers, evaluate_project
 from core.services.spans.layers import LayerInfo, list_layers
@@ -55,14 +55,14 @@ def import_file(
     check(named("FILE", file), named("--left-out", left_out))
     with opened(context, UNCHANGED) as store:
         target, upload = project_of(store, project), file_at(file)
-        kind, read = files.read_file(store, target.id, upload)
-        info = files.import_file(store, target.id, name or stem(upload.name), upload, kind, read, percent("import"))
+        kind, read = service.read_file(store, target.id, upload)
+        info = service.import_file(store, target.id, name or stem(upload.name), upload, kind, read, percent("import"))
         store.audit.record(WHO, "span layer imported", target.id, name=info.label)
         if left_out is not None:
-            write_files({left_out: files.left_out_csv(read)})
-        print_note(*(f"left out: {line}" for line in files.counts_of(read.reasons)))
-        print_note(*(f"note: {line}" for line in files.counts_of(read.notes)))
-        print_result(f"{info.label} ({FORMATS[kind].label}): {files.summary(read)}")
+            write_files({left_out: service.left_out_csv(read)})
+        print_note(*(f"left out: {line}" for line in service.counts_of(read.reasons)))
+        print_note(*(f"note: {line}" for line in service.counts_of(read.notes)))
+        print_result(f"{info.label} ({FORMATS[kind].label}): {service.summary(read)}")
 
 
 @spans_command.command("export", help="write a layer as a file; without LAYER, list the layers of the project")
@@ -85,7 +85,7 @@ def export_file(
         if format is None or file is None:
             raise UserError("name the format and the file to write", hint="spans export PROJECT LAYER FORMAT FILE")
         check([], named("FILE", file))
-        written = files.export_layer(store, source.id, layer_of(store, source.id, layer).name, format)
+        written = service.export_layer(store, source.id, layer_of(store, source.id, layer).name, format)
         paths = [file, *(file.with_stem(f"{file.stem}.{n}") for n in range(2, len(written.texts) + 1))]
         write_files(dict(zip(paths, written.texts, strict=True)))
         store.audit.record(WHO, "exported", source.id, file=f"spans {format}")

@@ -142,7 +142,7 @@ def _failing(report: Report, watched: set[str], failed: set[str]) -> list[str]:
     lost = [
         c for c in report.cells if c.test in watched and c.metric in broken and c.verdict == "untold" and c.undefined
     ]
-    fails = report.failing(watched) if watched else []
+    fails = [c for c in report.failing() if c.test in watched]
     labels = {m.name: m.label for m in report.metrics}
     return [
         *(f"{labels[c.metric]} fails {c.test}: {c.why}" for c in fails),

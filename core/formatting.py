@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Callable
+from functools import partial
 
 MISSING = "–"
 _ISOLATE, _END = "\u2068", "\u2069"
@@ -26,15 +28,20 @@ def format_number(value: float | None, digits: int = 3, *, leading_zero: bool = 
     return sign + (text if leading_zero else text.removeprefix("0") if text.startswith("0.") else text)
 
 
+def with_interval(shown: str, low: float | None, high: float | None, form: Callable[[float], str] | None = None) -> str:
+    """Return a value as text with the ends of its interval, if it has one: ".434 [.33, .53]". By default they have two decimals."""
+    if low is None or high is None:
+        return shown
+    first, last = (form(end) if form else format_number(end, 2) for end in (low, high))
+    return f"{shown} [{first}, {last}]"
+
+
 def format_interval(
     value: float | None, low: float | None, high: float | None, digits: int = 3, *, leading_zero: bool = False
 ) -> str:
-    """Return a value with the ends of its interval, if it has any: ".434 [.330, .530]"; a dash without a value."""
-    shown = format_number(value, digits, leading_zero=leading_zero)
-    if value is None or low is None or high is None:
-        return shown
-    ends = (format_number(end, digits, leading_zero=leading_zero) for end in (low, high))
-    return f"{shown} [{', '.join(ends)}]"
+    """Return a value with the ends of its interval, all with this many decimals; a dash without a value."""
+    form = partial(format_number, digits=digits, leading_zero=leading_zero)
+    return form(value) if value is None else with_interval(form(value), low, high, form)
 
 
 def format_figure(value: float) -> str:

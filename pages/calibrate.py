@@ -10,7 +10,7 @@ from core.ports.projects import Project
 from core.services.calibrate import calibration as service
 from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
 from core.services.projects.view import Column
-from pages._ui.calibrate import best_systems, calibration_form, learning_curve, raters_and_weights, saved_lambdas
+from pages._ui.calibrate import calibration_form, lambda_sensitivity
 from pages._ui.calibrate import calibration_result as result
 from pages._ui.shared import drafts, errors, jobs, page, state, wiring
 from pages._ui.shared.markdown import escape_markdown
@@ -53,7 +53,7 @@ def main() -> None:
                     calibration,
                     impossible(human_scores, data, batch=batch is not None),
                 )
-    saved_lambdas.saved(project, refinements)
+    result.saved(project, refinements)
 
 
 def unfinished(project: Project, column: Column, human_scores: HumanScores) -> None:
@@ -94,7 +94,7 @@ def impossible(human_scores: HumanScores, data: tuple[CalibrationPoint, ...], *,
     """Return the sections that these data do not allow, with the reason."""
     if batch:
         return dict.fromkeys(SECTIONS[2:], "only with all labelled outputs, not with a calibration set.")
-    reasons = dict.fromkeys(SECTIONS[2:4], raters_and_weights.OF_LABELS) if human_scores.scheme is None else {}
+    reasons = dict.fromkeys(SECTIONS[2:4], lambda_sensitivity.OF_LABELS) if human_scores.scheme is None else {}
     if (n := len(ranking(data))) < FEWEST_SYSTEMS:
         reasons[SECTIONS[4]] = f"needs at least {FEWEST_SYSTEMS} systems with both scores; found {n}."
     return reasons
@@ -110,22 +110,22 @@ def details(
         if section == SECTIONS[0]:
             result.details(calibration, human_scores, choice, column)
         elif section == SECTIONS[1]:
-            learning_curve.labels(data, calibration, choice)
+            lambda_sensitivity.labels(data, calibration, choice)
         elif section == SECTIONS[2]:
-            raters_and_weights.annotators(project, column, human_scores, choice)
+            lambda_sensitivity.annotators(project, column, human_scores, choice)
         elif section == SECTIONS[3]:
-            raters_and_weights.weights(project, column, human_scores, choice)
+            lambda_sensitivity.weights(project, column, human_scores, choice)
         else:
-            best_systems.best_systems(project, wiring.view(project), data, calibration, human_scores, choice)
+            lambda_sensitivity.best_systems(project, wiring.view(project), data, calibration, human_scores, choice)
 
 
 def keep(project: Project, column: Column, human_scores: HumanScores, calibration: Calibration, batch: str) -> None:
     """Draw the form that saves this λ under a name."""
     lam = result.to_save(calibration)
     left, middle, right = st.columns([5, 2, 4], vertical_alignment="bottom")
-    usual = saved_lambdas.usual_name(project, human_scores, batch)
+    usual = result.usual_name(project, human_scores, batch)
     key = drafts.kept(f"lambda-name-{project.id}", usual)
-    name = left.text_input("Name for this λ", usual, max_chars=saved_lambdas.LONGEST_NAME, key=key)
+    name = left.text_input("Name for this λ", usual, max_chars=result.LONGEST_NAME, key=key)
     pressed = middle.button("Save λ", icon=":material/save:", width="stretch", key="lambda-save")
     use = right.button("Save and use on Compare", type="primary", width="stretch", key="lambda-save-use")
     if pressed or use:
@@ -133,11 +133,11 @@ def keep(project: Project, column: Column, human_scores: HumanScores, calibratio
             stored = service.save(
                 wiring.store(), project, name, calibration, column.refinement_signature, human_scores, batch, lam=lam
             )
-            st.toast(f"Saved λ = {saved_lambdas.text_of(stored)} as “{escape_markdown(stored.name)}”")
+            st.toast(f"Saved λ = {result.text_of(stored)} as “{escape_markdown(stored.name)}”")
             if use:
                 state.use_lambda(project.id, stored.value)
                 state.use_refinement(project.id, column.name)
-                st.switch_page("pages/compare.py", query_params=saved_lambdas.address(project, stored.value))
+                st.switch_page("pages/compare.py", query_params=result.address(project, stored.value))
 
 
 main()

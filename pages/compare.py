@@ -16,8 +16,7 @@ from core.services.compare.segment import SegmentQuery, names_of, payload
 from core.services.projects.view import View
 from core.services.spans.layers import LayerInfo
 from pages._ui.compare import all_segments, inspector, replies, toolbar
-from pages._ui.compare.layers import spans_of
-from pages._ui.compare.marks import visible, warning
+from pages._ui.compare.marks import spans_of, visible, warning
 from pages._ui.components import cards
 from pages._ui.shared import errors, page, state, wiring
 

@@ -13,7 +13,6 @@ from pages._ui.meta_evaluation import (
     agreement_table,
     error_spans,
     evaluation_data,
-    evaluation_form,
     judge_card,
     length_and_bias,
     scatter,
@@ -70,7 +69,7 @@ def draw_scores(project: Project) -> bool:
         chosen_scores = calibration_form.choose_human_scores(project)
         if chosen_scores is None:
             return False
-        options = evaluation_form.asked(project, view, chosen_scores)
+        options = evaluation_data.asked(project, view, chosen_scores)
         if chosen_scores.of_systems:
             st.caption(calibration_form.FIXED)
     if not options.names:
@@ -79,7 +78,7 @@ def draw_scores(project: Project) -> bool:
     data = evaluation_data.joined(project, view, chosen_scores, options)
     evaluation_data.unfinished(project, view, data)
     if data.too_few:
-        evaluation_form.too_few(project, data, chosen_scores, options.excluded)
+        evaluation_data.too_few(project, data, chosen_scores, options.excluded)
         return False
     statistic = options.statistic
     evaluation = evaluation_data.evaluated(data, options.choice, statistic)

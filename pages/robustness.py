@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._ui.robustness import break_metric, session, suite_cases, suite_results
+from pages._ui.robustness import adversarial_suite, break_metric, controls
 from pages._ui.shared import errors, page, wiring
 
 
@@ -14,27 +14,27 @@ def main() -> None:
     project = page.start("Robustness", purpose, empty=True)
     if project is None:
         return
-    session.remember(project)
-    first = session.STRESS if session.RUN in st.query_params else session.SECTIONS[0]
-    section = page.choose_tab("Section", session.SECTIONS, session.SECTION, first)
-    if section != session.STRESS:
-        st.query_params.pop(session.RUN, None)
-    if project.n_outputs > wiring.LARGE and section != session.KEPT:
+    controls.remember(project)
+    first = controls.STRESS if controls.RUN in st.query_params else controls.SECTIONS[0]
+    section = page.choose_tab("Section", controls.SECTIONS, controls.SECTION, first)
+    if section != controls.STRESS:
+        st.query_params.pop(controls.RUN, None)
+    if project.n_outputs > wiring.LARGE and section != controls.KEPT:
         n, of = len(wiring.sampled_segments(project)), project.n_segments
         page.caption(f"Texts come from a random sample of {n:,} of the {of:,} segments, always the same.")
     with errors.boundary():
-        if section == session.SUITE:
-            suite_results.draw_adversarial_suite(project)
-        elif section == session.STRESS:
+        if section == controls.SUITE:
+            adversarial_suite.draw_adversarial_suite(project)
+        elif section == controls.STRESS:
             from pages._ui.robustness import stress_tests
 
             stress_tests.draw_stress_tests(project)
-        elif section == session.COMBINE:
+        elif section == controls.COMBINE:
             from pages._ui.robustness import combine
 
             combine.draw_combine(project)
-        elif section == session.KEPT:
-            suite_cases.draw_saved_cases(project)
+        elif section == controls.KEPT:
+            adversarial_suite.draw_saved_cases(project)
         else:
             break_metric.draw_break_metric(project)
 

@@ -8,6 +8,7 @@ from typing import Any
 from core.data import Dataset, Item, Output, Segment, Value
 from core.metrics.base import Metric, MetricSpec
 from core.progress import Cancelled, Progress
+from core.refine.result import weighted
 
 
 def counting_metric(
@@ -30,6 +31,13 @@ def counting_metric(
         return values
 
     return Metric(spec, lambda: f"{name}|v:1", score)
+
+
+def refined_value(explicit: float, implicit: float, score: float | None = None) -> Value:
+    """Return the score of a refinement with these distances, from an output with this BARTScore."""
+    before = -explicit - implicit if score is None else score
+    parts = {"dist_exp": explicit, "dist_imp": implicit, "score_hyp": before}
+    return Value(weighted(explicit, implicit, 1.0), parts=parts)
 
 
 def stop_when(unwanted: Callable[[Any], object]) -> Callable[[Any], None]:

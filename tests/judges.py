@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from core.data import Dataset, Judgement, Output, OutputKey, RatedOutput, Segment, Span, Value
-from core.ports.store import Store
-from core.signature import content_key
+from core.data import Dataset, Judgement, Output, RatedOutput, Segment, Span, Value
 from core.spans.layers import LayerSpan, spans_to_json
 
 DOCUMENTS, PER_DOCUMENT, SYSTEMS = 30, 2, ("A", "B")
@@ -83,13 +81,3 @@ def answer(worst: int, text: str, score: float | None = None, repeats: Sequence[
 def no_answer(state: str) -> Value:
     detail = {"state": state, "replies": [reply(state)]}
     return Value(None, "undefined", f"the reply was {state}", {"calls": 3.0}, detail)
-
-
-def put(
-    store: Store, data: Dataset, values: dict[OutputKey, Value], metric: str = "judge-mqm", signature: str = SIGNATURE
-) -> None:
-    of = data.segment_of()
-    by_content = {
-        content_key(of[o.key.segment].source, o.text, ()): values[o.key] for o in data.outputs if o.key in values
-    }
-    store.scores.put(metric, signature, by_content, 1.0)

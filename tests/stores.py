@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,10 +11,12 @@ from typing import Any
 
 from sqlalchemy import event
 
-from core.data import Dataset, ExternalScores
+from core.data import Dataset, ExternalScores, Item, OutputKey, Value
+from core.metrics import registry
 from core.ports.files import DatasetImport, ImportSource
 from core.ports.store import Store
 from core.services.projects.adding import Imported, ImportTarget, add
+from core.signature import content_key
 from db.engine import connect
 from db.store import store_over
 from tests.builders import small_dataset
@@ -44,6 +46,23 @@ def project_with(store: Store, source: Dataset | ImportSource | None = None, nam
     project = store.projects.create(name).id
     store.projects.add(project, small_dataset() if source is None else source, **more)
     return project
+
+
+def put_scores(
+    store: Store,
+    project: int,
+    metric: str,
+    values: Mapping[OutputKey, Value] | Callable[[int, Item], Value] = lambda number, item: Value(1.0),
+    signature: str = "",
+) -> None:
+    """Store values of a metric for outputs of a project, under its present signature or another.
+
+    A function makes the value of every output from its number and its texts.
+    """
+    items = dict(store.projects.dataset(project).items())
+    of = {key: values(n, item) for n, (key, item) in enumerate(items.items())} if callable(values) else values
+    by_text = {content_key(*items[key]): value for key, value in of.items()}
+    store.scores.put(metric, signature or registry.load_metric(metric).signature(), by_text, 1.0)
 
 
 @atexit.register

@@ -51,7 +51,6 @@ MODULE_LINES = 400
 LONG_MODULES = {
     "core/formats/columns.py",
     "core/formats/table.py",
-    "core/reports/evaluation.py",
     "core/services/projects/importing.py",
     "db/labels/repository.py",
     "db/migrations/versions/0025_first.py",

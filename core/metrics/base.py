@@ -319,6 +319,11 @@ def is_external(stored: str) -> bool:
     return stored.startswith(external_metric(""))
 
 
+def is_judge(stored: str) -> bool:
+    """Return whether a metric, stored under this name, is a language model that judges."""
+    return stored.startswith(("judge-", "judge:"))
+
+
 def name_of(stored: str) -> str:
     """Return the name without the prefix of external scores."""
     return stored.removeprefix(external_metric(""))

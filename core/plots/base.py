@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -73,6 +73,23 @@ def intervals(base: alt.Chart, value: str, title: str) -> alt.LayerChart:
     bar = base.mark_bar(size=3, opacity=0.45).encode(x=alt.X("low:Q", title=title, scale=scale), x2="high:Q")
     dot = base.mark_point(filled=True, size=90, opacity=1).encode(x=alt.X(value, title=title, scale=scale))
     return alt.LayerChart(data=data, layer=[bar, dot])
+
+
+def dot_plot(
+    rows: pd.DataFrame, name: str, title: str, lines: Sequence[Line], *, value: str = "value", colour: Any = alt.Undefined,
+    limit: int = 180, row: int = 32, rest: int = 60,
+) -> alt.LayerChart:  # fmt: skip
+    """Return a dot per row of `name`, in their order, on its interval (low, high). The height is `row` pixels per row and the `rest`.
+
+    `lines` are those of the tooltip after the name.
+    """
+    rows = with_labels(rows, name)
+    base = alt.Chart(rows).encode(
+        y=alt.Y(f"{name}:N", sort=list(rows[name]), title=None, axis=names_axis(labelLimit=limit)),
+        color=colour,
+        tooltip=tooltip(f"{name}:N", *lines),
+    )
+    return intervals(base, f"{value}:Q", chart_label(title)).properties(height=row * max(1, len(rows)) + rest)
 
 
 def names_axis(**options: Any) -> alt.Axis:

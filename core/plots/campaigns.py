@@ -17,8 +17,8 @@ from core.plots.base import (
     TEXT,
     chart_label,
     chart_labels,
+    dot_plot,
     inline,
-    intervals,
     names_axis,
     tooltip,
     with_labels,
@@ -70,13 +70,7 @@ def means(rows: pd.DataFrame, title: str) -> alt.LayerChart:
 
     `rows` has the columns system, value, low, high and shown (the value as text).
     """
-    rows, title = with_labels(rows, "system"), chart_label(title)
-    base = alt.Chart(rows).encode(
-        y=alt.Y("system:N", sort=list(rows["system"]), title=None, axis=names_axis(labelLimit=180)),
-        color=alt.value(BLUE),
-        tooltip=tooltip("system:N", ("shown:N", title)),
-    )
-    return intervals(base, "value:Q", title).properties(height=ROW * max(1, len(rows)) + 60)
+    return dot_plot(rows, "system", title, [("shown:N", chart_label(title))], colour=alt.value(BLUE))
 
 
 def differences(rows: pd.DataFrame, title: str) -> alt.LayerChart:
@@ -84,16 +78,10 @@ def differences(rows: pd.DataFrame, title: str) -> alt.LayerChart:
 
     `rows` has the columns pair, value, low, high, shown, p (text) and significant.
     """
-    rows, title = with_labels(rows, "pair"), chart_label(title)
-    base = alt.Chart(rows).encode(
-        y=alt.Y("pair:N", sort=list(rows["pair"]), title=None, axis=names_axis(labelLimit=220)),
-        color=alt.condition("datum.significant", alt.value(BLUE), alt.value(GREY)),
-        tooltip=tooltip("pair:N", ("shown:N", title), ("p:N", "p (Holm)")),
-    )
+    title, colour = chart_label(title), alt.condition("datum.significant", alt.value(BLUE), alt.value(GREY))
     zero = inline([{"at": 0}]).mark_rule(color=GREY, strokeDash=[5, 4]).encode(x=alt.X("at:Q", title=title))
-    return alt.LayerChart(layer=[zero, intervals(base, "value:Q", title)]).properties(
-        height=ROW * max(1, len(rows)) + 60
-    )
+    dots = dot_plot(rows, "pair", title, [("shown:N", title), ("p:N", "p (Holm)")], colour=colour, limit=220)
+    return alt.LayerChart(layer=[zero, dots], height=dots.height)
 
 
 def estimates(rows: pd.DataFrame, kinds: Sequence[str], title: str) -> alt.LayerChart:

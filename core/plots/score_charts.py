@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import altair as alt
 import pandas as pd
 
+from core.data import SegmentKey
 from core.plots.base import (
     BLUE,
     GREEN,
@@ -19,7 +21,7 @@ from core.plots.base import (
     chart_labels,
     colour_and_shape,
     distinct,
-    intervals,
+    dot_plot,
     names_axis,
     tooltip,
     with_labels,
@@ -34,18 +36,16 @@ def means(rows: pd.DataFrame, title: str) -> alt.LayerChart:
 
     `rows` has the columns system, mean, low, high, n; systems without a mean are left out.
     """
-    shown, title = with_labels(rows.dropna(subset=["mean"]), "system"), chart_label(title)
-    base = alt.Chart(shown).encode(
-        y=alt.Y("system:N", sort=list(shown["system"]), title=None, axis=names_axis(labelLimit=180)),
-        tooltip=tooltip(
-            "system:N",
-            ("mean:Q", "", ".3f"),
-            ("low:Q", "95 % CI from", ".3f"),
-            ("high:Q", "to", ".3f"),
-            ("n:Q", "outputs"),
-        ),
-    )
-    return intervals(base, "mean:Q", title).properties(height=34 * max(1, len(shown)) + 70)
+    lines = (("mean:Q", "", ".3f"), ("low:Q", "95 % CI from", ".3f"), ("high:Q", "to", ".3f"), ("n:Q", "outputs"))
+    return dot_plot(rows.dropna(subset=["mean"]), "system", title, lines, value="mean", row=34, rest=70)
+
+
+def picked_segment(event: Mapping[str, Any], segments: Iterable[SegmentKey]) -> SegmentKey | None:
+    """Return the segment of the point that was clicked in a scatter plot, from the event of its selection."""
+    for point in list(event.get("selection", {}).get(PICK) or [])[:1]:
+        where = [str(point["doc"]), str(point["segment"])]
+        return next((segment for segment in segments if chart_labels(segment) == where), None)
+    return None
 
 
 def scatter(rows: pd.DataFrame, x_label: str, y_label: str, systems: Sequence[str] | None) -> alt.Chart:
@@ -79,13 +79,8 @@ def agreements(rows: pd.DataFrame, title: str) -> alt.LayerChart:
 
     `rows` has the columns metric, value, low, high, shown (the value as text) and baseline.
     """
-    rows, title = with_labels(rows, "metric"), chart_label(title)
-    base = alt.Chart(rows).encode(
-        y=alt.Y("metric:N", sort=list(rows["metric"]), title=None, axis=names_axis(labelLimit=180)),
-        color=alt.condition("datum.baseline", alt.value(GREY), alt.value(BLUE)),
-        tooltip=tooltip("metric:N", ("shown:N", title)),
-    )
-    return intervals(base, "value:Q", title).properties(height=26 * max(1, len(rows)) + 70)
+    colour = alt.condition("datum.baseline", alt.value(GREY), alt.value(BLUE))
+    return dot_plot(rows, "metric", title, [("shown:N", chart_label(title))], colour=colour, row=26, rest=70)
 
 
 def differences(rows: pd.DataFrame, names: Sequence[str], alpha: float = 0.05) -> alt.LayerChart:

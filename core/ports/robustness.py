@@ -15,12 +15,6 @@ ROUNDING = 1e-6
 """Relative differences up to this size are rounding errors: models compute with 32-bit numbers."""
 
 
-def change_of(good: float, changed: float, *, higher_is_better: bool) -> float:
-    """Return how much better the changed text scores, in the metric's unit; 0 for a rounding error."""
-    change = 0.0 - (good - changed if higher_is_better else changed - good)  # no −0
-    return 0.0 if abs(change) <= ROUNDING * max(1.0, abs(good), abs(changed)) else change
-
-
 class SavedScore(NamedTuple):
     """One metric's scores of the good and the changed text of a saved case; None with a `reason` if undefined."""
 
@@ -32,11 +26,17 @@ class SavedScore(NamedTuple):
     reason: str = ""
 
     @property
-    def misses_error(self) -> bool | None:
-        """Return whether the changed text scores at least as well; None if a score is missing."""
+    def change(self) -> float | None:
+        """Return how much better the changed text scores, in the metric's unit; None if a score is missing, 0 for a rounding error."""
         if self.good is None or self.changed is None:
             return None
-        return change_of(self.good, self.changed, higher_is_better=self.higher_is_better) >= 0
+        change = 0.0 - (self.good - self.changed if self.higher_is_better else self.changed - self.good)  # no −0
+        return 0.0 if abs(change) <= ROUNDING * max(1.0, abs(self.good), abs(self.changed)) else change
+
+    @property
+    def misses_error(self) -> bool | None:
+        """Return whether the changed text scores at least as well; None if a score is missing."""
+        return None if self.change is None else self.change >= 0
 
 
 @dataclass(frozen=True, slots=True)

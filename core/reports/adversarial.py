@@ -92,8 +92,8 @@ def as_csv(rows: Sequence[PhenomenonRow]) -> str:
 
 def as_json(rows: Sequence[PhenomenonRow], failed: Sequence[Failure], notes: Sequence[str]) -> str:
     """Return rows, failures and notes; missing values are null."""
-    report = {"rows": [r._asdict() for r in rows], "failures": [f._asdict() for f in failed], "notes": list(notes)}
-    return json_text(report)
+    failures = [dict(zip(Failure._fields[:-1], f, strict=False)) for f in failed]
+    return json_text({"rows": [r._asdict() for r in rows], "failures": failures, "notes": list(notes)})
 
 
 def as_html(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from core.campaigns.imported import attention, campaign_agreement, ranking, slider_means, times
 from core.formats.campaigns.campaign_file import CampaignFile
-from core.formatting import MISSING, format_count, format_number, isolated
+from core.formatting import MISSING, format_count, format_number, isolated, with_interval
 from core.reports.latex import bold, latex_table, latex_text
 from core.services.campaigns.comparison import VERSION, CampaignComparison, mean_detectable
 from core.stats.bootstrap import Interval, method_of
@@ -26,11 +27,8 @@ def interval(value: Interval, digits: int) -> str:
     """Return a value with its interval: "88.1 [86.0, 90.2]"."""
     if value.value is None:
         return value.reason or "undefined"
-    shown = format_number(value.value, digits, leading_zero=True)
-    if value.low is None or value.high is None:
-        return shown
-    ends = (format_number(end, digits, leading_zero=True) for end in (value.low, value.high))
-    return f"{shown} [{', '.join(ends)}]"
+    form = partial(format_number, digits=digits, leading_zero=True)
+    return with_interval(form(value.value), value.low, value.high, form)
 
 
 def digits_of(comparison: CampaignComparison) -> int:
@@ -154,14 +152,14 @@ def agreed_on(comparison: CampaignComparison) -> str:
 
 def mean_rows(comparison: CampaignComparison) -> list[dict[str, Any]]:
     """Return the rows of the chart of means, best first; with preferences those of strengths."""
-    of = (
-        [(m.system, m.mean, digits_of(comparison)) for m in comparison.means]
-        if comparison.votes is None
-        else [(s.system, s.strength, 2) for s in ranked_strengths(comparison.votes) if s.strength.value is not None]
-    )
+    of, digits = [(m.system, m.mean) for m in comparison.means], digits_of(comparison)
+    if comparison.votes is not None:
+        of, digits = (
+            [(s.system, s.strength) for s in ranked_strengths(comparison.votes) if s.strength.value is not None],
+            2,
+        )
     return [
-        {"system": name, "value": v.value, "low": v.low, "high": v.high, "shown": interval(v, digits)}
-        for name, v, digits in of
+        {"system": name, "value": v.value, "low": v.low, "high": v.high, "shown": interval(v, digits)} for name, v in of
     ]
 
 
@@ -355,8 +353,7 @@ def campaign_report(file: CampaignFile) -> str:
 def _interval(of: Interval) -> str:
     if of.value is None:
         return f"– ({of.reason})" if of.reason else "–"
-    ends = "" if of.low is None or of.high is None else f" [{of.low:.2f}, {of.high:.2f}]"
-    return f"{of.value:.2f}{ends}"
+    return with_interval(f"{of.value:.2f}", of.low, of.high, "{:.2f}".format)
 
 
 def _seconds(value: float | None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import altair as alt
@@ -11,12 +10,11 @@ import pandas as pd
 
 from core.data import grouped
 from core.formats.write import csv_text, json_text
-from core.formatting import MISSING, format_count, format_figure, format_number
+from core.formatting import MISSING, format_count, format_figure, format_number, with_interval
 from core.metrics.lexical.baselines import BASELINES
 from core.plots import score_charts
-from core.plots.base import PADDING
 from core.plots.score_charts import means as system_means
-from core.reports.html import render, vega_script
+from core.reports.html import report_page, report_table
 from core.reports.latex import bold, latex_table, latex_text
 from core.services.evaluate.evaluate import (
     LABELS,
@@ -32,7 +30,7 @@ from core.services.evaluate.significance import ALPHA, SignificanceMatrix, Syste
 from core.stats.correlation.correlation import FEWEST_GROUPS
 
 DAGGER, DOT = "†", "•"
-NAMED, SHORT = 3, 25
+NAMED = 3
 LEVELS: dict[Level, str] = {"segment": "single outputs", "system": "system means"}
 
 
@@ -43,9 +41,7 @@ def cell(row: AgreementRow) -> str:
     """
     if row.value is None:
         return MISSING
-    text = format_number(row.value)
-    if row.low is not None and row.high is not None:
-        text += f" [{format_number(row.low, 2)}, {format_number(row.high, 2)}]"
+    text = with_interval(format_number(row.value), row.low, row.high)
     if row.groups < row.all_groups:
         text += f" ({row.groups}/{row.all_groups})"
     return text + ("" if row.ranked else f" {DAGGER}")
@@ -167,17 +163,8 @@ def as_latex(
 
 def _given_cells(evaluation: Evaluation) -> list[list[str]]:
     """Return the table rows of system scores as given: the label, then a cell per statistic."""
-    by_label = grouped((r.metric, r) for r in evaluation.as_given)
-    return [
-        [
-            label,
-            *(
-                cell(r) if (r := next((r for r in of if r.statistic == n), None)) else MISSING
-                for n in STATISTICS["system"]
-            ),
-        ]
-        for label, of in by_label.items()
-    ]
+    by_label = grouped((r.metric, (r.statistic, cell(r))) for r in evaluation.as_given)
+    return [[label, *(dict(of).get(n, MISSING) for n in STATISTICS["system"])] for label, of in by_label.items()]
 
 
 def sentence_of_counts(evaluation: Evaluation) -> str:
@@ -300,16 +287,10 @@ def as_html(
     systems: Systems | None = None,
     title: str = "Evaluation",
 ) -> str:
-    """Return one page with charts and tables. Charts need JavaScript, which the page contains; all values are also in tables."""
-    made = datetime.now(UTC)
-    return render(
-        "evaluation.html.j2", title=title, sentence=sentence(evaluation, statistic), tables=report_tables(evaluation, statistic, tests, systems),
-        short=SHORT, methods=methods(evaluation, tests, systems), signatures=signatures(evaluation), vega_script=vega_script,
-        foot=f"Computed with Errorscope on {made.day} {made:%B %Y, %H:%M} UTC.",
-        charts=[
-            {"caption": caption, "spec": chart.properties(width="container", padding=PADDING).to_dict(validate=False)}
-            for caption, chart in report_charts(evaluation, statistic, tests, systems)
-        ],
+    """Return the evaluation as `report_page`."""
+    return report_page(
+        title, sentence(evaluation, statistic), report_tables(evaluation, statistic, tests, systems),
+        report_charts(evaluation, statistic, tests, systems), methods(evaluation, tests, systems), signatures(evaluation),
     )  # fmt: skip
 
 
@@ -318,47 +299,36 @@ def report_tables(
 ) -> list[dict[str, Any]]:
     """Return the tables of a report: agreement, tests between metrics, means of systems."""
     names = STATISTICS[evaluation.choice.level]
-    rows = []
+    columns = ["Metric", *(LABELS[n] for n in names)]
+    rows, sentinels = list[list[str]](), list[int]()
     tied = {m.statistic: m.tied for m in tests if m.pairs}
     for name in evaluation.order(statistic):
         of_name = [evaluation.of(name, n) for n in names]
         cells = [of_name[0].metric, *(cell(r) if r.value is not None else r.reason for r in of_name)]
         for at in (names.index(n) + 1 for n, best in tied.items() if name in best):
             cells[at] += f" {DOT}"
-        rows.append({"baseline": of_name[0].kind == "sentinel", "cells": cells})
+        rows.append(cells)
+        sentinels += [len(rows) - 1] if of_name[0].kind == "sentinel" else []
     caption = f"Agreement with {evaluation.joined.human_label} on {LEVELS[evaluation.choice.level]}, with 95 % CIs.{sentence_of_counts(evaluation)}"
     caption += f" {DOT}: the best metric and what is not significantly worse (Holm, p > {ALPHA:g})." if tied else ""
-    tables = [{"caption": caption, "columns": ["Metric", *(LABELS[n] for n in names)], "rows": rows}]
+    tables = [report_table(caption, columns, rows, sentinels)]
     if evaluation.as_given:
         caption = "System scores as given in the files; the table above has means of segment scores"
-        tables.append(_table(caption, ["Metric", *(LABELS[n] for n in names)], _given_cells(evaluation)))
+        tables.append(report_table(caption, columns, _given_cells(evaluation)))
     label = {c.name: c.label for c in evaluation.joined.scored_metrics}
     for tested in (m for m in tests if m.pairs):
         pairs = [
-            [
-                label[p.first],
-                label[p.second],
-                format_number(p.difference),
-                format_number(p.p),
-                format_number(p.adjusted),
-                *([f"{p.draws:,}{' (ended early)' if p.ended else ''}"] if tested.draws else []),
-            ]
+            [label[p.first], label[p.second], *map(format_number, (p.difference, p.p, p.adjusted)),
+             *([f"{p.draws:,}{' (ended early)' if p.ended else ''}"] if tested.draws else [])]
             for p in tested.pairs
-        ]
-        caption = f"{LABELS[tested.statistic]}: differences between metrics, {tested.test}. {tested.ended_early}".strip(
-            ". "
-        )
+        ]  # fmt: skip
+        caption = f"{LABELS[tested.statistic]}: differences between metrics, {tested.test}. {tested.ended_early}"
         columns = ["better", "worse", "difference", "p", "p (Holm)", *(["draws"] if tested.draws else [])]
-        tables.append(_table(caption, columns, pairs))
+        tables.append(report_table(caption.strip(". "), columns, pairs))
     if systems is not None and systems.means:
         means = [[m.rank_text, m.system, format_number(m.mean), interval(m.low, m.high)] for m in systems.means]
-        tables.append(
-            _table(
-                "Systems, with the ranks that the tests between all pairs allow",
-                ["ranks", "system", "mean", "95 % CI"],
-                means,
-            )
-        )
+        caption = "Systems, with the ranks that the tests between all pairs allow"
+        tables.append(report_table(caption, ["ranks", "system", "mean", "95 % CI"], means))
     return tables
 
 
@@ -368,17 +338,9 @@ def report_charts(
     """Return the charts of a report with their captions."""
     rows = [evaluation.of(name, statistic) for name in evaluation.order(statistic)]
     known = [
-        {
-            "metric": r.metric,
-            "value": r.value,
-            "low": r.low,
-            "high": r.high,
-            "shown": cell(r),
-            "baseline": r.kind == "sentinel",
-        }
-        for r in rows
-        if r.value is not None
-    ]
+        {"metric": r.metric, "value": r.value, "low": r.low, "high": r.high, "shown": cell(r), "baseline": r.kind == "sentinel"}
+        for r in rows if r.value is not None
+    ]  # fmt: skip
     charts: list[tuple[str, alt.LayerChart]] = []
     if known:
         caption = f"{LABELS[statistic]} with 95 % CIs; baselines are grey"
@@ -407,7 +369,3 @@ def differences(evaluation: Evaluation, tested: SignificanceMatrix) -> alt.Layer
 
 def p_text(p: float | None) -> str:
     return "<.001" if p is not None and p < 0.0005 else format_number(p)
-
-
-def _table(caption: str, columns: list[str], rows: list[list[str]]) -> dict[str, Any]:
-    return {"caption": caption, "columns": columns, "rows": [{"baseline": False, "cells": cells} for cells in rows]}

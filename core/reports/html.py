@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -43,7 +45,7 @@ _ENVIRONMENT = Environment(
     lstrip_blocks=True,
 )
 _ENVIRONMENT.tests["figure"] = is_figure
-_ENVIRONMENT.globals["chart_config"] = CHART_CONFIG
+_ENVIRONMENT.globals |= {"chart_config": CHART_CONFIG, "short": 25}  # cells of fewer characters are not wrapped
 _ENVIRONMENT.filters |= {"figure": figure, "percent": percent, "score": score}
 
 
@@ -54,6 +56,36 @@ def render(template: str, **values: Any) -> str:
         .render(missing=MISSING, **values)
         .replace("τ-b", "τ\N{NON-BREAKING HYPHEN}b")
     )
+
+
+def report_table(
+    caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]], baselines: Container[int] = ()
+) -> dict[str, Any]:
+    """Return a table for the template; `baselines` are the indexes of the rows that are drawn pale."""
+    cells = [{"baseline": k in baselines, "cells": row} for k, row in enumerate(rows)]
+    return {"caption": caption, "columns": columns, "rows": cells}
+
+
+def chart_spec(chart: alt.LayerChart | alt.Chart) -> dict[str, Any]:
+    """Return a chart as Vega-Lite that fills the width of its place."""
+    return chart.properties(width="container", padding=PADDING).to_dict(validate=False)
+
+
+def long_time(made: datetime) -> str:
+    """Return a time in UTC: "4 May 2026, 07:08 UTC."."""
+    return f"{made.day} {made:%B %Y, %H:%M} UTC."
+
+
+def report_page(
+    title: str, sentence: str, tables: Sequence[dict[str, Any]], charts: Iterable[tuple[str, alt.LayerChart]], methods: str,
+    signatures: Sequence[str],
+) -> str:  # fmt: skip
+    """Return one page with charts and tables. Charts need JavaScript, which the page contains; all values are also in tables."""
+    return render(
+        "evaluation.html.j2", title=title, sentence=sentence, tables=tables, methods=methods, signatures=signatures, vega_script=vega_script,
+        charts=[{"caption": caption, "spec": chart_spec(chart)} for caption, chart in charts],
+        foot=f"Computed with Errorscope on {long_time(datetime.now(UTC))}",
+    )  # fmt: skip
 
 
 def static_chart(chart: alt.LayerChart, width: int) -> Markup:

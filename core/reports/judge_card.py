@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from core.data import grouped
 from core.formats.write import json_text
-from core.formatting import MISSING, format_count, format_number, format_percent
+from core.formatting import MISSING, format_count, format_number, format_percent, with_interval
 from core.judges.annotator_test import ALPHA, CURVE
 from core.plots import score_charts
-from core.plots.base import PADDING
-from core.reports.evaluation import SHORT, p_text
-from core.reports.html import render, vega_script
-from core.services.judges.card import CLASSES, QUESTIONS, JudgeCard, Question
-from core.services.judges.verdict import RULES, Kind
+from core.reports.evaluation import p_text
+from core.reports.html import report_page, report_table
+from core.services.judges.card import CLASSES, QUESTIONS, RULES, JudgeCard, Kind, Question
 from core.stats.bootstrap import Interval, wilson
 from core.stats.correlation.correlation import Statistic
 
@@ -70,8 +67,8 @@ def _shown(value: Interval | Statistic | None, *, percent: bool = False) -> str:
     if value.value is None:
         return value.reason or MISSING
     form = format_percent if percent else lambda v: format_number(v, 2)
-    ends = (value.low, value.high) if isinstance(value, Interval) and value.low is not None else ()
-    return form(value.value) + (f" [{', '.join(map(form, ends))}]" if ends else "")
+    ends = (value.low, value.high) if isinstance(value, Interval) else (None, None)
+    return with_interval(form(value.value), *ends, form)
 
 
 def _two(value: float | None) -> str:
@@ -244,21 +241,12 @@ def _plain(value: Any) -> Any:
 
 def card_html(card: JudgeCard, title: str) -> str:
     """Return one page with the sentence, the chart, all tables and the methods."""
-    made = datetime.now(UTC)
     rows = omega_rows(card)
-    charts = []
-    if rows:
-        chart = score_charts.omega(pd.DataFrame(rows), card.options.epsilon).properties(width="container", padding=PADDING)  # fmt: skip
-        charts = [{"caption": OMEGA_CAPTION, "spec": chart.to_dict(validate=False)}]
+    charts = [(OMEGA_CAPTION, score_charts.omega(pd.DataFrame(rows), card.options.epsilon))] if rows else []
     tables = [*card_tables(card), _disagreements(card)]
-    return render(
-        "evaluation.html.j2", title=title, sentence=card.sentence, short=SHORT, methods=card_methods(card),
-        tables=[
-            {"caption": f"{t.title}. {t.caption}".strip(), "columns": t.columns, "rows": [{"baseline": False, "cells": cells} for cells in t.rows]}
-            for t in tables
-        ],
-        signatures=[f"{card.label}: {card.signature}", f"{card.human}: {card.human_signature}"], vega_script=vega_script, charts=charts,
-        foot=f"Computed with Errorscope on {made.day} {made:%B %Y, %H:%M} UTC.",
+    return report_page(
+        title, card.sentence, [report_table(f"{t.title}. {t.caption}".strip(), t.columns, t.rows) for t in tables], charts,
+        card_methods(card), [f"{card.label}: {card.signature}", f"{card.human}: {card.human_signature}"],
     )  # fmt: skip
 
 

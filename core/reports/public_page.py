@@ -16,11 +16,10 @@ from core.errors import UserError
 from core.formatting import format_count, isolated
 from core.plots import campaigns
 from core.reports import campaign_results, evaluation
-from core.reports.html import render, static_chart
+from core.reports.html import long_time, render, report_table, static_chart
 from core.services.campaigns.comparison import CampaignComparison
 from core.services.evaluate.evaluate import Evaluation, StatisticName
 from core.services.evaluate.significance import SignificanceMatrix, Systems
-from core.stats.campaign.preferences import WinRate
 
 ROOMY, NARROW = 540, 360
 """Widths of the charts in pixels, on screens and on phones."""
@@ -46,7 +45,10 @@ def of_campaign(comparison: CampaignComparison, page: PublicPage, *, running: bo
     if comparison.votes is not None:
         ranked = [s.system for s in campaign_results.ranked_strengths(comparison.votes)]
     _refuse_names(page, comparison.measure)
-    comparison = _renamed_campaign(_in_order(comparison, ranked) if page.blind else comparison, _names(ranked, page))
+    if page.blind:  # the order of names would say which letter is which system
+        by_rank = sorted(comparison.differences, key=lambda d: sorted(map(ranked.index, (d.first, d.second))))
+        comparison = comparison._replace(differences=tuple(by_rank))
+    comparison = _renamed_campaign(comparison, _names(ranked, page))
     over = campaign_results.UNITS[comparison.by]
     charts: list[tuple[str, alt.LayerChart]] = []
     tables = []
@@ -111,23 +113,20 @@ def _page(
     methods: str, signatures: Sequence[str], basis: str = "",
 ) -> str:  # fmt: skip
     blind = " Letters replace the names of the systems, in the order of the results." if page.blind else ""
-    made = page.made or datetime.now(UTC)
     return render(
-        "public.html.j2", title=page.title, sentence=sentence, basis=basis, tables=tables, short=evaluation.SHORT, methods=methods,
-        signatures=signatures,
+        "public.html.j2", title=page.title, sentence=sentence, basis=basis, tables=tables, methods=methods, signatures=signatures,
         charts=[
             {"caption": caption, "roomy": static_chart(chart, ROOMY), "narrow": static_chart(chart, NARROW)}
             for caption, chart in charts
         ],
-        foot=f"Computed with Errorscope and shared on {made.day} {made:%B %Y, %H:%M} UTC. This page does not change.{blind}",
+        foot=f"Computed with Errorscope and shared on {long_time(page.made or datetime.now(UTC))} This page does not change.{blind}",
     )  # fmt: skip
 
 
 def _table(caption: str, rows: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     """Return a table of the page. Columns without any text are left out."""
     columns = [name for name in (rows[0] if rows else ()) if any(row[name] for row in rows)]
-    cells = [{"baseline": False, "cells": [row[name] for name in columns]} for row in rows]
-    return {"caption": caption, "columns": columns, "rows": cells}
+    return report_table(caption, columns, ([row[name] for name in columns] for row in rows))
 
 
 def _names(ranked: Sequence[str], page: PublicPage) -> Rename:
@@ -159,25 +158,6 @@ def _renamed_campaign(comparison: CampaignComparison, name: Rename) -> CampaignC
         differences=tuple(d._replace(first=name(d.first), second=name(d.second)) for d in comparison.differences),
         effects=effects, votes=votes,
     )  # fmt: skip
-
-
-def _in_order(comparison: CampaignComparison, ranked: Sequence[str]) -> CampaignComparison:
-    """Return the comparison with pairs in the order of the results: the order of names would say which letter is which system."""
-    place = {system: n for n, system in enumerate(ranked)}
-    differences = sorted(comparison.differences, key=lambda d: sorted((place[d.first], place[d.second])))
-    votes = comparison.votes
-    if votes is not None:
-        rates = [r if place[r.first] < place[r.second] else _turned(r) for r in votes.rates]
-        rates.sort(key=lambda r: (place[r.first], place[r.second]))
-        votes = votes._replace(rates=tuple(rates))
-    return comparison._replace(differences=tuple(differences), votes=votes)
-
-
-def _turned(r: WinRate) -> WinRate:
-    """Return the same comparison from the view of the second system."""
-    value, low, high = (None if x is None else 1 - x for x in (r.rate.value, r.rate.high, r.rate.low))
-    rate = r.rate._replace(value=value, low=low, high=high)
-    return r._replace(first=r.second, second=r.first, wins=r.losses, losses=r.wins, rate=rate)
 
 
 def _refuse_names(page: PublicPage, *texts: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.formats.write import csv_text, json_text
-from core.formatting import MISSING, format_number
+from core.formatting import MISSING, format_number, with_interval
 from core.services.evaluate.significance import ALPHA
 from core.services.spans.compared_layers import NOTHING, Part, SpanRow, SpanTest
 from core.services.spans.evaluation import SpanEvaluation
@@ -22,8 +22,7 @@ HOW = (
 
 def f_text(row: SpanRow) -> str:
     """Return F with its 95 % CI: ".434 [.33, .53]"; a dash if undefined."""
-    ends = f" [{format_number(row.low, 2)}, {format_number(row.high, 2)}]" if row.low is not None else ""
-    return format_number(row.f) + ends
+    return with_interval(format_number(row.f), row.low, row.high)
 
 
 def sentence(done: SpanEvaluation) -> str:

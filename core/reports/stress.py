@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from core.formats.write import csv_text
-from core.plots.base import PADDING
 from core.plots.robustness import cell_charts
-from core.reports.html import render, vega_script
+from core.reports.html import chart_spec, render, vega_script
 from core.robustness.stress.report import VERDICT_NAMES, Report, Verdict, advice
 from core.robustness.stress.texts import REFERENCE
 from core.robustness.stress.verdict import FEWEST
@@ -27,9 +26,8 @@ def as_csv(report: Report) -> str:
 
 
 def _rows(report: Report) -> Iterator[tuple[str | float | None, ...]]:
-    tests, metrics = {t.name: t for t in report.tests}, {m.name: m for m in report.metrics}
     for c in report.cells:
-        test, metric = tests[c.test], metrics[c.metric]
+        test, metric = report.test(c.test), report.metric(c.metric)
         for p in c.points:
             parts = "; ".join(f"{name}={value!r}" for name, value in p.parts.items())
             yield (
@@ -57,14 +55,14 @@ PAPER_RULE = {True: "passes", False: "fails", None: "has no verdict"}
 
 def as_html(report: Report) -> str:
     """Return the whole report as one file. Charts need JavaScript, which the file contains; all values are also in tables."""
-    tests, metrics = {t.name: t for t in report.tests}, {m.name: m for m in report.metrics}
     cells: dict[tuple[str, str], dict[str, Any]] = {}
     for i, cell in enumerate(report.cells):
-        charts = cell_charts(cell, tests[cell.test], metrics[cell.metric])
+        metric = report.metric(cell.metric)
+        charts = cell_charts(cell, report.test(cell.test), metric)
         cells[cell.test, cell.metric] = {
-            "id": f"c{i}", "cell": cell, "metric": metrics[cell.metric],
+            "id": f"c{i}", "cell": cell, "metric": metric,
             "advice": advice(cell.test, cell.metric) if cell.verdict == "fail" else "",
-            "charts": [chart.properties(width="container", padding=PADDING).to_dict(validate=False) for chart in charts],
+            "charts": [chart_spec(chart) for chart in charts],
         }  # fmt: skip
     order = dict.fromkeys([*ASPECTS, *(t.aspect for t in report.tests)])
     aspects = [

@@ -1,4 +1,4 @@
-"""The effect of suggestions in a campaign as table rows, sentences and plain text."""
+"""The effect of suggestions in a campaign as table rows and sentences."""
 
 from __future__ import annotations
 
@@ -125,14 +125,3 @@ def pooling_sentence(report: SuggestionReport) -> str:
 
 def _points(value: float) -> str:
     return format_change(value, 2, leading_zero=True)
-
-
-def suggestions_text(report: SuggestionReport) -> str:
-    """Return the whole report as plain text."""
-    lines = [*basis_sentences(report), ""]
-    for title, rows in (("effects", effect_rows(report)), ("arm × system (score)", system_rows(report))):
-        lines += [title] if rows else []
-        for row in rows:
-            label, *cells = row.values()
-            lines.append("  " + "; ".join([label, *(f"{name} {cell}" for name, cell in zip([*row][1:], cells, strict=True) if cell not in ("", MISSING))]))  # fmt: skip
-    return "\n".join([*lines, "", pooling_sentence(report)])

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from core.metrics.base import is_judge
 from core.ports.jobs import JobState, MetricProgress, Numbers
 from core.scoring.timing import spread
 from core.scoring.values import ScoringProgress
@@ -47,7 +48,7 @@ class JobInQueue(NamedTuple):
 def judge_of(metric: str) -> str:
     """Return the name of the judge that a metric expression asks, or "". One chunk at a time asks a judge, whichever worker has it."""
     name, *options = metric.split("|")
-    if not name.startswith(("judge-", "judge:")):
+    if not is_judge(name):
         return ""
     return next((option.removeprefix("judge:") for option in options if option.startswith("judge:")), "default")
 

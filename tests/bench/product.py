@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from cli.__main__ import COMMANDS
-from core.calibration.calibrate import CalibrationPoint
+from core.calibration.calibrate import CalibrationPoint, calibrate
 from core.calibration.learning import by_top, learn, ranking
 from core.calibration.presets import PRESETS
 from core.calibration.sampling import LabelCandidate, choose
@@ -37,7 +37,7 @@ from core.services.calibrate import calibration, lambda_sensitivity
 from core.services.campaigns import comparison, files, monitor, people, planning
 from core.services.campaigns.answers import judgements, read_labels
 from core.services.campaigns.quality import submitted_units
-from core.services.evaluate import bias, evaluate, evaluation_data, lengths, significance
+from core.services.evaluate import evaluate, evaluation_data, length_and_bias, significance
 from core.services.export.files import EXPORTS
 from core.services.labels.agreement import agreement
 from core.services.labels.judgements import number_agreement
@@ -191,18 +191,21 @@ class Statistics:
         return {"best systems": _subsets(tops), "buckets": [_subsets(of) for of in buckets]}
 
     def disagreements(self, joined: Any) -> dict[str, Any]:
-        return {name: bias.disagreements(joined.keys, of, joined.human)[:200] for name, of in joined.scores.items()}
+        return {
+            name: length_and_bias.disagreements(joined.keys, of, joined.human)[:200]
+            for name, of in joined.scores.items()
+        }
 
     def bias_and_lengths(self, joined: Mapping[str, Any]) -> dict[str, Any]:
-        same = lengths.same_outputs(joined)
+        same = length_and_bias.same_outputs(joined)
         if not same:
             return {}
         first = next(iter(same.values()))
-        choice, baseline = evaluate.AgreementOptions(), lengths.baseline_of(first.scored_metrics)
-        found: dict[str, Any] = {"bias": bias.bias(same, first.systems[:3])}
+        choice, baseline = evaluate.AgreementOptions(), length_and_bias.baseline_of(first.scored_metrics)
+        found: dict[str, Any] = {"bias": length_and_bias.bias(same, first.systems[:3])}
         for by in ("outputs", "references", "source"):
-            of = lengths.segment_lengths(self.view, first.keys, by)
-            found[by] = _or_reason(lambda of=of, by=by: lengths.by_length(same, of, by, baseline, choice))  # type: ignore[misc]
+            of = length_and_bias.segment_lengths(self.view, first.keys, by)
+            found[by] = _or_reason(lambda of=of, by=by: length_and_bias.by_length(same, of, by, baseline, choice))  # type: ignore[misc]
         evaluations = {name: evaluate.evaluate(one, choice) for name, one in joined.items()}
         found["every score"] = score_tables.human_scores_latex(evaluations, "kendall").splitlines()
         return found
@@ -229,7 +232,7 @@ class Statistics:
             for group in ("pooled", "segment", "system")
         }
         return {
-            name: _or_reason(lambda choice=choice: calibration.fit(data, choice, PRESETS).to_json())  # type: ignore[misc]
+            name: _or_reason(lambda choice=choice: calibrate(data, **choice._asdict(), presets=PRESETS).to_json())  # type: ignore[misc]
             for name, choice in fits.items()
         }
 

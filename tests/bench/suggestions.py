@@ -22,7 +22,8 @@ from core.data import OutputKey, Span, grouped
 from core.formats.campaigns.appraise import read_appraise
 from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating, raw_spans
 from core.formats.files import file_at
-from core.reports.suggestions import suggestions_text
+from core.formatting import MISSING
+from core.reports.suggestions import basis_sentences, effect_rows, pooling_sentence, system_rows
 from tests.core.campaigns.simulated_suggestions import AUTOMATION, NONE, WRONG, Bias, simulated_campaign
 from tests.paths import DATA
 
@@ -121,7 +122,7 @@ def esa_report(files: dict[Arm, CampaignFile]) -> tuple[SuggestionReport, str]:
         "files: an account counts as an annotator.",
         f"Time: from an annotator's previous rating to this one; above {BREAK:.0f} s the annotator's median.",
         "",
-        suggestions_text(report),
+        _report_text(report),
         "",
         f"Seconds per error span: {per_span.control:.0f} in ESA, {per_span.suggested:.0f} in ESA^AI, a ratio of {per_span.value:.2f} "
         f"[{per_span.low:.2f}, {per_span.high:.2f}] (published: 71 and 31, a ratio of 0.44).",
@@ -130,6 +131,17 @@ def esa_report(files: dict[Arm, CampaignFile]) -> tuple[SuggestionReport, str]:
         f"and {100 - 100 * of_spans:.0f} % that they need less time.",
     ]
     return report, "\n".join(lines)
+
+
+def _report_text(report: SuggestionReport) -> str:
+    """Return the whole report as plain text."""
+    lines = [*basis_sentences(report), ""]
+    for title, rows in (("effects", effect_rows(report)), ("arm × system (score)", system_rows(report))):
+        lines += [title] if rows else []
+        for row in rows:
+            label, *cells = row.values()
+            lines.append("  " + "; ".join([label, *(f"{name} {cell}" for name, cell in zip([*row][1:], cells, strict=True) if cell not in ("", MISSING))]))  # fmt: skip
+    return "\n".join([*lines, "", pooling_sentence(report)])
 
 
 class SimulationResult(NamedTuple):

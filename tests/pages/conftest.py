@@ -20,7 +20,7 @@ from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 from core.ports.store import Store
 from core.services.calibrate.calibration import LambdaFitOptions
 from db.store import shared_store
-from pages._ui.calibrate import best_systems, calibration_form, learning_curve
+from pages._ui.calibrate import calibration_form, lambda_sensitivity
 from pages._ui.shared import wiring
 from tests.templates import empty_database, sample_database
 
@@ -110,7 +110,6 @@ def store(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 @pytest.fixture
 def few_resamples(monkeypatch: pytest.MonkeyPatch) -> int:
     """Let Calibrate draw few resamples, and return how many. How many it takes by default is tested in tests/core/calibration."""
-    for section in (learning_curve, best_systems):
-        monkeypatch.setattr(section, "DRAWS", 20)
+    monkeypatch.setattr(lambda_sensitivity, "DRAWS", 20)
     monkeypatch.setattr(calibration_form, "LambdaFitOptions", partial(LambdaFitOptions, draws=20))
     return 20

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from core.data import Item, Value
-from core.metrics import registry
 from core.ports.store import Store
-from core.signature import content_key
 from tests.pages.said import unescaped
 from tests.paths import APP
 
@@ -89,12 +86,3 @@ def new_project(store: Store, name: str = "p") -> int:
     taken = {project.name for project in store.projects.list()}
     free = next(n for n in (name, *(f"{name} {k}" for k in range(2, 99))) if n not in taken)
     return store.projects.create(free).id
-
-
-def put_scores(
-    store: Store, project: int, metric: str, value: Callable[[int, Item], Value] = lambda number, item: Value(1.0)
-) -> None:
-    """Store what a metric scores: `value` of the number of each output and of its texts."""
-    items = [item for _, item in store.projects.dataset(project).items()]
-    values = {content_key(*item): value(number, item) for number, item in enumerate(items)}
-    store.scores.put(metric, registry.load_metric(metric).signature(), values, 1.0)

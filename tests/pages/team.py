@@ -22,8 +22,8 @@ from core.services.people import accounts, sessions
 from core.services.people.sessions import SESSION_COOKIE
 from core.services.robustness.stress_test_runs import run_settings
 from tests.core.services.campaigns import filled
-from tests.pages.opened_page import put_scores
 from tests.reports import report
+from tests.stores import put_scores
 
 PASSWORD = "correct horse battery"
 ROLES: dict[str, Role] = {"mia": "manager", "adam": "adjudicator", "vera": "viewer", "anton": "annotator"}

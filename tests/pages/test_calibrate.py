@@ -1,6 +1,7 @@
 """Calibrate λ: what it says before there is anything to fit, what it finds, and that a saved λ is kept and used."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import streamlit as st
@@ -9,17 +10,18 @@ from streamlit.testing.v1 import AppTest
 from core.calibration.calibrate import calibrate
 from core.calibration.presets import advice
 from core.data import Dataset, HumanScore, Output, Segment, SegmentKey, Value
-from core.metrics import registry
 from core.ports.labels import Action
-from core.progress import no_progress
 from core.refine.result import weighted
 from core.services.calibrate import calibration as service
-from core.signature import content_key
+from pages._ui.calibrate import calibration_result
+from tests.builders import refined_value
+from tests.pages import opened_page
 from tests.pages.opened_page import new_project
 from tests.pages.said import words
-from tests.paths import APP
+from tests.stores import put_scores
 
 N = 30
+opened = partial(opened_page.opened, "calibrate")
 pytestmark = pytest.mark.usefixtures("few_resamples")
 DISTANCES = [(0.1 * (i % 7), 0.03 * ((11 * i) % 17)) for i in range(N)]
 
@@ -36,29 +38,16 @@ def add(store, project: int, *, human: bool = True, scored: bool = True) -> None
     rated = tuple(HumanScore("A", "d", str(i), "da", weighted(*DISTANCES[i], 2.0)) for i in range(N)) if human else ()
     store.projects.add(project, Dataset(segments, outputs, rated))
     if scored:
-        values = {
-            content_key(None, f"words {i}", ("a reference",)): Value(
-                weighted(*d, 1.0), parts={"dist_exp": d[0], "dist_imp": d[1], "score_hyp": -d[0] - d[1] - 0.2}
-            )
-            for i, d in enumerate(DISTANCES)
-        }
-        store.scores.put("bartscore++", registry.load_metric("bartscore++").signature(), values, 1.0)
-
-
-def opened(project_id: int) -> AppTest:
-    at = AppTest.from_file(APP, default_timeout=60)
-    at.query_params["project"] = str(project_id)
-    return at.switch_page("pages/calibrate.py").run()
+        values = {o.key: refined_value(*d, -sum(d) - 0.2) for o, d in zip(outputs, DISTANCES, strict=True)}
+        put_scores(store, project, "bartscore++", values)
 
 
 def test_a_project_says_what_is_missing_for_a_fit(store) -> None:
     at = opened(filled(store, scored=False))
-    assert not at.exception
     assert "BARTScore++ has not been computed" in words(at)
     other = store.projects.create("no human scores").id
     add(store, other, human=False)
     at = opened(other)
-    assert not at.exception
     assert "This project has no human scores yet." in words(at)
 
     project_id = filled(store)
@@ -66,7 +55,6 @@ def test_a_project_says_what_is_missing_for_a_fit(store) -> None:
     rated = tuple(HumanScore("B", "d", str(i), "da", float(i)) for i in range(N))
     store.projects.add(project_id, Dataset((), more, rated))
     at = opened(project_id)
-    assert not at.exception
     assert "BARTScore++ has scored 30 of 60 outputs with human scores. λ is fitted on these only." in words(at)
     next(b for b in at.button if b.label == "Finish scoring").click().run()
     assert [j.metrics for j in store.jobs.recent(project_id)] == [("bartscore++",)]
@@ -84,7 +72,6 @@ def test_a_project_says_what_is_missing_for_a_fit(store) -> None:
 def test_a_fit_is_one_sentence_and_lambda_is_saved_once(store, few_resamples: int) -> None:
     project_id = filled(store)
     at = opened(project_id)
-    assert not at.exception
     data = [
         service.CalibrationPoint(o.key, *DISTANCES[i], weighted(*DISTANCES[i], 2.0))
         for i, o in enumerate(store.projects.dataset(project_id).outputs)
@@ -120,7 +107,6 @@ def test_where_the_curve_is_flat_even_weights_are_offered_first(store, monkeypat
         project_id = filled(store)
         real = lambda_work_fit(monkeypatch, flat)
         at = opened(project_id)
-        assert not at.exception
         (found,) = real
         if flat:
             assert "Recommended: λ = 1" in words(at)
@@ -140,15 +126,15 @@ def lambda_work_fit(monkeypatch, flat: bool):
     """Fits as they are, with an interval of the gain over λ = 1 that holds 0, or does not."""
     found = []
 
-    def fit(data, choice, presets=(), progress=no_progress, on_best=str, available=None):
-        made = calibrate(data, **choice._asdict(), presets=presets, progress=progress, on_best=on_best)
+    def fit(data, available, **options):
+        made = calibrate(data, **options)
         assert made.lam != 1.0
         gain = (-0.1, 0.2) if flat else (0.1, 0.2)
         made = replace(made, advice=advice(made.lam, made.agreement, made.at["1"], gain))
         found[:] = [made]
         return made
 
-    monkeypatch.setattr("core.services.calibrate.calibration.fit", fit)
+    monkeypatch.setattr(calibration_result, "calibrate", fit)
     return found
 
 
@@ -161,13 +147,8 @@ def labelled(store, *, scored: int = 40) -> int:
     segments = tuple(Segment("d", str(i), None, ("a reference",)) for i in range(10))
     outputs = tuple(Output(s, "d", str(i), f"{s} bad words {i}") for i in range(10) for s in SYSTEMS)
     store.projects.add(project.id, Dataset(segments, outputs))
-    values = {}
-    for k, output in enumerate(outputs):
-        e, i = 0.1 * (7 * k % 11), 0.1 * (5 * k % 13)
-        parts = {"dist_exp": e, "dist_imp": i, "score_hyp": -e - i}
-        values[content_key(None, output.text, ("a reference",))] = Value(weighted(e, i, 1.0), parts=parts)
-    some = dict(list(values.items())[:scored])
-    store.scores.put("bartscore++", registry.load_metric("bartscore++").signature(), some, 1.0)
+    values = {o.key: refined_value(0.1 * (7 * k % 11), 0.1 * (5 * k % 13)) for k, o in enumerate(outputs[:scored])}
+    put_scores(store, project.id, "bartscore++", values)
     for rater, n in (("Ann", 10), ("Bo", 2)):
         for i in range(n):
             actions = [mark(rater, s, i, k) for k, s in enumerate(SYSTEMS)]
@@ -204,11 +185,8 @@ def test_sections_follow_scores_that_come_later(store) -> None:
     at = opened(project_id)
     assert list(table(section(at, "Annotators"), "annotator")["outputs"]) == [24, 24, 8]
     assert set(table(section(at, "Severity weights"), "weights")["outputs"]) == {24}
-    values = {}
-    for o in store.projects.dataset(project_id).outputs[24:]:
-        parts = {"dist_exp": 0.5, "dist_imp": 0.25, "score_hyp": -0.75}
-        values[content_key(None, o.text, ("a reference",))] = Value(weighted(0.5, 0.25, 1.0), parts=parts)
-    store.scores.put("bartscore++", registry.load_metric("bartscore++").signature(), values, 1.0)
+    rest = store.projects.dataset(project_id).outputs[24:]
+    put_scores(store, project_id, "bartscore++", {o.key: refined_value(0.5, 0.25) for o in rest})
     rows = table(section(opened(project_id), "Annotators"), "annotator")
     assert list(rows["annotator"]) == ["all together", "Ann", "Bo"]
     assert list(rows["outputs"]) == [40, 40, 8]
@@ -275,11 +253,10 @@ def test_best_systems_shows_both_figures_and_new_scores(store) -> None:
     at.segmented_control(key="lambda-top-colour").set_value("loss against the best λ")
     at.run()
     assert not at.exception
-    texts = [content_key(None, o.text, ("a reference",)) for o in store.projects.dataset(project_id).outputs]
+    outputs = store.projects.dataset(project_id).outputs
 
     def compared(first: int, last: int) -> str:
-        values = {texts[i]: Value(float(i)) for i in range(first, last)}
-        store.scores.put("chrf", registry.load_metric("chrf").signature(), values, 1.0)
+        put_scores(store, project_id, "chrf", {outputs[i].key: Value(float(i)) for i in range(first, last)})
         at = section(opened(project_id), "Best systems")
         return str(at.get("vega_lite_chart")[-1].proto)
 

@@ -1,7 +1,7 @@
 """The Compare page over a real database, without a browser; the cards themselves are in the browser tests."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -11,13 +11,13 @@ from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span, Va
 from core.mqm.actions import label_actions
 from core.ports.store import Store
 from core.refine.result import Refinement, Token
-from core.signature import content_key
 from pages._ui import components
 from pages._ui.annotate import identity
 from pages._ui.compare import all_segments
 from pages._ui.shared import page
 from tests.pages.metric_boxes import MetricBoxes
 from tests.pages.opened_page import run
+from tests.stores import put_scores
 
 TEXTS = {"alpha": ("The river rose.", "Bananas <b>x</b>"), "beta": ("The river burst its banks.", "=1+1")}
 SIGN = "bartscore++|lambda:1|v:1|model:bundled/bart-mini|rev:abc"
@@ -43,11 +43,16 @@ def project(store: Store) -> int:
 
 
 def score(store: Store, project: int) -> None:
+    refine(store, project, "bartscore++", SIGN, -1.0, [-1.0, -2.0, -3.0, -4.0])
+
+
+def refine(store: Store, project: int, name: str, signature: str, score: float, before: Sequence[float]) -> None:
+    """Store refinements with this score, of outputs that had these scores `before`."""
     values = {}
-    for n, (_, item) in enumerate(store.projects.dataset(project).items()):
-        analysis = Refinement("f", 0, False, "", item.hypothesis, -1.0 - n, -0.5, -0.1, (Token("x", 0, 1, -1.0),), ())
-        values[content_key(*item)] = Value(-1.0, parts=analysis.parts(), detail=analysis.to_json())
-    store.scores.put("bartscore++", SIGN, values, 1.0)
+    for (key, item), old in zip(store.projects.dataset(project).items(), before, strict=True):
+        analysis = Refinement("f", 0, False, "", item.hypothesis, old, -0.5, -0.1, (Token("x", 0, 1, -1.0),), ())
+        values[key] = Value(score, parts=analysis.parts(), detail=analysis.to_json())
+    put_scores(store, project, name, values, signature)
 
 
 def open_page(project: int, **query: str) -> AppTest:
@@ -87,8 +92,8 @@ def test_a_scored_project_is_read_searched_and_sorted(store: Store, project: int
     assert sorted(c["name"] for c in seen[-1]["cards"]) == ["Output A", "Output B"]
     assert "alpha" not in str(seen[-1])
 
-    items = dict(store.projects.dataset(project).items())
-    store.scores.put("chrf", "chrf|v:1", {content_key(*item): Value(50.0) for item in items.values()}, 1.0)
+    keys = store.projects.index(project).keys()
+    put_scores(store, project, "chrf", dict.fromkeys(keys, Value(50.0)), "chrf|v:1")
     at.run()
     of = {s.label: s.value for s in at.selectbox}
     assert of["Compared with"] != of["System means of"], "charts keep the choice from before there were other scores"
@@ -145,21 +150,10 @@ def test_addresses_systems_and_the_worst_outputs_are_shown(store: Store, project
     assert seen[-1]["spot"] in {c["name"] for c in seen[-1]["cards"]} - {"beta"}
 
 
-def score_variant(store: Store, project: int) -> str:
-    """A second refinement, with k = 5, that found more to mend."""
-    name, values = "bartscore++|k:5", {}
-    for _, item in store.projects.dataset(project).items():
-        analysis = Refinement("f", 0, False, "", item.hypothesis, -4.0, -0.5, -0.1, (Token("x", 0, 1, -1.0),), ())
-        values[content_key(*item)] = Value(-2.0, parts=analysis.parts(), detail=analysis.to_json())
-    store.scores.put(
-        name, "bartscore++|lambda:1|v:1|variant:f|k:5|prompt:encoder(Such as)|model:x|rev:abc", values, 1.0
-    )
-    return name
-
-
 def test_a_refinement_is_chosen_and_kept_in_the_address(store: Store, project: int, seen: list[Any]) -> None:
     score(store, project)
-    name = score_variant(store, project)
+    name, variant = "bartscore++|k:5", "bartscore++|lambda:1|v:1|variant:f|k:5|prompt:encoder(Such as)|model:x|rev:abc"
+    refine(store, project, name, variant, -2.0, [-4.0] * 4)
 
     def presets() -> dict[str, str]:
         return {p["label"].split(",")[0]: f"{p['label']}: {p.get('hint')}" for p in seen[-1]["presets"]}

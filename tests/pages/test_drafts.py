@@ -12,9 +12,10 @@ from core.ports.store import Store
 from core.services.people import accounts
 from pages._ui.shared import drafts
 from tests.pages import team, test_calibrate, test_meta_evaluation, test_robustness, test_stress_tests
-from tests.pages.opened_page import loaded_again, press, put_scores, run
+from tests.pages.opened_page import loaded_again, press, run
 from tests.pages.said import words
 from tests.pages.test_projects import uploaded
+from tests.stores import put_scores
 
 CASES = b"error,id,source,ref,r,hyp_para,hyp_adv_based,hyp_adv_free\nnum,1,,It is 5.,,It is 5!,Was it 99 then,\n"
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span, Value
-from core.metrics import registry
 from core.mqm.actions import label_actions
 from core.ports.labels import LabelBatch
 from core.ports.store import Store
 from core.services.spans.layers import add_layer
-from core.signature import content_key
 from core.spans.layers import LayerSpan
 from tests.pages.opened_page import again, new_project, opened
 from tests.pages.said import words
+from tests.stores import put_scores
 
 TEXT = "ten chars. and ten more chars."
 
@@ -59,8 +58,7 @@ def test_layers_are_compared_with_annotators_without_any_metric(store: Store) ->
     at.multiselect(key=f"spans-layers-{project}-annotator:Ann").set_value([])
     again(at)
     assert "Choose at least one layer." in words(at)
-    scores = {content_key(f"source {i}", TEXT, ()): Value(float(i)) for i in range(2)}
-    store.scores.put("ter", registry.load_metric("ter").signature(), scores, 1.0)
+    put_scores(store, project, "ter", {OutputKey("A", "d", str(i)): Value(float(i)) for i in range(2)})
     at = opened("meta_evaluation", int(project), tab="Error spans")
     assert "No metric has been computed" not in words(at)
     assert "<b>judge</b> agrees best with" in words(at)

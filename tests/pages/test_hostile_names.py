@@ -20,7 +20,7 @@ from core.robustness.stress.report import as_json
 from core.services.robustness.stress_test_runs import run_settings
 from db.engine import connect
 from db.store import store_over
-from pages._ui.robustness import session
+from pages._ui.robustness import controls
 from pages._ui.shared.markdown import escape_markdown
 from tests import hostile
 from tests.pages.opened_page import press, run
@@ -181,7 +181,7 @@ STATES = {
     "calibrate": [({}, 1, 8)],
     "meta_evaluation": [({}, 2, 10)],
     "robustness": [
-        ({"robustness-section": s, "robustness-metrics": ["chrf"], "lab-metrics": ["chrf"]}, 1, 9) for s in session.SECTIONS
+        ({"robustness-section": s, "robustness-metrics": ["chrf"], "lab-metrics": ["chrf"]}, 1, 9) for s in controls.SECTIONS
     ],
 }  # fmt: skip
 """For each page: what its session holds, and how many choices are made after it is opened, in `make test` and in the

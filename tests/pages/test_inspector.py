@@ -12,7 +12,6 @@ from core.mqm.actions import label_actions
 from core.ports.store import Store
 from core.refine.inspect import Round
 from core.refine.result import EditStep, Refinement, Token
-from core.signature import content_key
 from pages._ui import components
 from pages._ui.annotate import identity
 from pages._ui.compare import inspector as inspector_section
@@ -21,6 +20,7 @@ from pages._ui.compare.inspector import OpenInspector
 from pages._ui.compare.marks import switch_key
 from tests.pages.opened_page import run
 from tests.pages.test_compare import project
+from tests.stores import put_scores
 
 __all__ = ["project"]
 KEY = SegmentKey("d", "1")
@@ -57,8 +57,8 @@ def score(store: Store, project: int, sign: str = SIGN) -> None:
             "f", 0, False, "", STEP.text if edited else item.hypothesis, -2.0, -1.0 if edited else -2.0, -0.1,
             (Token("x", 0, 1, -1.0),), (STEP,) if edited else (),
         )  # fmt: skip
-        values[content_key(*item)] = Value(-1.0, parts=analysis.parts(), detail=analysis.to_json())
-    store.scores.put("bartscore++", sign, values, 1.0)
+        values[key] = Value(-1.0, parts=analysis.parts(), detail=analysis.to_json())
+    put_scores(store, project, "bartscore++", values, sign)
 
 
 def label(store: Store, project: int, rater: str) -> None:

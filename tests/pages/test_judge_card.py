@@ -1,20 +1,16 @@
 """Judge card on Meta-evaluation: how to get a judge, the verdict in a sentence, and its files."""
 
 import json
-
-from streamlit.testing.v1 import AppTest
+from functools import partial
 
 from core.reports.judge_card import card_html, card_json
 from tests import judges
 from tests.core.services.judges.test_judge_card import OPTIONS, answers, card_of
+from tests.pages import opened_page
 from tests.pages.said import words
-from tests.paths import APP
+from tests.stores import put_scores
 
-
-def opened(project_id: int) -> AppTest:
-    at = AppTest.from_file(APP, default_timeout=120)
-    at.query_params["project"], at.query_params["tab"] = str(project_id), "Judge card"
-    return at.switch_page("pages/meta_evaluation.py").run()
+opened = partial(opened_page.opened, "meta_evaluation", tab="Judge card")
 
 
 def test_the_card_leads_from_no_judge_to_a_verdict(store) -> None:
@@ -24,9 +20,8 @@ def test_the_card_leads_from_no_judge_to_a_verdict(store) -> None:
     values = {
         o.key: judges.answer(int(w), o.text, 95.0 - 30 * w) for o, w in zip(data.outputs, of["judge"], strict=True)
     }
-    judges.put(store, data, values, "chrf", "chrf|v:1")
+    put_scores(store, project.id, "chrf", values, "chrf|v:1")
     at = opened(project.id)
-    assert not at.exception
     assert "No judge has scored this project yet." in words(at)
     assert {"Set up a judge on Models", "Compute scores on Compare"} <= {
         link.proto.label for link in at.get("page_link")
@@ -35,9 +30,8 @@ def test_the_card_leads_from_no_judge_to_a_verdict(store) -> None:
     assert "chrF: not tested for scores." in words(at)
 
     values[data.outputs[0].key] = judges.no_answer("refused")
-    judges.put(store, data, values, "judge-esa", "judge-esa|model:tiny|v:1")
+    put_scores(store, project.id, "judge-esa", values, "judge-esa|model:tiny|v:1")
     at = opened(project.id)
-    assert not at.exception
     said = words(at)
     assert "Judge ESA: may replace an annotator for errors (yes or no) and scores." in said
     assert "120 outputs of 30 documents, judged and labelled by 3 annotators" in said

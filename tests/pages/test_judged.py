@@ -3,14 +3,15 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.data import Dataset, Item, Judgement, Output, OutputKey, Segment, Value
+from core.data import Dataset, Judgement, Output, OutputKey, Segment
 from core.ports.calibration import Chosen, SavedBatch
 from core.ports.store import Store
-from core.refine.result import weighted
 from pages._ui.shared import wiring
-from tests.pages.opened_page import button, field, new_project, opened, press, put_scores
+from tests.builders import refined_value
+from tests.pages.opened_page import button, field, new_project, opened, press
 from tests.pages.said import words
 from tests.pages.test_projects import uploaded
+from tests.stores import put_scores
 
 N, SYSTEMS = 8, ("A", "B", "C")
 
@@ -30,12 +31,9 @@ def filled(store: Store, *, upset: bool = True) -> int:
                 Judgement(o.key, rater, "rank", float(rank)),
             ]
     store.projects.add(project, Dataset(segments, outputs), judgements=judged)
-
-    def refined(n: int, item: Item) -> Value:
-        d = (0.1 * (n % 7), 0.03 * (11 * n % 17))
-        return Value(weighted(*d, 1.0), parts={"dist_exp": d[0], "dist_imp": d[1], "score_hyp": -d[0] - 0.2})
-
-    put_scores(store, project, "bartscore++", refined)
+    distances = [(0.1 * (n % 7), 0.03 * (11 * n % 17)) for n in range(len(outputs))]
+    values = {o.key: refined_value(*d, -d[0] - 0.2) for o, d in zip(outputs, distances, strict=True)}
+    put_scores(store, project, "bartscore++", values)
     return project
 
 

@@ -21,8 +21,9 @@ from core.services.projects.view import View
 from pages._ui.labels_and_raters import agreement as agreement_part
 from pages._ui.shared import long_jobs, wiring
 from tests.labels import submitted
-from tests.pages.opened_page import field, new_project, press, put_scores, run
+from tests.pages.opened_page import field, new_project, press, run
 from tests.pages.said import words
+from tests.stores import put_scores
 
 N = 6
 SYSTEMS = ("A", "B")

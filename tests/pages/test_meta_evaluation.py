@@ -1,11 +1,11 @@
 """Meta-evaluation: what it says before there is anything to compare, what it finds, and what is behind it."""
 
 import re
+from functools import partial
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from core.data import Dataset, HumanScore, Output, Segment, SegmentKey, Value
+from core.data import Dataset, HumanScore, Output, OutputKey, Segment, SegmentKey, Value
 from core.metrics import registry
 from core.ports.labels import Action
 from core.reports.evaluation import sentence
@@ -13,15 +13,16 @@ from core.services.calibrate.calibration import from_rated, from_score
 from core.services.evaluate.evaluate import AgreementOptions, Evaluation, evaluate
 from core.services.evaluate.evaluation_data import from_view
 from core.services.projects import sample
-from core.signature import content_key
 from pages._ui.meta_evaluation import evaluation_data
 from tests import views
 from tests.labels import submitted
+from tests.pages import opened_page
 from tests.pages.opened_page import new_project
 from tests.pages.said import words
-from tests.paths import APP
+from tests.stores import put_scores
 
 SYSTEMS, N = ("A", "B", "refA"), 12
+opened = partial(opened_page.opened, "meta_evaluation")
 
 
 def filled(store, *, human: bool = True, scored: bool = True, name: str = "p") -> int:
@@ -32,20 +33,9 @@ def filled(store, *, human: bool = True, scored: bool = True, name: str = "p") -
     rated = tuple(HumanScore(o.system, "d", o.segment_id, "da", float(7 * i % 23)) for i, o in enumerate(outputs))
     store.projects.add(project.id, Dataset(segments, outputs, rated if human else ()))
     for metric in ("ter", "chrf") if scored else ():
-        values = {
-            content_key(f"source {o.segment_id}", o.text, ("a reference",)): Value(
-                float(100 - 7 * i % 23) if metric == "ter" else float(11 * i % 17)
-            )
-            for i, o in enumerate(outputs)
-        }
-        store.scores.put(metric, registry.load_metric(metric).signature(), values, 1.0)
+        values = [float(100 - 7 * i % 23) if metric == "ter" else float(11 * i % 17) for i in range(len(outputs))]
+        put_scores(store, project.id, metric, {o.key: Value(v) for o, v in zip(outputs, values, strict=True)})
     return int(project.id)
-
-
-def opened(project_id: int) -> AppTest:
-    at = AppTest.from_file(APP, default_timeout=120)
-    at.query_params["project"] = str(project_id)
-    return at.switch_page("pages/meta_evaluation.py").run()
 
 
 def view_of(store, project_id: int):
@@ -56,15 +46,12 @@ def view_of(store, project_id: int):
 
 def test_a_project_without_data_leads_to_where_it_comes_from(store) -> None:
     at = opened(store.projects.create("empty").id)
-    assert not at.exception
     assert "This project has no outputs yet" in words(at)
     at = opened(filled(store, scored=False))
-    assert not at.exception
     assert "No metric has been computed" in words(at)
     project_id = filled(store, name="unlabelled", human=False)
     label(store, project_id, "0", submit=False)
     at = opened(project_id)
-    assert not at.exception
     assert "This project has no human scores yet." in words(at), "labels that are not submitted do not count"
     assert "Import human scores on Projects" in [link.proto.label for link in at.get("page_link")]
 
@@ -89,7 +76,6 @@ def label(store, project_id: int, segment: str, *, submit: bool = True) -> None:
 def test_the_result_is_one_sentence_without_human_references(store) -> None:
     project_id = filled(store)
     at = opened(project_id)
-    assert not at.exception
     people = from_score(store.projects.human_score(project_id, "da").finite(), "da", higher_is_better=True)
     found = evaluate(from_view(view_of(store, project_id), people, excluded=["refA"]), AgreementOptions())
     said = words(at)
@@ -163,11 +149,8 @@ def test_differences_are_tested_of_fully_scored_metrics(store) -> None:
         assert not at.exception
 
     project_id = filled(store)
-    bleu = registry.load_metric("bleu").signature()
-    values = {content_key(f"source {i}", f"words of A {i}", ("a reference",)): Value(float(i)) for i in range(2)}
-    store.scores.put("bleu", bleu, values, 1.0)
+    put_scores(store, project_id, "bleu", {OutputKey("A", "d", str(i)): Value(float(i)) for i in range(2)})
     at = opened(project_id)
-    assert not at.exception
     assert "Excluded (partly scored): BLEU (2 of 24 rated outputs)." in words(at)
     assert "Of 2 metrics, TER agrees best with the human score “da” on 24 outputs" in words(at)
     assert "BLEU" not in at.dataframe[0].value["metric"].tolist()
@@ -185,7 +168,6 @@ def test_the_sample_shows_values_first_and_intervals_later(store) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evaluation_data, "MANY", 1)
         at = opened(project)
-        assert not at.exception
         [shown] = at.table
         assert "Shortness" in set(shown.value["metric"])
         assert list(shown.value) == ["metric", r"Kendall τ\-b ↑"]

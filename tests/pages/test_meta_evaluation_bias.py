@@ -3,12 +3,11 @@
 from streamlit.testing.v1 import AppTest
 
 from core.data import Dataset, HumanScore, Output, Segment, Value
-from core.metrics import registry
 from core.ports.store import Store
-from core.signature import content_key
 from tests.pages.opened_page import new_project
 from tests.pages.said import words
 from tests.pages.test_meta_evaluation import opened
+from tests.stores import put_scores
 
 SYSTEMS, N = ("A", "B", "C"), 8
 
@@ -26,8 +25,7 @@ def filled(store: Store) -> int:
     )
     store.projects.add(project.id, Dataset(segments, outputs, rated))
     for metric, by_system in (("chrf", chrf), ("rouge1", rouge)):
-        values = {content_key("source", o.text, ("a reference",)): Value(float(by_system[o.system])) for o in outputs}
-        store.scores.put(metric, registry.load_metric(metric).signature(), values, 1.0)
+        put_scores(store, project.id, metric, {o.key: Value(float(by_system[o.system])) for o in outputs})
     return int(project.id)
 
 

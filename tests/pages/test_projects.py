@@ -18,8 +18,9 @@ from pages._ui.projects.upload_tables import mapping_of, role_of
 from pages._ui.shared import drafts
 from tests.builders import small_dataset
 from tests.pages.metric_boxes import MetricBoxes
-from tests.pages.opened_page import button, field, press, put_scores, run
+from tests.pages.opened_page import button, field, press, run
 from tests.pages.said import cells, words
+from tests.stores import put_scores
 
 CSV = (
     "doc_id,segment_id,source,reference,system,output,adequacy\n"

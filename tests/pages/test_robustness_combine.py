@@ -12,9 +12,8 @@ from core.metrics.entailment.nli import STRATEGIES
 from core.ports.store import Store
 from core.services.robustness import nli_weights
 from tests import tiny_checkpoints as tiny
-from tests.pages.opened_page import new_project
+from tests.pages.opened_page import new_project, run
 from tests.pages.said import words
-from tests.paths import APP
 
 THINGS = ("cat", "red dog", "house", "blue mat")
 SEGMENTS = tuple(
@@ -48,10 +47,7 @@ def filled(store: Store, *, people: bool = True, references: bool = True) -> int
 
 
 def opened(project: int) -> AppTest:
-    at = AppTest.from_file(APP, default_timeout=180)
-    at.query_params["project"] = str(project)
-    at.session_state["robustness-section"] = "Combine"
-    return at.switch_page("pages/robustness.py").run()
+    return run("robustness", project, {"robustness-section": "Combine"})
 
 
 def pressed(project: int, others: list[str], file: bytes | None = None) -> AppTest:
@@ -193,13 +189,11 @@ def test_what_is_missing_to_combine_metrics_is_named(
     store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     at = opened(store.projects.create("empty").id)
-    assert not at.exception
     assert at.button(key="combine-run").disabled
     assert "Nothing to compute yet" in words(at)
     monkeypatch.setenv("ERRORSCOPE_NLI", "xnli-d")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     at = opened(filled(store))
-    assert not at.exception
     assert "XNLI-D is configured as an entailment model, but it is not on this machine" in words(at)
     assert any(c.value.startswith("hf download MoritzLaurer/") for c in at.code)
 

@@ -44,6 +44,7 @@ from tests.pages.team import TeamServer, log_in, serve
 from tests.pages.test_robustness import STRINGS
 from tests.pages.test_robustness import filled as with_two_references
 from tests.paths import ROOT
+from tests.stores import put_scores
 
 PAGES = [name for pages in app.PAGES.values() for name in pages]
 
@@ -81,7 +82,7 @@ class Drawn(NamedTuple):
 
 
 def sites() -> list[Site]:
-    """Return all places that draw a download, through `files.download`. Pictures and files of tables are checked where they are drawn."""
+    """Return all places that draw a download, through `files.download` or `files.downloads`. Pictures and files of tables are checked where they are drawn."""
     found, own = [], files.__file__
     for path in [*ROOT.joinpath("pages").rglob("*.py"), ROOT / "app.py"]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -89,7 +90,7 @@ def sites() -> list[Site]:
                 continue
             called = ast.unparse(node.func)
             assert not called.endswith("download_button") or str(path) == own, f"{path} goes past files.download"
-            if called in ("download", "files.download") and str(path) != own:
+            if called.removeprefix("files.") in ("download", "downloads") and str(path) != own:
                 found.append(Site(str(path.relative_to(ROOT)), node.lineno, node.end_lineno or node.lineno))
     return found
 
@@ -122,7 +123,7 @@ def with_judge(store: Store) -> int:
     detail = values[data.outputs[0].key].detail
     assert detail is not None
     detail["replies"][0]["text"] = "x" * (replies.LONGEST + 1)
-    judges.put(store, data, values)
+    put_scores(store, project, "judge-mqm", values, judges.SIGNATURE)
     spans = {r.key: [LayerSpan(error) for error in r.errors] for r in rated[: len(data.outputs)]}
     add_layer(store, project, "file", spans, {"file": "x.jsonl"}, {})
     return project

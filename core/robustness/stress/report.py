@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
@@ -111,7 +111,8 @@ class MetricFacts(NamedTuple):
 
 
 class Report(NamedTuple):
-    """A whole run. `gold` names the gold texts, `data` the files or the project with counts; `made` is the time in UTC."""
+    """A whole run, with a cell per test and metric. `gold` names the gold texts, `data` the files or the project with counts; `made` is the
+    time in UTC."""
 
     name: str
     made: str
@@ -127,16 +128,16 @@ class Report(NamedTuple):
     notes: tuple[str, ...] = ()
 
     def cell(self, test: str, metric: str) -> StressTestResult:
-        """Return the result of a test and metric. Raises KeyError if it was not run."""
-        for cell in self.cells:
-            if (cell.test, cell.metric) == (test, metric):
-                return cell
-        raise KeyError((test, metric))
+        return next(c for c in self.cells if (c.test, c.metric) == (test, metric))
 
-    def failing(self, tests: Iterable[str] = ()) -> list[StressTestResult]:
-        """Return the failing results of these tests (all if none are given)."""
-        test_names = set(tests)
-        return [c for c in self.cells if c.verdict == "fail" and (not test_names or c.test in test_names)]
+    def test(self, name: str) -> StressTestInfo:
+        return next(t for t in self.tests if t.name == name)
+
+    def metric(self, name: str) -> MetricFacts:
+        return next(m for m in self.metrics if m.name == name)
+
+    def failing(self) -> list[StressTestResult]:
+        return [c for c in self.cells if c.verdict == "fail"]
 
 
 LARGEST = 1 << 28

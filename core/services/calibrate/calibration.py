@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from core.calibration.calibrate import BestAgreement, Calibration, CalibrationPoint, calibrate, plain
-from core.calibration.presets import LambdaPreset
+from core.calibration.calibrate import Calibration, CalibrationPoint, plain
 from core.data import Judgement, OutputKey, Value
 from core.errors import UserError
 from core.formatting import format_count
@@ -19,7 +18,6 @@ from core.mqm.schemes import scheme as scheme_of
 from core.ports.calibration import SavedBatch, SavedLambda
 from core.ports.projects import Project
 from core.ports.store import Store
-from core.progress import Progress, no_progress
 from core.services.labels import judgements as numbers
 from core.services.labels.judgements import Way
 from core.signature import fields_of, signature
@@ -120,27 +118,11 @@ def of_batch(data: Sequence[CalibrationPoint], batch: SavedBatch) -> tuple[Calib
     return tuple(p._replace(weight=1 / chance[p.key]) for p in data if p.key in chance)
 
 
-def fit(
-    data: Sequence[CalibrationPoint],
-    choice: LambdaFitOptions,
-    presets: Sequence[LambdaPreset] = (),
-    progress: Progress = no_progress,
-    on_best: Callable[[BestAgreement], object] = lambda _: None,
-    available: int | None = None,
-) -> Calibration:
-    """Fit the λ with the best agreement. `on_best` receives it before the 95 % CIs are computed. `available` is
-    the number of outputs of the project, more than which no note asks for.
-
-    Raises `UserError` if agreement is undefined at every λ.
-    """
-    return calibrate(data, **choice._asdict(), presets=presets, progress=progress, on_best=on_best, available=available)
-
-
 def save(
     store: Store,
     project: Project,
     name: str,
-    human_scores: Calibration,
+    calibration: Calibration,
     refinement: str,
     human: HumanScores,
     batch: str = "",
@@ -151,9 +133,9 @@ def save(
 
     Raises `UserError` if the name is taken or empty.
     """
-    value = human_scores.lam if lam is None else lam
+    value = calibration.lam if lam is None else lam
     result: dict[str, Any] = {
-        **human_scores.to_json(),
+        **calibration.to_json(),
         "saved_lambda": plain(value),
         "people": human.signature,
         "raters": list(human.raters),
@@ -162,7 +144,7 @@ def save(
         result["batch"] = batch
     if human.scheme is not None:
         result["scheme"] = to_json(human.scheme)
-    full = f"{human_scores.signature}|people:{human.signature.replace('|', ';')}"
+    full = f"{calibration.signature}|people:{human.signature.replace('|', ';')}"
     return store.calibrations.save(project.id, SavedLambda(name.strip(), value, full, refinement, result))
 
 

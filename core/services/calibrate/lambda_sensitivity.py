@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from core.calibration.calibrate import Calibration, CalibrationPoint
+from core.calibration.calibrate import Calibration, CalibrationPoint, calibrate
 from core.calibration.lambda_search import search
 from core.data import OutputKey, Value
 from core.errors import UserError
@@ -15,7 +15,7 @@ from core.mqm.rated_by_output import RatedByOutput
 from core.mqm.schemes import Scheme
 from core.mqm.scores import SystemScore
 from core.progress import Progress, no_progress, part
-from core.services.calibrate.calibration import LambdaFitOptions, fit, from_rated, points
+from core.services.calibrate.calibration import LambdaFitOptions, from_rated, points
 from core.services.evaluate.evaluation_data import EvaluationData
 from core.stats.correlation.correlation import Group, Measure, Statistic, agreement
 
@@ -89,7 +89,7 @@ def _fitted(
     if len(data) < fewest:
         return None, f"{format_count(len(data), 'scored output')}; at least {fewest} are needed"
     try:
-        return fit(data, choice, progress=progress), ""
+        return calibrate(data, **choice._asdict(), progress=progress), ""
     except UserError as error:
         return None, error.got or error.what
 

@@ -228,18 +228,9 @@ def with_texts(seen: Marks, segment: SegmentKey, texts: Mapping[str, str]) -> di
 
 
 def edits(
-    store: Store, project_id: int, signature: str, texts: StoredTexts, segments: Iterable[SegmentKey]
-) -> dict[OutputKey, Characters]:
-    """Return the characters that the stored refinement removed from each output of these segments."""
-    removed: dict[OutputKey, Characters] = {}
-    for segment, of_system in texts.each(segments):
-        removed |= _edits(store, project_id, signature, segment.key, of_system)
-    return removed
-
-
-def _edits(
     store: Store, project_id: int, signature: str, segment: SegmentKey, texts: Mapping[str, str]
 ) -> dict[OutputKey, Characters]:
+    """Return the characters that the stored refinement removed from each output of a segment; `texts` are by system."""
     return {
         OutputKey(system, *segment): edited(texts[system], value.detail["refined"])
         for system, value in store.scores.detail(project_id, signature, segment).items()
@@ -267,7 +258,7 @@ def project_overlap(store: Store, project_id: int, signature: str, of: StoredTex
     for segment, texts in of.each(segments):
         outputs = {OutputKey(system, *segment.key): text for system, text in texts.items()}
         rated = (r for of_output in with_texts(seen, segment.key, texts).values() for r in of_output)
-        model = _edits(store, project_id, signature, segment.key, texts)
+        model = edits(store, project_id, signature, segment.key, texts)
         counts += _comparisons(rated, outputs, model)
     return agreement(counts), len(segments)
 

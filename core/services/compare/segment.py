@@ -11,12 +11,13 @@ import numpy as np
 
 from core.columns import Cell, ScoreColumn
 from core.data import Segment, Value
+from core.metrics.base import is_judge
 from core.mqm.schemes import GOOGLE
 from core.refine.result import Refinement, token_labels
 from core.services.compare.compare import NOT_SCORED, blind_names
 from core.services.compare.inspector import Marks
 from core.services.projects.view import LABELS, Column, View
-from core.services.spans.layers import JUDGE, LayerInfo
+from core.services.spans.layers import LayerInfo
 from core.spans.layers import ORIGINS, Spans, spans_to_json
 from core.text.edits import DiffPiece, diff
 
@@ -101,7 +102,7 @@ def payload(
             "main": c.name == shown.refinement,
             "digits": c.digits,
             "origin": c.origin,
-            "replies": c.metric.startswith(JUDGE),
+            "replies": is_judge(c.metric),
             "hint": "\n".join(p for p in (c.direction, c.help, c.signature) if p),
         }
         for c in view.columns

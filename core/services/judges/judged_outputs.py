@@ -15,6 +15,7 @@ from core.data import Judgement, OutputKey, SegmentKey, in_natural_order
 from core.errors import UserError
 from core.judges.card_statistics import Position, position
 from core.judges.endpoints import endpoints
+from core.metrics.base import is_judge
 from core.mqm.label_columns import LabelColumns
 from core.mqm.schemes import GOOGLE, Scheme
 from core.mqm.scores import rater_penalty
@@ -32,11 +33,6 @@ Unit = Literal["mqm", "0–100", "0–1", "other"]
 _UNITS: Mapping[str, Unit] = {"judge-mqm": "mqm", "judge-da": "0–100", "judge-esa": "0–100", "judge-pairwise": "0–1"}
 _PREFERRED = re.compile(r'"better"\s*:\s*"([AB])"')
 COUNTED = ("calls", "tokens_in", "tokens_out", "seconds")
-
-
-def is_judge(metric: str) -> bool:
-    """Return whether a stored metric is a language model that judges."""
-    return metric.startswith(("judge-", "judge:"))
 
 
 class HumanLabels(NamedTuple):

@@ -81,7 +81,7 @@ class PhenomenonRow(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A case that one metric fails, with every metric's scores of the good and the bad text (Table 10)."""
+    """A case that one metric fails, with every metric's scores of the good and the bad text (Table 10); `case` is its index."""
 
     metric: str
     phenomenon: str
@@ -90,6 +90,7 @@ class Failure(NamedTuple):
     good: str
     bad: str
     scores: dict[str, tuple[float | None, float | None]]
+    case: int
 
 
 def answer(
@@ -171,9 +172,8 @@ def failures(
             if margins[a.spec.name][i] <= 0 and seen[place] < each and (solved is None or solved[i] > 0):
                 seen[place] += 1
                 scores = {b.spec.name: (b.good[i].value, b.bad[i].value) for b in answered}
-                listed.append(
-                    Failure(*place, case.id, anchor_of(case), case.good.hypothesis, case.bad.hypothesis, scores)
-                )
+                texts = anchor_of(case), case.good.hypothesis, case.bad.hypothesis
+                listed.append(Failure(*place, case.id, *texts, scores, i))
     return listed
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from core.data import Item, Value
+from core.data import Item
 from core.errors import UserError
 from core.formats.error_cases import AdversarialCase, phenomenon
 from core.metrics import ranges
@@ -19,7 +19,7 @@ from core.metrics.base import Metric, MetricSpec
 from core.metrics.ranges import Range
 from core.perturbations import registry
 from core.perturbations.base import Perturbation
-from core.ports.robustness import BARELY, MISSES, NOTICES, SavedScore, change_of
+from core.ports.robustness import BARELY, MISSES, NOTICES, SavedScore
 from core.progress import Progress, no_progress
 from core.scoring.values import OnScoring, ScoreCache
 from core.services.projects.task import may_preselect
@@ -51,62 +51,48 @@ class TextPair(NamedTuple):
 
 
 class Reaction(NamedTuple):
-    """A metric's reaction to a change.
+    """A metric's scores of both texts. `failed`: the metric raised an error, so that a retry may help.
 
-    `change` is in the metric's unit and below 0 if the changed text is worse by the metric's own direction. `share` is
-    `change` divided by the metric's frozen range (`core.metrics.ranges`), None without one. `misses_error`: the metric misses the
-    error. `change` and `misses_error` are None with a `reason` if one of the texts has no score.
+    `share` is the change divided by the metric's frozen range (`core.metrics.ranges`), None without one.
     """
 
     spec: MetricSpec
-    signature: str
-    good: Value
-    changed: Value
-    change: float | None
+    score: SavedScore
     share: float | None
-    misses_error: bool | None
-    reason: str
-
-    def kept(self) -> SavedScore:
-        """Return the scores as they are stored with a case."""
-        numbers = (self.good.value, self.changed.value)
-        return SavedScore(self.spec.name, self.signature, self.spec.higher_is_better, *numbers, self.reason)
+    failed: bool = False
 
     @property
     def verdict(self) -> str:
         """Return whether the metric notices the error, or why that is unknown."""
-        if self.change is None or self.good.value is None:
-            return self.reason
-        return _verdict(self.change, self.share, self.good.value)
+        return _verdict(self.score, self.share)
 
 
 def verdict_of(score: SavedScore) -> str:
     """Return whether a saved score notices the error, or why that is unknown."""
-    if score.good is None or score.changed is None:
-        return score.reason
-    change = change_of(score.good, score.changed, higher_is_better=score.higher_is_better)
     try:
         declared = registry_of_metrics.load_metric(score.metric).spec.range
         scale = ranges.of_signature(score.signature, declared)
     except UserError:
         scale = None
-    return _verdict(change, _share(change, scale), score.good)
+    return _verdict(score, _share(score, scale))
 
 
-def _verdict(change: float, share: float | None, good: float) -> str:
-    if change >= 0:
+def _verdict(score: SavedScore, share: float | None) -> str:
+    if score.change is None or score.good is None:
+        return score.reason
+    if score.change >= 0:
         return MISSES
-    small = change > -SMALL * abs(good) if share is None else share > -SMALL
+    small = score.change > -SMALL * abs(score.good) if share is None else share > -SMALL
     return BARELY if small else NOTICES
 
 
-def _share(change: float, scale: Range | None) -> float | None:
-    return None if scale is None else change / (scale.high - scale.low)
+def _share(score: SavedScore, scale: Range | None) -> float | None:
+    return None if scale is None or score.change is None else score.change / (scale.high - scale.low)
 
 
 def by_drop(metric_reactions: Sequence[Reaction]) -> list[Reaction]:
     """Return the reactions by the size of the drop, largest first; those without a range and without a score last."""
-    return sorted(metric_reactions, key=lambda r: (r.change is None, r.share is None, r.share or 0.0))
+    return sorted(metric_reactions, key=lambda r: (r.score.change is None, r.share is None, r.share or 0.0))
 
 
 class PerturbationTrial(NamedTuple):
@@ -181,12 +167,8 @@ def sweep(
 
 
 def _reaction(metric: Metric, answered: Answered, at: int) -> Reaction:
-    fields = metric.spec, answered.signature, answered.good[at], answered.bad[at]
-    if reason := answered.missing(at):
-        return Reaction(*fields, None, None, None, reason)
-    good, changed = float(answered.good[at].value or 0.0), float(answered.bad[at].value or 0.0)
-    change = change_of(good, changed, higher_is_better=metric.spec.higher_is_better)
-    return Reaction(*fields, change, _share(change, scale_of(metric)), change >= 0, "")
+    score, failed = answered.kept(at), "error" in (answered.good[at].status, answered.bad[at].status)
+    return Reaction(metric.spec, score, _share(score, scale_of(metric)), failed)
 
 
 def scoring_callback(progress: Progress) -> OnScoring:

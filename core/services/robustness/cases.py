@@ -15,7 +15,6 @@ from core.perturbations import registry
 from core.ports.robustness import KeptCase, SavedScore
 from core.progress import Progress, no_progress
 from core.robustness.suite import AdversarialSuite, Count, anchors, build, signature, written_in
-from core.services.robustness.adversarial import Answered, Failure, anchor_of
 from core.services.robustness.break_metric import BY_HAND, TextPair, changes
 
 WITH_SCORES = (
@@ -97,26 +96,9 @@ def _code(name: str) -> str:
     return _CODES.get(name, name)
 
 
-def case_of(failure: Failure, cases: Sequence[AdversarialCase]) -> AdversarialCase:
-    """Return the case of a failure. Raises ValueError if it is not among `cases`."""
-    identity = (failure.phenomenon, failure.id, failure.anchor, failure.good, failure.bad)
-    for case in cases:
-        if (case.phenomenon, case.id, anchor_of(case), case.good.hypothesis, case.bad.hypothesis) == identity:
-            return case
-    raise ValueError(f"no case {failure.id} of {failure.phenomenon}")
-
-
 def texts_of(case: AdversarialCase) -> TextPair:
     """Return the texts of a case, with its first reference."""
     return TextPair(case.good.source, next(iter(case.good.references), None), case.good.hypothesis, case.bad.hypothesis)
-
-
-def scores_of(
-    case: AdversarialCase, cases: Sequence[AdversarialCase], answered: Sequence[Answered]
-) -> tuple[SavedScore, ...]:
-    """Return each metric's scores of the two texts of one case in `cases`."""
-    i = cases.index(case)
-    return tuple(a.kept(i) for a in answered)
 
 
 def to_keep(

@@ -92,6 +92,10 @@ class Strategies(NamedTuple):
     def values(self) -> dict[tuple[str, str], float | None]:
         return {(r.direction, r.formula): r.quality if self.quality else r.robustness for r in self.rows}
 
+    def finite(self) -> dict[tuple[str, str], float]:
+        """Return the values with −∞ for those that are undefined, so that they never win."""
+        return {way: -math.inf if value is None else value for way, value in self.values().items()}
+
 
 def part(metric: Metric, dataset: Dataset | None = None) -> ScaledMetric:
     """Return a metric with the range that `menli` uses on this dataset: that of the formula for NLI metrics, else the frozen one."""
@@ -225,15 +229,10 @@ def held_out(tables: Sequence[Strategies]) -> list[LeftOut]:
     """Return each dataset under the strategy chosen on the other datasets (section 6), if there are others.
 
     A suite made from the project and the project's human scores count as one dataset: neither chooses for the other.
-    Undefined values count as −∞, so they never win.
     """
     rows = []
     for one in tables:
-        others = [s for s in tables if s is not one and not s.quality and not (one.own and s.own)]
+        others = [s.finite() for s in tables if s is not one and not s.quality and not (one.own and s.own)]
         if others:
-            values = {
-                s.dataset: {way: -math.inf if value is None else value for way, value in s.values().items()}
-                for s in (one, *others)
-            }
-            rows.append(nli_weights.leave_one_out(values)[0])
+            rows.append(nli_weights.left_out(one.dataset, one.finite(), others))
     return rows

@@ -28,6 +28,7 @@ from core.stats.significance.perm_both import agreement_with_ties
 
 WEIGHTS: tuple[float, ...] = tuple(i / 10 for i in range(11))
 """The weights in the paper's figures."""
+Values = Mapping[tuple[str, str], float]
 UNDEFINED = "undefined at every λ"
 """Part of the message of `calibrate` if agreement is undefined at every λ; here it is rephrased for w."""
 
@@ -137,13 +138,14 @@ def path(
         quality = None
         if judged is not None:
             mixed = w * judged.nli + (1 - w) * judged.other
-            segments, systems = [k.segment for k in judged.keys], [k.system for k in judged.keys]
-            agreement = agreement_with_ties(
-                measure, mixed, judged.human, group=group, segments=segments, systems=systems
-            )
-            quality = agreement.value
+            quality = _quality(mixed, judged.human, judged.keys, measure, group)
         points.append(PathPoint(w, quality, None if attacked is None else robustness(attacked, w)))
     return points
+
+
+def _quality(scores: Floats, human: Floats, keys: Sequence[OutputKey], measure: Measure, group: Group) -> float | None:
+    segments, systems = [k.segment for k in keys], [k.system for k in keys]
+    return agreement_with_ties(measure, scores, human, group=group, segments=segments, systems=systems).value
 
 
 def robustness(attacked: Attacked, w: float) -> float | None:
@@ -257,35 +259,20 @@ def grid(
             scores, human_values = pooled(shares, direction, formula), np.asarray(human, dtype=np.float64)
             known = np.isfinite(scores) & np.isfinite(human_values)
             known_keys = [key for key, k in zip(keys, known.tolist(), strict=True) if k] if keys else []
-            segments, systems = [k.segment for k in known_keys], [k.system for k in known_keys]
-            agreement = agreement_with_ties(
-                measure, scores[known], human_values[known], group=group, segments=segments, systems=systems
-            )
-            quality = agreement.value
+            quality = _quality(scores[known], human_values[known], known_keys, measure, group)
         if good is not None and bad is not None:
             robust = accuracy(pooled(good, direction, formula) - pooled(bad, direction, formula), phenomena)
         rows.append(Pooled(direction, formula, quality, robust))
     return rows
 
 
-def leave_one_out(values: Mapping[str, Mapping[tuple[str, str], float]]) -> list[LeftOut]:
-    """Return every dataset under the strategy chosen on the other datasets (section 6).
+def left_out(dataset: str, values: Values, others: Sequence[Values]) -> LeftOut:
+    """Return a dataset under the strategy chosen on the other datasets (section 6).
 
-    `values` has each strategy's value on each dataset; higher is better. A strategy wins on a dataset if no other is higher.
-    The one with the most wins is chosen; ties are broken by the highest mean, then by the order of `STRATEGIES`. Raises
-    `UserError` for fewer than two datasets.
+    `values` has each strategy's value; higher is better. A strategy wins on a dataset if no other is higher. The one with the most
+    wins is chosen; ties are broken by the highest mean, then by the order of `STRATEGIES`.
     """
-    if len(values) < 2:
-        raise UserError(
-            "the strategy of a dataset is chosen on the other datasets",
-            got=f"{len(values)} datasets",
-            expected="at least two",
-        )
-    left_out = []
-    for name, of_dataset in values.items():
-        others = [row for other, row in values.items() if other != name]
-        wins = Counter(s for row in others for s in STRATEGIES if row[s] == max(row.values()))
-        chosen = max(STRATEGIES, key=lambda s: (wins[s], np.mean([row[s] for row in others])))
-        best = max(STRATEGIES, key=of_dataset.__getitem__)
-        left_out.append(LeftOut(name, *chosen, wins[chosen], of_dataset[chosen], best, of_dataset[best]))
-    return left_out
+    wins = Counter(s for row in others for s in STRATEGIES if row[s] == max(row.values()))
+    chosen = max(STRATEGIES, key=lambda s: (wins[s], np.mean([row[s] for row in others])))
+    best = max(STRATEGIES, key=values.__getitem__)
+    return LeftOut(dataset, *chosen, wins[chosen], values[chosen], best, values[best])

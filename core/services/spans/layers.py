@@ -9,13 +9,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from core.columns import STATUSES, ProjectIndex
 from core.data import OutputKey, RatedOutput, SegmentKey, Span, Value
-from core.errors import unknown
+from core.errors import UserError, unknown
+from core.formats.files import Upload, base_name
+from core.formats.labels.label_file import Written
+from core.formats.spans.layer_file import LayerFile, OmittedSpan
+from core.formats.spans.layer_formats import FORMATS, guess, layer_format
+from core.formats.write import csv_text
+from core.formatting import format_count
+from core.metrics.base import is_judge
 from core.metrics.generation.bartscore_pp import NAMES, refinement_of
 from core.metrics.registry import label_of
 from core.mqm.rated_by_output import RatedByOutput
@@ -32,9 +40,6 @@ from core.signature import fields_of
 from core.spans.layers import LayerSpan, Origin, SpanLayer, Spans, spans_from_json, spans_to_json
 from core.spans.quotes import OUTCOMES
 
-JUDGE = ("judge-", "judge:")
-"""How the names of metrics that ask a judge begin."""
-
 
 class LayerInfo(NamedTuple):
     """A layer without its spans; `outputs` are those that it examined, `provenance` says where it comes from."""
@@ -45,26 +50,10 @@ class LayerInfo(NamedTuple):
     provenance: Mapping[str, str]
     outputs: int
 
-
-class _Source(NamedTuple):
-    """A metric whose values have error spans, as a layer."""
-
-    info: LayerInfo
-    signature: str
-
-    @classmethod
-    def of(cls, info: LayerInfo) -> _Source:
-        return cls(info, info.provenance["signature"])
-
-    def with_model(self) -> _Source:
-        """Return the source with its model in its label, for several of one metric."""
-        model = fields_of(self.signature).get("model", self.signature)
-        return self._replace(info=self.info._replace(label=f"{self.info.label} ({model})"))
-
-
-def scored_layers(store: Store, project_id: int) -> list[LayerInfo]:
-    """Return the layers of judges and refinements, for callers that keep them until scores are stored: details are read to find them."""
-    return [source.info for source in _scored_sources(store, project_id)]
+    @property
+    def signature(self) -> str:
+        """The signature of the scores that a judge or a refinement comes from."""
+        return self.provenance["signature"]
 
 
 def list_layers(
@@ -97,17 +86,17 @@ def load_layer(store: Store, project_id: int, name: str, marks: Marks | None = N
             rated = list(seen.of_rater(own))
             texts = _texts(store, project_id, (of.key for of in rated if NO_TEXT in of.errors))
             return SpanLayer(*info[:3], {of.key: _rated_spans(of, texts) for of in rated}, info.provenance)
-    elif source := next((s for s in _scored_sources(store, project_id) if s.info.name == name), None):
+    elif source := next((info for info in scored_layers(store, project_id) if info.name == name), None):
         details = store.scores.details(project_id, source.signature)
         if origin == "judge":
             judged = _judged(details)
-            provenance = dict(source.info.provenance)
+            provenance = dict(source.provenance)
             if judged.states:
                 provenance["not examined"] = ", ".join(f"{n} {state}" for state, n in judged.states.items())
-            return SpanLayer(*source.info[:3], judged.spans, provenance, judged.left_out, judged.ambiguous)
+            return SpanLayer(*source[:3], judged.spans, provenance, judged.left_out, judged.ambiguous)
         texts = _texts(store, project_id, store.projects.index(project_id).keys())
         spans = {key: _edits(value, texts[key]) for key, value in details if key in texts}
-        return SpanLayer(*source.info[:3], spans, source.info.provenance)
+        return SpanLayer(*source[:3], spans, source.provenance)
     raise unknown("span layer", name, [info.name for info in list_layers(store, project_id, marks)])
 
 
@@ -134,19 +123,19 @@ def segment_layers(
             for of in seen.get(key, ()):
                 if of.rater in raters:
                     layers[raters[of.rater]][system] = _rated_spans(of, {key: text})
-    of_scores = len(files) + len(raters) < len(layers)
-    for source in _sources_of(store, project_id, scored) if of_scores else ():
-        if source.info.name in layers:
+    if len(files) + len(raters) == len(layers):
+        return layers
+    for source in scored_layers(store, project_id) if scored is None else scored:
+        if source.name in layers:
             details = store.scores.detail(project_id, source.signature, segment)
             with_detail = {system: value for system, value in details.items() if value.detail is not None}
-            if source.info.origin == "judge":
+            if source.origin == "judge":
                 of_judge = _judged((OutputKey(system, *segment), value) for system, value in with_detail.items()).spans
-                layers[source.info.name] = {key.system: spans for key, spans in of_judge.items()}
+                layers[source.name] = {key.system: spans for key, spans in of_judge.items()}
             else:
-                edited = {
+                layers[source.name] = {
                     system: _edits(value, texts[system]) for system, value in with_detail.items() if system in texts
                 }
-                layers[source.info.name] = edited
     return layers
 
 
@@ -184,33 +173,38 @@ def _rated_spans(of: RatedOutput, texts: Mapping[OutputKey, str]) -> Spans:
 # ── judges and refinements ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _scored_sources(store: Store, project_id: int) -> list[_Source]:
-    """Return the judges that report error spans, then the refinements. A refinement does not depend on λ: of equal ones, the newest."""
+def scored_layers(store: Store, project_id: int) -> list[LayerInfo]:
+    """Return the judges that report error spans, then the refinements, for callers that keep them until scores are stored.
+
+    A refinement does not depend on λ: of equal ones, the newest. Details are read to find the spans.
+    """
     scored = store.scores.signatures(project_id)
     judges = [
-        _source(store, project_id, by, "judge", by.signature, {})
+        _scored_layer(store, project_id, by, "judge", by.signature, {})
         for by in scored
-        if by.metric.startswith(JUDGE) and _has_spans(store, project_id, by)
+        if is_judge(by.metric) and _has_spans(store, project_id, by)
     ]
     refined = {refinement_of(by.signature): by for by in scored if by.metric in NAMES}
     rule = {"severity": f"Major from a gain of {MAJOR_GAIN} in BARTScore"}
-    sources = [*judges, *(_source(store, project_id, by, "refinement", signed, rule) for signed, by in refined.items())]
-    n = Counter(source.info.label for source in sources)
-    return [source if n[source.info.label] == 1 else source.with_model() for source in sources]
+    refinements = [_scored_layer(store, project_id, by, "refinement", signed, rule) for signed, by in refined.items()]
+    layers = [*judges, *refinements]
+    n = Counter(info.label for info in layers)
+    return [info if n[info.label] == 1 else _with_model(info) for info in layers]
 
 
-def _sources_of(store: Store, project_id: int, scored: Sequence[LayerInfo] | None) -> list[_Source]:
-    return _scored_sources(store, project_id) if scored is None else [_Source.of(info) for info in scored]
-
-
-def _source(
+def _scored_layer(
     store: Store, project_id: int, by: ScoredBy, origin: Origin, identity: str, facts: Mapping[str, str]
-) -> _Source:
+) -> LayerInfo:
     label = label_of(by.metric, by.signature)
     label = f"{label}: edits" if origin == "refinement" else label
     examined = int(np.count_nonzero(store.scores.column(project_id, by.signature).states == STATUSES.index("ok")))
     provenance = {"metric": by.metric, "signature": by.signature, "scored": by.newest.isoformat(timespec="seconds")}
-    return _Source(LayerInfo(f"{origin}:{identity}", label, origin, provenance | dict(facts), examined), by.signature)
+    return LayerInfo(f"{origin}:{identity}", label, origin, provenance | dict(facts), examined)
+
+
+def _with_model(info: LayerInfo) -> LayerInfo:
+    model = fields_of(info.signature).get("model", info.signature)
+    return info._replace(label=f"{info.label} ({model})")
 
 
 def _has_spans(store: Store, project_id: int, by: ScoredBy) -> bool:
@@ -266,3 +260,56 @@ def _stored_texts(store: Store, project_id: int) -> StoredTexts:
 
 def _texts(store: Store, project_id: int, keys: Iterable[OutputKey]) -> dict[OutputKey, str]:
     return _stored_texts(store, project_id).outputs(keys)
+
+
+def read_file(store: Store, project_id: int, upload: Upload) -> tuple[str, LayerFile]:
+    """Return the format of a file, recognised by its content, and its spans for the outputs of a project. Nothing is stored.
+
+    Raises `UserError` and `ImportProblems`.
+    """
+    name = guess(upload)
+    return name, layer_format(name).read(upload, store.projects.dataset(project_id))
+
+
+def import_file(
+    store: Store,
+    project_id: int,
+    name: str,
+    upload: Upload,
+    format: str,
+    read: LayerFile,
+    progress: Progress = no_progress,
+) -> LayerInfo:
+    """Store what was read as a layer. Raises `UserError` if the name is empty or taken; nothing is changed then."""
+    provenance = {
+        "file": base_name(upload.name), "sha256": upload.sha256(), "format": FORMATS[format].label,
+        "imported": datetime.now(UTC).isoformat(timespec="seconds"),
+    } | {what: str(n) for what, n in read.notes.items()}  # fmt: skip
+    return add_layer(store, project_id, name, read.spans, provenance, read.reasons, progress)
+
+
+def export_layer(store: Store, project_id: int, name: str, format: str, marks: Marks | None = None) -> Written:
+    """Return a layer as a file, with what the format cannot hold. Raises `UserError` for an unknown layer or format."""
+    write = layer_format(format).write
+    if write is None:
+        raise UserError(
+            "this format is only read", got=format, expected=", ".join(n for n, f in FORMATS.items() if f.write)
+        )
+    return write(load_layer(store, project_id, name, marks), store.projects.dataset(project_id))
+
+
+def summary(read: LayerFile) -> str:
+    """Return `160 outputs examined, 210 error spans (3 outputs without)`."""
+    clean = sum(not spans for spans in read.spans.values())
+    spans = format_count(sum(map(len, read.spans.values())), "error span")
+    return f"{format_count(len(read.spans), 'output')} examined, {spans}, {clean:,} without an error"
+
+
+def counts_of(counts: Mapping[str, int]) -> list[str]:
+    """Return `3 × quote not found` for each."""
+    return [f"{n:,} × {what}" for what, n in counts.items()]
+
+
+def left_out_csv(read: LayerFile) -> str:
+    """Return a table of everything that was left out."""
+    return csv_text(OmittedSpan._fields, read.left_out)

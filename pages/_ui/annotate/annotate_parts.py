@@ -16,7 +16,7 @@ from core.services.labels import batches as service
 from core.services.labels.labels import LabelsBySegment, Outline, SegmentProgress, outline_of, reveal
 from core.services.projects.view import Column, View
 from pages._ui.compare import marks
-from pages._ui.compare.layers import available, spans_of
+from pages._ui.compare.marks import available, spans_of
 from pages._ui.components import marked_texts
 from pages._ui.shared import page, state, wiring
 from pages._ui.shared.markdown import escape_markdown

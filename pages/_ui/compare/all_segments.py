@@ -14,7 +14,6 @@ from core.data import SEVERITIES, OutputKey, SegmentKey
 from core.formats.write import scores_csv
 from core.formatting import MISSING, format_lambda
 from core.plots import score_charts
-from core.plots.base import chart_labels
 from core.ports.projects import Project
 from core.services.compare import compare
 from core.services.compare.compare import Order, Query, hint_at
@@ -121,11 +120,9 @@ def overview(project: Project, view: View, query: Query, lam: float, blind: bool
 
 @errors.guarded
 def _open_point(project_id: int, view: View, chart: str) -> None:
-    for point in list(st.session_state[chart].get("selection", {}).get(score_charts.PICK) or [])[:1]:
-        where = [str(point["doc"]), str(point["segment"])]
-        key = next((key for key in view.segments if chart_labels(key) == where), None)
-        if key is not None:
-            state.go_to_segment(project_id, key)
+    segment = score_charts.picked_segment(st.session_state[chart], view.segments)
+    if segment is not None:
+        state.go_to_segment(project_id, segment)
 
 
 def draw_segments(project: Project, view: View, query: Query, lam: float, order: Order) -> None:

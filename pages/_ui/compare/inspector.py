@@ -28,7 +28,7 @@ from core.signature import fields_of
 from pages._ui.annotate import identity
 from pages._ui.compare import marks
 from pages._ui.components import alignment, inspector, last
-from pages._ui.shared import errors, page
+from pages._ui.shared import errors, page, wiring
 from pages._ui.shared.markdown import escape_markdown
 
 Facts = Mapping[str, object]
@@ -224,7 +224,8 @@ def overlap(project: Project, view: View, main: Column, key: OutputKey, analysis
     if marks.seen(project, rater, everyone).hides(key.segment):
         lines.append("Error spans in this segment stay hidden until you have submitted it yourself, to avoid bias.")
     else:
-        mine, model = error_spans.get(key, []), marks.edits(project, main.signature, key.segment)
+        mine = error_spans.get(key, [])
+        model = service.edits(wiring.store(), project.id, main.signature, key.segment, by_system)
         texts = {OutputKey(system, *key.segment): text for system, text in by_system.items()}
         raters = len(mine)
         layers = service.layers_json(texts[key], analysis.refined, mine)

@@ -18,10 +18,10 @@ from core.services.compare.inspector import Marks
 from core.services.compare.systems import SystemScores, system_scores
 from core.services.projects.view import Column, View
 from core.services.spans.layers import LayerInfo
-from pages._ui.compare import layers, marks
+from pages._ui.compare import marks
 from pages._ui.projects import scoring, scoring_time
 from pages._ui.shared import errors, jobs, page, state, tables, wiring
-from pages._ui.shared.files import download, file_name
+from pages._ui.shared.files import downloads
 from pages._ui.shared.markdown import escape_markdown
 
 SEARCH = "Search or filter"
@@ -72,7 +72,7 @@ def toolbar(project: Project, view: View, seen: Marks | None) -> tuple[Query, bo
         text = "Hide the names of the systems and shuffle the outputs of each segment"
         if seen:
             marks.switch(project)
-        shown = layers.choose_layers(project, seen)
+        shown = marks.choose_layers(project, seen)
         blind = st.toggle("Blind", key="compare-blind", help=text)
         place = st.container(width="content", height="stretch", vertical_alignment="center")
     return query, blind, shown, place
@@ -232,20 +232,10 @@ def draw_system_table(
     text = f"Means of output scores{at} over {len(order):,} segments; BLEU, chrF and TER are means of segment scores, not corpus scores. ●  best mean, not tested."
     lacking = ", ".join(f"{c.label} {n:,} of {system_table.outputs:,}" for c, n in system_table.partial)
     page.caption(text + (f" Outputs with a score: {lacking}." if lacking else ""))
-    name = file_name(project.name)
-    with st.container(horizontal=True):
-        download(
-            "Systems as CSV",
-            lambda: score_tables.systems_csv(system_table, lam),
-            f"{name}.systems.csv",
-            "compare-systems-csv",
-        )
-        download(
-            "LaTeX table",
-            lambda: score_tables.systems_latex(system_table),
-            f"{name}.systems.tex",
-            "compare-systems-tex",
-        )
+    downloads(
+        "systems", "compare-systems", ("Systems as CSV", "csv", lambda: score_tables.systems_csv(system_table, lam)),
+        ("LaTeX table", "tex", lambda: score_tables.systems_latex(system_table)),
+    )  # fmt: skip
 
 
 def _styled(system_table: SystemScores) -> pd.io.formats.style.Styler:

@@ -21,10 +21,18 @@ from core.services.evaluate.evaluation_data import ScoredMetric
 from core.services.projects.view import View
 from pages._ui.access import links
 from pages._ui.meta_evaluation import evaluation_data
-from pages._ui.meta_evaluation.evaluation_data import BASELINES, matrix, with_heading
-from pages._ui.meta_evaluation.evaluation_form import METRIC, STATISTIC, TABLE, UNITS, EvaluationOptions
+from pages._ui.meta_evaluation.evaluation_data import (
+    BASELINES,
+    METRIC,
+    STATISTIC,
+    TABLE,
+    UNITS,
+    EvaluationOptions,
+    matrix,
+    with_heading,
+)
 from pages._ui.shared import drafts, errors, page, tables, wiring
-from pages._ui.shared.files import download, file_name, table_files
+from pages._ui.shared.files import downloads, table_files
 from pages._ui.shared.long_jobs import compute, digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 from pages._ui.shared.page import colour, definition, scored_by
@@ -122,14 +130,11 @@ def files(project: Project, evaluation: Evaluation, statistic: StatisticName, sy
     with st.expander("Signatures"):
         st.text("\n".join(signatures(evaluation)))
     latex = as_latex(evaluation, statistic, done, project.name)
-    with st.container(horizontal=True):
-        for label, ending, make in (
-            ("CSV", "csv", lambda: as_csv(evaluation)),
-            ("LaTeX table", "tex", lambda: latex),
-            ("HTML page", "html", lambda: as_html(evaluation, statistic, done, systems, project.name)),
-            ("Text for your paper", "txt", lambda: "\n".join([said, "", *signatures(evaluation)]) + "\n"),
-        ):
-            download(label, make, f"{file_name(project.name)}.evaluation.{ending}", f"evaluate-{ending}")
+    downloads(
+        "evaluation", "evaluate", ("CSV", "csv", lambda: as_csv(evaluation)), ("LaTeX table", "tex", lambda: latex),
+        ("HTML page", "html", lambda: as_html(evaluation, statistic, done, systems, project.name)),
+        ("Text for your paper", "txt", lambda: "\n".join([said, "", *signatures(evaluation)]) + "\n"),
+    )  # fmt: skip
     with st.expander("LaTeX table to copy"):
         st.code(latex, language=None)
     links.draw_public_page(
@@ -230,20 +235,10 @@ def draw_human_scores(project: Project, view: View, options: EvaluationOptions) 
     _table(evaluations, statistic)
     outputs = "; ".join(f"{name} {n:,}" for name, (n, _) in done.items())
     page.caption(f"{LABELS[statistic]}. Bold: the best metric for each human score; it may be ahead by chance. Outputs compared: {outputs}.")  # fmt: skip
-    with st.container(horizontal=True):
-        name = f"{file_name(project.name)}.human-scores"
-        download(
-            "All human scores as CSV",
-            lambda: score_tables.human_scores_csv(evaluations),
-            f"{name}.csv",
-            "evaluate-every-csv",
-        )
-        download(
-            "All human scores as LaTeX",
-            lambda: score_tables.human_scores_latex(evaluations, statistic),
-            f"{name}.tex",
-            "evaluate-every-tex",
-        )
+    downloads(
+        "human-scores", "evaluate-every", ("All human scores as CSV", "csv", lambda: score_tables.human_scores_csv(evaluations)),
+        ("All human scores as LaTeX", "tex", lambda: score_tables.human_scores_latex(evaluations, statistic)),
+    )  # fmt: skip
 
 
 def _table(evaluations: dict[str, Evaluation], statistic: StatisticName) -> None:

@@ -16,7 +16,7 @@ from core.spans.measures import AVERAGES, MEASURES
 from pages._ui.compare import marks
 from pages._ui.labels_and_raters import known_labels
 from pages._ui.shared import drafts, page, tables, wiring
-from pages._ui.shared.files import download, figure, file_name, table_files
+from pages._ui.shared.files import downloads, figure, table_files
 from pages._ui.shared.long_jobs import digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 from pages._ui.shared.page import definition
@@ -65,7 +65,7 @@ def draw_error_spans(project: Project, layers: list[LayerInfo]) -> None:
     if isinstance(done, UserError):
         page.info(escape_markdown(str(done)))
         return
-    _result(project, done)
+    _result(done)
 
 
 def _empty(layers: list[LayerInfo]) -> None:
@@ -120,7 +120,7 @@ def _asked(project: Project, layers: list[LayerInfo]) -> tuple[str, list[str], S
     return gold, names, SpanChoice(measure, average, float(penalty), int(seed))
 
 
-def _result(project: Project, done: SpanEvaluation) -> None:
+def _result(done: SpanEvaluation) -> None:
     head = report.sentence(done)
     st.markdown(f"#### {escape_markdown(head)}")
     figure(report.chart(done), head, report.about(done), "error-spans")
@@ -145,5 +145,4 @@ def _result(project: Project, done: SpanEvaluation) -> None:
         )  # fmt: skip
     rows = (*done.rows, *done.parts)
     table_files(shown, f"{head} {report.about(done)}", "error-spans", lambda: (SpanRow._fields, rows))
-    name = f"{file_name(project.name)}.error-spans.json"
-    download("Everything as JSON", lambda: report.as_json(done), name, "error-spans-json")
+    downloads("error-spans", "error-spans", ("Everything as JSON", "json", lambda: report.as_json(done)))

@@ -6,26 +6,25 @@ import pandas as pd
 import streamlit as st
 
 from core.judges.annotator_test import EPSILONS
+from core.metrics.base import is_judge
 from core.plots import score_charts
 from core.ports.projects import Project
 from core.progress import Progress
 from core.reports import judge_card as report
 from core.services.calibrate.calibration import HumanScores
-from core.services.judges.card import CardOptions, JudgeCard, judge_card
+from core.services.judges.card import RULES, CardOptions, JudgeCard, judge_card
 from core.services.judges.judged_outputs import (
     HumanLabels,
     human_labels,
-    is_judge,
     judge_unit,
     judged_outputs,
     prices_of,
 )
-from core.services.judges.verdict import RULES
 from core.services.projects.view import Column, View
 from pages._ui.labels_and_raters import known_labels
 from pages._ui.meta_evaluation import scatter
 from pages._ui.shared import drafts, errors, page, tables, wiring
-from pages._ui.shared.files import download, figure, file_name
+from pages._ui.shared.files import downloads, figure
 from pages._ui.shared.long_jobs import compute, digest, run_cached
 from pages._ui.shared.markdown import escape_markdown
 
@@ -137,12 +136,11 @@ def _card(project: Project, card: JudgeCard) -> None:
         if table is made[0] and (rows := report.omega_rows(card)):
             chart = score_charts.omega(pd.DataFrame(rows), card.options.epsilon)
             figure(chart, f"{card.label}: {report.OMEGA_TITLE}", report.OMEGA_CAPTION, "judge-omega")
-    with st.container(horizontal=True):
-        name = file_name(project.name)
-        title = f"Judge card: {card.label}, {project.name}"
-        download("HTML page", lambda: report.card_html(card, title), f"{name}.judge-card.html", "judge-html")
-        download("JSON", lambda: report.card_json(card), f"{name}.judge-card.json", "judge-json")
-        download("Text for your paper", lambda: report.card_methods(card), f"{name}.judge-card.txt", "judge-txt")
+    title = f"Judge card: {card.label}, {project.name}"
+    downloads(
+        "judge-card", "judge", ("HTML page", "html", lambda: report.card_html(card, title)),
+        ("JSON", "json", lambda: report.card_json(card)), ("Text for your paper", "txt", lambda: report.card_methods(card)),
+    )  # fmt: skip
     _disagreements(project, card)
 
 

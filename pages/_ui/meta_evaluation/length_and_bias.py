@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 import pandas as pd
 import streamlit as st
 
-from core.formatting import format_number, format_percent
+from core.formats.write import csv_text
+from core.formatting import format_number, format_percent, with_interval
 from core.plots import score_charts
 from core.ports.projects import Project
 from core.services.calibrate.calibration import HumanScores, from_score
-from core.services.evaluate import bias as ranking
-from core.services.evaluate import lengths as long
-from core.services.evaluate.bias import MEAN, Bias
+from core.services.evaluate import length_and_bias as service
 from core.services.evaluate.evaluate import AgreementOptions, Evaluation
 from core.services.evaluate.evaluation_data import EvaluationData
-from core.services.evaluate.lengths import ROUGE_X, ROUGES, By, LengthRow, Lengths
+from core.services.evaluate.length_and_bias import MEAN, ROUGE_X, ROUGES, Bias, By, LengthRow, Lengths
 from core.services.labels.judgements import ENDINGS
 from core.services.projects.view import View
+from core.signature import fields_of
 from pages._ui.meta_evaluation import evaluation_data
-from pages._ui.meta_evaluation.evaluation_form import EvaluationOptions
+from pages._ui.meta_evaluation.evaluation_data import EvaluationOptions
 from pages._ui.shared import drafts, page, tables, wiring
-from pages._ui.shared.files import download, figure, file_name, table_files
+from pages._ui.shared.files import downloads, figure, table_files
 from pages._ui.shared.long_jobs import compute, digest
 from pages._ui.shared.markdown import escape_markdown
 
@@ -79,12 +80,12 @@ def _scores(
             of[name] = evaluation_data.joined(
                 project, view, from_score(values, name, higher_is_better=name not in lower), options
             )
-    return long.same_outputs(of)
+    return service.same_outputs(of)
 
 
 def _name(human_scores: HumanScores) -> str:
     """Return the name of a human score in the dataset, from its signature."""
-    facts = dict(f.split(":", 1) for f in human_scores.signature.split("|") if ":" in f)
+    facts = fields_of(human_scores.signature)
     ending = next((words for way, words in ENDINGS.items() if way == facts.get("by")), "")
     return facts["name"] + ending if "name" in facts else human_scores.words
 
@@ -92,7 +93,7 @@ def _name(human_scores: HumanScores) -> str:
 def _lengths(project: Project, view: View, of: Mapping[str, EvaluationData], choice: AgreementOptions) -> None:
     first = next(iter(of.values()))
     labels = {c.name: c.label for c in first.scored_metrics if not c.undefined}
-    lengths = {b: of_by for b in BYS if (of_by := long.segment_lengths(view, first.keys, b)) or b == "outputs"}
+    lengths = {b: of_by for b in BYS if (of_by := service.segment_lengths(view, first.keys, b)) or b == "outputs"}
     bys = list(lengths)
     one, two, three = st.columns([1, 1, 1], vertical_alignment="bottom")
     by = one.selectbox("Length of", bys, format_func=BYS.__getitem__, key=drafts.kept(f"evaluate-words-{project.id}"))
@@ -100,7 +101,7 @@ def _lengths(project: Project, view: View, of: Mapping[str, EvaluationData], cho
         "Values shown", SHOWN, format_func=lambda k: SHOWN[k][0], key=drafts.kept("evaluate-length-shown")
     )
     names = list(labels)
-    usual = long.baseline_of(first.scored_metrics)
+    usual = service.baseline_of(first.scored_metrics)
     at = names.index(usual) if usual in names else 0
     baseline = three.selectbox(
         "Comparison metric", names, at, format_func=labels.__getitem__, key=drafts.kept(f"evaluate-baseline-{project.id}"),
@@ -109,7 +110,7 @@ def _lengths(project: Project, view: View, of: Mapping[str, EvaluationData], cho
     by_length = compute(
         ("lengths", digest([j.digest for j in of.values()], lengths[by]), by, baseline, choice),
         "Computing agreement by length …",
-        lambda: long.by_length(of, lengths[by], by, baseline, choice),
+        lambda: service.by_length(of, lengths[by], by, baseline, choice),
     )
     metrics = [c.name for c in first.metrics if c.name in labels]
     several = [baseline, *(n for n in metrics if n != baseline and not (baseline == ROUGE_X and n in ROUGES))][:LINES]
@@ -130,7 +131,9 @@ def _lengths(project: Project, view: View, of: Mapping[str, EvaluationData], cho
     elif lines:
         page.info("No value can be computed: see the reasons below.")
     tables.reasons([f"{r.metric}, {_bucket(r)} words: {why}" for r in rows if (why := _why(r, kind))])
-    _file(project, "lengths", "Agreement by length as CSV", lambda: long.lengths_csv(by_length))
+    exact = [(by_length.by, *row) for row in by_length.rows]
+    make = partial(csv_text, ("by", *LengthRow._fields), exact)
+    downloads("lengths", "evaluate-lengths", ("Agreement by length as CSV", "csv", make))
 
 
 POINT = ("value", "low", "high", "shown")
@@ -143,7 +146,7 @@ def _point(row: LengthRow, kind: str) -> tuple[object, ...]:
         "relative": (row.relative, None, None),
     }
     value, low, high = values[kind]
-    text = format_number(value) + (f" [{format_number(low, 2)}, {format_number(high, 2)}]" if low is not None else "")
+    text = with_interval(format_number(value), low, high)
     return row.metric, row.bucket, _bucket(row), row.segments, value, low, high, text
 
 
@@ -184,7 +187,7 @@ def _bias(project: Project, of: Mapping[str, EvaluationData]) -> None:
         "Group of systems", systems, key=drafts.kept(f"evaluate-kind-{project.id}"), placeholder="none",
         help="For example extractive systems, or those built on the model of a metric. The table adds their mean rank difference.",
     )  # fmt: skip
-    bias = ranking.bias(of, group)
+    bias = service.bias(of, group)
     scores = [*of, MEAN] if len(of) > 1 else list(of)
     score = scores[-1]
     if len(scores) > 1:
@@ -213,15 +216,19 @@ def _bias(project: Project, of: Mapping[str, EvaluationData]) -> None:
     tables.reasons([f"{r.metric}: {r.reason}" for r in rows if r.status != "ok"])
     table_files(shown, f"Bias of metrics towards systems, by {', '.join(scores)}. {said}", "bias")
     with st.container(horizontal=True):
-        _file(project, "bias", "Bias as CSV", lambda: ranking.bias_csv(bias))
-        _file(project, "ranks", "Ranks as CSV", lambda: ranking.ranks_csv(bias))
+        downloads(
+            "bias", "evaluate-bias", ("Bias as CSV", "csv", partial(csv_text, service.BiasRow._fields, bias.rows))
+        )
+        downloads(
+            "ranks", "evaluate-ranks", ("Ranks as CSV", "csv", partial(csv_text, service.RankRow._fields, bias.ranks))
+        )
 
 
-def _place(row: ranking.BiasRow) -> tuple[bool, bool, float]:
+def _place(row: service.BiasRow) -> tuple[bool, bool, float]:
     return row.kind == "sentinel", row.deviation is None, row.deviation or 0.0
 
 
-def _table(rows: Sequence[ranking.BiasRow], scores: Sequence[str], bias: Bias) -> list[dict[str, str]]:
+def _table(rows: Sequence[service.BiasRow], scores: Sequence[str], bias: Bias) -> list[dict[str, str]]:
     """Return σ and pairwise accuracy for each human score, least biased first."""
     out = []
     for row in rows:
@@ -240,7 +247,3 @@ def _table(rows: Sequence[ranking.BiasRow], scores: Sequence[str], bias: Bias) -
 def _signed(value: float) -> str:
     text = f"{abs(value):.2f}".rstrip("0").rstrip(".")
     return text if text == "0" else f"{'−' if value < 0 else '+'}{text}"
-
-
-def _file(project: Project, what: str, label: str, text: Callable[[], str]) -> None:
-    download(label, text, f"{file_name(project.name)}.{what}.csv", f"evaluate-{what}")

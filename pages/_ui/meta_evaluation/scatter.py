@@ -11,19 +11,18 @@ import streamlit as st
 from core.data import RatedOutput, SegmentKey
 from core.formatting import format_count, format_figure, format_number, format_percent, isolated
 from core.plots import score_charts
-from core.plots.base import chart_labels
 from core.ports.projects import Project
 from core.reports.evaluation import cell
 from core.services.evaluate import evaluate as service
-from core.services.evaluate.bias import MetricDisagreement, disagreements
 from core.services.evaluate.evaluate import LABELS, AgreementOptions, Evaluation, StatisticName
 from core.services.evaluate.evaluation_data import EvaluationData
+from core.services.evaluate.length_and_bias import MetricDisagreement, disagreements
 from core.services.projects.view import View
 from pages._ui.annotate import identity
 from pages._ui.compare import marks
 from pages._ui.compare.inspector import marks_toggle
 from pages._ui.labels_and_raters import known_labels, labelled_output
-from pages._ui.meta_evaluation import evaluation_form
+from pages._ui.meta_evaluation import evaluation_data
 from pages._ui.shared import drafts, errors, page, tables, wiring
 from pages._ui.shared.files import figure, file_name
 from pages._ui.shared.long_jobs import compute
@@ -54,12 +53,9 @@ def scatter(project: Project, view: View, evaluation: Evaluation, statistic: Sta
     about = f"{shown}; {LABELS[statistic]} {cell(evaluation.of(name, statistic))}."
     hint = "Click a point to see its segment."
     picked = figure(chart, head, about, f"scatter-{file_name(name)}", hint, key=key, on_select="rerun")
-    points = list(picked.get("selection", {}).get(score_charts.PICK) or [])[:1]
-    for point in points:
-        where = [str(point["doc"]), str(point["segment"])]
-        picked_key = next((key.segment for key in data.keys if chart_labels(key.segment) == where), None)
-        if picked_key is not None:
-            _segment(project, view, data, name, picked_key)
+    segment = score_charts.picked_segment(picked, (key.segment for key in data.keys))
+    if segment is not None:
+        _segment(project, view, data, name, segment)
     if statistic == "acc_eq" and evaluation.of(name, "acc_eq").status == "ok":
         _ties(data, name, evaluation.choice)
 
@@ -68,9 +64,9 @@ def choose_metric(evaluation: Evaluation, statistic: StatisticName) -> str:
     """Draw the choice among the metrics with scores, best first; return the chosen one."""
     scored = [c for c in evaluation.order(statistic) if c in evaluation.joined.scores]
     labels = {c.name: c.label for c in evaluation.joined.scored_metrics}
-    if st.session_state.get(drafts.kept(evaluation_form.METRIC)) not in scored:
-        st.session_state.pop(evaluation_form.METRIC, None)
-    chosen: str = st.selectbox("Metric", scored, format_func=labels.__getitem__, key=evaluation_form.METRIC, width=360)
+    if st.session_state.get(drafts.kept(evaluation_data.METRIC)) not in scored:
+        st.session_state.pop(evaluation_data.METRIC, None)
+    chosen: str = st.selectbox("Metric", scored, format_func=labels.__getitem__, key=evaluation_data.METRIC, width=360)
     return chosen
 
 

@@ -17,7 +17,7 @@ from core.metrics.base import MARK
 from core.ports.projects import Project
 from core.ports.scores import ExternalMetric, StoredLayer
 from core.progress import Progress
-from core.services.spans import files
+from core.services.spans import layers as service
 from pages._ui.shared import drafts, errors, page, wiring
 from pages._ui.shared.files import download, file_name
 from pages._ui.shared.long_jobs import run_cached, showing_progress
@@ -98,7 +98,7 @@ def _draw_layer(project: Project, layer: StoredLayer, *, manages: bool) -> None:
     left_out = f" · left out: {sum(layer.left_out.values()):,}" if layer.left_out else ""
     text = f"{format_count(layer.spans, 'error span')} in {layer.outputs:,} of {format_count(project.n_outputs, 'output')} · from {layer.provenance.get('file', 'a file')}{left_out}"
     facts = [f"{name}: {value}" for name, value in layer.provenance.items()]
-    facts += [f"left out: {line}" for line in files.counts_of(layer.left_out)]
+    facts += [f"left out: {line}" for line in service.counts_of(layer.left_out)]
     said.markdown(
         f"{escape_markdown(layer.name)}  \n:small[{escape_markdown(text)}]",
         help="  \n".join(map(escape_markdown, facts)),
@@ -121,7 +121,7 @@ def _draw_layer(project: Project, layer: StoredLayer, *, manages: bool) -> None:
 
 
 def _written(project_id: int, layer: str, format: str) -> str:
-    return files.export_layer(wiring.store(), project_id, layer, format).texts[0]
+    return service.export_layer(wiring.store(), project_id, layer, format).texts[0]
 
 
 def _draw_import(project: Project) -> None:
@@ -138,23 +138,23 @@ def _draw_import(project: Project) -> None:
     format, read = result
     of_file = f"{project.id}-{file.id}"
     name = st.text_input("Name of the layer", stem(file.name), key=drafts.kept(f"span-name-{of_file}"), max_chars=120)
-    st.markdown(f"**{escape_markdown(shown(file.name))}** ({FORMATS[format].label}): {files.summary(read)}.")
-    for line in files.counts_of(read.notes):
+    st.markdown(f"**{escape_markdown(shown(file.name))}** ({FORMATS[format].label}): {service.summary(read)}.")
+    for line in service.counts_of(read.notes):
         page.caption(f"{line}.")
     if read.left_out:
         with st.expander(
-            f"Left out: {len(read.left_out):,} ({'; '.join(map(escape_markdown, files.counts_of(read.reasons)))})"
+            f"Left out: {len(read.left_out):,} ({'; '.join(map(escape_markdown, service.counts_of(read.reasons)))})"
         ):
             st.dataframe([of._asdict() for of in read.left_out[:LISTED]], hide_index=True)
             download(
                 "All as CSV",
-                partial(files.left_out_csv, read),
+                partial(service.left_out_csv, read),
                 f"{file_name(name)}.left-out.csv",
                 f"span-left-out-{of_file}",
             )
     if st.button("Import error spans", type="primary", key=f"span-import-{of_file}", disabled=not name.strip()):
         with showing_progress("Importing error spans …") as progress:
-            info = files.import_file(wiring.store(), project.id, name.strip(), file, format, read, progress)
+            info = service.import_file(wiring.store(), project.id, name.strip(), file, format, read, progress)
         drafts.forget(key)
         st.session_state[imported] += 1
         st.toast(f"Imported “{escape_markdown(info.label)}”", icon=":material/check_circle:")
@@ -165,6 +165,6 @@ def _read(project: Project, file: Upload) -> tuple[str, LayerFile] | None:
     store, version = wiring.store(), wiring.version(project)
 
     def work(_: Progress) -> tuple[str, LayerFile]:
-        return files.read_file(store, project.id, file)
+        return service.read_file(store, project.id, file)
 
     return run_cached(("span-file", *version, file.sha256(), file.name), "Reading the error spans …", work)

@@ -15,7 +15,7 @@ from core.progress import Progress
 from core.robustness.attack import BOUND, EXPECTED, NEAR, Attack, attack_metric, compare, signed
 from core.services.projects.task import output_languages
 from core.services.robustness.break_metric import TextPair
-from pages._ui.robustness import controls, session
+from pages._ui.robustness import controls
 from pages._ui.shared import drafts, page, tables, wiring
 from pages._ui.shared.long_jobs import run_cached
 from pages._ui.shared.markdown import escape_markdown
@@ -41,7 +41,7 @@ def draw_attack(project: Project) -> None:
         "Each step makes the edit that leaves the highest score of the chosen metric, with the original text as the reference, until "
         "a share of the words is changed. A metric that stays high misses the errors."
     )
-    asked = session.latest(f"lab_attack-{project.id}", _form(project.id, wiring.sampled(project)))
+    asked = controls.latest(f"lab_attack-{project.id}", _form(project.id, wiring.sampled(project)))
     if asked is None:
         return
     metric = registry.load_metric(asked.metric)

@@ -23,9 +23,9 @@ from core.services.projects.task import languages_of
 from core.services.robustness import break_metric as service
 from core.services.robustness.break_metric import BY_HAND, SMALL, PerturbationTrial, Reaction, TextPair
 from core.text.edits import Change
-from pages._ui.robustness import session as keys
+from pages._ui.robustness import controls as keys
+from pages._ui.robustness.adversarial_suite import memory
 from pages._ui.robustness.controls import TALL, choose_metrics, diff_html, save_case, warn_of_language, wide_chart
-from pages._ui.robustness.suite_results import memory
 from pages._ui.shared import drafts, errors, page, state, tables, wiring
 from pages._ui.shared.files import figure
 from pages._ui.shared.long_jobs import run_cached
@@ -99,12 +99,12 @@ def known_scores(texts: TextPair) -> InMemoryScores:
 
 def has_no_failure(reactions: Sequence[Reaction]) -> bool:
     """Return whether no metric failed."""
-    return not any(value.status == "error" for r in reactions for value in (r.good, r.changed))
+    return not any(r.failed for r in reactions)
 
 
 def _draw_table(reactions: Sequence[Reaction], *, chart: bool, complete: bool) -> None:
     """Draw the table. A picture is offered of the `complete` one only: while others are computed, this one is replaced in the same run."""
-    scored = [r for r in reactions if r.misses_error is not None]
+    scored = [r for r in reactions if r.score.change is not None]
     if not scored:
         page.info("None of these metrics has a score for both texts.")
     else:
@@ -134,7 +134,7 @@ def _draw_table(reactions: Sequence[Reaction], *, chart: bool, complete: bool) -
     with right:
         tables.data_table(frame[list(SHOWN)], FORMATS, columns, height="content")
     with st.expander("Signatures"):
-        st.text("\n".join(r.signature for r in reactions))
+        st.text("\n".join(r.score.signature for r in reactions))
 
 
 def _headline(scored: Sequence[Reaction]) -> str:
@@ -157,10 +157,11 @@ def _text(name: str, value: Any) -> str:
 
 def row(r: Reaction) -> dict[str, object]:
     """Return a reaction as a row of the table and the charts."""
-    arrow = "↑" if r.spec.higher_is_better else "↓"
-    raw = None if r.change is None else r.change * (1 if r.spec.higher_is_better else -1)
+    arrow, sign = ("↑", 1) if r.spec.higher_is_better else ("↓", -1)
+    score = r.score
     return {
-        "metric": f"{r.spec.label} {arrow}", "good": r.good.value, "changed": r.changed.value, "change": raw,
+        "metric": f"{r.spec.label} {arrow}", "good": score.good, "changed": score.changed,
+        "change": None if score.change is None else score.change * sign,
         "share": r.share, "verdict": r.verdict, "range": f"{arrow} is better",
     }  # fmt: skip
 
@@ -187,9 +188,9 @@ def draw_break_metric(project: Project) -> None:
     left.text_area("Source", key=keys.SOURCE, height=TALL, placeholder="none")
     right.text_area("Reference", key=keys.REFERENCE, height=TALL, placeholder="none")
     left, right = st.columns(2)
-    left.text_area("Good text", key=keys.GOOD, height=TALL, on_change=_by_hand)
+    left.text_area("Good text", key=keys.GOOD, height=TALL, on_change=keys.choose_kind, args=(None,))
     right.text_area(
-        "Changed text", key=keys.CHANGED, height=TALL, on_change=_by_hand,
+        "Changed text", key=keys.CHANGED, height=TALL, on_change=keys.choose_kind, args=(None,),
         help="Type any change. Ctrl + Enter or a click elsewhere scores it",
     )  # fmt: skip
     texts = _texts()
@@ -220,7 +221,7 @@ def draw_break_metric(project: Project) -> None:
         return
     changes = draw_reactions(texts, metrics)
     if changes:
-        save_case(project, texts, [r.kept() for r in changes], _kind(texts, tried), key="desk")
+        save_case(project, texts, [r.score for r in changes], _kind(texts, tried), key="desk")
     _every(texts, metrics)
 
 
@@ -274,10 +275,6 @@ def _fill(project: Project) -> None:
         next(iter(segment.references), ""),
     )
     st.session_state[keys.GOOD] = st.session_state[keys.CHANGED] = text
-    keys.choose_kind(None)
-
-
-def _by_hand() -> None:
     keys.choose_kind(None)
 
 

@@ -8,23 +8,21 @@ from typing import NamedTuple
 import streamlit as st
 
 from core.data import OutputKey, Value
-from core.formats.error_cases import phenomenon
 from core.metrics import readiness, registry
 from core.metrics.base import Metric
 from core.metrics.entailment.menli import NAME, NLI_METRICS
-from core.perturbations.registry import MENLI, PERTURBATIONS
 from core.ports.projects import Project
 from core.services.calibrate.calibration import HumanScores, LambdaFitOptions
 from core.services.projects.task import output_languages
 from core.services.robustness import combining as service
-from core.services.robustness.adversarial import Answered, answer, failed
+from core.services.robustness.adversarial import Answered
 from core.services.robustness.break_metric import scoring_callback
 from core.services.robustness.combining import CaseSuite
 from pages._ui.calibrate import calibration_form
+from pages._ui.robustness import adversarial_suite, controls
 from pages._ui.robustness import combine_figures as figures
 from pages._ui.robustness import combine_weight as parts
-from pages._ui.robustness import controls, suite_cases, suite_results
-from pages._ui.robustness.session import latest
+from pages._ui.robustness.controls import latest
 from pages._ui.shared import drafts, errors, page, wiring
 from pages._ui.shared.long_jobs import digest, retry_failed, run_cached
 from pages._ui.shared.markdown import escape_markdown
@@ -38,11 +36,11 @@ SECTIONS = ("One metric", "All metrics", "Pooling strategies", "Ranges")
 
 
 class CombineOptions(NamedTuple):
-    """The chosen metrics and adversarial cases, one `suite_cases.SuiteOptions` per dataset."""
+    """The chosen metrics and adversarial cases, one `adversarial_suite.SuiteOptions` per dataset."""
 
     nli: str
     others: tuple[str, ...]
-    cases: tuple[suite_cases.SuiteOptions, ...]
+    cases: tuple[adversarial_suite.SuiteOptions, ...]
 
 
 class CombineData(NamedTuple):
@@ -108,40 +106,31 @@ def _form(
     return None
 
 
-def _cases(project: Project, nli: str, others: Sequence[str]) -> tuple[suite_cases.SuiteOptions, ...]:
+def _cases(project: Project, nli: str, others: Sequence[str]) -> tuple[adversarial_suite.SuiteOptions, ...]:
     """Draw the choice of adversarial cases: from the project and from files."""
-    data = wiring.sampled(project)
-    several, with_one = (sum(len(s.references) > n for s in data.segments) for n in (1, 0))
-    origins = [
-        *([suite_cases.SECOND] if several else []),
-        *([suite_cases.OUTPUTS] if with_one and project.systems else []),
-    ]
+    with_one, origins = adversarial_suite.origins_of(project)
     left, right = st.columns([4, 1], vertical_alignment="bottom")
     origin = left.selectbox(
         "Adversarial cases", [*origins, NOTHING], key=drafts.kept(f"combine-origin-{project.id}"),
         help=f"{definition('Adversarial case')} The good text is another reference, or the output of a system.",
     )  # fmt: skip
     system = ""
-    if origin == suite_cases.OUTPUTS:
+    if origin == adversarial_suite.OUTPUTS:
         system = st.selectbox("System", project.systems, key=drafts.kept(f"combine-system-{project.id}"))
     with right.popover("More options", icon=":material/tune:", width="stretch"):
-        names = st.multiselect(
-            "Kinds of error", PERTURBATIONS, list(MENLI), format_func=phenomenon, key=drafts.kept("combine-names")
-        )
-        top = max(1, with_one)
-        key = drafts.kept(f"combine-most-{project.id}", min(MOST, top), lambda most: most <= top)
-        most = st.number_input("Maximum segments", 1, top, min(MOST, top), key=key)
-        seed = st.number_input("Seed", 0, 2**31 - 1, 0, key=drafts.kept("combine-seed"))
+        names, most, seed = adversarial_suite.choose_cases(project, "combine", MOST, with_one, columns=1)
     sent = drafts.uploads(
-        "Files with adversarial cases (CSV in MENLI’s format), one dataset per file", suite_cases.KINDS, "combine-files",
-        several=True, help=suite_cases.MENLI_FILE,
+        "Files with adversarial cases (CSV in MENLI’s format), one dataset per file", adversarial_suite.KINDS, "combine-files",
+        several=True, help=adversarial_suite.MENLI_FILE,
     )  # fmt: skip
     if not origins:
         st.caption("No segment of this project has a reference: adversarial cases need a file.")
     free = nli == "nli-src" and not any("reference" in registry.load_metric(name).spec.needs for name in others)
-    common = (tuple(names), int(seed), int(most), free, False)
-    cases = [] if origin == NOTHING or not names else [suite_cases.SuiteOptions(origin, system, *common, None, ())]
-    cases += [suite_cases.SuiteOptions(suite_cases.FILE, "", *common, one, ()) for one in sent]
+    common = (names, seed, most, free, False)
+    cases = (
+        [] if origin == NOTHING or not names else [adversarial_suite.SuiteOptions(origin, system, *common, None, ())]
+    )
+    cases += [adversarial_suite.SuiteOptions(adversarial_suite.FILE, "", *common, one, ()) for one in sent]
     return tuple(cases)
 
 
@@ -181,7 +170,7 @@ def cases_of(project: Project, asked: CombineOptions) -> list[CaseSuite] | None:
     for n, options in enumerate(asked.cases):
         ready = None
         with errors.boundary():
-            ready = suite_cases.cases_of(project, options)
+            ready = adversarial_suite.cases_of(project, options)
             if ready is None:
                 return None
         if ready is None:
@@ -211,14 +200,7 @@ def answers(suites: Sequence[CaseSuite], metrics: Sequence[Metric]) -> list[tupl
     """Return the scores of the cases of every dataset; None if scoring was stopped."""
     answered: list[tuple[CaseSuite, list[Answered]]] = []
     for n, suite in enumerate(suites):
-        key = digest(suite.cases)
-        done = run_cached(
-            ("combine-cases", key, tuple(m.signature() for m in metrics)), f"Scoring {len(suite.cases):,} cases …",
-            lambda progress, suite=suite, key=key, n=n: answer(  # type: ignore[misc]
-                suite.cases, metrics, scoring_callback(progress), suite_results.memory(key, f"combine-{n}")
-            ),
-            lambda answers_of_cases: not failed(answers_of_cases),
-        )  # fmt: skip
+        done = adversarial_suite.answers(suite.cases, metrics, f"combine-{n}")
         if done is None:
             return None
         answered.append((suite, done))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import pandas as pd
 import streamlit as st
 
-from core.formatting import format_change
+from core.formatting import format_change, with_interval
 from core.plots import robustness
 from core.ports.projects import Project
 from core.robustness.self_evaluation import BiasMatrix, Evaluator, EvaluatorBias, matrix
 from core.services.projects.view import Column, View
+from core.signature import fields_of
 from pages._ui.robustness import controls
 from pages._ui.shared import drafts, page, state, wiring
 from pages._ui.shared.long_jobs import digest, run_cached
@@ -60,8 +62,7 @@ def _edited(what: str, rows: dict[str, str], key: str) -> dict[str, str]:
 
 def model_of(column: Column) -> str:
     """Return the model in a metric's signature, without its owner; "" if there is none."""
-    facts = dict(part.split(":", 1) for part in column.signature.split("|") if ":" in part)
-    return facts.get("model", "").rpartition("/")[2]
+    return fields_of(column.signature).get("model", "").rpartition("/")[2]
 
 
 def _evaluator(view: View, column: Column, based: str, lam: float) -> Evaluator:
@@ -95,12 +96,10 @@ def _bias(row: EvaluatorBias) -> str:
     bias = row.bias
     if bias.value is None:
         return bias.reason
-    between = (
-        ""
-        if bias.low is None or bias.high is None
-        else f" [{format_change(bias.low, 2)}, {format_change(bias.high, 2)}]"
+    change = partial(format_change, digits=2)
+    return (
+        f"{with_interval(change(bias.value), bias.low, bias.high, change)} standard deviations more than other metrics"
     )
-    return f"{format_change(bias.value, 2)}{between} standard deviations more than other metrics"
 
 
 def _draw_matrix(bias_matrix: BiasMatrix) -> None:

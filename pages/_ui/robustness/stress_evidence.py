@@ -56,7 +56,7 @@ def draw_token_contributions(metric: str, offender: Offender, made_with: str) ->
         st.markdown(f"**{escape_markdown(before.title[:1].upper() + before.title[1:])}**")
         deepest = max(_depth(s.value, lacking) for side in (before, after) for s in side.subs) or 1.0
         for name, one in (("good text", before), ("changed text", after)):
-            st.html(_html(f"{name}: mean {format_number(one.mean, leading_zero=True)}", one, deepest, lacking))
+            st.html(_html(f"{name}: mean {number(one.mean, 3)}", one, deepest, lacking))
 
 
 @st.cache_data(max_entries=128, show_spinner="Computing token scores …")
@@ -76,7 +76,7 @@ def _html(head: str, one: TextContributions, deepest: float, similarity: bool) -
         grade = "good" if depth < 0.25 else ""
         subs.append(
             f'<span class="lab-sub"><bdi>{html.escape(shown)}</bdi><i class="{grade}" style="height:{max(1, round(depth * _TALL))}px"></i>'
-            f"<small>{format_number(s.value, 2, leading_zero=True)}</small></span>"
+            f"<small>{number(s.value, 2)}</small></span>"
         )
     return f'{_STYLE}<small>{html.escape(head)}</small><div class="lab-strip" dir="auto">{"".join(subs)}</div>'
 
@@ -91,28 +91,22 @@ _MARKS = {
 
 def draw_stress_evidence(project: Project, report: Report) -> None:
     """Draw the evidence of the chosen cell; before any choice, of the first failure."""
-    if not report.cells:
-        return
     cell = _chosen(report)
-    if cell is None:
-        page.info("This metric was not run with this test.")
-        return
-    facts = next(t for t in report.tests if t.name == cell.test)
-    metric = label_of(report, cell.metric)
     mark, does = _MARKS[cell.verdict]
-    st.markdown(f"#### {mark} {escape_markdown(f'{metric} {does} {facts.label.lower()}')}")
+    head = f"{label_of(report, cell.metric)} {does} {report.test(cell.test).label.lower()}"
+    st.markdown(f"#### {mark} {escape_markdown(head)}")
     st.markdown(escape_markdown(cell.why))
     rule = {True: "passes", False: "fails", None: "is undefined"}[cell.published]
     st.caption(f"By the rule of He et al. (2023), which compares means only, it {rule}.")
     if cell.verdict == "fail" and (said := advice(cell.test, cell.metric)):
         st.info(escape_markdown(said), icon=":material/lightbulb:")
-    _curves(report, cell, metric, f"{metric} {does} {facts.label.lower()}")
-    _others(report, cell, facts.graded)
+    _curves(report, cell, head)
+    _others(report, cell)
     _touched(report, cell)
     _worst(project, report, cell)
 
 
-def _chosen(report: Report) -> StressTestResult | None:
+def _chosen(report: Report) -> StressTestResult:
     tests, metrics = {t.name: t.label for t in report.tests}, {m.name: m.name for m in report.metrics}
     first = next(iter([*report.failing(), *report.cells]))
     if st.session_state.get(drafts.kept(TEST)) not in tests:
@@ -125,16 +119,12 @@ def _chosen(report: Report) -> StressTestResult | None:
     metric = right.selectbox("Metric", metrics, key=METRIC, format_func=lambda name: label_of(report, name))
     if test in NOISES:
         page.caption(f"{tests[test]}: {noises([test])[0].help}")
-    try:
-        return report.cell(test, metric)
-    except KeyError:
-        return None
+    return report.cell(test, metric)
 
 
-def _curves(report: Report, cell: StressTestResult, metric: str, head: str) -> None:
-    test = next(t for t in report.tests if t.name == cell.test)
-    facts = next(m for m in report.metrics if m.name == cell.metric)
-    charts = robustness.cell_charts(cell, test, facts._replace(label=metric))
+def _curves(report: Report, cell: StressTestResult, head: str) -> None:
+    metric = label_of(report, cell.metric)
+    charts = robustness.cell_charts(cell, report.test(cell.test), report.metric(cell.metric)._replace(label=metric))
     if not charts:
         return
     left, right = st.columns([3, 2]) if len(charts) > 1 else (st.container(), None)
@@ -145,49 +135,47 @@ def _curves(report: Report, cell: StressTestResult, metric: str, head: str) -> N
     with st.expander("Table with 95 % CI"):
         tables.text_table([
             {
-                "level": p.label, "share of words changed": format_number(p.ratio, 2, leading_zero=True), "mean": format_number(p.mean, 4, leading_zero=True), "sd": format_number(p.sd, 4, leading_zero=True), "drop from the good text": format_number(p.drop, 4, leading_zero=True),
-                "95 % CI": "" if p.low is None or p.high is None else f"{format_number(p.low, 4, leading_zero=True)} to {format_number(p.high, 4, leading_zero=True)}", "p": format_number(p.p, 3, leading_zero=True),
-                "p of the step": "" if p.step_p is None else format_number(p.step_p, 3, leading_zero=True),
+                "level": p.label, "share of words changed": number(p.ratio, 2), "mean": number(p.mean), "sd": number(p.sd),
+                "drop from the good text": number(p.drop),
+                "95 % CI": "" if p.low is None or p.high is None else f"{number(p.low)} to {number(p.high)}", "p": number(p.p, 3),
+                "p of the step": "" if p.step_p is None else number(p.step_p, 3),
             }
             for p in cell.points
         ])  # fmt: skip
 
 
-def _others(report: Report, cell: StressTestResult, graded: bool) -> None:
-    rows, near = [], []
+def _others(report: Report, cell: StressTestResult) -> None:
+    rows, near, test = [], [], report.test(cell.test)
     for m in report.metrics:
-        other = next((c for c in report.cells if (c.test, c.metric) == (cell.test, m.name)), None)
-        if other is None or other.gold is None:
+        other = report.cell(cell.test, m.name)
+        if other.gold is None:
             continue
         shares = [(p.label, p.ratio, share_of(other, p.drop)) for p in other.points]
         if all(share is None for _, _, share in shares):
             near.append(label_of(report, m.name))
             continue
+        metric = {"metric": label_of(report, m.name), "verdict": other.verdict}
         rows += [
-            {
-                "metric": label_of(report, m.name),
-                "label": label,
-                "ratio": ratio,
-                "share": share,
-                "verdict": other.verdict,
-            }
+            metric | {"label": label, "ratio": ratio, "share": share}
             for label, ratio, share in [(robustness.GOOD, 0.0, 0.0), *shares]
             if share is not None
         ]
     if len({row["metric"] for row in rows}) > 1:
         st.markdown("**All metrics with this test**")
         said = "Change of the mean in % of the good texts’ score, by noise ratio (share of the words that were changed); failing metrics bold. Above 0, changed texts score better."
-        chart = robustness.multiples(pd.DataFrame(rows), graded=graded)
-        label = next(t.label for t in report.tests if t.name == cell.test)
-        controls.wide_chart(
-            chart, "lab-others", f"All metrics with the test “{label}”", said, f"all-metrics-{cell.test}"
-        )
+        chart = robustness.multiples(pd.DataFrame(rows), graded=test.graded)
+        head = f"All metrics with the test “{test.label}”"
+        controls.wide_chart(chart, "lab-others", head, said, f"all-metrics-{cell.test}")
     if near and len(report.metrics) > 1:
         page.caption(f"The score of the good texts is about 0, so the change in % is undefined for {', '.join(near)}.")
 
 
+def number(value: float | None, digits: int = 4) -> str:
+    return format_number(value, digits, leading_zero=True)
+
+
 def _touched(report: Report, cell: StressTestResult) -> None:
-    facts = next(t for t in report.tests if t.name == cell.test)
+    facts = report.test(cell.test)
     said = f"{cell.texts:,} texts compared"
     if cell.undefined:
         said += f"; {cell.undefined:,} {'lacks' if cell.undefined == 1 else 'lack'} a score at some level"
@@ -207,14 +195,13 @@ def _worst(project: Project, report: Report, cell: StressTestResult) -> None:
 
 
 def _offender(project: Project, report: Report, cell: StressTestResult, offender: Offender, n: int) -> None:
-    facts = next(m for m in report.metrics if m.name == cell.metric)
-    test = next(t for t in report.tests if t.name == cell.test)
+    facts = report.metric(cell.metric)
     key = f"lab-{cell.test}-{cell.metric}-{n}"
     texts = TextPair(offender.source, offender.reference, offender.gold, offender.noised)
     with st.container(border=True):
         st.markdown(
-            f"**{escape_markdown(f'{format_number(offender.gold_score, 4, leading_zero=True)} → {format_number(offender.noised_score, 4, leading_zero=True)}')}** "
-            f"{escape_markdown(f'better by {format_number(offender.rise, 4, leading_zero=True)} · {offender.id} · {offender.level} · seed {offender.seed}')}"
+            f"**{escape_markdown(f'{number(offender.gold_score)} → {number(offender.noised_score)}')}** "
+            f"{escape_markdown(f'better by {number(offender.rise)} · {offender.id} · {offender.level} · seed {offender.seed}')}"
         )
         for name, text in (("reference", offender.reference), ("source", offender.source)):
             if text:
@@ -228,4 +215,4 @@ def _offender(project: Project, report: Report, cell: StressTestResult, offender
             cell.metric, facts.signature, facts.higher_is_better, offender.gold_score, offender.noised_score
         )
         controls.open_button(texts, f"{key}-open")
-        controls.save_case(project, texts, [score], test.label, key)
+        controls.save_case(project, texts, [score], report.test(cell.test).label, key)

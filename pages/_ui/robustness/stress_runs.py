@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import pandas as pd
@@ -17,10 +16,9 @@ from core.ports.store import Store
 from core.reports.stress import as_csv, as_html
 from core.robustness.stress.report import Report, StressTestResult, as_json, from_json
 from core.services.robustness.stress_test_runs import ASPECTS, Evidence, evidence, headline, run_settings
-from pages._ui.robustness.controls import wide_chart
-from pages._ui.robustness.session import RUN
+from pages._ui.robustness.controls import RUN, wide_chart
 from pages._ui.shared import drafts, errors, page, wiring
-from pages._ui.shared.files import download, file_name
+from pages._ui.shared.files import downloads, file_name
 from pages._ui.shared.markdown import escape_markdown
 
 OPEN = "lab-open"
@@ -57,7 +55,10 @@ def opened(project: Project) -> Report | None:
     if st.query_params.get(RUN) != str(now):
         st.query_params[RUN] = str(now)
     report = _read(wiring.store().stress.report(project.id, now))
-    _downloads(project, report)
+    downloads(
+        file_name(report.name), "lab-file", ("JSON", "json", lambda: as_json(report)), ("CSV", "csv", lambda: as_csv(report)),
+        ("HTML page", "html", lambda: as_html(report)),
+    )  # fmt: skip
     return report
 
 
@@ -148,13 +149,6 @@ def _upload(project: Project) -> None:
         )
 
 
-def _downloads(project: Project, report: Report) -> None:
-    stem = f"{file_name(project.name)}.{file_name(report.name)}"
-    with st.container(horizontal=True):
-        for label, ending, write in (("JSON", "json", as_json), ("CSV", "csv", as_csv), ("HTML page", "html", as_html)):
-            download(label, partial(write, report), f"{stem}.{ending}", f"lab-file-{ending}")
-
-
 TEST, METRIC = "lab-test", "lab-metric"
 SMALL = " (small)"
 _CLICKED = "lab-catalogue-clicked"
@@ -199,22 +193,16 @@ def draw_stress_catalogue(report: Report) -> None:
 
 def label_of(report: Report, metric: str) -> str:
     """Return the label of a metric, marked if it uses a small bundled model."""
-    spec = next(m for m in report.metrics if m.name == metric)
+    spec = report.metric(metric)
     return spec.label + (SMALL if spec.small else "")
 
 
 def _rows(report: Report) -> pd.DataFrame:
-    cells = {(c.test, c.metric): c for c in report.cells}
     order, rows = [], []
     for aspect in ASPECTS:
         tests = [t for t in report.tests if t.aspect == aspect]
         order += [aspect.capitalize(), *(t.label for t in tests)] if tests else []
-        rows += [
-            _row(report, cells[t.name, m.name], t.label)
-            for t in tests
-            for m in report.metrics
-            if (t.name, m.name) in cells
-        ]
+        rows += [_row(report, report.cell(t.name, m.name), t.label) for t in tests for m in report.metrics]
     frame = pd.DataFrame(rows)
     frame.attrs["order"] = order
     return frame

@@ -74,8 +74,7 @@ def figure(
     the end of the file name, after the project. `drawn_in` is the container of the chart alone, if it is not `place`.
     """
     selected = (drawn_in or place).altair_chart(chart, width=width, **selection)
-    project = state.projects().project
-    name = f"{file_name(project.name)}.{what}" if project else what
+    name = _of_project(what)
     with place.container(horizontal=True, gap="small"):
         st.caption(escape_markdown(f"{sentence} {hint}".strip()), width="stretch")
         for ending, label in (("png", "Save picture"), ("svg", "SVG")):
@@ -89,12 +88,20 @@ def table_files(
     shown: Sequence[Mapping[str, str]], caption: str, what: str, exact: Callable[[], tuple[Sequence[str], Iterable[Sequence[Any]]]] | None = None
 ) -> None:  # fmt: skip
     """Draw the downloads of a table: the `shown` cells for LaTeX, and the `exact` columns and rows as CSV. `what` as in `figure`."""
-    project = state.projects().project
-    name = f"{file_name(project.name)}.{what}" if project else what
+    rows = [("Table as CSV", "csv", lambda: csv_text(*exact()))] if exact is not None else []
+    downloads(what, f"table-{what}", *rows, ("Table as LaTeX", "tex", lambda: latex_of_shown(shown, caption)))
+
+
+def downloads(what: str, key: str, *files: tuple[str, str, Callable[[], Content]]) -> None:
+    """Draw a row of downloads, each with its label, the ending of its name, and what makes its content. `what` as in `figure`."""
     with st.container(horizontal=True):
-        if exact is not None:
-            download("Table as CSV", lambda: csv_text(*exact()), f"{name}.csv", f"table-{what}-csv")
-        download("Table as LaTeX", lambda: latex_of_shown(shown, caption), f"{name}.tex", f"table-{what}-tex")
+        for label, ending, make in files:
+            download(label, make, f"{_of_project(what)}.{ending}", f"{key}-{ending}")
+
+
+def _of_project(what: str) -> str:
+    project = state.projects().project
+    return f"{file_name(project.name)}.{what}" if project else what
 
 
 def _picture(chart: alt.TopLevelMixin, headline: str, sentence: str, ending: Any) -> bytes:

@@ -16,6 +16,7 @@ import streamlit as st
 from core.errors import UserError
 from core.plots.colours import ROLES, THEMES, VARIABLES
 from core.ports.projects import Project
+from core.signature import fields_of
 from pages._ui.shared import drafts, errors, state, wiring
 from pages._ui.shared.markdown import escape_markdown, with_doc_links
 
@@ -267,7 +268,7 @@ def apply_theme() -> None:
 
 def scored_by(signature: str) -> str:
     """Return the model in a signature, as Markdown; bundled models are marked as demonstration models."""
-    facts = dict(part.split(":", 1) for part in signature.split("|") if ":" in part)
+    facts = fields_of(signature)
     if "model" not in facts:
         return ""
     name = _BUNDLED.get(facts["model"], escape_markdown(facts["model"]))

@@ -12,7 +12,6 @@ from core.reports.suggestions import (
     basis_sentences,
     effect_rows,
     pooling_sentence,
-    suggestions_text,
     system_rows,
 )
 from tests.bench.suggestions import ARMS, ESA, esa_report, esa_rows, read_arm, simulate, span_counts
@@ -93,7 +92,6 @@ def test_labels_are_poolable_only_if_every_effect_is_small() -> None:
     for row in [*effect_rows(report), *system_rows(report)]:
         assert all(isinstance(cell, str) for cell in row.values())
     assert [row["Measure"] for row in effect_rows(report)] == list(LABELS.values())
-    assert "arm × system" in suggestions_text(report)
 
 
 @pytest.mark.extended

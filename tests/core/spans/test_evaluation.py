@@ -15,7 +15,8 @@ from core.services.spans.evaluation import evaluate_layers
 from core.services.spans.layers import load_layer
 from core.spans.layers import LayerSpan, SpanLayer
 from tests.builders import stop_when
-from tests.core.services.spans.test_layers import project_with_labels, scored
+from tests.core.services.spans.test_layers import project_with_labels
+from tests.stores import put_scores
 
 KEYS = [OutputKey(system, "d", segment) for segment in "123" for system in "AB"]
 A1, B1, A2, B2, A3, B3 = KEYS
@@ -131,7 +132,7 @@ def test_ambiguous_quotes_are_a_worst_and_a_best_case() -> None:
         "places": [[0, 10], [12, 22]],
     }
     value = Value(-5.0, "ok", "", {}, {"state": "ok", "spans": [], "unplaced": [places, places], "replies": []})
-    scored(store, project, "judge-mqm", "judge-mqm|v:1", {OutputKey("A", "doc", "0"): value})
+    put_scores(store, project, "judge-mqm", {OutputKey("A", "doc", "0"): value}, "judge-mqm|v:1")
     judge = load_layer(store, project, "judge:judge-mqm|v:1")
     (quotes,) = judge.ambiguous.values()
     assert [(s.side, s.start, s.end) for s in quotes[0]] == [("output", 0, 10), ("output", 12, 22)]

@@ -4,16 +4,14 @@ import math
 
 import pytest
 
+from core.calibration.calibrate import calibrate
 from core.data import Dataset, HumanScore, Output, OutputKey, Segment, SegmentKey, Value
 from core.errors import UserError
 from core.mqm import schemes
-from core.mqm.schemes import FLAT
-from core.mqm.scores import segment_scores
 from core.ports.calibration import SavedLambda
 from core.ports.labels import Action
 from core.refine.result import weighted
 from core.services.calibrate import calibration as service
-from core.services.calibrate.calibration import LambdaFitOptions
 from tests.labels import submitted
 from tests.stores import new_store
 
@@ -44,17 +42,14 @@ def table() -> dict[OutputKey, Value]:
 def test_fit_recovers_the_lambda_of_a_made_score() -> None:
     store, made = project()
     people = service.from_score(store.projects.human_score(made.id, "da").finite(), "da", higher_is_better=True)
-    found = service.fit(service.points(table(), people), LambdaFitOptions(draws=20))
+    found = calibrate(service.points(table(), people), draws=20)
     assert found.agreement == pytest.approx(1.0)
     assert found.plateau.low <= TRUE_LAMBDA <= found.plateau.high
-
-
-def test_a_score_where_lower_is_better_is_turned_round() -> None:
-    store, made = project()
-    data = store.projects.human_score(made.id, "da").finite()
-    up, down = (service.from_score(data, "da", higher_is_better=h) for h in (True, False))
-    assert [v[0] for v in down.scores.values()] == [-v[0] for v in up.scores.values()]
-    assert up.signature != down.signature
+    unscored = table() | {OutputKey("A", "d", "3"): Value(None, "needs", "no reference")}
+    assert len(service.points(unscored, people)) == 11
+    down = service.from_score(store.projects.human_score(made.id, "da").finite(), "da", higher_is_better=False)
+    assert [v[0] for v in down.scores.values()] == [-v[0] for v in people.scores.values()]
+    assert down.signature != people.signature
 
 
 def mark(i: int, rater: str, severity: str) -> Action:
@@ -81,18 +76,10 @@ def test_only_submitted_labels_of_the_chosen_raters_count() -> None:
     assert both.words == "2 annotators"
 
 
-def test_outputs_that_are_not_scored_stay_out() -> None:
-    store, made = project()
-    people = service.from_score(store.projects.human_score(made.id, "da").finite(), "da", higher_is_better=True)
-    scored = table()
-    scored[OutputKey("A", "d", "3")] = Value(None, "needs", "no reference")
-    assert len(service.points(scored, people)) == 11
-
-
 def test_a_saved_lambda_keeps_name_and_fit() -> None:
     store, made = project()
     people = service.from_score(store.projects.human_score(made.id, "da").finite(), "da", higher_is_better=True)
-    found = service.fit(service.points(table(), people), LambdaFitOptions(draws=20))
+    found = calibrate(service.points(table(), people), draws=20)
     saved = service.save(store, made, " pilot ", found, "refinement|v:1", people)
     assert (saved.name, saved.value) == ("pilot", found.lam)
     assert "people:human;name:da" in saved.signature
@@ -119,7 +106,7 @@ def test_origin_describes_a_fit_on_labels() -> None:
     )
     people = service.from_rated(submitted(store, made.id), ["Ann", "Bo"], mine)
     assert people.scores[OutputKey("A", "d", "1")] == (-5.0, 2)  # (9 + 1)/2
-    found = service.fit(service.points(table(), people), LambdaFitOptions("acc_eq", "pooled", draws=20))
+    found = calibrate(service.points(table(), people), measure="acc_eq", draws=20)
     refinement = "bartscore++|v:1|variant:f|model:bundled/bart-mini|rev:8f93"
     saved = service.save(store, made, "own", found, refinement, people)
     origin = service.origin(saved)
@@ -135,23 +122,9 @@ def test_origin_describes_a_fit_on_labels() -> None:
 def test_origin_describes_a_fit_on_an_imported_score() -> None:
     store, made = project()
     people = service.from_score(store.projects.human_score(made.id, "da").finite(), "da", higher_is_better=False)
-    found = service.fit(service.points(table(), people), LambdaFitOptions(draws=20))
+    found = calibrate(service.points(table(), people), draws=20)
     origin = service.origin(service.save(store, made, "da", found, "r|v:1", people))
     assert origin.human_scores == "imported score “da”, lower is better"
     assert origin.weights == ""
     assert service.saved_schemes(store, made) == []
     assert service.origin(SavedLambda("bare", 1.0, "lambda|v:1", "r")) == ("", "", "", "", "", "", None)
-
-
-def test_scores_of_some_raters_are_those_of_their_labels_alone() -> None:
-    store, made = project()
-    for rater in ("Ann", "Bo"):
-        store.labels.append(
-            made.id, rater, SegmentKey("d", "0"), [mark(0, rater, "Major"), Action(f"s{rater}", "submit", None, {})]
-        )
-    rated = submitted(store, made.id)
-    assert len(rated) == 2
-    for raters in (["Ann"], ["Ann", "Bo"]):
-        of_raters = [r for r in rated if r.rater in raters]
-        scores = {s.key: (s.score, s.n_raters) for s in segment_scores(of_raters, FLAT)}
-        assert service.from_rated(rated, raters, "flat").scores == scores

@@ -76,21 +76,14 @@ def test_columns_stand_in_registry_order_with_human_scores_last() -> None:
     assert [c.digits for c in view.columns] == [0, 0, 3, 0]
 
 
-@pytest.mark.parametrize(("system", "score"), [(0, -0.306), (1, -0.334)])
-def test_moving_lambda_reweights_stored_distances_as_in_table_9(system: int, score: float) -> None:
-    assert make_view().values("bartscore++", 1.7)[0, system] == pytest.approx(score, abs=1e-3)
-
-
-def test_infinite_lambda_counts_explicit_errors_only() -> None:
+def test_moving_lambda_reweights_stored_distances_as_in_table_9() -> None:
     view = make_view()
-    at_zero, at_infinity = view.values("bartscore++", 0.0)[0], view.values("bartscore++", float("inf"))[0]
-    assert at_zero.tolist() == pytest.approx([-0.827, -0.310])
-    assert at_infinity.tolist() == pytest.approx([0.0, -0.348])
-
-
-def test_values_of_other_metrics_do_not_depend_on_lambda() -> None:
-    view = make_view()
-    assert view.values("chrf", 0.0) is view.values("chrf", 5.0)
+    assert view.values("bartscore++", 1.7)[0].tolist() == pytest.approx([-0.306, -0.334], abs=1e-3)
+    assert view.values("bartscore++", 0.0)[0].tolist() == pytest.approx([-0.827, -0.310])
+    assert view.values("bartscore++", float("inf"))[0].tolist() == pytest.approx([0.0, -0.348])
+    column = view.column("bartscore++")
+    assert signature_at(column, float("inf")) == "bartscore++|lambda:inf|rev:x"
+    assert column.refinement_signature == "refinement|rev:x"
 
 
 def test_missing_outputs_and_scores_are_no_numbers() -> None:
@@ -162,10 +155,10 @@ def test_filters_by_document_and_system() -> None:
 
 
 def test_segments_without_a_value_sort_last() -> None:
-    view = make_view()
-    up, down = Query(sort="metric", metric="chrf"), Query(sort="metric", metric="chrf", descending=True)
+    view, up = make_view(), Query(sort="metric", metric="chrf")
     assert found(view, up) == [("d1", "1"), ("d1", "2"), ("d2", "1")]  # means 55, 85, none
-    assert found(view, down) == [("d1", "2"), ("d1", "1"), ("d2", "1")]
+    assert found(view, up._replace(descending=True)) == [("d1", "2"), ("d1", "1"), ("d2", "1")]
+    assert found(view, up._replace(metric="comet")) == [("d1", "1"), ("d1", "2"), ("d2", "1")], "no such metric"
 
 
 def test_sorting_by_a_metric_of_one_system() -> None:
@@ -203,23 +196,14 @@ def test_disagreement_sort_uses_the_largest_difference() -> None:
     assert found(make_view(), query._replace(systems=("a",))) == [("d1", "1"), ("d1", "2"), ("d2", "1")]
 
 
-def test_sort_by_a_missing_metric_is_document_order() -> None:
-    assert found(make_view(), Query(sort="metric", metric="comet")) == [("d1", "1"), ("d1", "2"), ("d2", "1")]
-
-
 def test_system_means_are_best_first_and_hold_their_interval() -> None:
     view = make_view()
     chrf = means(view, "chrf", 1.0)
     assert [(m.system, m.mean, m.n) for m in chrf] == [("a", 70.0, 2), ("b", 70.0, 2)]
     assert all(m.low is not None and m.high is not None and m.low <= 70.0 <= m.high for m in chrf)
     assert [m.system for m in means(view, "ter", 1.0)] == ["a", "b"]  # 15 before 35: lower is better
-    assert means(view, "chrf", 1.0) == means(view, "chrf", 1.0)
-
-
-def test_a_system_without_scores_has_no_mean_but_a_reason() -> None:
-    mean = means(make_view(), "chrf", 1.0, rows=np.array([2], dtype=np.intp))[0]
-    assert (mean.mean, mean.low, mean.n) == (None, None, 0)
-    assert mean.reason
+    undefined = means(view, "chrf", 1.0, rows=np.array([2], dtype=np.intp))[0]
+    assert (undefined.mean, undefined.low, undefined.n, bool(undefined.reason)) == (None, None, 0, True)
 
 
 def test_points_are_scored_by_both_and_sampled_alike() -> None:
@@ -244,40 +228,12 @@ def test_score_rows_have_lambda_and_status() -> None:
     assert (never.value, never.reason) == (None, "not scored")
 
 
-def test_the_signature_names_an_infinite_lambda() -> None:
-    column = make_view().column("bartscore++")
-    assert signature_at(column, float("inf")) == "bartscore++|lambda:inf|rev:x"
-    assert column.refinement_signature == "refinement|rev:x"
-
-
 def test_blind_names_are_seeded_and_differ_between_segments() -> None:
     systems = ["a", "b", "c", "d"]
     names = [blind_names(systems, SegmentKey("d", str(i)), 7) for i in range(20)]
     assert all(sorted(n.values()) == ["Output A", "Output B", "Output C", "Output D"] for n in names)
     assert len({tuple(n.items()) for n in names}) > 1
     assert names[0] == blind_names(systems[::-1], SegmentKey("d", "0"), 7)
-
-
-def test_ten_thousand_outputs_are_sorted_in_no_time() -> None:
-    segments = tuple(Segment("d", str(i), "s", ("r",)) for i in range(2500))
-    outputs = tuple(Output(s, "d", g.segment_id, f"{s} {g.segment_id}") for g in segments for s in "abcd")
-    rng = np.random.default_rng(1)
-    parts = rng.random((len(outputs), 2))
-    refined = {
-        o.key: Value(0.0, parts={"dist_exp": float(e), "dist_imp": float(m)})
-        for o, (e, m) in zip(outputs, parts, strict=True)
-    }
-    chrf = {o.key: Value(float(v)) for o, v in zip(outputs, rng.random(len(outputs)), strict=True)}
-    tables = {"chrf|v:1": chrf, "bartscore++|lambda:1": refined}
-    scored = [ScoredBy(sign.split("|")[0], sign, len(outputs), NOW) for sign in tables]
-    view = view_of(
-        Dataset(segments, outputs), scored, tables, {"chrf": spec("chrf"), "bartscore++": spec("bartscore++")}
-    )
-    started = datetime.now(UTC)
-    for lam in (0.0, 1.0, 5.0):
-        order = ordered(view, Query(sort="disagreement", metric="chrf", second="bartscore++", descending=True), lam)
-        assert len(order) == 2500
-    assert (datetime.now(UTC) - started).total_seconds() < 2.0
 
 
 def test_of_many_searches_only_as_many_are_held_as_memory_allows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,7 +248,7 @@ def test_of_many_searches_only_as_many_are_held_as_memory_allows(monkeypatch: py
             return [SegmentKey("d", str(i)) for i in range(4)]
 
     reader = Reader()
-    monkeypatch.setattr(stored_texts, "FOUND", 10)
+    monkeypatch.setattr(stored_texts, "SEARCHED_SEGMENTS", 10)
     texts = StoredTexts(reader, 1, 1)
     for phrase in ("a", "b", "a", "c", "b", "c", "a"):
         assert len(texts.search(phrase)) == 4

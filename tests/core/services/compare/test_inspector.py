@@ -14,11 +14,11 @@ from core.refine.result import EditStep, Options, Token
 from core.services.compare import inspector
 from core.services.compare.inspector import Try
 from core.services.projects.texts import StoredTexts
-from core.signature import content_key, signature
+from core.signature import signature
 from tests.builders import small_dataset
 from tests.core.services.compare.test_segment import refinement
 from tests.labels import columns, submitted
-from tests.stores import new_store
+from tests.stores import new_store, put_scores
 
 S0, S1 = SegmentKey("doc", "0"), SegmentKey("doc", "1")
 SIGN = "bartscore++|lambda:1|v:1|variant:f|model:bundled/bart-mini|rev:abc|dtype:fp32"
@@ -82,21 +82,16 @@ def test_a_round_says_which_alternative_stands_there() -> None:
     data = inspector.round_json(ROUNDS[0])
     assert data["near"] == [[[" best", 0.5], ["bad", 0.25, True]], [[".", 0.5]]]
     assert data["step"] == ["substitute", "bad", "good", -2.0, -1.0, 0]
-
-
-def test_a_part_of_a_character_is_known_by_its_probability() -> None:
-    token = Token("😀", 0, 1, math.log(0.125))
+    token = Token("😀", 0, 1, math.log(0.125))  # a part of a character is known by its probability
     seen = Round("😀", (token,), ((("\ufffd", 0.5), ("\ufffd", 0.125)),), -1.0, None)
     assert inspector.round_json(seen)["near"] == [[["\ufffd", 0.5], ["\ufffd", 0.125, True]]]
 
 
 def test_long_traces_send_alternatives_of_one_round() -> None:
-    few = inspector.rounds_json(ROUNDS, 0)
-    assert all(r["near"] for r in few)
-    text = "x" * inspector.MANY_TOKENS
-    long = Round(
-        text, tuple(Token(c, i, i + 1, -1.0) for i, c in enumerate(text)), ((("y", 0.1),),) * len(text), -1.0, None
-    )
+    assert all(r["near"] for r in inspector.rounds_json(ROUNDS, 0))
+    n = inspector.MANY_TOKENS
+    tokens = tuple(Token("x", i, i + 1, -1.0) for i in range(n))
+    long = Round("x" * n, tokens, ((("y", 0.1),),) * n, -1.0, None)
     assert [r["near"] is None for r in inspector.rounds_json((long, long, long), 1)] == [True, False, True]
 
 
@@ -152,29 +147,23 @@ def of_segment(seen: inspector.Marks, segment: SegmentKey) -> list[RatedOutput]:
     return [r for of in inspector.with_texts(seen, segment, dict.fromkeys("ABC", "text")).values() for r in of]
 
 
-def test_the_labels_of_these_tests_are_submitted(store: Store, project: int) -> None:
-    assert {(s.rater, s.key.segment) for s in submitted(store, project)} == {("ann", S0), ("bob", S0), ("bob", S1)}
-
-
-def test_labels_are_hidden_until_own_submission(store: Store, project: int) -> None:
-    for rater in (None, "carl"):
-        found = marks(store, project, rater)
-        assert not found.by_output
-        assert found.hides(S0)
-        assert found.hides(S1)
-    found = marks(store, project, "ann")
-    assert found.hides(S1)
-    assert not found.hides(S0)
-    assert {key.segment for key in found.by_output} == {S0}
-    assert {r.rater for r in of_segment(found, S0)} == {"ann", "bob"}
-
-
-def test_somebody_without_a_name_is_not_the_rater_without_a_name(store: Store, project: int) -> None:
-    labels = columns([RatedOutput(OutputKey(s, *S0), "", ()) for s in ("A", "B")])
-    for rater in (None, ""):
-        found = inspector.visible_marks(labels, store.projects.index(project), rater, everyone=False)
-        assert found.hides(S0)
-        assert not found.by_output
+def test_labels_are_hidden_until_own_submission_or_shown_to_everyone(store: Store, project: int) -> None:
+    unnamed = columns([RatedOutput(OutputKey(s, *S0), "", ()) for s in ("A", "B")])
+    for rater in (None, "", "carl"):  # somebody without a name is not the rater without a name
+        of_rater = marks(store, project, rater)
+        assert not of_rater.by_output
+        assert of_rater.hides(S0)
+        assert of_rater.hides(S1)
+        assert inspector.visible_marks(unnamed, store.projects.index(project), rater, everyone=False).hides(S0)
+    of_ann = marks(store, project, "ann")
+    assert (of_ann.hides(S0), of_ann.hides(S1)) == (False, True)
+    assert {key.segment for key in of_ann.by_output} == {S0}
+    assert {r.rater for r in of_segment(of_ann, S0)} == {"ann", "bob"}
+    everything = marks(store, project, None, everyone=True)
+    assert (everything.hides(S0), everything.hides(S1)) == (False, False)
+    assert (len(of_segment(everything, S0)), len(of_segment(everything, S1))) == (4, 2)
+    one = inspector.with_texts(everything, S1, dict.fromkeys("ABC", "text"))
+    assert list(one) == [OutputKey("A", *S1), OutputKey("B", *S1)]
 
 
 def test_marks_are_hidden_again_while_the_segment_is_reopened(store: Store, project: int) -> None:
@@ -183,27 +172,15 @@ def test_marks_are_hidden_again_while_the_segment_is_reopened(store: Store, proj
     assert {r.rater for r in of_segment(marks(store, project, "bob"), S0)} == {"bob"}  # ann's are not submitted now
 
 
-def test_marks_of_all_are_shown_when_asked_for(store: Store, project: int) -> None:
-    found = marks(store, project, None, everyone=True)
-    assert not found.hides(S0)
-    assert not found.hides(S1)
-    assert len(of_segment(found, S0)) == 4
-    assert len(of_segment(found, S1)) == 2
-    one = inspector.with_texts(found, S1, dict.fromkeys("ABC", "text"))
-    assert list(one) == [OutputKey("A", *S1), OutputKey("B", *S1)]
-
-
 def test_overlap_of_an_output_a_segment_and_the_project_by_hand(store: Store, project: int) -> None:
     dataset = store.projects.dataset(project)
     values = {}
     for key, item in dataset.items():
         refined = item.hypothesis.replace("output", "text") if key.system == "A" else item.hypothesis
-        values[content_key(*item)] = Value(-1.0, detail=refinement(refined=refined).to_json())
-    store.scores.put("bartscore++", SIGN, values, 1.0)
-    model = inspector.edits(
-        store, project, SIGN, StoredTexts(store.projects, project, 2), store.projects.index(project).segments
-    )
+        values[key] = Value(-1.0, detail=refinement(refined=refined).to_json())
+    put_scores(store, project, "bartscore++", values, SIGN)
     texts = {o.key: o.text for o in dataset.outputs}
+    model = inspector.edits(store, project, SIGN, S0, {key.system: text for key, text in texts.items() if key.segment == S0})  # fmt: skip
     seen = marks(store, project, None, everyone=True)
     # "A output 0": the model took away "output", 6 characters. ann marked "A": 1, in common 0; bob "A output": 7, in common 6
     found = inspector.overlap(seen.by_output[OutputKey("A", *S0)], texts, model)
@@ -218,25 +195,17 @@ def test_overlap_of_an_output_a_segment_and_the_project_by_hand(store: Store, pr
     none = inspector.overlap(seen.by_output[OutputKey("B", *S0)], texts, model)
     assert inspector.overlap_json(none)["p"] is None
     assert none.reason == "the model removed nothing"
+    assert inspector.overlap(of_segment(seen, S0), {}, {}).reason == "it has not been rated yet", "without refinements"
 
 
-def test_an_output_without_refinement_is_left_out(store: Store, project: int) -> None:
-    seen = marks(store, project, None, everyone=True)
-    assert inspector.overlap(of_segment(seen, S0), {}, {}).reason == "it has not been rated yet"
-
-
-def test_the_drawing_is_plain_json() -> None:
-    rated = [RatedOutput(OutputKey("A", *S0), "ann", (Span("output", 0, 3, "bad", "Minor", "Style"),))]
-    drawn = inspector.layers_json("bad idea", "good idea", rated)
-    assert json.loads(json.dumps(drawn)) == [["bad", True, "Minor", 1, ""], [" idea", False, "", 0, ""]]
-
-
-@pytest.mark.parametrize(("rater", "everyone"), [("ann", False), ("bob", False), (None, True)])
-def test_labels_of_a_whole_text_are_completed(store: Store, project: int, rater: str | None, everyone: bool) -> None:
-    given = [Action(f"nt-{s}", "verdict", s, {"value": "non_translation"}) for s in "AB"]
-    store.labels.append(project, "zoe", S0, [*given, Action("nt-end", "submit", None, {})])
-    found = marks(store, project, rater, everyone=everyone)
+def test_labels_of_a_whole_text_are_completed(store: Store, project: int) -> None:
+    verdicts = [Action(f"nt-{s}", "verdict", s, {"value": "non_translation"}) for s in "AB"]
+    store.labels.append(project, "zoe", S0, [*verdicts, Action("nt-end", "submit", None, {})])
     texts = StoredTexts(store.projects, project, 2).segment(S0)[1]
-    zoe = [r for of in inspector.with_texts(found, S0, texts).values() for r in of if r.rater == "zoe"]
-    assert len(zoe) == 2
-    assert all(r.errors[0].quote == texts[r.key.system] for r in zoe)
+    for rater, everyone in (("ann", False), ("bob", False), (None, True)):
+        seen = inspector.with_texts(marks(store, project, rater, everyone=everyone), S0, texts)
+        zoe = [r for of in seen.values() for r in of if r.rater == "zoe"]
+        assert len(zoe) == 2
+        assert all(r.errors[0].quote == texts[r.key.system] for r in zoe)
+    drawn = inspector.layers_json("bad idea", "good idea", [RatedOutput(OutputKey("A", *S0), "ann", (Span("output", 0, 3, "bad", "Minor", "Style"),))])  # fmt: skip
+    assert json.loads(json.dumps(drawn)) == [["bad", True, "Minor", 1, ""], [" idea", False, "", 0, ""]]

@@ -28,30 +28,23 @@ def marks(*rated: RatedOutput) -> Marks:
     return Marks(by_output(rated), {SegmentKey("d1", "1"), SegmentKey("d1", "2")})
 
 
-def test_mqm_is_a_column_before_the_metrics() -> None:
+def test_mqm_is_a_column_before_the_metrics_and_orders_segments() -> None:
     view = with_mqm(make_view(), marks(*RATED))
     column = view.columns[0]
     assert (column.name, column.label, column.arrow, column.human) == (MQM, "MQM (labels)", "↑", False)
+    assert [c.origin for c in view.columns] == ["labels", "", "", "", "human score"]
     assert signature_at(column, 1.0).endswith("|raters:2")
     # a: −(5 + 5 + 1) / 2 of two annotators; b has no error; the second output of b has no label
     np.testing.assert_array_equal(view.values(MQM, 1.0), [[-5.5, 0.0], [-1.0, np.nan], [np.nan, np.nan]])
-
-
-def test_segments_are_ordered_by_mqm() -> None:
-    view = with_mqm(make_view(), marks(*RATED))
-    assert list(ordered(view, Query(sort="metric", metric=MQM), 1.0)) == [0, 1, 2]
-    assert list(ordered(view, Query(sort="metric", metric=MQM, descending=True), 1.0)) == [1, 0, 2]
+    query = Query(sort="metric", metric=MQM)
+    assert list(ordered(view, query, 1.0)) == [0, 1, 2]
+    assert list(ordered(view, query._replace(descending=True), 1.0)) == [1, 0, 2]
 
 
 def test_without_labels_the_view_stays_as_it_is() -> None:
     view = make_view()
     assert with_mqm(view, marks()) is view
     assert with_mqm(view, marks(RATED[-1])) is view
-
-
-def test_labels_say_where_their_scores_come_from() -> None:
-    view = with_mqm(make_view(), marks(*RATED))
-    assert [c.origin for c in view.columns] == ["labels", "", "", "", "human score"]
 
 
 def test_lanes_say_what_each_layer_marked_and_examined() -> None:

@@ -41,16 +41,22 @@ def make_view(values: dict[str, Value]) -> View:
     return view_of(Dataset((segment,), outputs), scored, {sign: table}, {"bartscore++": SPEC})
 
 
-def test_a_card_has_refinement_trace_and_distances() -> None:
-    values = {"alpha": value(refinement())}
+def test_a_card_has_refinement_trace_and_distances_as_plain_json() -> None:
+    values = {"alpha": value(refinement()), "beta": value(refinement(refined_ids=(0, 5, 2)))}
     data = payload(make_view(values), SegmentQuery(0, refinement="bartscore++"), values)
-    card = next(c for c in data["cards"] if c["name"] == "alpha")
+    card, other = sorted(data["cards"], key=lambda c: c["name"])
     assert card["status"] == "refined"
     assert ["insert", "fall "] in card["refined"] or ["insert", "fall"] in card["refined"]
     assert card["steps"] == [["substitute", " rise", " fall", -1.5, -0.25, [[" fall", 0.8], [" rise", 0.1]], 1]]
     assert card["tokens"][1] == [" rise", -6.0, " rise"]
     assert (card["exp"], card["imp"]) == (pytest.approx(1.25), pytest.approx(0.2))
     assert card["scores"]["bartscore++"]["exp"] == pytest.approx(1.25)
+    assert (card["retokenized"], other["retokenized"]) == (False, True)
+    assert Refinement.from_json(values["beta"].detail or {}).refined_ids == (0, 5, 2)
+    json.dumps(data, allow_nan=False)
+    blind = payload(make_view(values), SegmentQuery(0, refinement="bartscore++", blind=3), values)
+    assert "alpha" not in json.dumps(blind)
+    assert [c["name"] for c in blind["cards"]] == ["Output A", "Output B"]
 
 
 def test_diff_uses_the_requested_or_refined_reference() -> None:
@@ -62,25 +68,6 @@ def test_diff_uses_the_requested_or_refined_reference() -> None:
     for card in (used, asked):  # same and inserted pieces spell the output, same and deleted ones the reference
         assert "".join(t for k, t in card["diff"] if k != "delete") == TEXT
         assert "".join(t for k, t in card["diff"] if k != "insert") == REFERENCES[card["reference"]]
-
-
-def test_a_card_says_that_other_tokens_than_those_of_the_text_were_scored() -> None:
-    values = {"alpha": value(refinement(refined_ids=(0, 5, 2))), "beta": value(refinement())}
-    cards = payload(make_view(values), SegmentQuery(0, refinement="bartscore++"), values)["cards"]
-    assert {c["name"]: c["retokenized"] for c in cards} == {"alpha": True, "beta": False}
-    assert Refinement.from_json(value(refinement(refined_ids=(0, 5, 2))).detail or {}).refined_ids == (0, 5, 2)
-
-
-def test_the_payload_is_plain_json() -> None:
-    values = {"alpha": value(refinement())}
-    json.dumps(payload(make_view(values), SegmentQuery(0, refinement="bartscore++"), values), allow_nan=False)
-
-
-def test_blind_cards_hold_no_system_name() -> None:
-    values = {"alpha": value(refinement())}
-    data = payload(make_view(values), SegmentQuery(0, refinement="bartscore++", blind=3), values)
-    assert "alpha" not in json.dumps(data)
-    assert [c["name"] for c in data["cards"]] == ["Output A", "Output B"]
 
 
 @pytest.mark.parametrize(

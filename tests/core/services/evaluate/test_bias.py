@@ -1,25 +1,22 @@
 """Length and rank bias on data small enough to count, and Table 4 of the paper on SummEval."""
 
-import csv
-import io
-
 import numpy as np
 import pytest
-import scipy.stats
 
 from cli.reproduce import DIMENSIONS, summeval
 from core.data import Dataset, Output, OutputKey, Segment, SegmentKey
 from core.metrics import registry
 from core.progress import no_progress
 from core.services.calibrate.calibration import HumanScores
-from core.services.evaluate.bias import MEAN, bias, bias_csv, ranks_csv
 from core.services.evaluate.evaluate import AgreementOptions
 from core.services.evaluate.evaluation_data import ScoredMetric, join
-from core.services.evaluate.lengths import (
+from core.services.evaluate.length_and_bias import (
+    MEAN,
     ROUGE_X,
     baseline_of,
+    bias,
     by_length,
-    lengths_csv,
+    disagreements,
     same_outputs,
     segment_lengths,
 )
@@ -75,18 +72,13 @@ def test_bucket_tau_is_averaged_and_compared_with_baseline() -> None:
     assert row.difference_low == pytest.approx(-1 / 3)
 
 
-def test_ratio_to_nonpositive_baseline_is_undefined() -> None:
+def test_undefined_values_say_why() -> None:
     row = lengths(scores_of(FLUENT, TRUE)).of("swap", 0)
     assert (row.relative, row.no_ratio) == (None, "the τ-b of the comparison metric is not above 0")
     assert (row.difference, row.status) == (0, "ok")
-
-
-def test_undefined_values_name_the_human_score() -> None:
-    found = lengths(scores_of(FLUENT, FLAT))
-    row = found.of("good", 0)
+    row = lengths(scores_of(FLUENT, FLAT)).of("good", 0)
     assert (row.value, row.status, row.reason) == (None, "undefined", "h1: all human scores are equal")
-    found = lengths(scores_of(FLUENT))
-    flat = found.of("flat", 0)
+    flat = lengths(scores_of(FLUENT)).of("flat", 0)
     assert (flat.value, flat.difference, flat.low, flat.reason) == (None, None, None, "all metric scores are equal")
     row = lengths(scores_of(FLUENT), baseline="flat").of("good", 0)
     assert (row.value, row.difference) == (1, None)
@@ -96,16 +88,13 @@ def test_undefined_values_name_the_human_score() -> None:
     assert "at least two segments" in alone.reason
 
 
-def test_documents_are_resampled_whole() -> None:
+def test_segments_without_such_a_text_are_counted_and_documents_drawn_whole() -> None:
+    some = {k: v for k, v in LENGTHS.items() if v != 30}
+    part = by_length(scores_of(FLUENT), some, "references", "good", choice(), 1)
+    assert (part.left_out, part.buckets[0].size) == (1, 3)
+    assert by_length(scores_of(FLUENT), {}, "references", "good", choice()).rows == ()
     row = lengths(scores_of(FLUENT), unit="document").of("good", 0)
     assert (row.value, row.low, row.high) == (1, None, None)
-
-
-def test_segments_without_such_a_text_are_counted_and_left_out() -> None:
-    some = {k: v for k, v in LENGTHS.items() if v != 30}
-    found = by_length(scores_of(FLUENT), some, "references", "good", choice(), 1)
-    assert (found.left_out, found.buckets[0].size) == (1, 3)
-    assert by_length(scores_of(FLUENT), {}, "references", "good", choice()).rows == ()
 
 
 def test_only_whole_segments_that_every_score_rates_are_compared() -> None:
@@ -176,25 +165,14 @@ def test_lengths_are_words_of_outputs_references_or_source() -> None:
     assert segment_lengths(view, keys, "source") == {("d", "1"): 3}
 
 
-def test_the_files_have_every_row_and_are_safe_in_a_spreadsheet() -> None:
-    of = scores_of(FLUENT, SWAP, metrics={"=evil": GOOD, "swap": SWAP})
-    found, places = lengths(of, baseline="swap"), bias(of)
-    for text, n in ((lengths_csv(found), 4), (bias_csv(places), 6), (ranks_csv(places), 2 * 3 * 4)):
-        rows = list(csv.DictReader(io.StringIO(text)))
-        assert len(rows) == n
-        assert all(not r["metric"].startswith("=") for r in rows)
-
-
-def test_every_bucket_value_is_that_of_scipy_on_random_scores() -> None:
-    rng = np.random.default_rng(4)
-    draw = {s: tuple(rng.normal(size=12)) for s in SYSTEMS}
-    human = {s: tuple(rng.normal(size=12)) for s in SYSTEMS}
-    of = scores_of(human, metrics={"m": draw})
-    long = {SegmentKey("d", str(i)): float(i) for i in range(12)}
-    found = by_length(of, long, "outputs", "m", choice(), 3)
-    for b, part in enumerate((slice(0, 4), slice(4, 8), slice(8, 12))):
-        means = [[np.mean(scores[s][part]) for s in SYSTEMS] for scores in (draw, human)]
-        assert found.of("m", b).value == pytest.approx(scipy.stats.kendalltau(*means).statistic)
+def test_the_largest_difference_of_ranks_is_first_and_equal_scores_share_a_rank() -> None:
+    keys = tuple(OutputKey("A", "d", str(i)) for i in range(4))
+    found = disagreements(keys, np.array([2.0, 1.0, 5.0, 0.0]), np.array([0.0, 0.0, -1.0, -9.0]))
+    # ranks from below, less a half, of 4: human 3.5, 3.5, 2, 1; metric 3, 2, 4, 1
+    assert [(d.key.segment_id, d.worse_by_metric, d.worse_by_human) for d in found] == [
+        ("2", 0.875, 0.375), ("1", 0.375, 0.75), ("0", 0.625, 0.75), ("3", 0.125, 0.125),
+    ]  # fmt: skip
+    assert [d.too_high for d in found[:2]] == [True, False]
 
 
 @pytest.mark.skipif(not SUMMEVAL.exists(), reason="SummEval is not in the shared data folder")

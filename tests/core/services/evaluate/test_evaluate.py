@@ -135,9 +135,14 @@ def test_only_outputs_scored_by_all_metrics_are_compared() -> None:
     assert data.excluded == ("C",)
     row = evaluate(data, AgreementOptions(draws=5)).of("none", "kendall")
     assert (row.value, row.reason) == (None, "no rated output has a score")
+    same_sample = {name: {k: v for k, v in of.items() if k.segment_id in "01"} for name, of in VALUES.items()}
+    data = join(PEOPLE, METRICS, same_sample)
+    assert len(data.keys) == 6
+    assert [(p.scored, p.rated, p.aside) for p in data.partly] == [(6, 12, False)] * 2
+    assert data.notes == ("6 of 12 rated outputs have not been scored and are left out.",)
 
 
-def test_a_partly_scored_metric_is_set_aside_and_named() -> None:
+def test_a_partly_scored_metric_is_set_aside_but_not_for_a_few_failures() -> None:
     some = {k: v for k, v in VALUES["good"].items() if k.segment_id == "3"}
     data = join(PEOPLE, METRICS, {**VALUES, "good": some})
     assert len(data.keys) == 12
@@ -145,25 +150,13 @@ def test_a_partly_scored_metric_is_set_aside_and_named() -> None:
     assert data.set_aside == "Excluded (partly scored): Good (3 of 12 rated outputs)."
     assert data.notes == ()
     assert data.set_aside in methods(evaluate(data, AgreementOptions(draws=5)))
-
-
-def test_metrics_scored_on_the_same_sample_are_compared_on_it() -> None:
-    some = {name: {k: v for k, v in of.items() if k.segment_id in "01"} for name, of in VALUES.items()}
-    data = join(PEOPLE, METRICS, some)
-    assert len(data.keys) == 6
-    assert [(p.scored, p.rated, p.aside) for p in data.partly] == [(6, 12, False)] * 2
-    assert data.notes == ("6 of 12 rated outputs have not been scored and are left out.",)
-
-
-def test_a_few_failed_outputs_do_not_set_a_metric_aside() -> None:
     keys = [OutputKey(s, "d", str(i)) for i in range(50) for s in "AB"]
-    people = HumanScores("h", {k: (float(hash(k) % 7), None) for k in keys})
+    human = HumanScores("h", {k: (float(hash(k) % 7), None) for k in keys})
     values = {"good": dict.fromkeys(keys[5:], 1.0), "poor": dict.fromkeys(keys, 2.0)}
-    data = join(people, METRICS, values)
+    data = join(human, METRICS, values)
     assert (len(data.keys), data.set_aside) == (95, "")
     assert data.notes == ("Good has no score for 5 of 100 rated outputs; they are left out for all metrics.",)
-    one_more = {**values, "good": dict.fromkeys(keys[6:], 1.0)}
-    assert len(join(people, METRICS, one_more).keys) == 100
+    assert len(join(human, METRICS, {**values, "good": dict.fromkeys(keys[6:], 1.0)}).keys) == 100
 
 
 def test_system_level_leaves_out_incomplete_segments() -> None:
@@ -234,24 +227,30 @@ def test_pairs_within_segments_are_usual_for_millions_of_pooled_pairs() -> None:
 
 
 def test_top_k_and_buckets_evaluate_the_parts_alone() -> None:
-    parts = top_systems(joined(), AgreementOptions(draws=5), "kendall")
+    data, choice = joined(), AgreementOptions(draws=5)
+    parts = top_systems(data, choice, "kendall")
     assert [(p.label, p.outputs) for p in parts] == [("all 3", 12), ("top 2", 8)]
     m, h = (flat({s: scores[s] for s in "AB"}) for scores in (GOOD, HUMAN_SCORES))
     assert parts[1].evaluation.of("good", "kendall").value == pytest.approx(stats.kendalltau(m, h).statistic)
     # Mean human scores of the segments: −11/3, −4, −25/3, −5: thirds of 4 segments cut after 1 and after 3.
-    by = buckets(joined(), AgreementOptions(draws=5), "kendall", "quality", [])
-    assert sum(p.outputs for p in by) == 12
-    assert all(p.outputs % 3 == 0 for p in by)
-    lengths = [float(len(ITEMS[k].hypothesis)) for k in joined().keys]
-    assert sum(p.outputs for p in buckets(joined(), AgreementOptions(draws=5), "kendall", "length", lengths)) == 12
+    by_quality = buckets(data, choice, "kendall", "quality", [])
+    by_length = buckets(data, choice, "kendall", "length", [float(len(ITEMS[k].hypothesis)) for k in data.keys])
+    assert sum(p.outputs for p in by_quality) == sum(p.outputs for p in by_length) == 12
+    assert all(p.outputs % 3 == 0 for p in by_quality)
 
 
 @pytest.mark.parametrize("level", ["segment", "system"])
 def test_every_statistic_has_a_row_for_everybody(level) -> None:
-    found = evaluate(joined(), AgreementOptions(level=level, draws=3))
+    same = ScoredMetric("same", "Same", "same|v:1")
+    values = {**VALUES, "same": dict.fromkeys(VALUES["good"], 0.3)}
+    found = evaluate(join(PEOPLE, [*METRICS, same], values, items=ITEMS), AgreementOptions(level=level, draws=3))
     assert len(found.rows) == len(found.joined.scored_metrics) * len(STATISTICS[level])
     assert all((r.value is None) == (r.status != "ok") for r in found.rows)
     assert all(r.reason for r in found.rows if r.value is None)
+    for statistic in STATISTICS["system"] if level == "system" else ():
+        row = found.of("same", statistic)
+        assert (row.value, row.status) == (None, "undefined"), statistic
+        assert "equal" in row.reason
 
 
 def test_names_of_human_references_are_recognised() -> None:
@@ -289,16 +288,6 @@ def test_from_view_has_two_lambdas_and_changes_signs() -> None:
     assert at_two == pytest.approx([weighted(*distances[k], 2.0) for k in data.keys])
     assert at_one == pytest.approx([weighted(*distances[k], 1.0) for k in data.keys])
     assert [c.label for c in from_view(view, PEOPLE, names=["ter"]).metrics] == ["TER"]
-
-
-def test_a_constant_metric_is_undefined_at_system_level() -> None:
-    same = ScoredMetric("same", "Same", "same|v:1")
-    values = {**VALUES, "same": dict.fromkeys(VALUES["good"], 0.3)}
-    found = evaluate(join(PEOPLE, [*METRICS, same], values), AgreementOptions(level="system", draws=5))
-    for statistic in STATISTICS["system"]:
-        row = found.of("same", statistic)
-        assert (row.value, row.status) == (None, "undefined"), statistic
-        assert "equal" in row.reason
 
 
 def test_the_order_of_rows_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

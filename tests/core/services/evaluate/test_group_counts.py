@@ -6,9 +6,6 @@ import json
 
 import numpy as np
 import pytest
-import scipy.stats
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from core.data import OutputKey
 from core.reports.evaluation import as_csv, as_html, as_json, as_latex, cell, methods, sentence
@@ -16,7 +13,7 @@ from core.services.calibrate.calibration import HumanScores
 from core.services.evaluate.evaluate import AgreementOptions, Evaluation, evaluate
 from core.services.evaluate.evaluation_data import ScoredMetric, join
 from core.services.evaluate.significance import compare_metrics, contenders
-from core.stats.correlation.correlation import MEASURES, too_few_groups
+from core.stats.correlation.correlation import too_few_groups
 
 SEGMENTS, SYSTEMS = 50, 5
 
@@ -92,36 +89,6 @@ def test_below_twenty_segments_in_all_no_metric_is_ranked() -> None:
         "No metric is ranked by Kendall τ-b: it must be defined in at least 20 segments and in half of all. Good has the most, 15 of 15."
     )
     assert "no difference was tested" in methods(few, [compare_metrics(few, "kendall")])
-
-
-@settings(deadline=None, max_examples=30)
-@given(
-    st.lists(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=4), min_size=1, max_size=8)
-)
-def test_the_count_is_that_of_scipy_segment_by_segment(segments: list[list[tuple[int, int]]]) -> None:
-    keys = [OutputKey(f"s{j}", "d", str(i)) for i, of in enumerate(segments) for j in range(len(of))]
-    metric, human = (dict(zip(keys, (float(pair[k]) for of in segments for pair in of), strict=True)) for k in (0, 1))
-    data = join(
-        HumanScores("h", {k: (v, 1) for k, v in human.items()}), [ScoredMetric("m", "M", "m|v:1")], {"m": metric}
-    )
-    functions = {"kendall": scipy.stats.kendalltau, "spearman": scipy.stats.spearmanr, "pearson": scipy.stats.pearsonr}
-    for measure in MEASURES:
-        values = []
-        for of in segments:
-            m, h = zip(*of, strict=True)
-            varies = len(set(m)) > 1 and len(set(h)) > 1
-            if measure == "acc_eq":
-                values += [0.0] if len(of) > 1 else []
-            elif varies:
-                values.append(float(functions[measure](m, h)[0]))
-        row = evaluate(data, AgreementOptions(group="segment", draws=0), (measure,)).rows[0]
-        if not values:
-            assert (row.value, row.groups) == (None, 0)
-            continue
-        assert (row.groups, row.all_groups) == (len(values), len(segments))
-        assert row.ranked is not too_few_groups(len(values), len(segments))
-        if measure != "acc_eq":
-            assert row.value == pytest.approx(float(np.mean(values)), abs=1e-12)
 
 
 def test_too_few_is_below_twenty_or_below_half() -> None:

@@ -79,9 +79,9 @@ def check(found: EvaluationData, expected: tuple[list[OutputKey], dict[str, list
     assert {p.name for p in found.partly if p.aside} == aside
 
 
-@given(projects(), st.lists(st.sampled_from("ABX"), max_size=1), st.integers(0, 3), st.booleans())
+@given(projects(), st.lists(st.sampled_from("ABX"), max_size=1), st.integers(0, 3), st.booleans(), st.data())
 def test_data_are_those_joined_by_dictionaries(
-    project: tuple[View, Dataset, HumanScores], excluded: list[str], seed: int, partly: bool
+    project: tuple[View, Dataset, HumanScores], excluded: list[str], seed: int, partly: bool, drawn: st.DataObject
 ) -> None:
     view, data, people = project
     with pytest.MonkeyPatch.context() as patch:
@@ -89,18 +89,11 @@ def test_data_are_those_joined_by_dictionaries(
         found = from_view(view, people, excluded=excluded, seed=seed, partly=partly)
     check(found, by_dictionaries(view, people, dict(data.items()), excluded, seed, partly))
     assert found.human.tolist() == [people.scores[k][0] for k in found.keys]
-
-
-@given(projects(), st.data())
-def test_outputs_that_are_deleted_meanwhile_are_left_out(
-    project: tuple[View, Dataset, HumanScores], drawn: st.DataObject
-) -> None:
-    view, data, people = project
-    left = tuple(o for o in data.outputs if drawn.draw(st.booleans()))
-    view = replace(view, texts=StoredTexts(DatasetTexts(Dataset(data.segments, left)), 0, len(view.systems)))
-    check(
-        from_view(view, people), by_dictionaries(view, people, dict(Dataset(data.segments, left).items()), (), 0, False)
-    )
+    assert found.without_outputs().notes == found.notes
+    # outputs that are deleted meanwhile are left out
+    left = Dataset(data.segments, tuple(o for o in data.outputs if drawn.draw(st.booleans())))
+    view = replace(view, texts=StoredTexts(DatasetTexts(left), 0, len(view.systems)))
+    check(from_view(view, people), by_dictionaries(view, people, dict(left.items()), (), 0, False))
 
 
 def test_texts_are_never_held_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,9 +111,3 @@ def test_texts_are_never_held_together(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (
         found.scores["sentinel:random"].tolist() == baseline_scores((i for _, i in data.items()), 0)["random"].tolist()
     )
-
-
-def test_data_without_outputs_have_the_names_only() -> None:
-    data = EvaluationData((OutputKey("A", "d", "1"),), np.ones(1), {"m": np.ones(1)}, (), "p", "s", notes=("n",))
-    few = data.without_outputs()
-    assert (few.keys, len(few.human), len(few.scores["m"]), few.notes) == ((), 0, 0, ("n",))

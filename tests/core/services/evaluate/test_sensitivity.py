@@ -52,17 +52,6 @@ def test_a_lower_is_better_metric_has_the_same_sign() -> None:
     assert (row.accuracy, row.empty_better) == (1.0, 0)
 
 
-def test_chrf_z_is_the_lost_share_of_the_score() -> None:
-    pairs = [PerturbedPair("typo", ("The cat sat on the mat.",), "The cat sat on a mat.", "The cta sat on a mat.")]
-    (values,) = scored = score_pairs(pairs, [registry.load_metric("chrf")])
-    (row,) = sensitivity_table(pairs, scored)
-    good, perturbed = values.good[0].value, values.perturbed[0].value
-    assert good is not None
-    assert perturbed is not None
-    assert row.z == pytest.approx(1 - perturbed / good)
-    assert perturbed < good
-
-
 def test_equal_texts_are_scored_once() -> None:
     seen: list[Item] = []
     pairs = [PerturbedPair(t, ("r",), "good", bad) for t, bad in (("a", "bad"), ("b", "worse"), ("b", "bad"))]
@@ -124,26 +113,18 @@ def test_unscored_texts_are_counted_with_the_reason() -> None:
     def picky(item: Item) -> Value:
         return Value(None, "undefined", "nothing to read") if not item.hypothesis else Value(1.0)
 
-    pairs = [PerturbedPair("t", ("r",), "good", "bad"), PerturbedPair("t", (), "good", "bad")]
-    metrics = [counting_metric("picky", picky, needs=frozenset({"reference"})), counting_metric("length")]
-    picked, length = sensitivity_table(pairs, score_pairs(pairs, metrics))
-    assert (picked.pairs, picked.n, picked.z, picked.undefined, picked.compared) == (2, 0, None, 2, 1)
-    assert "1 × empty text: nothing to read" in picked.reason
-    assert "1 × good text: picky needs a reference" in picked.reason
-    assert (length.n, length.z) == (2, 0.25)
-
-
-def test_a_metric_that_fails_leaves_the_others_alone() -> None:
     def broken(item: Item) -> Value:
         raise ZeroDivisionError
 
-    pairs = [PerturbedPair("t", ("r",), "good", "bad")]
-    failed, length = sensitivity_table(
-        pairs, score_pairs(pairs, [counting_metric("broken", broken), counting_metric("length")])
-    )
+    pairs = [PerturbedPair("t", ("r",), "good", "bad"), PerturbedPair("t", (), "good", "bad")]
+    metrics = [counting_metric("picky", picky, needs=frozenset({"reference"})), counting_metric("broken", broken)]
+    picked, failed, length = sensitivity_table(pairs, score_pairs(pairs, [*metrics, counting_metric("length")]))
+    assert (picked.pairs, picked.n, picked.z, picked.undefined, picked.compared) == (2, 0, None, 2, 1)
+    assert "1 × empty text: nothing to read" in picked.reason
+    assert "1 × good text: picky needs a reference" in picked.reason
     assert (failed.n, failed.z, failed.accuracy) == (0, None, None)
     assert "ZeroDivisionError" in failed.reason
-    assert length.n == 1
+    assert (length.n, length.z) == (2, 0.25)
 
 
 def test_progress_counts_distinct_texts_and_may_cancel() -> None:

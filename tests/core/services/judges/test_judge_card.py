@@ -18,14 +18,13 @@ from core.mqm.schemes import SCHEMES
 from core.reports.judge_card import remarks
 from core.scoring.items import score_items
 from core.services.calibrate.calibration import HumanScores, from_judgements, from_rated, from_score
-from core.services.judges.card import CardOptions, JudgeCard, judge_card
+from core.services.judges.card import CardOptions, JudgeCard, judge_card, missing_labels
 from core.services.judges.judged_outputs import answer_of, human_labels, judged_outputs, prices_of
-from core.services.judges.verdict import missing_labels
 from core.services.projects.view import Column
 from tests import judges, views
 from tests.judge_server import fields_of, judge_server
 from tests.labels import columns
-from tests.stores import new_store
+from tests.stores import new_store, put_scores
 
 OPTIONS = CardOptions(draws=200)
 DATA = judges.texts()
@@ -41,7 +40,7 @@ def card_of(
     numbers = judges.judgements(DATA, of)
     store.projects.add(project.id, DATA, judgements=numbers)
     signature = judges.SIGNATURE.replace("judge-mqm", metric)
-    judges.put(store, DATA, values, metric, signature)
+    put_scores(store, project.id, metric, values, signature)
     scored = tuple(store.scores.signatures(project.id))
     view = views.view_of(DATA, scored, {signature: store.scores.column(project.id, signature)}, registry.specs())
     rated = columns(judges.rated_outputs(DATA, of))

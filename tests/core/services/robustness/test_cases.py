@@ -6,22 +6,18 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.data import Dataset, Item, Output, Segment, SegmentKey, Value
+from core.data import Dataset, Item, Output, Segment, SegmentKey
 from core.errors import UserError
 from core.formats.error_cases import AdversarialCase, read_cases
 from core.formats.files import Upload
-from core.metrics import registry
 from core.ports.robustness import KeptCase, SavedScore
-from core.services.robustness.adversarial import Answered, failures
 from core.services.robustness.break_metric import TextPair
 from core.services.robustness.cases import (
     as_csv,
     as_menli,
-    case_of,
     drawn,
     make,
     outputs_of,
-    scores_of,
     texts_of,
     to_keep,
 )
@@ -41,29 +37,23 @@ def test_paraphrases_are_second_references_or_what_a_system_wrote() -> None:
     (second,) = make(SEGMENTS, ["negation"]).cases
     assert second.good == Item("Das Haus ist alt.", "The building is an old one.", ("The house is old.",))
     assert second.bad.hypothesis == "The house is not old."
+    assert texts_of(second) == TextPair("Das Haus ist alt.", "The house is old.", second.good.hypothesis, "The house is not old.")  # fmt: skip
     (output,) = make(SEGMENTS, ["negation"], written=outputs_of(DATA, "A")).cases
     assert output.good.hypothesis == "The house is ancient."
+    without = make(SEGMENTS, ["negation"], written={})
+    assert without.cases == (), "references do not replace missing outputs"
+    assert without.counts[0].reasons == (("no paraphrase: none given, and no second reference", 2),)
 
 
-def test_missing_outputs_are_not_replaced_by_references() -> None:
-    made = make(SEGMENTS, ["negation"], written={})
-    assert made.cases == ()
-    assert made.counts[0].reasons == (("no paraphrase: none given, and no second reference", 2),)
-
-
-def test_reference_free_cases_perturb_the_output() -> None:
+def test_reference_free_cases_perturb_the_output_and_need_a_source() -> None:
     made = make(SEGMENTS, ["negation", "number"], written=outputs_of(DATA, "A"), reference_free=True)
     (case,) = made.cases
     assert case.good == Item("Das Haus ist alt.", "The house is old.", ())
     assert case.bad == Item("Das Haus ist alt.", "The house is not ancient.", ())
     assert [(c.phenomenon, c.cases, c.untouched) for c in made.counts] == [("negation", 1, 1), ("number error", 0, 2)]
-
-
-def test_a_case_without_a_source_is_counted_as_such() -> None:
     written = {SegmentKey("a", "2"): "In Berlin she got 20 cars."}
     made = make(SEGMENTS[1:2], ["number"], written=written, reference_free=True)
-    assert made.cases == ()
-    assert made.counts[0].reasons == (("no source", 1),)
+    assert (made.cases, made.counts[0].reasons) == ((), (("no source", 1),))
 
 
 def test_the_suite_as_a_file_is_read_back_as_the_same_cases() -> None:
@@ -96,18 +86,15 @@ def test_reference_free_ignores_unperturbable_references() -> None:
 
 
 def test_texts_that_begin_like_formulas_come_back_word_for_word() -> None:
+    table = "id,error,source,ref,r,hyp_para,hyp_adv_based,hyp_adv_free\n1,neg,s,'- so,r,'=p,b,f\n"
+    (case,) = read_cases([Upload("theirs.csv", table.encode())]).cases
+    assert case.good == Item("s", "'=p", ("'- so",)), "files of others keep their apostrophes"
     texts = ("- Bush said that the war is over.", "'- Bush said the war was finished.")
     made = make([Segment("-d", "1", "=Quelle", texts)], ["negation", "typo"])
     assert "'- Bush" in made.csv
     back = read_cases([Upload("cases.csv", made.csv.encode())]).cases
     assert back == made.cases
     assert back[0].good == Item("=Quelle", texts[1], texts[:1])
-
-
-def test_foreign_files_keep_a_leading_apostrophe() -> None:
-    table = "id,error,source,ref,r,hyp_para,hyp_adv_based,hyp_adv_free\n1,neg,s,'- so,r,'=p,b,f\n"
-    (case,) = read_cases([Upload("theirs.csv", table.encode())]).cases
-    assert case.good == Item("s", "'=p", ("'- so",))
 
 
 def test_progress_is_reported_per_phenomenon() -> None:
@@ -127,32 +114,6 @@ def test_segments_are_drawn_with_a_seed_and_keep_their_order() -> None:
     assert [int(s.segment_id) for s in some] == sorted(int(s.segment_id) for s in some)
     assert len(drawn(many, 20, 0)) == 20
     assert drawn(many, 5, 4) != some
-
-
-def test_a_failure_leads_back_to_its_case_and_to_every_score() -> None:
-    cases = [
-        AdversarialCase("typo", str(i), Item("s", f"good {i}", ("r",)), Item("s", f"bad {i}", ("r",))) for i in range(2)
-    ]
-    chrf, ter = registry.load_metric("chrf").spec, registry.load_metric("ter").spec
-    answered = [
-        Answered(chrf, "sig1", (Value(5.0), Value(1.0)), (Value(2.0), Value(2.0))),
-        Answered(ter, "sig2", (Value(5.0), Value(None, "undefined", "no words")), (Value(9.0), Value(2.0))),
-    ]
-    (failure,) = failures(cases, answered)
-    assert case_of(failure, cases) is cases[1]
-    assert texts_of(cases[1]) == TextPair("s", "r", "good 1", "bad 1")
-    assert scores_of(cases[1], cases, answered) == (
-        SavedScore("chrf", "sig1", True, 1.0, 2.0),
-        SavedScore("ter", "sig2", False, None, 2.0, "no words"),
-    )
-    with pytest.raises(ValueError, match="no case"):
-        case_of(failure, cases[:1])
-
-
-def test_equal_texts_of_two_anchors_lead_back_each_to_its_own() -> None:
-    cases = [AdversarialCase("typo", "", Item(None, "good", (r,)), Item(None, "bad", (r,))) for r in ("one", "two")]
-    answered = [Answered(registry.load_metric("chrf").spec, "s", (Value(1.0), Value(1.0)), (Value(2.0), Value(2.0)))]
-    assert [case_of(f, cases).good.references for f in failures(cases, answered)] == [("one",), ("two",)]
 
 
 def test_the_change_is_described_for_its_text() -> None:

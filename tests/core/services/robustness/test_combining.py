@@ -59,13 +59,10 @@ def test_the_expression_is_the_metric_that_was_shown() -> None:
 
 
 def test_nli_metrics_scale_by_formula_others_by_range() -> None:
+    """MoverScore's idf weights are of the dataset, and so is the signature its range is stored by."""
     assert combining.part(registry.load_metric("nli-src")).scale == Range(-1, 0, "declared")
     ranges.fit({registry.load_metric("chrf").signature(): [20.0, 70.0]})
     assert combining.part(registry.load_metric("chrf")).scale == Range(20, 70, "own", 2)
-
-
-def test_batch_dependent_metrics_have_the_menli_range() -> None:
-    """MoverScore's idf weights are of the dataset, and so is the signature its range is stored by."""
     moverscore = registry.load_metric("moverscore")
     ranges.fit({for_dataset(moverscore, DATA).signature(): [-0.5, 0.5]})
     mixed = for_dataset(registry.load_metric("menli|with:moverscore"), DATA).signature()
@@ -83,18 +80,15 @@ def test_cases_sharing_texts_belong_to_the_project() -> None:
     assert not combining.of_project([case(None, "the cat"), case("")], sourced)
 
 
-def test_a_metric_without_a_range_has_the_fit_command() -> None:
-    without = combining.part(registry.load_metric("bartscore"))
+def test_a_metric_without_a_range_has_the_fit_command_until_it_is_fitted() -> None:
+    bartscore = registry.load_metric("bartscore")
+    without = combining.part(bartscore)
     assert without.scale is None
     assert "errorscope ranges s.csv" in without.command
     assert combining.pair(combining.part(registry.load_metric("nli")), without, {}, {}, []) is None
-
-
-def test_a_range_is_fitted_on_the_values_there_are() -> None:
     values = {OutputKey("a", "d", "1"): Value(-3.0), OutputKey("a", "d", "2"): Value(None, "undefined", "why")}
-    values[OutputKey("a", "d", "3")] = Value(-1.0)
-    combining.fit(registry.load_metric("bartscore"), values)
-    assert combining.part(registry.load_metric("bartscore")).scale == Range(-3, -1, "own", 2)
+    combining.fit(bartscore, values | {OutputKey("a", "d", "3"): Value(-1.0)})
+    assert combining.part(bartscore).scale == Range(-3, -1, "own", 2)
 
 
 def test_stored_scores_are_reused_and_missing_ones_stored() -> None:
@@ -202,9 +196,7 @@ def test_the_project_never_chooses_for_itself() -> None:
 def test_an_undefined_strategy_is_never_chosen() -> None:
     one, two = on("one", ("both", "e")), on("two", ("both", "e"))
     holes = two._replace(rows=tuple(r if r.formula == "e" else r._replace(robustness=None) for r in two.rows))
-    (first, second) = combining.held_out([one, holes])
-    assert first.value == 0.9
-    assert second.value == 0.9
+    assert [row.value for row in combining.held_out([one, holes])] == [0.9, 0.9]
     lost = combining.held_out([holes, on("three", ("both", "-c"))])[0]
     assert lost.value == -math.inf
     assert np.isfinite(lost.best_value)

@@ -3,7 +3,7 @@
 import pytest
 
 from core.ports.robustness import LONGEST_NAME, short_name
-from core.services.robustness.stress_test_runs import evidence, headline, run_settings, share_of
+from core.services.robustness.stress_test_runs import evidence, headline, share_of
 from tests.reports import report
 
 
@@ -45,11 +45,6 @@ def test_no_share_is_told_where_gold_is_about_0_beside_the_drops() -> None:
     found = evidence(cell._replace(gold=0.0))
     assert found is not None
     assert (found.point.drop, found.share) == (10.0, None)
-
-
-def test_settings_are_plain_values_with_a_count_of_failures() -> None:
-    found = run_settings(report())
-    assert (found["fails"], found["tests"], found["seeds"]) == (3, ["truncation", "repetition"], 2)
 
 
 def test_a_long_name_is_cut_to_what_storage_holds() -> None:

@@ -82,7 +82,7 @@ def test_forms_on_robustness_score_with_a_judge(monkeypatch: pytest.MonkeyPatch)
         judge = registry.load_metric("judge-mqm")
         assert not quick(judge, {"de": 1.0}), "nobody is asked before the judge was chosen"
         (reaction,) = reactions(texts, [judge])
-        assert (reaction.good.value, reaction.changed.value) == (-1.0, -5.0)
+        assert (reaction.score.good, reaction.score.changed) == (-1.0, -5.0)
         golds = [
             Gold(str(i), Item("Der Fluss stieg.", text, ()))
             for i, text in enumerate(("The river rose.", "The stream rose."))

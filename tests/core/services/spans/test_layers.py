@@ -14,12 +14,11 @@ from core.refine.edits import edit_spans
 from core.refine.result import EditStep, Refinement
 from core.services.compare.inspector import visible_marks
 from core.services.spans.layers import add_layer, list_layers, load_layer, segment_layers
-from core.signature import content_key
 from core.spans.layers import LayerSpan, spans_to_json
 from tests.builders import small_dataset
 from tests.core.services.compare.test_segment import refinement
 from tests.labels import submitted
-from tests.stores import new_store
+from tests.stores import new_store, put_scores
 
 A0, B0, A1 = OutputKey("A", "doc", "0"), OutputKey("B", "doc", "0"), OutputKey("A", "doc", "1")
 S0 = SegmentKey("doc", "0")
@@ -40,12 +39,6 @@ def project_with_labels() -> tuple[Store, int]:
     return store, project
 
 
-def scored(store: Store, project: int, metric: str, signed: str, values: dict[OutputKey, Value]) -> None:
-    items = dict(store.projects.dataset(project).items())
-    keys = {k: content_key(items[k].source, items[k].hypothesis, items[k].references) for k in values}
-    store.scores.put(metric, signed, {keys[k]: value for k, value in values.items()}, 1.0)
-
-
 def judged(state: str, *spans: LayerSpan, unplaced: tuple[str, ...] = ()) -> Value:
     read = state in ("ok", "no_error")
     marked = (
@@ -58,14 +51,15 @@ def judged(state: str, *spans: LayerSpan, unplaced: tuple[str, ...] = ()) -> Val
 def test_layers_of_every_origin() -> None:
     store, project = project_with_labels()
     sure = LayerSpan(WORD, 0.75)
-    scored(store, project, "judge-mqm", "judge-mqm|v:1|model:tiny", {
-        A0: judged("ok", sure, unplaced=("ambiguous", "not_found", "ambiguous")), B0: judged("no_error"), A1: judged("unparsed"),
-    })  # fmt: skip
-    scored(store, project, "judge-da", "judge-da|v:1", {A0: Value(80.0, detail={"state": "ok", "replies": []})})
+    mqm = {A0: judged("ok", sure, unplaced=("ambiguous", "not_found", "ambiguous")), B0: judged("no_error"), A1: judged("unparsed")}  # fmt: skip
+    put_scores(store, project, "judge-mqm", mqm, "judge-mqm|v:1|model:tiny")
+    da = Value(80.0, detail={"state": "ok", "replies": []})
+    put_scores(store, project, "judge-da", {A0: da}, "judge-da|v:1")
     step = EditStep(0, "substitute", "output", "result", -1.0, -0.5, (), "A result 0")
     edited = refinement(refined="A result 0", steps=(step,))
     for lam in ("1", "2"):  # the same refinement
-        scored(store, project, "bartscore++", f"bartscore++|lambda:{lam}|v:1", {A0: Value(-1.0, detail=json.loads(json.dumps(edited.to_json())))})  # fmt: skip
+        value = Value(-1.0, detail=json.loads(json.dumps(edited.to_json())))
+        put_scores(store, project, "bartscore++", {A0: value}, f"bartscore++|lambda:{lam}|v:1")
     add_layer(store, project, "xCOMET", {A0: [sure], A1: []}, {"file": "x.json"}, {"offsets outside the text": 1})
     layers = {info.name: info for info in list_layers(store, project)}
     judge, refined = "judge:judge-mqm|v:1|model:tiny", "refinement:refinement|v:1"
