@@ -220,7 +220,7 @@ def test_a_difference_has_the_better_system_first_and_the_lower_end_of_its_inter
     difference = PairedDifference(
         "Birch", "Alder", Comparison(-2.0, 0.01, n=9), 0.01, Interval(-2.0, -3.5, -1.0, 9), 4.0, "", 9
     )
-    means = tuple(WeightedMean(s, Interval(v, v, v, 9), 9, 9, 9.0) for s, v in (("Alder", 8.0), ("Birch", 6.0)))
+    means = tuple(WeightedMean(s, Interval(v, v, v, 9), 9, 9) for s, v in (("Alder", 8.0), ("Birch", 6.0)))
     found = CampaignComparison("score", "item", None, means, (difference,), (), None, None, None)  # type: ignore[arg-type]
     charts, tables = list[DataFrame](), list[list[dict[str, str]]]()
     monkeypatch.setattr(results_tab.campaigns, "differences", lambda frame, title: charts.append(frame))
