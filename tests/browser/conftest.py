@@ -25,6 +25,7 @@ from core.ports.store import Store
 from core.services.people import accounts
 from db.store import open_store
 from tests import hostile
+from tests.browser.span_editor import Host, project_to_annotate
 from tests.paths import ROOT
 from tests.ports import free_port
 from tests.templates import sample_database
@@ -259,3 +260,26 @@ def page(context: BrowserContext) -> Iterator[Page]:
         )
         used.close()
     context.clear_cookies()
+
+
+@pytest.fixture(scope="module")
+def project(shared: Server, request: pytest.FixtureRequest) -> int:
+    """A project of two segments, for the tests of one module."""
+    return project_to_annotate(shared.store(), request.module.__name__)
+
+
+@pytest.fixture
+def link(shared: Server, project: int) -> Host:
+    """The page of a personal link. It costs the browser far less than Annotate, and has the same editor."""
+    return Host(shared, project, by_link=True)
+
+
+@pytest.fixture
+def annotate(shared: Server, project: int) -> Host:
+    return Host(shared, project, by_link=False)
+
+
+@pytest.fixture(params=["annotate", "link"])
+def host(request: pytest.FixtureRequest, shared: Server, project: int) -> Host:
+    """Each of the two pages, for what differs between them: identity, the place that is shown, and the focus."""
+    return Host(shared, project, by_link=request.param == "link")

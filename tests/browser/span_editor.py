@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import TYPE_CHECKING
+
 from playwright.sync_api import Locator, Page, expect
 
 from core.data import Dataset, Output, Segment, SegmentKey
 from core.ports.labels import Action
 from core.ports.store import Store
 from core.services.people import links
-from tests.browser.conftest import Server
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import Server
 
 HERE = SegmentKey("news", "1")
 TEXTS = {
@@ -17,12 +20,6 @@ TEXTS = {
     "Buzzard": "ذهب إلى البيت اليوم مع 3 أصدقاء.",
     "Cormorant": "",
 }
-
-
-@pytest.fixture(scope="module")
-def project(shared: Server, request: pytest.FixtureRequest) -> int:
-    """A project of two segments, for the tests of one module."""
-    return project_to_annotate(shared.store(), request.module.__name__)
 
 
 def project_to_annotate(store: Store, name: str) -> int:
@@ -67,23 +64,6 @@ class Host:
         """Wait until the browser knows the annotator again without a name."""
         if not self.by_link:
             tab.wait_for_function(f"document.cookie.includes('errorscope_annotator={self.last}')")
-
-
-@pytest.fixture
-def link(shared: Server, project: int) -> Host:
-    """The page of a personal link. It costs the browser far less than Annotate, and has the same editor."""
-    return Host(shared, project, by_link=True)
-
-
-@pytest.fixture
-def annotate(shared: Server, project: int) -> Host:
-    return Host(shared, project, by_link=False)
-
-
-@pytest.fixture(params=["annotate", "link"])
-def host(request: pytest.FixtureRequest, shared: Server, project: int) -> Host:
-    """Each of the two pages, for what differs between them: identity, the place that is shown, and the focus."""
-    return Host(shared, project, by_link=request.param == "link")
 
 
 def edits(host: Host, name: str, *kinds: str) -> list[Action]:

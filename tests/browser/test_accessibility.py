@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Server, at_rest
 
@@ -36,6 +37,21 @@ VIEWS: dict[str, tuple[str, tuple[str, ...]]] = {
     "help": ("h3", ("Report a problem",)),
 }
 """Every page with an element to wait for, and tabs with more than text to open."""
+
+
+TABS = "[data-testid=stTab], button[data-testid^=stBaseButton-segmented_control]"
+DRAWN_IN_SECTIONS = ("labels_and_raters", "robustness")
+"""Pages that draw HTML of their own and charts in their sections."""
+
+
+def sections(page: Page) -> Iterator[Locator]:
+    """The tabs and segmented controls that can be clicked, one after the other, as the page shows them by then."""
+    number = 0
+    while number < page.locator(TABS).count():
+        section = page.locator(TABS).nth(number)
+        if section.is_visible() and section.is_enabled():
+            yield section
+        number += 1
 
 
 def found(page: Page, dark: bool) -> list[str]:

@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from core.data import Dataset, Output, Segment
 from core.progress import no_progress
-from core.services.compare.alignment import GOOD, align
+from core.services.compare.alignment import GOOD, Alignment, align
 from tests.browser.conftest import Server, at_rest
 
 REFERENCE = (
@@ -44,7 +44,7 @@ def rows(view: Locator, side: int) -> Locator:
     return view.locator(".esa-text").nth(side).locator("li")
 
 
-def test_a_sentence_leads_to_its_best_match(server: Server, page: Page) -> None:
+def test_a_sentence_leads_to_its_best_match_above_the_threshold(server: Server, page: Page) -> None:
     """By pointer, by keyboard, and on the map."""
     view, found = opened(server, page, "storm"), align(OUTPUT, REFERENCE, "chrf", no_progress)
     assert found.of_output[:2] == (1, 0)
@@ -74,10 +74,11 @@ def test_a_sentence_leads_to_its_best_match(server: Server, page: Page) -> None:
     expect(view.locator(".esa-now")).to_contain_text(
         f"sentence {column + 1} ↔ reference, sentence 3: similarity {found.matrix[2, column]:.2f}"
     )
+    assert_threshold_and_path_are_drawn(view, found)
 
 
-def test_the_threshold_and_the_path_of_smart_l_are_drawn(server: Server, page: Page) -> None:
-    view, found = opened(server, page, "storm"), align(OUTPUT, REFERENCE, "chrf", no_progress)
+def assert_threshold_and_path_are_drawn(view: Locator, found: Alignment) -> None:
+    """The path is that of SMART-L."""
 
     def alone(side: int, limit: float) -> int:
         return int((found.matrix.max(axis=side).round(2) < limit).sum())

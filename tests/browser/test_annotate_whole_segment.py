@@ -9,9 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from core.data import Dataset, Output, Segment, SegmentKey
 from tests.browser.conftest import Server, at_rest
-from tests.browser.span_editor import Host, annotate, category, drag, host, link, saved
-
-__all__ = ["annotate", "host", "link"]
+from tests.browser.span_editor import Host, category, drag, saved
 
 PROJECT = "whole segments"
 SOURCE = "Gestern regnete es stark. Trotzdem kam Anna."
@@ -116,6 +114,7 @@ def test_a_segment_with_every_action_by_keyboard_alone(host: Host, page: Page) -
     press("Escape")
     expect(page.get_by_role("dialog", name="Definitions and keys")).to_be_hidden()
     press("Enter")  # Output 3 is missing: it goes there
+    expect(page.locator(".esa-said")).to_contain_text("Output 3: mark an error, or choose")
     expect(output(page, 3)).to_be_focused()
     press("n")
     press("x")

@@ -37,13 +37,12 @@ def test_a_long_fit_is_cancelled_and_run_again(page: Page, shared: Server) -> No
     fitting = page.get_by_text(re.compile(r"Fitting λ on 8,000 outputs.*\d+%"))
     cancelled = page.get_by_text("Cancelled: Fitting λ on 8,000 outputs")
     cancel = page.get_by_role("button", name="Cancel", exact=True).and_(page.locator(":not(.st-key-errorscope-foot *)"))
-    for _ in range(2):
+    for again in (True, False):
         expect(fitting).to_be_visible()
         expect(cancelled).to_have_count(0)
         cancel.click()
         expect(cancelled).to_be_visible()
         expect(page.get_by_text(re.compile("agrees best with"))).to_have_count(0)
         at_rest(page)
-        page.get_by_role("button", name="Run again").click()
-    cancel.click()
-    expect(cancelled).to_be_visible()
+        if again:
+            page.get_by_role("button", name="Run again").click()

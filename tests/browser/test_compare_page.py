@@ -79,10 +79,10 @@ def test_names_of_systems_break_between_words(shared: Server, page: Page) -> Non
     project = store.projects.create("long names of systems").id
     outputs = tuple(Output(name, "d", "1", f"Output {k}.") for k, name in enumerate(names))
     store.projects.add(project, Dataset((Segment("d", "1", "source", ()),), outputs))
+    page.goto(f"{shared.url}/compare?project={project}")
+    expect(page.locator(".esc-card")).to_have_count(len(names))
     for width in (1300, 420):
         page.set_viewport_size({"width": width, "height": 900})
-        page.goto(f"{shared.url}/compare?project={project}")
-        expect(page.locator(".esc-card")).to_have_count(len(names))
         at_rest(page)
         found = page.evaluate(BROKEN_WORDS)
         assert found == {"broken": [long], "outside": 0}, width

@@ -80,8 +80,15 @@ def test_a_card_shows_error_spans_differences_or_texts_only(shared: Server, page
     expect(card.locator(".esl-rows")).to_contain_text("1 Major")
 
 
-def test_table_order_and_pins_survive_a_reload(shared: Server, page: Page, project: int) -> None:
+def test_table_order_pins_and_filter_survive_a_reload(shared: Server, page: Page, project: int) -> None:
     opened(shared, page, project)
+    page.keyboard.press("/")
+    page.keyboard.type("mqm<-4 category:mistranslation")
+    page.keyboard.press("Enter")
+    count = page.locator(".esc-nav b")
+    expect(count).to_have_text("1 / 1")
+    page.wait_for_url(re.compile("filter=mqm"))
+    at_rest(page)
     page.get_by_role("button", name="table", exact=True).click()
     expect(page.locator(".esc-card").first).to_be_hidden()
     expect(page.locator(".esc-tablebox mark.major")).to_contain_text("sank")
@@ -90,7 +97,10 @@ def test_table_order_and_pins_survive_a_reload(shared: Server, page: Page, proje
     assert names(page) == ["beta", "gamma", "alpha"]
     page.locator(".esc-tablebox").get_by_role("button", name="pin gamma").click()
     assert names(page) == ["gamma", "beta", "alpha"]
-    opened(shared, page, project)
+    page.reload()
+    expect(count).to_have_text("1 / 1")
+    expect(page.get_by_label("Search or filter")).to_have_value("mqm<-4 category:mistranslation")
+    at_rest(page)
     expect(page.locator(".esc-card").first).to_be_hidden()
     assert names(page) == ["gamma", "beta", "alpha"]
     page.get_by_label("order of the outputs").select_option("MQM (labels)")
@@ -98,7 +108,7 @@ def test_table_order_and_pins_survive_a_reload(shared: Server, page: Page, proje
     assert names(page) == ["beta", "gamma", "alpha"]
 
 
-def test_a_long_source_is_folded_and_stays_in_sight(shared: Server, page: Page, project: int) -> None:
+def test_a_long_source_stays_in_sight_and_a_chosen_output_is_shown(shared: Server, page: Page, project: int) -> None:
     opened(shared, page, project, "2")
     source = page.locator(".esc-context")
     assert source.bounding_box()["height"] < 1000
@@ -111,14 +121,25 @@ def test_a_long_source_is_folded_and_stays_in_sight(shared: Server, page: Page, 
     assert page.locator(".esc-card").first.bounding_box()["height"] > 3 * tall
     source.get_by_role("button", name=re.compile("show all")).first.click()
     assert source.evaluate("c => c.scrollHeight > 2 * c.clientHeight")  # it scrolls by itself
+    page.get_by_role("radio", name="outputs").click()
+    rows = page.get_by_test_id("stDataFrame").last
+    expect(page.get_by_text("3 outputs with a score, worst first")).to_be_visible()
+    at_rest(page)
+    rows.scroll_into_view_if_needed()
+    rows.click(position={"x": 17, "y": 52})  # the box of the first row
+    spot = page.locator(".esc-card.esc-spot")
+    expect(spot.locator("mark.major")).to_contain_text("sank")
+    expect(spot).to_be_in_viewport()
+    expect(page.locator(".esc-place")).to_contain_text("segment 1")
 
 
-def test_a_table_beside_a_long_source_has_the_whole_width(shared: Server, page: Page, project: int) -> None:
+def test_tables_and_cards_use_the_width_of_the_window(shared: Server, page: Page, project: int) -> None:
+    opened(shared, page, project, "2")
+    source, box = page.locator(".esc-context"), page.locator(".esc-tablebox")
     for width in (1400, 1000, 420):
         page.set_viewport_size({"width": width, "height": 900})
-        opened(shared, page, project, "2")
+        at_rest(page)
         page.get_by_role("button", name="table", exact=True).click()
-        source, box = page.locator(".esc-context"), page.locator(".esc-tablebox")
         above, below = source.bounding_box(), box.bounding_box()
         assert above["height"] < 300  # folded
         assert above["y"] + above["height"] <= below["y"]
@@ -130,16 +151,12 @@ def test_a_table_beside_a_long_source_has_the_whole_width(shared: Server, page: 
         assert right["x"] + right["width"] <= below["x"] + below["width"] + 1
         source.get_by_role("button", name=re.compile("show all")).first.click()
         assert source.bounding_box()["height"] > 1000
+        source.get_by_role("button", name="show less").first.click()
         page.get_by_role("button", name="cards", exact=True).click()
         assert (page.locator(".esc-outputs").bounding_box()["x"] > above["x"] + 250) == (width >= 1000)
-
-
-def test_narrow_windows_have_one_column(shared: Server, page: Page, project: int) -> None:
-    page.set_viewport_size({"width": 420, "height": 900})
-    opened(shared, page, project)
-    for segment in ("segment 1", "segment 2"):
-        if segment == "segment 2":
-            page.get_by_role("button", name="next segment").click()
+    for segment in ("segment 2", "segment 1"):
+        if segment == "segment 1":
+            page.get_by_role("button", name="previous segment").click()
         expect(page.locator(".esc-place")).to_contain_text(segment)
         at_rest(page)
         for view in ("table", "cards"):
@@ -147,33 +164,6 @@ def test_narrow_windows_have_one_column(shared: Server, page: Page, project: int
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         left, right = page.locator(".esc-context").bounding_box(), page.locator(".esc-outputs").bounding_box()
         assert left["y"] + left["height"] <= right["y"] + 1
-
-
-def test_a_filter_is_typed_after_a_slash_and_survives_a_reload(shared: Server, page: Page, project: int) -> None:
-    opened(shared, page, project)
-    page.keyboard.press("/")
-    page.keyboard.type("mqm<-4 category:mistranslation")
-    page.keyboard.press("Enter")
-    count = page.locator(".esc-nav b")
-    expect(count).to_have_text("1 / 1")
-    page.wait_for_url(re.compile("filter=mqm"))
-    page.reload()
-    expect(count).to_have_text("1 / 1")
-    expect(page.get_by_label("Search or filter")).to_have_value("mqm<-4 category:mistranslation")
-
-
-def test_an_output_chosen_in_the_list_is_shown_in_its_segment(shared: Server, page: Page, project: int) -> None:
-    opened(shared, page, project, "2")
-    page.get_by_role("radio", name="outputs").click()
-    rows = page.get_by_test_id("stDataFrame").last
-    expect(page.get_by_text("3 outputs with a score, worst first")).to_be_visible()
-    at_rest(page)
-    rows.scroll_into_view_if_needed()
-    rows.click(position={"x": 17, "y": 52})  # the box of the first row
-    spot = page.locator(".esc-card.esc-spot")
-    expect(spot.locator("mark.major")).to_contain_text("sank")
-    expect(spot).to_be_in_viewport()
-    expect(page.locator(".esc-place")).to_contain_text("segment 1")
 
 
 def test_a_table_of_names_alone_is_not_shown(shared: Server, page: Page) -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-import pytest
-from playwright.sync_api import Locator, Page, Response, expect
+from playwright.sync_api import Page, Response, expect
 
 from tests import hostile
 from tests.browser.conftest import Server, settled
 
-TABS = "[data-testid=stTab], button[data-testid^=stBaseButton-segmented_control]"
 POLICY = ("default-src 'self'", "connect-src 'self'", "object-src 'none'", "base-uri 'self'", "frame-ancestors 'none'")
 
 
@@ -53,33 +50,6 @@ def test_the_policy_stops_every_request_to_another_host(shared: Server, page: Pa
         hostile.HOST,
     )
     assert stopped == ["connect-src", "frame-src", "img-src", "style-src-elem"]
-
-
-def sections(page: Page) -> Iterator[Locator]:
-    """The tabs and segmented controls that can be clicked, one after the other, as the page shows them by then."""
-    number = 0
-    while number < page.locator(TABS).count():
-        section = page.locator(TABS).nth(number)
-        if section.is_visible() and section.is_enabled():
-            yield section
-        number += 1
-
-
-@pytest.mark.parametrize("name", ["labels_and_raters", "robustness"])
-def test_no_section_requests_another_host(
-    shared: Server, page: Page, hostile_project: int, seen: list[str], name: str
-) -> None:
-    """These pages draw HTML of their own and charts in their sections, within the policy."""
-    violations: list[str] = []
-    page.on("console", lambda said: violations.append(said.text) if "Content Security Policy" in said.text else None)
-    page.goto(f"{shared.url}/{name}?project={hostile_project}")
-    settled(page)
-    for section in sections(page):
-        section.click()
-        settled(page)
-    assert not page.get_by_text("Something went wrong").count()
-    assert not seen
-    assert not violations
 
 
 def test_compare_shows_hostile_names_as_they_are(

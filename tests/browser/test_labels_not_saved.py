@@ -14,21 +14,7 @@ from playwright.sync_api import BrowserContext, Error, Locator, Page, Route, exp
 
 from core.services.people import links
 from tests.browser.conftest import Server, serving
-from tests.browser.span_editor import (
-    HERE,
-    Host,
-    edits,
-    link,
-    mark,
-    opened,
-    project,
-    project_to_annotate,
-    saved,
-    spans,
-    text,
-)
-
-__all__ = ["link", "project"]
+from tests.browser.span_editor import HERE, Host, edits, mark, opened, project_to_annotate, saved, spans, text
 
 UNSAVED = "not saved yet; please do not close this page"
 POSTS = "**/api/actions"

@@ -75,8 +75,8 @@ def project(shared: Server) -> int:
     return made
 
 
-def opened(server: Server, page: Page, project: int, segment: str = "1", more: str = "") -> None:
-    page.goto(f"{server.url}/compare?project={project}&doc=d&segment={segment}{more}")
+def opened(server: Server, page: Page, project: int) -> None:
+    page.goto(f"{server.url}/compare?project={project}&doc=d&segment=1")
     expect(page.locator(".esc-card")).to_have_count(3)
     at_rest(page)
 
@@ -116,9 +116,13 @@ def test_lanes_show_what_each_layer_marked_and_examined(shared: Server, page: Pa
 
 
 def test_lanes_follow_wrapped_lines_in_both_directions(shared: Server, page: Page, project: int) -> None:
+    opened(shared, page, project)
     for segment, width in (("1", 420), ("2", 420), ("2", 1300), ("3", 420)):
         page.set_viewport_size({"width": width, "height": 900})
-        opened(shared, page, project, segment)
+        if f"segment={segment}" not in page.url:
+            page.get_by_role("button", name="next segment").click()
+            expect(page).to_have_url(re.compile(f"segment={segment}"))
+        at_rest(page)
         text = card_of(page, "alpha").locator(".esl-text")
         assert text.evaluate("t => t.scrollWidth <= t.clientWidth + 1")
         # each piece is painted on as many lines as its words take, and no line is painted over the next one's words
@@ -131,7 +135,7 @@ def test_lanes_follow_wrapped_lines_in_both_directions(shared: Server, page: Pag
         assert all(bottom - top <= height + 1 for of in lines for top, bottom in of)
 
 
-def test_the_confidence_slider_needs_no_request(shared: Server, page: Page, project: int) -> None:
+def test_the_confidence_slider_needs_no_request_and_replies_are_read(shared: Server, page: Page, project: int) -> None:
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url))
     page.on("websocket", lambda ws: observe(ws, sent))
@@ -153,14 +157,14 @@ def test_the_confidence_slider_needs_no_request(shared: Server, page: Page, proj
     page.get_by_role("button", name="Error spans: 4 layers").click()
     page.get_by_role("button", name="Remove xCOMET (imported file)").click()
     expect(slider).to_have_count(0)  # no shown layer has a confidence
+    assert_replies_are_read_from_scores(page)
 
 
 def observe(ws: WebSocket, sent: list[str]) -> None:
     ws.on("framesent", lambda _: sent.append(ws.url))
 
 
-def test_replies_of_a_judge_are_read_from_its_scores(shared: Server, page: Page, project: int) -> None:
-    opened(shared, page, project)
+def assert_replies_are_read_from_scores(page: Page) -> None:
     card_of(page, "alpha").get_by_role("button", name=re.compile("Read the replies")).click()
     dialog = page.get_by_role("dialog")
     for words in (

@@ -23,19 +23,9 @@ def answer(team: Server, **headers: str) -> int:
         return error.response.status_code
 
 
-def test_an_open_page_ends_when_the_account_is_disabled(team: Server, page: Page) -> None:
-    store = team.store()
-    page.goto(f"{team.url}/models")
-    log_in(page, "vera")
-    expect(page.get_by_role("heading", name="Models", exact=True)).to_be_visible()
-    vera = accounts.find(store.people, "vera")
-    accounts.set_active(store, "test", vera, False)
-    page.get_by_test_id("stSidebarNav").get_by_text("Compare").click()
-    expect(page.get_by_text("You are no longer logged in")).to_be_visible()
-    accounts.set_active(store, "test", vera, True)
-
-
-def test_a_withdrawn_role_opens_no_further_segment(team: Server, page: Page) -> None:
+def test_an_open_page_shows_nothing_further_without_the_role_and_ends_without_the_account(
+    team: Server, page: Page
+) -> None:
     store = team.store()
     project = store.projects.create("for a while").id
     store.projects.add(project, small_dataset())
@@ -49,6 +39,11 @@ def test_a_withdrawn_role_opens_no_further_segment(team: Server, page: Page) -> 
     page.get_by_role("button", name="next segment").click()
     expect(page.get_by_text("There is no such project")).to_be_visible()
     expect(page.get_by_text("A output 1")).to_have_count(0)
+    at_rest(page)
+    accounts.set_active(store, "test", vera, False)
+    page.get_by_test_id("stSidebarNav").get_by_text("Models").click()
+    expect(page.get_by_text("You are no longer logged in")).to_be_visible()
+    accounts.set_active(store, "test", vera, True)
 
 
 def test_an_annotator_gets_the_page_with_the_editor_and_no_other(team: Server, page: Page) -> None:

@@ -56,11 +56,31 @@ def finished(page: Page) -> None:
     following(page)
 
 
+KEYS: dict[ProtocolName, tuple[set[str], set[str]]] = {
+    "mqm": ({"N · X"}, {"S"}),
+    "esa": ({"1 · 2", "S", "0 … 9", "I"}, {"N · X", "C"}),
+    "cesa": (set(), set()),
+    "da": (set(), {"1 · 2", "B", "Shift + arrows"}),
+    "pairwise": ({"1 · 2", "0"}, {"S", "0 … 9", "Esc"}),
+}
+"""Keys that the help of a protocol lists, and keys that it does not."""
+
+
+def assert_help_lists_keys_that_apply(page: Page, name: ProtocolName) -> None:
+    page.keyboard.press("?")
+    keys = set(page.locator(".esa-help[open] dl:last-child dt").all_inner_texts())
+    assert KEYS[name][0] <= keys
+    assert not KEYS[name][1] & keys
+    page.keyboard.press("Escape")
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_a_unit_is_labelled_with_one_device_and_kept(server: Server, page: Page, name: ProtocolName, way: str) -> None:
     host = host_of(server, name)
     opened(host, page, way)
+    if way == "keyboard":
+        assert_help_lists_keys_that_apply(page, name)
     if name == "mqm":
         expect(page.get_by_role("slider")).to_have_count(0)
     assert WAYS[way](Hands(page), name).unit <= MOST[way, name]
@@ -97,24 +117,19 @@ def test_a_unit_is_labelled_with_one_device_and_kept(server: Server, page: Page,
     expect(page.get_by_text("Und dann?")).to_be_visible()
 
 
-def test_no_answer_is_suggested_before_one_is_given(server: Server, page: Page) -> None:
-    opened(host_of(server, "da"), page, "unset")
-    expect(page.locator(".esa-value")).to_have_text("not set yet")
-    expect(page.locator(".esa-thumb")).to_be_hidden()
-    expect(track(page, 1)).to_have_attribute("aria-valuetext", "not set yet")
-    assert page.locator(".esa-text[tabindex]").count() == 0  # nothing to mark
-    expect(page.locator(".esa-side")).to_be_hidden()
-    expect(page.get_by_role("button", name="No error")).to_have_count(0)
-
-
 def test_keys_of_the_scale_make_one_action_per_settled_change(server: Server, own: BrowserContext) -> None:
     host, page = host_of(server, "da"), own.new_page()
     page.clock.install(time=3600)
     opened(host, page, "scale")
     page.clock.pause_at(7200)
-    page.keyboard.press("PageDown")  # scrolls, until the score has the focus
-    expect(page.locator(".esa-value")).to_have_text("not set yet")
     value = page.locator(".esa-value")
+    expect(page.locator(".esa-thumb")).to_be_hidden()  # no answer is suggested
+    expect(track(page, 1)).to_have_attribute("aria-valuetext", "not set yet")
+    assert page.locator(".esa-text[tabindex]").count() == 0  # nothing to mark
+    expect(page.locator(".esa-side")).to_be_hidden()
+    expect(page.get_by_role("button", name="No error")).to_have_count(0)
+    page.keyboard.press("PageDown")  # scrolls, until the score has the focus
+    expect(value).to_have_text("not set yet")
     for keys, shown in (
         (("5", "0"), "50"), (("ArrowRight", "ArrowUp", "ArrowUp"), "53"), (("PageUp",), "63"), (("PageDown", "PageDown"), "43"),
         (("ArrowLeft", "ArrowDown"), "41"), (("Home",), "0"), (("End",), "100"), (("7", "Backspace"), "not set yet"),
@@ -298,21 +313,6 @@ def test_everything_fits_a_narrow_window_and_has_no_barrier(server: Server, page
     page.set_viewport_size({"width": 420, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") == 420
     page.set_viewport_size({"width": 1400, "height": 1000})
-
-
-def test_help_lists_only_the_keys_that_apply(server: Server, page: Page) -> None:
-    listed = {}
-    for name in OUTPUTS:
-        opened(host_of(server, name), page, "help")
-        page.keyboard.press("?")
-        listed[name] = page.locator(".esa-help[open] dl:last-child dt").all_inner_texts()
-    assert "N · X" in listed["mqm"]
-    assert "S" not in listed["mqm"]
-    assert {"1 · 2", "S", "0 … 9", "I"} <= set(listed["esa"])
-    assert not {"N · X", "C"} & set(listed["esa"])
-    assert not {"1 · 2", "B", "Shift + arrows"} & set(listed["da"])
-    assert {"1 · 2", "0"} <= set(listed["pairwise"])
-    assert not {"S", "0 … 9", "Esc"} & set(listed["pairwise"])
 
 
 def test_annotate_shows_the_protocol_of_the_project_too(server: Server, page: Page) -> None:

@@ -6,24 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.span_editor import (
-    TEXTS,
-    Host,
-    category,
-    click,
-    drag,
-    edits,
-    link,
-    mark,
-    opened,
-    place,
-    project,
-    saved,
-    spans,
-    text,
-)
-
-__all__ = ["link", "project"]
+from tests.browser.span_editor import TEXTS, Host, category, click, drag, edits, mark, opened, place, saved, spans, text
 
 
 def test_a_dragged_span_counts_code_points_and_splits_no_emoji(link: Host, page: Page) -> None:
@@ -147,40 +130,6 @@ def test_an_omission_is_marked_in_the_source_for_one_output(link: Host, page: Pa
     assert spans([action]) == [("source", 6, 12, "Wetter", "Major", "Accuracy/Omission")]
     output = page.locator(".esa-output", has=page.get_by_role("heading", name=label, exact=True))
     assert TEXTS[action.system or ""] in output.inner_text()
-
-
-def test_undo_redo_and_verdicts(link: Host, page: Page) -> None:
-    opened(link, page, "undo")
-    mark(page, "weather")
-    page.keyboard.press("n")  # no error: the mark goes
-    expect(page.locator(".esa-p.marked")).to_have_count(0)
-    page.keyboard.press("u")
-    expect(page.locator(".esa-p.marked")).to_have_count(1)
-    page.keyboard.press("Control+z")
-    expect(page.locator(".esa-p.marked")).to_have_count(0)
-    page.keyboard.press("r")
-    expect(page.locator(".esa-p.marked")).to_have_count(1)
-    saved(page)
-    assert [a.kind for a in edits(link, "undo")] == ["add", "verdict", "undo", "undo", "redo"]
-
-
-def test_submit_goes_to_what_is_missing_then_to_the_next_segment(link: Host, page: Page) -> None:
-    opened(link, page, "submit")
-    cards = page.locator(".esa-output")
-    page.get_by_role("button", name="No error in output 1", exact=True).click()
-    page.get_by_test_id("submit").click()
-    expect(page.locator(".esa-said")).to_contain_text("Output 2: mark an error")
-    expect(page.locator(".esa-said")).to_contain_text("Output 3: mark an error")
-    expect(cards.nth(1).locator(".esa-text")).to_be_focused()
-    assert edits(link, "submit", "submit") == []
-    page.keyboard.press("x")
-    page.get_by_role("button", name="Non-translation in output 3", exact=True).click()
-    page.keyboard.press("Enter")
-    expect(page.locator("#progress")).to_have_text("1 of 2 segments submitted")
-    saved(page)
-    assert len(edits(link, "submit", "submit")) == 1
-    expect(text(page, "Und dann?")).to_be_visible()
-    expect(page).to_have_url(re.compile("segment=2"))
 
 
 def test_back_shows_the_segment_before_and_instructions_fold_after_the_first(link: Host, page: Page) -> None:

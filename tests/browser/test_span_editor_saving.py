@@ -4,32 +4,17 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.span_editor import (
-    TEXTS,
-    Host,
-    annotate,
-    click,
-    edits,
-    host,
-    link,
-    mark,
-    opened,
-    project,
-    saved,
-    text,
-)
-
-__all__ = ["annotate", "host", "link", "project"]
+from tests.browser.span_editor import TEXTS, Host, click, edits, mark, opened, saved, text
 
 
-def test_only_the_annotator_sees_labels_again_in_any_tab(host: Host, link: Host, page: Page) -> None:
-    opened(host, page, "again")
+def test_only_the_annotator_sees_labels_again_in_any_tab(annotate: Host, link: Host, page: Page) -> None:
+    opened(annotate, page, "again")
     mark(page, "weather")
     saved(page)
-    host.known(page)
+    annotate.known(page)
     page.reload()
     expect(page.locator(".esa-p.marked")).to_have_text("weather")
-    second = opened(host, page.context.new_page())
+    second = opened(annotate, page.context.new_page())
     expect(second.locator(".esa-p.marked")).to_have_text("weather")
     other = opened(link, page.context.new_page(), "somebody else")
     expect(other.locator(".esa-p.marked")).to_have_count(0)

@@ -10,26 +10,14 @@ from playwright.sync_api import Browser, Page, expect
 
 from core.campaigns.design import design_from_json
 from core.data import Dataset, Output, Segment
+from core.ports.store import Store
 from tests import hostile
 from tests.browser.campaigns import work
 from tests.browser.conftest import PATIENCE, Server, at_rest, log_in, settled
 from tests.browser.german import assert_german, german_link
 from tests.browser.journeys import loop
-from tests.browser.span_editor import (
-    Host,
-    annotate,
-    edits,
-    link,
-    mark,
-    opened,
-    place,
-    project,
-    saved,
-    spans,
-)
-from tests.browser.test_accessibility import STILL, VIEWS, found
-
-__all__ = ["annotate", "link", "project"]
+from tests.browser.span_editor import Host, edits, mark, opened, place, saved, spans
+from tests.browser.test_accessibility import DRAWN_IN_SECTIONS, STILL, VIEWS, found, sections
 
 SMALLEST = 36
 """Height in CSS pixels of what a finger taps; WCAG 2.2 AA asks for 24."""
@@ -182,6 +170,21 @@ def following(page: Page, heading: str) -> None:
     at_rest(page)
 
 
+def assert_preview_saves_nothing(page: Page, store: Store, project: int) -> None:
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if "/api/actions" in request.url else None)
+    preview = page.locator(".esa-output")
+    expect(preview).to_contain_text("<b>the new budget</b>")
+    preview.get_by_role("slider").focus()
+    page.keyboard.type("80")
+    page.keyboard.press("Tab")  # settles the score at once
+    expect(preview.locator(".esa-value")).to_have_text("80")
+    saved(page)
+    assert sent == []
+    assert store.labels.raters(project) == []
+    assert page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('errorscope.outbox/'))") == []
+
+
 def test_a_campaign_from_the_set_up_to_the_pay_table(shared: Server, page: Page) -> None:
     store = shared.store()
     project = store.projects.create("to evaluate").id
@@ -204,7 +207,7 @@ def test_a_campaign_from_the_set_up_to_the_pay_table(shared: Server, page: Page)
     page.reload()
     expect(page.get_by_text("2 annotators, 2 per output")).to_be_visible()
     following(page, "Who annotates?")
-    expect(page.locator(".esa-output")).to_contain_text("<b>the new budget</b>")
+    assert_preview_saves_nothing(page, store, project)
     names = page.get_by_role("textbox", name="Annotators, one name per line")
     names.fill("Ana\nBoris")
     names.press("Control+Enter")
@@ -221,7 +224,7 @@ def test_a_campaign_from_the_set_up_to_the_pay_table(shared: Server, page: Page)
     for name, address in zip(("Ana", "Boris"), addresses, strict=True):
         tab = page.context.new_page()
         tab.goto(address)
-        codes[name] = work(tab, "da")
+        codes[name] = work(tab)
     page.goto(f"{shared.url}/campaigns?project={project}&campaign={campaign.id}")
     expect(page.get_by_role("button", name="All campaigns")).to_be_visible()
     expect(page.get_by_text("shown only once")).to_have_count(0)
@@ -300,6 +303,9 @@ def test_a_page_has_no_barrier_and_requests_no_other_host(
         for tab in VIEWS[name][1]:
             page.get_by_role("tab", name=tab).click()
             assert found(page, theme == "dark") == [], tab
+    for section in sections(page) if name in DRAWN_IN_SECTIONS else ():
+        section.click()
+        settled(page)
     settled(page)
     elsewhere = "(all) => all.filter((e) => new URL(e.href || e.src, location).host !== location.host).length"
     assert not page.locator("a[href], img[src]:not([src^=data])").evaluate_all(elsewhere)
