@@ -9,7 +9,8 @@ from core.ports.store import Store
 from core.robustness.stress.report import as_json, from_json
 from core.services.robustness.stress_test_runs import run_settings
 from pages._ui.robustness import stress_evidence, stress_runs, stress_tests
-from tests.pages.opened_page import new_project, run
+from tests.pages import opened_page
+from tests.pages.opened_page import new_project
 from tests.pages.said import words
 from tests.reports import WORST, report
 
@@ -32,7 +33,7 @@ def filled(store: Store, references: int = 2, name: str = "p") -> int:
 def opened(project: int, **state: object) -> AppTest:
     chosen = {"robustness-section": "Stress tests", "lab-metrics": ["chrf", "ter"]}
     chosen |= {name.replace("_", "-"): value for name, value in state.items()}
-    return run("robustness", project, chosen)
+    return opened_page.run("robustness", project, chosen)
 
 
 def kept(store: Store, project: int) -> int:
@@ -73,7 +74,7 @@ def test_tests_are_run_saved_and_opened_and_scores_reused(store: Store) -> None:
 def test_the_address_opens_a_run_and_another_section_leaves_it(store: Store) -> None:
     project = filled(store)
     run = kept(store, project)
-    at = run("robustness", project, run=str(run))
+    at = opened_page.run("robustness", project, run=str(run))
     said = words(at)
     assert "BLEU fails 1 of 2 tests; every metric that could be judged fails repetition." in said
     assert "✕ BARTScore F (small) fails truncation" in said, "the first failure is open"
@@ -184,7 +185,7 @@ def test_after_an_error_or_a_stop_the_button_begins_again(store: Store, monkeypa
 def test_the_first_choice_gives_results_and_the_form_says_why(store: Store) -> None:
     """With one reference per segment it is what metrics compare with; models that do not read the texts are not chosen."""
     project = filled(store, references=1)
-    at = run("robustness", project, {"robustness-section": "Stress tests"})
+    at = opened_page.run("robustness", project, {"robustness-section": "Stress tests"})
     assert at.selectbox(key="lab-gold").value == "A"
     assert "Good texts are the outputs of A: each segment has one reference" in words(at)
     assert "bartscore" in at.multiselect(key="lab-metrics").value
