@@ -126,7 +126,7 @@ def methods(comparison: CampaignComparison) -> str:
     if comparison.effects is not None and not comparison.effects.reason:
         said.append(
             "Adjusted means are from a mixed model: score = system + segment + output + annotator + rest (REML). z-scores remove the mean "
-            "and spread of each annotator."
+            "and spread of each annotator." + without_z_scores(comparison)
         )
     if b.adjudicated:
         said.append(
@@ -135,6 +135,15 @@ def methods(comparison: CampaignComparison) -> str:
         )
     said.append(f"Seed {b.seed}, version {VERSION} of the statistics.")
     return " ".join(said)
+
+
+def without_z_scores(comparison: CampaignComparison) -> str:
+    """Return a sentence, with a space before it, on the annotators whose scores have no z-scores; empty if there are none."""
+    n = comparison.without_z
+    return (
+        f" {format_count(n, 'annotator')} who gave one score, or always the same, cannot be standardised and {'is' if n == 1 else 'are'} left out of z-scores."
+        * bool(n)
+    )
 
 
 def agreement(comparison: CampaignComparison) -> str:

@@ -48,7 +48,8 @@ class CampaignBasis(NamedTuple):
 class CampaignComparison(NamedTuple):
     """The comparison of the systems. `by` is the unit of resampling and of the tests. `measure` says what the numbers are.
 
-    Of `means`, `standardised` and `votes`, those are empty that the protocol has no data for.
+    Of `means`, `standardised` and `votes`, those are empty that the protocol has no data for. `without_z` is the number of raters who have
+    no z-scores, because they gave one score or always the same.
     """
 
     measure: str
@@ -60,6 +61,7 @@ class CampaignComparison(NamedTuple):
     effects: RaterEffects | None
     votes: PreferenceResult | None
     agreement: Interval
+    without_z: int = 0
 
     @property
     def signature(self) -> str:
@@ -131,7 +133,8 @@ def compare(
     differences = compare_campaign_systems(rows, seed=design.seed, by=unit) if len({r.system for r in rows}) > 1 else []
     progress(0.5)
     own = scores(store, campaign, labels_of_raters(labels))
-    z = weighted_means(standardised_scores(own).scores, seed=design.seed, by=unit) if own else []
+    z_scores = standardised_scores(own)
+    z = weighted_means(z_scores.scores, seed=design.seed, by=unit) if own else []
     progress(0.6)
     effects = rater_effects(own) if own else None
     progress(0.85)
@@ -139,7 +142,7 @@ def compare(
     progress(0.95)
     return CampaignComparison(
         measure_of(design), unit, basis, tuple(sorted(means, key=lambda m: -(m.mean.value or 0.0))), tuple(differences),
-        tuple(z), effects, votes, agreement(design, labels.answers),
+        tuple(z), effects, votes, agreement(design, labels.answers), len(z_scores.left_out),
     )  # fmt: skip
 
 

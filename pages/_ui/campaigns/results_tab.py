@@ -69,7 +69,7 @@ def draw_rater_effects(comparison: CampaignComparison, what: str, *, named: bool
     note = f" {effects.note[:1].upper()}{effects.note[1:]}." if effects.note else ""
     said = (
         f"{format_count(len(effects.raters), 'annotator')}; a negative effect is a severe annotator. Of the variance within "
-        f"systems: {shares}.{note}"
+        f"systems: {shares}.{note}{campaign_results.without_z_scores(comparison)}"
     )
     drawing = campaigns.estimates(pd.DataFrame(chart), [PLAIN, ADJUSTED], comparison.measure)
     figure(drawing, "Means of the systems, plain and adjusted for annotators and segments", said, what)

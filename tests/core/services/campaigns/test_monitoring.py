@@ -9,7 +9,7 @@ import pytest
 from core.campaigns.protocol import ProtocolName
 from core.errors import UserError
 from core.ports.store import Store
-from core.reports.campaign_results import difference_legend, difference_rows, sentence
+from core.reports.campaign_results import difference_legend, difference_rows, sentence, without_z_scores
 from core.services.campaigns import comparison, people, running
 from core.services.campaigns.monitor import snapshot
 from tests.core.services.campaigns import filled
@@ -88,6 +88,19 @@ def test_too_few_segments_for_any_significance_are_named(store: Store) -> None:
     enough = comparison.compare(*filled.completed())
     assert "can be significant" not in sentence(enough)
     assert "Smallest possible p: .023 (Holm)." in difference_legend(enough, difference_rows(enough)[1])
+
+
+def test_results_name_the_annotators_without_z_scores(store: Store) -> None:
+    campaign = filled.started(store, dataset=FEW)
+    raters = len(store.campaigns.participants(campaign.id))
+    filled.work(store, campaign, share=raters / 24)  # one rating by each
+    first = comparison.compare(store, campaign)
+    assert (first.basis.ratings, first.without_z) == (raters, raters)
+    assert f"{raters} annotators who gave one score, or always the same, cannot be standardised" in without_z_scores(
+        first
+    )
+    filled.work(store, campaign)
+    assert comparison.compare(store, campaign).without_z == 0
 
 
 def test_preferences_give_strengths(store: Store) -> None:
