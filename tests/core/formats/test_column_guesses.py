@@ -11,8 +11,6 @@ import csv
 import io
 import random
 
-import pytest
-
 from core.formats.column_facts import score_of_system, scores_of_systems
 from core.formats.columns import guessed
 from core.formats.files import Upload
@@ -176,176 +174,132 @@ def test_at_least_52_of_55_tables_are_right_and_none_is_wrong_without_a_warning(
     assert len(wrong) <= 3, wrong
 
 
+def csv_table(text: str) -> FileTable:
+    return read_table(Upload("a.csv", text.encode()))
+
+
 def warned(text: str) -> str:
-    read = read_table(Upload("a.csv", text.encode()))
+    read = csv_table(text)
     return " ".join(f"{d.column}: {d.got};" for d in mapping_warnings(read, guessed(read).mapping))
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
+def test_what_is_odd_is_told() -> None:
+    """As in MATEO's table of sentences, rows may stand for a segment and a metric: they repeat all texts."""
+    of_metrics = [f"{m},s {i},r {i},x {i},.{i},y {i},.{i}" for m in ("comet", "bertscore") for i in range(4)]
+    of_documents = [f"{s},d{i},text {i},out {i} {s},{n}" for s in "AB" for i in range(3) for n in (1, 5)]
+    pages = "".join(f"{i},text {i},{s},o{i}{s},3,{i}\n" for i in range(12, 17) for s in "AB")
+    unused = "a column named like a score that is not used"
+    for text, odd in (
         ("source,ref1,ref2,A\na b,r one,r one,x y\nc d,r two,r two,y z\n", "ref2: the same texts as in ref1"),
         ("source,ref,A\na b,r one,x y\nc d,r one,y z\ne f,r one,z z\n", "ref: the same text in all rows: “r one”"),
         ("source,ref,A\na b,r one,r one\nc d,r two,r two\n", "A: the same texts as in ref"),
         ("source,fr,A,B\na b,r one,x y,u v\nc d,r two,y z,v w\n", "fr: a system of this name"),
         ("seg,system,output\n1,refA,x\n1,B,y\n", "system: the system “refA”, and no reference"),
         ("seg,system,output\n1,A,x\n2,B,y\n3,A,z\n", "seg: another segment ID in each row"),
-        (
-            "seg,source,system,output,score,page\n" + "".join(f"{i},text {i},{s},o{i}{s},3,{i}\n" for i in range(12, 17) for s in "AB"),
-            "page: whole numbers that look like IDs",
-        ),
-        ("seg,system,output,quality\n1,A,x,good\n1,B,y,bad\n2,A,z,bad\n", "quality: a column named like a score that is not used"),
-        ("seg,system,output,DA\n1,A,x,-\n1,B,y,-\n2,A,z,-\n", "DA: a column named like a score that is not used"),
+        ("seg,source,system,output,score,page\n" + pages, "page: whole numbers that look like IDs"),
+        ("seg,system,output,quality\n1,A,x,good\n1,B,y,bad\n2,A,z,bad\n", f"quality: {unused}"),
+        ("seg,system,output,DA\n1,A,x,-\n1,B,y,-\n2,A,z,-\n", f"DA: {unused}"),
         (
             "source,ref,system,output,alternative\n" + "".join(f"text {i},r {i},A,o{i},{'long text ' * 9}{i}\n" for i in range(4)),
             "alternative: a column of texts (4 different texts) that is not used",
         ),
-    ],
-)  # fmt: skip
-def test_what_is_odd_is_told(text: str, found: str) -> None:
-    assert found in warned(text)
+        ("system,doc,source,output,DA\n" + "\n".join(of_documents), "doc: the segment ID, judged by its cells"),
+        ("ann,A,12,78.5,x y\nann,B,13,31.5,y z\nann,C,14,9,z z\n", "a number as the name of a column"),
+        ("metric,src,ref,A,A_score,B,B_score\n" + "\n".join(of_metrics), "src: 4 rows with the texts of another row"),
+    ):  # fmt: skip
+        assert odd in warned(text)
+    assert "another row" not in warned("src,ref,A,B\n" + "".join(f"s {i},r {i},x,y\n" for i in range(4)))
+    plain = "doc,seg,source,reference,system,output,DA\nd,1,s t,r u,A,x y,3\nd,1,s t,r u,B,y z,4\nd,2,t s,u r,A,z x,2\n"
+    assert warned(plain) == ""
 
 
-def test_a_name_beats_a_guess_from_cells() -> None:
+def test_ids_of_rows_and_outputs_are_no_segments_unless_they_are_named_so() -> None:
     rows = [f"{s},n,{i + 5 * k},out {i} {s},{i}" for k, s in enumerate("AB") for i in range(5)]
     for name in ("segment", "seg_id", "sentence", "id", "index"):
         text = f"system,doc,{name},output,human\n" + "\n".join(rows)
-        assert guessed(read_table(Upload("a.csv", text.encode()))).mapping.segment == name
+        assert guessed(csv_table(text)).mapping.segment == name
         assert f"{name}: another segment ID in each row" in warned(text)
-    scores = read_table(Upload("a.csv", b"system,segment,DA\nOnline A,1,3\nOnline B,1,4\nOnline C,1,5\n"))
-    assert guessed(scores).mapping.system == "system"
-
-
-def test_an_id_of_rows_is_left_out_only_beside_shared_texts_and_said() -> None:
+    assert (
+        guessed(csv_table("system,segment,DA\nOnline A,1,3\nOnline B,1,4\nOnline C,1,5\n")).mapping.system == "system"
+    )
     rows = [f"{s},text {i},{i + 5 * k},out {i} {s},{i}" for k, s in enumerate("AB") for i in range(5)]
-    for name, used in (("id", None), ("segment_id", "segment_id")):
+    for name, used in (("segment_id", "segment_id"), ("id", None)):
         text = f"system,source,{name},output,human\n" + "\n".join(rows)
-        guess = guessed(read_table(Upload("a.csv", text.encode())))
-        assert guess.mapping.segment == used
-    text = text.replace("segment_id", "id")
+        assert guessed(csv_table(text)).mapping.segment == used
     assert "id: not used, judged by its cells: numbers the rows" in warned(text)
-
-
-def test_a_document_that_is_read_as_the_segment_is_said() -> None:
-    rows = [f"{s},d{i},text {i},out {i} {s},{n}" for s in "AB" for i in range(3) for n in (1, 5)]
-    assert "doc: the segment ID, judged by its cells" in warned("system,doc,source,output,DA\n" + "\n".join(rows))
+    rows = [
+        f"j{j},{2 * i + k},{s},text {i},out {i} {s},{j}" for i in range(4) for k, s in enumerate("AB") for j in range(3)
+    ]
+    text = "judge,id,system,mr,output,quality\n" + "\n".join(rows)
+    assert guessed(csv_table(text)).mapping.segment is None
+    assert "segment_id: another segment ID in each output" in warned(text.replace("id,", "segment_id,", 1))
 
 
 def test_a_role_word_in_the_name_of_a_system_is_no_role() -> None:
-    text = "source,ref,Reference-free MT,synthetic_ref,open-source-llm\n" + "".join(
-        f"s {i},r {i},x {i},y {i},z {i}\n" for i in range(4)
-    )
-    guess = guessed(read_table(Upload("a.csv", text.encode())))
-    assert guess.mapping.references == ("ref",)
-    assert guess.mapping.systems == ("Reference-free MT", "synthetic_ref", "open-source-llm")
+    rows = "".join(f"s {i},r {i},x {i},y {i},z {i}\n" for i in range(4))
+    mapping = guessed(csv_table("source,ref,Reference-free MT,synthetic_ref,open-source-llm\n" + rows)).mapping
+    assert mapping.references == ("ref",)
+    assert mapping.systems == ("Reference-free MT", "synthetic_ref", "open-source-llm")
 
 
-def test_an_index_is_never_a_human_score() -> None:
+def test_an_index_is_no_human_score_and_has_the_ids_of_segments_if_it_repeats_for_each_system() -> None:
     order = [7, 2, 11, 0, 5, 9, 1, 4, 10, 3, 8, 6]
     for name in ("Unnamed: 0", "Unnamed: 0.1", "__index_level_0__", "level_0", "", "...1", "rownames", "n"):
         rows = [f"{k},{'AB'[i % 2]},{i // 2},text {i // 2},out {i},{i % 5}" for i, k in enumerate(order)]
-        table = read_table(Upload("a.csv", f"{name},system,segment,source,output,DA\n{chr(10).join(rows)}\n".encode()))
-        guess = guessed(table)
-        assert guess.mapping.human_scores == ("DA",), name
-        assert guess.why(table.columns[0]) == "an index of the rows"
+        table = csv_table(f"{name},system,segment,source,output,DA\n{chr(10).join(rows)}\n")
+        assert guessed(table).mapping.human_scores == ("DA",), name
+        assert guessed(table).why(table.columns[0]) == "an index of the rows"
     ranks = [f"{'AB'[i % 2]},{i // 2},text {i // 2},out {i},{k}" for i, k in enumerate(order)]
-    text = "system,segment,source,output,quality\n" + "\n".join(ranks)
-    assert guessed(read_table(Upload("a.csv", text.encode()))).mapping.human_scores == ("quality",)
+    ranked = csv_table("system,segment,source,output,quality\n" + "\n".join(ranks))
+    assert guessed(ranked).mapping.human_scores == ("quality",)
+    for name in ("", "Unnamed: 0", "__index_level_0__", "level_1"):
+        rows = [f"{i},{s},out {i} {s},{i % 5}" for s, ids in (("A", (0, 1, 2, 5)), ("B", (1, 2, 5, 7))) for i in ids]
+        text = f"{name},system,output,DA\n" + "\n".join(rows)
+        table = csv_table(text)
+        assert guessed(table).mapping.segment == table.columns[0]
+        assert f"{table.columns[0]}: the segment ID, judged by its cells" in warned(text)
+        assert guessed(csv_table(text + "\n" + "\n".join(rows))).mapping.segment is None
 
 
-def test_a_column_of_numbers_with_other_cells_is_a_human_score() -> None:
+def test_columns_of_numbers_with_other_cells_and_columns_of_raters_are_human_scores() -> None:
     for cell, name in (("#N/A", "c6"), ("4,5", "c6"), ("see notes", "c6"), ("good", "adequacy"), ("-", "human")):
         rows = [f'{"AB"[i % 2]},{i // 2},text {i // 2},out {i},"{cell if i == 7 else i % 3}"' for i in range(12)]
-        table = read_table(Upload("a.csv", f"system,segment,source,output,{name}\n{chr(10).join(rows)}\n".encode()))
+        table = csv_table(f"system,segment,source,output,{name}\n{chr(10).join(rows)}\n")
         assert guessed(table).mapping.human_scores == (name,), cell
-    answers = "question,model_a,model_b\n" + "".join(
-        f"What is {i} + 2?,{i + 2},{'no idea' if i == 7 else i + 3}\n" for i in range(12)
-    )
-    assert "model_b" in guessed(read_table(Upload("a.csv", answers.encode()))).mapping.systems
-
-
-def test_a_plain_table_gives_no_warning() -> None:
-    assert (
-        warned(
-            "doc,seg,source,reference,system,output,DA\nd,1,s t,r u,A,x y,3\nd,1,s t,r u,B,y z,4\nd,2,t s,u r,A,z x,2\n"
-        )
-        == ""
-    )
-
-
-def test_times_are_no_scores_and_a_named_system_column_beats_other_texts() -> None:
-    head = "systemID,username,email,segmentID,score,startTime,durationInSeconds,itemType\n"
-    rows = "".join(f"{s},u{i},u{i}@x.org,{i},{i + 50},1537.{i},{i}.5,TGT\n" for i in range(4) for s in "AB")
-    got = guessed(read_table(Upload("t.csv", (head + rows).encode())))
-    assert (got.mapping.layout, got.mapping.system, got.mapping.human_scores) == ("long", "systemID", ("score",))
-    assert got.why("durationInSeconds") == "named like a fact about the row"
-
-
-def test_two_systems_in_a_row_are_no_outputs() -> None:
-    head = "srclang,trglang,segmentId,judgeID,system1Id,system1rank,system2Id,system2rank\n"
-    rows = "".join(
-        f"cze,eng,{i},judge1,newstest.uedin-{i % 2}.cs-en,1,newstest.online-{i % 3}.cs-en,2\n" for i in range(6)
-    )
-    got = guessed(read_table(Upload("ranks.csv", (head + rows).encode())))
-    assert (got.mapping.system, got.mapping.systems, got.mapping.human_scores) == (None, (), ())
-    assert got.why("system2Id") == "one of several systems in each row: a table has one row per system"
-
-
-def test_a_first_line_of_numbers_is_said_to_be_no_header() -> None:
-    assert "a number as the name of a column" in warned("ann,A,12,78.5,x y\nann,B,13,31.5,y z\nann,C,14,9,z z\n")
-
-
-def test_columns_of_raters_hold_their_scores_if_there_are_several() -> None:
+    answers = "".join(f"What is {i} + 2?,{i + 2},{'no idea' if i == 7 else i + 3}\n" for i in range(12))
+    assert "model_b" in guessed(csv_table("question,model_a,model_b\n" + answers)).mapping.systems
     for names in (("annotator_1", "annotator_2"), ("rater A", "rater B"), ("judge1", "judge2")):
         rows = [f"{'AB'[i % 2]},{i // 2},out {i},{i % 5},{i % 3},{i % 4}.5,{i % 3}" for i in range(12)]
-        text = f"system,segment,output,{','.join(names)},mean,annotator_id\n" + "\n".join(rows)
-        guess = guessed(read_table(Upload("a.csv", text.encode())))
+        guess = guessed(csv_table(f"system,segment,output,{','.join(names)},mean,annotator_id\n" + "\n".join(rows)))
         assert guess.mapping.human_scores == (*names, "mean")
         assert "names the annotator" in guess.why("annotator_id")
+
+
+def test_times_are_no_scores_and_two_systems_in_a_row_no_outputs() -> None:
+    head = "systemID,username,email,segmentID,score,startTime,durationInSeconds,itemType\n"
+    rows = "".join(f"{s},u{i},u{i}@x.org,{i},{i + 50},1537.{i},{i}.5,TGT\n" for i in range(4) for s in "AB")
+    got = guessed(csv_table(head + rows))
+    assert (got.mapping.layout, got.mapping.system, got.mapping.human_scores) == ("long", "systemID", ("score",))
+    assert got.why("durationInSeconds") == "named like a fact about the row"
+    head = "srclang,trglang,segmentId,judgeID,system1Id,system1rank,system2Id,system2rank\n"
+    rows = "".join(f"cze,eng,{i},judge1,test.uedin-{i % 2}.cs-en,1,test.online-{i % 3}.cs-en,2\n" for i in range(6))
+    got = guessed(csv_table(head + rows))
+    assert (got.mapping.system, got.mapping.systems, got.mapping.human_scores) == (None, (), ())
+    assert got.why("system2Id") == "one of several systems in each row: a table has one row per system"
 
 
 def test_several_values_in_a_cell_are_no_role_if_a_text_may_have_it_and_are_said() -> None:
     line = '{"id": %d, "translation": {"de": "s %d", "en": "r %d"}, "prediction": "o %d", "expert_annotations": [{"coherence": 4}]}\n'
     table = read_table(Upload("a.jsonl", "".join(line % (i, i, i, i) for i in range(4)).encode()))
-    guess = guessed(table)
-    assert (guess.mapping.output, guess.mapping.source) == ("prediction", None)
-    said = [doubt.column for doubt in mapping_warnings(table, guess.mapping) if "several values in a cell" in doubt.got]
+    mapping = guessed(table).mapping
+    assert (mapping.output, mapping.source) == ("prediction", None)
+    said = [doubt.column for doubt in mapping_warnings(table, mapping) if "several values in a cell" in doubt.got]
     assert said == ["translation", "expert_annotations"]
-    several = read_table(
-        Upload("a.jsonl", b'{"source": "s", "predictions": ["x", "y"]}\n{"source": "t", "predictions": ["z"]}\n')
-    )
-    assert guessed(several).mapping.output == "predictions"  # a problem when it is read
-    alone = read_table(Upload("a.jsonl", b'{"translation": {"de": "s"}}\n{"translation": {"de": "t"}}\n'))
-    assert guessed(alone).mapping.output == "translation"  # a problem when it is read
-
-
-def test_an_id_of_outputs_that_are_rated_several_times_is_no_segment() -> None:
-    rows = [
-        f"j{j},{2 * i + k},{s},text {i},out {i} {s},{j}" for i in range(4) for k, s in enumerate("AB") for j in range(3)
-    ]
-    text = "judge,id,system,mr,output,quality\n" + "\n".join(rows)
-    assert guessed(read_table(Upload("a.csv", text.encode()))).mapping.segment is None
-    assert "segment_id: another segment ID in each output" in warned(text.replace("id,", "segment_id,", 1))
-
-
-def test_rows_that_repeat_all_texts_are_said() -> None:
-    """As in MATEO's table of sentences: one row per segment and metric."""
-    rows = [f"{m},s {i},r {i},x {i},.{i},y {i},.{i}" for m in ("comet", "bertscore") for i in range(4)]
-    assert "src: 4 rows with the texts of another row" in warned(
-        "metric,src,ref,A,A_score,B,B_score\n" + "\n".join(rows)
-    )
-    assert "another row" not in warned("src,ref,A,B\n" + "".join(f"s {i},r {i},x,y\n" for i in range(4)))
-
-
-def test_an_index_that_repeats_for_each_system_has_the_ids_of_segments() -> None:
-    for name in ("", "Unnamed: 0", "__index_level_0__", "level_1"):
-        rows = [f"{i},{s},out {i} {s},{i % 5}" for s, ids in (("A", (0, 1, 2, 5)), ("B", (1, 2, 5, 7))) for i in ids]
-        text = f"{name},system,output,DA\n" + "\n".join(rows)
-        table = read_table(Upload("a.csv", text.encode()))
-        assert guessed(table).mapping.segment == table.columns[0]
-        assert f"{table.columns[0]}: the segment ID, judged by its cells" in warned(text)
-        twice = read_table(Upload("a.csv", (text + "\n" + "\n".join(rows)).encode()))
-        assert guessed(twice).mapping.segment is None
+    for text, output in (  # a problem when they are read
+        (b'{"source": "s", "predictions": ["x", "y"]}\n{"source": "t", "predictions": ["z"]}\n', "predictions"),
+        (b'{"translation": {"de": "s"}}\n{"translation": {"de": "t"}}\n', "translation"),
+    ):
+        assert guessed(read_table(Upload("a.jsonl", text))).mapping.output == output
 
 
 def test_scores_of_one_system_are_matched_by_whole_words() -> None:

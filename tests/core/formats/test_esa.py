@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from core.data import Dataset, HumanScore, OutputKey, Span
 from core.errors import Problem
 from core.formats.files import Upload
@@ -17,7 +15,14 @@ WMT = {
     "esa_spans": [{"start_i": 5, "end_i": 8, "severity": "minor", "error_type": None}], "esa_score": "71",
     "system": "S", "annotator": "ann", "speech_info": None,
 }  # fmt: skip
+
+
 WHOLE = OutputKey("S", "d", "12")
+APPRAISE = {
+    "annotator": "u1", "source_id": "1", "source_text": "Hi", "target_id": "S", "target_text": "Halo", "score": 60,
+    "mqm_annotations": '[{"start_i": 0, "end_i": 3, "severity": "major"}]', "item_id": 3, "item_type": "TGT", "source_language": "eng", "target_language": "deu",
+    "document_id": "d", "is_complete_document": False, "task_type": "Document",
+}  # fmt: skip
 
 
 def found(*objects: object) -> LabelFile:
@@ -38,6 +43,13 @@ def test_wmt24_counts_both_ends_and_an_emoji_is_two_units() -> None:
     assert got.rated[0].errors == (Span("output", 4, 8, "read", "Minor", "Unspecified"),)
     assert (got.rated[0].key, got.rated[0].rater) == (WHOLE, "ann")
     assert got.dataset.human_scores == (HumanScore(*WHOLE, "ESA", 71.0),)
+    at = {"start_i": 3, "end_i": 3, "severity": "neutral"}
+    missing, *others = spans(
+        {"start_i": "missing", "end_i": "missing", "severity": "major"},
+        {**at, "error_type": ["Style", "Awkward"]}, {**at, "category": "Style/Odd"},
+    )  # fmt: skip
+    assert missing == Span("output", 0, 0, "", "Major", "Accuracy/Omission")
+    assert [s.category for s in others] == ["Style/Awkward", "Style/Odd"]
 
 
 def test_blanks_before_the_text_do_not_count_except_in_our_own_files() -> None:
@@ -47,37 +59,19 @@ def test_blanks_before_the_text_do_not_count_except_in_our_own_files() -> None:
     assert [e.quote for r in found(ours).rated for e in r.errors] == ["red"]
 
 
-def test_missing_is_an_omission_without_a_place() -> None:
-    assert spans({"start_i": "missing", "end_i": "missing", "severity": "major"}) == [
-        Span("output", 0, 0, "", "Major", "Accuracy/Omission")
-    ]
-
-
-def test_a_category_is_a_list_or_a_text() -> None:
-    at = {"start_i": 3, "end_i": 3, "severity": "neutral"}
-    assert [s.category for s in spans({**at, "error_type": ["Style", "Awkward"]}, {**at, "category": "Style/Odd"})] == [
-        "Style/Awkward", "Style/Odd",
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("span", "where", "found_there"),
-    [
+def test_what_does_not_fit_is_one_clear_problem() -> None:
+    for span, where, got in (
         ({"start_i": 5, "end_i": 40, "severity": "minor"}, "output [5, 41)", "an output of 14 characters"),
         ({"start_i": 9, "end_i": 3, "severity": "minor"}, "output [9, 4)", "an output of 14 characters"),
         ({"start_i": 1, "end_i": 3, "severity": "minor"}, "output 1 to 3", "half a character"),
         ({"start_i": 5, "end_i": 8, "severity": "undecided"}, "severity", "“undecided”"),
         ({"start_i": 5, "end_i": 8, "severity": None}, "severity", "none"),
         ({"start_i": 5, "severity": "minor"}, "esa_spans[0].end_i", "nothing"),
-    ],
-)
-def test_a_span_that_does_not_fit_is_one_clear_problem(span: dict[str, object], where: str, found_there: str) -> None:
-    (problem,) = problems({**WMT, "esa_spans": [span]})
-    assert (problem.row, problem.column, problem.got) == (1, where, found_there)
-
-
-def test_several_language_pairs_in_one_file_are_refused() -> None:
+    ):
+        (problem,) = problems({**WMT, "esa_spans": [span]})
+        assert (problem.row, problem.column, problem.got) == (1, where, got)
     assert "en-cs, en-de" in problems(WMT, {**WMT, "langs": "en-de"})[0].got
+    assert problems({**PEARMUT, "annotation": []})[0].got == "0 for 1 item"
 
 
 def test_scores_of_several_raters_are_averaged_and_that_is_told() -> None:
@@ -87,16 +81,15 @@ def test_scores_of_several_raters_are_averaged_and_that_is_told() -> None:
     assert (got.warnings[0].column, got.warnings[0].got) == ("ESA", "2 scores of 1 output")
 
 
-def test_appraise_is_read_without_attention_checks() -> None:
-    line = {
-        "annotator": "engdeu01", "source_id": "en-de", "source_text": "Hi", "target_id": "S", "target_text": "Halo",
-        "score": 60, "mqm_annotations": json.dumps([{"start_i": 0, "end_i": 3, "severity": "major"}]), "item_id": 3,
-        "item_type": "TGT", "source_language": "eng", "target_language": "deu", "document_id": "d", "task_type": "Document",
-    }  # fmt: skip
-    got = found(line, {**line, "item_type": "BAD", "target_text": "Hallo nicht"})
-    assert got.rated[0].key == OutputKey("S", "d", "3")
-    assert [e.quote for e in got.rated[0].errors] == ["Halo"]
-    assert got.warnings[0].got == "1 item of attention checks"
+def test_appraise_is_read_without_attention_checks_and_scores_of_whole_documents() -> None:
+    checked = found(APPRAISE, {**APPRAISE, "item_type": "BAD", "target_text": "Hallo nicht"})
+    whole = {**APPRAISE, "item_id": 4, "target_text": "Halo. Ciao.", "score": 7, "is_complete_document": True}
+    documents = found(APPRAISE, whole)
+    for got, left_out in ((checked, "1 item of attention checks"), (documents, "1 score of a whole document")):
+        assert [(r.key, [e.quote for e in r.errors]) for r in got.rated] == [(OutputKey("S", "d", "3"), ["Halo"])]
+        assert [(h.segment_id, h.value) for h in got.dataset.human_scores] == [("3", 60.0)]
+        assert [o.text for o in got.dataset.outputs] == ["Halo"]
+        assert [w.got for w in got.warnings] == [left_out]
 
 
 PEARMUT = {
@@ -120,10 +113,8 @@ def test_pearmut_offsets_do_not_count_line_breaks() -> None:
 
 
 def test_an_empty_list_is_a_rating_only_if_errors_were_asked_for_and_answered() -> None:
-    clean, nothing = (
-        {**WMT, "annotator": "bob", "esa_spans": []},
-        {**WMT, "annotator": "eve", "esa_spans": [], "esa_score": None},
-    )
+    clean = {**WMT, "annotator": "bob", "esa_spans": []}
+    nothing = {**WMT, "annotator": "eve", "esa_spans": [], "esa_score": None}
     got = found(WMT, clean, nothing)
     assert [(r.rater, len(r.errors)) for r in got.rated] == [("ann", 1), ("bob", 0)]
     assert got.warnings[-1].got == "1 output without an answer"
@@ -131,17 +122,10 @@ def test_an_empty_list_is_a_rating_only_if_errors_were_asked_for_and_answered() 
     slider = {"A": {"score": None, "sliders": {"Fluency": 3}, "error_spans": []}, "B": {"score": 50, "error_spans": []}}
     scores = found({**PEARMUT, "annotation": [slider]})
     assert scores.rated == ()
-    assert [(h.system, h.name, h.value) for h in scores.dataset.human_scores] == [
-        ("A", "Fluency", 3.0),
-        ("B", "ESA", 50.0),
-    ]
-    left = {
-        **PEARMUT,
-        "user_id": "bob",
-        "actions": [{"time": 1, "action": "submit_skip"}],
-        "annotation": [{"A": {"score": None, "error_spans": []}}],
-    }
-    skipped = found(PEARMUT, left)
+    names = [(h.system, h.name, h.value) for h in scores.dataset.human_scores]
+    assert names == [("A", "Fluency", 3.0), ("B", "ESA", 50.0)]
+    left = {"user_id": "bob", "actions": [{"time": 1, "action": "submit_skip"}]}
+    skipped = found(PEARMUT, {**PEARMUT, **left, "annotation": [{"A": {"score": None, "error_spans": []}}]})
     assert {r.rater for r in skipped.rated} == {"eve"}
     assert skipped.warnings[-1].got == "1 output that was skipped"
 
@@ -153,10 +137,6 @@ def test_zeros_of_mqm_lines_are_no_scores_also_beside_esa() -> None:
     assert [(h.segment_id, h.value) for h in got.dataset.human_scores] == [("12", 71.0), ("14", 0.0)]
     assert [(r.rater, len(r.errors)) for r in got.rated] == [("ann", 1), ("mqm", 1), ("mqm", 0), ("ann", 1)]
     assert "0 in 2 lines of MQM" in got.warnings[0].got
-
-
-def test_pearmut_items_and_annotations_must_match() -> None:
-    assert problems({**PEARMUT, "annotation": []})[0].got == "0 for 1 item"
 
 
 def test_esa_is_written_in_wmt24_form_with_additional_keys() -> None:
@@ -186,21 +166,6 @@ def test_scores_are_read_back_and_means_are_reported() -> None:
     assert files.lost == ("Scores: the mean over raters is written for every rater of an output.",)
     without = Dataset(data.segments, data.outputs)
     assert "1 rating without a score" in write_esa(without, [rating()], totals_of(without)).lost[0]
-
-
-APPRAISE = {
-    "annotator": "u1", "source_id": "1", "source_text": "Hi", "target_id": "S", "target_text": "Halo", "score": 60,
-    "mqm_annotations": "[]", "item_id": 3, "item_type": "TGT", "source_language": "eng", "target_language": "deu",
-    "document_id": "d", "is_complete_document": False, "task_type": "Document",
-}  # fmt: skip
-
-
-def test_appraise_scores_of_whole_documents_are_left_out() -> None:
-    whole = {**APPRAISE, "item_id": 4, "target_text": "Halo. Ciao.", "score": 7, "is_complete_document": True}
-    got = found({**APPRAISE, "mqm_annotations": '[{"start_i": 0, "end_i": 3, "severity": "major"}]'}, whole)
-    assert [(h.segment_id, h.value) for h in got.dataset.human_scores] == [("3", 60.0)]
-    assert [o.text for o in got.dataset.outputs] == ["Halo"]
-    assert [w.got for w in got.warnings] == ["1 score of a whole document"]
 
 
 def test_appraise_outputs_that_were_rated_together_are_outputs() -> None:

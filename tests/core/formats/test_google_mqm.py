@@ -21,7 +21,7 @@ def tsv(*rows: str) -> bytes:
     return (HEAD + "".join("S\td\t1\t7\tr\t" + row.replace("|", "\t") + "\n" for row in rows)).encode()
 
 
-def errors(data: bytes) -> list[Span]:
+def errors_of(data: bytes) -> list[Span]:
     return [e for r in read_google_mqm(data).rated for e in r.errors]
 
 
@@ -34,27 +34,26 @@ def test_an_error_is_read_with_its_span_and_the_tags_are_removed() -> None:
     assert not found.warnings
 
 
-@pytest.mark.parametrize(
-    ("row", "span", "odd"),
-    [
-        ("ein <v>altes</v> Haus|a house|Accuracy/Omission|minor", Span("source", 4, 9, "altes", "Minor", "Accuracy/Omission"), ""),
-        ("s|ab<v></v>cd|Style|Minor", Span("output", 2, 2, "", "Minor", "Style"), ""),
-        ("s|a <v>b c|Style|Minor", Span("output", 2, 5, "b c", "Minor", "Style"), "a <v> without its </v>"),
-        ("s|a b</v> c|Style|Minor", Span("output", 0, 3, "a b", "Minor", "Style"), "a </v> without its <v>"),
-        ("s|t|Non-translation!|Major", Span("output", 0, 0, "", "Major", "Non-translation!"), "an error without a span"),
-    ],
-)  # fmt: skip
-def test_unusual_marks_keep_their_error(row: str, span: Span, odd: str) -> None:
-    found = read_google_mqm(tsv(row))
-    assert found.rated[0].errors == (span,)
-    assert [w[:4] for w in found.warnings] == [("MQM TSV", 2, "target", odd)] * bool(odd)
-
-
-@pytest.mark.parametrize("word", ["No-error", "no-error", "NO ERROR"])
-def test_a_clean_row_counts_as_a_rating_without_errors(word: str) -> None:
-    found = read_google_mqm(tsv(f"s|t|{word}|{word}"))
-    assert found.rated == (RatedOutput(OutputKey("S", "d", "7"), "r", ()),)
-    assert not found.warnings
+def test_unusual_marks_keep_their_error() -> None:
+    for rows, errors, odd in (
+        ("ein <v>altes</v> Haus|a house|Accuracy/Omission|minor", [Span("source", 4, 9, "altes", "Minor", "Accuracy/Omission")], ""),
+        ("s|ab<v></v>cd|Style|Minor", [Span("output", 2, 2, "", "Minor", "Style")], ""),
+        ("s|a <v>b c|Style|Minor", [Span("output", 2, 5, "b c", "Minor", "Style")], "a <v> without its </v>"),
+        ("s|a b</v> c|Style|Minor", [Span("output", 0, 3, "a b", "Minor", "Style")], "a </v> without its <v>"),
+        ("s|t|Non-translation!|Major", [Span("output", 0, 0, "", "Major", "Non-translation!")], "an error without a span"),
+        ("s|a <v>b</v> c <v>d</v> e|Style|Minor", [Span("output", 2, 7, "b c d", "Minor", "Style")], "several marks"),
+        *((f"s|t|{word}|{word}", [], "") for word in ("No-error", "no-error", "NO ERROR")),
+    ):  # fmt: skip
+        read = read_google_mqm(tsv(*rows.split("\n")))
+        assert [(r.key, r.rater, list(r.errors)) for r in read.rated] == [(OutputKey("S", "d", "7"), "r", errors)]
+        assert [w[:3] for w in read.warnings] == [("MQM TSV", 2, "target")] * bool(odd)
+        assert all(odd in w.got for w in read.warnings)
+        assert read.dataset.segments[0].source == rows.split("|")[0].replace("<v>", "").replace("</v>", "")
+    twice = tsv("s|a cat and a cat sat|No-error|No-error", "s|a cat and a <v>cat</v> sit|Style|Major")
+    assert [(e.start, e.end, e.quote) for e in errors_of(twice)] == [(12, 15, "cat")]  # the nearest to the mark
+    both = read_google_mqm(tsv("<v>s</v>|<v>t</v>|Style|Minor", "s|t|No-error|No-error"))
+    assert ([e.side for e in both.rated[0].errors], both.dataset.segments[0].source) == (["output"], "s")
+    assert both.warnings[0].got == "error spans in source and target"
 
 
 def test_exact_duplicates_of_an_error_count_once_and_that_is_told() -> None:
@@ -65,20 +64,13 @@ def test_exact_duplicates_of_an_error_count_once_and_that_is_told() -> None:
     assert (warning.got, "count" in warning.todo) == ("2 exact duplicates of errors", True)
 
 
-def test_several_spans_in_one_row_are_one_error() -> None:
-    found = read_google_mqm(tsv("s|a <v>b</v> c <v>d</v> e|Style|Minor"))
-    assert found.dataset.outputs[0].text == "a b c d e"
-    assert [e.quote for e in found.rated[0].errors] == ["b c d"]
-    assert "several marks" in found.warnings[0].got
-
-
 def test_a_tag_of_the_text_stays_if_the_rows_agree() -> None:
     data = tsv("s|write <v>x</v> or <v>y</v>|No-error|No-error", "s|<v>write</v> <v>x</v> or <v>y</v>|Style|Minor")
     assert read_google_mqm(data).dataset.outputs[0].text == "write <v>x</v> or <v>y</v>"
-    assert [e.quote for e in errors(data)] == ["write"]
+    assert [e.quote for e in errors_of(data)] == ["write"]
     no_clean_row = tsv("s|the tag <v> <v>is</v> nice|Style|Minor", "s|the tag <v> is <v>nice</v>|Style|Major")
     assert read_google_mqm(no_clean_row).dataset.outputs[0].text == "the tag <v> is nice"
-    assert [e.quote for e in errors(no_clean_row)] == ["is", "nice"]
+    assert [e.quote for e in errors_of(no_clean_row)] == ["is", "nice"]
 
 
 def test_a_row_with_another_text_keeps_its_error_words() -> None:
@@ -89,18 +81,6 @@ def test_a_row_with_another_text_keeps_its_error_words() -> None:
     assert [w.row for w in found.warnings if w.column == "target" and "differs" in w.got] == [3, 4]
 
 
-def test_error_words_that_occur_twice_are_those_nearest_to_the_mark() -> None:
-    found = read_google_mqm(tsv("s|a cat and a cat sat|No-error|No-error", "s|a cat and a <v>cat</v> sit|Style|Major"))
-    assert [(e.start, e.end, e.quote) for e in found.rated[0].errors] == [(12, 15, "cat")]
-
-
-def test_marks_in_both_texts_are_told() -> None:
-    found = read_google_mqm(tsv("<v>s</v>|<v>t</v>|Style|Minor", "s|t|No-error|No-error"))
-    assert [e.side for e in found.rated[0].errors] == ["output"]
-    assert found.dataset.segments[0].source == "s"
-    assert [w.got for w in found.warnings][0] == "error spans in source and target"
-
-
 def test_quotes_are_text_and_only_line_feeds_end_a_line() -> None:
     found = read_google_mqm(tsv('"s|he said "<v>no</v>\u2028\x0b\x85"|Style|Minor').replace(b"\n", b"\r\n"))
     assert found.dataset.segments[0].source == '"s'
@@ -109,7 +89,7 @@ def test_quotes_are_text_and_only_line_feeds_end_a_line() -> None:
 
 def test_gzip_bom_case_and_order_of_columns_do_not_matter() -> None:
     text = "\ufeffSeverity\tCategory\tTarget\tSource\tRater\tglobalSegId\tDoc\tSystem\nmajor\tStyle\t<v>t</v>\ts\tr\t7\td\tS\n"
-    assert errors(gzip.compress(text.encode())) == [Span("output", 0, 1, "t", "Major", "Style")]
+    assert errors_of(gzip.compress(text.encode())) == [Span("output", 0, 1, "t", "Major", "Style")]
 
 
 def test_rows_that_only_carry_texts_are_no_ratings() -> None:
@@ -118,23 +98,17 @@ def test_rows_that_only_carry_texts_are_no_ratings() -> None:
     assert not found.rated
 
 
-@pytest.mark.parametrize(
-    ("data", "row", "column"),
-    [
-        (b"", 0, ""),
-        (HEAD.encode(), 0, ""),
-        (b"system\tdoc\n", 1, ""),
-        (b"system\tdoc\trater\tsource\ttarget\n", 1, "seg_id"),
-        (b"\xff\xfes\x00", 0, ""),
-        (HEAD.encode() + b"S\td\t1\n", 2, ""),
-        (HEAD.encode() + b"S\td\t1\t7\tr\ts\tt\tStyle\tMinor\tx\ty\n", 2, ""),
-        (HEAD.replace("doc_id", "rater").encode(), 1, "rater"),
-        (b"\x1f\x8bnonsense", 0, ""),
-    ],
-)
-def test_what_cannot_be_read_is_a_table_of_problems(data: bytes, row: int, column: str) -> None:
-    first = problems_of(read_google_mqm, data, "labels.tsv")[0]
-    assert (first.file, first.row, first.column) == ("labels.tsv", row, column)
+def test_what_cannot_be_read_is_a_table_of_problems() -> None:
+    head = HEAD.encode()
+    for data, row, column in (
+        (b"", 0, ""), (head, 0, ""), (b"system\tdoc\n", 1, ""), (b"system\tdoc\trater\tsource\ttarget\n", 1, "seg_id"),
+        (b"\xff\xfes\x00", 0, ""), (head + b"S\td\t1\n", 2, ""), (head + b"S\td\t1\t7\tr\ts\tt\tStyle\tMinor\tx\ty\n", 2, ""),
+        (head.replace(b"doc_id", b"rater"), 1, "rater"), (b"\x1f\x8bnonsense", 0, ""),
+    ):  # fmt: skip
+        first = problems_of(read_google_mqm, data, "labels.tsv")[0]
+        assert (first.file, first.row, first.column) == ("labels.tsv", row, column)
+    with pytest.raises(ImportProblems, match="line 2, rater: found no rater"):
+        read_google_mqm(head + b"S\td\t1\t7\t\ts\tt\tNo-error\tNo-error\n")
 
 
 def test_ratings_of_one_rater_on_one_output_are_written_together() -> None:
@@ -148,7 +122,7 @@ def test_ratings_of_one_rater_on_one_output_are_written_together() -> None:
     )
 
 
-def test_ordinary_labels_are_written_as_google_writes_them() -> None:
+def test_ordinary_labels_are_written_as_google_writes_them_and_others_with_metadata() -> None:
     labels = [
         rating(
             Span("output", 3, 6, "old", "Minor", "Style/Awkward"),
@@ -163,67 +137,46 @@ def test_ordinary_labels_are_written_as_google_writes_them() -> None:
         f"{start}r\tein <v>altes</v> Haus\tan old house\tAccuracy/Omission\tMajor\tgone\n"
         f"{start}q\tein altes Haus\tan old house\tNo-error\tNo-error\t\n"
     )
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "tab\there",
-        "two\nlines\r",
-        "a literal <v>tag</v> and </v> and <V>",
-        "😀 bad 👩‍👩‍👧",
-        "שלום עולם",
-        '=HYPERLINK("x")',
-        "<script>alert(1)</script>",
-        "",
-        "\u2028\x85\x0b\x1c",
-        " blanks at the ends ",
-    ],
-)
-def test_a_difficult_text_survives_the_round_trip(text: str) -> None:
-    n = len(text)
-    spans = tuple(
-        Span("output", a, b, text[a:b], "Minor", "Other", text) for a, b in {(0, n), (n // 2, n), (0, 0), (n, n)}
-    )
-    source = Span("source", 0, n, text, "Major", "Accuracy/Omission")
-    labels = (rating(*spans, source, rater=f"x{text}"), rating())
-    back = read_google_mqm(write_google_mqm(dataset(text, text), labels).encode())
-    assert back.rated == labels
-    assert back.dataset.outputs == dataset(text, text).outputs
-    assert back.dataset.segments == dataset(text, text).segments
-    assert not back.warnings
-
-
-@pytest.mark.parametrize("text", ["nul \0", "half a pair \ud83d"])
-def test_metadata_that_cannot_be_stored_is_a_problem(text: str) -> None:
-    written = write_google_mqm(dataset(text, text), (rating(Span("output", 0, 1, text[:1], "Minor", "Other", text)),))
-    with pytest.raises(ImportProblems, match="line 2, metadata: found a NUL or half a surrogate pair"):
-        read_google_mqm(written.encode())
-
-
-def test_metadata_is_written_only_if_needed() -> None:
-    assert write_google_mqm(dataset(), [rating()]).splitlines()[0] == "\t".join(COLUMNS)
-    lines = write_google_mqm(dataset(text="a\tb"), [rating()]).splitlines()
-    assert lines[0] == "\t".join([*COLUMNS, "metadata"])
-    assert lines[1].split("\t")[6] == "a b"
-
-
-def test_a_row_edited_by_hand_is_read_from_its_plain_columns() -> None:
     written = write_google_mqm(dataset(text="a\tb"), [rating(Span("output", 0, 1, "a", "Minor", "Style"))])
-    found = read_google_mqm(written.replace("\tStyle\t", "\tOther\t").encode())
-    assert found.rated[0].errors == (Span("output", 0, 1, "a", "Minor", "Other"),)
-    found = read_google_mqm(written.replace("<v>a</v> b", "a <v>b</v>").encode())
-    assert found.dataset.outputs[0].text == "a b"
-    assert found.rated[0].errors[0].quote == "b"
-    assert found.warnings[0].column == "metadata"
+    head, row = written.splitlines()
+    assert head == "\t".join([*COLUMNS, "metadata"])
+    assert row.split("\t")[6] == "<v>a</v> b"
+    # a row edited by hand is read from its plain columns
+    [error] = errors_of(written.replace("\tStyle\t", "\tOther\t").encode())
+    assert error == Span("output", 0, 1, "a", "Minor", "Other")
+    read = read_google_mqm(written.replace("<v>a</v> b", "a <v>b</v>").encode())
+    assert read.dataset.outputs[0].text == "a b"
+    assert (read.rated[0].errors[0].quote, read.warnings[0].column) == ("b", "metadata")
 
 
-@pytest.mark.parametrize(
-    "kept", ['{"errorscope": 1}', '{"errorscope": {"cells": {"target": 5, "source": "x"}}}', "[]", "{", "[" * 100_000]
-)
-def test_metadata_that_is_not_ours_is_passed_over(kept: str) -> None:
-    row = f"S\td\t1\t7\tr\ts\t<v>t</v>\tStyle\tMinor\t{kept}\n"
-    assert [e.quote for e in errors((HEAD.rstrip("\n") + "\tmetadata\n" + row).encode())] == ["t"]
+def test_a_difficult_text_survives_the_round_trip() -> None:
+    for text in (
+        "tab\there", "two\nlines\r", "a literal <v>tag</v> and </v> and <V>", "😀 bad 👩‍👩‍👧", "שלום עולם", '=HYPERLINK("x")',
+        "<script>alert(1)</script>", "", "\u2028\x85\x0b\x1c", " blanks at the ends ",
+    ):  # fmt: skip
+        places = {(0, len(text)), (len(text) // 2, len(text)), (0, 0), (len(text), len(text))}
+        spans = [Span("output", a, b, text[a:b], "Minor", "Other", text) for a, b in places]
+        source = Span("source", 0, len(text), text, "Major", "Accuracy/Omission")
+        labels, texts = (rating(*spans, source, rater=f"x{text}"), rating()), dataset(text, text)
+        back = read_google_mqm(write_google_mqm(texts, labels).encode())
+        assert (back.rated, back.warnings) == (labels, ())
+        assert (back.dataset.outputs, back.dataset.segments) == (texts.outputs, texts.segments)
+
+
+def test_metadata_that_cannot_be_stored_is_a_problem_and_that_is_not_ours_is_passed_over() -> None:
+    for text in ("nul \0", "half a pair \ud83d"):
+        label = rating(Span("output", 0, 1, text[:1], "Minor", "Other", text))
+        with pytest.raises(ImportProblems, match="line 2, metadata: found a NUL or half a surrogate pair"):
+            read_google_mqm(write_google_mqm(dataset(text, text), (label,)).encode())
+    for kept in (
+        '{"errorscope": 1}',
+        '{"errorscope": {"cells": {"target": 5, "source": "x"}}}',
+        "[]",
+        "{",
+        "[" * 100_000,
+    ):
+        row = f"S\td\t1\t7\tr\ts\t<v>t</v>\tStyle\tMinor\t{kept}\n"
+        assert [e.quote for e in errors_of((HEAD.rstrip("\n") + "\tmetadata\n" + row).encode())] == ["t"]
 
 
 def test_ted_zh_en_survives_the_round_trip() -> None:
@@ -285,8 +238,3 @@ def test_a_file_of_another_kind_is_one_problem_that_names_it(data: str, found: s
     (problem,) = problems_of(read_google_mqm, data.encode(), "file.csv")
     assert found in problem.got
     assert todo in problem.todo
-
-
-def test_a_rating_needs_its_rater() -> None:
-    with pytest.raises(ImportProblems, match="line 2, rater: found no rater"):
-        read_google_mqm((HEAD + "S\td\t1\t7\t\ts\tt\tNo-error\tNo-error\n").encode())

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.data import Output, OutputKey, Segment, Span
+from core.data import Output, Segment, Span
 from core.errors import ImportProblems, Problem
 from core.formats.files import Upload
 from core.formats.labels.label_file import LabelFile, totals_of
@@ -48,6 +48,7 @@ def test_exported_spans_are_half_open_and_tasks_are_segments() -> None:
     assert got.dataset.outputs == (Output("output", "", "17", TEXT),)
     assert got.rated[0].rater == "3"
     assert got.rated[0].errors == (Span("output", 4, 7, "bad", "Major", "Unspecified"),)
+    assert [r.rater for r in found(task(completed_by={"id": 1, "email": "a@b.org"})).rated] == ["a@b.org"]
 
 
 def test_quotes_reveal_utf16_offsets_for_all_regions() -> None:
@@ -58,20 +59,15 @@ def test_quotes_reveal_utf16_offsets_for_all_regions() -> None:
     assert [e.quote for e in errors(task(region(8, 11, "minor")))] == ["cat"]
 
 
-@pytest.mark.parametrize(
-    ("given", "found_there", "expected"),
-    [
+def test_a_region_that_does_not_fit_is_one_clear_problem() -> None:
+    for region_, got, expected in (
         (region(3, 7, "minor", quote="cat"), "“ bad”", "“cat”"),
         (region(3, 70, "minor"), "an output of 11 characters", "a span inside its text"),
         (region(3, 7, "Accuracy"), "a region with “Accuracy”", "Major, Minor or Neutral among its labels"),
         (region(3, 7), "a region with no label", "Major, Minor or Neutral among its labels"),
-    ],
-)
-def test_a_region_that_does_not_fit_is_one_clear_problem(
-    given: dict[str, Any], found_there: str, expected: str
-) -> None:
-    (problem,) = problems(task(given))
-    assert (problem.got, problem.expected) == (found_there, expected)
+    ):
+        (problem,) = problems(task(region_))
+        assert (problem.got, problem.expected) == (got, expected)
 
 
 def test_region_answers_are_severity_category_and_note() -> None:
@@ -80,21 +76,19 @@ def test_region_answers_are_severity_category_and_note() -> None:
     path = region(4, 7) | {"type": "taxonomy", "value": place | {"taxonomy": [["Accuracy", "Mistranslation"]]}}
     note = region(4, 7) | {"type": "textarea", "value": place | {"text": ["why"]}}
     for category in (region(4, 7, "Accuracy/Mistranslation"), path):
-        assert errors(task(category, choice, note)) == [
-            Span("output", 4, 7, "bad", "Minor", "Accuracy/Mistranslation", "why")
-        ]
+        [error] = errors(task(category, choice, note))
+        assert error == Span("output", 4, 7, "bad", "Minor", "Accuracy/Mistranslation", "why")
+    noted = region(4, 7, "Minor") | {"meta": {"text": ["why", "so"]}}
+    assert [e.note for e in errors(task(noted))] == ["why\nso"]
+    for name in ("source", "source_text"):  # regions of the source text are marks in the source
+        [error] = errors(task(region(0, 4, "Major", to_name=name)))
+        assert error == Span("source", 0, 4, "eine", "Major", "Unspecified")
 
 
 def test_empty_annotations_are_clean_and_skipped_ones_left_out() -> None:
     got = found(task(), task(was_cancelled=True) | {"id": 18})
     assert [(r.key.segment_id, r.errors) for r in got.rated] == [("17", ())]
     assert [w.got for w in got.warnings] == ["1 skipped annotation", "no region in any annotation"]
-
-
-def test_regions_of_the_source_text_are_marks_in_the_source() -> None:
-    assert errors(task(region(0, 4, "Major", to_name="source"))) == [
-        Span("source", 0, 4, "eine", "Major", "Unspecified")
-    ]
 
 
 def test_predictions_are_read_only_where_nobody_annotated() -> None:
@@ -105,10 +99,6 @@ def test_predictions_are_read_only_where_nobody_annotated() -> None:
     beside = found(task(), only | {"id": 18})
     assert [r.rater for r in beside.rated] == ["3"]
     assert beside.warnings[0].got == "1 prediction"
-
-
-def test_who_annotated_is_an_email_or_a_number() -> None:
-    assert [r.rater for r in found(task(completed_by={"id": 1, "email": "a@b.org"})).rated] == ["a@b.org"]
 
 
 def test_regions_of_hypertext_and_paragraphs_are_read() -> None:
@@ -162,7 +152,21 @@ def test_an_annotation_counts_once() -> None:
     assert twice.warnings[0].got == "1 exact duplicate of an error"
 
 
-def test_a_task_without_texts_is_a_problem() -> None:
+def test_other_exports_and_tasks_without_an_output_are_named() -> None:
+    label = [{"start": 4, "end": 7, "labels": ["Major"]}]
+    short = {"id": 1, "text": TEXT, "label": label, "annotator": 1, "annotation_id": 3}
+    table = 'annotation_id,annotator,id,label,lead_time,text\n1,a,5,"[{""start"":0,""end"":2,""labels"":[""Minor""]}]",9.5,x\n'
+    for name, text, message in (
+        ("x.json", json.dumps([short]), "JSON-MIN; expected Label Studio’s JSON"),
+        ("export.csv", table, "Choose JSON in Label Studio’s export"),
+    ):
+        upload = Upload(name, text.encode())
+        assert guess(upload) == "label-studio"
+        with pytest.raises(ImportProblems, match=message):
+            read_label_studio(upload, SEVERITIES)
+    pair = task({"id": "p", "type": "pairwise", "value": {"selected": "left"}}) | {"data": {"one": "x", "two": "y"}}
+    (problem,) = problems(pair)
+    assert (problem.column, problem.got) == ("data", "the fields “one”, “two”, with answers of type pairwise")
     assert problems({"id": 1, "annotations": []})[0].column == "data"
 
 
@@ -191,27 +195,6 @@ def test_written_tasks_fit_the_documented_interface() -> None:
     assert ids[1] == ids[2] == ids[3] != ids[4]
 
 
-def test_an_emoji_before_a_mark_does_not_move_it() -> None:
-    label = rating(Span("output", 2, 5, "old", "Minor", "Style"))
-    (text,) = write_label_studio(dataset(text="😀😀old"), [label], totals_of(dataset())).texts
-    assert read_label_studio(Upload("x", text.encode()), SEVERITIES).rated == (label,)
-    assert label.key == OutputKey("S", "d", "7")
-
-
-def test_the_short_json_of_label_studio_is_named() -> None:
-    short = {
-        "id": 1,
-        "text": TEXT,
-        "label": [{"start": 4, "end": 7, "labels": ["Major"]}],
-        "annotator": 1,
-        "annotation_id": 3,
-    }
-    upload = Upload("x.json", json.dumps([short]).encode())
-    assert guess(upload) == "label-studio"
-    with pytest.raises(ImportProblems, match="JSON-MIN; expected Label Studio’s JSON"):
-        read_label_studio(upload, SEVERITIES)
-
-
 def test_the_form_of_version_0_and_line_breaks_in_quotes_are_read() -> None:
     text = "liest\r\nzwei"
     old = task(region(0, 10, "Minor", quote="liest\\n\\nzwe"), region(7, 11, "Major", quote="zwei", name="x2"))
@@ -221,11 +204,6 @@ def test_the_form_of_version_0_and_line_breaks_in_quotes_are_read() -> None:
     got = found(old)
     assert [e.quote for r in got.rated for e in r.errors] == ["liest\r\nzwe", "zwei"]
     assert [w.got for w in got.warnings] == ["1 skipped annotation"]
-
-
-def test_the_note_of_a_region_may_be_in_its_meta() -> None:
-    noted = region(4, 7, "Minor") | {"meta": {"text": ["why", "so"]}}
-    assert [e.note for e in errors(task(noted))] == ["why\nso"]
 
 
 def test_ratings_and_numbers_are_scores_by_annotator() -> None:
@@ -240,17 +218,6 @@ def test_ratings_and_numbers_are_scores_by_annotator() -> None:
     assert (about_source.judgements, about_source.warnings[0].got) == ((), "answer of type “rating”, 1 time")
 
 
-def test_other_exports_and_tasks_without_an_output_are_named() -> None:
-    table = 'annotation_id,annotator,id,label,lead_time,text\n1,a,5,"[{""start"":0,""end"":2,""labels"":[""Minor""]}]",9.5,x\n'
-    upload = Upload("export.csv", table.encode())
-    assert guess(upload) == "label-studio"
-    with pytest.raises(ImportProblems, match="Choose JSON in Label Studio’s export"):
-        read_label_studio(upload, SEVERITIES)
-    pair = task({"id": "p", "type": "pairwise", "value": {"selected": "left"}}) | {"data": {"one": "x", "two": "y"}}
-    (problem,) = problems(pair)
-    assert (problem.column, problem.got) == ("data", "the fields “one”, “two”, with answers of type pairwise")
-
-
 def test_tasks_of_one_source_need_a_segment_id_to_be_compared() -> None:
     def of(system: str, **more: str) -> dict[str, Any]:
         made = task(region(4, 7, "Major"))
@@ -260,7 +227,3 @@ def test_tasks_of_one_source_need_a_segment_id_to_be_compared() -> None:
     assert warning.got == "1 source in tasks of several systems, without segment_id"
     together = found(of("A", segment_id="s"), of("B", segment_id="s"))
     assert ([s.segment_id for s in together.dataset.segments], together.warnings) == (["s"], ())
-
-
-def test_a_text_named_after_the_source_is_the_source() -> None:
-    assert [e.quote for e in errors(task(region(0, 4, "Major") | {"to_name": "source_text"}))] == ["eine"]

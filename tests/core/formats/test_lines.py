@@ -34,18 +34,12 @@ def problems(source: Upload | None, references: list[Upload], systems: dict[str,
 
 
 def test_lines_belong_together_by_number() -> None:
-    got = aligned(
-        up("src.txt", "s1\ns2"),
-        [up("ref.txt", "r1\r\n\r\n")],
-        {"A": up("A.txt", "\na2\n"), "B": up("B.txt", "b1\nb2\n")},
-    )
+    files = up("src.txt", "s1\ns2"), [up("ref.txt", "r1\r\n\r\n")]
+    got = aligned(*files, {"A": up("A.txt", "\na2\n"), "B": up("B.txt", "b1\nb2\n")})
     assert got.segments == (Segment("", "1", "s1", ("r1",)), Segment("", "2", "s2", ()))
-    assert got.outputs == (
-        Output("A", "", "1", ""),
-        Output("B", "", "1", "b1"),
-        Output("A", "", "2", "a2"),
-        Output("B", "", "2", "b2"),
-    )
+    texts = [("A", "1", ""), ("B", "1", "b1"), ("A", "2", "a2"), ("B", "2", "b2")]
+    assert got.outputs == tuple(Output(system, "", segment, text) for system, segment, text in texts)
+    assert aligned(None, [], {"A": up("a.txt", "x\n")}).segments == (Segment("", "1", None, ()),)
 
 
 def test_long_lines_are_stored_before_many_are_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,14 +58,12 @@ def test_long_lines_are_stored_before_many_are_in_memory(monkeypatch: pytest.Mon
     assert max(held) == 2
 
 
-def test_a_final_newline_is_no_line_but_an_empty_line_is() -> None:
-    assert cells(up("a", "x\n")) == ("x",)
-    assert cells(up("a", "x\n\n")) == ("x", "")
-    assert cells(up("a", "\n")) == ("",)
-
-
-def test_unicode_separators_do_not_shift_the_lines() -> None:
-    assert cells(up("a", "x\u2028y\nz\x85\x0b\x0c\x1c\n")) == ("x\u2028y", "z\x85\x0b\x0c\x1c")
+def test_a_final_newline_is_no_line_but_an_empty_line_is_and_unicode_separators_are_text() -> None:
+    for text, lines_ in (
+        ("x\n", ("x",)), ("x\n\n", ("x", "")), ("\n", ("",)),
+        ("x\u2028y\nz\x85\x0b\x0c\x1c\n", ("x\u2028y", "z\x85\x0b\x0c\x1c")),
+    ):  # fmt: skip
+        assert cells(up("a", text)) == lines_
 
 
 def test_the_file_whose_length_differs_is_named() -> None:
@@ -86,43 +78,34 @@ def test_the_file_whose_length_differs_is_named() -> None:
         assert problem.file == file
 
 
-def test_all_unreadable_files_are_named() -> None:
-    found = problems(Upload("s.txt", b"\xff\xfe"), [Upload("r.txt", b"")], {"A": up("a.txt", "x\ry\r")})
-    assert [p.file for p in found] == ["r.txt", "s.txt", "a.txt"]
-    assert "carriage return" in found[2].got
-
-
-def test_no_system_is_a_problem() -> None:
+def test_all_unreadable_files_are_named_and_no_system_is_a_problem() -> None:
+    unreadable = problems(Upload("s.txt", b"\xff\xfe"), [Upload("r.txt", b"")], {"A": up("a.txt", "x\ry\r")})
+    assert [p.file for p in unreadable] == ["r.txt", "s.txt", "a.txt"]
+    assert "carriage return" in unreadable[2].got
     assert problems(up("src.txt", "s\n"), [], {})[0].got == "no system"
 
 
-def test_references_and_source_may_be_absent() -> None:
-    assert aligned(None, [], {"A": up("a.txt", "x\n")}).segments == (Segment("", "1", None, ()),)
-
-
 def test_roles_are_guessed_from_names() -> None:
+    systems = (("sysA.en", "sysA"), ("sysB.en.gz", "sysB"))
     assert guess_roles(["newstest-src.de", "ref.A.en", "refB.en", "sysA.en", "sysB.en.gz"]) == LineRoles(
-        "newstest-src.de", ("ref.A.en", "refB.en"), (("sysA.en", "sysA"), ("sysB.en.gz", "sysB"))
+        "newstest-src.de", ("ref.A.en", "refB.en"), systems
     )
-
-
-def test_a_role_word_in_the_name_of_a_system_is_no_role() -> None:
     for name in (
-        "reference-free-mt.txt",
-        "open-source-llm.txt",
-        "target-aware.txt",
-        "synthetic_ref.txt",
-        "HumanEval-7B.txt",
-        "gold-nmt.txt",
-    ):
+        "reference-free-mt.txt", "open-source-llm.txt", "target-aware.txt", "synthetic_ref.txt", "HumanEval-7B.txt", "gold-nmt.txt",
+    ):  # fmt: skip
         roles = guess_roles(["ref.txt", name, "google.txt"])
         assert (roles.source, roles.references) == (None, ("ref.txt",)), name
         assert [file for file, _ in roles.systems] == [name, "google.txt"]
-    assert guess_roles(["cnndm.source", "cnndm.target", "bart.out"])[:2] == ("cnndm.source", ("cnndm.target",))
+    for names in (
+        ("cnndm.source", "cnndm.target", "bart.out"),
+        ("newstest2020-deen-src.de.txt", "newstest2020-deen-ref.en.txt", "A.txt"),
+    ):
+        assert guess_roles(list(names))[:2] == (names[0], (names[1],))
     assert guess_roles(["my-data.ref.txt", "my-data.sysA.txt"]).references == ("my-data.ref.txt",)
-    assert guess_roles(["newstest2020-deen-src.de.txt", "newstest2020-deen-ref.en.txt", "A.txt"])[:2] == (
-        "newstest2020-deen-src.de.txt", ("newstest2020-deen-ref.en.txt",),
-    )  # fmt: skip
+    # a second source is a system, and the names of systems differ
+    roles = guess_roles(["open-source.txt", "source.txt", "m.1", "m.2"])
+    assert roles.source == "source.txt"
+    assert roles.systems == (("open-source.txt", "open-source"), ("m.1", "m.1"), ("m.2", "m.2"))
 
 
 def test_a_role_can_be_given_to_a_file() -> None:
@@ -136,12 +119,6 @@ def test_a_role_can_be_given_to_a_file() -> None:
         GivenRoles(["human=ref.txt"]).of_files(roles)
     with pytest.raises(UserError, match="no text file has this name"):
         GivenRoles(["source=reff.txt"]).check()
-
-
-def test_a_second_source_is_a_system_and_equal_stems_differ() -> None:
-    roles = guess_roles(["open-source.txt", "source.txt", "m.1", "m.2"])
-    assert roles.source == "source.txt"
-    assert roles.systems == (("open-source.txt", "open-source"), ("m.1", "m.1"), ("m.2", "m.2"))
 
 
 def test_files_that_are_no_lines_of_text_are_refused() -> None:

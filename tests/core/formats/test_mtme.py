@@ -21,6 +21,8 @@ TEXTS = Dataset(
     ),
 )  # fmt: skip
 FIRST, LAST = OutputKey("A", "d", "1"), OutputKey("A", "e", "1")
+
+
 ERROR = {
     "start": 2,
     "end": 5,
@@ -46,33 +48,24 @@ def problems(text: str, texts: Dataset | None = TEXTS) -> tuple[Problem, ...]:
 
 def test_rating_lines_follow_segment_order_and_none_is_unrated() -> None:
     got = rated(line("A", {}, rater="ann") + "A\tNone\n" + line("A", rater="bob"))
-    assert got == (
-        RatedOutput(FIRST, "ann", (Span("output", 2, 5, "red", "Minor", "Style/Awkward"),)),
-        RatedOutput(LAST, "bob", ()),
-    )
-
-
-def test_system_blocks_alternate_and_the_file_names_the_rater() -> None:
+    error = Span("output", 2, 5, "red", "Minor", "Style/Awkward")
+    assert got == (RatedOutput(FIRST, "ann", (error,)), RatedOutput(LAST, "bob", ()))
+    # blocks of systems alternate, and the file names the rater
     got = rated(line("A") + "B\tNone\n" + "A\tNone\nB\tNone\n" + "A\tNone\n" + line("B", {"start": 0, "end": 1}))
     assert [(r.key.system, r.key.doc_id, r.rater) for r in got] == [("A", "d", "rater1"), ("B", "e", "rater1")]
 
 
-def test_offsets_are_characters_also_in_the_source() -> None:
+def test_offsets_are_characters_also_in_the_source_and_missing_categories_unspecified() -> None:
     got = rated(line("A", {"start": 0, "end": 1}, {"start": 0, "end": 5, "is_source_error": True}) + "A\tNone\n" * 2)
-    assert [e.quote for e in got[0].errors] == ["😀", "rotes"]
-    assert [e.side for e in got[0].errors] == ["output", "source"]
-
-
-def test_missing_categories_are_unspecified_and_scores_reported() -> None:
+    assert [(e.quote, e.side) for e in got[0].errors] == [("😀", "output"), ("rotes", "source")]
     text = line("A", {"category": None, "score": 5}) + "A\tNone\n" * 2
-    got = mtme_rating.read_ratings(Upload("x", text.encode()), SEVERITIES, TEXTS)
-    assert got.rated[0].errors[0].category == "Unspecified"
-    assert got.warnings[0].got == "scores of 1 error"
+    read = mtme_rating.read_ratings(Upload("x", text.encode()), SEVERITIES, TEXTS)
+    assert read.rated[0].errors[0].category == "Unspecified"
+    assert read.warnings[0].got == "scores of 1 error"
 
 
-@pytest.mark.parametrize(
-    ("text", "found", "expected"),
-    [
+def test_what_does_not_fit_is_one_clear_problem() -> None:
+    for text, got, expected in (
         (line("A", {"end": 99}) + "A\tNone\n" * 2, "an output of 10 characters", "a span inside its text"),
         (line("A", {"severity": None}) + "A\tNone\n" * 2, "none", "Major, Minor, Neutral"),
         (line("A"), "1 line of “A”", "3 segments"),
@@ -80,13 +73,8 @@ def test_missing_categories_are_unspecified_and_scores_reported() -> None:
         ("B\tNone\n" + line("B") + "B\tNone\n", "a rating of “B”, segment “2”", "an output of the project"),
         ("A\tnonsense\n" + "A\tNone\n" * 2, "“nonsense”", '{"errors": […]} or None'),
         ('A\t{"errors": [{"start": "2", "end": 3}]}\n' + "A\tNone\n" * 2, "“\"2\"”", "a whole number"),
-    ],
-)  # fmt: skip
-def test_what_does_not_fit_is_one_clear_problem(text: str, found: str, expected: str) -> None:
-    assert (found, expected) in [(p.got, p.expected) for p in problems(text)]
-
-
-def test_without_the_outputs_nothing_can_be_read() -> None:
+    ):  # fmt: skip
+        assert (got, expected) in [(p.got, p.expected) for p in problems(text)]
     (problem,) = problems(line("A"), None)
     assert "Import the outputs first" in problem.todo
 
@@ -94,18 +82,13 @@ def test_without_the_outputs_nothing_can_be_read() -> None:
 def test_a_rating_file_is_written_as_mt_metrics_eval_writes_it() -> None:
     label = RatedOutput(FIRST, "ann", (Span("output", 2, 5, "red", "Minor", "Unspecified"),))
     (text,) = mtme_rating.write_ratings(TEXTS, [label], totals_of(TEXTS)).texts
-    assert text.splitlines() == [
+    assert text == (
         'A\t{"errors": [{"start": 2, "end": 5, "category": null, "severity": "Minor", "score": null, '
-        '"is_source_error": false}]}\tann',
-        "A\tNone",
-        "A\tNone",
-    ]
-
-
-@pytest.mark.parametrize("name", ["a\tb", "a\nb", " a", ""])
-def test_a_name_that_no_line_can_hold_is_refused(name: str) -> None:
-    with pytest.raises(UserError, match="cannot store this name"):
-        mtme_rating.write_ratings(TEXTS, [RatedOutput(FIRST, name, ())], totals_of(TEXTS))
+        '"is_source_error": false}]}\tann\nA\tNone\nA\tNone\n'
+    )
+    for name in ("a\tb", "a\nb", " a", ""):
+        with pytest.raises(UserError, match="cannot store this name"):
+            mtme_rating.write_ratings(TEXTS, [RatedOutput(FIRST, name, ())], totals_of(TEXTS))
 
 
 def test_standalone_ratings_have_texts_and_segments_from_0() -> None:
@@ -119,15 +102,19 @@ def test_standalone_ratings_have_texts_and_segments_from_0() -> None:
     }  # fmt: skip
 
 
-def test_standalone_ratings_may_have_no_rater() -> None:
+def test_standalone_ratings_may_have_no_rater_and_are_of_one_text_and_one_language_pair() -> None:
+    def upload(*records: dict[str, object]) -> Upload:
+        return Upload("x.jsonl", "\n".join(map(json.dumps, records)).encode())
+
     record = {"source": "s", "hypothesis": "a red home", "errors": [ERROR], "segment_id": 4, "system_id": "A"}
-    got = mtme_rating.read_standalone(Upload("x.jsonl", json.dumps(record).encode()), SEVERITIES)
+    got = mtme_rating.read_standalone(upload(record), SEVERITIES)
     assert got.dataset.outputs == (Output("A", "", "4", "a red home"),)
     assert got.rated[0].rater == "rater"
-    other = record | {"hypothesis": "another text"}
-    lines = "\n".join(map(json.dumps, (record, other)))
-    first = problems_of(mtme_rating.read_standalone, Upload("x.jsonl", lines.encode()), SEVERITIES)[0]
-    assert first.expected == "“a red home”, as in line 1"
+    other = upload(record, record | {"hypothesis": "another text"})
+    assert problems_of(mtme_rating.read_standalone, other, SEVERITIES)[0].expected == "“a red home”, as in line 1"
+    pairs = [record | {"segment_id": i, "src_lang": lang, "tgt_lang": "en"} for i, lang in enumerate(("de", "fr"))]
+    with pytest.raises(ImportProblems, match="de-en, fr-en"):
+        mtme_rating.read_standalone(upload(*pairs), SEVERITIES)
 
 
 def test_score_files_allow_any_white_space_and_none() -> None:
@@ -136,24 +123,26 @@ def test_score_files_allow_any_white_space_and_none() -> None:
     assert got.dataset.human_scores == (
         HumanScore("A", "d", "1", "mqm", -1.5), HumanScore("A", "e", "1", "mqm", 0.0), HumanScore("B", "d", "1", "mqm", -25),
     )  # fmt: skip
-    assert got.dataset.outputs == TEXTS.outputs
+    assert (got.dataset.outputs, got.warnings) == (TEXTS.outputs, ())
+    unusual = mtme_score.read_mtme_scores(Upload("New-v2.seg.score", b"A 1\n" * 3), Severities(), TEXTS)
+    assert [w.got for w in unusual.warnings] == ["scores read as human scores, New-v2"]
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("A 1\nA 2\n", "2 lines of “A”"),
-        ("Z 1\nZ 2\nZ 3\n", "a system named “Z”"),
-        ("A x\nA 1\nA 1\n", "“x”"),
-        ("B 1\nB 2\nB 3\n", "a score of “B”, segment “2”"),
-        ("A 1\nA 1\nA 1\nA 1\n", "4 lines of “A”"),
-        ("A None\n" * 3, "no scores"),
-    ],
-)
-def test_scores_that_do_not_fit_the_outputs_are_problems(text: str, found: str) -> None:
-    for read in (mtme_score.read_mtme_scores, mtme_score.read_metric):
-        with pytest.raises(ImportProblems, match=found):
-            read(Upload("x.seg.score", text.encode()), SEVERITIES, TEXTS)
+def test_scores_that_do_not_fit_the_outputs_are_problems() -> None:
+    for name, text, got in (
+        ("x.seg.score", "A 1\nA 2\n", "2 lines of “A”"),
+        ("x.seg.score", "Z 1\nZ 2\nZ 3\n", "a system named “Z”"),
+        ("x.seg.score", "A x\nA 1\nA 1\n", "“x”"),
+        ("x.seg.score", "B 1\nB 2\nB 3\n", "a score of “B”, segment “2”"),
+        ("x.seg.score", "A 1\nA 1\nA 1\nA 1\n", "4 lines of “A”"),
+        ("x.seg.score", "A None\n" * 3, "no scores"),
+        ("en-de.mqm.doc.score", "A 1\nA 2\nA 3\n", "scores of documents (.doc.score)"),
+        ("en-de.mqm.domain.score", "news A 1\n", "scores of domains (.domain.score)"),
+        ("COMET-refA.sys.score", "A 1\n", "scores of systems (.sys.score)"),
+        ("en-de.mqm.seg.score", "A -1.0 1.0 rater1\n", "lines such as “A -1.0 1.0 rater1”"),
+    ):
+        for read in (mtme_score.read_mtme_scores, mtme_score.read_metric):
+            assert [p.got for p in problems_of(read, Upload(name, text.encode()), SEVERITIES, TEXTS)] == [got]
 
 
 def test_scores_written_and_read_again_are_the_same_numbers() -> None:
@@ -166,33 +155,3 @@ def test_scores_written_and_read_again_are_the_same_numbers() -> None:
     }
     with pytest.raises(UserError, match="blanks"):
         mtme_score.write_mtme_scores(TEXTS, {OutputKey("my system", "d", "1"): 1.0})
-
-
-def test_human_scores_of_an_unusual_name_are_a_warning() -> None:
-    text = "A 1\n" * len(TEXTS.segments)
-    for name, warned in (("en-de.mqm.seg.score", False), ("New-v2.seg.score", True)):
-        got = mtme_score.read_mtme_scores(Upload(name, text.encode()), Severities(), TEXTS)
-        assert [w.got for w in got.warnings] == ["scores read as human scores, New-v2"] * warned
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "found"),
-    [
-        ("en-de.mqm.doc.score", "A 1\nA 2\nA 3\n", "scores of documents (.doc.score)"),
-        ("en-de.mqm.domain.score", "news A 1\n", "scores of domains (.domain.score)"),
-        ("COMET-refA.sys.score", "A 1\n", "scores of systems (.sys.score)"),
-        ("en-de.mqm.seg.score", "A -1.0 1.0 rater1\n", "lines such as “A -1.0 1.0 rater1”"),
-    ],
-)
-def test_scores_that_are_not_one_per_segment_are_refused(name: str, text: str, found: str) -> None:
-    for read in (mtme_score.read_mtme_scores, mtme_score.read_metric):
-        assert [p.got for p in problems_of(read, Upload(name, text.encode()), SEVERITIES, TEXTS)] == [found]
-
-
-def test_standalone_ratings_of_several_language_pairs_are_refused() -> None:
-    lines = [
-        {"source": "s", "hypothesis": "h", "errors": [], "segment_id": i, "system_id": "A", "src_lang": lang, "tgt_lang": "en"}
-        for i, lang in enumerate(("de", "fr"))
-    ]  # fmt: skip
-    with pytest.raises(ImportProblems, match="de-en, fr-en"):
-        mtme_rating.read_standalone(Upload("r.jsonl", "\n".join(map(json.dumps, lines)).encode()), SEVERITIES)

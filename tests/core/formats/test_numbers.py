@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -42,42 +41,27 @@ EXTREME = [
     "-" + "9" * 5000,
     "0." + "0" * 5000 + "1",
 ]
+
+
 NOT_NUMBERS = ["inf", "-inf", "Infinity", "１２", "١٢", "1_000", "0x10", "1,5", "1,000.5", "1e", "--1", "1 2", "½", "Ⅻ"]
 NAN = float("nan")
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [("1", 1.0), (" -0.50\t", -0.5), ("+.5", 0.5), ("5.", 5.0), ("1e-3", 0.001), ("1E15", 1e15), ("\u00a07", 7.0)],
-)
-def test_numbers_as_people_write_them(text: str, value: float) -> None:
-    assert parse_number(text) == value
-
-
-def test_other_texts_are_no_numbers() -> None:
+def test_numbers_as_people_write_them() -> None:
+    texts = {"1": 1.0, " -0.50\t": -0.5, "+.5": 0.5, "5.": 5.0, "1e-3": 0.001, "1E15": 1e15, "\u00a07": 7.0}
+    assert {text: parse_number(text) for text in texts} == texts
     assert [text[:20] for text in (*EXTREME, *NOT_NUMBERS, "nan", "") if parse_number(text) is not None] == []
+    values = [True, None, [], {}, 10**16, 10**400, 1e308, math.inf, NAN, "1_0", "9" * 400]
+    assert [value for value in values if json_number(value) is not None] == []
+    lambdas = {"0": 0.0, "1.7": 1.7, "inf": math.inf, "∞": math.inf, " INF ": math.inf}
+    assert {text: parse_lambda(text) for text in lambdas} == lambdas
+    others = ["-1", "nan", "1e400", "9" * 5000, "１", "1_0", "", "-inf", "None"]
+    assert [text[:20] for text in others if parse_lambda(text) is not None] == []
 
 
 @given(st.floats(-1e15, 1e15) | st.integers(-(10**15), 10**15))
 def test_what_python_writes_is_read_back(value: float) -> None:
     assert parse_number(repr(value)) == value == json_number(value)
-
-
-@pytest.mark.parametrize("value", [True, None, [], {}, 10**16, 10**400, 1e308, math.inf, NAN, "1_0", "9" * 400])
-def test_values_of_json_that_are_no_numbers(value: object) -> None:
-    assert json_number(value) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "value"), [("0", 0.0), ("1.7", 1.7), ("inf", math.inf), ("∞", math.inf), (" INF ", math.inf)]
-)
-def test_lambdas(text: str, value: float) -> None:
-    assert parse_lambda(text) == value
-
-
-@pytest.mark.parametrize("text", ["-1", "nan", "1e400", "9" * 5000, "１", "1_0", "", "-inf", "None"])
-def test_texts_that_are_no_lambda(text: str) -> None:
-    assert parse_lambda(text) is None
 
 
 TEXTS = Dataset((Segment("", "1", "s"),), (Output("A", "", "1", "x"),))
@@ -183,33 +167,25 @@ def test_every_reader_refuses_what_is_no_number(read: Callable[[str, Path], None
     assert [value for value, error in found.items() if not 0 < len(error) < 1000] == []
 
 
-@pytest.mark.parametrize("kind", ["whole", "decimal"])
-def test_options_of_metrics_refuse_what_is_no_number(kind: Any) -> None:
-    option = Option("x", kind, 1, "", high=1e9)
-    found = {value[:20]: error_of(partial(option.parse, value)) for value in EXTREME + NOT_NUMBERS}
-    assert [value for value, error in found.items() if not error] == []
+def test_options_of_metrics_refuse_what_is_no_number() -> None:
+    for option in (Option("x", "whole", 1, "", high=1e9), Option("x", "decimal", 1, "", high=1e9)):
+        errors = {value[:20]: error_of(partial(option.parse, value)) for value in EXTREME + NOT_NUMBERS}
+        assert [value for value, error in errors.items() if not error] == []
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["sensitivity", "p.csv", "--out", "o.csv", "--lambda", *[v]] for v in ["-1", "nan", "1e400", "１", "9" * 5000]]
-    + [["calibrate", "r", "--human", "h", "--out", "o", "--seed", v] for v in ["-1", "1e3", "9" * 30, "9" * 5000]]
-    + [["evaluate", "--human", "h", "--out", "o.csv", "--seed", "-1"], ["stress", "f", "--seeds", "9" * 12]]
-    + [["attack", "f", "--out", "o.csv", "--bound", v] for v in ["nan", "1e400", "inf", "１"]]
-    + [["attack", "f", "--out", "o.csv", "--expected", "9" * 30], ["stress", "f", "--draws", "9" * 30]]
-    + [["attack", "f", "--out", "o.csv", "--limit", "0"]],
-    ids=lambda a: " ".join(a)[:60],
-)
-def test_numbers_on_the_command_line_are_checked(arguments: list[str]) -> None:
-    done = CliRunner().invoke(program(arguments[0]), arguments)
-    assert done.exit_code == 2
-    assert "Invalid value" in done.output
-
-
-def test_lambda_infinity_is_still_taken_on_the_command_line(tmp_path: Path) -> None:
+def test_numbers_on_the_command_line_are_checked(tmp_path: Path) -> None:
+    for arguments in (
+        *(["sensitivity", "p.csv", "--out", "o.csv", "--lambda", v] for v in ("-1", "nan", "1e400", "１", "9" * 5000)),
+        *(["calibrate", "r", "--human", "h", "--out", "o", "--seed", v] for v in ("-1", "1e3", "9" * 30, "9" * 5000)),
+        ["evaluate", "--human", "h", "--out", "o.csv", "--seed", "-1"], ["stress", "f", "--seeds", "9" * 12],
+        *(["attack", "f", "--out", "o.csv", "--bound", v] for v in ("nan", "1e400", "inf", "１")),
+        ["attack", "f", "--out", "o.csv", "--expected", "9" * 30], ["stress", "f", "--draws", "9" * 30],
+        ["attack", "f", "--out", "o.csv", "--limit", "0"],
+    ):  # fmt: skip
+        done = CliRunner().invoke(program(arguments[0]), arguments)
+        assert (done.exit_code, "Invalid value" in done.output) == (2, True), arguments
     arguments = ["sensitivity", str(tmp_path / "none.csv"), "--out", "o.csv", "--lambda", "inf"]
-    done = CliRunner().invoke(program("sensitivity"), arguments)
-    assert isinstance(done.exception, UserError)
+    assert isinstance(CliRunner().invoke(program("sensitivity"), arguments).exception, UserError)
 
 
 def test_a_number_out_of_bounds_keeps_a_number_column() -> None:

@@ -19,54 +19,30 @@ from core.formats import output
 from tests.paths import ROOT
 
 
-def links(tmp_path: Path, file: Path) -> dict[str, Path]:
-    """Other paths of one file."""
+def test_an_output_is_no_other_file_by_whatever_path(tmp_path: Path) -> None:
+    file = tmp_path / "in.csv"
+    file.write_text("kept")
     (tmp_path / "folder").mkdir()
     (tmp_path / "soft").symlink_to(file)
     (tmp_path / "twice").symlink_to(tmp_path / "soft")
     (tmp_path / "linked_folder").symlink_to(tmp_path, target_is_directory=True)
     os.link(file, tmp_path / "hard")
-    return {
-        "itself": file,
-        "a symbolic link": tmp_path / "soft",
-        "a link to a link": tmp_path / "twice",
-        "a hard link": tmp_path / "hard",
-        "a detour": tmp_path / "folder" / ".." / file.name,
-        "a linked folder": tmp_path / "linked_folder" / file.name,
-        "a relative path": Path(os.path.relpath(file)),
-    }
+    names = ("in.csv", "soft", "twice", "hard", "folder/../in.csv", "linked_folder/in.csv")
+    for path in (*(tmp_path / name for name in names), Path(os.path.relpath(file))):
+        for inputs, outputs in (([("--human", file)], []), ([], [("--human", file)])):
+            with pytest.raises(UserError, match=r"the same file is given twice \(got --human .*in.csv and --out"):
+                output.check(inputs, [*outputs, ("--out", path)])
+            output.check(inputs, [*outputs, ("--out", tmp_path / "new.csv")])
 
 
-@pytest.mark.parametrize(
-    "how",
-    ["itself", "a symbolic link", "a link to a link", "a hard link", "a detour", "a linked folder", "a relative path"],
-)
-@pytest.mark.parametrize("other", ["input", "output"])
-def test_an_output_is_no_other_file_by_whatever_path(tmp_path: Path, how: str, other: str) -> None:
-    file = tmp_path / "in.csv"
-    file.write_text("kept")
-    path = links(tmp_path, file)[how]
-    inputs, outputs = ([("--human", file)], []) if other == "input" else ([], [("--human", file)])
-    with pytest.raises(UserError, match=r"the same file is given twice \(got --human .*in.csv and --out"):
-        output.check(inputs, [*outputs, ("--out", path)])
-    output.check(inputs, [*outputs, ("--out", tmp_path / "new.csv")])
-
-
-def test_new_outputs_are_compared_by_folder_and_name(tmp_path: Path) -> None:
+def test_new_outputs_are_compared_by_folder_and_name_and_devices_may_be_named_twice(tmp_path: Path) -> None:
     (tmp_path / "linked").symlink_to(tmp_path, target_is_directory=True)
     (tmp_path / "dangling").symlink_to(tmp_path / "new.json")
-    for one, two in (
-        ("new.json", "linked/new.json"),
-        ("new.json", "NEW.JSON"),
-        ("new.json", "dangling"),
-        ("é", "e\u0301"),
-    ):
+    names = [("new.json", other) for other in ("linked/new.json", "NEW.JSON", "dangling")]
+    for one, two in (*names, ("é", "e\u0301")):
         with pytest.raises(UserError, match="given twice"):
             output.check([], [("--out", tmp_path / one), ("--json", tmp_path / two)])
     output.check([], [("--out", tmp_path / "new.json"), ("--json", tmp_path / "other.json")])
-
-
-def test_devices_may_be_named_twice() -> None:
     null = Path(os.devnull)
     output.check([("an input", null)], [("--out", null), ("--json", null)])
 
@@ -84,10 +60,10 @@ def test_files_of_the_settings_are_never_written_over(tmp_path: Path, monkeypatc
     output.check([], [("--out", tmp_path / "ranges.json")], writes_ranges=True)
 
 
-@pytest.mark.parametrize("name", ["missing/out.csv", ""])
-def test_a_place_that_cannot_be_written_is_refused_first(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UserError, match="cannot be written"):
-        output.check([], [("--out", tmp_path / name)])
+def test_a_place_that_cannot_be_written_is_refused_first(tmp_path: Path) -> None:
+    for name in ("missing/out.csv", ""):
+        with pytest.raises(UserError, match="cannot be written"):
+            output.check([], [("--out", tmp_path / name)])
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
@@ -120,31 +96,27 @@ def test_a_link_stays_and_its_target_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("nameless", [True, False])
-@pytest.mark.parametrize("fails", ["os.fsync", "os.replace"])
 def test_a_failure_leaves_every_old_file_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str, nameless: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nameless: bool
 ) -> None:
-    one, two = tmp_path / "one", tmp_path / "two"
-    one.write_text("first")
-    two.write_text("second")
+    old = {"one": "first", "two": "second"}
+    for name, text in old.items():
+        (tmp_path / name).write_text(text)
 
     def full(*_: object, **__: object) -> None:
         raise OSError("no space left")
 
-    if not nameless:
-        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
-    monkeypatch.setattr(fails, full)
-    with pytest.raises(OSError, match="no space"):
-        output.write_files({one: "new", two: "new"})
-    monkeypatch.undo()
-    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"one": "first", "two": "second"}
-
-
-def test_a_text_that_is_no_unicode_leaves_the_old_file(tmp_path: Path) -> None:
-    (tmp_path / "out").write_text("kept")
+    for fails in ("os.fsync", "os.replace"):
+        with monkeypatch.context() as patch:
+            if not nameless:
+                patch.delattr(os, "O_TMPFILE", raising=False)
+            patch.setattr(fails, full)
+            with pytest.raises(OSError, match="no space"):
+                output.write_files(dict.fromkeys((tmp_path / name for name in old), "new"))
+        assert {p.name: p.read_text() for p in tmp_path.iterdir()} == old
     with pytest.raises(UserError, match="half of a surrogate pair, U\\+D83D"):
-        output.write_files({tmp_path / "out": "a \ud83d b"})
-    assert [p.read_text() for p in tmp_path.iterdir()] == ["kept"]
+        output.write_files({tmp_path / "one": "a \ud83d b"})
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == old
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
@@ -186,20 +158,20 @@ def no_rename(code: int, copies: list[str]) -> object:
     return refused
 
 
-@pytest.mark.parametrize("code", [errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EROFS])
-@pytest.mark.parametrize("old", ["short", "longer than what is new", ""])
-def test_a_file_that_cannot_be_renamed_to_is_written_in_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, old: str
-) -> None:
-    out, copies = tmp_path / "o.csv", list[str]()
-    out.write_text(old)
-    out.chmod(0o640)
-    inode = out.stat().st_ino
-    monkeypatch.setattr(os, "replace", no_rename(code, copies))
-    output.write_files({out: "a,b\n1,ä\n"})
-    assert out.read_text() == "a,b\n1,ä\n" == copies[0]
-    assert (out.stat().st_ino, stat.S_IMODE(out.stat().st_mode)) == (inode, 0o640)
-    assert list(tmp_path.iterdir()) == [out]
+def test_a_file_that_cannot_be_renamed_to_is_written_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "o.csv"
+    for code in (errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EROFS):
+        for old in ("short", "longer than what is new", ""):
+            copies = list[str]()
+            out.write_text(old)
+            out.chmod(0o640)
+            inode = out.stat().st_ino
+            with monkeypatch.context() as patch:
+                patch.setattr(os, "replace", no_rename(code, copies))
+                output.write_files({out: "a,b\n1,ä\n"})
+            assert out.read_text() == "a,b\n1,ä\n" == copies[0]
+            assert (out.stat().st_ino, stat.S_IMODE(out.stat().st_mode)) == (inode, 0o640)
+            assert list(tmp_path.iterdir()) == [out]
 
 
 def test_an_error_names_the_file_and_not_its_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
