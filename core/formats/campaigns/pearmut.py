@@ -21,7 +21,16 @@ from core.data import OutputKey, SegmentKey
 from core.formats.campaigns.campaign_file import CampaignFile, CampaignRating, CampaignReading, Identity, moment
 from core.formats.campaigns.span_json import PEARMUT
 from core.formats.files import Upload, raw_lines
-from core.formats.labels.annotator_answers import EXACT, RESET, Kind, has_texts, kind_of, page_answers, page_items
+from core.formats.labels.annotator_answers import (
+    EXACT,
+    RESET,
+    Kind,
+    has_texts,
+    kind_of,
+    left_with_skip,
+    page_answers,
+    page_items,
+)
 from core.formats.parsing.json_records import Record, records
 from core.formats.parsing.json_text import NotJson, is_list, parsed
 from core.formats.parsing.numbers import json_number
@@ -130,14 +139,14 @@ def _page(
     began, ended = _times(record.values.get("actions"))
     comment = record.text("comment", needed=False) or ""
     identities: list[Identity] = []
-    empty = skipped = 0
+    empty, skipped, page_skipped = 0, 0, left_with_skip(record)
     for i, (item, annotation) in enumerate(page_items(record)):
         if annotation is None:
             empty += 1
             continue
         kind, segment = _kind(item, page), _segment(item, page, i)
         source, reference = item.text("src", needed=False) or None, item.text("ref", needed=False)
-        for system, text, of_system, response in page_answers(record, item, annotation):
+        for system, text, of_system, response in page_answers(item, annotation, page_skipped):
             key, own = OutputKey(system, *segment), kind != "item"
             if not own:
                 reading.add_texts(record.line, key, source, text, [reference] if reference else [])

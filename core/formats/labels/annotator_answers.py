@@ -158,13 +158,19 @@ def page_items(record: Record) -> list[tuple[Record, Record | None]]:
     ]
 
 
-def page_answers(record: Record, item: Record, annotation: Record) -> Iterator[tuple[str, str, Record, PearmutAnswer]]:
-    """Yield each output of an item of a page that has a response: its system, its text, and the response as it is and as it is read."""
+def left_with_skip(record: Record) -> bool:
+    """Return whether the annotator left the page with *Skip*, its last action."""
     actions = record.values.get("actions")
     listed = [a for a in actions if isinstance(a, dict) and a.get("action")] if isinstance(actions, list) else []
-    skipped = bool(listed) and str(listed[-1]["action"]).startswith("submit_skip")
+    return bool(listed) and str(listed[-1]["action"]).startswith("submit_skip")
+
+
+def page_answers(
+    item: Record, annotation: Record, page_skipped: bool
+) -> Iterator[tuple[str, str, Record, PearmutAnswer]]:
+    """Yield each output of an item of a page that has a response: its system, its text, and the response as it is and as it is read."""
     outputs = item.record("tgt")
     for system in outputs.values if outputs else ():
         text, said = outputs.text(system) if outputs else None, annotation.record(system, needed=False)
-        if text is not None and said is not None and (answer := read_answer(said, skipped)) is not None:
+        if text is not None and said is not None and (answer := read_answer(said, page_skipped)) is not None:
             yield system, text, said, answer

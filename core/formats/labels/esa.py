@@ -42,6 +42,7 @@ from core.formats.labels.annotator_answers import (
     ScoredRow,
     has_texts,
     kind_of,
+    left_with_skip,
     page_answers,
     page_items,
     placeholders,
@@ -194,6 +195,7 @@ def _pearmut(gatherer: Gatherer, record: Record, lines: _Lines, left_out: Counte
         return
     if not has_texts(record):
         return
+    page_skipped = left_with_skip(record)
     for i, (item, annotation) in enumerate(page_items(record)):
         name = item.text("item_id", needed=False)
         if "form" in item.values or kind_of(name, page or "") != "item":
@@ -203,7 +205,7 @@ def _pearmut(gatherer: Gatherer, record: Record, lines: _Lines, left_out: Counte
             left_out["item without an annotation"] += 1
             continue
         source, reference = item.text("src", needed=False), item.text("ref", needed=False)
-        for system, text, said, response in page_answers(record, item, annotation):
+        for system, text, said, response in page_answers(item, annotation, page_skipped):
             key, units = OutputKey(system, "", name or f"{page or ''}-{i}"), units_of(text, breaks=False)
             gatherer.add_texts(record.line, key, source, text, [reference] if reference else [])
             for what in response.unread:

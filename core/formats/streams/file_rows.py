@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from core.errors import ImportProblems, Problem
 from core.formats.files import Upload
-from core.formats.parsing.cells import Cell, FileTable, Nested, TableReading, TableRow
+from core.formats.parsing.cells import Cell, FileTable, Nested, TableReading, TableRow, characters_in
 from core.formats.streams.opened import read_lines
 from core.formats.streams.stage import explained, temporary_database
 from core.formats.table import kept_table
@@ -24,6 +24,8 @@ COLUMNS = 1_000
 
 REPEATED = 64
 """Number of lists that are remembered as written and as read: the outputs of a segment have the same references."""
+LARGEST_REPEATED = 20_000
+"""Characters of a list, or bytes of its stored form, up to which it is remembered."""
 
 _JSON = frozenset({tuple, Nested})
 _encoded = json.JSONEncoder(ensure_ascii=False).encode
@@ -151,13 +153,21 @@ def _packed(value: Any) -> bytes:
     return _encoded(value).encode("utf-8")
 
 
-@lru_cache(REPEATED)
 def _packed_cell(cell: tuple[str, ...] | Nested) -> bytes:
+    return _repeated_packed(cell) if characters_in((cell,)) <= LARGEST_REPEATED else _packed(_as_json(cell))
+
+
+def _unpacked(value: bytes) -> Cell:
+    return _repeated_unpacked(value) if len(value) <= LARGEST_REPEATED else _as_cell(json.loads(value.decode("utf-8")))
+
+
+@lru_cache(REPEATED)
+def _repeated_packed(cell: tuple[str, ...] | Nested) -> bytes:
     return _packed(_as_json(cell))
 
 
 @lru_cache(REPEATED)
-def _unpacked(value: bytes) -> Cell:
+def _repeated_unpacked(value: bytes) -> Cell:
     return _as_cell(json.loads(value.decode("utf-8")))
 
 

@@ -75,6 +75,7 @@ class Stage:
         self.scores: dict[tuple[OutputKey, int], tuple[float | None, FilePlace]] = {}
         """Scores by output and kind: the number of a metric (from 0), or below 0 that of a human score (`human_kind`)."""
         self.human_names: list[str] = []
+        self._kinds: dict[str, int] = {}
         self.n_outputs = self.n_segments = 0
         self.ranks: dict[str, int] = {}  # systems in the order of their first output
         self._systems: dict[str, int] = {}
@@ -117,9 +118,10 @@ class Stage:
 
     def human_kind(self, name: str) -> int:
         """Return the kind of a human score: −1, −2, … in the order of their names."""
-        if name not in self.human_names:
+        if name not in self._kinds:
+            self._kinds[name] = -1 - len(self.human_names)
             self.human_names.append(name)
-        return -1 - self.human_names.index(name)
+        return self._kinds[name]
 
     def keep(self) -> None:
         """End a batch: store what is new, and empty the dictionaries."""

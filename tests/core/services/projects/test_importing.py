@@ -293,6 +293,7 @@ def test_wide_tables_and_late_keys_are_kept_as_written(monkeypatch: pytest.Monke
         {"a": None, "b": ["x", "y"], "c": {"d": 1}},
         {f"k{i}": f"{i}" for i in range(9)},
         {"k3": ["z"]},
+        {"a": ["a list too large to be remembered " * 1_000]},
     ]
     file = up("a.jsonl", "".join(json.dumps(value) + "\n" for value in values))
     kept = file_rows.FileRows().add_table(file).rows
