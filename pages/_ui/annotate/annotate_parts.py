@@ -61,7 +61,9 @@ def _gone(name: str, by_name: Collection[str], key: str) -> None:
 
     def choose(other: str | None) -> None:
         st.session_state[key] = other
-        state.change_address(batch=other)
+        st.query_params.pop(
+            state.BATCH, None
+        )  # at once: the buttons are in a fragment, which does not write the address
 
     with st.container(horizontal=True):
         for other in (*by_name, None):
