@@ -185,6 +185,9 @@ def test_login_leads_to_own_pages_only_and_a_base_path_is_kept(store: Store) -> 
     assert [auth.own_path(path) for path in (*OWN_PATHS, *NOT_OWN)] == [*OWN_PATHS, *["/"] * len(NOT_OWN)]
     assert auth.own_path("/other/x", "/base") == "/base/"
     assert auth.own_path("/base/compare", "/base") == "/base/compare"
+    with client() as browser:
+        assert log_in(browser, next="//evil.example") == (303, "/")
+        assert browser.get("/login", params={"next": "//evil.example"}).headers["location"] == "/"
     with client(base="/base") as browser:
         page = browser.get("/base/login")
         assert 'action="/base/login"' in page.text

@@ -227,7 +227,10 @@ def test_the_interval_of_a_sample_of_pairs_is_that_of_all(monkeypatch: pytest.Mo
         assert part.value == whole.value
         assert part.low == pytest.approx(whole.low, abs=0.012)
         assert part.high == pytest.approx(whole.high, abs=0.012)
+        if group == "pooled":  # 600·599/2 pairs
+            assert "random sample of 60,000 of 179,700 pairs" in part.reason
         assert "random sample" in part.reason
+    assert (intervals.MAX_WORK, intervals.SAMPLED) == (400_000_000, 300_000)
 
 
 def test_metrics_are_tested_on_a_sample_of_many_pairs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -239,7 +239,8 @@ def test_an_interrupted_import_leaves_an_existing_project_as_it_was(
 
 def test_a_deletion_that_was_killed_is_completed(url: str, engine: Engine) -> None:
     store = open_store(url)
-    add_dataset(store, ImportTarget("p"), LARGE)
+    project = project_with(store, scored(), external=[external()])
+    store.jobs.enqueue(project, ["chrf"])
     killed(url, delete_project, "DELETE FROM outputs", 2)
     assert store.projects.list() == []
     assert scalar(engine, "SELECT count(*) FROM outputs") > 0

@@ -14,6 +14,7 @@ from db.store import store_over
 from tests.builders import small_dataset
 from tests.db.imports.test_imports_in_slices import killed
 from tests.db.raw import counts
+from tests.stores import project_with
 
 FIRST = SegmentKey("doc", "0")
 A0, A1, B0 = OutputKey("A", "doc", "0"), OutputKey("A", "doc", "1"), OutputKey("B", "doc", "0")
@@ -40,6 +41,8 @@ def test_scores_from_elsewhere_are_one_more_metric_of_the_project(store: Store, 
     assert store.scores.detail(project, SIGNATURE, FIRST) == {"A": Value(0.75), "B": Value(-0.25)}
     assert store.scores.known(SIGNATURE, [content_key(*small_dataset().items()[0][1])]) == set()
     assert store.projects.dataset(project).human_scores == ()
+    second = project_with(store, name="second")
+    assert [s.metric for s in store.scores.signatures(second)] == ["chrf"]  # of the same texts
 
 
 def test_equal_texts_of_two_systems_have_their_own_scores(store: Store) -> None:

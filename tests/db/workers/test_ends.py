@@ -147,3 +147,17 @@ def test_workers_killed_at_random_score_each_output_once(
     again = {text: pids for text, pids in begun_by.items() if len(pids) > 1}
     assert all(sum(pid not in killed for pid in pids) <= 1 for pids in again.values())
     assert len({pid for pids in begun_by.values() for pid in pids} - killed) > 1
+
+
+@pytest.mark.extended
+def test_a_job_that_kills_workers_fails(
+    start: Start, store: Store, engine: Engine, job: Job, begun: Callable[[], list[str]]
+) -> None:
+    store.jobs.cancel(job.id)
+    deadly = store.jobs.enqueue(job.project_id, ["deadly"])
+    for _ in range(6):
+        if ended(start(once=True)) == 0:
+            break
+        expire(engine)
+    assert store.jobs.get(deadly.id).state == "failed"
+    assert "worker died" in store.jobs.get(deadly.id).message

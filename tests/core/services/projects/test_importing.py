@@ -140,6 +140,8 @@ def test_no_references_are_a_note_and_stop_nothing() -> None:
     assert got.staged is not None
     assert got.notes == ("No segment has a reference; metrics that need one cannot be computed.",)
     assert got.summary == "1 segment × 1 system, no references"
+    some = seen(up("a.csv", "id,source,ref,A\n1,s,r,x\n2,s,,y\n"))
+    assert some.notes == ("1 of 2 segments have no reference; metrics that need one leave them out.",)
 
 
 def test_a_person_can_map_the_columns_by_hand() -> None:

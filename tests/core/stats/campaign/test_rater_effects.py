@@ -48,6 +48,34 @@ def test_the_model_agrees_with_statsmodels(per_output: int) -> None:
     if per_output == 2:
         variances["output"] = oracle.vcomp[1]
     assert found.variances == pytest.approx(variances, rel=0.03, abs=0.5)
+    shares = {name: value / sum(found.variances.values()) for name, value in found.variances.items()}
+    assert found.shares == pytest.approx(shares)
+    systems = [m.system for m in found.means]
+    covariance = np.asarray(oracle.cov_params())[:3, :3]
+    for d in found.differences:
+        c = np.eye(3)[systems.index(d.first)] - np.eye(3)[systems.index(d.second)]
+        assert (d.high - d.low) / 2 == pytest.approx(1.96 * np.sqrt(c @ covariance @ c), rel=0.02)
+
+
+def test_a_severe_rater_of_one_system_is_corrected() -> None:
+    # equal systems; severe raters score A more often than B
+    rng = np.random.default_rng(0)
+    severity = {"kind": 15.0, "mild": 5.0, "strict": -15.0, "hard": -5.0}
+    scores = []
+    for i in range(150):
+        item = rng.normal(60, 8)
+        for system in "AB":
+            share = 0.4 if system == "A" else 0.1
+            rater = rng.choice(list(severity), p=[0.5 - share, 0.5 - share, share, share])
+            scores.append(CampaignScore(system, i, str(rater), float(item + severity[rater] + rng.normal(0, 6))))
+    plain = [np.mean([s.value for s in scores if s.system == system]) for system in "AB"]
+    found = rater_effects(scores)
+    (gap,) = found.differences
+    assert plain[0] - plain[1] < -8
+    assert gap.low < 0 < gap.high
+    effects = {r.rater: r.effect for r in found.raters}
+    assert effects["strict"] < effects["hard"] < effects["mild"] < effects["kind"]
+    assert "4 raters" in found.note
 
 
 def dense(point: tuple[float, float, float], scores: list[CampaignScore]) -> float:
