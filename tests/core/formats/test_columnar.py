@@ -18,6 +18,8 @@ from core.formats.streams.columnar import columnar_rows
 from core.progress import no_progress
 from tests.core.formats.problems import problems_of
 
+Maker = Callable[[dict[str, list[Any]]], Upload]
+
 
 def parquet_file(columns: dict[str, list[Any]]) -> Upload:
     raw = io.BytesIO()
@@ -31,8 +33,7 @@ def arrow_file(columns: dict[str, list[Any]]) -> Upload:
     return Upload("t.arrow", raw.getvalue())
 
 
-MAKERS = [parquet_file, arrow_file]
-Maker = Callable[[dict[str, list[Any]]], Upload]
+each_maker = pytest.mark.parametrize("make", [parquet_file, arrow_file])
 
 
 def cells_of(file: Upload, limit: int | None = None) -> list[tuple[Cell, ...]]:
@@ -43,7 +44,7 @@ def refused(file: Upload) -> list[tuple[int, str]]:
     return [(p.row, p.column) for p in problems_of(lambda: columnar_rows(file, None, no_progress).held())]
 
 
-@pytest.mark.parametrize("make", MAKERS)
+@each_maker
 def test_values_become_the_cells_of_a_csv(make: Maker) -> None:
     file = make({
         "text": ["a", None, " é\n"], "number": [0.1, float("nan"), 3.0], "whole": [1, 2, None], "flag": [True, False, None],
@@ -56,79 +57,57 @@ def test_values_become_the_cells_of_a_csv(make: Maker) -> None:
     ]
 
 
-@pytest.mark.parametrize("make", MAKERS)
+@each_maker
 def test_a_limit_stops_within_a_batch_and_after_it(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columnar, "ROWS", 4)
     monkeypatch.setattr(parquet_batches, "MOST_ROWS", 4)
-    file = make({"text": [str(i) for i in range(10)]})
-    for limit in (0, 3, 4, 6, 10, 12):
-        assert [cell for (cell,) in cells_of(file, limit)] == [str(i) for i in range(min(limit, 10))]
+    file = make({"text": [str(i) for i in range(1, 11)]})
+    for limit in (0, 3, 4, 6, 10, 12, None):
+        rows = columnar_rows(file, limit, no_progress).rows
+        assert [(row.line, row.cells[0]) for row in rows] == [(i, str(i)) for i in range(1, 11)][:limit]
 
 
-@pytest.mark.parametrize("make", MAKERS)
-def test_rows_are_counted_through_all_batches(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columnar, "ROWS", 4)
-    monkeypatch.setattr(parquet_batches, "MOST_ROWS", 4)
-    rows = columnar_rows(make({"text": [str(i) for i in range(1, 11)]}), None, no_progress).rows
-    assert [(row.line, row.cells[0]) for row in rows] == [(i, str(i)) for i in range(1, 11)]
-
-
-@pytest.mark.parametrize("make", MAKERS)
-@pytest.mark.parametrize("good", ["x", ["x", "y"]])
-def test_texts_that_cannot_be_stored_are_named_with_their_row(make: Maker, good: object) -> None:
-    bad = [part + "\0" for part in good] if isinstance(good, list) else f"{good}\0"
-    file = make({"id": ["1", "2", "3", "4"], "text": [good, bad, good, bad]})
-    assert sorted(set(refused(file))) == [(2, "text"), (4, "text")]
-
-
-@pytest.mark.parametrize("make", MAKERS)
-def test_names_that_cannot_be_stored_are_problems(make: Maker) -> None:
+@each_maker
+def test_texts_and_names_that_cannot_be_stored_are_named_with_their_row(make: Maker) -> None:
+    good_and_bad: list[tuple[Any, Any]] = [("x", "x\0"), (["x", "y"], ["x\0", "y\0"])]
+    for good, bad in good_and_bad:
+        file = make({"id": ["1", "2", "3", "4"], "text": [good, bad, good, bad]})
+        assert sorted(set(refused(file))) == [(2, "text"), (4, "text")]
     assert refused(make({"text": ["x"], "a\0b": ["y"]})) == [(1, "a\\u0000b")]
 
 
-@pytest.mark.parametrize("make", MAKERS)
-@pytest.mark.parametrize(
-    ("limit", "value", "row"),
-    [("ROWS", "3", 4), ("CELLS", "11", 3), ("CELL_CHARS", "6", 5)],
+@each_maker
+def test_limits_name_the_first_row_beyond_them(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     # rows of 2 cells and lists of 2, so that the third row has cells 9 to 12; the fifth has a text of 7 characters
-)
-def test_limits_name_the_first_row_beyond_them(
-    make: Maker, limit: str, value: str, row: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
     file = make({"text": ["short"] * 4 + ["7 chars"], "references": [["r", "s"]] * 5})
+    large = make({"text": ["x" * 400_000] * 4, "references": [["r" * 1000]] * 4})  # 401,000 characters per row
     assert len(cells_of(file)) == 5
-    monkeypatch.setenv(f"ERRORSCOPE_MAX_{limit}", value)
-    assert refused(file) == [(row, "")]
-
-
-@pytest.mark.parametrize("make", MAKERS)
-def test_all_texts_together_are_limited(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = make({"text": ["x" * 400_000] * 4, "references": [["r" * 1000]] * 4})  # 401,000 characters per row
-    monkeypatch.setenv("ERRORSCOPE_MAX_TEXT_MB", "1")
-    assert refused(file) == [(3, "")]
+    limits = [
+        ("ROWS", "3", file, 4),
+        ("CELLS", "11", file, 3),
+        ("CELL_CHARS", "6", file, 5),
+        ("TEXT_MB", "1", large, 3),
+    ]
+    for limit, value, of, row in limits:
+        with monkeypatch.context() as patch:
+            patch.setenv(f"ERRORSCOPE_MAX_{limit}", value)
+            assert refused(of) == [(row, "")], limit
 
 
 def test_files_are_the_same_read_by_column_and_cell_by_cell() -> None:
     columns = {"text": ["a", None, "ü"], "references": [["r"], None, []]}
-    by_column = cells_of(parquet_file(columns))
-    by_cell = cells_of(
-        parquet_file(columns | {"other": [{"a": 1}, None, None]})
-    )  # a structure is not checked by column
-    assert [cells[:2] for cells in by_cell] == by_column
+    other = {"other": [{"a": 1}, None, None]}  # a structure is not checked by column
+    assert [cells[:2] for cells in cells_of(parquet_file(columns | other))] == cells_of(parquet_file(columns))
 
 
-@pytest.mark.parametrize("make", MAKERS)
-@pytest.mark.parametrize("kind", [pa.timestamp("us"), pa.timestamp("ms", tz="UTC"), pa.date32(), pa.duration("ms")])
-def test_dates_beyond_the_range_of_python_are_their_numbers(make: Maker, kind: pa.DataType) -> None:
-    size, far = (pa.int32(), 2**30) if kind == pa.date32() else (pa.int64(), 2**62)
-    column = pa.array([1, far, None], size).view(kind)
-    assert cells_of(make({"when": column})) == [(str(column[0].as_py()),), (str(far),), (None,)]
-
-
-@pytest.mark.parametrize("make", MAKERS)
-def test_lists_of_dates_beyond_the_range_are_a_problem(make: Maker) -> None:
-    far = pa.array([2**62], pa.int64()).view(pa.timestamp("us"))
-    assert refused(make({"when": pa.ListArray.from_arrays([0, 1], far)})) == [(0, "")]
+@each_maker
+def test_dates_beyond_the_range_of_python_are_their_numbers_and_lists_of_them_a_problem(make: Maker) -> None:
+    for kind in (pa.timestamp("us"), pa.timestamp("ms", tz="UTC"), pa.date32(), pa.duration("ms")):
+        size, far = (pa.int32(), 2**30) if kind == pa.date32() else (pa.int64(), 2**62)
+        column = pa.array([1, far, None], size).view(kind)
+        assert cells_of(make({"when": column})) == [(str(column[0].as_py()),), (str(far),), (None,)]
+    dates = pa.array([2**62], pa.int64()).view(pa.timestamp("us"))
+    assert refused(make({"when": pa.ListArray.from_arrays([0, 1], dates)})) == [(0, "")]
 
 
 def test_damaged_offsets_are_a_problem() -> None:
@@ -159,14 +138,13 @@ def written(rows: list[list[Any]], *, as_parquet: bool) -> io.BytesIO:
     return file
 
 
-@pytest.mark.parametrize(("rows", "sizes"), [(SHORT, [3, 3, 1]), (LONG, [2, 2, 2, 1]), ([], [])])
-def test_a_batch_ends_at_its_rows_or_its_characters(rows: list[list[Any]], sizes: list[int]) -> None:
-    with ipc.open_file(written(rows, as_parquet=False)) as file:
-        assert [file.get_batch(i).num_rows for i in range(file.num_record_batches)] == sizes
-
-
-@pytest.mark.parametrize(("rows", "sizes"), [(SHORT, [6, 1]), (LONG, [4, 3]), ([], [])])
-def test_a_row_group_ends_at_its_rows_or_its_characters(rows: list[list[Any]], sizes: list[int]) -> None:
-    file = parquet.ParquetFile(written(rows, as_parquet=True))
-    assert [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)] == sizes
-    assert [list(row.values()) for row in file.read().to_pylist()] == rows
+def test_batches_and_row_groups_end_at_their_rows_or_their_characters() -> None:
+    of: list[tuple[list[list[Any]], list[int], list[int]]] = [
+        (SHORT, [3, 3, 1], [6, 1]), (LONG, [2, 2, 2, 1], [4, 3]), ([], [], []),
+    ]  # fmt: skip
+    for rows, batches, groups in of:
+        with ipc.open_file(written(rows, as_parquet=False)) as file:
+            assert [file.get_batch(i).num_rows for i in range(file.num_record_batches)] == batches
+        whole = parquet.ParquetFile(written(rows, as_parquet=True))
+        assert [whole.metadata.row_group(i).num_rows for i in range(whole.num_row_groups)] == groups
+        assert [list(row.values()) for row in whole.read().to_pylist()] == rows

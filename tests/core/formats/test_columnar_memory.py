@@ -97,17 +97,17 @@ def test_lists_are_the_same_however_a_file_stores_them(
     assert [row.cells[0] for row in rows] == [None if texts is None else tuple(texts) for texts in lists]
 
 
-def test_long_bytes_of_fixed_length_are_refused() -> None:
-    file = parquet_file(pa.array([b"x" * LENGTH] * N, pa.binary(LENGTH)))
+def test_columns_that_cannot_be_read_in_little_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    long_bytes = parquet_file(pa.array([b"x" * LENGTH] * N, pa.binary(LENGTH)))
     with pytest.raises(ImportProblems, match="binary values of 300,000 bytes; expected at most 65,536 bytes"):
-        columnar_rows(file, 1, no_progress).held()
-
-
-def test_too_many_entries_of_lists_are_refused_before_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    file = parquet_file([[1] * 1000] * 100)
+        columnar_rows(long_bytes, 1, no_progress).held()
+    for encoding in ("DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"):
+        file = parquet_file(["a", "ab"], use_dictionary=False, column_encoding={"c": encoding})
+        assert "c: found texts encoded by differences (DELTA_…)" in refused(file)
+    many_entries = parquet_file([[1] * 1000] * 100)
     monkeypatch.setenv("ERRORSCOPE_MAX_CELLS", "99999")
     with pytest.raises(ImportProblems, match="more than 99,999 cells"):
-        columnar_rows(file, 1, no_progress).held()
+        columnar_rows(many_entries, 1, no_progress).held()
 
 
 def refused(file: Upload) -> str:
@@ -162,12 +162,6 @@ def test_tables_beyond_the_limits_are_refused_from_their_metadata(monkeypatch: p
     assert "found metadata of 0 MB" in refused(file)
 
 
-def test_texts_encoded_by_differences_are_refused_with_their_column() -> None:
-    for encoding in ("DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"):
-        file = parquet_file(["a", "ab"], use_dictionary=False, column_encoding={"c": encoding})
-        assert "c: found texts encoded by differences (DELTA_…)" in refused(file)
-
-
 def test_a_cell_of_too_many_nested_values_is_refused_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columnar, "VALUES", 1000)
     rows = [[{"a": 1}] * 300] * 7 + [[{"a": 1}] * 600]
@@ -178,29 +172,20 @@ def test_a_cell_of_too_many_nested_values_is_refused_with_its_place(monkeypatch:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("compression", [None, "zstd", "lz4"])
 @pytest.mark.parametrize("dictionaries", [False, True])
-def test_the_size_of_a_batch_is_known_before_it_is_read(
-    stream: bool, compression: str | None, dictionaries: bool
-) -> None:
-    texts = pa.array([f"text {i % 900} " * 10 for i in range(1000)])
-    file = arrow_file(texts.dictionary_encode() if dictionaries else texts, compression, stream=stream)
-    expected = texts.dictionary_encode().dictionary.nbytes if dictionaries else texts.nbytes
-    largest = largest_sizes(io.BytesIO(file.data))
-    assert 0 <= (largest.dictionaries if dictionaries else largest.batch) - expected < 256
-
-
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("dictionaries", [False, True])
-def test_a_batch_that_is_too_large_is_not_decompressed(
+def test_the_size_of_a_batch_is_known_and_one_that_is_too_large_is_not_decompressed(
     stream: bool, dictionaries: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    texts = pa.array([f"text {i % 900} " * 10 for i in range(1000)])
+    stored = texts.dictionary_encode() if dictionaries else texts
+    for compression in (None, "zstd", "lz4"):
+        largest = largest_sizes(io.BytesIO(arrow_file(stored, compression, stream=stream).data))
+        expected = stored.dictionary.nbytes if dictionaries else texts.nbytes
+        assert 0 <= (largest.dictionaries if dictionaries else largest.batch) - expected < 256
     monkeypatch.setattr(columnar, "LARGEST_BATCH", MB)
     texts = pa.array([f"{'x' * 10_000}{i}" for i in range(400)])
     file = arrow_file(texts.dictionary_encode() if dictionaries else texts, stream=stream)
-    with (
-        counted() as pool,
-        pytest.raises(ImportProblems, match="dictionaries of 3 MB" if dictionaries else "a record batch of 3 MB"),
-    ):
+    message = "dictionaries of 3 MB" if dictionaries else "a record batch of 3 MB"
+    with counted() as pool, pytest.raises(ImportProblems, match=message):
         columnar_rows(file, 1, no_progress).held()
     assert (pool.max_memory() or 0) < MB

@@ -3,8 +3,6 @@
 import hashlib
 from dataclasses import replace
 
-import pytest
-
 from core.data import ExternalScores, OutputKey, SourceFile, Value
 from core.formats import mtme_score
 from core.formats.build import Builder
@@ -23,27 +21,42 @@ HEAD = "system,doc,seg,output,comet,ter,da\n"
 LONG = ColumnMapping(document="doc", segment="seg", system="system", output="output")
 
 
-def build(text: str, *metrics: MetricColumn, mapping: ColumnMapping = LONG, name: str = "t.csv") -> Builder:
+def build(text: str, *metrics: MetricColumn, mapping: ColumnMapping = LONG, more: tuple[str, MetricColumn] | None = None) -> Builder:  # fmt: skip
+    """Add a table with these metrics, and one more."""
     builder = Builder()
-    table = read_table(Upload(name, text.encode()))
-    builder.add(replace(table, sha256="d1"), mapping.with_(metrics=metrics))
+    tables = [("t.csv", "d1", text, metrics), *([("u.csv", "d2", more[0], (more[1],))] if more else [])]
+    for name, sha256, rows, columns in tables:
+        table = read_table(Upload(name, rows.encode()))
+        builder.add(replace(table, sha256=sha256), mapping.with_(metrics=columns))
     return builder
-
-
-def found(text: str, *metrics: MetricColumn) -> tuple[ExternalScores, ...]:
-    builder = build(text, *metrics)
-    builder.staged().dataset()
-    return builder.staged().external()
 
 
 def problems(builder: Builder) -> list[tuple[str, str]]:
     return [(p.got, p.expected) for p in problems_of(lambda: builder.staged().dataset())]
 
 
-def test_names_of_automatic_metrics_are_known() -> None:
+def test_a_column_becomes_a_metric_with_its_missing_values_told() -> None:
+    text = HEAD + "A,d,1,x,0.5,60,4\nA,d,2,y,None,61,4\nB,d,1,z,,62,4\n"
+    [scores] = build(text, MetricColumn("comet", "COMET", False)).staged().external()
+    missing = Value(None, "undefined", "t.csv gives no score here")
+    keys = [OutputKey("A", "d", "1"), OutputKey("A", "d", "2"), OutputKey("B", "d", "1")]
+    values = dict(zip(keys, (Value(0.5), missing, missing), strict=True))
+    assert scores == ExternalScores("COMET", False, (SourceFile("t.csv", "d1", "comet"),), values)
+    # a metric in two tables is one and remembers both
+    comet = MetricColumn("comet", "COMET")
+    builder = build(HEAD + "A,d,1,x,0.5,60,4\n", comet, more=(HEAD + "B,d,1,y,0.25,60,4\n", comet))
+    [scores] = builder.staged().external()
+    assert scores.files == (SourceFile("t.csv", "d1", "comet"), SourceFile("u.csv", "d2", "comet"))
+    assert [v.value for v in scores.values.values()] == [0.5, 0.25]
+
+
+def test_names_of_automatic_metrics_are_known_and_error_rates_better_when_lower() -> None:
     metrics = "COMET|wmt22-comet-da|XCOMET-XL|GPT-4 score|gpt4o|chrF2|BERTScore_F1|bleurt_20|TER|rougeL".split("|")
     human = "adequacy|DA|mqm|judge 1|term accuracy|terminology|certainty|human bleu|comments|z".split("|")
     assert [name for name in (*metrics, *human) if looks_like_a_metric(name)] == metrics
+    assert [lower_is_better(n) for n in ("TER", "wer", "PPL", "COMET", "adequacy")] == [True, True, True, False, False]
+    names = ["", "  ", "a|b", "a\nb", "x" * 121, "x" * 120, "chrF", "GPT-4: 判定 😀"]
+    assert [name for name in names if name_problem(name) is not None] == names[:5]
 
 
 def test_metric_columns_are_guessed_with_their_direction() -> None:
@@ -52,45 +65,18 @@ def test_metric_columns_are_guessed_with_their_direction() -> None:
     assert mapping.human_scores == ("da",)
 
 
-def test_a_column_becomes_a_metric_with_its_missing_values_told() -> None:
-    text = HEAD + "A,d,1,x,0.5,60,4\nA,d,2,y,None,61,4\nB,d,1,z,,62,4\n"
-    [scores] = found(text, MetricColumn("comet", "COMET", False))
-    missing = Value(None, "undefined", "t.csv gives no score here")
-    keys = [OutputKey("A", "d", "1"), OutputKey("A", "d", "2"), OutputKey("B", "d", "1")]
-    values = dict(zip(keys, (Value(0.5), missing, missing), strict=True))
-    assert scores == ExternalScores("COMET", False, (SourceFile("t.csv", "d1", "comet"),), values)
-
-
-def test_a_metric_in_two_tables_is_one_and_remembers_both() -> None:
-    builder = build(HEAD + "A,d,1,x,0.5,60,4\n", MetricColumn("comet", "COMET"))
-    second = read_table(Upload("u.csv", (HEAD + "B,d,1,y,0.25,60,4\n").encode()))
-    builder.add(replace(second, sha256="d2"), LONG.with_(metrics=(MetricColumn("comet", "COMET"),)))
-    builder.staged().dataset()
-    [scores] = builder.staged().external()
-    assert scores.files == (SourceFile("t.csv", "d1", "comet"), SourceFile("u.csv", "d2", "comet"))
-    assert [v.value for v in scores.values.values()] == [0.5, 0.25]
-
-
-@pytest.mark.parametrize(
-    ("text", "metrics", "problem"),
-    [
-        (HEAD + "A,d,1,x,0.5e,60,4\n", [MetricColumn("comet", "COMET")], ("“0.5e”", "a number")),
-        (HEAD + "A,d,1,x,inf,60,4\n", [MetricColumn("comet", "COMET")], ("“inf”", "a number")),
-        (HEAD + "A,d,1,x,1,60,4\n", [MetricColumn("comet", "m"), MetricColumn("ter", "m")],
-         ("a second metric named “m”", "one metric of this name; comet has it")),
-        (HEAD + "A,d,1,x,1,60,4\n", [MetricColumn("da", "m"), MetricColumn("da", "n")],
-         ("the column in two roles", "one role per column")),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_a_metric_is_a_problem(text: str, metrics: list[MetricColumn], problem: tuple[str, str]) -> None:
-    assert problem in problems(build(text, *metrics))
-
-
-def test_tables_that_disagree_on_a_metric_are_a_problem() -> None:
-    builder = build(HEAD + "A,d,1,x,0.5,60,4\n", MetricColumn("comet", "COMET"))
-    second = read_table(Upload("u.csv", (HEAD + "A,d,1,x,0.25,60,4\n").encode()))
-    builder.add(second, LONG.with_(metrics=(MetricColumn("comet", "COMET", False),)))
-    assert problems(builder) == [
+def test_what_cannot_be_a_metric_is_a_problem() -> None:
+    comet = MetricColumn("comet", "COMET")
+    twice = ("a second metric named “m”", "one metric of this name; comet has it")
+    for row, metrics, problem in (
+        ("A,d,1,x,0.5e,60,4\n", [comet], ("“0.5e”", "a number")),
+        ("A,d,1,x,inf,60,4\n", [comet], ("“inf”", "a number")),
+        ("A,d,1,x,1,60,4\n", [MetricColumn("comet", "m"), MetricColumn("ter", "m")], twice),
+        ("A,d,1,x,1,60,4\n", [MetricColumn("da", "m"), MetricColumn("da", "n")], ("the column in two roles", "one role per column")),
+    ):  # fmt: skip
+        assert problem in problems(build(HEAD + row, *metrics))
+    other = (HEAD + "A,d,1,x,0.25,60,4\n", MetricColumn("comet", "COMET", False))
+    assert problems(build(HEAD + "A,d,1,x,0.5,60,4\n", comet, more=other)) == [
         ("another direction of “COMET” than in t.csv", "one direction per metric"),
         ("another comet of A for segment 1 of d than in t.csv, line 2: 0.25", "0.5"),
     ]
@@ -128,28 +114,15 @@ def test_a_seg_score_file_of_a_metric_is_read_line_by_line() -> None:
     assert not read_metric("A 1\nA 2\nA 3\n", "TER-refA.seg.score").higher_is_better
 
 
-@pytest.mark.parametrize(
-    ("name", "metric"),
-    [
-        ("COMET-22-refA.seg.score", True), ("metricx_xxl-src.seg.score", True), ("chrF-ref.seg.score.gz", True),
-        ("COMET-synthetic_ref.seg.score", True), ("NewMetric-synthetic_ref.seg.score", True), ("New-stdrefB.seg.score", True),
-        ("COMET.seg.score", True), ("en-de.da-sqm.seg.score", False), ("my-project.seg.score", False),
-        ("en-de.mqm.seg.score", False), ("mqm.seg.score", False), ("en-de.seg.score", False), ("-refA.seg.score", False),
-    ],
-)  # fmt: skip
-def test_seg_score_file_names_show_whether_they_are_metrics(name: str, metric: bool) -> None:
-    assert file_of_a_metric(name) is metric
-    assert format_of(Upload(name, b"A 1\n")) == ("mtme-metric" if metric else "mtme-score")
-
-
-@pytest.mark.parametrize(("name", "wrong"), [("", True), ("  ", True), ("a|b", True), ("a\nb", True), ("x" * 121, True),
-                                             ("x" * 120, False), ("chrF", False), ("GPT-4: 判定 😀", False)])  # fmt: skip
-def test_a_metric_needs_a_name_of_one_line(name: str, wrong: bool) -> None:
-    assert (name_problem(name) is not None) is wrong
-
-
-def test_error_rates_are_better_when_lower() -> None:
-    assert [lower_is_better(n) for n in ("TER", "wer", "PPL", "COMET", "adequacy")] == [True, True, True, False, False]
+def test_seg_score_file_names_show_whether_they_are_metrics() -> None:
+    metrics = (
+        "COMET-22-refA", "metricx_xxl-src", "COMET-synthetic_ref", "NewMetric-synthetic_ref", "New-stdrefB", "COMET",
+    )  # fmt: skip
+    human = ("en-de.da-sqm", "my-project", "en-de.mqm", "mqm", "en-de", "-refA")
+    for name in (*metrics, *human, "chrF-ref.seg.score.gz"):
+        file, metric = name if "seg" in name else f"{name}.seg.score", name not in human
+        assert file_of_a_metric(file) is metric
+        assert format_of(Upload(file, b"A 1\n")) == ("mtme-metric" if metric else "mtme-score")
 
 
 def test_merging_keeps_numbers_and_fills_gaps() -> None:

@@ -1,11 +1,12 @@
 """Files of other tools in which what a reader does not know was read as "no error", with the right values."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
+from core.data import RatedOutput
 from core.formats.campaigns import appraise, pearmut
-from core.formats.campaigns.campaign_file import CampaignFile
 from core.formats.files import Upload
 from core.formats.labels import google_mqm, label_studio
 from core.formats.labels.label_file import Severities
@@ -21,23 +22,19 @@ def upload(path: str) -> Upload:
     return Upload(Path(path).name, (CASES / path).read_bytes())
 
 
-def mqm(file: CampaignFile) -> list[float]:
-    return [s.score for s in segment_scores(labels_of(file).rated, GOOGLE)]
+def scores(rated: Iterable[RatedOutput]) -> list[float]:
+    return [s.score for s in segment_scores(rated, GOOGLE)]
 
 
-def test_label_files_have_the_right_scores() -> None:
+def test_label_and_campaign_files_have_the_right_scores() -> None:
     for path, expected in (
         ("labelstudio-hypertext/hypertext.json", [-5.0]),
         ("labelstudio-duplicate/dup.json", [-3.0]),
     ):
-        found = label_studio.read_label_studio(upload(path), Severities())
-        assert [s.score for s in segment_scores(found.rated, GOOGLE)] == expected
+        assert scores(label_studio.read_label_studio(upload(path), Severities()).rated) == expected
     checks = google_mqm.read_google_mqm((CASES / "marot-hotw-test/hotw.tsv").read_bytes())
     assert [(s.system, s.score) for s in segment_scores(checks.rated, GOOGLE)] == [("A", -5.0), ("B", 0.0)]
-
-
-def test_campaign_files_have_the_right_scores() -> None:
-    assert mqm(pearmut.read_pearmut(upload("pearmut-skip/skip.json"))) == [-5.0, -5.0]
+    assert scores(labels_of(pearmut.read_pearmut(upload("pearmut-skip/skip.json"))).rated) == [-5.0, -5.0]
     sliders = labels_of(pearmut.read_pearmut(upload("pearmut-sliders/sliders.json")))
     values = [j.value for j in sliders.judgements if (j.key.system, j.name) == ("A", "Fluency")]
     assert (len(sliders.rated), len(sliders.judgements), sum(values) / len(values)) == (0, 24, 81)

@@ -2,9 +2,7 @@
 
 import json
 
-import pytest
-
-from core.data import Dataset, Output, OutputKey, RatedOutput, Segment, Span
+from core.data import Dataset, Output, Segment, Span
 from core.formats.files import Upload
 from core.formats.labels.label_file import LabelFile, Severities, totals_of
 from core.formats.labels.marot import COLUMNS, read_marot, write_marot
@@ -35,10 +33,7 @@ def test_a_header_is_optional_and_may_be_in_the_middle() -> None:
     joined = "S\td\t1\t0\tr\ts\t<v>t</v>\tStyle\tmajor\t{}\n" + HEAD
     assert read_marot(Upload("m", joined.encode()), SEVERITIES).rated == found(row).rated
     assert found(row).rated[0].errors == (Span("output", 0, 1, "t", "Major", "Style"),)
-
-
-def test_a_row_of_a_system_named_system_is_no_header() -> None:
-    text = "system\tdocument\t1\t0\tr\ts\t<v>t</v>\tStyle\tmajor\t{}\n"
+    text = "system\tdocument\t1\t0\tr\ts\t<v>t</v>\tStyle\tmajor\t{}\n"  # a row, and no header
     assert read_marot(Upload("m", text.encode()), SEVERITIES).dataset.systems == ("system",)
 
 
@@ -59,13 +54,12 @@ def test_token_indices_give_the_span_both_ends_included() -> None:
     assert not got.warnings
 
 
-@pytest.mark.parametrize("spans", ["[[2, 9]]", "[[4, 2]]", "7", '[["a", "b"]]', "[[-1, 1]]"])
-def test_invalid_token_indices_are_ignored_and_the_error_kept(spans: str) -> None:
-    got = found(
-        'S|1|r|s|a b|Style|Minor|{"target_spans": ' + spans + ', "segment": {"target_tokens": ["a", " ", "b"]}}'
-    )
-    assert [(e.start, e.end) for e in got.rated[0].errors] == [(0, 0)]
-    assert "without a span" in got.warnings[0].got
+def test_invalid_token_indices_are_ignored_and_the_error_kept() -> None:
+    for spans in ("[[2, 9]]", "[[4, 2]]", "7", '[["a", "b"]]', "[[-1, 1]]"):
+        tokens = '{"target_spans": ' + spans + ', "segment": {"target_tokens": ["a", " ", "b"]}}'
+        got = found(f"S|1|r|s|a b|Style|Minor|{tokens}")
+        assert [(e.start, e.end) for e in got.rated[0].errors] == [(0, 0)]
+        assert "without a span" in got.warnings[0].got
 
 
 def test_rows_without_a_rater_carry_texts_and_references_only() -> None:
@@ -75,12 +69,9 @@ def test_rows_without_a_rater_carry_texts_and_references_only() -> None:
     assert got.dataset.segments == (Segment("d", "1", "s", ("the cat",)),)
 
 
-def test_only_a_non_translation_needs_no_severity() -> None:
+def test_only_a_non_translation_needs_no_severity_and_rows_have_ten_cells() -> None:
     assert found("S|1|r|s|<v>t</v>|Non-translation!||{}").rated[0].errors[0].severity == "Major"
     assert problems_of(found, "S|1|r|s|<v>t</v>|Style|Critical|{}")[0].got == "“Critical”"
-
-
-def test_rows_of_another_length_are_problems_with_their_line() -> None:
     first = problems_of(read_marot, Upload("m.tsv", (HEAD + "a\tb\n").encode()), SEVERITIES)[0]
     assert first[:4] == ("m.tsv", 2, "", "2 cells")
 
@@ -114,13 +105,11 @@ def test_what_is_written_is_what_marot_reads() -> None:
 
 
 def test_texts_with_tabs_and_tags_are_exact_in_metadata() -> None:
-    data = dataset(text="<v>\tx")
-    (text,) = write_marot(data, [rating(Span("output", 3, 5, "\tx", "Minor", "Style"))], totals_of(data)).texts
-    cells = text.splitlines()[1].split("\t")
-    assert cells[6] == "<v><v> x</v>"
+    data, label = dataset(text="<v>\tx"), rating(Span("output", 3, 5, "\tx", "Minor", "Style"))
+    (text,) = write_marot(data, [label], totals_of(data)).texts
+    assert text.splitlines()[1].split("\t")[6] == "<v><v> x</v>"
     back = read_marot(Upload("m", text.encode()), Severities())
-    assert back.dataset.outputs == data.outputs
-    assert back.rated == (RatedOutput(OutputKey("S", "d", "7"), "r", (Span("output", 3, 5, "\tx", "Minor", "Style"),)),)
+    assert (back.dataset.outputs, back.rated) == (data.outputs, (label,))
 
 
 def test_scores_of_metrics_and_corrected_translations_are_said_to_be_left_out() -> None:

@@ -142,7 +142,8 @@ def test_scores_that_do_not_fit_the_outputs_are_problems() -> None:
         ("en-de.mqm.seg.score", "A -1.0 1.0 rater1\n", "lines such as “A -1.0 1.0 rater1”"),
     ):
         for read in (mtme_score.read_mtme_scores, mtme_score.read_metric):
-            assert [p.got for p in problems_of(read, Upload(name, text.encode()), SEVERITIES, TEXTS)] == [got]
+            (problem,) = problems_of(read, Upload(name, text.encode()), SEVERITIES, TEXTS)
+            assert got in problem.got
 
 
 def test_scores_written_and_read_again_are_the_same_numbers() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from core.errors import Problem
 from core.formats.error_cases import PerturbedPair, PerturbedPairs, read_pairs
 from core.formats.files import Upload
@@ -46,12 +44,13 @@ def test_several_files_are_joined_with_all_references() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "header",
-    ["error,source,ref,hyp_para,hyp_adv_based", "phenomena,source,reference,good-translation,incorrect-translation"],
-)
-def test_released_suites_are_recognised(header: str) -> None:
-    assert read("a.csv", f"{header}\nnum,s,r,g,p\n").pairs == (PerturbedPair("num", ("r",), "g", "p", "s"),)
+def test_released_suites_are_recognised_and_a_source_may_stand_for_the_reference() -> None:
+    for header in (
+        "error,source,ref,hyp_para,hyp_adv_based",
+        "phenomena,source,reference,good-translation,incorrect-translation",
+    ):
+        assert read("a.csv", f"{header}\nnum,s,r,g,p\n").pairs == (PerturbedPair("num", ("r",), "g", "p", "s"),)
+    assert read("a.csv", "type,source,good,perturbed\nt,s,g,p\n").pairs == (PerturbedPair("t", (), "g", "p", "s"),)
 
 
 def record(number: int, perturbed: str, applies: bool) -> dict[str, object]:
@@ -78,20 +77,14 @@ def test_unperturbed_demetr_records_are_left_out() -> None:
     assert equal.startswith("1 pair with two equal texts")
 
 
-def test_a_file_of_nothing_but_unperturbed_records_is_refused() -> None:
-    assert "no perturbed pair" in refused("a.json", json.dumps([record(1, "x", False)]))[0].got
-
-
 def test_a_problem_in_a_json_list_names_the_line_of_its_record() -> None:
     # the list opens on line 1, each record takes 14 lines with its braces; the second begins on line 16
     records = [record(1, "x", True), record(2, "y", True) | {"mt_sent": None, "pert_check": "maybe"}]
     problems = refused("a.json", json.dumps(records, indent=2))
     assert [(p.row, p.column, p.got) for p in problems] == [(16, "pert_check", "“maybe”"), (16, "mt_sent", "nothing")]
-
-
-@pytest.mark.parametrize(
-    ("text", "row", "found"),
-    [
+    on_one_line = [{"type": "t", "ref": "r", "good": "g", "perturbed": "p"}, {"type": "t", "ref": "r", "good": "g"}]
+    assert [(p.row, p.column) for p in refused("a.json", json.dumps(on_one_line))] == [(2, "perturbed")]
+    for text, row, got in (
         ('[{"type": "a",\n "good": }]', 2, "broken JSON"),
         ('[\n{"type": "a"}', 2, "does not end"),
         ('[{"type": "a"} {"type": "b"}]', 1, "“{"),
@@ -99,17 +92,10 @@ def test_a_problem_in_a_json_list_names_the_line_of_its_record() -> None:
         ('[{"type": "a"},\n 3]', 2, "“3”"),
         ("[" * 100_000, 1, "nesting"),
         ("[]", 0, "no rows"),
-    ],
-)
-def test_a_broken_json_list_is_named_where_it_breaks(text: str, row: int, found: str) -> None:
-    problem = refused("a.json", text)[0]
-    assert problem.row == row
-    assert found in problem.got
-
-
-def test_a_list_on_one_line_counts_records_for_lines() -> None:
-    records = [{"type": "t", "ref": "r", "good": "g", "perturbed": "p"}, {"type": "t", "ref": "r", "good": "g"}]
-    assert [(p.row, p.column) for p in refused("a.json", json.dumps(records))] == [(2, "perturbed")]
+        (json.dumps([record(1, "x", False)]), 0, "no perturbed pair"),
+    ):
+        problem = refused("a.json", text)[0]
+        assert (problem.row, got in problem.got) == (row, True)
 
 
 def test_every_missing_column_is_named_with_what_is_there() -> None:
@@ -120,17 +106,10 @@ def test_every_missing_column_is_named_with_what_is_there() -> None:
     assert problems[2].expected == "a column reference or ref or eng_sent"
 
 
-def test_a_source_may_stand_for_the_reference() -> None:
-    assert read("a.csv", "type,source,good,perturbed\nt,s,g,p\n").pairs == (PerturbedPair("t", (), "g", "p", "s"),)
-
-
 def test_every_cell_that_cannot_be_used_is_a_problem() -> None:
     problems = refused("a.csv", "type,reference,good,perturbed\n,r,g,p\nt,r,g,p\n,r,g,p\n")
     assert [(p.row, p.column, p.got) for p in problems] == [(2, "type", "nothing"), (4, "type", "nothing")]
     (nested,) = refused("a.jsonl", '{"type": "t", "ref": "r", "good": ["a", "b"], "perturbed": "p"}\n')
     assert nested.got == "a list"
-
-
-def test_problems_of_all_files_are_told_together() -> None:
     uploads = [Upload("a.csv", b"type,good\nt,g\n"), Upload("b.csv", b"type,ref,good,perturbed\n,r,g,p\n")]
     assert {p.file for p in problems_of(read_pairs, uploads)} == {"a.csv", "b.csv"}

@@ -30,11 +30,10 @@ def test_a_cell_that_is_no_number_is_named() -> None:
     for read in (case, lambda file: human_scores.read_human_scores(CASES / file)):
         with pytest.raises(ImportProblems, match="line 9, adequacy: found “#DIV/0!”"):
             read("score-column-dropped/ratings.csv")
+    clean = CASES / "score-column-dropped" / "ratings_clean.csv"
     with pytest.raises(UserError, match="got fluency, adequacy"):
-        human_scores.read_human_scores(CASES / "score-column-dropped" / "ratings_clean.csv")
-    assert (
-        len(human_scores.read_human_scores(CASES / "score-column-dropped" / "ratings_clean.csv", "adequacy")[0]) == 11
-    )
+        human_scores.read_human_scores(clean)
+    assert len(human_scores.read_human_scores(clean, "adequacy")[0]) == 11
 
 
 def test_a_system_may_have_the_word_reference_or_source_in_its_name() -> None:

@@ -62,12 +62,6 @@ def batches_of(rows: int) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True)
-def small_batches() -> Iterator[None]:
-    with batches_of(2):
-        yield
-
-
 def result(tables: list[tuple[FileTable, ColumnMapping]], known: Dataset | None = None, rows: int = 2) -> Any:
     with batches_of(rows):
         builder = Builder(known)
@@ -181,17 +175,16 @@ def test_rows_without_outputs_and_repeated_keys_are_named() -> None:
     assert problem.got == "a system named “Z”"
 
 
-@pytest.mark.parametrize(("most", "problems"), [(2, ["more than 2 rows, lines or outputs"]), (3, [])])
-def test_outputs_up_to_the_row_limit_are_imported(
-    most: int, problems: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ERRORSCOPE_MAX_ROWS", str(most))
-    wide = ColumnMapping("wide", "doc", "seg", systems=("src", "out", "sys"))
-    found = result([(table("a.csv", [row()]), wide)])
-    assert ([problem.got for problem in found] if problems else [len(found[1])]) == (problems or [3])
+def test_outputs_up_to_the_row_limit_are_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = [(table("a.csv", [row()]), ColumnMapping("wide", "doc", "seg", systems=("src", "out", "sys")))]
+    monkeypatch.setenv("ERRORSCOPE_MAX_ROWS", "3")
+    assert len(result(tables)[1]) == 3
+    monkeypatch.setenv("ERRORSCOPE_MAX_ROWS", "2")
+    assert [problem.got for problem in result(tables)] == ["more than 2 rows, lines or outputs"]
 
 
 def test_segments_without_sources_do_not_stay_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "ROWS", 2)
     monkeypatch.setattr(stage, "HELD", 10 * stage.PER_SEGMENT)
     builder = Builder()
     rows: list[tuple[Any, ...]] = [("", f"{i}", None, None, None, "A", "x", None, None) for i in range(100)]
@@ -200,13 +193,14 @@ def test_segments_without_sources_do_not_stay_in_memory(monkeypatch: pytest.Monk
     assert len(builder.stage.segments) <= 12
 
 
-@pytest.mark.parametrize("rows", [1, 10, 10_000])
-def test_parts_hold_each_segment_whole_and_once(rows: int) -> None:
-    builder = Builder()
-    builder.add(table("a.csv", consistent(40, 7, lambda p: (p[1], p[0]))), LONG)
-    staged = builder.staged()
-    parts = list(staged.parts(lambda: rows))
-    assert len(parts) == (40 if rows < 20 else 1)
-    assert [s for part in parts for s in part.texts.segments] == list(staged.dataset().segments)
-    assert all({o.key.segment for o in p.texts.outputs} == {s.key for s in p.texts.segments} for p in parts)
-    assert sum(part.rows for part in parts) == staged.n_rows
+def test_parts_hold_each_segment_whole_and_once() -> None:
+    with batches_of(2):
+        builder = Builder()
+        builder.add(table("a.csv", consistent(40, 7, lambda p: (p[1], p[0]))), LONG)
+        staged = builder.staged()
+        for rows, n_parts in ((1, 40), (10, 40), (10_000, 1)):
+            parts = list(staged.parts(lambda rows=rows: rows))  # type: ignore[misc]
+            assert len(parts) == n_parts
+            assert [s for part in parts for s in part.texts.segments] == list(staged.dataset().segments)
+            assert all({o.key.segment for o in p.texts.outputs} == {s.key for s in p.texts.segments} for p in parts)
+            assert sum(part.rows for part in parts) == staged.n_rows

@@ -33,15 +33,10 @@ def layer(
     return SpanLayer(name, name, "annotator", made, left_out=left_out or {})
 
 
-ANN = layer(
-    "Ann",
-    {
-        A1: [(0, 10, "Major", "Accuracy/Omission"), (20, 24, "Minor", "Style")],
-        B1: [],
-        A2: [],
-        B2: [(0, 3, "Minor", "")],
-    },
-)
+ANN_SPANS = {A1: [(0, 10, "Major", "Accuracy/Omission"), (20, 24, "Minor", "Style")], B1: [], A2: [], B2: [(0, 3, "Minor", "")]}  # fmt: skip
+ANN = layer("Ann", ANN_SPANS)
+
+
 BO = layer("Bo", {A1: [(0, 10, "Major", "Accuracy")], B1: [], A3: []})
 CY = layer("Cy", {A1: []})
 JUDGE = layer("judge", {A1: [(4, 12, "Major", "ACCURACY"), (20, 24, "Major", "Fluency")], B1: [], A2: [(0, 3, "Minor", "Style")]}, {"not found": 2})  # fmt: skip
@@ -100,22 +95,15 @@ def test_ranking_names_the_measures_that_disagree() -> None:
     rough = layer("rough", {A1: [(1, 10, "Major", ""), (20, 23, "Minor", "")], B1: [], A2: []})
     done = evaluate_layers([ANN], [exact, rough], [])
     # rough: P = 1, R = (9/10 + 3/4)/2
-    assert sentence(done).startswith("Of 2 layers, rough agrees best with Ann: mpp, micro F .904")
-    assert "The best trivial layer (nothing marked) reaches .000 [.00, .00]" in sentence(done), (
-        "not 1 in draws of clean outputs"
-    )
-    assert "; the difference is not significant." in sentence(done), "two segments cannot show one"
+    said = sentence(done)
+    assert said.startswith("Of 2 layers, rough agrees best with Ann: mpp, micro F .904")
+    assert "The best trivial layer (nothing marked) reaches .000 [.00, .00]" in said, "not 1 in draws of clean outputs"
+    assert "; the difference is not significant." in said, "two segments cannot show one"
     assert done.ranking == "The ranking of the layers depends on the measure: 1 of 1 pair in different order."
     # exact: one identical span of two gold ones. rough: em 0, and overlap 9/10 and 3/4
     assert done.orders["exact", "rough"] == ["em micro", "em macro"]
-    assert done.orders["rough", "exact"] == [
-        "mpp micro",
-        "mpp macro",
-        "mp micro",
-        "mp macro",
-        "WMT25 micro",
-        "WMT25 macro",
-    ]
+    others = [f"{measure} {average}" for measure in ("mpp", "mp", "WMT25") for average in ("micro", "macro")]
+    assert done.orders["rough", "exact"] == others
     same = evaluate_layers([ANN], [OTHER, layer("none", dict.fromkeys(KEYS, []))], [])
     assert same.ranking == "The ranking of the layers does not depend on the measure: it is the same under all 8."
 

@@ -50,60 +50,55 @@ def constructed(rng: random.Random, script: str, kind: str) -> Constructed:
     text = head + quoted + space + space.join(middle) + space + space.join(after)
     at = (len(head), len(head) + len(quoted))
     other = space.join(source)
+
+    def one(quote: str, place: tuple[int, int] | None, outcome: Outcome, category: str = "c") -> Constructed:
+        return Constructed(text, other, [Quote(quote, "Major", category)], [place], outcome)
+
     if kind == "unchanged":
-        return Constructed(text, other, [Quote(quoted, "Major", "c")], [at], "exact")
+        return one(quoted, at, "exact")
     if kind == "repeated":
         again = text + space + quoted
         second = (len(again) - len(quoted), len(again))
-        one = Quote(quoted, "Major", "c")
+        quote = Quote(quoted, "Major", "c")
         match rng.randrange(3):
             case 0:
-                return Constructed(again, other, [one], [None], "ambiguous")
+                return Constructed(again, other, [quote], [None], "ambiguous")
             case 1:
-                return Constructed(again, other, [one, one], [at, second], "exact")
+                return Constructed(again, other, [quote, quote], [at, second], "exact")
         context = Quote(quoted, "Major", "c", context=after[-1] + space + quoted)
         return Constructed(again, other, [context], [second], "exact")
     if kind == "marks":
         start, end = at
         text = text[:start] + "“" + quoted + "” – it’s…" + text[end:]
-        changed = rng.choice(
-            ['"' + quoted + "\" - it's…", "«" + quoted + "» — it´s…", "\u200b„" + quoted + "“\u00a0‒  it's…"]
-        )
-        return Constructed(text, other, [Quote(changed, "Minor", "c")], [(start, end + 10)], "folded")
+        forms = ('"' + quoted + "\" - it's…", "«" + quoted + "» — it´s…", "\u200b„" + quoted + "“\u00a0‒  it's…")
+        return one(rng.choice(forms), (start, end + 10), "folded")
     if kind == "other form":
         form: Literal["NFC", "NFD"] = "NFC" if script == "decomposed" else "NFD"
-        changed = unicodedata.normalize(form, quoted.upper() if script != "decomposed" else quoted).replace(
-            " ", "\u202f "
-        )
-        changed = "\u2060" + changed
-        return Constructed("İ" + text, other, [Quote(changed, "Minor", "c")], [(at[0] + 1, at[1] + 1)], "folded")
+        changed = unicodedata.normalize(form, quoted if script == "decomposed" else quoted.upper())
+        text = "İ" + text
+        return one("\u2060" + changed.replace(" ", "\u202f "), (at[0] + 1, at[1] + 1), "folded")
     if kind == "truncated":
         cut = len(space.join(phrase[:4]))
-        return Constructed(text, other, [Quote(quoted[:cut] + rng.choice(["…", " ...", "[…]"]), "Major", "c")],
-                           [(at[0], at[0] + cut)], "folded")  # fmt: skip
+        return one(quoted[:cut] + rng.choice(["…", " ...", "[…]"]), (at[0], at[0] + cut), "folded")
     if kind == "misspelt":
         long = phrase + middle if script == "chinese" else phrase
-        place = (at[0], at[0] + len(space.join(long)))
         wrong = [*long]
         i = rng.randrange(1, len(long) - 1)
         replaced = [wrong[i] + "x", "X", ""]
         wrong[i] = replaced[0] if script == "emoji" else rng.choice(replaced)  # an emoji word is too long to be lost
-        return Constructed(text, other, [Quote(space.join(wrong), "Major", "c")], [place], "fuzzy")
+        return one(space.join(wrong), (at[0], at[0] + len(space.join(long))), "fuzzy")
     if kind == "twice misspelt":
-        return Constructed(text + space + quoted, other, [Quote(quoted.replace(phrase[2], phrase[2] + "x"), "Major", "c")], [None],
-                           "ambiguous")  # fmt: skip
+        text += space + quoted
+        return one(quoted.replace(phrase[2], phrase[2] + "x"), None, "ambiguous")
     if kind == "of the source":
-        return Constructed(
-            text, other + space + middle[0], [Quote(space.join(source[2:8]), "Major", "c")], [None], "wrong_side"
-        )
+        other += space + middle[0]
+        return one(space.join(source[2:8]), None, "wrong_side")
     if kind == "omission":
         place = (len(space.join(source[:2]) + space), len(space.join(source[:8])))
-        return Constructed(
-            text, other, [Quote(space.join(source[2:8]), "Major", "accuracy/omission")], [place], "exact"
-        )
+        return one(space.join(source[2:8]), place, "exact", "accuracy/omission")
     if kind == "invented":
-        return Constructed(text, other, [Quote("zzyyxx qqww zzkk", "Major", "c")], [None], "not_found")
-    return Constructed(text, other, [Quote(rng.choice(["", "  ", "\u200b\n"]), "Major", "c")], [None], "empty")
+        return one("zzyyxx qqww zzkk", None, "not_found")
+    return one(rng.choice(["", "  ", "\u200b\n"]), None, "empty")
 
 
 KINDS = ["unchanged", "repeated", "marks", "other form", "truncated", "misspelt", "twice misspelt", "of the source", "omission", "invented", "empty"]  # fmt: skip

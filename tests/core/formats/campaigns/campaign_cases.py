@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from hypothesis import strategies as st
@@ -47,42 +48,24 @@ def campaigns(draw: st.DrawFn, *, checks: bool = True, references: bool = False,
         key = OutputKey(o.system, f"{o.doc_id}#bad{n}", o.segment_id)
         text, source = draw(SPOKEN), draw(st.none() | SPOKEN.filter(bool))
         check = _rating(draw, rater, key, "check", text, source, extras)
-        ratings.append(_with(check, text, source, o.key))
+        ratings.append(replace(check, text=text, source=source, of=o.key))
         tutorial = _rating(draw, rater, OutputKey("t", "tutorial", str(n)), "tutorial", text, source, False)
-        ratings.append(_with(tutorial, text, source, None))
+        ratings.append(replace(tutorial, text=text, source=source))
     return CampaignFile(Dataset(segments, outputs), tuple(ratings))
-
-
-def _with(r: CampaignRating, text: str, source: str | None, of: OutputKey | None) -> CampaignRating:
-    return CampaignRating(
-        r.rater, r.key, r.kind, r.errors, r.score, r.began, r.ended, text, source, of, r.comment, r.passed
-    )
 
 
 def _rating(
     draw: st.DrawFn, rater: str, key: OutputKey, kind: str, text: str, source: str | None, extras: bool
 ) -> CampaignRating:  # fmt: skip
-    span = marks(text, source) | OMISSIONS
-    errors = draw(st.none() | st.lists(span, max_size=3).map(tuple))
+    errors = draw(st.none() | st.lists(marks(text, source) | OMISSIONS, max_size=3).map(tuple))
     if errors and draw(st.booleans()):
-        first = errors[0]
-        severity = draw(st.sampled_from(["undecided", "critical"]))
-        odd = Span(first.side, first.start, first.end, first.quote, severity, first.category, first.note)
-        errors = (odd, *errors[1:])
+        errors = (replace(errors[0], severity=draw(st.sampled_from(["undecided", "critical"]))), *errors[1:])
     comment = draw(st.just("") | TEXT) if extras else ""
     passed = draw(st.none() | st.booleans()) if extras and kind == "check" else None
     score = draw(SCORE)
-    return CampaignRating(
-        rater,
-        key,
-        kind,
-        None if errors is None else distinct_errors(errors),
-        50.0 if errors is None and score is None else score,
-        draw(TIME),
-        draw(TIME),
-        comment=comment,
-        passed=passed,  # type: ignore[arg-type]
-    )
+    score = 50.0 if errors is None and score is None else score
+    distinct = None if errors is None else distinct_errors(errors)
+    return CampaignRating(rater, key, kind, distinct, score, draw(TIME), draw(TIME), comment=comment, passed=passed)  # type: ignore[arg-type]
 
 
 def contents(file: CampaignFile) -> tuple[object, ...]:

@@ -84,68 +84,48 @@ def test_checks_and_tutorials_have_their_own_texts() -> None:
     assert (tutorial.kind, tutorial.key.doc_id) == ("tutorial", "tut")
 
 
-def test_the_latest_of_repeated_rows_counts() -> None:
+def test_the_latest_of_repeated_rows_counts_and_of_equal_times_the_first() -> None:
     file = found(row(score="30", ended="1717331999"), row(score="20"), row(score="10", ended=""))
-    assert [r.score for r in file.ratings] == [30.0]
-    assert file.replaced == 2
+    assert ([r.score for r in file.ratings], file.replaced) == ([30.0], 2)
     assert "2 ratings that were changed" in file.warnings[-1].sentence()
-
-
-def test_of_rows_with_equal_times_the_first_is_the_newest() -> None:
     assert [r.score for r in found(row(score="30"), row(score="20")).ratings] == [30.0]
 
 
 def test_item_numbers_repeat_between_batches() -> None:
     other = ITEM | {"targetText": "Another house", "_item": "A | 13 | d"}
-    mine = [TUTORIAL | {"itemID": 2}, other]
     mine_too = row(rater="bob", item="2", document="tut", system="tut")
     rows = (row(), row(item="1", document="tut", system="tut"), row(rater="bob"), mine_too)
-    file = appraise.read_appraise(table(*rows), batches(TUTORIAL, ITEM, more=(mine,)))
+    both = batches(TUTORIAL, ITEM, more=([TUTORIAL | {"itemID": 2}, other],))
+    file = appraise.read_appraise(table(*rows), both)
     assert [(r.rater, r.key.segment_id) for r in file.ratings if r.kind == "item"] == [("ann", "12"), ("bob", "13")]
-
-
-def test_an_item_in_two_batches_without_a_clue_is_a_problem() -> None:
-    two_batches = batches(ITEM, more=([ITEM | {"_item": "A | 13 | d"}],))
-    assert (
-        "2 items of this name in batches 1, 2" in problems_of(appraise.read_appraise, table(row()), two_batches)[0].got
-    )
-
-
-def test_without_own_ids_segments_are_counted_in_their_document() -> None:
+    without_clue = batches(ITEM, more=([ITEM | {"_item": "A | 13 | d"}],))
+    problem = problems_of(appraise.read_appraise, table(row()), without_clue)[0]
+    assert "2 items of this name in batches 1, 2" in problem.got
+    # without own ids, segments are counted in their document
     plain = {k: v for k, v in ITEM.items() if k != "_item"}
     file = found(row(item="9"), items=(plain | {"itemID": 8, "sourceText": "x"}, plain | {"itemID": 9}))
     assert file.ratings[0].key == OutputKey("A", "d", "2")
 
 
-@pytest.mark.parametrize(
-    ("span", "why"),
-    [
-        ({"start_i": 5, "end_i": 10, "severity": "minor"}, "offsets outside the text"),
-        ({"start_i": -1, "end_i": 3, "severity": "minor"}, "offsets outside the text"),
-        ({"start_i": 5, "end_i": 3, "severity": "minor"}, "ends before it begins"),
-        ({"start_i": 3, "end_i": 5, "severity": "minor"}, "begins or ends inside a character"),
-        ({"start_i": None, "end_i": 5, "severity": "minor"}, "offsets that are not whole numbers"),
-        ({"start_i": 1, "end_i": float("inf"), "severity": "minor"}, "offsets that are not whole numbers"),
-    ],
-)
-def test_a_span_without_a_place_is_named_and_written_again(span: dict[str, Any], why: str) -> None:
-    file = spans(span, {"start_i": 0, "end_i": 0, "severity": "major"})
-    assert [e.quote for e in file.ratings[0].errors or ()] == ["A"]
-    (odd,) = file.odd
-    assert (odd.rater, odd.key, odd.start, odd.why) == ("ann", KEY, str(span["start_i"]), why)
-    assert why in file.warnings[0].sentence()
-    assert again(file).odd == file.odd
-    assert odd.raw is not None
-    assert json.loads(odd.raw, parse_constant=pytest.fail)
-
-
-@pytest.mark.parametrize(
-    ("severity", "kept"), [("undecided", "undecided"), (None, "undecided"), ("critical", "critical")]
-)
-def test_other_severities_are_kept_and_named(severity: str | None, kept: str) -> None:
-    file = spans({"start_i": 0, "end_i": 0, "severity": severity})
-    assert [e.severity for e in file.ratings[0].errors or ()] == [kept]
-    assert [o.raw for o in file.odd] == [None]
+def test_a_span_without_a_place_is_named_and_written_again() -> None:
+    whole = "offsets that are not whole numbers"
+    for start, end, why in (
+        (5, 10, "offsets outside the text"), (-1, 3, "offsets outside the text"), (5, 3, "ends before it begins"),
+        (3, 5, "begins or ends inside a character"), (None, 5, whole), (1, float("inf"), whole),
+    ):  # fmt: skip
+        span = {"start_i": start, "end_i": end, "severity": "minor"}
+        file = spans(span, {"start_i": 0, "end_i": 0, "severity": "major"})
+        assert [e.quote for e in file.ratings[0].errors or ()] == ["A"]
+        (odd,) = file.odd
+        assert (odd.rater, odd.key, odd.start, odd.why) == ("ann", KEY, str(start), why)
+        assert why in file.warnings[0].sentence()
+        assert again(file).odd == file.odd
+        assert odd.raw is not None
+        assert json.loads(odd.raw, parse_constant=pytest.fail)
+    for severity, kept in (("undecided", "undecided"), (None, "undecided"), ("critical", "critical")):
+        file = spans({"start_i": 0, "end_i": 0, "severity": severity})
+        assert [e.severity for e in file.ratings[0].errors or ()] == [kept]
+        assert [o.raw for o in file.odd] == [None]
 
 
 def test_a_rating_with_an_unread_span_is_no_rating_of_the_errors() -> None:
@@ -233,39 +213,27 @@ def test_missing_is_an_omission_and_error_types_are_a_path() -> None:
     ]  # fmt: skip
 
 
-def test_an_empty_cell_means_no_spans_in_the_protocol_and_a_header_is_skipped() -> None:
+def test_a_fault_has_one_message_with_its_line() -> None:
+    for rated, expected in (
+        (row()[:-1], "line 1: found 11 columns; expected 12"),
+        (row(score="good"), "line 1, score: found “good”; expected a number"),
+        (row(spans="[{]"), "line 1, error spans: found “[{]”"),
+        (row(spans='"x"'), "line 1, error spans: found “\"x\"”; expected a JSON list"),
+        (row(ended="noon"), "line 1, end time: found “noon”; expected seconds since 1970"),
+        (row(item="77"), "line 1: found item “77” (TGT) of “wmt23.A”, document “d#A”; expected an item of the batches"),
+        (row(rater=" "), "line 1, rater: found no rater"),
+    ):  # fmt: skip
+        (problem,) = problems_of(found, rated)
+        assert expected in problem.sentence()
+    for texts, message in ((None, "JSON file of batches"), (Upload("b.json", b"[]"), "no items")):
+        with pytest.raises(ImportProblems, match=message):
+            appraise.read_appraise(table(row()), texts)
+    with pytest.raises(ImportProblems, match="an output has one text"):
+        found(row(), items=(ITEM, ITEM | {"itemID": 9, "targetText": "B"}))
+    # an empty cell means no spans in the protocol, and a header is skipped
     header = ["user", "system", "itemID", "itemType", "src", "tgt", "score", "docID", "whole", "mqm", "start", "end"]
     (rating,) = found(header, row(spans="", began="", ended="")).ratings
     assert (rating.errors, rating.began) == (None, None)
-
-
-@pytest.mark.parametrize(
-    ("rows", "expected"),
-    [
-        ([row()[:-1]], "line 1: found 11 columns; expected 12"),
-        ([row(score="good")], "line 1, score: found “good”; expected a number"),
-        ([row(spans="[{]")], "line 1, error spans: found “[{]”"),
-        ([row(spans='"x"')], "line 1, error spans: found “\"x\"”; expected a JSON list"),
-        ([row(ended="noon")], "line 1, end time: found “noon”; expected seconds since 1970"),
-        ([row(item="77")], "line 1: found item “77” (TGT) of “wmt23.A”, document “d#A”; expected an item of the batches"),
-        ([row(rater=" ")], "line 1, rater: found no rater"),
-    ],
-)  # fmt: skip
-def test_a_fault_has_one_message_with_its_line(rows: list[list[str]], expected: str) -> None:
-    (problem,) = problems_of(found, *rows)
-    assert expected in problem.sentence()
-
-
-def test_ratings_need_their_texts() -> None:
-    with pytest.raises(ImportProblems, match="JSON file of batches"):
-        appraise.read_appraise(table(row()), None)
-    with pytest.raises(ImportProblems, match="no items"):
-        appraise.read_appraise(table(row()), Upload("b.json", b"[]"))
-
-
-def test_different_texts_of_one_output_are_a_problem() -> None:
-    with pytest.raises(ImportProblems, match="an output has one text"):
-        found(row(), items=(ITEM, ITEM | {"itemID": 9, "targetText": "B"}))
 
 
 def test_rows_of_wmt25_name_the_source() -> None:
@@ -281,21 +249,16 @@ def test_rows_of_wmt25_name_the_source() -> None:
         appraise.read_appraise(table(row(system="N", item="cs-de_#_news_#_x_#_3")), texts)
 
 
-def test_what_is_lost_is_named() -> None:
-    dataset = Dataset(
-        (Segment("d", "1", "s", ("r",)),), (Output("A", "d", "1", "t"),), (HumanScore("A", "d", "1", "x", 1),)
-    )
-    rating = CampaignRating("a", OutputKey("A", "d", "1"), "item", (), 5.0, comment="hm", passed=True)
-    assert campaign_formats.write_appraise(CampaignFile(dataset, (rating,))).lost == (
+def test_what_is_lost_is_named_and_a_span_that_does_not_match_its_text_not_written() -> None:
+    key = OutputKey("A", "d", "1")
+    data = Dataset((Segment("d", "1", "s", ("r",)),), (Output(*key, "text"),), (HumanScore(*key, "x", 1),))
+    rating = CampaignRating("a", key, "item", (), 5.0, comment="hm", passed=True)
+    assert campaign_formats.write_appraise(CampaignFile(data, (rating,))).lost == (
         "Left out: 1 comment.", "Left out: 1 verdict on a check.", "Left out: 1 reference.", "Left out: 1 human score.",
     )  # fmt: skip
-
-
-def test_a_span_that_does_not_match_its_text_is_not_written() -> None:
-    dataset = Dataset((Segment("d", "1", "s"),), (Output("A", "d", "1", "text"),))
-    wrong = CampaignRating("a", OutputKey("A", "d", "1"), "item", (Span("output", 0, 2, "xx", "Minor", "Style"),), None)
+    wrong = CampaignRating("a", key, "item", (Span("output", 0, 2, "xx", "Minor", "Style"),), None)
     with pytest.raises(UserError, match="differs from the stored text"):
-        campaign_formats.write_appraise(CampaignFile(dataset, (wrong,)))
+        campaign_formats.write_appraise(CampaignFile(data, (wrong,)))
 
 
 @given(campaigns())

@@ -54,43 +54,42 @@ def test_a_record_has_a_rating_per_model_and_the_times_of_its_page() -> None:
     assert (first.began, first.ended) == tuple(datetime.fromtimestamp(at, UTC) for at in (100.5, 130.25))
 
 
-@pytest.mark.parametrize("indent", [None, 2])
-def test_one_campaign_of_a_file_is_read(indent: int | None) -> None:
-    upload = Upload("annotations.json", json.dumps({"cs-de v3": [RECORD], "cs-uk v3": []}, indent=indent).encode())
-    assert pearmut.campaign_names(upload) == ("cs-de v3", "cs-uk v3")
-    assert len(pearmut.read_pearmut(upload, "cs-de v3").ratings) == 2
-    with pytest.raises(ImportProblems, match="2 campaigns"):
-        pearmut.read_pearmut(upload)
-    with pytest.raises(ImportProblems, match="no campaign “x”"):
-        pearmut.read_pearmut(upload, "x")
-
-
-def test_a_list_and_a_single_campaign_need_no_name() -> None:
-    for whole in ([RECORD], {"one": [RECORD]}):
+def test_one_campaign_of_a_file_is_read() -> None:
+    for indent in (None, 2):
+        upload = Upload("annotations.json", json.dumps({"cs-de v3": [RECORD], "cs-uk v3": []}, indent=indent).encode())
+        assert pearmut.campaign_names(upload) == ("cs-de v3", "cs-uk v3")
+        assert len(pearmut.read_pearmut(upload, "cs-de v3").ratings) == 2
+        for name, message in ((None, "2 campaigns"), ("x", "no campaign “x”")):
+            with pytest.raises(ImportProblems, match=message):
+                pearmut.read_pearmut(upload, name)
+    for whole in ([RECORD], {"one": [RECORD]}):  # which need no name
         assert len(pearmut.read_pearmut(Upload("a.json", json.dumps(whole).encode())).ratings) == 2
     assert pearmut.campaign_names(Upload("a.jsonl", json.dumps(RECORD).encode())) == ()
+    truncated = Upload("a.json", json.dumps({"x": [RECORD]}, indent=1)[:-5].encode())
+    (problem,) = problems_of(pearmut.read_pearmut, truncated)
+    assert "truncated" in problem.sentence()
 
 
 def test_the_tokens_after_the_text_are_an_omission_and_an_instructions_fault() -> None:
+    def token(place: object, category: str | None = None) -> dict[str, Any]:
+        return {"start_i": place, "end_i": place, "severity": "major", "category": category}
+
     # units: 😀 0–1, blank 2, a 3, house 4–8 (the line break does not count); [missing] is 9
-    spans = [{"start_i": n, "end_i": n, "severity": "major", "category": None} for n in (9, 10)]
-    file = found(record([*spans, {"start_i": 4, "end_i": 8, "severity": "minor", "category": "Style/Odd"}]))
+    file = found(
+        record([token(9), token(10), {"start_i": 4, "end_i": 8, "severity": "minor", "category": "Style/Odd"}])
+    )
     assert file.ratings[0].errors == (
         Span("output", 0, 0, "", "Major", "Accuracy/Omission"), Span("output", 0, 0, "", "Major", "Instructions fault"),
         Span("output", 4, 9, "house", "Minor", "Style/Odd"),
     )  # fmt: skip
-    written = json.loads(campaign_formats.write_pearmut(file).texts[0])["campaign"][0]["annotation"][0]["A"][
-        "error_spans"
-    ]
-    assert [s["start_i"] for s in written] == [9, 10, 4]
-
-
-@pytest.mark.parametrize(
-    ("token", "category"), [("[missing]", "Accuracy/Omission"), ("[instructions fault]", "Instructions fault")]
-)
-def test_tokens_may_be_written_by_name(token: str, category: str) -> None:
-    (error,) = found(record([{"start_i": token, "end_i": token, "severity": "minor"}])).ratings[0].errors or ()
-    assert error.category == category
+    written = json.loads(campaign_formats.write_pearmut(file).texts[0])["campaign"][0]["annotation"][0]
+    assert [s["start_i"] for s in written["A"]["error_spans"]] == [9, 10, 4]
+    for name, category in (("[missing]", "Accuracy/Omission"), ("[instructions fault]", "Instructions fault")):
+        assert [e.category for e in found(record([token(name)])).ratings[0].errors or ()] == [category]
+    guess = [(1, "1 error span on the second special token after the text")]
+    for span, warnings in ((token(9), []), (token(10), guess), (token(10, "Instructions fault"), [])):
+        read = found(record([span]))
+        assert [(w.row, w.got) for w in read.warnings if "token" in w.got] == warnings
 
 
 def test_the_last_annotation_of_a_text_counts() -> None:
@@ -136,24 +135,19 @@ def test_sliders_are_scores_and_no_verdict_on_errors() -> None:
 
 
 def test_what_was_skipped_or_is_not_known_is_not_rated() -> None:
-    def left(**answers: Any) -> dict[str, Any]:
-        actions = [{"time": 100, "action": "load"}, {"time": 130, "action": "submit_skip"}]
-        return (
-            record(annotation=[{"A": {"score": 90, "error_spans": []}, "B": {"score": None, "error_spans": [SPAN]}}])
-            | {"actions": actions}
-            | answers
-        )
+    def answered(b: dict[str, Any], user: str = "u2", action: str = "submit", **of_a: Any) -> dict[str, Any]:
+        actions = [{"time": 100, "action": "load"}, {"time": 130, "action": action}]
+        return record(user_id=user, actions=actions, annotation=[{"A": {"error_spans": [], **of_a}} | b])
 
-    file = found(record([SPAN]), left(user_id="u2"), left())
+    b = {"B": {"score": None, "error_spans": [SPAN]}}
+    file = found(record([SPAN]), *(answered(b, user, "submit_skip", score=90) for user in ("u2", "u1")))
     assert [(r.rater, r.key.system, r.score) for r in file.ratings] == [("u2", "A", 90.0), ("u1", "A", 90.0)]
     assert file.warnings[0].got == "2 outputs that the annotators skipped"
-    unknown = found(
-        record([SPAN]), record(user_id="u2", annotation=[{"A": {"score": None, "error_spans": [], "choice": "bad"}}])
-    )
-    assert [r.rater for r in unknown.ratings] == ["u1"]
+    unknown = found(record([SPAN]), answered({}, score=None, choice="bad"))
+    unanswered = found(record([SPAN]), answered({}, score=None))
+    for read in (unknown, unanswered):
+        assert [r.rater for r in read.ratings] == ["u1"]
     assert [w.got for w in unknown.warnings] == ["answer “choice”, 1 time"]
-    unanswered = found(record([SPAN]), record(user_id="u2", annotation=[{"A": {"score": None, "error_spans": []}}]))
-    assert [r.rater for r in unanswered.ratings] == ["u1"]
 
 
 def test_checks_and_tutorials_are_recognised() -> None:
@@ -179,25 +173,18 @@ def test_unfinished_pages_forms_and_comments_are_read() -> None:
     assert again(file).ratings == file.ratings
 
 
-@pytest.mark.parametrize(
-    ("changed", "expected"),
-    [
+def test_a_fault_of_a_record_has_one_message() -> None:
+    faults: list[tuple[dict[str, Any], str]] = [
         ({"annotation": []}, "line 1, annotation: found 0 for 1 item; expected one per item"),
         ({"user_id": None}, "line 1, user_id: found nothing; expected a text"),
         ({"annotation": [{"A": {"score": "x"}}]}, "line 1, annotation[0].A.score: found “\"x\"”"),
         ({"annotation": [{"A": {"score": 1, "error_spans": 3}}]}, "line 1, annotation[0].A.error_spans: found “3”"),
-    ],
-)  # fmt: skip
-def test_a_fault_of_a_record_has_one_message(changed: dict[str, Any], expected: str) -> None:
-    (problem,) = problems_of(found, RECORD | changed)
-    assert expected in problem.sentence()
-
-
-def test_a_truncated_file_has_one_message() -> None:
-    (problem,) = problems_of(
-        pearmut.read_pearmut, Upload("a.json", json.dumps({"x": [RECORD]}, indent=1)[:-5].encode())
-    )
-    assert "truncated" in problem.sentence()
+    ]  # fmt: skip
+    for changed, expected in faults:
+        (problem,) = problems_of(found, RECORD | changed)
+        assert expected in problem.sentence()
+    with pytest.raises(ImportProblems, match="ratings without their texts"):
+        found({k: v for k, v in RECORD.items() if k != "item"})
 
 
 @given(campaigns(extras=True))
@@ -207,16 +194,3 @@ def test_everything_that_was_rated_is_restored(file: CampaignFile) -> None:
     rated = {r.key for r in file.ratings if r.kind == "item"}
     assert {o for o in file.dataset.outputs if o.key in rated} == set(read.dataset.outputs)
     assert contents(again(read)) == contents(read)
-
-
-def test_the_second_token_is_said_to_be_a_guess_unless_it_has_a_category() -> None:
-    units = 2 + len(" ahouse")  # the emoji is two units, the line break none
-    token = {"start_i": units, "end_i": units, "severity": "major"}
-    assert [w.got for w in found(record([token])).warnings if "token" in w.got] == []
-    second = {**token, "start_i": units + 1, "end_i": units + 1}
-    (warning,) = [w for w in found(record([second])).warnings if "token" in w.got]
-    assert (warning.row, warning.got) == (1, "1 error span on the second special token after the text")
-    named = found(record([{**second, "category": "Instructions fault"}]))
-    assert not [w for w in named.warnings if "token" in w.got]
-    with pytest.raises(ImportProblems, match="ratings without their texts"):
-        found({k: v for k, v in RECORD.items() if k != "item"})

@@ -67,20 +67,19 @@ def test_error_spans_that_nobody_was_asked_for_are_no_ratings() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ({"scores": {"C": {"human1": 1, "annotator1": "x"}}}, "line 1, scores.C.: found a rating of “C”; expected a system of tgt_text"),
+def test_a_fault_of_a_line_has_one_message() -> None:
+    unknown = "line 1, scores.C.: found a rating of “C”; expected a system of tgt_text"
+    lines: list[tuple[dict[str, Any], str]] = [
+        ({"scores": {"C": {"human1": 1, "annotator1": "x"}}}, unknown),
         ({"scores": {"A": {"human1": "good"}}}, "line 1, scores.A.human1: found “\"good\"”"),
         ({"scores": {"A": {"errors1": "none"}}}, "line 1, scores.A.errors1: found “none”; expected a list of error spans"),
         ({"tgt_text": "x"}, "line 1, tgt_text: found “\"x\"”; expected an object"),
         ({"doc_id": None}, "line 1, doc_id: found nothing; expected a text"),
         ({"scores": {}}, "found no ratings; expected at least one rating"),
-    ],
-)  # fmt: skip
-def test_a_fault_of_a_line_has_one_message(line: dict[str, Any], expected: str) -> None:
-    (problem,) = problems_of(compiled, LINE | line)
-    assert expected in problem.sentence()
+    ]  # fmt: skip
+    for line, expected in lines:
+        (problem,) = problems_of(compiled, LINE | line)
+        assert expected in problem.sentence()
 
 
 @given(campaigns(references=True))
@@ -117,17 +116,13 @@ def tsv(*rows: tuple[str, str, str], text: str = "a house\\nhere") -> CampaignFi
     return wmt25.read_wmt25_spans(upload)
 
 
-def test_lists_of_spans_are_read_with_exclusive_ends() -> None:
+def test_lists_of_spans_are_read_with_exclusive_ends_and_inclusive_ones_suspected() -> None:
     file = tsv(("2 missing", "7 missing", "minor major"), ("-1", "-1", "no-error"), ("", "", ""))
     assert [r.errors for r in file.ratings] == [
         (Span("output", 2, 7, "house", "Minor", "Unspecified"), Span("output", 0, 0, "", "Major", "Accuracy/Omission")), (),
     ]  # fmt: skip
     assert len(file.dataset.outputs) == 3
-    assert file.dataset.segments[0].references == ("ref",)
-    assert file.ratings[0].rater == "annotator"
-
-
-def test_inclusive_ends_are_suspected() -> None:
+    assert (file.dataset.segments[0].references, file.ratings[0].rater) == (("ref",), "annotator")
     assert "If the ends are inclusive, add 1" in tsv(("0", "0", "minor")).warnings[0].sentence()
 
 
@@ -152,24 +147,19 @@ def test_lists_of_different_lengths_and_missing_columns_are_problems() -> None:
 
 @given(campaigns(checks=False, references=True))
 def test_lists_of_spans_are_restored(file: CampaignFile) -> None:
-    rated = [r for r in file.ratings if r.errors is not None]
+    def read(text: str) -> CampaignFile:
+        return wmt25.read_wmt25_spans(Upload("a.tsv", text.encode()))
+
+    rated = {r.key: r.errors for r in reversed(file.ratings) if r.errors is not None}
     if not rated:
         return
-    for text in wmt25.write_wmt25_spans(file).texts:
-        read = wmt25.read_wmt25_spans(Upload("a.tsv", text.encode()))
-        again = wmt25.read_wmt25_spans(Upload("a.tsv", wmt25.write_wmt25_spans(read).texts[0].encode()))
-        assert contents(again) == contents(read)
-    first = wmt25.read_wmt25_spans(Upload("a.tsv", wmt25.write_wmt25_spans(file).texts[0].encode()))
-    assert first.dataset == file.dataset
-    for r in first.ratings:
-        wanted = next(x for x in rated if x.key == r.key).errors or ()
-        places = [
-            (
-                (0, 0, "") if e.side == "source" or e.category == "Accuracy/Omission" else (e.start, e.end, e.quote),
-                e.severity,
-            )
-            for e in wanted
-        ]
-        omitted = [e.side == "source" or e.category == "Accuracy/Omission" for e in wanted]
-        distinct = dict.fromkeys((*place, left_out) for place, left_out in zip(places, omitted, strict=True))
-        assert [(e.start, e.end, e.quote) for e in r.errors or ()] == [place for place, *_ in distinct]
+    once = [read(text) for text in wmt25.write_wmt25_spans(file).texts]
+    for one in once:
+        assert contents(read(wmt25.write_wmt25_spans(one).texts[0])) == contents(one)
+    assert once[0].dataset == file.dataset
+    for r in once[0].ratings:
+        places = []
+        for e in rated[r.key]:
+            omitted = e.side == "source" or e.category == "Accuracy/Omission"
+            places.append(((0, 0, "") if omitted else (e.start, e.end, e.quote), e.severity, omitted))
+        assert [(e.start, e.end, e.quote) for e in r.errors or ()] == [place for place, *_ in dict.fromkeys(places)]

@@ -95,13 +95,7 @@ def test_gemba_replies_and_what_must_not_become_a_score() -> None:
 
 
 def test_gemspaneval_quotes_get_places_by_their_contexts() -> None:
-    error = {
-        "span": "is",
-        "span_with_context": "house is",
-        "severity": "minor",
-        "category": "fluency/grammar",
-        "is_source_error": False,
-    }
+    error = {"span": "is", "span_with_context": "house is", "severity": "minor", "category": "fluency/grammar", "is_source_error": False}  # fmt: skip
     read = FORMATS["gemspaneval"].read(upload({**A1._asdict(), "errors": [error]}, {**B1._asdict(), "reply": json.dumps([error])}, {**A2._asdict(), "reply": "[]"}, {**B2._asdict(), "reply": "none"}), TEXTS)  # fmt: skip
     assert read.spans == {A1: (LayerSpan(Span("output", 10, 12, "is", "Minor", "Fluency/Grammar")),), B1: (LayerSpan(Span("output", 11, 13, "is", "Minor", "Fluency/Grammar")),), A2: ()}  # fmt: skip
     assert read.reasons == {"unreadable reply": 1}
@@ -122,25 +116,17 @@ def test_written_layers_read_back() -> None:
     astronaut = Span("output", 9, 12, "👩‍🚀", "Minor", "Fluency/Punctuation", "not in “it”")
     second = Span("output", 13, 15, "is", "Major", "Fluency/Grammar")
     omission = Span("source", 13, 17, "sehr", "Major", "Accuracy/Omission")
-    full = {
-        A1: (LayerSpan(second, 0.1 + 0.2), LayerSpan(omission)),
-        A2: (),
-        B2: (LayerSpan(astronaut, 1.0),),
-    }
+    full = {A1: (LayerSpan(second, 0.1 + 0.2), LayerSpan(omission)), A2: (), B2: (LayerSpan(astronaut, 1.0),)}
     without_source = full | {A1: full[A1][:1]}
     plain = {key: tuple(LayerSpan(Span("output", e.start, e.end, e.quote, e.severity, "Unspecified")) for e, _ in of) for key, of in without_source.items()}  # fmt: skip
-    kept: dict[str, dict[OutputKey, tuple[LayerSpan, ...]]] = {
-        "jsonl": full,
-        "xcomet": without_source,
-        "gemspaneval": full,
-        "wmt25": plain,
-    }
-    lost = {"jsonl": 0, "xcomet": 1, "gemspaneval": 0, "wmt25": 3}
-    for name, expected in kept.items():
+    kept: dict[str, tuple[int, dict[OutputKey, tuple[LayerSpan, ...]]]] = {
+        "jsonl": (0, full), "xcomet": (1, without_source), "gemspaneval": (0, full), "wmt25": (3, plain),
+    }  # fmt: skip
+    for name, (lost, expected) in kept.items():
         write = FORMATS[name].write
         assert write is not None
         written = write(SpanLayer("file:x", "x", "file", without_source if name == "wmt25" else full), TEXTS)
-        assert len(written.lost) == lost[name], (name, written.lost)
+        assert len(written.lost) == lost, (name, written.lost)
         file = Upload(f"x.{FORMATS[name].ending}", written.texts[0].encode())
         assert guess(file) == name
         read = FORMATS[name].read(file, TEXTS)

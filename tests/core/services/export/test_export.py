@@ -12,7 +12,6 @@ import pytest
 from core.data import Dataset, Output, OutputKey, Segment, SegmentKey, Value
 from core.errors import UserError
 from core.formats.files import Upload
-from core.formats.labels import google_mqm
 from core.formats.labels.label_formats import FORMATS
 from core.formats.write import SPREADSHEET
 from core.ports.labels import Action, ActionKind
@@ -74,32 +73,21 @@ def test_labels_are_written_one_row_per_mark_or_verdict() -> None:
     assert (rows[0]["start"], rows[0]["end"], rows[0]["note"]) == ("3", "6", "'-")
 
 
-def test_google_mqm_holds_the_submitted_labels_and_reads_back() -> None:
-    back = google_mqm.read_google_mqm(labels_as(store(), 1, name="google").data)
-    assert [(r.rater, r.key.system, [(e.start, e.end, e.quote) for e in r.errors]) for r in back.rated] == [
-        ("ann", "A", [(3, 6, "bad")]),
-        ("ann", "B", []),
-    ]
-
-
 @pytest.mark.parametrize("name", [f.name for f in FORMATS.values() if f.write])
-def test_every_label_format_reads_back_with_notes(name: str) -> None:
+def test_every_label_format_holds_the_submitted_labels_and_reads_back(name: str) -> None:
     made = labels_as(store(), 1, name=name)
     assert made.ending == FORMATS[name].ending
     assert made.lost[0] == "Left out: 1 label not submitted yet."
-    found = read_label_files([Upload(f"x.{made.ending}", made.data)], {f"x.{made.ending}": name}, DATASET)
-    assert [(r.rater, r.key.system, [(e.start, e.end, e.note) for e in r.errors]) for r in found.rated] == [
-        ("ann", "A", [(3, 6, "-")]), ("ann", "B", []),
+    back = read_label_files([Upload(f"x.{made.ending}", made.data)], {f"x.{made.ending}": name}, DATASET)
+    assert [(r.rater, r.key.system, [(e.start, e.end, e.quote, e.note) for e in r.errors]) for r in back.rated] == [
+        ("ann", "A", [(3, 6, "bad", "-")]), ("ann", "B", []),
     ]  # fmt: skip
 
 
-def test_mqm_scores_are_written_for_mt_metrics_eval() -> None:
+def test_mqm_scores_are_written_for_mt_metrics_eval_and_labels_not_as_judgements() -> None:
     made = labels_as(store(), 1, name="mtme-score")
     assert made.data.decode() == "A\t-5.0\nA\tNone\nB\t0.0\nB\tNone\n"
     assert "one MQM score per output" in made.lost[1]
-
-
-def test_labels_are_not_written_as_judgements() -> None:
     with pytest.raises(UserError, match="not written in this format"):
         labels_as(store(), 1, name="judgements")
 

@@ -11,7 +11,6 @@ from core.data import Dataset, HumanScore, Output, Segment, SegmentKey
 from core.errors import ImportProblems, UserError
 from core.formats.files import Upload
 from core.ports.files import DatasetImport, ImportReport
-from core.ports.projects import Project
 from core.ports.store import Store
 from core.services.labels.protocols import typology_of
 from core.services.projects import adding
@@ -19,7 +18,7 @@ from core.services.projects.adding import ImportTarget, add, describe_new, sente
 from core.services.projects.label_import import LabelFiles, import_labels
 from tests.core.formats.problems import problems_of
 from tests.line_files import stage_lines
-from tests.stores import add_dataset, new_store
+from tests.stores import add_dataset, new_store, project_with
 
 TEXTS = st.sampled_from(["x", "y", ""])
 
@@ -49,21 +48,15 @@ def test_what_is_foretold_is_what_storage_does(shared_store: Store, old: Dataset
 
 def test_a_contradiction_is_shown_from_where_the_texts_differ() -> None:
     long, store = "the same beginning of both texts, again and again, ", new_store()
-    old = Dataset((Segment("d", "1", "s"),), (Output("A", "d", "1", long * 3 + "cat"),))
-    new = Dataset((Segment("d", "1", "s"),), (Output("A", "d", "1", long * 3 + "dog"),))
+    old, new = (
+        Dataset((Segment("d", "1", "s"),), (Output("A", "d", "1", long * 3 + word),)) for word in ("cat", "dog")
+    )
     project = add_dataset(store, ImportTarget("p"), old).project.id
     (problem,) = store.projects.compare(project, DatasetImport(new)).problems
-    assert "dog" in problem.got
-    assert "cat" in problem.expected
-    assert "“A”" in problem.column
-
-
-def test_a_new_project_that_cannot_be_filled_is_not_left_behind() -> None:
-    store = new_store()
-    homeless = Dataset((), (Output("A", "d", "1", "x"),))
-    with pytest.raises(ImportProblems):
-        add_dataset(store, ImportTarget("new"), homeless)
-    assert store.projects.list() == []
+    assert ("dog" in problem.got, "cat" in problem.expected, "“A”" in problem.column) == (True, True, True)
+    with pytest.raises(ImportProblems):  # a new project that cannot be filled is not left behind
+        add_dataset(store, ImportTarget("new"), Dataset((), (Output("A", "d", "1", "x"),)))
+    assert [p.id for p in store.projects.list()] == [project]
 
 
 def own_segments(systems: str, n: int = 2) -> Dataset:
@@ -158,19 +151,17 @@ DATA = Dataset(
 )  # fmt: skip
 
 
-def stored(data: Dataset = DATA) -> tuple[Store, Project]:
+def stored(data: Dataset = DATA) -> tuple[Store, int]:
     store = new_store()
-    project = store.projects.create("p")
-    store.projects.add(project.id, data)
-    return store, project
+    return store, project_with(store, data)
 
 
 def test_outputs_are_added_once_to_existing_references() -> None:
     store, project = stored()
-    done = use_as_references(store, project.id, "refB")
-    assert (done.report.references, done.references_of, done.project.id) == (2, "refB", project.id)
-    assert use_as_references(store, project.id, "refB").report.references == 0
-    data = store.projects.dataset(project.id)
+    done = use_as_references(store, project, "refB")
+    assert (done.report.references, done.references_of, done.project.id) == (2, "refB", project)
+    assert use_as_references(store, project, "refB").report.references == 0
+    data = store.projects.dataset(project)
     assert [s.references for s in data.segments] == [("one",), ("two", "a pair"), ()]
     assert set(data.outputs) == set(DATA.outputs)
     assert with_references(DATA, ["refB"]).segments == data.segments
@@ -188,9 +179,9 @@ def test_a_project_is_read_in_parts(limit: str, most: int, parts: list[int], mon
         return texts(project_id, segments, systems)
 
     monkeypatch.setattr(store.projects, "texts", counting)
-    assert use_as_references(store, project.id, "refB").report.references == 2
+    assert use_as_references(store, project, "refB").report.references == 2
     assert read == parts
-    assert [s.references for s in store.projects.dataset(project.id).segments] == [("one",), ("two", "a pair"), ()]
+    assert [s.references for s in store.projects.dataset(project).segments] == [("one",), ("two", "a pair"), ()]
 
 
 def test_a_system_that_cannot_be_used_changes_nothing() -> None:
@@ -198,7 +189,7 @@ def test_a_system_that_cannot_be_used_changes_nothing() -> None:
     store, project = stored(data)
     for system, why in (("B", "no outputs with text"), ("C", "no outputs with text"), ("D", "no such system")):
         with pytest.raises(UserError, match=why):
-            use_as_references(store, project.id, system)
+            use_as_references(store, project, system)
         with pytest.raises(UserError, match=why):
             with_references(data, [system])
-    assert store.projects.dataset(project.id) == data
+    assert store.projects.dataset(project) == data

@@ -17,9 +17,8 @@ from core.services.export import export
 from core.services.projects import adding
 from core.services.projects.adding import ImportTarget
 from core.services.projects.view import View
-from core.signature import content_key
 from tests.builders import small_dataset
-from tests.stores import add_dataset, new_store
+from tests.stores import add_dataset, new_store, project_with, put_scores
 from tests.views import view_of
 
 KEYS = [o.key for o in small_dataset().outputs]
@@ -34,10 +33,9 @@ def judge(higher: bool = False, name: str = "chrf") -> ExternalScores:
 
 def store() -> tuple[Store, int]:
     made = new_store()
-    done = add_dataset(made, ImportTarget("p"), small_dataset(), [judge()])
-    ours = {content_key(*item): Value(10.0 - i) for i, (_, item) in enumerate(small_dataset().items())}
-    made.scores.put("chrf", "chrf|v:1", ours, 0.1)
-    return made, done.project.id
+    project = project_with(made, external=[judge()])
+    put_scores(made, project, "chrf", lambda i, _: Value(10.0 - i), "chrf|v:1")
+    return made, project
 
 
 def view() -> View:

@@ -70,21 +70,58 @@ def test_rows_of_a_wide_csv_that_repeat_a_segment_are_ratings() -> None:
     assert problem.expected == "each key once"
 
 
-def test_a_long_tsv_with_scores() -> None:
-    got = seen(
-        up("a.tsv", 'doc\tseg\tsrc\tref1\tref2\tsystem\thyp\tscore\nd\t1\ts\tr\tq\tA\tx\t0.5\nd\t1\ts\tr\tq\tB\t"y\t\n')
-    )
-    assert got.summary == "1 segment × 2 systems, 2 references, 1 human score"
-    assert got.staged is not None
-    assert got.staged.dataset().outputs[1].text == '"y'
+def test_files_of_every_kind_are_summed_up() -> None:
+    long = 'doc\tseg\tsrc\tref1\tref2\tsystem\thyp\tscore\nd\t1\ts\tr\tq\tA\tx\t0.5\nd\t1\ts\tr\tq\tB\t"y\t\n'
+    objects = b'{"id": 1, "references": ["r", "q"], "A": "x"}\n{"id": 2, "references": ["r"], "A": "y"}\n'
+    missing = "No segment has a {}; metrics that need one cannot be computed."
+    lines = [up("src.txt", "s\ns\n"), up("ref.txt", "r\nr\n"), up("A.txt", "x\n\n")]
+    for files, summary, notes in (
+        ([up("a.tsv", long)], "1 segment × 2 systems, 2 references, 1 human score", ()),
+        (
+            [Upload("a.jsonl.gz", gzip.compress(objects))],
+            "2 segments × 1 system, 1–2 references",
+            (missing.format("source"),),
+        ),
+        (lines, "2 segments × 1 system, 1 reference", ("1 output is empty.",)),
+        ([up("a.csv", "id,source,A\n1,s,x\n")], "1 segment × 1 system, no references", (missing.format("reference"),)),
+    ):
+        got = seen(*files)
+        assert got.staged is not None
+        assert (got.summary, got.notes) == (summary, notes)
+    staged = seen(up("a.tsv", long)).staged
+    assert staged is not None
+    assert staged.dataset().outputs[1].text == '"y'
 
 
-def test_a_file_that_fails_late_does_not_make_the_next_one_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_problems_of_all_files_are_reported_at_once() -> None:
+    workbook = b"PK\x03\x04 xl/workbook.xml"
+    files = [
+        up("good.csv", "id,A\n1,x\n"), up("ragged.csv", "id,B\n1\n1,2,3\n"), Upload("book.csv", workbook),
+        up("notes.txt", "hello\n"), Upload("real.xlsx", workbook),
+    ]  # fmt: skip
+    got = seen(*files)
+    assert (got.staged, got.summary) == (None, "5 problems")
+    assert [(p.file, p.got) for p in got.problems] == [
+        ("ragged.csv", "1 field"), ("ragged.csv", "3 fields"), ("book.csv", "an Excel workbook"),
+        ("notes.txt", "plain text beside tables"), ("real.xlsx", "an Excel workbook"),
+    ]  # fmt: skip
+    many = seen(up("a.csv", "id,A\n" + "x\n" * 300), up("b.csv", "id,B\n" + "x\n" * 50))
+    assert (many.summary, len(many.problems), many.problems[-1].got) == ("350 problems", 201, "150 more problems")
+    a = up("a.csv", "id,A\n1,x\n")
+    assert seen(a, a).summary == "1 segment × 1 system, no references"
+    assert [p.got for p in seen(a, up("a.csv", "id,A\n1,y\n")).problems] == ["2 different files of this name"]
+    assert seen().problems[0].got == "no files"
+
+
+def test_rows_that_cannot_be_read_are_found_wherever_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [up("a.csv", "id,A\n" + "".join(f"{i},x\n" for i in range(1500)) + "1\n")]
+    assert [problem.row for problem in plan(files).problems] == [1502]
+    assert [problem.row for problem in seen(*files).problems] == [1502]
+    # a file that fails late does not make the next one wrong
     monkeypatch.setattr(build, "ROWS", 10)
     outputs = "system,segment_id,output\n" + "".join(f"A,{i},x\n" for i in range(50)) + "A,50,x,one field too many\n"
     scores = "system,segment_id,DA\n" + "".join(f"A,{i},{i}\n" for i in range(50))
-    found = seen(up("a.csv", outputs), up("b.csv", scores))
-    assert [(p.file, p.row) for p in found.problems] == [("a.csv", 52)]
+    assert [(p.file, p.row) for p in seen(up("a.csv", outputs), up("b.csv", scores)).problems] == [("a.csv", 52)]
 
 
 def test_averaging_human_scores_reports_progress_and_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,90 +159,29 @@ def test_columns_are_judged_by_fewer_rows_if_they_are_long(monkeypatch: pytest.M
     assert got.summary == "10 segments × 1 system, no references"
 
 
-def test_jsonl_in_gzip() -> None:
-    data = b'{"id": 1, "references": ["r", "q"], "A": "x"}\n{"id": 2, "references": ["r"], "A": "y"}\n'
-    got = seen(Upload("a.jsonl.gz", gzip.compress(data)))
-    assert got.summary == "2 segments × 1 system, 1–2 references"
-
-
-def test_line_files() -> None:
-    files = [up("src.txt", "s\ns\n"), up("ref.txt", "r\nr\n"), up("A.txt", "x\n\n")]
-    got = seen(*files)
-    assert got.summary == "2 segments × 1 system, 1 reference"
-    assert got.notes == ("1 output is empty.",)
-
-
-def test_no_references_are_a_note_and_stop_nothing() -> None:
-    got = seen(up("a.csv", "id,source,A\n1,s,x\n"))
-    assert got.staged is not None
-    assert got.notes == ("No segment has a reference; metrics that need one cannot be computed.",)
-    assert got.summary == "1 segment × 1 system, no references"
+def test_segments_without_a_reference_are_counted_in_a_note() -> None:
     some = seen(up("a.csv", "id,source,ref,A\n1,s,r,x\n2,s,,y\n"))
     assert some.notes == ("1 of 2 segments have no reference; metrics that need one leave them out.",)
 
 
-def test_a_person_can_map_the_columns_by_hand() -> None:
+def test_a_person_can_map_the_columns_and_change_the_roles_of_files() -> None:
     files = [up("a.csv", "k,Ausgangstext,Gold,Eins,Zwei\n1,s,r,x,y\n")]
-    guessed = plan(files)
-    assert guessed.tables[0].samples == ("1", "s", "r", "x", "y")
-    mapping = guessed.tables[0].mapping.with_(segment="k", source="Ausgangstext", systems=("Eins", "Zwei"))
-    got = preview(read_files(files), replace(guessed, tables=(replace(guessed.tables[0], mapping=mapping),)))
+    guess = plan(files)
+    assert guess.tables[0].samples == ("1", "s", "r", "x", "y")
+    mapping = guess.tables[0].mapping.with_(segment="k", source="Ausgangstext", systems=("Eins", "Zwei"))
+    got = preview(read_files(files), replace(guess, tables=(replace(guess.tables[0], mapping=mapping),)))
     assert got.summary == "1 segment × 2 systems, 1 reference"
     assert got.staged is not None
     assert got.staged.dataset().segments[0].segment_id == "1"
-
-
-def test_a_person_can_change_the_roles_of_files() -> None:
+    assert preview(read_files([up("b.csv", "id,A\n1,x\n")]), guess).problems[0].got == "no such file"
     files = [up("one.txt", "s\n"), up("two.txt", "r\n"), up("three.txt", "x\n")]
     roles = LineRoles("one.txt", ("two.txt",), (("three.txt", "My system"),))
     got = preview(read_files(files), replace(plan(files), roles=roles))
     assert got.staged is not None
     assert got.staged.dataset().systems == ("My system",)
-    wrong = preview(
-        read_files(files),
-        replace(plan(files), roles=LineRoles("one.txt", ("one.txt",), (("two.txt", ""), ("gone.txt", "X")))),
-    )
-    assert [p.got for p in wrong.problems] == ["no such file", "the same file given twice", "a system without a name"]
-
-
-def test_all_problems_of_all_files_are_reported_at_once() -> None:
-    got = seen(
-        up("good.csv", "id,A\n1,x\n"),
-        up("ragged.csv", "id,B\n1\n1,2,3\n"),
-        Upload("book.csv", b"PK\x03\x04 xl/workbook.xml"),
-        up("notes.txt", "hello\n"),
-        Upload("real.xlsx", b"PK\x03\x04 xl/workbook.xml"),
-    )
-    assert got.staged is None
-    assert [(p.file, p.got) for p in got.problems] == [
-        ("ragged.csv", "1 field"),
-        ("ragged.csv", "3 fields"),
-        ("book.csv", "an Excel workbook"),
-        ("notes.txt", "plain text beside tables"),
-        ("real.xlsx", "an Excel workbook"),
-    ]
-    assert got.summary == "5 problems"
-
-
-def test_rows_that_cannot_be_read_are_found_wherever_they_are() -> None:
-    files = [up("a.csv", "id,A\n" + "".join(f"{i},x\n" for i in range(1500)) + "1\n")]
-    assert [problem.row for problem in plan(files).problems] == [1502]
-    assert [problem.row for problem in seen(*files).problems] == [1502]
-
-
-def test_many_problems_are_counted_once() -> None:
-    got = seen(up("a.csv", "id,A\n" + "x\n" * 300), up("b.csv", "id,B\n" + "x\n" * 50))
-    assert got.summary == "350 problems"
-    assert len(got.problems) == 201
-    assert got.problems[-1].got == "150 more problems"
-
-
-def test_file_copies_are_merged_and_equal_names_refused() -> None:
-    a = up("a.csv", "id,A\n1,x\n")
-    assert seen(a, a).summary == "1 segment × 1 system, no references"
-    got = seen(a, up("a.csv", "id,A\n1,y\n"))
-    assert got.staged is None
-    assert [p.got for p in got.problems] == ["2 different files of this name"]
+    wrong = LineRoles("one.txt", ("one.txt",), (("two.txt", ""), ("gone.txt", "X")))
+    refused = preview(read_files(files), replace(plan(files), roles=wrong)).problems
+    assert [p.got for p in refused] == ["no such file", "the same file given twice", "a system without a name"]
 
 
 def test_mqm_labels_are_recognised_and_left_to_their_own_reader() -> None:
@@ -219,15 +195,6 @@ def test_mqm_labels_are_recognised_and_left_to_their_own_reader() -> None:
     assert [p.file for p in mixed.problems] == ["m.tsv"]
 
 
-def test_no_files_are_a_problem() -> None:
-    assert seen().problems[0].got == "no files"
-
-
-def test_a_plan_for_other_files_is_answered() -> None:
-    old = plan([up("a.csv", "id,A\n1,x\n")])
-    assert preview(read_files([up("b.csv", "id,A\n1,x\n")]), old).problems[0].got == "no such file"
-
-
 @pytest.mark.skipif(not DATA.exists(), reason="the shared data stand beside the repository")
 def test_real_files_are_planned() -> None:
     def kind(name: str) -> ImportPlan:
@@ -238,20 +205,16 @@ def test_real_files_are_planned() -> None:
     assert (menli.segment, menli.source, menli.references) == ("id", "source", ("ref",))
 
 
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(["a.csv", "b.tsv", "c.jsonl", "ref.txt", "d.txt", ""]), st.binary(max_size=40)),
-        max_size=4,
-    )
-)
-def test_nothing_that_is_uploaded_raises(files: list[tuple[str, bytes]]) -> None:
-    got = seen(*(Upload(*f) for f in files))
-    assert (got.staged is None) == bool(got.problems) or plan([Upload(*f) for f in files]).kind == "labels"
-
-
 CELLS = st.sampled_from(
     ["", "1", "2", "A", "x", "=1", '"', "é", "0.5", "\t", ",", "\n", "\r\n", "id", "system", "output", "ref", "source"]
 )
+NAMES = st.sampled_from(["a.csv", "b.tsv", "c.jsonl", "ref.txt", "d.txt", ""])
+
+
+@given(st.lists(st.tuples(NAMES, st.binary(max_size=40)), max_size=4))
+def test_nothing_that_is_uploaded_raises(files: list[tuple[str, bytes]]) -> None:
+    got = seen(*(Upload(*f) for f in files))
+    assert (got.staged is None) == bool(got.problems) or plan([Upload(*f) for f in files]).kind == "labels"
 
 
 @given(st.lists(CELLS, max_size=40).map("".join), st.sampled_from(["a.csv", "a.tsv"]))
@@ -306,8 +269,8 @@ def test_wide_tables_and_late_keys_are_kept_as_written(monkeypatch: pytest.Monke
 
 def test_references_alone_belong_to_the_segments_of_a_project() -> None:
     known, numbered = small_dataset(2), Dataset(tuple(Segment("", str(i), None) for i in (1, 2)), ())
-    table = up("r.csv", "doc,id,reference\ndoc,0,r\ndoc,1,s\n")
-    for file, texts in ((table, known), (up("ref.txt", "r\ns\n"), numbered)):
+    head = "doc,id,reference\ndoc,0,r\ndoc,"
+    for file, texts in ((up("r.csv", head + "1,s\n"), known), (up("ref.txt", "r\ns\n"), numbered)):
         read = read_files([file])
         assert needs_project(read.plan) == "references"
         assert preview(read).problems != ()
@@ -315,15 +278,11 @@ def test_references_alone_belong_to_the_segments_of_a_project() -> None:
         assert (got.summary, got.problems) == ("references of 2 segments", ())
         assert got.staged is not None
         assert [segment.references for segment in got.staged.dataset().segments] == [("r",), ("s",)]
-    for file, texts, found in (
-        (
-            up("r.csv", "doc,id,reference\ndoc,0,r\ndoc,7,s\n"),
-            known,
-            "segment “7” of “doc”, which the project does not have",
-        ),
+    for file, texts, wrong in (
+        (up("r.csv", head + "7,s\n"), known, "segment “7” of “doc”, which the project does not have"),
         (up("ref.txt", "r\n"), numbered, "1 line"),
         (up("ref.txt", "r\ns\nt\n"), numbered, "3 lines"),
         (up("ref.txt", "r\ns\n"), known, "2 lines"),
     ):
         (problem,) = preview(read_files([file]), None, texts).problems
-        assert (problem.file, problem.got) == (file.name, found)
+        assert (problem.file, problem.got) == (file.name, wrong)

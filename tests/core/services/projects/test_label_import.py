@@ -5,19 +5,16 @@ import pytest
 from core.data import Dataset, Output, Segment, SegmentKey
 from core.errors import ImportProblems, UserError
 from core.formats.files import Upload
-from core.formats.labels import google_mqm
 from core.mqm.log import fold
 from core.mqm.scores import rated_outputs
 from core.ports.labels import Action
 from core.ports.store import Store
 from core.services.export.export import labels_as
 from core.services.labels.labels import open_segment
-from core.services.projects.adding import ImportTarget
+from core.services.projects.adding import Imported, ImportTarget
 from core.services.projects.label_import import import_labels, read_label_files
-from tests.paths import DATA
 from tests.stores import new_store
 
-TED = DATA / "mqm_ted_zhen.tsv.gz"
 HEADER = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity"
 ROWS = (
     "A 🚀\tnews\t1\t7\tann\tQuelle\t😀 a <v>bad</v> cat\tFluency/Grammar\tMajor",
@@ -37,6 +34,19 @@ def labels(store: Store, project: int) -> set[object]:
     return {(r.key, r.rater, frozenset(r.errors)) for r in rated_outputs(fold(store.labels.events(project)), texts)}
 
 
+def add(store: Store, project: int | None, *files: Upload) -> Imported:
+    """Import label files into a project, or into a new one."""
+    return import_labels(
+        store, ImportTarget("p" if project else f"p {len(store.projects.list())}", project), read_label_files(files)
+    )
+
+
+def labelled(*rows: str) -> tuple[Store, int]:
+    """Return a store with a project that has the labels of these rows."""
+    store = new_store()
+    return store, add(store, None, tsv(*rows)).project.id
+
+
 def test_outputs_and_labels_come_in_under_the_names_of_the_raters() -> None:
     store = new_store()
     found = read_label_files([tsv(*ROWS)])
@@ -48,38 +58,32 @@ def test_outputs_and_labels_come_in_under_the_names_of_the_raters() -> None:
     assert labels(store, done.project.id) == {(r.key, r.rater, frozenset(r.errors)) for r in found.rated}
 
 
-def test_names_that_differ_only_in_case_or_blanks_are_said() -> None:
-    found = read_label_files([tsv(ROWS[0], ROWS[1].replace("\tann\t", "\tAnn \t"))])
-    assert [w.got for w in found.warnings] == ["names that differ only in case or blanks: “ann”, “Ann ”"]
+def test_names_that_differ_only_in_case_or_blanks_are_said_and_an_error_in_two_files_counts_once() -> None:
+    read = read_label_files([tsv(ROWS[0], ROWS[1].replace("\tann\t", "\tAnn \t"))])
+    assert [w.got for w in read.warnings] == ["names that differ only in case or blanks: “ann”, “Ann ”"]
+    read = read_label_files([tsv(*ROWS), tsv(ROWS[0], ROWS[2], name="again.tsv")])
+    assert read.rated == read_label_files([tsv(*ROWS)]).rated
+    assert [w.got for w in read.warnings][-1] == "1 exact duplicate of an error"
 
 
-def test_an_error_in_two_files_counts_once() -> None:
-    found = read_label_files([tsv(*ROWS), tsv(ROWS[0], ROWS[2], name="again.tsv")])
-    assert found.rated == read_label_files([tsv(*ROWS)]).rated
-    assert [w.got for w in found.warnings][-1] == "1 exact duplicate of an error"
-
-
-def test_the_same_file_twice_adds_nothing() -> None:
+def test_the_same_labels_again_in_whatever_format_add_nothing() -> None:
     store, project = labelled(*ROWS)
     before = store.labels.events(project)
-    again = import_labels(store, ImportTarget("p", project), read_label_files([tsv(*ROWS)]))
-    assert store.labels.events(project) == before
-    assert again.labelled == 0
-    assert (again.report.segments, again.report.outputs) == (0, 0)
+    made = [labels_as(store, project, name=name) for name in ("google", "marot", "mtme-jsonl", "esa", "label-studio")]
+    for upload in (tsv(*ROWS), *(Upload(f"x.{file.ending}", file.data) for file in made)):
+        done = add(store, project, upload)
+        assert (done.labelled, done.notes, done.report.segments, done.report.outputs) == (0, (), 0, 0), upload.name
+        assert store.labels.events(project) == before
 
 
-def test_an_import_that_was_cut_off_is_completed_by_the_next() -> None:
-    store = new_store()
-    whole = import_labels(store, ImportTarget("whole"), read_label_files([tsv(*ROWS)]))
-    part = import_labels(store, ImportTarget("part"), read_label_files([tsv(*ROWS[:3])]))
-    import_labels(store, ImportTarget("part", part.project.id), read_label_files([tsv(*ROWS)]))
-    assert labels(store, part.project.id) == labels(store, whole.project.id)
-
-
-def labelled(*rows: str) -> tuple[Store, int]:
-    """Return a store with a project that has the labels of these rows."""
-    store = new_store()
-    return store, import_labels(store, ImportTarget("p"), read_label_files([tsv(*rows)])).project.id
+def test_an_import_that_was_cut_off_is_completed_by_the_next_and_what_is_recorded_is_counted() -> None:
+    store, project = labelled(*ROWS[:3])
+    # ann's labels of A and B are there; bob's of A in segment 7 and of A in segment 8 are new
+    assert add(store, project, tsv(*ROWS)).labelled == 2
+    assert labels(store, project) == labels(*labelled(*ROWS))
+    withdraw = Action("w", "verdict", "<b>B</b>", {"value": None})
+    store.labels.append(project, "ann", SegmentKey("news", "7"), [withdraw])
+    assert add(store, project, tsv(*ROWS)).labelled == 0
 
 
 def test_an_error_on_the_way_leaves_everything_as_it_was() -> None:
@@ -107,24 +111,15 @@ def test_deleted_errors_stay_deleted_on_reimport() -> None:
     (added,) = [e.action for e in store.labels.events(project) if e.action.kind == "add"]
     delete = Action("d", "delete", added.system, {"mark": added.payload["mark"]})
     store.labels.append(project, "ann", SegmentKey("news", "7"), [delete])
-    done = import_labels(store, ImportTarget("p", project), read_label_files([tsv(*ROWS[1:3], *system_c("7"))]))
+    done = add(store, project, tsv(*ROWS[1:3], *system_c("7")))
     assert (done.report.outputs, done.labelled) == (1, 1)
     assert "A 🚀, segment 7: imported before and withdrawn here" in done.notes[0]
     now = fold(store.labels.events(project))["ann", SegmentKey("news", "7")]
     assert now.submitted
     assert {system for system, labels in now.outputs.items() if labels.complete} == {"<b>B</b>", "C"}
     before = store.labels.events(project)
-    again = import_labels(store, ImportTarget("p", project), read_label_files([tsv(*ROWS[1:3], *system_c("7"))]))
+    again = add(store, project, tsv(*ROWS[1:3], *system_c("7")))
     assert (again.labelled, store.labels.events(project)) == (0, before)
-
-
-def test_only_labels_that_were_recorded_are_counted() -> None:
-    store, project = labelled(*ROWS[:3])
-    # ann's labels of A and B are there; bob's of A in segment 7 and of A in segment 8 are new
-    assert import_labels(store, ImportTarget("p", project), read_label_files([tsv(*ROWS)])).labelled == 2
-    withdraw = Action("w", "verdict", "<b>B</b>", {"value": None})
-    store.labels.append(project, "ann", SegmentKey("news", "7"), [withdraw])
-    assert import_labels(store, ImportTarget("p", project), read_label_files([tsv(*ROWS)])).labelled == 0
 
 
 def test_imported_raters_see_shuffled_systems() -> None:
@@ -148,7 +143,7 @@ def test_labels_of_other_texts_change_nothing() -> None:
     project = store.projects.create("p").id
     store.projects.add(project, Dataset((Segment("news", "7", "Quelle"),), (Output("A 🚀", "news", "7", "other"),)))
     with pytest.raises(ImportProblems):
-        import_labels(store, ImportTarget("p", project), read_label_files([tsv(*ROWS)]))
+        add(store, project, tsv(*ROWS))
     assert store.labels.events(project) == []
 
 
@@ -163,46 +158,19 @@ def test_two_files_that_contradict_each_other_are_a_problem() -> None:
 
 
 def test_exported_labels_come_back_the_same_in_a_fresh_project() -> None:
-    store = new_store()
-    first = import_labels(store, ImportTarget("first"), read_label_files([tsv(*ROWS)]))
-    text = labels_as(store, first.project.id, name="google").data
-    second = import_labels(store, ImportTarget("second"), read_label_files([Upload("back.tsv", text)]))
-    assert labels(store, second.project.id) == labels(store, first.project.id)
-    assert len(labels(store, second.project.id)) == 4
-    assert labels_as(store, second.project.id, name="google").data == text
-
-
-@pytest.mark.skipif(not TED.exists(), reason="the TED data is not beside the repository")
-def test_thirty_segments_of_the_ted_release_come_back_the_same() -> None:
-    full = google_mqm.read_google_mqm(TED.read_bytes(), TED.name)
-    wanted = {s.key for s in full.dataset.segments[:30]}
-    part = google_mqm.write_google_mqm(full.dataset, [r for r in full.rated if r.key.segment in wanted])
-    store = new_store()
-    first = import_labels(store, ImportTarget("ted"), read_label_files([Upload("ted.tsv", part.encode())]))
-    assert not first.notes
-    again = labels_as(store, first.project.id, name="google").data
-    second = import_labels(store, ImportTarget("again"), read_label_files([Upload("again.tsv", again)]))
-    assert labels(store, second.project.id) == labels(store, first.project.id)
-    assert len(labels(store, first.project.id)) == sum(r.key.segment in wanted for r in full.rated)
-
-
-def test_the_same_labels_in_another_format_add_nothing() -> None:
-    store, project = labelled(*ROWS)
-    before = store.labels.events(project)
-    for name in ("marot", "mtme-jsonl", "esa", "label-studio"):
-        made = labels_as(store, project, name=name)
-        done = import_labels(
-            store, ImportTarget("p", project), read_label_files([Upload(f"x.{made.ending}", made.data)])
-        )
-        assert (done.labelled, done.notes, done.report.outputs) == (0, (), 0), name
-        assert store.labels.events(project) == before
+    store, first = labelled(*ROWS)
+    text = labels_as(store, first, name="google").data
+    second = add(store, None, Upload("back.tsv", text)).project.id
+    assert labels(store, second) == labels(store, first)
+    assert len(labels(store, second)) == 4
+    assert labels_as(store, second, name="google").data == text
 
 
 def test_errors_without_a_category_can_be_imported_and_annotated() -> None:
     line = '{"src": "s", "tgt": "a bad cat", "line_id": 1, "system": "A", "annotator": "ann", "esa_spans": [{"start_i": 2, '
     line += '"end_i": 4, "severity": "minor"}], "esa_score": 55}'
     store = new_store()
-    done = import_labels(store, ImportTarget("p"), read_label_files([Upload("x.jsonl", line.encode())]))
+    done = add(store, None, Upload("x.jsonl", line.encode()))
     assert (done.labelled, done.notes, done.report.human_scores) == (1, (), 1)
     (r,) = rated_outputs(fold(store.labels.events(done.project.id)))
     assert [(e.quote, e.severity, e.category) for e in r.errors] == [("bad", "Minor", "Unspecified")]

@@ -75,18 +75,16 @@ def test_labels_of_all_annotators_count_once_per_output(store: Store) -> None:
     assert step(store).why == "4 outputs labelled and submitted; 6 are recommended."
     label(store, Dataset(DATA.segments[2:], DATA.outputs), "bob")
     assert step(store)[:2] == ("evaluate", ("upload", "score", "label"))  # no λ to fit without BARTScore++
+    assert step(store).imported == ""
 
 
 def test_imported_labels_are_told_from_own_ones(store: Store) -> None:
     fill(store)
     score(store)
-    label(store, of(DATA, 2), "import")
-    label(store, Dataset(DATA.segments[2:], DATA.outputs), "import")
+    label(store, DATA, "import")
     assert (step(store).step, step(store).imported) == ("evaluate", "labels")
-    store.labels.append(
-        store.projects.list()[0].id, "import", DATA.segments[0].key,
-        [Action("own", "verdict", "A", {"value": "non_translation"}), Action("own-submit", "submit", None, {})],
-    )  # fmt: skip
+    own = [Action("own", "verdict", "A", {"value": "non_translation"}), Action("own-submit", "submit", None, {})]
+    store.labels.append(store.projects.list()[0].id, "import", DATA.segments[0].key, own)
     assert (step(store).step, step(store).imported) == ("evaluate", "")
 
 

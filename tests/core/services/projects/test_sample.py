@@ -105,14 +105,11 @@ def test_labels_match_their_texts_and_cover_the_typology() -> None:
     assert label_actions(RATED).notes == ()
 
 
-@pytest.mark.parametrize("raters", [RATERS, RATERS[:1], RATERS[1:]])
-def test_fluent_but_wrong_costs_more_than_clumsy_but_right(raters: tuple[str, ...]) -> None:
-    means = system_scores([r for r in RATED if r.rater in raters], GOOGLE)
-    assert [m.system for m in means] == ["Meridian", "PaperPlane", "Lark-7B", "Rule-2009"]
-    assert all(better.score - worse.score > 1 for better, worse in zip(means, means[1:], strict=False))
-
-
-def test_chrf_ranks_the_fluent_hallucinator_first() -> None:
+def test_fluent_but_wrong_costs_more_than_clumsy_but_right_and_chrf_ranks_it_first() -> None:
+    for raters in (RATERS, RATERS[:1], RATERS[1:]):
+        means = system_scores([r for r in RATED if r.rater in raters], GOOGLE)
+        assert [m.system for m in means] == ["Meridian", "PaperPlane", "Lark-7B", "Rule-2009"]
+        assert all(better.score - worse.score > 1 for better, worse in zip(means, means[1:], strict=False))
     values = registry.load_metric("chrf").score([item for _, item in DATA.items()], no_progress)
     sums = dict.fromkeys(SYSTEMS, 0.0)
     for (key, _), value in zip(DATA.items(), values, strict=True):
@@ -121,11 +118,6 @@ def test_chrf_ranks_the_fluent_hallucinator_first() -> None:
 
 
 # Into a store.
-
-
-@pytest.fixture
-def store() -> Store:
-    return new_store()
 
 
 NOWHERE = Path("there is no such file")
@@ -155,14 +147,10 @@ def test_a_second_start_changes_nothing_also_if_the_sample_was_renamed_or_delete
     assert [job.state for job in store.jobs.recent(first.id)] == ["cancelled"]
     store.projects.delete(first.id)
     assert sample.ensure(store, NOWHERE) is None
-    store.projects.create("Other")
-    assert sample.ensure(store, NOWHERE) is None
-    assert [p.name for p in store.projects.list()] == ["Other"]
-
-
-def test_a_store_with_projects_gets_no_sample(store: Store) -> None:
-    store.projects.create("Mine")
-    assert sample.ensure(store, NOWHERE) is None
+    for other in (store, new_store()):  # a store with projects gets no sample
+        other.projects.create("Other")
+        assert sample.ensure(other, NOWHERE) is None
+        assert [p.name for p in other.projects.list()] == ["Other"]
 
 
 def test_a_start_that_was_cut_off_is_completed_by_the_next(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,6 +183,11 @@ def two_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("two_metrics")
 def test_a_recorded_run_warms_the_cache_value_for_value(store: Store, tmp_path: Path) -> None:
     out = tmp_path / "scores.jsonl.gz"
+    record_sample.record([replace(registry.load_metric("length"), signature=lambda: "length|v:1|rev:other")], out)
+    other = new_store()
+    project = sample.ensure(other, out)
+    assert project is not None
+    assert other.scores.signatures(project.id) == []  # a run under another signature is left alone
     assert record_sample.record(registry.chosen(("length", "deep")), out) == 2 * 160
     project = sample.ensure(store, out)
     assert project is not None
@@ -206,25 +199,15 @@ def test_a_recorded_run_warms_the_cache_value_for_value(store: Store, tmp_path: 
     assert (dict(shown.parts), shown.detail) == ({"a": 0.1}, {"steps": [[1, "é"]]})
 
 
-@pytest.mark.usefixtures("two_metrics")
-def test_a_run_recorded_under_another_signature_is_left_alone(store: Store, tmp_path: Path) -> None:
-    out = tmp_path / "scores.jsonl.gz"
-    record_sample.record([replace(registry.load_metric("length"), signature=lambda: "length|v:1|rev:other")], out)
-    project = sample.ensure(store, out)
-    assert project is not None
-    assert store.scores.signatures(project.id) == []
-
-
-def test_recording_the_same_run_twice_writes_the_same_bytes(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        record_sample.record([counting_metric()], tmp_path / name)
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-
-
-def test_a_metric_that_fails_leaves_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_recording_twice_writes_the_same_bytes_and_a_metric_that_fails_no_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert record_sample.main(["--metrics", "no such metric", "--out", str(tmp_path / "scores")]) == 2
     assert "no such metric" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+    for name in ("one", "two"):
+        record_sample.record([counting_metric()], tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
 @pytest.mark.skipif(not sample.SCORES.exists(), reason="no recorded run is in core/sample")

@@ -1,7 +1,5 @@
 """Which task texts look like, and the default metrics for it."""
 
-import pytest
-
 from core.data import Dataset, Output, Segment
 from core.metrics.registry import STANDARD, load_metric
 from core.services.projects import sample
@@ -23,33 +21,25 @@ def texts(source: str | None, output: str) -> Dataset:
     return Dataset((Segment("d", "1", source, ("r",)),), (Output("A", "d", "1", output),))
 
 
-@pytest.mark.parametrize(
-    ("source", "output", "task"),
-    [
-        ("Die Katze sitzt auf der Matte.", "The cat sits on the mat.", "translation"),
-        ("猫坐在垫子上。", "The cat sits on the mat.", "translation"),
+def test_the_task_is_guessed_from_the_texts() -> None:
+    cat, eagle = "The cat sits on the mat.", "The Eagle serves French food."
+    cafe = "inform(name='red door cafe';goodformeal='breakfast')"
+    for source, output, task in (
+        ("Die Katze sitzt auf der Matte.", cat, "translation"),
+        ("猫坐在垫子上。", cat, "translation"),
         (LONG, "The council discussed flood defences.", "summary"),
-        (
-            "inform(name='red door cafe';goodformeal='breakfast')",
-            "Red door cafe is good for breakfast.",
-            "data-to-text",
-        ),
-        ("name[The Eagle], food[French], area[riverside]", "The Eagle serves French food.", "data-to-text"),
+        (cafe, "Red door cafe is good for breakfast.", "data-to-text"),
+        ("name[The Eagle], food[French], area[riverside]", eagle, "data-to-text"),
         ("Alan_Bean | occupation | Test_pilot", "Alan Bean was a test pilot.", "data-to-text"),
-        ('{"name": "The Eagle", "food": "French"}', "The Eagle serves French food.", "data-to-text"),
+        ('{"name": "The Eagle", "food": "French"}', eagle, "data-to-text"),
         ("She go to school every days.", "She goes to school every day.", "other"),
-        (None, "The cat sits on the mat.", "other"),
+        (None, cat, "other"),
         (None, LONG, "summary"),
         ("", "", "other"),
-    ],
-)
-def test_the_task_is_guessed_from_the_texts(source: str | None, output: str, task: str) -> None:
-    assert task_of(texts(source, output)) == task
-
-
-def test_the_sample_is_a_translation_and_summaries_are_not_scored_with_ter_at_first() -> None:
+    ):
+        assert task_of(texts(source, output)) == task
     assert task_of(sample.dataset()) == "translation"
-    assert set(STANDARD) - set(default_metrics("summary")) == {"ter"}
+    assert set(STANDARD) - set(default_metrics("summary")) == {"ter"}  # summaries are not scored with TER at first
     assert default_metrics("translation") == STANDARD
 
 

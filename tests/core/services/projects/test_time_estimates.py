@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.data import Dataset, Item, Output, Segment, SegmentKey, Value
+from core.data import Dataset, Output, Segment, SegmentKey, Value
 from core.ports.scores import Timing
 from core.services.projects.time_estimates import (
     distinct_outputs,
@@ -31,43 +31,33 @@ def test_only_open_outputs_take_time_and_equal_ones_count_once() -> None:
     assert (len(before.sizes), before.seconds(), before.timed) == (100, None, False)
     size = sum(before.sizes.values())
     store.timings.add("length", "", Timing(10, size // 2, 30.0, size / 100))
+    [sample] = open_outputs(store, outputs, [metric], scale=20.0)  # stands for all outputs
+    assert (sample.total, sample.left) == (2000, 2000)
+    assert sample.seconds() == pytest.approx(20 * 60.0, rel=0.03)
     done = {content_key(*item): Value(1.0) for key, item in texts.items() if key.system == "A"}
     store.scores.put("length", "length|v:1", done, 1.0)
     [after] = open_outputs(store, outputs, [metric])
-    assert len(after.sizes) == 50
+    assert (len(after.sizes), after.total, after.left) == (50, 100, 50)
     assert after.seconds() == pytest.approx(30.0, rel=0.03)
-    assert (after.total, after.left) == (100, 50)
     assert len(distinct_outputs(DATA)) == 2
 
 
-def test_a_sample_stands_for_all_outputs() -> None:
+def test_the_total_names_what_takes_longest_and_the_time_of_few_measured_outputs_is_rough() -> None:
     store, outputs = new_store(), distinct_outputs(small_dataset(50))
-    size = sum(len(item.hypothesis) + 1 for item in outputs.values())
-    store.timings.add("length", "", Timing(10, size // 2, 30.0, size / 100))
-    [found] = open_outputs(store, outputs, [counting_metric()], scale=20.0)
-    assert (found.total, found.left) == (2000, 2000)
-    assert found.seconds() == pytest.approx(20 * 60.0, rel=0.03)
-
-
-def test_the_total_names_what_takes_longest() -> None:
-    store, outputs = new_store(), distinct_outputs(small_dataset(50))
-    metrics = [counting_metric(name) for name in ("slow", "quick", "fast")]
+    metrics = [counting_metric(name) for name in ("slow", "quick", "fast", "new")]
     assert in_words(open_outputs(store, outputs, metrics)) == ""
     length = sum(len(item.hypothesis) + 1 for item in outputs.values()) / 100
     for name, seconds in (("slow", 7200.0), ("quick", 600.0), ("fast", 20.0)):
         store.timings.add(name, "", Timing(100, round(100 * length), seconds, length))
-    opened = open_outputs(store, outputs, metrics)
+    opened = open_outputs(store, outputs, metrics[:3])
     assert total_seconds(opened) == pytest.approx(7820.0, rel=0.01)
     assert in_words(opened) == "about 2 h 10 min (slow 2 h, quick 10 min, 1 other 20 s)"
-
-
-def test_the_time_of_few_outputs_is_rough() -> None:
-    store, outputs = new_store(), distinct_outputs(small_dataset(50))
-    length = sum(len(item.hypothesis) + 1 for item in outputs.values()) / 100
     for n, rough in ((3, True), (5, False)):  # 3 measured outputs, then 8
-        store.timings.add("slow", "", Timing(n, round(n * length), 9.0, length))
-        [found] = open_outputs(store, outputs, [counting_metric("slow")])
-        assert found.rough is rough
+        store.timings.add("new", "", Timing(n, round(n * length), 9.0, length))
+        [estimate] = open_outputs(store, outputs, metrics[3:])
+        assert estimate.rough is rough
+    [few] = open_outputs(new_store(), distinct_outputs(DATA), [counting_metric()])  # needs no measured time
+    assert (few.timed, len(few.sizes)) == (True, 2)
 
 
 def test_a_larger_sample_contains_the_smaller_one() -> None:
@@ -91,11 +81,3 @@ def test_what_is_on_the_screen_is_queued_before_everything() -> None:
     chunk = store.chunks.lease("w")
     assert chunk is not None
     assert chunk.job_id == first.id
-
-
-def test_a_metric_with_few_open_outputs_needs_no_measured_time() -> None:
-    store = new_store()
-    [few] = open_outputs(
-        store, distinct_outputs(DATA), [counting_metric(of=lambda item: Value(float(bool(Item(*item)))))]
-    )
-    assert (few.timed, len(few.sizes)) == (True, 2)
