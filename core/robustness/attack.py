@@ -20,7 +20,7 @@ from core.perturbations.base import noise_ratio
 from core.perturbations.candidates import Neighbours, Proposer, WordPlace
 from core.processes import host
 from core.progress import Progress, no_progress
-from core.scoring.values import missing_value, values_of
+from core.scoring.values import values_of
 from core.signature import signature
 from core.text.edits import Edit, apply
 from core.text.words import words
@@ -93,8 +93,8 @@ def attack(
         raise UserError("invalid bound of the noise ratio", got=f"{bound:g}", expected="a number above 0, at most 1")
     if min(expected, near) < 0:
         raise UserError("negative number of candidates", got=f"{expected} and {near}", expected="0 or more")
-    if reason := missing_value(metric.spec, Item(source, hypothesis, (hypothesis,))):
-        return Attack(hypothesis, None, (), reason)
+    if "source" in metric.spec.needs and source is None:
+        return Attack(hypothesis, None, (), f"{metric.spec.label} needs a source text, and this text has none")
     model = candidates.proposer() if expected else None
     if model and (reason := model.refuses(hypothesis)):
         return Attack(hypothesis, None, (), reason)

@@ -169,7 +169,7 @@ def test_what_cannot_be_attacked_says_why(propose: Propose) -> None:
     propose(Proposals(refused="not English"), Proposals())
     assert attack("a b", None, CHRF, 0.5).reason == "not English"
     needs = counting_metric(needs=frozenset({"source"}))
-    assert attack("a b", None, needs, 0.5).reason == "length needs a source, but this segment has none"
+    assert attack("a b", None, needs, 0.5).reason == "length needs a source text, and this text has none"
     for bound in (0.0, -1.0, 1.1, float("nan")):
         with pytest.raises(UserError, match="invalid bound"):
             attack("a b", None, CHRF, bound)
