@@ -113,7 +113,7 @@ def _pairs_in(table: FileTable, problems: Collector) -> PerturbedPairs:
     return PerturbedPairs(pairs, len(table.rows) - len(pairs))
 
 
-def _check(problems: Collector, uploads: Sequence[Upload], read: Sequence[PerturbedPair | AdversarialCase]) -> None:
+def _check(problems: Collector, uploads: Sequence[Upload], read: Sequence[PerturbedPair]) -> None:
     """Raise `ImportProblems` if there are problems, or nothing was read."""
     if not read and not problems:
         name = ", ".join(u.name for u in uploads)
@@ -205,11 +205,12 @@ def read_cases(uploads: Sequence[Upload], *, reference_free: bool = False, fixed
             )
         else:
             read = _pairs_in(table, problems)
+            _check(problems, [upload], read.pairs)
             notes += read.notes()
             for p in read.pairs:
                 good, bad = (Item(p.source, text, p.references) for text in (p.good, p.perturbed))
                 cases.append(AdversarialCase(phenomenon(p.type), p.id, good, bad))
-    _check(problems, uploads, cases)
+    problems.check()
     return Cases(tuple(cases), (*notes, *_odd(cases)))
 
 
