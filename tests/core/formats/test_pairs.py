@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from core.errors import Problem
-from core.formats.error_cases import PerturbedPair, PerturbedPairs, read_pairs
+from core.formats.error_cases import PerturbedPair, PerturbedPairs, read_cases, read_pairs
 from core.formats.files import Upload
 from tests.core.formats.problems import problems_of
 
@@ -96,6 +96,11 @@ def test_a_problem_in_a_json_list_names_the_line_of_its_record() -> None:
     ):
         problem = refused("a.json", text)[0]
         assert (problem.row, got in problem.got) == (row, True)
+    good, unusable = (
+        Upload(name, json.dumps([record(1, "x", usable)]).encode())
+        for name, usable in (("a.json", True), ("b.json", False))
+    )
+    assert [p.file for p in problems_of(read_cases, [good, unusable])] == ["b.json"]
 
 
 def test_every_missing_column_is_named_with_what_is_there() -> None:
