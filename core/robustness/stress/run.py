@@ -102,7 +102,9 @@ def score(
         return value if value.detail is None or key in detailed else replace(value, detail=None)
 
     def watch(at: ScoringProgress) -> None:
-        work.report(work.done + at.done, at.metric, at.metric_done, at.metric_total, at.seconds_left if at.whole else None)
+        work.report(
+            work.done + at.done, at.metric, at.metric_done, at.metric_total, at.seconds_left if at.whole else None
+        )
 
     work.total = work.done + len(items) * len(metrics)
     results = score_dataset(_dataset(items), metrics, cache, watch, timings=_NoTimings(), workers=workers, keep=keep)
