@@ -110,3 +110,12 @@ def test_the_link_of_a_set_is_copied_and_leads_to_its_outputs_one_by_one(server:
     next(c for c in cards.all() if "A 2" in c.inner_text()).get_by_role("button", name="No error").click()
     page.get_by_test_id("submit").click()
     expect(page.get_by_text("2 of 3 segments submitted")).to_be_visible()
+    for button, shown in (
+        ("Annotate all segments", "2 of 3 segments submitted"),
+        ("Open “pilot & co”", "3 / 3 labelled"),
+    ):
+        page.goto(f"{server.url}/annotate?project={server.project('people')}&batch=gone")
+        expect(page.get_by_text("has no calibration set “gone”")).to_be_visible()
+        page.get_by_role("button", name=button).click()
+        expect(page.get_by_text(shown)).to_be_visible()
+        expect(page.get_by_text("has no calibration set")).to_have_count(0)
