@@ -61,9 +61,7 @@ def _gone(name: str, by_name: Collection[str], key: str) -> None:
 
     def choose(other: str | None) -> None:
         st.session_state[key] = other
-        st.query_params.pop(
-            state.BATCH, None
-        )  # at once: the buttons are in a fragment, which does not write the address
+        st.query_params.pop(state.BATCH, None)  # not by `change_address`: the buttons are in a fragment
 
     with st.container(horizontal=True):
         for other in (*by_name, None):
